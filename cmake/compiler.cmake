@@ -1,0 +1,31 @@
+# Language level, warnings, compiler cache and sanitizers, the same for every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(TONY_CCACHE ccache)
+if(TONY_CCACHE)
+  # The base folder makes a second clone or build folder hit the same cache entries.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+      CCACHE_NOHASHDIR=1 ${TONY_CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers
+                    -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(TONY_MOLD mold)
+if(TONY_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+if(TONY_SANITIZE)
+  add_compile_options(-fsanitize=${TONY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TONY_SANITIZE})
+elseif(TONY_STATIC_DEPS)
+  # Not position independent: starts faster and shares more pages between executors (docs/design/linking.md).
+  add_compile_options(-fno-pie -ffunction-sections -fdata-sections)
+  add_link_options(-no-pie -Wl,--gc-sections)
+endif()

@@ -1,0 +1,36 @@
+# Third-party libraries as interface targets. Headers come from the system's include folder; what is chosen here is
+# only how they are linked: static archives (default), or shared libraries where a sanitizer has to tell them apart.
+find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(gRPC CONFIG REQUIRED)
+find_package(GTest CONFIG REQUIRED)
+
+# gRPC with protobuf, abseil and OpenSSL. Debian's CMake package knows only the shared libraries.
+add_library(tony_grpc INTERFACE)
+if(TONY_STATIC_DEPS)
+  file(GLOB absl_archives /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
+  list(FILTER absl_archives EXCLUDE REGEX
+       "flags|failure_signal|leak_check|scoped_set_env|test_util|periodic|examine")
+  target_link_options(tony_grpc INTERFACE -static-libstdc++ -static-libgcc -Wl,--as-needed)
+  target_link_libraries(tony_grpc INTERFACE
+    -Wl,--start-group -l:libgrpc++.a -l:libgrpc.a -l:libgpr.a -l:libupb.a -l:libaddress_sorting.a
+    -l:libprotobuf.a -l:libre2.a -l:libcares.a -l:libz.a -l:libssl.a -l:libcrypto.a ${absl_archives}
+    -Wl,--end-group Threads::Threads)
+else()
+  file(GLOB absl_libraries /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.so)
+  target_link_libraries(tony_grpc INTERFACE
+    -Wl,--as-needed gRPC::grpc++ protobuf::libprotobuf ssl crypto ${absl_libraries} Threads::Threads)
+endif()
+
+# Archives. Only single formats and filters are enabled in code, so that no XML parser is pulled in.
+add_library(tony_libarchive INTERFACE)
+if(TONY_STATIC_DEPS)
+  target_link_libraries(tony_libarchive INTERFACE
+    -Wl,--start-group -l:libarchive.a -l:libzstd.a -l:libz.a -l:liblzma.a -l:libbz2.a -l:liblz4.a -l:libacl.a
+    -l:libnettle.a -Wl,--end-group)
+else()
+  target_link_libraries(tony_libarchive INTERFACE archive)
+endif()
+
+add_library(tony_tinyxml2 INTERFACE)
+target_link_libraries(tony_tinyxml2 INTERFACE tinyxml2)

@@ -1,0 +1,54 @@
+"""The data of the examples: scikit-learn's digits, the batches' order, the first weights.
+
+All that is random depends on the seed and on the number of the step only, so a job that resumes at
+step N sees what it would have seen without the break.
+"""
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+PIXELS = 64
+HIDDEN = 32
+CLASSES = 10
+TEST_IMAGES = 360
+
+
+def load():
+    """Returns (images, labels) for training and (images, labels) for the test.
+
+    Images are float32 of shape [n, 64] in 0…1, labels int64 of shape [n]; n is 1437 and 360.
+    """
+    data = load_digits()
+    order = np.random.default_rng(0).permutation(len(data.target))
+    images = (data.data[order] / 16.0).astype(np.float32)
+    labels = data.target[order].astype(np.int64)
+    train = images[TEST_IMAGES:], labels[TEST_IMAGES:]
+    test = images[:TEST_IMAGES], labels[:TEST_IMAGES]
+    return train, test
+
+
+def batch_indices(step, batch_size, seed, examples):
+    """Returns which of `examples` training examples make up the global batch of a step.
+
+    Steps count from 1; the result is int64 of shape [batch_size], without repetition.
+    """
+    return np.random.default_rng([seed, step]).choice(examples, batch_size, replace=False)
+
+
+def initial_parameters(seed):
+    """Returns the first parameters of the network 64 → 32 (tanh) → 10, by name, in layer order.
+
+    All are float32; kernels have the shape [inputs, outputs].
+    """
+    random = np.random.default_rng([seed, 0])
+
+    def kernel(inputs, outputs):
+        limit = np.sqrt(6.0 / (inputs + outputs))
+        return random.uniform(-limit, limit, (inputs, outputs)).astype(np.float32)
+
+    return {
+        "hidden_kernel": kernel(PIXELS, HIDDEN),
+        "hidden_bias": np.zeros(HIDDEN, np.float32),
+        "output_kernel": kernel(HIDDEN, CLASSES),
+        "output_bias": np.zeros(CLASSES, np.float32),
+    }

@@ -1,0 +1,201 @@
+// Construction in the order of dependence; destruction is its reverse.
+#include "appmaster/application_master.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <sys/file.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "backend/local/capacity_probe.h"
+#include "backend/local/local_backend.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "core/job/master_task.h"
+#include "core/runtime/runtime.h"
+#include "os/files.h"
+#include "os/machine.h"
+#include "spec/job_builder.h"
+
+namespace tony::appmaster {
+namespace {
+
+/// Everybody of a local job is on this machine, so nothing listens elsewhere.
+constexpr char kLocalHost[] = "127.0.0.1";
+/// How long a client that is to own the job may take to connect.
+constexpr std::chrono::seconds kOwnerPatience{10};
+/// How long a client may take to read the last events.
+constexpr std::chrono::seconds kFarewellPatience{2};
+
+absl::StatusOr<os::UniqueFd> LockJob(const std::string& path) {
+  os::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return os::ErrnoError(errno, path);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::AlreadyExistsError(absl::StrCat("another ApplicationMaster holds ", path));
+  }
+  return fd;
+}
+
+absl::StatusOr<v1::StagedFiles> ReadStaged(const std::string& path) {
+  TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(path));
+  v1::StagedFiles staged;
+  const auto status = google::protobuf::util::JsonStringToMessage(text, &staged);
+  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.ToString()));
+  return staged;
+}
+
+/// The job as the client merged and validated it; the files that it names were looked for there.
+absl::StatusOr<spec::BuildResult> ReadJob(const backend::JobFolder& folder) {
+  spec::Sources sources;
+  sources.job_file = folder.job_xml();
+  sources.working_folder = "/";
+  // The client may have taken it from its home folder, which is not this process's business.
+  sources.overrides = {{"tony.local.dir", backend::LocalDir(folder), "the job's folder"}};
+  spec::BuildResult result = spec::LoadJob(sources, spec::FileChecks::kOff).result;
+  if (!result.ok()) return absl::InvalidArgumentError(spec::RenderProblems(result.problems));
+  result.job = core::WithMasterTask(std::move(result.job));
+  return result;
+}
+
+bool WantsGpus(const core::JobDescription& job) {
+  for (const core::TaskType& type : job.types) {
+    if (type.instances > 0 && type.resources.gpus > 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ApplicationMaster::ApplicationMaster(Options options, EventLoop& loop)
+    : options_(std::move(options)), loop_(loop), folder_(options_.job_folder) {}
+
+absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(Options options,
+                                                                             EventLoop& loop) {
+  auto master =
+      std::unique_ptr<ApplicationMaster>(new ApplicationMaster(std::move(options), loop));
+  TONY_RETURN_IF_ERROR(master->Open());
+  return master;
+}
+
+absl::Status ApplicationMaster::Open() {
+  TONY_ASSIGN_OR_RETURN(lock_, LockJob(folder_.am_lock()));
+  TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(folder_));
+  TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(folder_.staged()));
+  TONY_RETURN_IF_ERROR(os::MakeFolders(folder_.checkpoints()));
+  machine_ = std::make_unique<core::JobMachine>(std::move(built.job));
+  assignments_ = std::make_unique<Assignments>(options_.job_id(), machine_->job(), built.local,
+                                               folder_, std::move(staged));
+  TONY_RETURN_IF_ERROR(OpenHistory());
+  TONY_RETURN_IF_ERROR(OpenServer());
+  return OpenBackend(built.local);
+}
+
+absl::Status ApplicationMaster::OpenHistory() {
+  TONY_ASSIGN_OR_RETURN(History history, History::Open(folder_.events(), clock_, event_log_));
+  history_ = std::make_unique<History>(std::move(history));
+  const core::JobDescription& job = machine_->job();
+  core::JobSubmitted submitted;
+  submitted.job_id = options_.job_id();
+  submitted.name = job.name;
+  submitted.user = options_.user;
+  submitted.framework = core::FrameworkName(job.framework);
+  submitted.backend = "local";
+  for (const core::TaskType& type : job.types) submitted.types.push_back({type.name, type.instances});
+  submitted.log_folder = folder_.logs();
+  history_->Record(std::move(submitted));
+  return absl::OkStatus();
+}
+
+absl::Status ApplicationMaster::OpenServer() {
+  TONY_ASSIGN_OR_RETURN(const std::string pem, rpc::ReadSecretFile(folder_.authority()));
+  TONY_ASSIGN_OR_RETURN(rpc::CertificateAuthority authority, rpc::CertificateAuthority::Load(pem));
+  authority_ = std::make_unique<rpc::CertificateAuthority>(std::move(authority));
+  TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
+                        authority_->Issue(rpc::ApplicationMasterRole(options_.job_id())));
+  executor_service_ =
+      std::make_unique<rpc::ExecutorService>(options_.job_id(), [this](core::JobInput input) {
+        loop_.Post([this, input = std::move(input)] { runner_->Apply(input); });
+      });
+  rpc::JobService::Callbacks callbacks;
+  callbacks.on_stop = [this](const std::string& reason) {
+    loop_.Post([this, reason] { Stop(core::Reason::kKilledByUser, reason); });
+  };
+  callbacks.on_owner_attached = [this] { loop_.Post([this] { owner_deadline_.reset(); }); };
+  callbacks.on_owner_gone = [this] {
+    loop_.Post([this] {
+      Stop(core::Reason::kClientGone, "The client that submitted the job went away without a word");
+    });
+  };
+  job_service_ = std::make_unique<rpc::JobService>(options_.job_id(), event_log_, callbacks);
+  runner_ = std::make_unique<JobRunner>(
+      *machine_, JobRunner::Ports{loop_, clock_, *history_, *executor_service_, *authority_, folder_,
+                                  *assignments_, [this] { OnFinished(); }});
+  TONY_ASSIGN_OR_RETURN(server_, rpc::MasterServer::Start(kLocalHost, credentials, *job_service_,
+                                                          *executor_service_));
+  runner_->set_master_address(server_->address());
+  return absl::OkStatus();
+}
+
+absl::Status ApplicationMaster::OpenBackend(const spec::LocalSettings& local) {
+  TONY_ASSIGN_OR_RETURN(const os::Machine machine, os::ReadMachine());
+  backend::LocalBackendOptions options;
+  options.job_id = options_.job_id();
+  options.job_folder = folder_;
+  options.ledger_folder = backend::LedgerFolder(local.dir);
+  options.executor_path = options_.executor_path;
+  options.environment = options_.environment;
+  options.host_id = machine.boot_id;
+  options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(machine_->job()));
+  backend_ = std::make_unique<backend::LocalBackend>(loop_, std::move(options), *runner_);
+  runner_->set_backend(backend_.get());
+  return absl::OkStatus();
+}
+
+absl::Status ApplicationMaster::Start() {
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.am_address(), server_->address()));
+  if (options_.ready_fd >= 0) {
+    TONY_RETURN_IF_ERROR(os::WriteAll(options_.ready_fd, "ready\n", 6, "the client's pipe"));
+    close(options_.ready_fd);
+  }
+  if (!options_.detached) {
+    owner_deadline_ = loop_.After(kOwnerPatience, [this] {
+      Stop(core::Reason::kClientGone, "The client that submitted the job did not connect");
+    });
+  }
+  runner_->Apply(core::input::Start{});
+  return absl::OkStatus();
+}
+
+void ApplicationMaster::OnSignal(int number) {
+  Stop(core::Reason::kMasterStopped,
+       absl::StrCat("The ApplicationMaster was told to end by signal ", number));
+}
+
+void ApplicationMaster::Stop(core::Reason reason, const std::string& sentence) {
+  runner_->Apply(core::input::StopRequested{reason, sentence});
+}
+
+void ApplicationMaster::OnFinished() {
+  event_log_.Close();
+  loop_.Stop();
+}
+
+ApplicationMaster::~ApplicationMaster() {
+  // No input may arrive while the rest goes away.
+  if (server_ != nullptr) server_->Shutdown(kFarewellPatience);
+  backend_.reset();
+  CleanUp();
+}
+
+void ApplicationMaster::CleanUp() {
+  unlink(folder_.am_address().c_str());
+  for (const std::string& path :
+       {folder_.secrets(), folder_.containers(), folder_.archives(), folder_.cache()}) {
+    const absl::Status removed = os::RemoveTree(path);
+    if (!removed.ok()) LogWarning(std::string(removed.message()));
+  }
+}
+
+}  // namespace tony::appmaster

@@ -1,0 +1,69 @@
+// Wires one job's ApplicationMaster: state machine, history, services, backend; and ends it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "appmaster/assignments.h"
+#include "appmaster/history.h"
+#include "appmaster/job_runner.h"
+#include "appmaster/options.h"
+#include "backend/job_folder.h"
+#include "common/clock.h"
+#include "common/event_loop.h"
+#include "core/job/job_machine.h"
+#include "os/unique_fd.h"
+#include "rpc/event_log.h"
+#include "rpc/master_server.h"
+
+namespace tony::appmaster {
+
+/// Lives from Create() until its loop has stopped. Not thread safe: owned by the event loop.
+///
+///   gRPC threads ── inputs ──▶ EventLoop ──▶ JobRunner ──▶ JobMachine (pure)
+///                                               │ effects
+///               History ◀───────────────────────┼──▶ ExecutorService ──▶ executors
+///               (file, EventLog ──▶ followers)  └──▶ ClusterBackend  ──▶ containers
+class ApplicationMaster {
+ public:
+  /// Reads the job's folder and opens everything; nothing runs yet.
+  /// AlreadyExists – another ApplicationMaster runs this job; otherwise the error of what could not be opened.
+  static absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create(Options options, EventLoop& loop);
+  ~ApplicationMaster();
+
+  /// Publishes the address and starts the job; then the loop is to be run. It stops when the job has ended.
+  absl::Status Start();
+  /// The process was told to end: the job ends as KILLED.
+  void OnSignal(int number);
+
+ private:
+  ApplicationMaster(Options options, EventLoop& loop);
+
+  absl::Status Open();
+  absl::Status OpenHistory();
+  absl::Status OpenServer();
+  absl::Status OpenBackend(const spec::LocalSettings& local);
+  void Stop(core::Reason reason, const std::string& sentence);
+  void OnFinished();
+  void CleanUp();
+
+  const Options options_;
+  EventLoop& loop_;
+  const backend::JobFolder folder_;
+  SystemClock clock_;
+  os::UniqueFd lock_;  ///< held as long as this process lives
+  rpc::EventLog event_log_;
+  std::unique_ptr<core::JobMachine> machine_;
+  std::unique_ptr<Assignments> assignments_;
+  std::unique_ptr<History> history_;
+  std::unique_ptr<rpc::CertificateAuthority> authority_;
+  std::unique_ptr<rpc::JobService> job_service_;
+  std::unique_ptr<rpc::ExecutorService> executor_service_;
+  std::unique_ptr<JobRunner> runner_;
+  std::unique_ptr<core::ClusterBackend> backend_;
+  std::unique_ptr<rpc::MasterServer> server_;
+  std::unique_ptr<EventLoop::Handle> owner_deadline_;
+};
+
+}  // namespace tony::appmaster

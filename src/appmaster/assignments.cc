@@ -1,0 +1,60 @@
+// Filling of assignments.
+#include "appmaster/assignments.h"
+
+#include <algorithm>
+
+#include "core/runtime/runtime.h"
+#include "core/runtime/visualization.h"
+
+namespace tony::appmaster {
+
+Assignments::Assignments(std::string job_id, const core::JobDescription& job,
+                         const spec::LocalSettings& local, backend::JobFolder folder,
+                         v1::StagedFiles staged)
+    : job_id_(std::move(job_id)),
+      job_(job),
+      gpu_tool_(local.gpu_program),
+      folder_(std::move(folder)),
+      staged_(std::move(staged)) {
+  for (const core::TaskType& type : job_.types) {
+    if (type.tracking == core::Tracking::kTracked) tracked_tasks_ += type.instances;
+  }
+}
+
+v1::Assignment Assignments::For(const core::Task& task) const {
+  const core::Timeouts& timeouts = job_.timeouts;
+  v1::Assignment assignment;
+  assignment.mutable_task()->set_type(task.id.type);
+  assignment.mutable_task()->set_index(task.id.index);
+  assignment.set_job_id(job_id_);
+  assignment.set_incarnation(1);
+  assignment.set_framework(core::FrameworkName(job_.framework));
+  assignment.set_tracked_tasks(tracked_tasks_);
+  assignment.set_chief(core::IsChief(task.id, job_.FindType("chief") != nullptr));
+  assignment.set_wants_visualization_port(core::VisualizationTask(job_) == task.id);
+  assignment.set_release_ports(task.type->port_release);
+  assignment.set_command(task.type->command);
+  auto& environment = *assignment.mutable_environment();
+  environment.insert(job_.execution_env.begin(), job_.execution_env.end());
+  for (const auto& [name, value] : task.type->env) environment[name] = value;
+  assignment.set_log_folder(folder_.task_logs(task.id));
+  assignment.set_checkpoint_folder(job_.checkpoint_dir.empty() ? folder_.checkpoints()
+                                                               : job_.checkpoint_dir);
+  for (const v1::StagedFiles::Entry& entry : staged_.entries()) {
+    const auto& types = entry.types();
+    if (types.empty() || std::find(types.begin(), types.end(), task.id.type) != types.end()) {
+      *assignment.add_archives() = entry.archive();
+    }
+  }
+  assignment.set_cache_folder(folder_.cache());
+  assignment.set_heartbeat_interval_ms(static_cast<int32_t>(timeouts.heartbeat_interval.count()));
+  assignment.set_metrics_interval_ms(static_cast<int32_t>(timeouts.metrics_interval.count()));
+  assignment.set_execution_timeout_ms(timeouts.execution.count());
+  assignment.set_kill_grace_ms(timeouts.kill_grace.count());
+  assignment.set_tail_lines(job_.error_message_max_depth);
+  for (int gpu : task.container->gpus) assignment.add_gpus(gpu);
+  assignment.set_gpu_tool(gpu_tool_);
+  return assignment;
+}
+
+}  // namespace tony::appmaster

@@ -1,0 +1,32 @@
+// What each task's executor is told about its task.
+#pragma once
+
+#include <string>
+
+#include "backend/job_folder.h"
+#include "core/job/job_description.h"
+#include "core/job/task_table.h"
+#include "spec/job_builder.h"
+#include "tony/v1/application_master.pb.h"
+#include "tony/v1/staging.pb.h"
+
+namespace tony::appmaster {
+
+/// Makes assignments from the job's description. Thread safe (immutable).
+class Assignments {
+ public:
+  Assignments(std::string job_id, const core::JobDescription& job, const spec::LocalSettings& local,
+              backend::JobFolder folder, v1::StagedFiles staged);
+
+  v1::Assignment For(const core::Task& task) const;
+
+ private:
+  const std::string job_id_;
+  const core::JobDescription& job_;
+  const std::string gpu_tool_;
+  const backend::JobFolder folder_;
+  const v1::StagedFiles staged_;
+  int tracked_tasks_ = 0;
+};
+
+}  // namespace tony::appmaster

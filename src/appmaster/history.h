@@ -1,0 +1,34 @@
+// The job's event stream: numbered, stamped, written to the history file and shown to followers.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "core/job/job_event.h"
+#include "os/files.h"
+#include "rpc/event_log.h"
+
+namespace tony::appmaster {
+
+/// Not thread safe: owned by the event loop (the log is read by gRPC's threads and guards itself).
+class History {
+ public:
+  /// Opens `path` (mode 0600) for appending. Errno codes.
+  static absl::StatusOr<History> Open(const std::string& path, const Clock& clock, rpc::EventLog& log);
+
+  /// Writes the event to the file first, then shows it. A file that cannot be written is said once, in the log.
+  void Record(core::JobEventBody body);
+
+ private:
+  History(os::AppendFile file, const Clock& clock, rpc::EventLog& log)
+      : file_(std::move(file)), clock_(&clock), log_(&log) {}
+
+  os::AppendFile file_;
+  const Clock* clock_;
+  rpc::EventLog* log_;
+  int64_t last_sequence_ = 0;
+  bool said_loss_ = false;
+};
+
+}  // namespace tony::appmaster

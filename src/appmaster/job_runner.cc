@@ -1,0 +1,136 @@
+// The effects of the state machine, one by one.
+#include "appmaster/job_runner.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "rpc/convert.h"
+#include "rpc/credentials.h"
+
+namespace tony::appmaster {
+namespace {
+
+std::vector<std::string> EnvironmentList(const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> list;
+  for (const auto& [name, value] : variables) list.push_back(absl::StrCat(name, "=", value));
+  return list;
+}
+
+}  // namespace
+
+JobRunner::JobRunner(core::JobMachine& machine, Ports ports)
+    : machine_(machine), ports_(std::move(ports)) {}
+
+void JobRunner::Apply(const core::JobInput& input) {
+  for (const core::JobEffect& effect : machine_.Apply(input, ports_.clock.Now())) {
+    std::visit([this](const auto& kind) { Run(kind); }, effect);
+  }
+  deadline_.reset();
+  if (std::optional<TimePoint> next = machine_.NextDeadline()) {
+    deadline_ = ports_.loop.After(*next - ports_.clock.Now(), [this] { Apply(core::input::Tick{}); });
+  }
+}
+
+void JobRunner::OnContainerGranted(const core::Container& container) {
+  Apply(core::input::ContainerGranted{container});
+}
+
+void JobRunner::OnAllocationWaiting(const std::string& what, const std::string& unblock) {
+  Apply(core::input::AllocationWaiting{what, unblock});
+}
+
+void JobRunner::OnAllocationRefused(bool never_fits, const std::string& sentence) {
+  Apply(core::input::AllocationRefused{never_fits, sentence});
+}
+
+void JobRunner::OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) {
+  Apply(core::input::ContainerEnded{container_id, end});
+}
+
+void JobRunner::Run(const core::effect::RequestContainers& effect) { backend_->Request(effect.requests); }
+
+void JobRunner::Run(const core::effect::CancelRequests&) { backend_->CancelRequests(); }
+
+absl::StatusOr<std::string> JobRunner::IssueCredentials(const std::string& container_id) {
+  TONY_ASSIGN_OR_RETURN(
+      const rpc::Credentials credentials,
+      ports_.authority.Issue(rpc::ExecutorRole(ports_.authority.job_id(), container_id)));
+  const std::string path = absl::StrCat(ports_.folder.secrets(), "/", container_id, ".pem");
+  TONY_RETURN_IF_ERROR(rpc::SaveCredentials(credentials, path));
+  return path;
+}
+
+void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
+  absl::StatusOr<std::string> credentials = IssueCredentials(effect.container_id);
+  if (!credentials.ok()) {
+    LogError(absl::StrCat(effect.container_id, ": ", credentials.status().ToString()));
+    const std::string why(credentials.status().message());
+    // Later: the machine is in the middle of its answer.
+    ports_.loop.Post([this, id = effect.container_id, why] {
+      Apply(core::input::ContainerEnded{id, core::ContainerEnd{true, why}});
+    });
+    backend_->Kill(effect.container_id);
+    return;
+  }
+  core::LaunchContext context;
+  context.arguments = {absl::StrCat("--container-id=", effect.container_id),
+                       absl::StrCat("--master=", master_address_),
+                       absl::StrCat("--credentials=", *credentials)};
+  context.environment = EnvironmentList(machine_.job().container_env);
+  context.name = effect.task.ToPath();
+  backend_->Launch(effect.container_id, context);
+}
+
+void JobRunner::Run(const core::effect::SendAssignment& effect) {
+  for (const core::Task& task : machine_.tasks().all()) {
+    if (task.id != effect.task) continue;
+    v1::MasterMessage message;
+    *message.mutable_assignment() = ports_.assignments.For(task);
+    Send(effect.container_id, message);
+    return;
+  }
+}
+
+void JobRunner::Run(const core::effect::SendPrepare& effect) {
+  v1::MasterMessage message;
+  message.mutable_prepare()->set_epoch(effect.epoch);
+  message.mutable_prepare()->set_attempt(effect.attempt);
+  Send(effect.container_id, message);
+}
+
+void JobRunner::Run(const core::effect::SendStart& effect) {
+  v1::MasterMessage message;
+  message.mutable_start()->set_epoch(effect.epoch);
+  message.mutable_start()->set_cluster_spec(rpc::ToProto(*effect.spec).SerializeAsString());
+  for (const std::string& container_id : effect.container_ids) Send(container_id, message);
+}
+
+void JobRunner::Run(const core::effect::SendShutdown& effect) {
+  v1::MasterMessage message;
+  message.mutable_shutdown()->set_reason(effect.reason);
+  Send(effect.container_id, message);
+}
+
+void JobRunner::Run(const core::effect::KillContainer& effect) { backend_->Kill(effect.container_id); }
+
+void JobRunner::Run(const core::effect::Record& effect) {
+  if (const auto* change = std::get_if<core::JobStateChanged>(&effect.body)) {
+    LogInfo(absl::StrCat("job is ", core::JobStateName(change->state), ", epoch ", change->epoch,
+                         change->sentence.empty() ? "" : ": ", change->sentence));
+  }
+  ports_.history.Record(effect.body);
+}
+
+void JobRunner::Run(const core::effect::Finish& effect) {
+  LogInfo(absl::StrCat("verdict ", core::OutcomeName(effect.verdict.outcome), ": ",
+                       effect.verdict.sentence));
+  ports_.on_finished();
+}
+
+void JobRunner::Send(const std::string& container_id, const v1::MasterMessage& message) {
+  const absl::Status sent = ports_.executors.Send(container_id, message);
+  // Its executor is gone; the backend or the heartbeats will say so.
+  if (!sent.ok()) LogWarning(std::string(sent.message()));
+}
+
+}  // namespace tony::appmaster

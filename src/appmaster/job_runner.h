@@ -1,0 +1,69 @@
+// Runs one job: feeds its state machine and carries out what the machine answers.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "appmaster/assignments.h"
+#include "appmaster/history.h"
+#include "backend/job_folder.h"
+#include "common/clock.h"
+#include "common/event_loop.h"
+#include "core/job/job_machine.h"
+#include "core/ports/cluster_backend.h"
+#include "rpc/certificate_authority.h"
+#include "rpc/executor_service.h"
+
+namespace tony::appmaster {
+
+/// Not thread safe: owned by the event loop.
+class JobRunner : public core::ClusterBackend::Listener {
+ public:
+  /// What the runner uses; all outlive it. `backend` and `master_address` are set before the first input.
+  struct Ports {
+    EventLoop& loop;
+    const Clock& clock;
+    History& history;
+    rpc::ExecutorService& executors;
+    const rpc::CertificateAuthority& authority;
+    const backend::JobFolder& folder;
+    const Assignments& assignments;
+    std::function<void()> on_finished;  ///< no container is left and the last event is recorded
+  };
+
+  JobRunner(core::JobMachine& machine, Ports ports);
+
+  void set_backend(core::ClusterBackend* backend) { backend_ = backend; }
+  void set_master_address(std::string address) { master_address_ = std::move(address); }
+
+  /// One input: runs its effects and sets the timer for the machine's next deadline.
+  void Apply(const core::JobInput& input);
+
+  void OnContainerGranted(const core::Container& container) override;
+  void OnAllocationWaiting(const std::string& what, const std::string& unblock) override;
+  void OnAllocationRefused(bool never_fits, const std::string& sentence) override;
+  void OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) override;
+
+ private:
+  void Run(const core::effect::RequestContainers& effect);
+  void Run(const core::effect::CancelRequests& effect);
+  void Run(const core::effect::LaunchExecutor& effect);
+  void Run(const core::effect::SendAssignment& effect);
+  void Run(const core::effect::SendPrepare& effect);
+  void Run(const core::effect::SendStart& effect);
+  void Run(const core::effect::SendShutdown& effect);
+  void Run(const core::effect::KillContainer& effect);
+  void Run(const core::effect::Record& effect);
+  void Run(const core::effect::Finish& effect);
+
+  absl::StatusOr<std::string> IssueCredentials(const std::string& container_id);
+  void Send(const std::string& container_id, const v1::MasterMessage& message);
+
+  core::JobMachine& machine_;
+  Ports ports_;
+  core::ClusterBackend* backend_ = nullptr;
+  std::string master_address_;
+  std::unique_ptr<EventLoop::Handle> deadline_;
+};
+
+}  // namespace tony::appmaster

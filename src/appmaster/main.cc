@@ -1,0 +1,43 @@
+// tony-am: one per job. Started by tony-submit; see README.md here.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "appmaster/application_master.h"
+#include "appmaster/options.h"
+#include "common/event_loop.h"
+#include "common/logging.h"
+
+namespace {
+
+constexpr int kBadUsage = 2;
+constexpr int kInfrastructure = 3;
+
+int Fail(const absl::Status& status, int exit_code) {
+  std::fprintf(stderr, "tony-am: %s\n", std::string(status.message()).c_str());
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  absl::StatusOr<tony::appmaster::Options> options = tony::appmaster::ParseOptions(argc, argv);
+  if (!options.ok()) return Fail(options.status(), kBadUsage);
+  (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
+  signal(SIGPIPE, SIG_IGN);
+  tony::EventLoop loop;
+  {
+    absl::StatusOr<std::unique_ptr<tony::appmaster::ApplicationMaster>> master =
+        tony::appmaster::ApplicationMaster::Create(*options, loop);
+    if (!master.ok()) return Fail(master.status(), kInfrastructure);
+    auto signals = loop.WatchSignals({SIGTERM, SIGINT, SIGHUP},
+                                     [&](int number) { (*master)->OnSignal(number); });
+    const absl::Status started = (*master)->Start();
+    if (!started.ok()) return Fail(started, kInfrastructure);
+    loop.Run();
+  }
+  // Skips the teardown of gRPC's globals: the client waits for this process to be gone.
+  fflush(nullptr);
+  _exit(0);
+}

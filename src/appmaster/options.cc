@@ -1,0 +1,56 @@
+// Parsing of the ApplicationMaster's flags, each "--name=value", and of what it takes from its process.
+#include "appmaster/options.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+extern char** environ;
+
+namespace tony::appmaster {
+namespace {
+
+std::string UserName() {
+  const passwd* entry = getpwuid(getuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(getuid());
+}
+
+}  // namespace
+
+absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
+  Options options;
+  std::string ready_fd;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (absl::StartsWith(argument, "--job-folder=")) {
+      options.job_folder = argument.substr(argument.find('=') + 1);
+    } else if (absl::StartsWith(argument, "--ready-fd=")) {
+      if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.ready_fd)) {
+        return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
+      }
+    } else if (argument == "--detached") {
+      options.detached = true;
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
+    }
+  }
+  if (options.job_folder.empty() || options.job_folder.front() != '/') {
+    return absl::InvalidArgumentError("tony-am is started by tony-submit, with --job-folder=/…");
+  }
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return absl::InternalError(absl::StrCat("/proc/self/exe: ", error.message()));
+  options.executor_path = (self.parent_path() / "tony-executor").string();
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    options.environment.push_back(*variable);
+  }
+  options.user = UserName();
+  return options;
+}
+
+}  // namespace tony::appmaster

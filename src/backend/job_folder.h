@@ -1,0 +1,57 @@
+// The names of the files in a job's folder, known to the client, the ApplicationMaster and the verbs.
+#pragma once
+
+#include <string>
+
+#include "core/job/task_id.h"
+
+namespace tony::backend {
+
+/// Paths below `<tony.local.dir>/jobs/<job id>/`. Nothing is touched. Thread safe (immutable).
+class JobFolder {
+ public:
+  explicit JobFolder(std::string root) : root_(std::move(root)) {}
+
+  const std::string& root() const { return root_; }
+  /// The merged configuration, each key with its origin.
+  std::string job_xml() const { return root_ + "/job.xml"; }
+  /// What was staged for the tasks (JSON of proto tony.v1.StagedFiles).
+  std::string staged() const { return root_ + "/staged.json"; }
+  /// The event stream, one JSON object a line (proto tony.v1.JobEvent).
+  std::string events() const { return root_ + "/events.jsonl"; }
+  /// The ApplicationMaster's address, "127.0.0.1:PORT"; renamed into place when it is ready.
+  std::string am_address() const { return root_ + "/am.address"; }
+  /// Held locked (flock) by the ApplicationMaster as long as it lives.
+  std::string am_lock() const { return root_ + "/am.lock"; }
+  /// Mode 0700: certificates and keys.
+  std::string secrets() const { return root_ + "/secrets"; }
+  /// The job's certificate authority and the client's certificate, in secrets().
+  std::string authority() const { return secrets() + "/authority.pem"; }
+  std::string client_credentials() const { return secrets() + "/client.pem"; }
+  /// Archives that executors unpack.
+  std::string archives() const { return root_ + "/archives"; }
+  /// Unpacked once for all containers of the job on this host (virtual environments).
+  std::string cache() const { return root_ + "/cache"; }
+  /// One working folder for each container.
+  std::string containers() const { return root_ + "/containers"; }
+  std::string container(const std::string& id) const { return containers() + "/" + id; }
+  std::string logs() const { return root_ + "/logs"; }
+  /// Logs of one task: executor.log, and stdout.log and stderr.log in a folder for each attempt.
+  std::string task_logs(const core::TaskId& task) const { return logs() + "/" + task.ToPath(); }
+  std::string checkpoints() const { return root_ + "/checkpoints"; }
+
+ private:
+  std::string root_;
+};
+
+/// `<local dir>/jobs`
+inline std::string JobsFolder(const std::string& local_dir) { return local_dir + "/jobs"; }
+/// The local dir of a folder in JobsFolder().
+inline std::string LocalDir(const JobFolder& folder) {
+  const std::string jobs = folder.root().substr(0, folder.root().rfind('/'));
+  return jobs.substr(0, jobs.rfind('/'));
+}
+/// `<local dir>/ledger`: who holds what on this machine.
+inline std::string LedgerFolder(const std::string& local_dir) { return local_dir + "/ledger"; }
+
+}  // namespace tony::backend

@@ -1,0 +1,266 @@
+// The ledger's folder: locks decide who lives, files say what they hold.
+#include "backend/local/ledger.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backend/local/claim_json.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "os/files.h"
+
+namespace tony::backend {
+namespace {
+
+constexpr char kMutexName[] = "mutex";
+constexpr char kLockSuffix[] = ".lock";
+constexpr char kClaimSuffix[] = ".json";
+constexpr char kCorruptSuffix[] = ".corrupt";
+constexpr char kTemporaryPrefix[] = ".tony-";  // of os::WriteFileAtomically
+constexpr std::chrono::seconds kMutexLimit(10);
+
+std::string PathOf(const std::string& folder, const std::string& job_id, const char* suffix) {
+  return absl::StrCat(folder, "/", job_id, suffix);
+}
+
+bool EndsWith(const std::string& text, const std::string& suffix) {
+  return text.size() > suffix.size() &&
+         text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+// True when the lock was free and is now ours, false when somebody has it.
+absl::StatusOr<bool> TryLock(int fd, const std::string& path) {
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    if (errno != EINTR) return os::ErrnoError(errno, path);
+  }
+  return true;
+}
+
+// Holds the ledger's mutex. Opened read-only, so that closing it does not wake those who watch the
+// folder for writers.
+class MutexGuard {
+ public:
+  static absl::StatusOr<MutexGuard> Lock(const std::string& folder) {
+    const std::string path = absl::StrCat(folder, "/", kMutexName);
+    os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd.valid()) return os::ErrnoError(errno, path);
+    // Not a blocking flock: a process that was stopped at the wrong moment would stop all jobs
+    // without a word.
+    const auto deadline = std::chrono::steady_clock::now() + kMutexLimit;
+    for (std::chrono::milliseconds pause(1);; pause = std::min(pause * 2, kLongestPause)) {
+      TONY_ASSIGN_OR_RETURN(const bool locked, TryLock(fd.get(), path));
+      if (locked) return MutexGuard(std::move(fd));
+      if (std::chrono::steady_clock::now() >= deadline) break;
+      std::this_thread::sleep_for(pause);
+    }
+    return absl::DeadlineExceededError(
+        absl::StrCat(path, " has been locked by another process for ", kMutexLimit.count(),
+                     " s: is one of your tony processes stopped? `fuser ", path, "` names it"));
+  }
+  MutexGuard(MutexGuard&&) = default;
+  ~MutexGuard() {
+    // A child that was forked meanwhile would keep the lock if it were only closed.
+    if (fd_.valid()) ::flock(fd_.get(), LOCK_UN);
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kLongestPause{16};
+
+  explicit MutexGuard(os::UniqueFd fd) : fd_(std::move(fd)) {}
+
+  os::UniqueFd fd_;
+};
+
+// The jobs that have a file in the folder. Needs the mutex.
+absl::StatusOr<std::set<std::string>> JobIdsIn(const std::string& folder) {
+  DIR* const stream = ::opendir(folder.c_str());
+  if (stream == nullptr) return os::ErrnoError(errno, folder);
+  std::set<std::string> job_ids;
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string name = entry->d_name;
+    if (EndsWith(name, kLockSuffix) || EndsWith(name, kClaimSuffix)) {
+      job_ids.insert(name.substr(0, name.rfind('.')));
+    } else if (name.compare(0, sizeof(kTemporaryPrefix) - 1, kTemporaryPrefix) == 0) {
+      // Claims are written under the mutex, which is ours: its writer died half-way.
+      ::unlink(absl::StrCat(folder, "/", name).c_str());
+    }
+  }
+  ::closedir(stream);
+  return job_ids;
+}
+
+// Whether some process holds the job's lock. Needs the mutex.
+absl::StatusOr<bool> IsAlive(const std::string& folder, const std::string& job_id) {
+  const std::string path = PathOf(folder, job_id, kLockSuffix);
+  const os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() && errno == ENOENT) return false;
+  if (!fd.valid()) return os::ErrnoError(errno, path);
+  TONY_ASSIGN_OR_RETURN(const bool locked, TryLock(fd.get(), path));
+  return !locked;
+}
+
+// Needs the mutex. The claim goes first: a lock file alone is taken for dead, too.
+void Remove(const std::string& folder, const std::string& job_id) {
+  ::unlink(PathOf(folder, job_id, kClaimSuffix).c_str());
+  ::unlink(PathOf(folder, job_id, kLockSuffix).c_str());
+}
+
+// NotFound – there is none; else whatever makes it unreadable.
+absl::StatusOr<core::Claim> ReadClaim(const std::string& folder, const std::string& job_id) {
+  TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(PathOf(folder, job_id, kClaimSuffix)));
+  TONY_ASSIGN_OR_RETURN(core::Claim claim, ClaimFromJson(text));
+  if (claim.job_id != job_id) return absl::InvalidArgumentError("it is of another job");
+  return claim;
+}
+
+void SetAside(const std::string& path, const absl::Status& reason) {
+  const std::string aside = path + kCorruptSuffix;
+  const bool moved = ::rename(path.c_str(), aside.c_str()) == 0;
+  LogWarning(absl::StrCat("the ledger's claim ", path, " cannot be read (",
+                          std::string(reason.message()), "); ",
+                          moved ? "it was moved to " + aside : "it could not be moved either",
+                          ". What its job holds is not counted until that job changes its claim"));
+}
+
+bool IsNetworkFileSystem(const std::string& folder) {
+  struct statfs info {};
+  if (::statfs(folder.c_str(), &info) != 0) return false;
+  const auto type = static_cast<uint32_t>(info.f_type);
+  return type == NFS_SUPER_MAGIC || type == SMB_SUPER_MAGIC || type == CIFS_SUPER_MAGIC ||
+         type == SMB2_SUPER_MAGIC;
+}
+
+}  // namespace
+
+absl::StatusOr<Ledger> Ledger::Open(const std::string& folder) {
+  TONY_RETURN_IF_ERROR(os::MakeFolders(folder, 0700));
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0) return os::ErrnoError(errno, folder);
+  if (info.st_uid != ::geteuid()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        folder, " belongs to another user: set tony.local.dir to a folder of your own"));
+  }
+  if (IsNetworkFileSystem(folder)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        folder,
+        " is on a network file system, where other machines' jobs would be taken for this "
+        "one's: set tony.local.dir to a folder on a local disk"));
+  }
+  return Ledger(folder);
+}
+
+absl::StatusOr<std::vector<core::Claim>> Ledger::Claims() const {
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(folder_));
+  return ReadClaims();
+}
+
+absl::StatusOr<std::vector<core::Claim>> Ledger::ReadClaims() const {
+  TONY_ASSIGN_OR_RETURN(const std::set<std::string> job_ids, JobIdsIn(folder_));
+  std::vector<core::Claim> claims;
+  for (const std::string& job_id : job_ids) {
+    TONY_ASSIGN_OR_RETURN(const bool alive, IsAlive(folder_, job_id));
+    if (!alive) {
+      Remove(folder_, job_id);
+      continue;
+    }
+    absl::StatusOr<core::Claim> claim = ReadClaim(folder_, job_id);
+    if (claim.ok()) {
+      claims.push_back(std::move(claim).value());
+    } else if (!absl::IsNotFound(claim.status())) {  // not found: it holds and wants nothing yet
+      SetAside(PathOf(folder_, job_id, kClaimSuffix), claim.status());
+    }
+  }
+  std::sort(claims.begin(), claims.end(), [](const core::Claim& left, const core::Claim& right) {
+    return left.ticket < right.ticket;
+  });
+  return claims;
+}
+
+absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Create(const Ledger& ledger,
+                                                                 const std::string& job_id) {
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger.folder_));
+  const std::string path = PathOf(ledger.folder_, job_id, kLockSuffix);
+  // Opened for writing, so that the close by the last holder's death is announced to those who
+  // wait.
+  os::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return os::ErrnoError(errno, path);
+  TONY_ASSIGN_OR_RETURN(const bool locked, TryLock(fd.get(), path));
+  if (!locked) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("a process of job ", job_id, " still holds its claim ", path));
+  }
+  ::unlink(PathOf(ledger.folder_, job_id, kClaimSuffix).c_str());  // of a dead job with this id
+  core::Claim claim{.job_id = job_id, .pid = ::getpid()};
+  return std::unique_ptr<LedgerClaim>(new LedgerClaim(ledger, std::move(claim), std::move(fd)));
+}
+
+LedgerClaim::~LedgerClaim() {
+  const absl::StatusOr<MutexGuard> guard = MutexGuard::Lock(ledger_.folder_);
+  lock_fd_.Reset();
+  if (!guard.ok()) return;  // the claim is dead now; whoever sees it removes it
+  const absl::StatusOr<bool> alive = IsAlive(ledger_.folder_, claim_.job_id);
+  if (!alive.ok()) return;
+  if (!*alive) {
+    Remove(ledger_.folder_, claim_.job_id);
+  } else if (!claim_.wanted.empty()) {
+    core::Claim held_only = claim_;
+    held_only.wanted.clear();
+    if (const absl::Status status = Replace(std::move(held_only)); !status.ok()) {
+      LogWarning(absl::StrCat("cannot leave the queue: ", std::string(status.message())));
+    }
+  }
+}
+
+absl::Status LedgerClaim::Replace(core::Claim claim) {
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(PathOf(ledger_.folder_, claim.job_id, kClaimSuffix),
+                                               ClaimToJson(claim), 0600));
+  claim_ = std::move(claim);
+  return absl::OkStatus();
+}
+
+absl::Status LedgerClaim::Want(const std::vector<core::ContainerRequest>& wanted) {
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_));
+  TONY_ASSIGN_OR_RETURN(const std::vector<core::Claim> claims, ledger_.ReadClaims());
+  core::Claim claim = claim_;
+  claim.wanted = wanted;
+  claim.ticket = claims.empty() ? 1 : claims.back().ticket + 1;
+  return Replace(std::move(claim));
+}
+
+absl::StatusOr<core::Admission> LedgerClaim::TryAdmit(const core::Capacity& capacity) {
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_));
+  TONY_ASSIGN_OR_RETURN(std::vector<core::Claim> others, ledger_.ReadClaims());
+  std::erase_if(others, [this](const core::Claim& claim) { return claim.job_id == claim_.job_id; });
+  core::Admission admission = core::Admit(capacity, claim_, others);
+  if (const auto* admitted = std::get_if<core::Admitted>(&admission)) {
+    core::Claim claim = claim_;
+    claim.wanted.clear();
+    claim.held.insert(claim.held.end(), admitted->containers.begin(), admitted->containers.end());
+    TONY_RETURN_IF_ERROR(Replace(std::move(claim)));
+  }
+  return admission;
+}
+
+absl::Status LedgerClaim::Cancel() {
+  if (claim_.wanted.empty()) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_));
+  core::Claim claim = claim_;
+  claim.wanted.clear();
+  return Replace(std::move(claim));
+}
+
+}  // namespace tony::backend

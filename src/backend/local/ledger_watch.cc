@@ -1,0 +1,64 @@
+// inotify on the ledger's folder.
+#include "backend/local/ledger_watch.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+
+namespace tony::backend {
+namespace {
+
+// What it takes the kernel, by far, from announcing a close to dropping the lock.
+constexpr std::chrono::milliseconds kSettle(2);
+constexpr std::chrono::seconds kSafetyInterval(1);
+
+// Claims replaced (by rename), claims removed, and locks let go by those who hold them: they alone
+// have them open for writing. Not what ReadClaims() does to look, or every look would wake all
+// others.
+constexpr uint32_t kEvents = IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE;
+
+}  // namespace
+
+LedgerWatch::LedgerWatch(EventLoop& loop, const std::string& folder, std::function<void()> changed)
+    : loop_(loop),
+      changed_(std::move(changed)),
+      inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+  if (inotify_.valid() && ::inotify_add_watch(inotify_.get(), folder.c_str(), kEvents) >= 0) {
+    readable_ = loop_.WatchReadable(inotify_.get(), [this] { OnReadable(); });
+  } else {
+    LogInfo(absl::StrCat("no inotify on ", folder, " (", std::strerror(errno),
+                         "): a free place is noticed after up to a second"));
+  }
+  ArmSafetyCheck();
+}
+
+void LedgerWatch::OnReadable() {
+  char events[4096];
+  while (::read(inotify_.get(), events, sizeof(events)) > 0) {
+  }
+  if (settling_) return;
+  settling_ = true;
+  soon_ = loop_.After(kSettle, [this] {
+    settling_ = false;
+    Report();
+  });
+}
+
+void LedgerWatch::ArmSafetyCheck() {
+  safety_ = loop_.After(kSafetyInterval, [this] {
+    ArmSafetyCheck();
+    Report();
+  });
+}
+
+void LedgerWatch::Report() {
+  const std::function<void()> changed = changed_;  // it may destroy this object
+  changed();
+}
+
+}  // namespace tony::backend

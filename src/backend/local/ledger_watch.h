@@ -1,0 +1,37 @@
+// Tells a waiting job that the ledger may have changed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/event_loop.h"
+#include "os/unique_fd.h"
+
+namespace tony::backend {
+
+/// Calls `changed` on the loop soon after a claim was replaced, removed or let go by a dying
+/// process, and in any case once a second: the kernel announces the close of a file just before it
+/// drops its lock, so an announcement may come too early, and where inotify is not to be had there
+/// are none. `changed` may destroy the watch. Not thread safe: owned by the event loop.
+class LedgerWatch {
+ public:
+  LedgerWatch(EventLoop& loop, const std::string& folder, std::function<void()> changed);
+  LedgerWatch(const LedgerWatch&) = delete;
+  LedgerWatch& operator=(const LedgerWatch&) = delete;
+
+ private:
+  void OnReadable();
+  void ArmSafetyCheck();
+  void Report();
+
+  EventLoop& loop_;
+  std::function<void()> changed_;
+  os::UniqueFd inotify_;
+  std::unique_ptr<EventLoop::Handle> readable_;
+  bool settling_ = false;  ///< soon_ is armed: further announcements say nothing new
+  std::unique_ptr<EventLoop::Handle> soon_;
+  std::unique_ptr<EventLoop::Handle> safety_;
+};
+
+}  // namespace tony::backend

@@ -1,0 +1,262 @@
+// Slots from the ledger, executors as child processes.
+#include "backend/local/local_backend.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "core/job/task_exit.h"
+#include "os/files.h"
+#include "os/subprocess.h"
+
+namespace tony::backend {
+namespace {
+
+constexpr std::chrono::seconds kEndLimit(5);
+
+std::string NameOf(const std::string& variable) { return variable.substr(0, variable.find('=')); }
+
+// `added` after those of `base` whose names it does not have.
+std::vector<std::string> Merged(const std::vector<std::string>& base,
+                                const std::vector<std::string>& added) {
+  std::vector<std::string> merged;
+  for (const std::string& variable : base) {
+    const bool replaced = std::any_of(added.begin(), added.end(), [&](const std::string& other) {
+      return NameOf(other) == NameOf(variable);
+    });
+    if (!replaced) merged.push_back(variable);
+  }
+  merged.insert(merged.end(), added.begin(), added.end());
+  return merged;
+}
+
+core::ContainerEnd EndOf(const os::ExitStatus& status) {
+  core::TaskExit exit{.code = status.code, .signal = status.signal};
+  if (status.signal != 0) exit.cause = core::TaskExit::Cause::kSignaled;
+  return {.lost = status.signal != 0, .sentence = absl::StrCat("tony-executor ", exit.Describe())};
+}
+
+}  // namespace
+
+struct LocalBackend::Executor {
+  os::Subprocess process;
+  std::unique_ptr<EventLoop::Handle> watch;  // after `process`, whose descriptor it watches
+};
+
+LocalBackend::LocalBackend(EventLoop& loop, LocalBackendOptions options, Listener& listener)
+    : loop_(loop), options_(std::move(options)), listener_(listener) {}
+
+LocalBackend::~LocalBackend() {
+  for (auto& [id, live] : containers_) {
+    if (live.executor != nullptr) live.executor->process.Signal(SIGKILL);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kEndLimit;
+  for (auto& [id, live] : containers_) {
+    if (live.executor == nullptr) continue;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    pollfd ended{.fd = live.executor->process.pidfd(), .events = POLLIN};
+    ::poll(&ended, 1, static_cast<int>(std::max<int64_t>(0, left.count())));
+    if (!live.executor->process.TryWait()) {
+      LogWarning(absl::StrCat("tony-executor of ", id, " (pid ", live.executor->process.pid(),
+                              ") cannot be killed; what the job holds stays taken until it ends"));
+    }
+  }
+}
+
+void LocalBackend::Later(std::function<void()> function) {
+  loop_.Post([alive = std::weak_ptr<bool>(alive_), function = std::move(function)] {
+    if (!alive.expired()) function();
+  });
+}
+
+void LocalBackend::Request(const Requests& requests) {
+  requests_.push_back(requests);
+  Later([this] { Advance(); });
+}
+
+void LocalBackend::CancelRequests() {
+  requests_.clear();
+  StopWaiting();
+}
+
+// Serves requests in their order until one has to wait. What the ledger admits becomes free slots,
+// and requests are only ever granted from those.
+void LocalBackend::Advance() {
+  while (!requests_.empty()) {
+    const Requests missing = MissingSlots(requests_.front());
+    if (missing.empty()) {
+      const Requests request = requests_.front();
+      requests_.pop_front();
+      StopWaiting();
+      Grant(request);
+      continue;
+    }
+    const absl::StatusOr<core::Admission> admission = Ask(missing);
+    if (!admission.ok()) {
+      Refuse(false, std::string(admission.status().message()));
+    } else if (const auto* admitted = std::get_if<core::Admitted>(&*admission)) {
+      for (const core::Grant& grant : admitted->containers) slots_.push_back({.grant = grant});
+    } else if (const auto* never = std::get_if<core::NeverFits>(&*admission)) {
+      Refuse(true, never->sentence);
+    } else {
+      Wait(std::get<core::MustWait>(*admission));
+      return;
+    }
+  }
+}
+
+// What `requests` need beyond the free slots.
+LocalBackend::Requests LocalBackend::MissingSlots(const Requests& requests) const {
+  std::vector<core::Resources> free;
+  for (const Slot& slot : slots_) {
+    if (!slot.taken) free.push_back(slot.grant.resources);
+  }
+  Requests missing;
+  for (const core::ContainerRequest& request : requests) {
+    core::ContainerRequest rest = request;
+    for (auto found = free.begin(); rest.count > 0; --rest.count) {
+      found = std::find(found, free.end(), request.resources);
+      if (found == free.end()) break;
+      found = free.erase(found);
+    }
+    if (rest.count > 0) missing.push_back(rest);
+  }
+  return missing;
+}
+
+absl::StatusOr<core::Admission> LocalBackend::Ask(const Requests& missing) {
+  if (claim_ == nullptr) {
+    TONY_ASSIGN_OR_RETURN(const Ledger ledger, Ledger::Open(options_.ledger_folder));
+    TONY_ASSIGN_OR_RETURN(claim_, LedgerClaim::Create(ledger, options_.job_id));
+  }
+  // Asking anew would lose the place in the queue. If slots became free meanwhile, what is too much
+  // stays free.
+  if (claim_->claim().wanted.empty()) TONY_RETURN_IF_ERROR(claim_->Want(missing));
+  return claim_->TryAdmit(options_.capacity);
+}
+
+void LocalBackend::Grant(const Requests& requests) {
+  std::vector<core::Container> granted;
+  for (const core::ContainerRequest& request : requests) {
+    for (int i = 0; i < request.count; ++i) granted.push_back(TakeSlot(request));
+  }
+  for (const core::Container& container : granted) listener_.OnContainerGranted(container);
+}
+
+core::Container LocalBackend::TakeSlot(const core::ContainerRequest& request) {
+  const auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& candidate) {
+    return !candidate.taken && candidate.grant.resources == request.resources;
+  });
+  slot->taken = true;
+  char number[16];
+  std::snprintf(number, sizeof(number), "-c%04d", ++last_number_);
+  LiveContainer live;
+  live.container = {.id = options_.job_id + number,
+                    .type = request.type,
+                    .host = "127.0.0.1",
+                    .host_id = options_.host_id,
+                    .gpus = slot->grant.gpus};
+  live.slot = static_cast<size_t>(slot - slots_.begin());
+  const core::Container container = live.container;
+  containers_.emplace(container.id, std::move(live));
+  return container;
+}
+
+void LocalBackend::Wait(const core::MustWait& reason) {
+  if (watch_ == nullptr) {
+    watch_ = std::make_unique<LedgerWatch>(loop_, options_.ledger_folder, [this] { Advance(); });
+    Later([this] { Advance(); });  // for what changed just before the watch
+  }
+  if (reason.sentence == waiting_sentence_) return;
+  waiting_sentence_ = reason.sentence;
+  listener_.OnAllocationWaiting(reason.sentence, reason.unblock);
+}
+
+void LocalBackend::Refuse(bool never_fits, const std::string& sentence) {
+  requests_.pop_front();
+  StopWaiting();
+  listener_.OnAllocationRefused(never_fits, sentence);
+}
+
+void LocalBackend::StopWaiting() {
+  watch_.reset();
+  waiting_sentence_.clear();
+  if (claim_ == nullptr) return;
+  if (const absl::Status status = claim_->Cancel(); !status.ok()) {
+    LogWarning(absl::StrCat("cannot leave the queue: ", std::string(status.message())));
+  }
+}
+
+void LocalBackend::Launch(const std::string& container_id, const core::LaunchContext& context) {
+  const auto found = containers_.find(container_id);
+  if (found == containers_.end() || found->second.state != State::kGranted) return;
+  const absl::Status status = Start(found->second, context);
+  found->second.state = status.ok() ? State::kRunning : State::kFailedToStart;
+  if (status.ok()) return;
+  Later([this, container_id, sentence = std::string(status.message())] {
+    End(container_id, {.lost = false, .sentence = sentence});
+  });
+}
+
+absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext& context) {
+  const std::string& id = live.container.id;
+  const std::string log_folder = options_.job_folder.logs() + "/" + context.name;
+  TONY_RETURN_IF_ERROR(os::MakeFolders(options_.job_folder.container(id), 0700));
+  TONY_RETURN_IF_ERROR(os::MakeFolders(log_folder, 0700));
+  const std::string log_path = log_folder + "/executor.log";
+  const os::UniqueFd log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!log.valid()) return os::ErrnoError(errno, log_path);
+  os::SubprocessRequest request;
+  request.arguments = {options_.executor_path};
+  request.arguments.insert(request.arguments.end(), context.arguments.begin(),
+                           context.arguments.end());
+  request.environment = Merged(options_.environment, context.environment);
+  request.working_folder = options_.job_folder.container(id);
+  request.stdout_fd = log.get();
+  request.stderr_fd = log.get();
+  request.inherited_fds = {claim_->descriptor()};
+  TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::Subprocess::Start(request));
+  live.executor = std::make_unique<Executor>(Executor{.process = std::move(process)});
+  live.executor->watch =
+      loop_.WatchReadable(live.executor->process.pidfd(), [this, id] { OnExecutorReadable(id); });
+  return absl::OkStatus();
+}
+
+void LocalBackend::OnExecutorReadable(const std::string& container_id) {
+  const std::optional<os::ExitStatus> status =
+      containers_.at(container_id).executor->process.TryWait();
+  if (status) End(container_id, EndOf(*status));
+}
+
+void LocalBackend::End(const std::string& container_id, const core::ContainerEnd& end) {
+  const std::string id = container_id;  // the argument may live in what is erased here
+  const auto found = containers_.find(id);
+  slots_[found->second.slot].taken = false;
+  containers_.erase(found);
+  listener_.OnContainerEnded(id, end);
+  Later([this] { Advance(); });
+}
+
+void LocalBackend::Kill(const std::string& container_id) {
+  const auto found = containers_.find(container_id);
+  if (found == containers_.end()) return;
+  LiveContainer& live = found->second;
+  if (live.state == State::kRunning) live.executor->process.Signal(SIGKILL);
+  if (live.state != State::kGranted) return;
+  slots_[live.slot].taken = false;
+  containers_.erase(found);
+  Later([this] { Advance(); });
+}
+
+}  // namespace tony::backend

@@ -1,0 +1,107 @@
+// Containers on this machine: processes, admitted through the ledger that all of the user's jobs
+// share.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "backend/job_folder.h"
+#include "backend/local/ledger.h"
+#include "backend/local/ledger_watch.h"
+#include "common/event_loop.h"
+#include "core/ports/cluster_backend.h"
+#include "core/schedule/capacity.h"
+
+namespace tony::backend {
+
+/// What a LocalBackend is made with. Not thread safe (plain data).
+struct LocalBackendOptions {
+  std::string job_id;
+  JobFolder job_folder{""};
+  std::string ledger_folder;
+  std::string executor_path;  ///< of tony-executor; absolute
+  std::vector<std::string>
+      environment;          ///< "NAME=value", what each executor has before its LaunchContext's
+  std::string host_id;      ///< of this boot of this machine
+  core::Capacity capacity;  ///< see ProbeCapacity()
+};
+
+/// Not thread safe: owned by the event loop.
+///
+/// Each container that the ledger admitted leaves a slot, kept until this object is destroyed: when
+/// the container has ended, the job's next request for the same resources is granted the slot at
+/// once.
+///
+/// An executor runs in JobFolder::container(id), writes its output to logs()/NAME/executor.log,
+/// leads a session of its own, and inherits the job's claim in the ledger as descriptor 3: as long
+/// as it or anyone it passes that descriptor on to lives, nobody else gets what the job holds, even
+/// if the ApplicationMaster is gone.
+class LocalBackend : public core::ClusterBackend {
+ public:
+  /// `loop` and `listener` outlive this object. The ledger is not touched before the first
+  /// Request().
+  LocalBackend(EventLoop& loop, LocalBackendOptions options, Listener& listener);
+  /// Kills every container, waits until each is gone (5 s at most), and then gives back what the
+  /// ledger granted. No event follows. Not from within a listener's call.
+  ~LocalBackend() override;
+  LocalBackend(const LocalBackend&) = delete;
+  LocalBackend& operator=(const LocalBackend&) = delete;
+
+  void Request(const std::vector<core::ContainerRequest>& requests) override;
+  void Launch(const std::string& container_id, const core::LaunchContext& context) override;
+  void Kill(const std::string& container_id) override;
+  void CancelRequests() override;
+
+ private:
+  enum class State { kGranted, kRunning, kFailedToStart };
+  struct Executor;
+  struct LiveContainer {
+    core::Container container;
+    size_t slot = 0;
+    State state = State::kGranted;
+    std::unique_ptr<Executor> executor;  ///< of a running one
+  };
+  struct Slot {
+    core::Grant grant;
+    bool taken = false;
+  };
+  using Requests = std::vector<core::ContainerRequest>;
+
+  /// Runs `function` on the loop, outside of the present call, unless this object is gone by then.
+  void Later(std::function<void()> function);
+
+  // Requests, one after the other.
+  void Advance();
+  Requests MissingSlots(const Requests& requests) const;
+  absl::StatusOr<core::Admission> Ask(const Requests& missing);
+  void Grant(const Requests& requests);
+  core::Container TakeSlot(const core::ContainerRequest& request);
+  void Wait(const core::MustWait& reason);
+  void Refuse(bool never_fits, const std::string& sentence);
+  void StopWaiting();
+
+  // Containers.
+  absl::Status Start(LiveContainer& live, const core::LaunchContext& context);
+  void OnExecutorReadable(const std::string& container_id);
+  void End(const std::string& container_id, const core::ContainerEnd& end);
+
+  EventLoop& loop_;
+  const LocalBackendOptions options_;
+  Listener& listener_;
+  std::unique_ptr<LedgerClaim> claim_;
+  std::unique_ptr<LedgerWatch> watch_;  ///< while waiting
+  std::string waiting_sentence_;        ///< the last one told
+  std::deque<Requests> requests_;
+  std::vector<Slot> slots_;
+  std::map<std::string, LiveContainer> containers_;
+  int last_number_ = 0;  ///< of a container's id
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace tony::backend

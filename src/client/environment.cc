@@ -1,0 +1,43 @@
+// Reads the caller's environment.
+#include "client/environment.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace tony::client {
+namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+Environment ReadEnvironment() {
+  Environment environment;
+  environment.home = Variable("HOME");
+  environment.user = Variable("USER");
+  if (const passwd* entry = getpwuid(geteuid())) {
+    environment.user = entry->pw_name;
+    if (environment.home.empty()) environment.home = entry->pw_dir;
+  }
+  if (environment.home.empty()) environment.home = "/";
+  environment.conf_dir = Variable("TONY_CONF_DIR");
+  environment.term = Variable("TERM");
+  environment.no_color = !Variable("NO_COLOR").empty();
+  return environment;
+}
+
+std::string SiteFile(const Environment& environment, const std::string& system_site_file) {
+  const std::string file = environment.conf_dir.empty() ? system_site_file
+                                                        : environment.conf_dir + "/tony-site.xml";
+  std::error_code ignored;
+  return std::filesystem::exists(file, ignored) ? file : "";
+}
+
+}  // namespace tony::client

@@ -1,0 +1,41 @@
+// Finds the log files of a job's tasks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "backend/job_folder.h"
+#include "core/job/job_view.h"
+
+namespace tony::client {
+
+/// Which logs are wanted.
+struct LogSelection {
+  std::string task;             ///< "worker:0", "worker" for all of a type, "am"; empty: all tasks
+  bool standard_output = true;
+  bool standard_error = true;
+  bool executor = false;        ///< tony-executor's own log
+};
+
+/// One log file.
+struct LogFile {
+  std::string task;    ///< "worker:0" or "am"
+  int attempt = 0;     ///< 0 for logs that are not of one attempt
+  std::string stream;  ///< "stdout", "stderr", "executor", "am"
+  std::string path;
+};
+
+/// What `path` is a log of, from its place in the job's folder; nothing when it is none or is not wanted.
+std::optional<LogFile> RecognizeLog(const backend::JobFolder& folder, const LogSelection& selection,
+                                    const std::string& path);
+
+/// All wanted logs that are there, by type and index of the task, then attempt, then stdout before stderr.
+std::vector<LogFile> FindLogs(const backend::JobFolder& folder, const LogSelection& selection);
+
+/// The spelling of `wish` that LogSelection::task wants ("worker-0" is understood too).
+/// NotFound – the job has no such task; the message names those it has.
+absl::StatusOr<std::string> ResolveTask(const core::JobView& view, const std::string& wish);
+
+}  // namespace tony::client

@@ -1,0 +1,160 @@
+// Reading of job folders.
+#include "client/job_store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+#include "os/unique_fd.h"
+#include "rpc/event_json.h"
+
+namespace tony::client {
+namespace {
+
+constexpr size_t kNamesInMessage = 5;
+
+/// Complete lines of the file, in order, until `use` returns false. The writer may be amid the last line.
+template <typename Use>
+void ForEachCompleteLine(const std::string& path, Use use) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  while (std::getline(file, line) && !file.eof()) {
+    if (!use(line)) return;
+  }
+}
+
+/// When the job was submitted: the time of its first event, or else of its folder.
+int64_t SubmittedMillis(const backend::JobFolder& folder) {
+  int64_t millis = 0;
+  ForEachCompleteLine(folder.events(), [&](const std::string& line) {
+    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
+    if (event.ok()) millis = event->unix_millis;
+    return false;
+  });
+  struct stat status {};
+  if (millis == 0 && stat(folder.root().c_str(), &status) == 0) {
+    millis = int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+  }
+  return millis;
+}
+
+std::string SomeNames(const std::vector<std::string>& ids) {
+  const size_t shown = std::min(ids.size(), kNamesInMessage);
+  return absl::StrCat(absl::StrJoin(ids.begin(), ids.begin() + shown, ", "), shown < ids.size() ? ", …" : "");
+}
+
+absl::Status NoSuchJob(const std::string& wish, const std::vector<std::string>& ids, const std::string& local_dir) {
+  if (ids.empty()) {
+    return absl::NotFoundError(absl::StrCat("there are no jobs under ", backend::JobsFolder(local_dir),
+                                            "; tony-submit starts one"));
+  }
+  return absl::NotFoundError(
+      absl::StrCat("no job '", wish, "'; known jobs: ", SomeNames(ids), " (tony list shows all)"));
+}
+
+}  // namespace
+
+bool IsAlive(const backend::JobFolder& folder) {
+  const os::UniqueFd lock(open(folder.am_lock().c_str(), O_RDONLY | O_CLOEXEC));
+  return lock.valid() && flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+absl::StatusOr<std::vector<std::string>> JobStore::Ids() const {
+  const std::string jobs = backend::JobsFolder(local_dir_);
+  std::error_code error;
+  std::filesystem::directory_iterator folder(jobs, error);
+  if (error == std::errc::no_such_file_or_directory) return std::vector<std::string>();
+  std::vector<std::pair<int64_t, std::string>> found;
+  while (!error && folder != std::filesystem::directory_iterator()) {
+    const std::string id = folder->path().filename().string();
+    std::error_code ignored;
+    if (id[0] != '.' && folder->is_directory(ignored)) {
+      found.emplace_back(SubmittedMillis(backend::JobFolder(folder->path().string())), id);
+    }
+    folder.increment(error);
+  }
+  if (error) {
+    const std::string message = absl::StrCat("cannot read ", jobs, ": ", error.message());
+    return error == std::errc::permission_denied ? absl::PermissionDeniedError(message)
+                                                 : absl::UnavailableError(message);
+  }
+  std::sort(found.rbegin(), found.rend());
+  std::vector<std::string> ids;
+  for (auto& [millis, id] : found) ids.push_back(std::move(id));
+  return ids;
+}
+
+absl::StatusOr<std::vector<StoredJob>> JobStore::List() const {
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Ids());
+  std::vector<StoredJob> jobs;
+  for (const std::string& id : ids) {
+    absl::StatusOr<StoredJob> job = Read(id);
+    if (job.ok()) jobs.push_back(*std::move(job));  // else it was removed meanwhile
+  }
+  return jobs;
+}
+
+absl::StatusOr<StoredJob> JobStore::Find(const std::string& wish) const {
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Ids());
+  if (wish.empty() || wish == "latest") {
+    if (ids.empty()) return NoSuchJob(wish, ids, local_dir_);
+    return Read(ids.front());
+  }
+  std::vector<std::string> matches;
+  for (const std::string& id : ids) {
+    if (id == wish) return Read(id);
+    if (absl::StartsWith(id, wish) || absl::EndsWith(id, wish)) matches.push_back(id);
+  }
+  if (matches.empty()) return NoSuchJob(wish, ids, local_dir_);
+  if (matches.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", wish, "' means several jobs: ", SomeNames(matches), "; write more of the name"));
+  }
+  return Read(matches.front());
+}
+
+absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
+  StoredJob job;
+  job.id = id;
+  job.folder = backend::JobFolder(absl::StrCat(backend::JobsFolder(local_dir_), "/", id));
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(job.folder.root(), ignored)) {
+    return absl::NotFoundError(absl::StrCat("no job '", id, "'"));
+  }
+  // First the lock, then the events: the other way round a job that ends in between would look lost.
+  job.alive = IsAlive(job.folder);
+  int number = 0;
+  ForEachCompleteLine(job.folder.events(), [&](const std::string& line) {
+    ++number;
+    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
+    if (event.ok()) {
+      job.job.Apply(*event);
+    } else if (job.sentence.empty()) {
+      job.sentence = absl::StrCat(job.folder.events(), ":", number, " cannot be read and is left out: ",
+                                  std::string(event.status().message()));
+    }
+    return true;
+  });
+  job.submitted_millis = SubmittedMillis(job.folder);
+  const bool started = std::filesystem::exists(job.folder.am_lock(), ignored);
+  job.job.lost = started && !job.alive && !job.ended();
+  if (job.job.lost) {
+    job.sentence = absl::StrCat("its ApplicationMaster went away without a verdict; its last words: tony logs ",
+                                id, " am");
+  } else if (!started && !job.ended()) {
+    job.sentence = "its ApplicationMaster has not started";
+  }
+  return job;
+}
+
+}  // namespace tony::client

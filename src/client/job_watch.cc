@@ -1,0 +1,61 @@
+// Waiting for a job's end without asking it.
+#include "client/job_watch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "client/job_store.h"
+#include "common/status_macros.h"
+#include "rpc/event_json.h"
+
+namespace tony::client {
+namespace {
+
+// The kernel tells of the closing of a file just before it gives up the file's lock, so look a few times.
+constexpr int kLooks = 20;
+constexpr std::chrono::milliseconds kLookInterval{20};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobWatch>> JobWatch::Start(const backend::JobFolder& folder) {
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<FolderWatcher> watcher, FolderWatcher::Create());
+  TONY_RETURN_IF_ERROR(watcher->Watch(folder.root()));
+  std::unique_ptr<JobWatch> watch(new JobWatch(folder, std::move(watcher)));
+  watch->CheckAlive();
+  watch->ReadEvents();
+  return watch;
+}
+
+absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::milliseconds timeout) {
+  if (looks_left_ > 0) timeout = timeout.count() < 0 ? kLookInterval : std::min(timeout, kLookInterval);
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> paths, watcher_->Wait(timeout));
+  const auto changed = [&](const std::string& path) {
+    return std::find(paths.begin(), paths.end(), path) != paths.end();
+  };
+  const bool lost_count = changed(folder_.root());
+  if (lost_count || changed(folder_.am_lock())) looks_left_ = kLooks;
+  if (lost_count || changed(folder_.events())) ReadEvents();
+  if (looks_left_ > 0) {
+    --looks_left_;
+    CheckAlive();
+  }
+  return paths;
+}
+
+void JobWatch::ReadEvents() {
+  events_.Read([this](const std::string& line) {
+    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
+    if (event.ok()) view_.Apply(*event);
+  });
+}
+
+void JobWatch::CheckAlive() {
+  const bool alive = IsAlive(folder_);
+  seen_alive_ = seen_alive_ || alive;
+  // A lock file that is not locked may be that of an ApplicationMaster which is just starting: then look on.
+  gone_ = !alive && (seen_alive_ || looks_left_ == 0) && access(folder_.am_lock().c_str(), F_OK) == 0;
+  if (gone_) ReadEvents();
+}
+
+}  // namespace tony::client

@@ -1,0 +1,90 @@
+// Starting tony-am and waiting for its word.
+#include "client/master_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/status_macros.h"
+#include "os/files.h"
+
+namespace tony::client {
+namespace {
+
+/// In the child, where inherited descriptors become 3, 4, ….
+constexpr int kReadyFd = 3;
+
+absl::StatusOr<std::string> ProgramBeside(const std::string& name) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return absl::InternalError(absl::StrCat("/proc/self/exe: ", error.message()));
+  return (self.parent_path() / name).string();
+}
+
+std::string LastLines(const std::string& path, size_t count) {
+  absl::StatusOr<std::string> text = os::ReadFile(path);
+  if (!text.ok()) return std::string(text.status().message());
+  std::vector<std::string> lines = absl::StrSplit(*text, '\n', absl::SkipEmpty());
+  if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<long>(count));
+  return absl::StrJoin(lines, "\n");
+}
+
+/// True when the child wrote its line; false when it closed the pipe or the deadline passed.
+bool WaitReadable(int fd, Duration deadline) {
+  pollfd poll_fd{fd, POLLIN, 0};
+  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count();
+  int count;
+  do {
+    count = poll(&poll_fd, 1, static_cast<int>(millis));
+  } while (count < 0 && errno == EINTR);
+  return count > 0;
+}
+
+}  // namespace
+
+absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& folder, bool detached,
+                                                   Duration deadline) {
+  const std::string log_path = folder.logs() + "/am.log";
+  os::UniqueFd log(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!log.valid()) return os::ErrnoError(errno, log_path);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os::ErrnoError(errno, "cannot make a pipe");
+  os::UniqueFd read_end(ends[0]);
+  os::UniqueFd write_end(ends[1]);
+
+  os::SubprocessRequest request;
+  TONY_ASSIGN_OR_RETURN(const std::string program, ProgramBeside("tony-am"));
+  request.arguments = {program, absl::StrCat("--job-folder=", folder.root()),
+                       absl::StrCat("--ready-fd=", kReadyFd)};
+  if (detached) request.arguments.push_back("--detached");
+  request.working_folder = folder.root();
+  request.stdout_fd = log.get();
+  request.stderr_fd = log.get();
+  request.inherited_fds = {write_end.get()};
+  TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::Subprocess::Start(request));
+  write_end.Reset();
+
+  if (!WaitReadable(read_end.get(), deadline)) {
+    process.Signal(SIGKILL);
+    return absl::DeadlineExceededError(
+        absl::StrCat("the ApplicationMaster was not ready in time (tony.client.am-start-timeout-ms); its log ",
+                     log_path, " ends with\n", LastLines(log_path, 10)));
+  }
+  char byte;
+  if (read(read_end.get(), &byte, 1) != 1) {
+    return absl::UnavailableError(absl::StrCat("the ApplicationMaster ended at once; its log ", log_path,
+                                               " ends with\n", LastLines(log_path, 10)));
+  }
+  return MasterProcess(std::move(process));
+}
+
+void MasterProcess::Kill() const { process_.Signal(SIGKILL); }
+
+}  // namespace tony::client

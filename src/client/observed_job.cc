@@ -1,0 +1,54 @@
+// Folding of events into a view with times.
+#include "client/observed_job.h"
+
+#include <variant>
+
+namespace tony::client {
+namespace {
+
+bool IsOver(core::TaskState state) {
+  return state == core::TaskState::kSucceeded || state == core::TaskState::kFailed ||
+         state == core::TaskState::kStopped;
+}
+
+}  // namespace
+
+void ObservedJob::Apply(const core::JobEvent& event) {
+  if (event.sequence <= view.last_sequence) return;
+  view.Apply(event);
+  last_millis = event.unix_millis;
+  const auto* change = std::get_if<core::TaskChanged>(&event.body);
+  if (change == nullptr) return;
+  if (change->state == core::TaskState::kRunning) {
+    TaskTimes& task = times[change->task];
+    if (task.started_millis == 0 || task.ended_millis != 0) task = TaskTimes{event.unix_millis, 0};
+  } else if (IsOver(change->state)) {
+    TaskTimes& task = times[change->task];
+    if (task.ended_millis == 0) task.ended_millis = event.unix_millis;
+  } else {
+    times.erase(change->task);
+  }
+}
+
+int64_t ObservedJob::RunningMillis(const core::TaskId& task, int64_t now_millis) const {
+  auto found = times.find(task);
+  if (found == times.end() || found->second.started_millis == 0) return -1;
+  const int64_t ended = found->second.ended_millis;
+  return (ended != 0 ? ended : EndMillis(now_millis)) - found->second.started_millis;
+}
+
+int64_t ObservedJob::RunningMillis(int64_t now_millis) const {
+  return view.submitted_millis == 0 ? -1 : EndMillis(now_millis) - view.submitted_millis;
+}
+
+std::string ObservedJob::StateName() const {
+  if (view.verdict) return core::OutcomeName(view.verdict->outcome);
+  return lost ? "LOST" : core::JobStateName(view.state);
+}
+
+int64_t ObservedJob::EndMillis(int64_t now_millis) const {
+  if (view.ended_millis != 0) return view.ended_millis;
+  return lost ? last_millis : now_millis;
+}
+
+}  // namespace tony::client

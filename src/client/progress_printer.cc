@@ -1,0 +1,64 @@
+// Chooses a printer; the two that need no file of their own.
+#include "client/progress_printer.h"
+
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "client/line_printer.h"
+#include "client/table_printer.h"
+#include "rpc/event_json.h"
+
+namespace tony::client {
+namespace {
+
+/// Prints the verdict only. Not thread safe: owned by the event loop.
+class QuietPrinter : public ProgressPrinter {
+ public:
+  QuietPrinter(Writer write, ScreenSource screen) : write_(std::move(write)), screen_(std::move(screen)) {}
+
+  void OnEvent(const core::JobEvent& event) override {
+    if (event.sequence <= view_.last_sequence) return;
+    view_.Apply(event);
+    if (std::holds_alternative<core::JobEnded>(event.body)) write_(RenderVerdict(view_, screen_()));
+  }
+  void Refresh() override {}
+
+ private:
+  Writer write_;
+  ScreenSource screen_;
+  core::JobView view_;
+};
+
+/// Prints each event as one line of JSON. Not thread safe: owned by the event loop.
+class JsonPrinter : public ProgressPrinter {
+ public:
+  explicit JsonPrinter(Writer write) : write_(std::move(write)) {}
+
+  void OnEvent(const core::JobEvent& event) override {
+    if (event.sequence <= last_sequence_) return;
+    last_sequence_ = event.sequence;
+    write_(absl::StrCat(rpc::EventToJsonLine(event), "\n"));
+  }
+  void Refresh() override {}
+
+ private:
+  Writer write_;
+  int64_t last_sequence_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write, ScreenSource screen,
+                                                     const Clock& clock) {
+  switch (style) {
+    case ProgressStyle::kTable:
+      return std::make_unique<TablePrinter>(std::move(write), std::move(screen), clock);
+    case ProgressStyle::kLines:
+      return std::make_unique<LinePrinter>(std::move(write), std::move(screen), clock);
+    case ProgressStyle::kQuiet: return std::make_unique<QuietPrinter>(std::move(write), std::move(screen));
+    case ProgressStyle::kJson: return std::make_unique<JsonPrinter>(std::move(write));
+  }
+  return nullptr;
+}
+
+}  // namespace tony::client

@@ -1,0 +1,154 @@
+// Packing and writing of what the job needs.
+#include "client/staging.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "core/job/master_task.h"
+#include "os/archive_writer.h"
+#include "os/files.h"
+#include "os/virtual_environment.h"
+#include "rpc/certificate_authority.h"
+#include "rpc/credentials.h"
+#include "spec/xml_writer.h"
+#include "tony/v1/staging.pb.h"
+
+namespace tony::client {
+namespace {
+
+/// Where the virtual environment stands in a working folder, as in TonY.
+constexpr char kVenvName[] = "venv";
+
+/// Collects what is laid into working folders.
+class Stager {
+ public:
+  explicit Stager(const backend::JobFolder& folder) : folder_(folder) {}
+
+  absl::Status AddProgram(const std::string& source) {
+    if (source.empty()) return absl::OkStatus();
+    const std::string path = absl::StrCat(folder_.archives(), "/program");
+    std::string digest;
+    if (std::filesystem::is_directory(source)) {
+      TONY_ASSIGN_OR_RETURN(const os::PackSummary packed, os::PackFolder(source, path));
+      digest = packed.digest;
+    } else {
+      TONY_RETURN_IF_ERROR(Copy(source, path));
+    }
+    Add(v1::Archive::PROGRAM, path, "", digest);
+    return absl::OkStatus();
+  }
+
+  absl::Status AddVirtualEnvironment(const std::string& source) {
+    if (source.empty()) return absl::OkStatus();
+    const std::string path = absl::StrCat(folder_.archives(), "/venv");
+    TONY_ASSIGN_OR_RETURN(const os::PackSummary packed, os::PackVirtualEnvironment(source, path));
+    Add(v1::Archive::VIRTUAL_ENVIRONMENT, path, kVenvName, packed.digest);
+    return absl::OkStatus();
+  }
+
+  /// Each source is staged once, however many types ask for it.
+  absl::Status AddFiles(const core::TaskType& type) {
+    for (const core::ResourceEntry& file : type.files) {
+      const std::string key = absl::StrCat(file.source, "\n", file.local_name, "\n", file.archive);
+      auto [position, added] = entries_.try_emplace(key, staged_.entries_size());
+      if (added) TONY_RETURN_IF_ERROR(AddFile(file));
+      staged_.mutable_entries(position->second)->add_types(type.name);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Write() const {
+    std::string json;
+    const auto status = google::protobuf::util::MessageToJsonString(staged_, &json);
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a staged path is not UTF-8, which is not supported: ", status.ToString()));
+    }
+    return os::WriteFileAtomically(folder_.staged(), json);
+  }
+
+ private:
+  /// A folder arrives as a folder, as in TonY; so does an archive that is marked as one.
+  absl::Status AddFile(const core::ResourceEntry& file) {
+    const std::string path = absl::StrCat(folder_.archives(), "/resource-", staged_.entries_size());
+    if (std::filesystem::is_directory(file.source)) {
+      TONY_ASSIGN_OR_RETURN(const os::PackSummary packed, os::PackFolder(file.source, path));
+      Add(v1::Archive::ARCHIVE, path, file.local_name, packed.digest);
+      return absl::OkStatus();
+    }
+    TONY_RETURN_IF_ERROR(Copy(file.source, path));
+    Add(file.archive ? v1::Archive::ARCHIVE : v1::Archive::FILE, path, file.local_name, "");
+    return absl::OkStatus();
+  }
+
+  static absl::Status Copy(const std::string& from, const std::string& to) {
+    std::error_code error;
+    std::filesystem::copy_file(from, to, error);
+    if (error) return os::ErrnoError(error.value(), absl::StrCat("cannot stage ", from));
+    return absl::OkStatus();
+  }
+
+  void Add(v1::Archive::Kind kind, const std::string& path, const std::string& name,
+           const std::string& digest) {
+    v1::Archive* archive = staged_.add_entries()->mutable_archive();
+    archive->set_kind(kind);
+    archive->set_path(path);
+    archive->set_name(name);
+    archive->set_digest(digest);
+  }
+
+  const backend::JobFolder& folder_;
+  v1::StagedFiles staged_;
+  std::map<std::string, int> entries_;  ///< what was asked for → position in staged_
+};
+
+absl::Status StageSecrets(const std::string& job_id, const backend::JobFolder& folder) {
+  TONY_ASSIGN_OR_RETURN(const rpc::CertificateAuthority authority,
+                        rpc::CertificateAuthority::Create(job_id));
+  TONY_ASSIGN_OR_RETURN(const rpc::Credentials client, authority.Issue(rpc::ClientRole(job_id)));
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder.authority(), authority.ToPem()));
+  return rpc::SaveCredentials(client, folder.client_credentials());
+}
+
+absl::Status Fill(const spec::LoadedJob& job, const std::string& job_id,
+                  const backend::JobFolder& folder) {
+  for (const std::string& path : {folder.secrets(), folder.archives(), folder.logs()}) {
+    TONY_RETURN_IF_ERROR(os::MakeFolders(path));
+  }
+  TONY_RETURN_IF_ERROR(
+      os::WriteFileAtomically(folder.job_xml(), spec::WriteXml(job.configuration)));
+  Stager stager(folder);
+  TONY_RETURN_IF_ERROR(stager.AddProgram(job.result.packaging.src_dir));
+  TONY_RETURN_IF_ERROR(stager.AddVirtualEnvironment(job.result.packaging.python_venv));
+  for (const core::TaskType& type : core::WithMasterTask(job.result.job).types) {
+    TONY_RETURN_IF_ERROR(stager.AddFiles(type));
+  }
+  TONY_RETURN_IF_ERROR(stager.Write());
+  return StageSecrets(job_id, folder);
+}
+
+}  // namespace
+
+absl::Status StageJob(const spec::LoadedJob& job, const std::string& job_id,
+                      const backend::JobFolder& folder) {
+  const std::string parent = std::filesystem::path(folder.root()).parent_path();
+  TONY_RETURN_IF_ERROR(os::MakeFolders(parent));
+  if (mkdir(folder.root().c_str(), 0700) != 0) {
+    return os::ErrnoError(errno, absl::StrCat("cannot make the job's folder ", folder.root()));
+  }
+  const absl::Status status = Fill(job, job_id, folder);
+  if (!status.ok()) {
+    const absl::Status removed = os::RemoveTree(folder.root());
+    return removed.ok() ? status : Annotate(status, std::string(removed.message()));
+  }
+  return status;
+}
+
+}  // namespace tony::client

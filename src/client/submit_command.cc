@@ -1,0 +1,128 @@
+// The steps of a submission.
+#include "client/submit_command.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "backend/local/capacity_probe.h"
+#include "client/dry_run.h"
+#include "client/job_connection.h"
+#include "client/job_id.h"
+#include "client/staging.h"
+#include "client/submission.h"
+#include "client/terminal.h"
+#include "common/status_macros.h"
+#include "core/job/master_task.h"
+#include "core/schedule/admission.h"
+#include "os/files.h"
+#include "os/machine.h"
+#include "spec/job_builder.h"
+#include "spec/problem.h"
+
+namespace tony::client {
+namespace {
+
+constexpr int kBadUsage = 2;
+constexpr int kInfrastructure = 3;
+constexpr int kNeverFits = 5;
+
+void PrintError(const std::string& text) { std::fprintf(stderr, "tony-submit: %s\n", text.c_str()); }
+
+int FailWith(const absl::Status& status, int exit_code) {
+  PrintError(std::string(status.message()));
+  return exit_code;
+}
+
+spec::LoadedJob Load(const SubmitOptions& options, const Environment& environment) {
+  spec::Sources sources;
+  sources.site_file = SiteFile(environment);
+  sources.job_file = options.job_file;
+  sources.overrides = options.overrides;
+  std::error_code error;
+  sources.working_folder = std::filesystem::current_path(error).string();
+  sources.home_folder = environment.home;
+  return spec::LoadJob(sources);
+}
+
+/// Refuses what this machine could never run; gives back nothing when it could.
+absl::StatusOr<std::optional<core::NeverFits>> CheckCapacity(const spec::BuildResult& built) {
+  std::vector<core::ContainerRequest> requests;
+  bool gpus = false;
+  for (const core::TaskType& type : core::WithMasterTask(built.job).types) {
+    if (type.instances == 0) continue;
+    requests.push_back({type.name, type.instances, type.resources});
+    gpus = gpus || type.resources.gpus > 0;
+  }
+  TONY_ASSIGN_OR_RETURN(const os::Machine machine, os::ReadMachine());
+  return core::CheckFits(backend::ProbeCapacity(built.local, machine, gpus), requests);
+}
+
+ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
+  if (options.json) return ProgressStyle::kJson;
+  if (options.quiet) return ProgressStyle::kQuiet;
+  return IsLiveTerminal(STDOUT_FILENO, environment) ? ProgressStyle::kTable : ProgressStyle::kLines;
+}
+
+void WriteOut(const std::string& text) { (void)os::WriteAll(STDOUT_FILENO, text.data(), text.size(), "stdout"); }
+
+absl::StatusOr<core::Verdict> Follow(const SubmitOptions& options, const Environment& environment,
+                                     const backend::JobFolder& folder, MasterProcess& master) {
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, ConnectToJob(folder));
+  SystemClock clock;
+  const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(
+      StyleOf(options, environment), WriteOut,
+      [&environment] { return DescribeScreen(STDOUT_FILENO, environment); }, clock);
+  EventLoop loop;
+  Submission submission(loop, master, *client, *printer);
+  return submission.FollowToEnd();
+}
+
+int RunJob(const SubmitOptions& options, const Environment& environment, const spec::LoadedJob& job) {
+  SystemClock clock;
+  const std::string job_id = MakeLocalJobId(clock.UnixMillis(), std::random_device()());
+  const backend::JobFolder folder(
+      absl::StrCat(backend::JobsFolder(job.result.local.dir), "/", job_id));
+  const absl::Status staged = StageJob(job, job_id, folder);
+  if (!staged.ok()) return FailWith(staged, kBadUsage);
+  absl::StatusOr<MasterProcess> master = MasterProcess::Start(
+      folder, options.detach, job.configuration.GetDuration("tony.client.am-start-timeout-ms"));
+  if (!master.ok()) return FailWith(master.status(), kInfrastructure);
+  if (options.detach) {
+    WriteOut(options.json ? absl::StrCat("{\"job_id\":\"", job_id, "\"}\n") : job_id + "\n");
+    return 0;
+  }
+  absl::StatusOr<core::Verdict> verdict = Follow(options, environment, folder, *master);
+  if (!verdict.ok()) return FailWith(verdict.status(), kInfrastructure);
+  return core::ExitCode(*verdict);
+}
+
+}  // namespace
+
+int RunSubmit(const SubmitOptions& options, const Environment& environment) {
+  signal(SIGPIPE, SIG_IGN);
+  for (const std::string& warning : options.warnings) PrintError(warning);
+  const spec::LoadedJob job = Load(options, environment);
+  if (!job.result.ok()) {
+    std::fputs(spec::RenderProblems(job.result.problems).c_str(), stderr);
+    return kBadUsage;
+  }
+  if (!options.quiet) std::fputs(spec::RenderProblems(job.result.notes).c_str(), stderr);
+  absl::StatusOr<std::optional<core::NeverFits>> refused = CheckCapacity(job.result);
+  if (!refused.ok()) return FailWith(refused.status(), kInfrastructure);
+  if (*refused) {
+    PrintError((*refused)->sentence);
+    return kNeverFits;
+  }
+  if (options.dry_run) {
+    WriteOut(options.json ? RenderDryRunJson(job) : RenderDryRun(job));
+    return 0;
+  }
+  return RunJob(options, environment, job);
+}
+
+}  // namespace tony::client

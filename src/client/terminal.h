@@ -1,0 +1,39 @@
+// What the output is connected to, and text that is safe to show there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/environment.h"
+#include "client/job_table.h"
+
+namespace tony::client {
+
+/// True when `fd` is a terminal that understands cursor movement (TERM is neither empty nor "dumb").
+bool IsLiveTerminal(int fd, const Environment& environment);
+
+/// The present size of the terminal `fd`, with colours unless NO_COLOR; 80 columns without colours for anything else.
+Screen DescribeScreen(int fd, const Environment& environment);
+
+/// `text` without what could steer a terminal: escape sequences and control characters are dropped, tabs become spaces,
+/// bytes that are no UTF-8 become U+FFFD, and characters that reverse the direction of writing are dropped. Line ends
+/// are control characters too; split before.
+std::string SafeText(const std::string& text);
+
+/// Columns that `text`, which is SafeText, takes on a terminal.
+int DisplayWidth(const std::string& text);
+
+/// `text`, which is SafeText, cut to at most `width` columns; "…" shows that something was cut.
+std::string CutToWidth(const std::string& text, int width);
+
+/// `text`, which is SafeText, broken into lines of at most `width` columns, at spaces where there are any.
+std::vector<std::string> WrapToWidth(const std::string& text, int width);
+
+/// `text` followed by spaces up to `width` columns.
+std::string PadToWidth(const std::string& text, int width);
+
+/// "0.4s", "12s", "3m 05s", "2h 07m", "3d 04h"; a negative duration is "-".
+std::string FormatDuration(int64_t millis);
+
+}  // namespace tony::client

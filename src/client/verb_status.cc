@@ -1,0 +1,48 @@
+// `tony status`: one job, while it runs and afterwards.
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "client/job_json.h"
+#include "client/terminal.h"
+#include "client/verbs.h"
+#include "common/status_macros.h"
+
+namespace tony::client {
+namespace {
+
+absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& context) {
+  TONY_ASSIGN_OR_RETURN(const JobStore store, OpenJobStore(line, context));
+  const std::string wish = line.positionals.empty() ? "latest" : line.positionals[0];
+  TONY_ASSIGN_OR_RETURN(const StoredJob job, store.Find(wish));
+  if (line.Has("json")) {
+    context.out(DumpJson(JobToJson(job, true)));
+    return kVerbDone;
+  }
+  Screen screen = context.screen;
+  screen.max_tasks = std::numeric_limits<int>::max();  // printed once, so it may scroll
+  std::string text;
+  if (job.job.view.last_sequence == 0) {
+    text = SafeText(absl::StrCat(job.id, "  ", job.job.StateName())) + "\n";
+  } else {
+    text = RenderJobTable(job.job, context.clock->UnixMillis(), screen);
+  }
+  for (const std::string& note : job.job.view.notes) absl::StrAppend(&text, "Note: ", SafeText(note), "\n");
+  if (!job.sentence.empty()) absl::StrAppend(&text, job.job.StateName(), ": ", SafeText(job.sentence), "\n");
+  context.out(absl::StrCat(text, RenderVerdict(job.job.view, screen)));
+  return kVerbDone;
+}
+
+}  // namespace
+
+Verb StatusVerb() {
+  return {"status",
+          "[JOB]",
+          "one job: its tasks, what it waits for, its verdict",
+          "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the default).\n",
+          {},
+          1,
+          &RunStatus};
+}
+
+}  // namespace tony::client

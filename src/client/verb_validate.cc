@@ -1,0 +1,58 @@
+// `tony validate`: everything that is wrong with a job file, without running it.
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "client/job_json.h"
+#include "client/terminal.h"
+#include "client/verbs.h"
+#include "common/status_macros.h"
+#include "spec/job_builder.h"
+
+namespace tony::client {
+namespace {
+
+nlohmann::ordered_json ToJson(const std::vector<spec::Problem>& problems) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const spec::Problem& problem : problems) {
+    json.push_back({{"file", problem.file},
+                    {"line", problem.line},
+                    {"key", problem.key},
+                    {"message", problem.message},
+                    {"remedy", problem.remedy}});
+  }
+  return json;
+}
+
+absl::StatusOr<int> RunValidate(const CommandLine& line, const VerbContext& context) {
+  if (line.positionals.empty() && !line.Has("conf")) {
+    return absl::InvalidArgumentError("name the job file: tony validate job.xml");
+  }
+  const std::string file = line.positionals.empty() ? "" : line.positionals[0];
+  TONY_ASSIGN_OR_RETURN(const spec::Sources sources, SourcesOf(line, context, file));
+  const spec::LoadedJob job = spec::LoadJob(sources);
+  if (line.Has("json")) {
+    nlohmann::ordered_json json;
+    json["valid"] = job.result.ok();
+    json["problems"] = ToJson(job.result.problems);
+    json["notes"] = ToJson(job.result.notes);
+    context.out(DumpJson(json));
+  } else {
+    for (const spec::Problem& note : job.result.notes) {
+      context.out(absl::StrCat("note: ", SafeText(spec::RenderProblem(note)), "\n"));
+    }
+    for (const spec::Problem& problem : job.result.problems) {
+      context.err(absl::StrCat(SafeText(spec::RenderProblem(problem)), "\n"));
+    }
+    if (job.result.ok()) context.out(absl::StrCat(file.empty() ? "the job" : SafeText(file), " is valid\n"));
+  }
+  return job.result.ok() ? kVerbDone : kVerbBadUsage;
+}
+
+}  // namespace
+
+Verb ValidateVerb() {
+  return {"validate", "job.xml", "check a job file without running it", "", {}, 1, &RunValidate};
+}
+
+}  // namespace tony::client

@@ -1,0 +1,64 @@
+// The verbs of `tony`: what each one takes, says and returns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/command_line.h"
+#include "client/environment.h"
+#include "client/job_store.h"
+#include "client/progress_printer.h"
+#include "common/clock.h"
+#include "spec/configuration_loader.h"
+
+namespace tony::client {
+
+/// Exit statuses of the verbs.
+enum VerbExit {
+  kVerbDone = 0,
+  kVerbNotPossible = 1,  ///< no such job or task
+  kVerbBadUsage = 2,     ///< also: the job file is not valid
+  kVerbFailed = 3,       ///< the machine or the job's ApplicationMaster did not play along
+};
+
+/// Where a verb runs. Plain data; `clock` is owned by the caller.
+struct VerbContext {
+  Environment environment;
+  std::string working_folder;  ///< absolute
+  std::string site_file;       ///< empty: none
+  Writer out;
+  Writer err;
+  Screen screen;               ///< of `out`
+  bool terminal = false;       ///< `out` is a terminal: untrusted bytes must not reach it
+  const Clock* clock = nullptr;
+};
+
+/// One verb. Plain data.
+struct Verb {
+  std::string name;
+  std::string arguments;  ///< for the help, e.g. "[JOB] [TASK]"
+  std::string meaning;    ///< one line
+  std::string details;    ///< further lines for its help; may be empty
+  OptionTable options;    ///< besides --json, --conf and --help, which all verbs take
+  size_t max_positionals = 0;
+  /// Returns the exit status, or an error whose message goes to the user: NotFound becomes kVerbNotPossible,
+  /// InvalidArgument kVerbBadUsage, all others kVerbFailed.
+  absl::StatusOr<int> (*run)(const CommandLine& line, const VerbContext& context);
+};
+
+Verb ListVerb();
+Verb StatusVerb();
+Verb LogsVerb();
+Verb KillVerb();
+Verb ValidateVerb();
+
+/// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
+/// InvalidArgument – a --conf that is no KEY=VALUE.
+absl::StatusOr<spec::Sources> SourcesOf(const CommandLine& line, const VerbContext& context,
+                                        const std::string& job_file);
+
+/// The store below tony.local.dir. InvalidArgument – a --conf that is no KEY=VALUE, an unreadable site file.
+absl::StatusOr<JobStore> OpenJobStore(const CommandLine& line, const VerbContext& context);
+
+}  // namespace tony::client

@@ -1,0 +1,9 @@
+// The version that --version prints.
+#pragma once
+
+namespace tony::client {
+
+/// The same as in the project's CMakeLists.txt.
+inline constexpr char kVersion[] = "0.1.0";
+
+}  // namespace tony::client

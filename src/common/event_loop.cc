@@ -1,0 +1,132 @@
+// EventLoop on Boost.Asio.
+#include "common/event_loop.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+
+namespace tony {
+namespace asio = boost::asio;
+
+struct EventLoop::Impl {
+  asio::io_context context{1};
+};
+
+namespace {
+
+class TimerHandle : public EventLoop::Handle {
+ public:
+  TimerHandle(asio::io_context& context, Duration delay, std::function<void()> function)
+      : timer_(context, std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay)),
+        alive_(std::make_shared<bool>(true)) {
+    // The flag, not the error code, decides: a timer that fired and is queued can no longer be cancelled.
+    timer_.async_wait([alive = alive_, function = std::move(function)](const auto&) {
+      if (*alive) function();
+    });
+  }
+  ~TimerHandle() override { *alive_ = false; }
+
+ private:
+  asio::steady_timer timer_;
+  std::shared_ptr<bool> alive_;
+};
+
+class ReadableHandle : public EventLoop::Handle {
+ public:
+  ReadableHandle(asio::io_context& context, int fd, std::function<void()> function)
+      : state_(std::make_shared<State>(context, fd, std::move(function))) {
+    Wait(state_);
+  }
+  ~ReadableHandle() override {
+    state_->alive = false;
+    state_->descriptor.release();
+  }
+
+ private:
+  struct State {
+    State(asio::io_context& context, int fd, std::function<void()> f)
+        : descriptor(context, fd), function(std::move(f)) {}
+    asio::posix::stream_descriptor descriptor;
+    std::function<void()> function;
+    bool alive = true;
+  };
+
+  static void Wait(const std::shared_ptr<State>& state) {
+    state->descriptor.async_wait(asio::posix::stream_descriptor::wait_read, [state](const auto&) {
+      if (!state->alive) return;
+      state->function();
+      if (state->alive) Wait(state);
+    });
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+class SignalHandle : public EventLoop::Handle {
+ public:
+  SignalHandle(asio::io_context& context, const std::vector<int>& signals,
+               std::function<void(int)> function)
+      : state_(std::make_shared<State>(context, std::move(function))) {
+    for (int signal : signals) state_->set.add(signal);
+    Wait(state_);
+  }
+  ~SignalHandle() override {
+    state_->alive = false;
+    state_->set.cancel();
+  }
+
+ private:
+  struct State {
+    State(asio::io_context& context, std::function<void(int)> f)
+        : set(context), function(std::move(f)) {}
+    asio::signal_set set;
+    std::function<void(int)> function;
+    bool alive = true;
+  };
+
+  static void Wait(const std::shared_ptr<State>& state) {
+    state->set.async_wait([state](const auto& error, int number) {
+      if (error || !state->alive) return;
+      state->function(number);
+      if (state->alive) Wait(state);
+    });
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace
+
+EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
+EventLoop::~EventLoop() = default;
+
+void EventLoop::Post(std::function<void()> function) {
+  asio::post(impl_->context, std::move(function));
+}
+
+std::unique_ptr<EventLoop::Handle> EventLoop::After(Duration delay,
+                                                    std::function<void()> function) {
+  return std::make_unique<TimerHandle>(impl_->context, delay, std::move(function));
+}
+
+std::unique_ptr<EventLoop::Handle> EventLoop::WatchReadable(int fd,
+                                                            std::function<void()> function) {
+  return std::make_unique<ReadableHandle>(impl_->context, fd, std::move(function));
+}
+
+std::unique_ptr<EventLoop::Handle> EventLoop::WatchSignals(const std::vector<int>& signals,
+                                                           std::function<void(int)> function) {
+  return std::make_unique<SignalHandle>(impl_->context, signals, std::move(function));
+}
+
+void EventLoop::Run() {
+  auto keep_running = asio::make_work_guard(impl_->context);
+  impl_->context.run();
+}
+
+void EventLoop::Stop() { impl_->context.stop(); }
+
+}  // namespace tony

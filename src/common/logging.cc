@@ -1,0 +1,55 @@
+// Logging on spdlog, whose headers are seen by this file only (they are slow to compile).
+#include "common/logging.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define FMT_HEADER_ONLY
+#define SPDLOG_FMT_EXTERNAL
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace tony {
+namespace {
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return spdlog::level::debug;
+    case LogLevel::kInfo: return spdlog::level::info;
+    case LogLevel::kWarning: return spdlog::level::warn;
+    case LogLevel::kError: return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+}  // namespace
+
+absl::Status SetUpLogging(const std::string& path, LogLevel level) {
+  absl::Status status;
+  std::shared_ptr<spdlog::sinks::sink> sink;
+  if (!path.empty()) {
+    // Made here first, so that it never exists with wider permissions.
+    int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd >= 0) close(fd);
+    try {
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+    } catch (const spdlog::spdlog_ex& error) {
+      status = absl::UnavailableError(absl::StrCat("cannot log to ", path, ": ", error.what()));
+    }
+  }
+  if (!sink) sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  auto logger = std::make_shared<spdlog::logger>("tony", sink);
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  logger->set_level(ToSpdlog(level));
+  logger->flush_on(spdlog::level::debug);
+  spdlog::set_default_logger(logger);
+  return status;
+}
+
+void Log(LogLevel level, const std::string& message) { spdlog::log(ToSpdlog(level), "{}", message); }
+
+}  // namespace tony

@@ -1,0 +1,163 @@
+// The deadlines of JobMachine: each ends a wait with a sentence that names who is missing.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/job/job_machine.h"
+
+namespace tony::core {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How long everybody may be awaited before the missing ones are named.
+constexpr milliseconds kPatience{5000};
+/// How long the backend may take to report the end of a container that it was told to kill after the verdict.
+constexpr milliseconds kKillPatience{10000};
+
+std::string Seconds(Duration duration) {
+  return absl::StrCat(std::chrono::duration_cast<milliseconds>(duration).count() / 1000.0, " s");
+}
+
+/// Time without a sign after which an executor counts as lost.
+Duration Silence(const Timeouts& timeouts) {
+  return timeouts.heartbeat_interval * std::max(1, timeouts.max_missed_heartbeats);
+}
+
+Verdict LateRegistration(const Task& task, Duration allowed) {
+  Verdict verdict;
+  verdict.reason = Reason::kRegistrationTimeout;
+  verdict.guilty = task.id;
+  verdict.sentence = absl::StrCat(
+      task.id.ToString(), " in container ", task.container->id, " on ", task.container->host,
+      task.attached ? " attached but was not ready within " : " did not attach within ",
+      Seconds(allowed), " (tony.container.registration.timeout)");
+  return verdict;
+}
+
+}  // namespace
+
+std::optional<TimePoint> JobMachine::NextDeadline() const {
+  if (state_ == JobState::kNew || state_ == JobState::kEnded) return std::nullopt;
+  const Timeouts& timeouts = job_.timeouts;
+  // Counted from the last look, not from the last input: steady heartbeats would put it off for ever.
+  const TimePoint next = checked_at_ + std::max(milliseconds(1), timeouts.heartbeat_interval);
+  if (state_ == JobState::kStopping && !killed_stragglers_at_) {
+    return std::min<TimePoint>(next, state_since_ + timeouts.kill_grace + timeouts.shutdown);
+  }
+  if (state_ != JobState::kStopping && timeouts.application.count() > 0) {
+    return std::min<TimePoint>(next, started_at_ + timeouts.application);
+  }
+  return next;
+}
+
+void JobMachine::On(const input::Tick&) {
+  const Timeouts& timeouts = job_.timeouts;
+  checked_at_ = now_;
+  if (state_ == JobState::kStopping) {
+    CheckStopping();
+    return;
+  }
+  if (verdict_ || state_ == JobState::kNew) return;
+  if (timeouts.application.count() > 0 && now_ - started_at_ >= timeouts.application) {
+    Verdict verdict;
+    verdict.reason = Reason::kApplicationTimeout;
+    verdict.sentence = absl::StrCat("The job was not over after ", Seconds(timeouts.application),
+                                    " (tony.application.timeout); it was ", JobStateName(state_));
+    Decide(std::move(verdict));
+    return;
+  }
+  CheckHeartbeats();
+  if (Gathering()) CheckAllocation();
+  if (Gathering()) CheckRegistration();
+}
+
+void JobMachine::CheckAllocation() {
+  const Duration allowed = job_.timeouts.allocation;
+  if (!partly_held_since_ || allowed.count() == 0 || now_ - *partly_held_since_ < allowed) return;
+  Verdict verdict;
+  verdict.reason = Reason::kAllocationTimeout;
+  verdict.sentence = absl::StrCat("Only ", tasks_.bound(), " of ", tasks_.size(),
+                                  " containers were held after ", Seconds(allowed),
+                                  " (tony.container.allocation.timeout)");
+  Decide(std::move(verdict));
+}
+
+void JobMachine::CheckRegistration() {
+  const Duration allowed = job_.timeouts.registration;
+  std::optional<Verdict> verdict;
+  for (Task& task : tasks_.all()) {
+    const bool late = task.state == TaskState::kStarting && task.container &&
+                      allowed.count() > 0 && now_ - task.waiting_since >= allowed;
+    if (!late) continue;
+    // The first is named, but all are replaced: each would cost the budget once more otherwise.
+    if (!verdict) verdict = LateRegistration(task, allowed);
+    Kill(task);
+  }
+  if (verdict) {
+    FailAttempt(*verdict);
+  } else {
+    SayWhoIsMissing();
+  }
+}
+
+void JobMachine::SayWhoIsMissing() {
+  const bool everybody_granted = tasks_.bound() == tasks_.size();
+  if (!everybody_granted || now_ - state_since_ < kPatience) return;
+  // Once per wait is enough on the record; a later state change clears it.
+  if (said_missing_since_ == state_since_) return;
+  said_missing_since_ = state_since_;
+  Do(effect::Record{JobWaiting{
+      absl::StrCat(tasks_.size() - tasks_.count(TaskState::kReady), " of ", tasks_.size(),
+                   " tasks are not ready"),
+      tasks_.Names([](const Task& task) { return task.state != TaskState::kReady; }),
+      "their executors unpack archives and reserve ports; the executor.log of each task says more"}});
+}
+
+void JobMachine::CheckHeartbeats() {
+  const Duration allowed = Silence(job_.timeouts);
+  for (Task& task : tasks_.all()) {
+    if (!task.attached || now_ - task.last_heard < allowed) continue;
+    OnSilent(task, absl::StrCat("no heartbeat of container ", task.container->id, " on ",
+                                task.container->host, " for ", Seconds(allowed)));
+    if (verdict_) return;
+  }
+}
+
+void JobMachine::OnSilent(Task& task, const std::string& sentence) {
+  Kill(task);
+  if (task.over()) return;
+  task.pid = 0;
+  if (state_ == JobState::kRestarting && task.kept) {
+    // Lost together with what failed the last epoch. Its container's end will bring the replacement.
+    ChangeTask(task, TaskState::kStarting, sentence);
+    return;
+  }
+  task.exit = TaskExit{TaskExit::Cause::kLost, 0, 0, sentence, {}};
+  Verdict failure = SuccessPolicy::FailureOf(task);
+  failure.reason = Reason::kHeartbeatLost;
+  OnTaskFailed(task, failure);
+}
+
+void JobMachine::CheckStopping() {
+  const Timeouts& timeouts = job_.timeouts;
+  if (now_ - state_since_ < timeouts.kill_grace + timeouts.shutdown) return;
+  if (killed_stragglers_at_ && now_ - *killed_stragglers_at_ < kKillPatience) return;
+  const bool give_up = killed_stragglers_at_.has_value();
+  killed_stragglers_at_ = now_;
+  for (Task& task : tasks_.all()) {
+    if (!task.container) continue;
+    Do(effect::Record{JobNote{absl::StrCat(
+        "Container ", task.container->id, " of ", task.id.ToString(),
+        give_up ? " was killed, but nobody says that it is gone; the job ends without it"
+                : " did not end in time and is killed")}});
+    if (give_up) {
+      if (!task.over()) ChangeTask(task, TaskState::kStopped);
+      tasks_.Unbind(task);
+    } else {
+      Kill(task);
+    }
+  }
+  EndIfAllGone();
+}
+
+}  // namespace tony::core

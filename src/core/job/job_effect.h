@@ -1,0 +1,80 @@
+// What the job's state machine wants done: data, run by the ApplicationMaster's shell in the order given.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/cluster/cluster_spec.h"
+#include "core/job/job_event.h"
+#include "core/ports/cluster_backend.h"
+
+namespace tony::core {
+
+namespace effect {
+
+/// Ask the backend for containers.
+struct RequestContainers {
+  std::vector<ContainerRequest> requests;
+};
+
+/// Take back what was asked for and not granted.
+struct CancelRequests {};
+
+/// Start the executor of a task in a granted container.
+struct LaunchExecutor {
+  std::string container_id;
+  TaskId task;
+};
+
+/// Tell an executor which task is its own.
+struct SendAssignment {
+  std::string container_id;
+  TaskId task;
+};
+
+/// Tell an executor to end what runs and to register for `epoch`.
+struct SendPrepare {
+  std::string container_id;
+  int epoch = 0;
+  int attempt = 0;
+};
+
+/// Give all of `container_ids` the cluster spec and let them start the user's process.
+struct SendStart {
+  std::vector<std::string> container_ids;
+  int epoch = 0;
+  std::shared_ptr<const ClusterSpec> spec;
+};
+
+/// Tell an executor to end what runs and to exit.
+struct SendShutdown {
+  std::string container_id;
+  std::string reason;
+};
+
+/// End a container by force, or give it back when nothing was launched in it.
+struct KillContainer {
+  std::string container_id;
+};
+
+/// Append to the job's history and show to whoever follows.
+struct Record {
+  JobEventBody body;
+};
+
+/// Nothing of the job is left; the ApplicationMaster may exit.
+struct Finish {
+  Verdict verdict;
+};
+
+}  // namespace effect
+
+using JobEffect = std::variant<effect::RequestContainers, effect::CancelRequests,
+                               effect::LaunchExecutor, effect::SendAssignment, effect::SendPrepare,
+                               effect::SendStart, effect::SendShutdown, effect::KillContainer,
+                               effect::Record, effect::Finish>;
+using JobEffects = std::vector<JobEffect>;
+
+}  // namespace tony::core

@@ -1,0 +1,111 @@
+// What happened in a job: the one schema behind the terminal, `tony status`, pages and the history.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/job/job_state.h"
+#include "core/job/task_exit.h"
+#include "core/job/task_id.h"
+#include "core/job/verdict.h"
+
+namespace tony::core {
+
+/// Version of this schema, written into every history. Raised when a reader of the old one would misunderstand.
+inline constexpr int kJobEventVersion = 1;
+
+/// First event: what the job consists of.
+struct JobSubmitted {
+  struct Type {
+    std::string name;
+    int instances = 0;
+    bool operator==(const Type&) const = default;
+  };
+  std::string job_id;
+  std::string name;
+  std::string user;
+  std::string framework;
+  std::string backend;
+  std::vector<Type> types;
+  std::string log_folder;  ///< where the tasks' logs are found; empty where they stay on other hosts
+  bool operator==(const JobSubmitted&) const = default;
+};
+
+struct JobStateChanged {
+  JobState state = JobState::kNew;
+  int epoch = 0;
+  std::string sentence;  ///< why; may be empty
+  bool operator==(const JobStateChanged&) const = default;
+};
+
+/// The job waits: for what, who is missing, what would unblock it. Each replaces the one before.
+struct JobWaiting {
+  std::string what;
+  std::vector<std::string> missing;
+  std::string unblock;
+  bool operator==(const JobWaiting&) const = default;
+};
+
+struct TaskChanged {
+  TaskId task;
+  TaskState state = TaskState::kNew;
+  int epoch = 0;
+  int attempt = 0;        ///< starts of this task, from 1; 0 before the first
+  std::string container;  ///< empty without one
+  std::string host;
+  int port = 0;           ///< the task's address in the cluster spec; 0 before registration
+  int64_t pid = 0;        ///< of the user's process; 0 when it does not run
+  std::optional<TaskExit> exit;
+  std::string sentence;   ///< why; may be empty
+  bool operator==(const TaskChanged&) const = default;
+};
+
+/// A new epoch begins because of a failure.
+struct EpochOpened {
+  int epoch = 0;
+  std::string cause;
+  std::optional<TaskId> guilty;
+  int retries_left = 0;
+  bool operator==(const EpochOpened&) const = default;
+};
+
+/// Where the job's TensorBoard (or notebook) will listen.
+struct VisualizationReady {
+  TaskId task;
+  std::string url;
+  bool operator==(const VisualizationReady&) const = default;
+};
+
+struct TaskMeasured {
+  TaskId task;
+  TaskUsage usage;
+  bool operator==(const TaskMeasured&) const = default;
+};
+
+/// Something a person should know that changes no state.
+struct JobNote {
+  std::string sentence;
+  bool operator==(const JobNote&) const = default;
+};
+
+/// Last event.
+struct JobEnded {
+  Verdict verdict;
+  bool operator==(const JobEnded&) const = default;
+};
+
+using JobEventBody = std::variant<JobSubmitted, JobStateChanged, JobWaiting, TaskChanged, EpochOpened,
+                                  VisualizationReady, TaskMeasured, JobNote, JobEnded>;
+
+/// An event as it is stored and sent.
+struct JobEvent {
+  int64_t sequence = 0;     ///< from 1, without gaps
+  int64_t unix_millis = 0;  ///< when, by the ApplicationMaster's clock
+  JobEventBody body;
+  bool operator==(const JobEvent&) const = default;
+};
+
+}  // namespace tony::core

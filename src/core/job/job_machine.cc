@@ -1,0 +1,332 @@
+// The steps of JobMachine: containers, executors and tasks as they come and go. Deadlines are in job_deadlines.cc.
+#include "core/job/job_machine.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/runtime/runtime.h"
+
+namespace tony::core {
+namespace {
+
+/// Asks for one more container. Tasks come in the order of their types, so only the last request can be of this one.
+void AddOne(effect::RequestContainers& request, const TaskType& type) {
+  if (request.requests.empty() || request.requests.back().type != type.name) {
+    request.requests.push_back(ContainerRequest{type.name, 0, type.resources});
+  }
+  ++request.requests.back().count;
+}
+
+}  // namespace
+
+JobMachine::JobMachine(JobDescription job)
+    : job_(std::move(job)), policy_(job_), tasks_(job_.types), retries_left_(job_.retry_count) {}
+
+JobEffects JobMachine::Apply(const JobInput& input, TimePoint now) {
+  now_ = now;
+  std::visit([this](const auto& event) { On(event); }, input);
+  const bool partly_held = Gathering() && tasks_.bound() > 0 && tasks_.bound() < tasks_.size();
+  if (!partly_held) {
+    partly_held_since_.reset();
+  } else if (!partly_held_since_) {
+    partly_held_since_ = now_;
+  }
+  return std::exchange(effects_, {});
+}
+
+bool JobMachine::Move(JobTrigger trigger, const std::string& sentence) {
+  const std::optional<JobState> next = NextState(state_, trigger);
+  if (!next) return false;
+  state_ = *next;
+  state_since_ = now_;
+  Do(effect::Record{JobStateChanged{state_, epoch_, sentence}});
+  return true;
+}
+
+void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sentence) {
+  tasks_.SetState(task, state);
+  task.since = now_;
+  TaskChanged change;
+  change.task = task.id;
+  change.state = state;
+  change.epoch = epoch_;
+  change.attempt = task.attempt;
+  if (task.container) {
+    change.container = task.container->id;
+    change.host = task.container->host;
+  }
+  change.port = task.port;
+  change.pid = task.pid;
+  change.exit = task.exit;
+  change.sentence = sentence;
+  Do(effect::Record{std::move(change)});
+}
+
+Task* JobMachine::Heard(const std::string& container_id) {
+  Task* task = tasks_.FindByContainer(container_id);
+  if (task == nullptr || task->killed) return nullptr;
+  task->last_heard = now_;
+  return task;
+}
+
+void JobMachine::Kill(Task& task) {
+  task.killed = true;
+  task.attached = false;
+  Do(effect::KillContainer{task.container->id});
+}
+
+bool JobMachine::Gathering() const {
+  return state_ == JobState::kAllocating || state_ == JobState::kRegistering ||
+         state_ == JobState::kRestarting;
+}
+
+void JobMachine::On(const input::Start&) {
+  if (!Move(JobTrigger::kStart)) return;
+  started_at_ = now_;
+  checked_at_ = now_;
+  effect::RequestContainers request;
+  for (const TaskType& type : job_.types) {
+    if (type.instances > 0) {
+      request.requests.push_back(ContainerRequest{type.name, type.instances, type.resources});
+    }
+  }
+  Do(std::move(request));
+}
+
+void JobMachine::On(const input::ContainerGranted& granted) {
+  if (tasks_.FindByContainer(granted.container.id) != nullptr) return;
+  Task* task = Gathering() ? tasks_.FirstUnbound(granted.container.type) : nullptr;
+  if (task == nullptr) {
+    Do(effect::KillContainer{granted.container.id});
+    return;
+  }
+  tasks_.Bind(*task, granted.container);
+  task->waiting_since = now_;
+  task->last_heard = now_;
+  ++task->attempt;
+  ChangeTask(*task, TaskState::kStarting);
+  Do(effect::LaunchExecutor{granted.container.id, task->id});
+  if (state_ == JobState::kAllocating && tasks_.bound() == tasks_.size()) {
+    Move(JobTrigger::kGangGranted);
+  }
+}
+
+void JobMachine::On(const input::AllocationWaiting& waiting) {
+  if (!Gathering()) return;
+  Do(effect::Record{JobWaiting{
+      waiting.what, tasks_.Names([](const Task& task) { return !task.container; }),
+      waiting.unblock}});
+}
+
+void JobMachine::On(const input::AllocationRefused& refused) {
+  Verdict verdict;
+  verdict.reason = refused.never_fits ? Reason::kNeverFits : Reason::kBackendFailed;
+  verdict.sentence = refused.sentence;
+  Decide(std::move(verdict));
+}
+
+void JobMachine::On(const input::ExecutorAttached& attached) {
+  Task* task = Heard(attached.container_id);
+  if (task == nullptr || verdict_) {
+    Do(effect::SendShutdown{attached.container_id,
+                            verdict_ ? "the job is over" : "the job has no use for this container"});
+    return;
+  }
+  // Told a second time, it would end what it runs.
+  if (task->attached) return;
+  task->attached = true;
+  Do(effect::SendAssignment{attached.container_id, task->id});
+  Do(effect::SendPrepare{attached.container_id, epoch_, task->attempt});
+}
+
+void JobMachine::On(const input::ExecutorRegistered& registered) {
+  Task* task = Heard(registered.container_id);
+  if (task == nullptr || registered.epoch != epoch_ || task->state != TaskState::kStarting) return;
+  task->port = registered.port;
+  task->visualization_port = registered.visualization_port;
+  ChangeTask(*task, TaskState::kReady);
+  ReleaseGang();
+}
+
+void JobMachine::ReleaseGang() {
+  if (tasks_.count(TaskState::kReady) < tasks_.size()) return;
+  if (!Move(JobTrigger::kGangRegistered)) return;
+  auto spec = std::make_shared<ClusterSpec>();
+  effect::SendStart start;
+  for (const Task& task : tasks_.all()) {
+    Endpoint endpoint;
+    endpoint.task = task.id;
+    endpoint.host = task.container->host;
+    endpoint.port = task.port;
+    endpoint.host_id = task.container->host_id;
+    for (int gpu : task.container->gpus) {
+      absl::StrAppend(&endpoint.devices, endpoint.devices.empty() ? "" : ",", gpu);
+    }
+    endpoint.sidecar = task.type->tracking == Tracking::kSidecar;
+    if (task.visualization_port != 0) {
+      Endpoint page = endpoint;
+      page.port = task.visualization_port;
+      Do(effect::Record{VisualizationReady{task.id, absl::StrCat("http://", page.Address())}});
+    }
+    spec->endpoints.push_back(std::move(endpoint));
+    start.container_ids.push_back(task.container->id);
+  }
+  start.epoch = epoch_;
+  start.spec = std::move(spec);
+  Do(std::move(start));
+}
+
+void JobMachine::On(const input::TaskStarted& started) {
+  Task* task = Heard(started.container_id);
+  if (task == nullptr || started.epoch != epoch_ || task->state != TaskState::kReady) return;
+  if (Gathering()) return;
+  task->pid = started.pid;
+  ChangeTask(*task, TaskState::kRunning);
+}
+
+void JobMachine::On(const input::TaskEnded& ended) {
+  Task* task = Heard(ended.container_id);
+  if (task == nullptr || ended.epoch != epoch_) return;
+  const bool live = task->state == TaskState::kStarting || task->state == TaskState::kReady ||
+                    task->state == TaskState::kRunning;
+  if (!live) return;
+  // No process of this epoch runs before the gang is complete: then only a failure to prepare can be meant.
+  if (Gathering() && ended.exit.cause != TaskExit::Cause::kNotStarted &&
+      ended.exit.cause != TaskExit::Cause::kLost) {
+    return;
+  }
+  task->pid = 0;
+  task->exit = ended.exit;
+  if (verdict_) {
+    ChangeTask(*task, ended.exit.ok() ? TaskState::kSucceeded : TaskState::kStopped);
+    return;
+  }
+  if (!ended.exit.ok()) {
+    OnTaskFailed(*task, SuccessPolicy::FailureOf(*task));
+    return;
+  }
+  ChangeTask(*task, TaskState::kSucceeded);
+  if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) Decide(std::move(*verdict));
+}
+
+void JobMachine::OnTaskFailed(Task& task, const Verdict& failure) {
+  ChangeTask(task, TaskState::kFailed, task.exit->Describe());
+  if (Gathering() || policy_.FailsAttempt(task)) {
+    FailAttempt(failure);
+  } else if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) {
+    if (verdict->outcome == Outcome::kFailed) {
+      FailAttempt(*verdict);
+    } else {
+      Decide(std::move(*verdict));
+    }
+  }
+}
+
+void JobMachine::On(const input::ContainerEnded& ended) {
+  Task* task = tasks_.FindByContainer(ended.container_id);
+  if (task == nullptr) return;
+  if (verdict_) {
+    if (!task->over()) ChangeTask(*task, TaskState::kStopped);
+    tasks_.Unbind(*task);
+    EndIfAllGone();
+    return;
+  }
+  const bool kept = task->kept;
+  tasks_.Unbind(*task);
+  if (task->over()) return;
+  task->pid = 0;
+  if (state_ == JobState::kRestarting && kept) {
+    // It was lost together with what failed the last epoch: replaced without touching the budget again.
+    task->port = 0;
+    task->visualization_port = 0;
+    ChangeTask(*task, TaskState::kNew, ended.end.sentence);
+    Do(effect::RequestContainers{{ContainerRequest{task->id.type, 1, task->type->resources}}});
+    return;
+  }
+  task->exit = TaskExit{TaskExit::Cause::kLost, 0, 0, ended.end.sentence, {}};
+  OnTaskFailed(*task, SuccessPolicy::FailureOf(*task));
+}
+
+void JobMachine::FailAttempt(const Verdict& verdict) {
+  if (retries_left_ == 0 || state_ == JobState::kAllocating) {
+    Decide(verdict);
+    return;
+  }
+  --retries_left_;
+  OpenEpoch(verdict);
+}
+
+void JobMachine::OpenEpoch(const Verdict& cause) {
+  ++epoch_;
+  Do(effect::Record{EpochOpened{epoch_, cause.sentence, cause.guilty, retries_left_}});
+  Move(JobTrigger::kAttemptFailed, cause.sentence);
+  effect::RequestContainers request;
+  for (Task& task : tasks_.all()) {
+    task.exit.reset();
+    task.port = 0;
+    task.visualization_port = 0;
+    task.pid = 0;
+    task.stranger.clear();
+    task.waiting_since = now_;
+    if (!task.container) {
+      // What an earlier epoch asked for is still to come.
+      if (task.state != TaskState::kNew) AddOne(request, *task.type);
+      ChangeTask(task, TaskState::kNew);
+      continue;
+    }
+    task.kept = true;
+    ++task.attempt;
+    ChangeTask(task, TaskState::kStarting);
+    // One that has not attached yet learns the epoch when it does.
+    if (task.attached) Do(effect::SendPrepare{task.container->id, epoch_, task.attempt});
+  }
+  if (!request.requests.empty()) Do(std::move(request));
+}
+
+void JobMachine::On(const input::Heartbeat& heartbeat) {
+  Task* task = Heard(heartbeat.container_id);
+  if (task == nullptr || !heartbeat.usage || task->state != TaskState::kRunning) return;
+  Do(effect::Record{TaskMeasured{task->id, *heartbeat.usage}});
+}
+
+void JobMachine::On(const input::PortTaken& taken) {
+  Task* task = Heard(taken.container_id);
+  if (task == nullptr || taken.epoch != epoch_) return;
+  const std::string stranger = absl::StrCat(taken.holder, " (port ", taken.port, ")");
+  if (std::exchange(task->stranger, stranger) == stranger) return;
+  Do(effect::Record{JobNote{absl::StrCat("The reserved port ", taken.port, " of ", task->id.ToString(),
+                                         " is listened on by a stranger: ", taken.holder)}});
+}
+
+void JobMachine::On(const input::StopRequested& request) {
+  Verdict verdict;
+  verdict.outcome = Outcome::kKilled;
+  verdict.reason = request.reason;
+  verdict.sentence = request.sentence;
+  Decide(std::move(verdict));
+}
+
+void JobMachine::Decide(Verdict verdict) {
+  if (verdict_) return;
+  verdict_ = std::move(verdict);
+  Do(effect::CancelRequests{});
+  Move(JobTrigger::kVerdict, verdict_->sentence);
+  for (Task& task : tasks_.all()) {
+    if (!task.container) continue;
+    if (task.attached) {
+      Do(effect::SendShutdown{task.container->id, verdict_->sentence});
+    } else {
+      Kill(task);
+    }
+  }
+  EndIfAllGone();
+}
+
+void JobMachine::EndIfAllGone() {
+  if (tasks_.bound() > 0 || state_ == JobState::kEnded) return;
+  Move(JobTrigger::kAllGone);
+  Do(effect::Record{JobEnded{*verdict_}});
+  Do(effect::Finish{*verdict_});
+}
+
+}  // namespace tony::core

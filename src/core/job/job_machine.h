@@ -1,0 +1,104 @@
+// A job's life as a pure state machine: told what happened, it answers what to do.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/clock.h"
+#include "core/cluster/cluster_spec.h"
+#include "core/job/job_description.h"
+#include "core/job/job_effect.h"
+#include "core/job/job_input.h"
+#include "core/job/job_state.h"
+#include "core/job/success_policy.h"
+#include "core/job/task_table.h"
+
+namespace tony::core {
+
+/// The states and their transitions are drawn in job_state.h. How a job runs:
+///  1. Start asks for all containers at once. Each that is granted is bound to the next task of its type and its
+///     executor is launched at once; the gang gates later.
+///  2. An executor that attaches is told its task, and to prepare for the current epoch.
+///  3. When every task has registered for the epoch, all get one cluster spec and start the user's process.
+///     Until then the failure of any task fails the attempt, whatever its type: the gang cannot be complete without it.
+///  4. Ends of tasks are judged by SuccessPolicy. A failed attempt opens a new epoch while the budget lasts: every
+///     executor ends its process tree and registers again with new ports; lost containers are asked for anew.
+///  5. With a verdict all executors are told to shut down; those that do not within kill_grace + shutdown are killed.
+///     The job ends when no container is left, or when those killed are not reported gone either.
+/// Messages of another epoch, or of a container that is no longer bound, change nothing.
+/// Not thread safe: owned by the event loop. Does no I/O.
+class JobMachine {
+ public:
+  explicit JobMachine(JobDescription job);
+  JobMachine(const JobMachine&) = delete;  // tasks point into the description
+  JobMachine& operator=(const JobMachine&) = delete;
+
+  /// Takes one input and returns what is to be done, in order.
+  JobEffects Apply(const JobInput& input, TimePoint now);
+  /// When Apply(Tick) has something to look at; nothing while no deadline runs.
+  std::optional<TimePoint> NextDeadline() const;
+
+  JobState state() const { return state_; }
+  int epoch() const { return epoch_; }
+  const TaskTable& tasks() const { return tasks_; }
+  const std::optional<Verdict>& verdict() const { return verdict_; }
+  const JobDescription& job() const { return job_; }
+
+ private:
+  void On(const input::Start&);
+  void On(const input::ContainerGranted& granted);
+  void On(const input::AllocationWaiting& waiting);
+  void On(const input::AllocationRefused& refused);
+  void On(const input::ContainerEnded& ended);
+  void On(const input::ExecutorAttached& attached);
+  void On(const input::ExecutorRegistered& registered);
+  void On(const input::TaskStarted& started);
+  void On(const input::TaskEnded& ended);
+  void On(const input::Heartbeat& heartbeat);
+  void On(const input::PortTaken& taken);
+  void On(const input::StopRequested& request);
+  void On(const input::Tick&);
+
+  bool Move(JobTrigger trigger, const std::string& sentence = "");
+  void ChangeTask(Task& task, TaskState state, const std::string& sentence = "");
+  /// Whether containers and registrations are still to come before all tasks may run.
+  bool Gathering() const;
+  void ReleaseGang();
+  void OnTaskFailed(Task& task, const Verdict& failure);
+  /// Ends a container by force. The task stays bound to it until the backend says that it is gone.
+  void Kill(Task& task);
+  void FailAttempt(const Verdict& verdict);
+  void OpenEpoch(const Verdict& cause);
+  void Decide(Verdict verdict);
+  void EndIfAllGone();
+  void CheckAllocation();
+  void CheckRegistration();
+  void CheckHeartbeats();
+  void OnSilent(Task& task, const std::string& sentence);
+  void CheckStopping();
+  void SayWhoIsMissing();
+  /// The task bound to the container, having noted that its executor is alive; null when none is.
+  Task* Heard(const std::string& container_id);
+  template <typename Effect>
+  void Do(Effect effect) {
+    effects_.push_back(std::move(effect));
+  }
+
+  JobDescription job_;
+  SuccessPolicy policy_;
+  TaskTable tasks_;
+  JobState state_ = JobState::kNew;
+  int epoch_ = 0;
+  int retries_left_ = 0;
+  TimePoint now_;
+  TimePoint started_at_;
+  TimePoint state_since_;
+  TimePoint checked_at_;  ///< when the deadlines were looked at last
+  std::optional<TimePoint> partly_held_since_;  ///< while a part of the gang's containers is there
+  std::optional<Verdict> verdict_;
+  std::optional<TimePoint> killed_stragglers_at_;
+  std::optional<TimePoint> said_missing_since_;  ///< the wait whose missing tasks were named
+  JobEffects effects_;  ///< of the input being applied
+};
+
+}  // namespace tony::core

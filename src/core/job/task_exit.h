@@ -1,0 +1,49 @@
+// How a task's user process ended, and what it used.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tony::core {
+
+/// The true end of one run of the user's process.
+struct TaskExit {
+  enum class Cause {
+    kExited,      ///< by itself, with `code`
+    kSignaled,    ///< by `signal`, sent by somebody else than tony
+    kNotStarted,  ///< could not be prepared or spawned; `message` says why
+    kTimedOut,    ///< killed by tony after tony.task.executor.execution-timeout-ms
+    kLost,        ///< its container or executor went away; nobody saw the process end
+  };
+
+  Cause cause = Cause::kExited;
+  int code = 0;
+  int signal = 0;
+  std::string message;            ///< one sentence of context; may be empty
+  std::vector<std::string> tail;  ///< last lines of the output, oldest first
+
+  bool operator==(const TaskExit&) const = default;
+
+  bool ok() const { return cause == Cause::kExited && code == 0; }
+  /// True where the platform failed rather than the user's program.
+  bool infrastructure() const { return cause == Cause::kLost || cause == Cause::kTimedOut; }
+  /// "exited with code 3", "was killed by signal 9 (SIGKILL)", …
+  std::string Describe() const;
+};
+
+/// One sample of what a task's process tree uses; sums over the tree.
+struct TaskUsage {
+  double cpu_seconds = 0;        ///< user + system, since the start of the process
+  int64_t memory_bytes = 0;      ///< resident now
+  int64_t max_memory_bytes = 0;  ///< highest sample
+  int64_t read_bytes = 0;        ///< from storage
+  int64_t write_bytes = 0;       ///< to storage
+  int processes = 0;
+  double gpu_utilization = -1;     ///< percent, mean over the task's GPUs; -1: no GPU
+  int64_t gpu_memory_bytes = -1;   ///< sum over the task's GPUs; -1: no GPU
+
+  bool operator==(const TaskUsage&) const = default;
+};
+
+}  // namespace tony::core

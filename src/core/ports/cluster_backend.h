@@ -1,0 +1,74 @@
+// The port through which the ApplicationMaster gets, uses and gives back containers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/job/job_description.h"
+
+namespace tony::core {
+
+/// `count` like containers for the tasks of one type.
+struct ContainerRequest {
+  std::string type;
+  int count = 0;
+  Resources resources;  ///< of each
+
+  bool operator==(const ContainerRequest&) const = default;
+};
+
+/// A container that was granted to this job.
+struct Container {
+  std::string id;         ///< unique among all containers of the backend, e.g. "JOB-c0003"
+  std::string type;       ///< the type of the request that it answers
+  std::string host;       ///< address at which the other tasks reach it
+  std::string host_id;    ///< equal for two containers exactly when they are on one host
+  std::vector<int> gpus;  ///< indices of the devices that it holds
+
+  bool operator==(const Container&) const = default;
+};
+
+/// What is started in a container.
+struct LaunchContext {
+  std::vector<std::string> arguments;    ///< of tony-executor, without the program's name
+  std::vector<std::string> environment;  ///< "NAME=value"; added to the container's own
+  std::string name;                      ///< of the task, as a folder name: where its logs go
+};
+
+/// How a container ended.
+struct ContainerEnd {
+  bool lost = false;     ///< it went away without its process having ended by itself
+  std::string sentence;  ///< "tony-executor exited with code 1", …
+};
+
+/// Gets containers. Not thread safe: owned by the event loop. Listener calls come from the event loop, never from
+/// within a call of this class.
+class ClusterBackend {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    /// One container of a request.
+    virtual void OnContainerGranted(const Container& container) = 0;
+    /// The request has to wait. Called again when the reason changes.
+    virtual void OnAllocationWaiting(const std::string& what, const std::string& unblock) = 0;
+    /// The request is refused for good. `never_fits`: it is larger than all there is.
+    virtual void OnAllocationRefused(bool never_fits, const std::string& sentence) = 0;
+    /// A launched container is over; its resources are free, or still kept by the job for a new request.
+    virtual void OnContainerEnded(const std::string& container_id, const ContainerEnd& end) = 0;
+  };
+
+  virtual ~ClusterBackend() = default;
+
+  /// Asks for containers, all or none of one call. Answered by OnContainerGranted for each or OnAllocationRefused.
+  virtual void Request(const std::vector<ContainerRequest>& requests) = 0;
+  /// Starts tony-executor in a granted container. A failure arrives as OnContainerEnded.
+  virtual void Launch(const std::string& container_id, const LaunchContext& context) = 0;
+  /// Ends a container by force and with it every process in it; OnContainerEnded follows. A container that was never
+  /// launched is given back without an event. Unknown ids are ignored.
+  virtual void Kill(const std::string& container_id) = 0;
+  /// Takes back every request that has not been granted.
+  virtual void CancelRequests() = 0;
+};
+
+}  // namespace tony::core

@@ -1,0 +1,89 @@
+// The TaskExecutor: does in its container what the ApplicationMaster says, and tells what became of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/event_loop.h"
+#include "executor/options.h"
+#include "executor/task_environment.h"
+#include "executor/task_ports.h"
+#include "executor/task_process.h"
+#include "executor/usage_sampler.h"
+#include "os/keeper.h"
+#include "rpc/executor_session.h"
+#include "tony/v1/application_master.pb.h"
+
+namespace tony::executor {
+
+/// How one container lives:
+///
+///   hello ─▶ assignment: unpack ─▶ prepare(epoch): end the old tree, reserve ports ─▶ registered ─▶ start(spec):
+///   spawn ─▶ started ─▶ ended ─▶ (prepare of the next epoch | shutdown)
+///
+/// Unpacking happens once, on a thread of its own; everything else on the event loop. When the stream to the
+/// ApplicationMaster breaks, the process tree is ended and so is the executor. Not thread safe: owned by the loop.
+class Executor {
+ public:
+  /// `keeper` was started before any thread; it and `loop` must outlive this. `environment` is the container's own.
+  Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::string working_folder,
+           std::vector<std::string> environment);
+  ~Executor();
+
+  /// Connects; then the loop is to be run.
+  void Start(const rpc::Credentials& credentials);
+  /// The process was told to end (SIGTERM): ends the tree and the loop.
+  void OnSignal(int number);
+  /// After the loop has stopped: 0 after an orderly shutdown.
+  int exit_code() const { return exit_code_; }
+
+ private:
+  void OnMessage(const v1::MasterMessage& message);
+  void OnAssignment(const v1::Assignment& assignment);
+  void OnLocalized(const absl::Status& status);
+  void OnPrepare(const v1::Prepare& prepare);
+  void OnStart(const v1::Start& start);
+  void OnSessionClosed(const absl::Status& status);
+  void OnTaskEnded(core::TaskExit exit);
+  void OnTreeGone();
+
+  void RegisterIfReady();
+  void FailTask(const std::string& message);
+  void RunTask(const core::ClusterSpec& cluster);
+  void Beat();
+  void Measure();
+  void MeasureWithGpus();
+  void ReportStrangers();
+  void ShutDown(int exit_code, const std::string& why);
+  void Leave();
+  void Send(v1::ExecutorMessage message) { session_->Send(std::move(message)); }
+
+  EventLoop& loop_;
+  os::Keeper& keeper_;
+  const Options options_;
+  const std::string working_folder_;
+  const std::vector<std::string> environment_;
+  TaskProcess process_;
+  TaskPorts ports_;
+  UsageSampler sampler_;
+  v1::Assignment assignment_;
+  RunIdentity identity_;
+  bool localized_ = false;
+  absl::Status localization_;      ///< why unpacking failed
+  bool preparing_ = false;         ///< told to register, and not done yet
+  bool shutting_down_ = false;
+  bool session_over_ = false;
+  int exit_code_ = 1;
+  bool measuring_gpus_ = false;
+  std::unique_ptr<EventLoop::Handle> heartbeat_timer_;
+  std::unique_ptr<EventLoop::Handle> metrics_timer_;
+  std::unique_ptr<EventLoop::Handle> leave_deadline_;
+  std::thread localizer_;
+  std::thread gpu_reader_;
+  std::unique_ptr<rpc::ExecutorSession> session_;  ///< last: its callbacks use the rest
+};
+
+}  // namespace tony::executor

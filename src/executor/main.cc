@@ -1,0 +1,57 @@
+// tony-executor: one per container. Started by the backend; see README.md here.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "common/event_loop.h"
+#include "common/logging.h"
+#include "executor/executor.h"
+#include "executor/options.h"
+#include "os/keeper.h"
+#include "rpc/credentials.h"
+
+extern char** environ;
+
+namespace {
+
+constexpr int kBadUsage = 2;
+
+int Fail(const absl::Status& status, int exit_code) {
+  std::fprintf(stderr, "tony-executor: %s\n", std::string(status.message()).c_str());
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  absl::StatusOr<tony::executor::Options> options = tony::executor::ParseOptions(argc, argv);
+  if (!options.ok()) return Fail(options.status(), kBadUsage);
+  // Before anything that starts a thread: the keeper is a fork of this process.
+  absl::StatusOr<std::unique_ptr<tony::os::Keeper>> keeper =
+      tony::os::Keeper::Start(options->container_id);
+  if (!keeper.ok()) return Fail(keeper.status(), 1);
+  (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
+  absl::StatusOr<tony::rpc::Credentials> credentials =
+      tony::rpc::LoadCredentials(options->credentials_file);
+  if (!credentials.ok()) return Fail(credentials.status(), 1);
+  char folder[4096];
+  if (getcwd(folder, sizeof folder) == nullptr) return Fail(absl::InternalError("no working folder"), 1);
+
+  signal(SIGPIPE, SIG_IGN);
+  tony::EventLoop loop;
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.push_back(*variable);
+  int exit_code = 1;
+  {
+    tony::executor::Executor executor(loop, **keeper, *options, folder, std::move(environment));
+    auto signals = loop.WatchSignals({SIGTERM, SIGINT}, [&](int number) { executor.OnSignal(number); });
+    executor.Start(*credentials);
+    loop.Run();
+    exit_code = executor.exit_code();
+  }
+  // Skips the teardown of gRPC's globals: nothing of ours is left, and a job's end waits for its executors.
+  fflush(nullptr);
+  keeper->reset();
+  _exit(exit_code);
+}

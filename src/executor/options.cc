@@ -1,0 +1,32 @@
+// Parsing of the executor's flags, each "--name=value".
+#include "executor/options.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace tony::executor {
+
+absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    auto take = [&](const std::string& name, std::string& target) {
+      const std::string prefix = absl::StrCat("--", name, "=");
+      if (!absl::StartsWith(argument, prefix)) return false;
+      target = argument.substr(prefix.size());
+      return true;
+    };
+    if (!take("container-id", options.container_id) && !take("master", options.master_address) &&
+        !take("credentials", options.credentials_file)) {
+      return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
+    }
+  }
+  if (options.container_id.empty() || options.master_address.empty() ||
+      options.credentials_file.empty()) {
+    return absl::InvalidArgumentError(
+        "tony-executor is started by tony, with --container-id=, --master= and --credentials=");
+  }
+  return options;
+}
+
+}  // namespace tony::executor

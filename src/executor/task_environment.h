@@ -1,0 +1,28 @@
+// The complete environment of the user's program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/cluster/cluster_spec.h"
+#include "tony/v1/application_master.pb.h"
+
+namespace tony::executor {
+
+/// What the environment depends on besides the assignment.
+struct RunIdentity {
+  std::string container_id;
+  int epoch = 0;
+  int attempt = 0;
+  int visualization_port = 0;
+};
+
+/// `base` (the container's own environment) with what the runtime renders laid over it, as
+/// "NAME=value". With a virtual environment its bin folder comes first in PATH.
+std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
+                                         const v1::Assignment& assignment,
+                                         const RunIdentity& identity,
+                                         const core::ClusterSpec& cluster,
+                                         const std::string& working_folder);
+
+}  // namespace tony::executor

@@ -1,0 +1,147 @@
+// Events of the keeper turned into one end of the task.
+#include "executor/task_process.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "os/files.h"
+
+namespace tony::executor {
+namespace {
+
+/// What a shell's own exit codes and well-known errors mean to the person who wrote the command.
+std::string Explain(int code, const std::vector<std::string>& tail) {
+  if (code == 127) return "the command was not found";
+  if (code == 126) return "the command is not executable";
+  for (const std::string& line : tail) {
+    if (line.find("ddress already in use") != std::string::npos) {
+      return "an address was in use; if it is the task's own reserved port, the server sets neither "
+             "SO_REUSEADDR nor SO_REUSEPORT: set tony.<type>.port-release=true";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+TaskProcess::TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callbacks)
+    : loop_(loop), keeper_(keeper), callbacks_(std::move(callbacks)) {
+  keeper_watch_ = loop_.WatchReadable(keeper_.fd(), [this] { OnKeeperReadable(); });
+}
+
+void TaskProcess::Run(const Command& command) {
+  active_ = true;
+  ended_ = false;
+  timed_out_ = false;
+  tail_ = OutputTail(static_cast<size_t>(command.tail_lines));
+  const absl::Status spawned = Spawn(command);
+  if (!spawned.ok()) {
+    End({core::TaskExit::Cause::kNotStarted, 0, 0, std::string(spawned.message()), {}});
+    TreeGone();
+    return;
+  }
+  if (command.timeout > Duration::zero()) {
+    timeout_ = loop_.After(command.timeout, [this, grace = command.kill_grace] {
+      timed_out_ = true;
+      Kill(grace);
+    });
+  }
+}
+
+absl::Status TaskProcess::Spawn(const Command& command) {
+  TONY_RETURN_IF_ERROR(os::MakeFolders(command.log_folder));
+  pumps_.clear();
+  for (int stream = 0; stream < 2; ++stream) {
+    const std::string path =
+        absl::StrCat(command.log_folder, stream == 0 ? "/stdout.log" : "/stderr.log");
+    TONY_ASSIGN_OR_RETURN(std::unique_ptr<LogPump> pump,
+                          LogPump::Open(loop_, path, [this, stream](const char* data, size_t size) {
+                            tail_.Add(stream, data, size);
+                          }));
+    pumps_.push_back(std::move(pump));
+  }
+  os::SpawnRequest request;
+  request.arguments = {"/bin/bash", "-c", command.shell_command};
+  request.environment = command.environment;
+  request.working_folder = command.working_folder;
+  request.stdout_fd = pumps_[0]->write_end();
+  request.stderr_fd = pumps_[1]->write_end();
+  request.leftover_grace = command.kill_grace;
+  const absl::Status status = keeper_.Spawn(request);
+  for (auto& pump : pumps_) pump->CloseWriteEnd();
+  return status;
+}
+
+void TaskProcess::Kill(Duration grace) {
+  if (!active_) {
+    callbacks_.on_tree_gone();
+    return;
+  }
+  const absl::Status status = keeper_.Kill(grace);
+  if (!status.ok()) LogError(absl::StrCat("cannot end the process tree: ", status.ToString()));
+}
+
+void TaskProcess::OnKeeperReadable() {
+  while (std::optional<os::KeeperEvent> event = keeper_.Next()) {
+    const bool lost = std::holds_alternative<os::KeeperLost>(*event);
+    std::visit([this](const auto& kind) { On(kind); }, *event);
+    if (lost) return;
+  }
+}
+
+void TaskProcess::On(const os::KeeperStarted& started) { callbacks_.on_started(started.pid); }
+
+void TaskProcess::On(const os::KeeperSpawnFailed& failed) {
+  End({core::TaskExit::Cause::kNotStarted, 0, 0, failed.message, {}});
+  TreeGone();
+}
+
+void TaskProcess::On(const os::KeeperExited& exited) {
+  for (auto& pump : pumps_) pump->Drain();
+  core::TaskExit exit;
+  exit.tail = tail_.Lines();
+  if (timed_out_) {
+    exit.cause = core::TaskExit::Cause::kTimedOut;
+    exit.message = "tony.task.executor.execution-timeout-ms has passed";
+  } else if (exited.status.signal != 0) {
+    exit.cause = core::TaskExit::Cause::kSignaled;
+    exit.signal = exited.status.signal;
+  } else {
+    exit.code = exited.status.code;
+    exit.message = exit.code == 0 ? "" : Explain(exit.code, exit.tail);
+  }
+  End(std::move(exit));
+}
+
+void TaskProcess::On(const os::KeeperTreeGone& gone) {
+  if (gone.leftovers > 0) {
+    LogInfo(absl::StrCat(gone.leftovers, " processes outlived the program and were ended"));
+  }
+  TreeGone();
+}
+
+void TaskProcess::On(const os::KeeperLost& lost) {
+  keeper_watch_.reset();
+  const std::string why =
+      absl::StrCat("the keeper of the process tree was killed; ", lost.survivors,
+                   " processes could not be ended");
+  End({core::TaskExit::Cause::kLost, 0, 0, why, tail_.Lines()});
+  active_ = false;
+  callbacks_.on_keeper_lost(why);
+}
+
+void TaskProcess::End(core::TaskExit exit) {
+  timeout_.reset();
+  if (std::exchange(ended_, true)) return;
+  callbacks_.on_ended(std::move(exit));
+}
+
+void TaskProcess::TreeGone() {
+  // Every writer is gone, so what is in the pipes now is all there will be.
+  for (auto& pump : pumps_) pump->Drain();
+  pumps_.clear();
+  active_ = false;
+  callbacks_.on_tree_gone();
+}
+
+}  // namespace tony::executor

@@ -1,0 +1,73 @@
+// One run of the user's program: spawned through the keeper, its output carried to files, its end told once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "core/job/task_exit.h"
+#include "executor/log_pump.h"
+#include "executor/output_tail.h"
+#include "os/keeper.h"
+
+namespace tony::executor {
+
+/// Runs programs one after the other in one container. Not thread safe: owned by the event loop.
+class TaskProcess {
+ public:
+  struct Command {
+    std::string shell_command;             ///< for bash -c
+    std::vector<std::string> environment;  ///< "NAME=value", complete
+    std::string working_folder;
+    std::string log_folder;                ///< stdout.log and stderr.log are made there
+    Duration timeout{0};                   ///< 0: none
+    Duration kill_grace{0};
+    int tail_lines = 20;
+  };
+
+  struct Callbacks {
+    std::function<void(pid_t)> on_started;
+    /// The program ended, or could not be started. Once for each Run().
+    std::function<void(core::TaskExit)> on_ended;
+    /// No process of its tree is left; Run() may be called again. Follows each Run() or Kill().
+    std::function<void()> on_tree_gone;
+    /// The keeper was killed: nothing can be run any more.
+    std::function<void(std::string)> on_keeper_lost;
+  };
+
+  /// `keeper` must outlive this.
+  TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callbacks);
+
+  /// Starts the program; failures arrive as on_ended with kNotStarted, then on_tree_gone.
+  void Run(const Command& command);
+  /// Ends the whole tree; on_tree_gone follows, at once when nothing runs.
+  void Kill(Duration grace);
+  /// From Run() until on_tree_gone.
+  bool active() const { return active_; }
+
+ private:
+  absl::Status Spawn(const Command& command);
+  void OnKeeperReadable();
+  void On(const os::KeeperStarted& started);
+  void On(const os::KeeperSpawnFailed& failed);
+  void On(const os::KeeperExited& exited);
+  void On(const os::KeeperTreeGone& gone);
+  void On(const os::KeeperLost& lost);
+  void End(core::TaskExit exit);
+  void TreeGone();
+
+  EventLoop& loop_;
+  os::Keeper& keeper_;
+  const Callbacks callbacks_;
+  std::unique_ptr<EventLoop::Handle> keeper_watch_;
+  std::unique_ptr<EventLoop::Handle> timeout_;
+  std::vector<std::unique_ptr<LogPump>> pumps_;
+  OutputTail tail_{0};
+  bool active_ = false;
+  bool ended_ = false;
+  bool timed_out_ = false;
+};
+
+}  // namespace tony::executor

@@ -1,0 +1,38 @@
+// Sums over the process tree and the GPUs.
+#include "executor/usage_sampler.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "os/process_tree.h"
+#include "os/resource_usage.h"
+
+namespace tony::executor {
+
+core::TaskUsage UsageSampler::Sample(const std::vector<os::Gpu>& gpus,
+                                     const std::vector<int>& indices) {
+  const os::ResourceUsage measured =
+      os::ReadResourceUsage(os::TreeMembers(keeper_, getpid(), container_id_));
+  max_memory_bytes_ = std::max(max_memory_bytes_, measured.rss_bytes);
+  core::TaskUsage usage;
+  usage.cpu_seconds = std::chrono::duration<double>(measured.cpu_time).count();
+  usage.memory_bytes = measured.rss_bytes;
+  usage.max_memory_bytes = max_memory_bytes_;
+  usage.read_bytes = measured.read_bytes;
+  usage.write_bytes = measured.write_bytes;
+  usage.processes = measured.process_count;
+  double utilization = 0;
+  int counted = 0;
+  for (const os::Gpu& gpu : gpus) {
+    if (std::find(indices.begin(), indices.end(), gpu.index) == indices.end()) continue;
+    utilization += std::max(0, gpu.utilization_percent);
+    usage.gpu_memory_bytes = std::max<int64_t>(0, usage.gpu_memory_bytes) +
+                             std::max<int64_t>(0, gpu.memory_used_bytes);
+    ++counted;
+  }
+  if (counted > 0) usage.gpu_utilization = utilization / counted;
+  return usage;
+}
+
+}  // namespace tony::executor

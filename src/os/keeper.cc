@@ -1,0 +1,229 @@
+// Owner's side of the keeper: the fork, commands out, events in, and cleaning up when the keeper
+// itself was killed.
+#include "os/keeper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "os/keeper_process.h"
+#include "os/keeper_wire.h"
+#include "os/process_tree.h"
+#include "os/process_tree_containment.h"
+
+namespace tony::os {
+namespace {
+
+bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+absl::Status ResourceError(const std::string& what) {
+  return absl::ResourceExhaustedError(absl::StrCat(what, ": ", std::strerror(errno)));
+}
+
+// The payload as a file in memory: an environment may be larger than what a socket takes in one
+// message.
+absl::StatusOr<UniqueFd> MemoryFile(const std::string& contents) {
+  UniqueFd file(::memfd_create("tony-spawn", MFD_CLOEXEC));
+  if (!file.valid()) return ResourceError("cannot hand the program's environment to the keeper");
+  size_t written = 0;
+  while (written < contents.size()) {
+    const ssize_t count = ::write(file.get(), contents.data() + written, contents.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return ResourceError("cannot hand the program's environment to the keeper");
+    written += static_cast<size_t>(count);
+  }
+  return file;
+}
+
+std::vector<std::string> MarkedEnvironment(const std::vector<std::string>& environment,
+                                           const std::string& container_id) {
+  const std::string prefix = absl::StrCat(kContainerIdVariable, "=");
+  std::vector<std::string> marked;
+  for (const std::string& entry : environment) {
+    if (!entry.starts_with(prefix)) marked.push_back(entry);
+  }
+  marked.push_back(prefix + container_id);
+  return marked;
+}
+
+absl::Status CheckRequest(const SpawnRequest& request) {
+  if (request.arguments.empty() || request.arguments[0].empty()) {
+    return absl::InvalidArgumentError("there is no program to start: the command is empty");
+  }
+  bool nul = HasNul(request.working_folder);
+  for (const std::string& argument : request.arguments) nul = nul || HasNul(argument);
+  for (const std::string& entry : request.environment) nul = nul || HasNul(entry);
+  if (nul) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a NUL character in the command, the environment or the working folder of '",
+                     request.arguments[0], "': the operating system cannot pass it on; remove it"));
+  }
+  return absl::OkStatus();
+}
+
+KeeperEvent ToEvent(const KeeperReport& report) {
+  switch (report.kind) {
+    case KeeperReport::Kind::kStarted:
+      return KeeperStarted{.pid = report.pid};
+    case KeeperReport::Kind::kSpawnFailed:
+      return KeeperSpawnFailed{.message = report.message.data(),
+                               .error_number = report.error_number};
+    case KeeperReport::Kind::kExited:
+      return KeeperExited{.status = report.status,
+                          .user_time = report.user_time,
+                          .system_time = report.system_time,
+                          .max_rss_bytes = report.max_rss_bytes};
+    case KeeperReport::Kind::kTreeGone:
+      break;
+  }
+  return KeeperTreeGone{.leftovers = report.leftovers};
+}
+
+// Processes with the container's id that are not on the way from the first process to this one, and
+// all below them.
+std::set<pid_t> OrphansOf(const std::string& container_id) {
+  const pid_t self = ::getpid();
+  std::set<pid_t> orphans;
+  for (const pid_t marked : ProcessesOfContainer(container_id)) {
+    const std::vector<pid_t> below = Descendants(marked);
+    const std::set<pid_t> tree(below.begin(), below.end());
+    if (marked == self || tree.contains(self)) continue;
+    orphans.insert(marked);
+    orphans.insert(tree.begin(), tree.end());
+  }
+  return orphans;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Keeper>> Keeper::Start(const std::string& container_id) {
+  if (container_id.empty() || HasNul(container_id)) {
+    return absl::InvalidArgumentError("the container's id is empty or holds a NUL character");
+  }
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return ResourceError("cannot make the keeper's socket pair");
+  }
+  UniqueFd own_end(ends[0]);
+  UniqueFd keeper_end(ends[1]);
+  // When the keeper is killed its children come to this process instead of getting away.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  ProcessTreeContainment containment(container_id);
+  const pid_t owner = ::getpid();
+  // The keeper is deaf to signals from its first moment on.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) RunKeeper(keeper_end.get(), owner, containment);
+  const int fork_error = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  errno = fork_error;
+  if (pid < 0) return ResourceError("cannot fork the keeper");
+  return std::unique_ptr<Keeper>(
+      new Keeper(std::move(own_end), pid, container_id, containment.name()));
+}
+
+Keeper::Keeper(UniqueFd socket, pid_t pid, std::string container_id, std::string containment_name)
+    : socket_(std::move(socket)),
+      pid_(pid),
+      container_id_(std::move(container_id)),
+      containment_name_(std::move(containment_name)) {}
+
+Keeper::~Keeper() {
+  if (lost_) return;
+  ::shutdown(socket_.get(), SHUT_WR);  // to the keeper the same as our death
+  const SystemClock clock;
+  const TimePoint deadline = clock.Now() + std::chrono::seconds(2);
+  while (clock.Now() < deadline) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.Now());
+    pollfd watched{.fd = socket_.get(), .events = POLLIN};
+    ::poll(&watched, 1, static_cast<int>(left.count()));
+    KeeperReport report;
+    std::vector<UniqueFd> none;
+    if (ReceiveMessage(socket_.get(), report, none, /*wait=*/false) == 0) {
+      ::waitpid(pid_, nullptr, 0);  // its end of the socket closes in its exit
+      return;
+    }
+  }
+}
+
+absl::Status Keeper::Spawn(const SpawnRequest& request) {
+  TONY_RETURN_IF_ERROR(CheckRequest(request));
+  if (lost_) return absl::UnavailableError("the keeper of this container was killed");
+  if (occupied_) {
+    return absl::FailedPreconditionError(
+        "the program started before, or something that it started, is still there");
+  }
+  TONY_ASSIGN_OR_RETURN(const UniqueFd payload,
+                        MemoryFile(PackSpawnPayload(
+                            {.arguments = request.arguments,
+                             .environment = MarkedEnvironment(request.environment, container_id_),
+                             .working_folder = request.working_folder})));
+  const KeeperCommand command{.kind = KeeperCommand::Kind::kSpawn, .grace = request.leftover_grace};
+  if (!SendMessage(socket_.get(), command, {payload.get(), request.stdout_fd, request.stderr_fd})) {
+    if (errno == EBADF) {
+      return absl::InvalidArgumentError("the program's output descriptors are not open");
+    }
+    return absl::UnavailableError(
+        absl::StrCat("the keeper of this container does not answer: ", std::strerror(errno)));
+  }
+  occupied_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Keeper::Kill(Duration grace) {
+  if (!occupied_) return absl::OkStatus();
+  const KeeperCommand command{.kind = KeeperCommand::Kind::kKill, .grace = grace};
+  if (lost_ || !SendMessage(socket_.get(), command)) {
+    return absl::UnavailableError("the keeper of this container was killed");
+  }
+  return absl::OkStatus();
+}
+
+std::optional<KeeperEvent> Keeper::Next() {
+  if (lost_) return std::nullopt;
+  KeeperReport report;
+  std::vector<UniqueFd> none;
+  const ssize_t received = ReceiveMessage(socket_.get(), report, none, /*wait=*/false);
+  if (received < 0 && errno == EAGAIN) return std::nullopt;
+  if (received <= 0) return CleanUpAfterLoss();
+  const KeeperEvent event = ToEvent(report);
+  if (std::holds_alternative<KeeperSpawnFailed>(event) ||
+      std::holds_alternative<KeeperTreeGone>(event)) {
+    occupied_ = false;
+  }
+  return event;
+}
+
+KeeperLost Keeper::CleanUpAfterLoss() {
+  lost_ = true;
+  ::waitpid(pid_, nullptr, 0);
+  const SystemClock clock;
+  const TimePoint deadline = clock.Now() + std::chrono::seconds(1);
+  std::set<pid_t> orphans = OrphansOf(container_id_);
+  while (!orphans.empty() && clock.Now() < deadline) {
+    for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    // They are our children by now; only they are reaped, so that nobody else's exit status is
+    // lost.
+    for (const pid_t pid : orphans) ::waitpid(pid, nullptr, WNOHANG);
+    orphans = OrphansOf(container_id_);
+  }
+  return {.survivors = static_cast<int>(orphans.size())};
+}
+
+}  // namespace tony::os

@@ -1,0 +1,119 @@
+// The keeper seen from its owner: a small process that starts the user's program and ends its whole
+// tree.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "os/exit_status.h"
+#include "os/unique_fd.h"
+
+namespace tony::os {
+
+/// What to start. The child gets its own session, /dev/null as standard input, no descriptor but 0,
+/// 1 and 2, and default signal dispositions with an empty mask.
+struct SpawnRequest {
+  std::vector<std::string>
+      arguments;  // the program first; without a '/' it is looked up in the child's PATH
+  std::vector<std::string>
+      environment;             // "NAME=value", complete; TONY_CONTAINER_ID is added by Spawn()
+  std::string working_folder;  // absolute; must exist
+  int stdout_fd = -1;          // duplicated, so the caller may close its own after Spawn()
+  int stderr_fd = -1;
+  Duration leftover_grace =
+      std::chrono::seconds(5);  // TERM to KILL, for what outlives the program's own exit
+};
+
+/// The program runs: its exec succeeded.
+struct KeeperStarted {
+  pid_t pid = 0;
+};
+
+/// The program could not be started; no other event of this spawn follows.
+struct KeeperSpawnFailed {
+  std::string message;   // what could not be done and why, for people
+  int error_number = 0;  // ENOENT, EACCES, …
+};
+
+/// The program has ended; the rest of its tree may still be there.
+struct KeeperExited {
+  ExitStatus status;
+  // Of the program and those of its descendants that it waited for.
+  Duration user_time{0};
+  Duration system_time{0};
+  int64_t max_rss_bytes = 0;  // of the largest single process
+};
+
+/// No process of the tree is left; Spawn() may be called again.
+struct KeeperTreeGone {
+  int leftovers = 0;  // processes that outlived the program and were signalled
+};
+
+/// The keeper itself has died, which only somebody else's SIGKILL can cause. What it had started
+/// has been killed by Next(); the keeper is of no more use, and its fd() stays readable.
+struct KeeperLost {
+  int survivors = 0;  // processes that could not be killed within a second
+};
+
+/// Of one spawn, in this order: SpawnFailed; or Started, Exited, TreeGone.
+using KeeperEvent =
+    std::variant<KeeperStarted, KeeperSpawnFailed, KeeperExited, KeeperTreeGone, KeeperLost>;
+
+/// Owner's handle. When the owner dies, however it dies, the keeper kills the tree and goes.
+/// Not thread safe: owned by the event loop, apart from Start().
+class Keeper {
+ public:
+  /// Forks the keeper and makes the calling process a subreaper too. Call it early in main(),
+  /// before any thread exists and before descriptors are opened that matter to others.
+  /// InvalidArgument – `container_id` is empty or has a NUL. ResourceExhausted – no process or
+  /// descriptor to be had.
+  static absl::StatusOr<std::unique_ptr<Keeper>> Start(const std::string& container_id);
+
+  /// Ends the keeper and its tree, with SIGKILL; waits for that at most two seconds.
+  ~Keeper();
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  /// Readable when Next() has an event. Not to be read by others.
+  int fd() const { return socket_.get(); }
+  /// The keeper's own process: the root of the tree, for ProcessTree questions.
+  pid_t pid() const { return pid_; }
+  /// How the tree is held together, for `tony status`: "process tree".
+  const std::string& containment_name() const { return containment_name_; }
+
+  /// Asks for a start; events tell what came of it.
+  /// InvalidArgument – no program, or a string holds a NUL. FailedPrecondition – the tree of an
+  /// earlier spawn is not gone yet. Unavailable – the keeper is lost. ResourceExhausted – no
+  /// descriptor or memory for the request.
+  absl::Status Spawn(const SpawnRequest& request);
+
+  /// SIGTERM to the whole tree now, SIGKILL `grace` later, repeated until nothing is left. A second
+  /// call can only shorten the grace. No effect when nothing runs: TreeGone is the one answer, and
+  /// it comes once per spawn. Unavailable – the keeper is lost.
+  absl::Status Kill(Duration grace);
+
+  /// The next event, or nothing when there is none yet. Never blocks, but for KeeperLost.
+  std::optional<KeeperEvent> Next();
+
+ private:
+  Keeper(UniqueFd socket, pid_t pid, std::string container_id, std::string containment_name);
+  KeeperLost CleanUpAfterLoss();
+
+  UniqueFd socket_;
+  pid_t pid_;
+  std::string container_id_;
+  std::string containment_name_;
+  bool occupied_ = false;  // between Spawn() and its last event
+  bool lost_ = false;
+};
+
+}  // namespace tony::os

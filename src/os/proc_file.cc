@@ -1,0 +1,36 @@
+// Reading the kernel's text files with plain system calls.
+#include "os/proc_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/unique_fd.h"
+
+namespace tony::os {
+
+bool ReadProcFile(const std::string& path, std::string& contents) {
+  contents.clear();
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return false;
+  size_t used = 0;
+  while (true) {
+    contents.resize(used + 4096);
+    const ssize_t count = ::read(file.get(), contents.data() + used, contents.size() - used);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      contents.resize(used);
+      return count == 0;
+    }
+    used += static_cast<size_t>(count);
+  }
+}
+
+std::string ReadProcFile(const std::string& path) {
+  std::string contents;
+  if (!ReadProcFile(path, contents)) contents.clear();
+  return contents;
+}
+
+}  // namespace tony::os

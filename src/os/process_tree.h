@@ -1,0 +1,29 @@
+// Which processes belong to a container, as /proc tells.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace tony::os {
+
+/// The variable that marks every process of a container.
+inline constexpr char kContainerIdVariable[] = "TONY_CONTAINER_ID";
+
+/// All living descendants of `root`, without itself. Zombies are left out. One pass over /proc, so
+/// a process that starts meanwhile may be missed.
+std::vector<pid_t> Descendants(pid_t root);
+
+/// Processes that we may look into whose initial environment has TONY_CONTAINER_ID=`container_id`.
+std::vector<pid_t> ProcessesOfContainer(const std::string& container_id);
+
+/// Processes that carry the container's id although they are in nobody's tree, e.g. started by a
+/// daemon outside on the program's request. Left out are `keeper` and `owner` (the executor), what
+/// descends from them, and their ancestors.
+std::vector<pid_t> TreeStrays(pid_t keeper, pid_t owner, const std::string& container_id);
+
+/// The whole container without those that run it: Descendants(keeper) and TreeStrays().
+std::vector<pid_t> TreeMembers(pid_t keeper, pid_t owner, const std::string& container_id);
+
+}  // namespace tony::os

@@ -1,0 +1,35 @@
+// Subreaper, chains of parents in /proc, and the sweep by the container's id.
+#include "os/process_tree_containment.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/process_tree.h"
+
+namespace tony::os {
+
+void ProcessTreeContainment::Enter(pid_t owner) {
+  owner_ = owner;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+std::vector<pid_t> ProcessTreeContainment::Signal(int number) {
+  std::vector<pid_t> reached;
+  for (const pid_t pid : TreeMembers(::getpid(), owner_, container_id_)) {
+    if (::kill(pid, number) == 0) reached.push_back(pid);
+  }
+  return reached;
+}
+
+bool ProcessTreeContainment::Empty() {
+  siginfo_t ignored;
+  const int result = ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT);
+  const bool childless = result < 0 && errno == ECHILD;
+  return childless && TreeStrays(::getpid(), owner_, container_id_).empty();
+}
+
+}  // namespace tony::os

@@ -1,0 +1,26 @@
+// Running a small helper program to its end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "os/exit_status.h"
+
+namespace tony::os {
+
+/// What a program that ran to its end left.
+struct FinishedProgram {
+  ExitStatus status;
+  std::string standard_output;  // at most 1 MiB of each; the rest is read and dropped
+  std::string standard_error;
+};
+
+/// Runs a program with this process's environment and waits for its end and for that of its output.
+/// Blocks. DeadlineExceeded – it took longer than `limit` and was killed, with all that is in its
+/// session. Else the codes of Subprocess::Start().
+absl::StatusOr<FinishedProgram> RunWithDeadline(const std::vector<std::string>& arguments,
+                                                Duration limit);
+
+}  // namespace tony::os

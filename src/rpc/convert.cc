@@ -1,0 +1,101 @@
+// Conversion of ids, exits, usage and the cluster spec. Events are converted in convert_event.cc.
+#include "rpc/convert.h"
+
+#include "rpc/utf8.h"
+
+namespace tony::rpc {
+
+v1::TaskId ToProto(const core::TaskId& id) {
+  v1::TaskId proto;
+  proto.set_type(id.type);
+  proto.set_index(id.index);
+  return proto;
+}
+
+core::TaskId FromProto(const v1::TaskId& id) { return core::TaskId{id.type(), id.index()}; }
+
+v1::TaskExit ToProto(const core::TaskExit& exit) {
+  v1::TaskExit proto;
+  switch (exit.cause) {
+    case core::TaskExit::Cause::kExited: proto.set_cause(v1::TaskExit::EXITED); break;
+    case core::TaskExit::Cause::kSignaled: proto.set_cause(v1::TaskExit::SIGNALED); break;
+    case core::TaskExit::Cause::kNotStarted: proto.set_cause(v1::TaskExit::NOT_STARTED); break;
+    case core::TaskExit::Cause::kTimedOut: proto.set_cause(v1::TaskExit::TIMED_OUT); break;
+    case core::TaskExit::Cause::kLost: proto.set_cause(v1::TaskExit::LOST); break;
+  }
+  proto.set_code(exit.code);
+  proto.set_signal(exit.signal);
+  proto.set_message(ToUtf8(exit.message));
+  for (const std::string& line : exit.tail) proto.add_tail(ToUtf8(line));
+  return proto;
+}
+
+core::TaskExit FromProto(const v1::TaskExit& proto) {
+  core::TaskExit exit;
+  switch (proto.cause()) {
+    case v1::TaskExit::EXITED: exit.cause = core::TaskExit::Cause::kExited; break;
+    case v1::TaskExit::SIGNALED: exit.cause = core::TaskExit::Cause::kSignaled; break;
+    case v1::TaskExit::NOT_STARTED: exit.cause = core::TaskExit::Cause::kNotStarted; break;
+    case v1::TaskExit::TIMED_OUT: exit.cause = core::TaskExit::Cause::kTimedOut; break;
+    // An unknown cause of a newer peer is no success.
+    default: exit.cause = core::TaskExit::Cause::kLost; break;
+  }
+  exit.code = proto.code();
+  exit.signal = proto.signal();
+  exit.message = proto.message();
+  exit.tail.assign(proto.tail().begin(), proto.tail().end());
+  return exit;
+}
+
+v1::TaskUsage ToProto(const core::TaskUsage& usage) {
+  v1::TaskUsage proto;
+  proto.set_cpu_seconds(usage.cpu_seconds);
+  proto.set_memory_bytes(usage.memory_bytes);
+  proto.set_max_memory_bytes(usage.max_memory_bytes);
+  proto.set_read_bytes(usage.read_bytes);
+  proto.set_write_bytes(usage.write_bytes);
+  proto.set_processes(usage.processes);
+  proto.set_gpu_utilization(usage.gpu_utilization);
+  proto.set_gpu_memory_bytes(usage.gpu_memory_bytes);
+  return proto;
+}
+
+core::TaskUsage FromProto(const v1::TaskUsage& proto) {
+  core::TaskUsage usage;
+  usage.cpu_seconds = proto.cpu_seconds();
+  usage.memory_bytes = proto.memory_bytes();
+  usage.max_memory_bytes = proto.max_memory_bytes();
+  usage.read_bytes = proto.read_bytes();
+  usage.write_bytes = proto.write_bytes();
+  usage.processes = proto.processes();
+  usage.gpu_utilization = proto.gpu_utilization();
+  usage.gpu_memory_bytes = proto.gpu_memory_bytes();
+  return usage;
+}
+
+v1::ClusterSpec ToProto(const core::ClusterSpec& spec) {
+  v1::ClusterSpec proto;
+  for (const core::Endpoint& endpoint : spec.endpoints) {
+    v1::ClusterSpec::Endpoint* added = proto.add_endpoints();
+    *added->mutable_task() = ToProto(endpoint.task);
+    added->set_host(endpoint.host);
+    added->set_port(endpoint.port);
+    added->set_host_id(endpoint.host_id);
+    added->set_devices(endpoint.devices);
+    added->set_sidecar(endpoint.sidecar);
+  }
+  return proto;
+}
+
+core::ClusterSpec FromProto(const v1::ClusterSpec& proto) {
+  core::ClusterSpec spec;
+  spec.endpoints.reserve(proto.endpoints_size());
+  for (const v1::ClusterSpec::Endpoint& endpoint : proto.endpoints()) {
+    spec.endpoints.push_back(core::Endpoint{FromProto(endpoint.task()), endpoint.host(),
+                                            endpoint.port(), endpoint.host_id(), endpoint.devices(),
+                                            endpoint.sidecar()});
+  }
+  return spec;
+}
+
+}  // namespace tony::rpc

@@ -1,0 +1,25 @@
+// Between the core's plain data and the wire's messages; the only place that knows both.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "core/cluster/cluster_spec.h"
+#include "core/job/job_event.h"
+#include "tony/v1/application_master.pb.h"
+#include "tony/v1/job_event.pb.h"
+
+namespace tony::rpc {
+
+v1::TaskId ToProto(const core::TaskId& id);
+v1::TaskExit ToProto(const core::TaskExit& exit);
+v1::TaskUsage ToProto(const core::TaskUsage& usage);
+v1::JobEvent ToProto(const core::JobEvent& event);
+v1::ClusterSpec ToProto(const core::ClusterSpec& spec);
+
+core::TaskId FromProto(const v1::TaskId& id);
+core::TaskExit FromProto(const v1::TaskExit& exit);
+core::TaskUsage FromProto(const v1::TaskUsage& usage);
+/// InvalidArgument – an empty event, or a state or reason that this version does not know.
+absl::StatusOr<core::JobEvent> FromProto(const v1::JobEvent& event);
+core::ClusterSpec FromProto(const v1::ClusterSpec& spec);
+
+}  // namespace tony::rpc

@@ -1,0 +1,146 @@
+// Streams of executors.
+#include "rpc/executor_service.h"
+
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/convert.h"
+#include "rpc/peer_role.h"
+
+namespace tony::rpc {
+namespace {
+
+using Reactor = grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>;
+
+class RefusedAttach : public Reactor {
+ public:
+  explicit RefusedAttach(const std::string& why) {
+    Finish(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, why));
+  }
+  void OnDone() override { delete this; }
+};
+
+/// What a message means to the state machine; nothing for an empty one.
+std::optional<core::JobInput> ToInput(const std::string& container_id,
+                                      const v1::ExecutorMessage& message) {
+  switch (message.body_case()) {
+    case v1::ExecutorMessage::kHello: return core::input::ExecutorAttached{container_id};
+    case v1::ExecutorMessage::kRegistered: {
+      const v1::Registered& body = message.registered();
+      return core::input::ExecutorRegistered{container_id, body.epoch(), body.port(),
+                                             body.visualization_port()};
+    }
+    case v1::ExecutorMessage::kTaskStarted:
+      return core::input::TaskStarted{container_id, message.task_started().epoch(),
+                                      message.task_started().pid()};
+    case v1::ExecutorMessage::kTaskEnded:
+      return core::input::TaskEnded{container_id, message.task_ended().epoch(),
+                                    FromProto(message.task_ended().exit())};
+    case v1::ExecutorMessage::kHeartbeat: {
+      core::input::Heartbeat heartbeat{container_id, std::nullopt};
+      if (message.heartbeat().has_usage()) heartbeat.usage = FromProto(message.heartbeat().usage());
+      return heartbeat;
+    }
+    case v1::ExecutorMessage::kPortTaken: {
+      const v1::PortTaken& body = message.port_taken();
+      return core::input::PortTaken{container_id, body.epoch(), body.port(), body.holder()};
+    }
+    case v1::ExecutorMessage::BODY_NOT_SET: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// One executor's stream. Deletes itself when gRPC is done with it. Its state is guarded by the service's mutex.
+class ExecutorService::Stream : public Reactor {
+ public:
+  Stream(ExecutorService& service, std::string container_id)
+      : service_(service), container_id_(std::move(container_id)) {
+    {
+      std::lock_guard lock(service_.mutex_);
+      service_.streams_[container_id_] = this;
+    }
+    StartRead(&incoming_);
+  }
+
+  void SendLocked(const v1::MasterMessage& message) {
+    outgoing_.push_back(message);
+    WriteNextLocked();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      FinishOnce();
+      return;
+    }
+    if (std::optional<core::JobInput> input = ToInput(container_id_, incoming_)) {
+      service_.sink_(std::move(*input));
+    }
+    StartRead(&incoming_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::lock_guard lock(service_.mutex_);
+    writing_ = false;
+    outgoing_.pop_front();
+    if (ok) WriteNextLocked();
+  }
+
+  void OnCancel() override { FinishOnce(); }
+
+  void OnDone() override {
+    {
+      std::lock_guard lock(service_.mutex_);
+      auto found = service_.streams_.find(container_id_);
+      // A newer stream of the same container may have taken the place.
+      if (found != service_.streams_.end() && found->second == this) service_.streams_.erase(found);
+    }
+    delete this;
+  }
+
+ private:
+  void WriteNextLocked() {
+    if (writing_ || finished_ || outgoing_.empty()) return;
+    writing_ = true;
+    StartWrite(&outgoing_.front());
+  }
+
+  void FinishOnce() {
+    std::lock_guard lock(service_.mutex_);
+    if (!std::exchange(finished_, true)) Finish(grpc::Status::OK);
+  }
+
+  ExecutorService& service_;
+  const std::string container_id_;
+  v1::ExecutorMessage incoming_;
+  std::deque<v1::MasterMessage> outgoing_;
+  bool writing_ = false;
+  bool finished_ = false;
+};
+
+ExecutorService::ExecutorService(std::string job_id, Sink sink)
+    : job_id_(std::move(job_id)), sink_(std::move(sink)) {}
+
+grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* ExecutorService::Attach(
+    grpc::CallbackServerContext* context) {
+  absl::StatusOr<Role> role = PeerRole(*context->auth_context(), job_id_);
+  if (!role.ok()) return new RefusedAttach(std::string(role.status().message()));
+  if (role->kind != RoleKind::kExecutor) return new RefusedAttach("only an executor may attach");
+  return new Stream(*this, role->container_id);
+}
+
+absl::Status ExecutorService::Send(const std::string& container_id,
+                                   const v1::MasterMessage& message) {
+  std::lock_guard lock(mutex_);
+  auto found = streams_.find(container_id);
+  if (found == streams_.end()) {
+    return absl::NotFoundError(absl::StrCat("no open stream to container ", container_id));
+  }
+  found->second->SendLocked(message);
+  return absl::OkStatus();
+}
+
+}  // namespace tony::rpc

@@ -1,0 +1,89 @@
+// JobClient on gRPC's callback API.
+#include "rpc/job_client.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include <grpcpp/create_channel.h>
+
+#include "rpc/convert.h"
+#include "rpc/grpc_credentials.h"
+#include "rpc/status_convert.h"
+
+namespace tony::rpc {
+
+/// Reads one Follow stream; kept alive by gRPC's reference `self_` until OnDone.
+class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
+ public:
+  FollowStream(v1::JobService::Stub& stub, int64_t after_sequence, bool owner,
+               FollowCallbacks callbacks)
+      : stub_(stub), callbacks_(std::move(callbacks)) {
+    request_.set_after_sequence(after_sequence);
+    request_.set_owner(owner);
+  }
+
+  void Start(std::shared_ptr<FollowStream> self) {
+    self_ = std::move(self);
+    stub_.async()->Follow(&context_, &request_, this);
+    StartRead(&incoming_);
+    StartCall();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    // An event of a kind that this version does not know is left out.
+    absl::StatusOr<core::JobEvent> event = FromProto(incoming_);
+    if (event.ok()) callbacks_.on_event(std::move(*event));
+    StartRead(&incoming_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    callbacks_.on_closed(FromGrpc(status));
+    std::shared_ptr<FollowStream> self = std::move(self_);
+    std::lock_guard lock(mutex_);
+    done_ = true;
+    ended_.notify_all();
+  }
+
+  void CancelAndWait() {
+    context_.TryCancel();
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return done_; });
+  }
+
+ private:
+  v1::JobService::Stub& stub_;
+  const FollowCallbacks callbacks_;
+  grpc::ClientContext context_;
+  v1::FollowRequest request_;
+  v1::JobEvent incoming_;
+  std::shared_ptr<FollowStream> self_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool done_ = false;
+};
+
+JobClient::JobClient(const std::string& master_address, const Credentials& credentials)
+    : stub_(v1::JobService::NewStub(grpc::CreateCustomChannel(
+          master_address, MakeChannelCredentials(credentials), MakeChannelArguments()))) {}
+
+JobClient::~JobClient() {
+  if (follow_ != nullptr) follow_->CancelAndWait();
+}
+
+void JobClient::Follow(int64_t after_sequence, bool owner, FollowCallbacks callbacks) {
+  follow_ = std::make_shared<FollowStream>(*stub_, after_sequence, owner, std::move(callbacks));
+  follow_->Start(follow_);
+}
+
+absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline));
+  v1::StopRequest request;
+  request.set_reason(reason);
+  v1::StopResponse response;
+  return FromGrpc(stub_->Stop(&context, request, &response));
+}
+
+}  // namespace tony::rpc

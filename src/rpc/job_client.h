@@ -1,0 +1,43 @@
+// A client's connection to a job's ApplicationMaster.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "core/job/job_event.h"
+#include "rpc/credentials.h"
+#include "tony/v1/application_master.grpc.pb.h"
+
+namespace tony::rpc {
+
+/// Thread safe.
+class JobClient {
+ public:
+  struct FollowCallbacks {
+    std::function<void(core::JobEvent)> on_event;
+    /// The stream is over: OK after the job's last event. Comes exactly once.
+    std::function<void(absl::Status)> on_closed;
+  };
+
+  JobClient(const std::string& master_address, const Credentials& credentials);
+  /// Breaks a Follow that is open and waits until gRPC has let go of it.
+  ~JobClient();
+
+  /// Streams the events after `after_sequence` to the callbacks, on gRPC's threads, one at a time. `owner`: the job ends
+  /// when this stream breaks. At most one Follow for a client.
+  void Follow(int64_t after_sequence, bool owner, FollowCallbacks callbacks);
+
+  /// Asks the ApplicationMaster to end the job as KILLED; it has noted the wish when this returns OK.
+  /// Unavailable, DeadlineExceeded – it cannot be reached; PermissionDenied – the credentials are not a client's.
+  absl::Status Stop(const std::string& reason, Duration deadline);
+
+ private:
+  class FollowStream;
+  std::unique_ptr<v1::JobService::Stub> stub_;
+  std::shared_ptr<FollowStream> follow_;
+};
+
+}  // namespace tony::rpc

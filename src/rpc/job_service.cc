@@ -1,0 +1,118 @@
+// Follow and Stop.
+#include "rpc/job_service.h"
+
+#include <utility>
+
+#include "rpc/peer_role.h"
+
+namespace tony::rpc {
+namespace {
+
+/// OK for a client of this job.
+grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::string& job_id) {
+  absl::StatusOr<Role> role = PeerRole(*context.auth_context(), job_id);
+  if (!role.ok()) {
+    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, std::string(role.status().message()));
+  }
+  if (role->kind != RoleKind::kClient) {
+    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "only a client of the job may do this");
+  }
+  return grpc::Status::OK;
+}
+
+/// Refuses a stream before it begins.
+class RefusedFollow : public grpc::ServerWriteReactor<v1::JobEvent> {
+ public:
+  explicit RefusedFollow(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+/// Writes the log to one client, one event at a time. Deletes itself when gRPC is done with it. Its state is guarded by
+/// the log's mutex.
+class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public EventLog::Follower {
+ public:
+  FollowStream(EventLog& log, int64_t after_sequence, std::function<void()> on_broken)
+      : log_(log), next_(after_sequence + 1), on_broken_(std::move(on_broken)) {
+    std::lock_guard lock(log_.mutex());
+    log_.AddLocked(this);
+    OnChangeLocked();
+  }
+
+  void OnChangeLocked() override {
+    if (writing_ || finished_) return;
+    current_ = log_.GetLocked(next_);
+    if (current_ != nullptr) {
+      writing_ = true;
+      StartWrite(current_.get());
+    } else if (log_.closed_locked()) {
+      FinishLocked(grpc::Status::OK);
+    }
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::lock_guard lock(log_.mutex());
+    writing_ = false;
+    if (!ok) {
+      FinishLocked(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"));
+      return;
+    }
+    ++next_;
+    OnChangeLocked();
+  }
+
+  void OnCancel() override {
+    {
+      std::lock_guard lock(log_.mutex());
+      broken_ = !finished_;
+      if (!writing_) FinishLocked(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"));
+    }
+    if (broken_ && on_broken_) on_broken_();
+  }
+
+  void OnDone() override {
+    {
+      std::lock_guard lock(log_.mutex());
+      log_.RemoveLocked(this);
+    }
+    delete this;
+  }
+
+ private:
+  void FinishLocked(const grpc::Status& status) {
+    if (std::exchange(finished_, true)) return;
+    Finish(status);
+  }
+
+  EventLog& log_;
+  int64_t next_;
+  const std::function<void()> on_broken_;
+  std::shared_ptr<const v1::JobEvent> current_;
+  bool writing_ = false;
+  bool finished_ = false;
+  bool broken_ = false;
+};
+
+}  // namespace
+
+JobService::JobService(std::string job_id, EventLog& log, Callbacks callbacks)
+    : job_id_(std::move(job_id)), log_(log), callbacks_(std::move(callbacks)) {}
+
+grpc::ServerWriteReactor<v1::JobEvent>* JobService::Follow(grpc::CallbackServerContext* context,
+                                                           const v1::FollowRequest* request) {
+  const grpc::Status allowed = CheckClient(*context, job_id_);
+  if (!allowed.ok()) return new RefusedFollow(allowed);
+  if (request->owner()) callbacks_.on_owner_attached();
+  return new FollowStream(log_, request->after_sequence(),
+                          request->owner() ? callbacks_.on_owner_gone : nullptr);
+}
+
+grpc::ServerUnaryReactor* JobService::Stop(grpc::CallbackServerContext* context,
+                                           const v1::StopRequest* request, v1::StopResponse*) {
+  const grpc::Status allowed = CheckClient(*context, job_id_);
+  if (allowed.ok()) callbacks_.on_stop(request->reason());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(allowed);
+  return reactor;
+}
+
+}  // namespace tony::rpc

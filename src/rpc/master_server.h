@@ -1,0 +1,39 @@
+// The ApplicationMaster's gRPC server: its listening socket and both services.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "grpcpp/server.h"
+#include "rpc/credentials.h"
+#include "rpc/executor_service.h"
+#include "rpc/job_service.h"
+
+namespace tony::rpc {
+
+/// Serves from Start() until destruction. Thread safe.
+class MasterServer {
+ public:
+  /// Listens on a free port of `host`, with mutual TLS only. Both services must outlive the server.
+  /// Unavailable – the socket cannot be had.
+  static absl::StatusOr<std::unique_ptr<MasterServer>> Start(const std::string& host,
+                                                             const Credentials& credentials,
+                                                             JobService& job_service,
+                                                             ExecutorService& executor_service);
+  ~MasterServer();
+
+  /// "host:port"
+  const std::string& address() const { return address_; }
+  /// Lets open streams end by themselves for at most `patience`, then breaks them.
+  void Shutdown(Duration patience);
+
+ private:
+  MasterServer() = default;
+
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+}  // namespace tony::rpc

@@ -1,0 +1,123 @@
+// Assembles the job from its parts and gathers the problems of all of them.
+#include "spec/job_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "spec/job_rules.h"
+#include "spec/job_types.h"
+#include "spec/key_check.h"
+
+namespace tony::spec {
+namespace {
+
+core::Framework FrameworkOf(const Configuration& configuration) {
+  const std::string name =
+      absl::AsciiStrToLower(configuration.GetText("tony.application.framework"));
+  if (name == "pytorch") return core::Framework::kPyTorch;
+  if (name == "standalone") return core::Framework::kStandalone;
+  return core::Framework::kTensorFlow;
+}
+
+core::Timeouts BuildTimeouts(const Configuration& configuration) {
+  core::Timeouts timeouts;
+  timeouts.application = configuration.GetDuration("tony.application.timeout");
+  timeouts.allocation = configuration.GetDuration("tony.container.allocation.timeout");
+  timeouts.registration = configuration.GetDuration("tony.container.registration.timeout");
+  timeouts.registry = configuration.GetDuration("tony.task.executor.registry-timeout-sec");
+  timeouts.execution = configuration.GetDuration("tony.task.executor.execution-timeout-ms");
+  timeouts.heartbeat_interval = configuration.GetDuration("tony.task.heartbeat-interval-ms");
+  timeouts.max_missed_heartbeats =
+      static_cast<int>(configuration.GetNumber("tony.task.max-missed-heartbeats"));
+  timeouts.metrics_interval = configuration.GetDuration("tony.task.metrics-interval-ms");
+  timeouts.kill_grace = configuration.GetDuration("tony.task.kill-grace-ms");
+  timeouts.shutdown = configuration.GetDuration("tony.am.shutdown-timeout-ms");
+  return timeouts;
+}
+
+Packaging BuildPackaging(const Configuration& configuration) {
+  Packaging packaging;
+  packaging.src_dir = configuration.GetText("tony.application.src-dir");
+  packaging.python_venv = configuration.GetText("tony.application.python-venv");
+  packaging.python_binary_path = configuration.GetText("tony.application.python-binary-path");
+  if (packaging.python_binary_path.empty()) {
+    packaging.python_binary_path = configuration.GetText("tony.python-exec-path");
+  }
+  return packaging;
+}
+
+LocalSettings BuildLocalSettings(const Configuration& configuration, BuildResult* result) {
+  LocalSettings local;
+  local.dir = configuration.GetText("tony.local.dir");
+  local.gpus = static_cast<int>(configuration.GetNumber("tony.local.gpus"));
+  local.vcores = static_cast<int>(configuration.GetNumber("tony.local.vcores"));
+  local.memory_mb = configuration.GetMemoryMb("tony.local.memory");
+  local.gpu_program = configuration.GetText("tony.gpu-exec-path");
+  if (!absl::StartsWith(local.dir, "/") && !configuration.IsSet("tony.local.dir")) {
+    result->problems.push_back({configuration.job_file(), 0, "tony.local.dir",
+                                "the default, ~/.tony, needs a home folder",
+                                "set HOME, or this key to an absolute path"});
+  }
+  return local;
+}
+
+// The parts that do not depend on task types.
+void BuildApplication(const Configuration& configuration, core::JobDescription* job) {
+  job->name = configuration.GetText("tony.application.name");
+  job->framework = FrameworkOf(configuration);
+  job->am_resources.memory_mb = configuration.GetMemoryMb("tony.am.memory");
+  job->am_resources.vcores = static_cast<int>(configuration.GetNumber("tony.am.vcores"));
+  job->am_resources.gpus = static_cast<int>(configuration.GetNumber("tony.am.gpus"));
+  job->execution_env = configuration.GetKeyValues("tony.execution.envs");
+  job->container_env = configuration.GetKeyValues("tony.containers.envs");
+  job->fail_on_worker_failure =
+      configuration.GetBoolean("tony.application.fail-on-worker-failure-enabled");
+  job->retry_count = static_cast<int>(configuration.GetNumber("tony.am.retry-count"));
+  job->timeouts = BuildTimeouts(configuration);
+  job->error_message_max_depth = static_cast<int>(
+      configuration.GetNumber("tony.task.executor.execution.error-message-max-depth"));
+  job->checkpoint_dir = configuration.GetText("tony.application.checkpoint-dir");
+}
+
+void BuildSingleContainer(const Configuration& configuration, BuildResult* result) {
+  core::JobDescription& job = result->job;
+  job.am_command = configuration.GetText("tony.am.command");
+  if (job.am_command.empty()) job.am_command = configuration.GetText("tony.containers.command");
+  job.am_files = BuildFiles(configuration, "am", result);
+}
+
+}  // namespace
+
+BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks) {
+  BuildResult result;
+  CheckKeys(configuration, file_checks, &result);
+  result.packaging = BuildPackaging(configuration);
+  result.local = BuildLocalSettings(configuration, &result);
+  BuildApplication(configuration, &result.job);
+  result.job.python_interpreter = result.packaging.python_binary_path;
+  BuildTaskTypes(configuration, &result);
+  if (result.job.types.empty()) BuildSingleContainer(configuration, &result);
+  CheckJob(configuration, &result);
+  return result;
+}
+
+LoadedJob LoadJob(const Sources& sources, FileChecks file_checks) {
+  LoadResult loaded = LoadConfiguration(sources);
+  LoadedJob job{std::move(loaded.configuration), {}};
+  if (loaded.readable) job.result = BuildJob(job.configuration, file_checks);
+  std::vector<Problem>& problems = job.result.problems;
+  problems.insert(problems.begin(), loaded.problems.begin(), loaded.problems.end());
+  return job;
+}
+
+std::string InterpreterInTask(const Packaging& packaging) {
+  const std::string& path = packaging.python_binary_path;
+  const bool inside_venv =
+      !path.empty() && !absl::StartsWith(path, "/") && !packaging.python_venv.empty();
+  return inside_venv ? absl::StrCat("venv/", path) : path;
+}
+
+}  // namespace tony::spec

@@ -1,0 +1,195 @@
+// Rules about the job as a whole, one function each.
+#include "spec/job_rules.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "spec/key_check.h"
+#include "spec/key_table.h"
+#include "spec/nearest_name.h"
+#include "spec/values.h"
+
+namespace tony::spec {
+namespace {
+
+constexpr char kFramework[] = "tony.application.framework";
+constexpr char kUntracked[] = "tony.application.untracked.jobtypes";
+constexpr char kSidecar[] = "tony.application.sidecar.jobtypes";
+constexpr char kStopOnFailure[] = "tony.application.stop-on-failure-jobtypes";
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Not thread safe.
+class JobChecker {
+ public:
+  JobChecker(const Configuration& configuration, BuildResult* result)
+      : configuration_(configuration),
+        result_(*result),
+        job_(result->job),
+        declared_(DeclaredTaskTypes(configuration)) {}
+
+  void Check() {
+    CheckFrameworkSupport();
+    if (job_.types.empty()) {
+      CheckSingleContainer();
+    } else {
+      CheckUnusedMasterKeys();
+      CheckSomethingIsTracked();
+      CheckFrameworkTypes();
+    }
+    for (const char* const key : {kUntracked, kSidecar, kStopOnFailure}) CheckTypeList(key);
+    CheckListsAreDisjoint();
+    CheckTotals();
+  }
+
+ private:
+  void Complain(const std::string& key, const std::string& message, const std::string& remedy) {
+    result_.problems.push_back(ProblemAt(configuration_, key, message, remedy));
+  }
+
+  void CheckFrameworkSupport() {
+    const std::string framework = configuration_.GetText(kFramework);
+    for (const std::string unsupported : {"horovod", "mxnet"}) {
+      if (!absl::EqualsIgnoreCase(framework, unsupported)) continue;
+      Complain(kFramework,
+               absl::StrCat(unsupported == "horovod" ? "Horovod" : "MXNet",
+                            " jobs are not supported by this version"),
+               "use tensorflow, pytorch or standalone");
+    }
+  }
+
+  void CheckSingleContainer() {
+    if (!job_.am_command.empty()) return;
+    result_.problems.push_back({configuration_.job_file(), 0, "", "the job has nothing to run",
+                                "set tony.worker.instances and tony.worker.command, or for one "
+                                "process tony.containers.command"});
+  }
+
+  // TonY ignores them in silence.
+  void CheckUnusedMasterKeys() {
+    for (const char* const key : {"tony.am.command", "tony.am.resources"}) {
+      if (!configuration_.IsSet(key)) continue;
+      result_.notes.push_back(
+          ProblemAt(configuration_, key, "has no effect in a job that has tasks", ""));
+    }
+  }
+
+  void CheckSomethingIsTracked() {
+    const bool tracked = std::any_of(job_.types.begin(), job_.types.end(), [](const auto& type) {
+      return type.tracking == core::Tracking::kTracked;
+    });
+    if (tracked) return;
+    const bool sidecars_only =
+        std::all_of(job_.types.begin(), job_.types.end(),
+                    [](const auto& type) { return type.tracking == core::Tracking::kSidecar; });
+    Complain(sidecars_only || !configuration_.IsSet(kUntracked) ? InstancesKey(job_.types.front())
+                                                                : std::string(kUntracked),
+             "no task type is tracked, so the job would never end",
+             "add a tracked type such as tony.worker.instances, or take one out of the untracked "
+             "and sidecar job types");
+  }
+
+  static std::string InstancesKey(const core::TaskType& type) {
+    return absl::StrCat("tony.", type.name, ".instances");
+  }
+
+  void CheckFrameworkTypes() {
+    if (job_.framework == core::Framework::kPyTorch && job_.FindType("worker") == nullptr) {
+      const auto nearest = NearestName("worker", declared_);
+      Complain(kFramework, "a PyTorch job needs the task type worker",
+               nearest && *nearest != "worker"
+                   ? absl::StrCat("did you mean tony.worker.instances where tony.", *nearest,
+                                  ".instances is set?")
+                   : "set tony.worker.instances");
+    }
+    if (job_.framework != core::Framework::kStandalone) return;
+    const int64_t tasks = Total([](const core::TaskType& type) {
+      return type.tracking == core::Tracking::kSidecar ? 0 : int64_t{1};
+    });
+    if (tasks == 1) return;
+    Complain(kFramework,
+             absl::StrCat("a standalone job has exactly one task, this one has ", tasks),
+             "set one type's instances to 1 and all others to 0");
+  }
+
+  // Only what the job's owner wrote has to fit the job; a site's lists are for all jobs, like
+  // TonY's defaults.
+  void CheckTypeList(const std::string& key) {
+    const Entry* const entry = configuration_.Find(key);
+    if (entry == nullptr || entry->settings.back().origin.layer == Layer::kSiteFile) return;
+    const std::vector<std::string> defaults = SplitList(FindKey(key)->key->default_value);
+    for (const std::string& name : SplitList(entry->Value())) {
+      if (Contains(declared_, name) || Contains(defaults, name)) continue;
+      const auto nearest = NearestName(name, declared_);
+      Complain(key, absl::StrCat("there is no task type '", name, "'"),
+               nearest ? absl::StrCat("did you mean ", *nearest, "?")
+                       : absl::StrCat("set tony.", name, ".instances or take it out"));
+    }
+  }
+
+  void CheckListsAreDisjoint() {
+    const std::vector<std::string> sidecars = configuration_.GetList(kSidecar);
+    for (const std::string& name : configuration_.GetList(kUntracked)) {
+      if (!Contains(sidecars, name)) continue;
+      Complain(configuration_.IsSet(kSidecar) ? kSidecar : kUntracked,
+               absl::StrCat("'", name, "' is both an untracked and a sidecar type"),
+               "name it in one of the two lists");
+    }
+  }
+
+  // Sum of `amount` over all tasks.
+  int64_t Total(const std::function<int64_t(const core::TaskType&)>& amount) const {
+    int64_t total = 0;
+    for (const core::TaskType& type : job_.types) total += type.instances * amount(type);
+    return total;
+  }
+
+  void CheckTotals() {
+    const int64_t tasks = Total([](const core::TaskType&) { return int64_t{1}; });
+    if (tasks > kMaxTasks) {
+      Complain(LargestTypeKey(),
+               absl::StrCat("the job has ", tasks, " tasks, more than ", kMaxTasks),
+               "ask for fewer");
+    }
+    CheckLimit("tony.task.max-total-instances", "tasks", tasks);
+    CheckLimit("tony.task.max-total-memory", "MiB of memory",
+               Total([](const core::TaskType& type) { return type.resources.memory_mb; }));
+    CheckLimit("tony.task.max-total-vcores", "vcores",
+               Total([](const core::TaskType& type) { return int64_t{type.resources.vcores}; }));
+    CheckLimit("tony.task.max-total-gpus", "gpus",
+               Total([](const core::TaskType& type) { return int64_t{type.resources.gpus}; }));
+  }
+
+  std::string LargestTypeKey() const {
+    return InstancesKey(*std::max_element(
+        job_.types.begin(), job_.types.end(),
+        [](const auto& left, const auto& right) { return left.instances < right.instances; }));
+  }
+
+  void CheckLimit(const std::string& key, const std::string& unit, int64_t requested) {
+    if (!configuration_.IsSet(key)) return;
+    const std::string text = configuration_.GetText(key);
+    const auto limit = FindKey(key)->key->type == ValueType::kMemory ? ParseMemoryMb(text)
+                                                                     : ParseWholeNumber(text);
+    if (!limit || *limit < 0 || requested <= *limit) return;
+    Complain(key, absl::StrCat("amount of ", unit, " requested, ", requested, ", exceeds ", *limit),
+             "ask for less in instances or in each task");
+  }
+
+  const Configuration& configuration_;
+  BuildResult& result_;
+  const core::JobDescription& job_;
+  const std::vector<std::string> declared_;
+};
+
+}  // namespace
+
+void CheckJob(const Configuration& configuration, BuildResult* result) {
+  JobChecker(configuration, result).Check();
+}
+
+}  // namespace tony::spec

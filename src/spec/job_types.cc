@@ -1,0 +1,185 @@
+// Task types: containers, command, environment, files and tracking.
+#include "spec/job_types.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "spec/key_check.h"
+#include "spec/key_table.h"
+#include "spec/resource_grammar.h"
+#include "spec/value_check.h"
+#include "spec/values.h"
+
+namespace tony::spec {
+namespace {
+
+constexpr char kTensorBoard[] = "tensorboard";
+constexpr char kLogDir[] = "tony.application.tensorboard-log-dir";
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Builds one type. Not thread safe.
+class TypeBuilder {
+ public:
+  TypeBuilder(const Configuration& configuration, const std::string& name, BuildResult* result)
+      : configuration_(configuration), result_(*result) {
+    type_.name = name;
+    type_.tracking = TrackingOf(name);
+  }
+
+  core::TaskType Build() {
+    type_.instances = Instances();
+    if (type_.instances == 0) return type_;
+    type_.resources.memory_mb = configuration_.GetMemoryMb(KeyOf("memory"));
+    type_.resources.vcores = static_cast<int>(configuration_.GetNumber(KeyOf("vcores")));
+    type_.resources.gpus = static_cast<int>(configuration_.GetNumber(KeyOf("gpus")));
+    type_.env = configuration_.GetKeyValues(KeyOf("env"));
+    type_.stop_on_failure =
+        Contains(configuration_.GetList("tony.application.stop-on-failure-jobtypes"), type_.name);
+    type_.port_release = configuration_.GetBoolean(KeyOf("port-release"));
+    type_.command = Command();
+    type_.files = BuildFiles(configuration_, type_.name, &result_);
+    CheckMaximum();
+    return std::move(type_);
+  }
+
+ private:
+  std::string KeyOf(const std::string& last_word) const {
+    return absl::StrCat("tony.", type_.name, ".", last_word);
+  }
+
+  core::Tracking TrackingOf(const std::string& name) const {
+    if (Contains(configuration_.GetList("tony.application.sidecar.jobtypes"), name)) {
+      return core::Tracking::kSidecar;
+    }
+    if (Contains(configuration_.GetList("tony.application.untracked.jobtypes"), name)) {
+      return core::Tracking::kUntracked;
+    }
+    return core::Tracking::kTracked;
+  }
+
+  int Instances() {
+    const std::string key = KeyOf("instances");
+    // A bad number counts as 1, so that no more problems follow from it.
+    if (configuration_.IsSet(key) && CheckValue(*FindKey(key)->key, configuration_.GetText(key))) {
+      return 1;
+    }
+    const int instances = static_cast<int>(configuration_.GetNumber(key));
+    const bool sidecar = type_.name == kTensorBoard && type_.tracking == core::Tracking::kSidecar;
+    if (!sidecar || (instances == 0 && configuration_.IsSet(key))) return instances;
+    if (instances > 1) {
+      result_.notes.push_back(
+          ProblemAt(configuration_, key, "TensorBoard runs once; 1 is used", ""));
+    }
+    return 1;
+  }
+
+  std::string Command() {
+    const std::string own = configuration_.GetText(KeyOf("command"));
+    const std::string log_dir = configuration_.GetText(kLogDir);
+    if (type_.name == kTensorBoard && !log_dir.empty()) {
+      type_.env.try_emplace("TB_LOG_DIR", log_dir);
+      if (own.empty()) return TensorBoardCommand();
+    }
+    if (!own.empty()) return own;
+    const std::string common = configuration_.GetText("tony.containers.command");
+    if (common.empty()) {
+      result_.problems.push_back(
+          ProblemAt(configuration_, KeyOf("instances"), "the type has no command",
+                    absl::StrCat("set ", KeyOf("command"),
+                                 " or tony.containers.command, or give --executes")));
+    }
+    return common;
+  }
+
+  std::string TensorBoardCommand() const {
+    const std::string interpreter = InterpreterInTask(result_.packaging);
+    return absl::StrCat(interpreter.empty() ? "python3" : interpreter,
+                        " -m tensorboard.main --logdir \"$TB_LOG_DIR\" --port \"$TB_PORT\"");
+  }
+
+  void CheckMaximum() {
+    const int64_t maximum = configuration_.GetNumber(KeyOf("max-instances"));
+    if (maximum < 0 || type_.instances <= maximum) return;
+    result_.problems.push_back(
+        ProblemAt(configuration_, KeyOf("instances"),
+                  absl::StrCat(type_.instances, " instances requested, which exceeds ",
+                               KeyOf("max-instances"), " = ", maximum),
+                  absl::StrCat("ask for ", maximum, " or fewer")));
+  }
+
+  const Configuration& configuration_;
+  BuildResult& result_;
+  core::TaskType type_;
+};
+
+// Collects files and complains about names taken twice. Not thread safe.
+class FileCollector {
+ public:
+  FileCollector(const Configuration& configuration, BuildResult* result)
+      : configuration_(configuration), result_(*result) {}
+
+  void Add(const std::string& key) {
+    const Entry* const entry = configuration_.Find(key);
+    if (entry == nullptr) return;
+    for (const Setting& setting : entry->settings) {
+      for (const std::string& item : SplitList(setting.value)) {
+        const auto file = ParseResource(item);
+        if (file.ok()) AddFile(key, setting.origin, *file);  // else CheckKeys() has complained
+      }
+    }
+  }
+
+  std::vector<core::ResourceEntry> Finish() { return std::move(files_); }
+
+ private:
+  void AddFile(const std::string& key, const Origin& origin, const core::ResourceEntry& file) {
+    if (file.local_name == "venv" && !result_.packaging.python_venv.empty()) {
+      return Complain(key, origin, file, "the virtual environment");
+    }
+    for (const core::ResourceEntry& other : files_) {
+      if (other == file) return;
+      if (other.local_name == file.local_name) return Complain(key, origin, file, other.source);
+    }
+    files_.push_back(file);
+  }
+
+  void Complain(const std::string& key, const Origin& origin, const core::ResourceEntry& file,
+                const std::string& other) {
+    const Problem problem{
+        origin.file, origin.line, key,
+        absl::StrCat(file.source, " and ", other, " have one local name, ", file.local_name),
+        absl::StrCat("rename one: ", file.source, "::otherName")};
+    // A clash within the files of all containers is found for each type, and told once.
+    const auto& known = result_.problems;
+    if (std::find(known.begin(), known.end(), problem) == known.end()) {
+      result_.problems.push_back(problem);
+    }
+  }
+
+  const Configuration& configuration_;
+  BuildResult& result_;
+  std::vector<core::ResourceEntry> files_;
+};
+
+}  // namespace
+
+std::vector<core::ResourceEntry> BuildFiles(const Configuration& configuration,
+                                            const std::string& owner, BuildResult* result) {
+  FileCollector collector(configuration, result);
+  collector.Add("tony.containers.resources");
+  collector.Add(absl::StrCat("tony.", owner, ".resources"));
+  return collector.Finish();
+}
+
+void BuildTaskTypes(const Configuration& configuration, BuildResult* result) {
+  for (const std::string& name : DeclaredTaskTypes(configuration)) {
+    core::TaskType type = TypeBuilder(configuration, name, result).Build();
+    if (type.instances > 0) result->job.types.push_back(std::move(type));
+  }
+}
+
+}  // namespace tony::spec

@@ -1,0 +1,33 @@
+// The key table's parts, one function per file of rows. Only key_table.cc includes this.
+#pragma once
+
+#include "spec/key_table.h"
+
+namespace tony::spec {
+
+KeyGroup ApplicationKeys();
+KeyGroup ProgramKeys();
+KeyGroup OutcomeKeys();
+KeyGroup TimeLimitKeys();
+KeyGroup TaskTypeKeys();
+KeyGroup ContainerKeys();
+KeyGroup TotalLimitKeys();
+KeyGroup ExecutorKeys();
+KeyGroup ApplicationMasterKeys();
+KeyGroup LocalKeys();
+KeyGroup OrderKeys();
+KeyGroup HadoopKeys();
+KeyGroup PlacementKeys();
+KeyGroup TypePlacementKeys();
+KeyGroup JavaKeys();
+KeyGroup DockerKeys();
+KeyGroup HorovodKeys();
+KeyGroup HistoryKeys();
+KeyGroup PortalKeys();
+KeyGroup VersionKeys();
+
+/// Why keys are refused or noted, where several share the reason.
+inline constexpr char kOnlyYarn[] = "runs only on YARN, which this version does not have";
+inline constexpr char kNoJvm[] = "tony has no JVM; the value is ignored";
+
+}  // namespace tony::spec

@@ -1,0 +1,129 @@
+// Rows of the application as a whole: what it is, what it runs, and when it has failed.
+#include "spec/key_groups.h"
+
+namespace tony::spec {
+
+KeyGroup ApplicationKeys() {
+  KeyGroup group;
+  group.title = "Application";
+  group.introduction = "What the job is.";
+  group.keys = {
+      {.name = "tony.application.name",
+       .default_value = "TonyApplication",
+       .meaning = "The job's name in lists and pages."},
+      {.name = "tony.application.type",
+       .default_value = "TONY",
+       .status = KeyStatus::kNote,
+       .reason = "the type is recorded with the job and has no other effect",
+       .meaning = "The application's type."},
+      {.name = "tony.application.tags",
+       .type = ValueType::kList,
+       .status = KeyStatus::kNote,
+       .reason = "the tags are recorded with the job and have no other effect",
+       .meaning = "Words to find the job by."},
+      {.name = "tony.application.framework",
+       .type = ValueType::kChoice,
+       .default_value = "tensorflow",
+       .choices = {"tensorflow", "pytorch", "standalone", "horovod", "mxnet"},
+       .meaning = "Decides which variables a task finds in its environment. `pytorch` needs the "
+                  "type `worker`, `standalone` exactly one task. `horovod` and `mxnet` are not "
+                  "supported by this version."},
+  };
+  return group;
+}
+
+KeyGroup ProgramKeys() {
+  KeyGroup group;
+  group.title = "Program";
+  group.introduction = "What the job brings along for its tasks to run.";
+  group.keys = {
+      {.name = "tony.application.src-dir",
+       .type = ValueType::kExistingPath,
+       .meaning = "The program: a folder or an archive (zip, tar, tar.gz), unpacked into each "
+                  "task's working folder."},
+      {.name = "tony.application.python-venv",
+       .type = ValueType::kExistingPath,
+       .meaning = "A virtual environment, as a folder or zip, found as `venv` in each task's "
+                  "working folder."},
+      {.name = "tony.application.python-binary-path",
+       .meaning = "The interpreter: an absolute path, or a path inside the virtual environment."},
+      {.name = "tony.python-exec-path",
+       .meaning = "As `tony.application.python-binary-path`, which wins where both are set."},
+      {.name = "tony.application.checkpoint-dir",
+       .type = ValueType::kLocation,
+       .meaning =
+           "Where the program keeps its checkpoints, told to it as `TONY_CHECKPOINT_DIR`; by "
+           "default a folder of the job's own. It outlives restarts."},
+      {.name = "tony.application.tensorboard-log-dir",
+       .type = ValueType::kLocation,
+       .meaning = "Runs TensorBoard on this folder, as a sidecar of the type `tensorboard` that "
+                  "finds it as `TB_LOG_DIR`."},
+      {.name = "tony.execution.envs",
+       .type = ValueType::kKeyValues,
+       .appends = true,
+       .meaning = "Environment of every user process."},
+  };
+  return group;
+}
+
+KeyGroup OutcomeKeys() {
+  KeyGroup group;
+  group.title = "Success and failure";
+  group.introduction = "Which tasks count towards the verdict.";
+  group.keys = {
+      {.name = "tony.application.untracked.jobtypes",
+       .type = ValueType::kList,
+       .default_value = "ps",
+       .meaning = "Task types that the job does not wait for; their failure fails the job."},
+      {.name = "tony.application.sidecar.jobtypes",
+       .type = ValueType::kList,
+       .default_value = "tensorboard",
+       .meaning =
+           "Task types that the job does not wait for; their failure is ignored and they are "
+           "not part of the cluster spec."},
+      {.name = "tony.application.stop-on-failure-jobtypes",
+       .type = ValueType::kList,
+       .default_value = "ps",
+       .meaning = "Task types whose failure ends the attempt even where failures are tolerated."},
+      {.name = "tony.application.fail-on-worker-failure-enabled",
+       .type = ValueType::kBoolean,
+       .default_value = "true",
+       .meaning =
+           "Any failed tracked task fails the attempt. TonY's default is `false`, here it is "
+           "`true`; set to `false` explicitly, TonY's rule holds: the job succeeds unless "
+           "the chief, a stop-on-failure task or all tracked tasks failed."},
+  };
+  return group;
+}
+
+KeyGroup TimeLimitKeys() {
+  KeyGroup group;
+  group.title = "Time limits and retries";
+  group.introduction =
+      "How long things may take. Zero and -1 mean \"no limit\". An executor's own limits are among "
+      "its keys below.";
+  group.keys = {
+      {.name = "tony.application.timeout",
+       .type = ValueType::kMilliseconds,
+       .default_value = "0",
+       .minimum = -1,
+       .meaning = "Time limit of the whole job."},
+      {.name = "tony.container.allocation.timeout",
+       .type = ValueType::kMilliseconds,
+       .default_value = "0",
+       .minimum = -1,
+       .meaning = "How long a job may hold a part of its containers while it waits for the rest."},
+      {.name = "tony.container.registration.timeout",
+       .type = ValueType::kMilliseconds,
+       .default_value = "900000",
+       .minimum = -1,
+       .meaning = "How long a granted container may take until its task has registered."},
+      {.name = "tony.am.retry-count",
+       .type = ValueType::kCount,
+       .default_value = "0",
+       .meaning = "How many times a failed job starts over."},
+  };
+  return group;
+}
+
+}  // namespace tony::spec

@@ -1,0 +1,233 @@
+// Rows of what TonY has and this version does not: kept so that each is answered with a sentence.
+#include "spec/key_groups.h"
+
+namespace tony::spec {
+namespace {
+
+constexpr char kNoStages[] = "stages and groups of task types are not supported by this version";
+constexpr char kNoDocker[] = "Docker containers are not supported by this version";
+constexpr char kNoHorovod[] = "Horovod jobs are not supported by this version";
+constexpr char kNoHistory[] =
+    "this version has no history server; jobs are recorded in the folder tony.local.dir";
+constexpr char kNoPortal[] = "this version has no portal";
+
+Key Refused(const std::string& name, ValueType type, const std::string& default_value,
+            const std::string& reason, const std::string& meaning) {
+  return {.name = name,
+          .type = type,
+          .default_value = default_value,
+          .minimum = -1,
+          .status = KeyStatus::kRefused,
+          .reason = reason,
+          .meaning = meaning};
+}
+
+Key Noted(const std::string& name, ValueType type, const std::string& default_value,
+          const std::string& reason, const std::string& meaning) {
+  Key key = Refused(name, type, default_value, reason, meaning);
+  key.status = KeyStatus::kNote;
+  return key;
+}
+
+}  // namespace
+
+KeyGroup OrderKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "Order of task types";
+  group.introduction = "Task types that start after others, and time limits between them.";
+  Key mode =
+      Refused("tony.application.distributed-mode", kChoice, "GANG",
+              "all tasks of a job start together; another mode is not supported by this version",
+              "`GANG`: tasks start when all have registered; `FCFS`: each at once.");
+  mode.choices = {"GANG", "FCFS"};
+  group.keys = {
+      mode,
+      Refused("tony.application.prepare-stage", kList, "", kNoStages, "Task types that run first."),
+      Refused("tony.application.training-stage", kList, "", kNoStages,
+              "Task types that run after the prepare stage."),
+      Refused("tony.application.group.<group>", kList, "", kNoStages, "A named set of task types."),
+      Refused("tony.application.dependency.<type>.timeout.after.<group>", kSeconds, "", kNoStages,
+              "Fail when this type still runs that long after the group has ended."),
+      Refused("tony.application.dependency.<type>.timeout.after.<group>.ignored", kBoolean, "false",
+              kNoStages, "Stop waiting for the type instead of failing."),
+      Refused("tony.application.enable-preprocess", kBoolean, "false",
+              "a run of the command before the tasks start is not supported by this version",
+              "The ApplicationMaster runs the command first and hands on its parameters."),
+  };
+  return group;
+}
+
+KeyGroup HadoopKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "Hadoop and YARN";
+  group.introduction = "Keys that matter on a Hadoop cluster.";
+  group.keys = {
+      Noted("tony.application.security.enabled", kBoolean, "true",
+            "no Hadoop tokens are fetched, and tony's own connections are always authenticated and "
+            "encrypted; the value is ignored",
+            "Fetch Hadoop's delegation tokens."),
+      Refused("tony.yarn.queue", kText, "default", kOnlyYarn, "The queue."),
+      Refused("tony.application.node-label", kText, "", kOnlyYarn,
+              "Nodes that the job may run on."),
+      Refused("tony.application.placement-spec", kText, "", kOnlyYarn,
+              "Placement constraint of the job."),
+      Refused("tony.application.num-client-rm-connect-retries", kCount, "3", kOnlyYarn,
+              "How often the client tries to reach the ResourceManager."),
+      Refused("tony.application.hdfs-conf-path", kText, "", kOnlyYarn, "Another `hdfs-site.xml`."),
+      Refused("tony.application.yarn-conf-path", kText, "", kOnlyYarn, "Another `yarn-site.xml`."),
+      Refused("tony.application.mapred-conf-path", kText, "", kOnlyYarn,
+              "Another `mapred-site.xml`."),
+      Refused("tony.other.namenodes", kList, "", kOnlyYarn,
+              "Further NameNodes to fetch tokens from."),
+      Refused("tony.keytab.user", kText, "user", kNoPortal, "The portal's Kerberos principal."),
+      Refused("tony.keytab.location", kText, "/path/to/tony.keytab", kNoPortal,
+              "The portal's keytab."),
+  };
+  return group;
+}
+
+KeyGroup PlacementKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "Placement of the ApplicationMaster and of all containers";
+  group.introduction = "Which nodes of a cluster may be used.";
+  group.keys = {
+      Refused("tony.am.node-label", kText, "", kOnlyYarn,
+              "Nodes that the ApplicationMaster may run on."),
+      Refused("tony.containers.placement-spec", kText, "", kOnlyYarn,
+              "Placement constraint of all task types."),
+      Refused("tony.containers.allocation-tags", kList, "", kOnlyYarn, "Tags of all containers."),
+  };
+  return group;
+}
+
+KeyGroup TypePlacementKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "Placement and order of one task type";
+  group.introduction = "As above, for the tasks of one type.";
+  group.per_type = true;
+  group.keys = {
+      Refused("tony.<type>.node-label", kText, "", kOnlyYarn, "Nodes that this type may run on."),
+      Refused("tony.<type>.placement-spec", kText, "", kOnlyYarn,
+              "Placement constraint of this type."),
+      Refused("tony.<type>.allocation-tags", kList, "", kOnlyYarn,
+              "Tags that placement constraints refer to."),
+      Refused("tony.<type>.depends-on", kList, "",
+              "TonY never reads this key, and this version has no order between task types",
+              "Task types that have to be done before."),
+  };
+  return group;
+}
+
+KeyGroup JavaKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "Java and monitoring";
+  group.introduction = "Settings that have nothing left to set.";
+  group.keys = {
+      Noted("tony.task.am.jvm.opts", kText, "", kNoJvm, "JVM options of the ApplicationMaster."),
+      Noted("tony.task.executor.jvm.opts", kText, "-Xmx1536m", kNoJvm,
+            "JVM options of the executors."),
+      Noted("tony.task.default.jvm.opts", kText, "", kNoJvm, "JVM options of both."),
+      Noted("tony.application.hadoop.location", kText, "", kNoJvm, "Hadoop's libraries."),
+      Noted("tony.application.hadoop.classpath", kText, "", kNoJvm, "Hadoop's class path."),
+      Noted("tony.task.gpu-metrics.enabled", kBoolean, "true",
+            "the use of a task's own GPUs is always reported; the value is ignored",
+            "Report the use of GPUs."),
+  };
+  return group;
+}
+
+KeyGroup DockerKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "Docker";
+  group.introduction = "Containers that are images.";
+  group.keys = {
+      Refused("tony.docker.enabled", kBoolean, "false", kNoDocker, "Run tasks in Docker."),
+      Refused("tony.docker.containers.image", kText, "", kNoDocker, "The image."),
+      Refused("tony.docker.<type>.image", kText, "", kNoDocker, "The image of one task type."),
+      Refused("tony.docker.containers.mount", kText, "", kNoDocker, "Folders to mount."),
+  };
+  return group;
+}
+
+KeyGroup HorovodKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "Horovod";
+  group.introduction = "How TonY's Horovod driver runs.";
+  group.keys = {
+      Refused("tony.horovod.mode.test", kBoolean, "false", kNoHorovod, "A made-up plan of slots."),
+      Refused("tony.horovod.mode.test.fast.fail", kBoolean, "false", kNoHorovod,
+              "Let the driver fail."),
+      Refused("tony.horovod.driver.mode.debug", kBoolean, "false", kNoHorovod,
+              "Run the user's own driver."),
+  };
+  return group;
+}
+
+KeyGroup HistoryKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "History";
+  group.introduction = "Where TonY's history server keeps what happened.";
+  group.keys = {
+      Refused("tony.history.location", kText, "/path/to/tony-history", kNoHistory,
+              "Folder of the history."),
+      Refused("tony.history.intermediate", kText, "/path/to/tony-history/intermediate", kNoHistory,
+              "Folder of running jobs."),
+      Refused("tony.history.finished", kText, "/path/to/tony-history/finished", kNoHistory,
+              "Folder of finished jobs."),
+      Refused("tony.history.mover-interval-ms", kMilliseconds, "300000", kNoHistory,
+              "How often finished jobs are moved."),
+      Refused("tony.history.retention-sec", kSeconds, "2592000", kNoHistory,
+              "How long jobs are kept."),
+      Refused("tony.history.purger-interval-ms", kMilliseconds, "21600000", kNoHistory,
+              "How often old jobs are removed."),
+      Refused("tony.history.finished-dir-timezone", kText, "UTC", kNoHistory,
+              "Time zone of the folders' names."),
+  };
+  return group;
+}
+
+KeyGroup PortalKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "Portal";
+  group.introduction = "How TonY's portal shows the history.";
+  group.keys = {
+      Refused("tony.portal.url", kText, "https://localhost:19886", kNoPortal,
+              "The portal's address."),
+      Refused("tony.portal.cache.max-entries", kCount, "10000", kNoPortal, "Size of its caches."),
+      Refused("tony.https.port", kText, "19886", kNoPortal, "Its HTTPS port."),
+      Refused("tony.https.keystore.path", kText, "/path/to/keystore.jks", kNoPortal,
+              "Its certificate."),
+      Refused("tony.https.keystore.type", kText, "JKS", kNoPortal, "The certificate's format."),
+      Refused("tony.https.keystore.password", kText, "password", kNoPortal,
+              "The certificate's password."),
+      Refused("tony.https.keystore.algorithm", kText, "SunX509", kNoPortal,
+              "The certificate's algorithm."),
+      Refused("tony.http.port", kText, "disabled", kNoPortal, "Its HTTP port."),
+      Refused("tony.secret.key", kText, "changeme", kNoPortal, "Key of its session cookies."),
+  };
+  return group;
+}
+
+KeyGroup VersionKeys() {
+  KeyGroup group;
+  group.title = "Version";
+  group.introduction = "Written by TonY itself into the `tony-final.xml` of a job.";
+  for (const char* const part :
+       {"version", "revision", "branch", "user", "date", "url", "checksum"}) {
+    group.keys.push_back(Noted(std::string("tony.version-info.") + part, ValueType::kText, "",
+                               "describes the TonY that wrote the file; the value is ignored",
+                               std::string("The ") + part + " of the TonY that wrote the file."));
+  }
+  return group;
+}
+
+}  // namespace tony::spec

@@ -1,0 +1,82 @@
+// Rows that exist for each task type, and those that apply to the containers of all types.
+#include "spec/key_groups.h"
+
+namespace tony::spec {
+
+KeyGroup TaskTypeKeys() {
+  KeyGroup group;
+  group.title = "Task types";
+  group.introduction =
+      "What each task of a type may use and what it runs; `<type>` is the type's name.";
+  group.per_type = true;
+  group.keys = {
+      {.name = "tony.<type>.instances",
+       .type = ValueType::kCount,
+       .default_value = "0",
+       .maximum = 10'000,
+       .meaning = "How many tasks of this type run. A sidecar `tensorboard` runs once."},
+      {.name = "tony.<type>.max-instances",
+       .type = ValueType::kCount,
+       .default_value = "-1",
+       .minimum = -1,
+       .meaning = "The most instances that may be asked for; -1: any number. For site files."},
+      {.name = "tony.<type>.memory",
+       .type = ValueType::kMemory,
+       .default_value = "2g",
+       .minimum = 1,
+       .meaning = "Memory of each task."},
+      {.name = "tony.<type>.vcores",
+       .type = ValueType::kCount,
+       .default_value = "1",
+       .minimum = 1,
+       .meaning = "Virtual cores of each task."},
+      {.name = "tony.tensorboard.vcores",
+       .type = ValueType::kCount,
+       .default_value = "2",
+       .minimum = 1,
+       .meaning = "Virtual cores of TensorBoard."},
+      {.name = "tony.<type>.gpus",
+       .type = ValueType::kCount,
+       .default_value = "0",
+       .meaning = "GPUs of each task, for it alone."},
+      {.name = "tony.<type>.command",
+       .type = ValueType::kCommand,
+       .meaning = "What each task runs, by `bash -c`; by default `tony.containers.command`."},
+      {.name = "tony.<type>.env",
+       .type = ValueType::kKeyValues,
+       .meaning = "Environment of this type's user processes; wins over `tony.execution.envs`."},
+      {.name = "tony.<type>.resources",
+       .type = ValueType::kResources,
+       .meaning = "Files, folders and archives laid into the working folder of each task."},
+      {.name = "tony.<type>.port-release",
+       .type = ValueType::kBoolean,
+       .default_value = "false",
+       .meaning = "Release the reserved ports right before the program starts, for servers that "
+                  "set neither `SO_REUSEADDR` nor `SO_REUSEPORT`."},
+  };
+  return group;
+}
+
+KeyGroup ContainerKeys() {
+  KeyGroup group;
+  group.title = "All containers";
+  group.introduction = "What applies to the tasks of every type.";
+  group.keys = {
+      {.name = "tony.containers.command",
+       .type = ValueType::kCommand,
+       .meaning =
+           "What tasks run whose type has no command of its own, by `bash -c`; also set by "
+           "`--executes`. In a job without tasks the ApplicationMaster's container runs it."},
+      {.name = "tony.containers.envs",
+       .type = ValueType::kKeyValues,
+       .appends = true,
+       .meaning = "Environment of the containers: of tony's own processes and of what they start."},
+      {.name = "tony.containers.resources",
+       .type = ValueType::kResources,
+       .appends = true,
+       .meaning = "Files, folders and archives laid into the working folder of every task."},
+  };
+  return group;
+}
+
+}  // namespace tony::spec

@@ -1,0 +1,173 @@
+// Rows of the executors and of the ApplicationMaster.
+#include "spec/key_groups.h"
+
+namespace tony::spec {
+
+KeyGroup TotalLimitKeys() {
+  KeyGroup group;
+  group.title = "Limits over all tasks";
+  group.introduction = "For site files: what one job may ask for in total.";
+  group.keys = {
+      {.name = "tony.task.max-total-instances",
+       .type = ValueType::kCount,
+       .default_value = "-1",
+       .minimum = -1,
+       .meaning = "The most tasks that a job may ask for; -1: no limit of its own."},
+      {.name = "tony.task.max-total-memory",
+       .type = ValueType::kMemory,
+       .default_value = "-1",
+       .minimum = -1,
+       .meaning = "The most memory of all tasks together; -1: any."},
+      {.name = "tony.task.max-total-vcores",
+       .type = ValueType::kCount,
+       .default_value = "-1",
+       .minimum = -1,
+       .meaning = "The most virtual cores of all tasks together; -1: any."},
+      {.name = "tony.task.max-total-gpus",
+       .type = ValueType::kCount,
+       .default_value = "-1",
+       .minimum = -1,
+       .meaning = "The most GPUs of all tasks together; -1: any."},
+  };
+  return group;
+}
+
+KeyGroup ExecutorKeys() {
+  KeyGroup group;
+  group.title = "Executors";
+  group.introduction = "How an executor watches the task that it runs.";
+  group.keys = {
+      {.name = "tony.task.heartbeat-interval-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "1000",
+       .minimum = 10,
+       .meaning = "How often an executor says that it is alive."},
+      {.name = "tony.task.max-missed-heartbeats",
+       .type = ValueType::kCount,
+       .default_value = "25",
+       .minimum = 1,
+       .meaning = "After how many missed heartbeats a task counts as lost."},
+      {.name = "tony.task.metrics-interval-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "5000",
+       .minimum = 100,
+       .meaning = "How often an executor reports the use of processors, memory and GPUs."},
+      {.name = "tony.task.kill-grace-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "5000",
+       .meaning = "Time between SIGTERM and SIGKILL for a user process and all that it started."},
+      {.name = "tony.task.executor.execution-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "0",
+       .minimum = -1,
+       .meaning = "Time limit of one run of the user's process; 0: none."},
+      {.name = "tony.task.executor.registry-timeout-sec",
+       .type = ValueType::kSeconds,
+       .default_value = "0",
+       .minimum = -1,
+       .maximum = 100'000'000,
+       .meaning = "How long an executor tries to register before it gives up; 0: forever."},
+      {.name = "tony.task.executor.execution.error-message-max-depth",
+       .type = ValueType::kCount,
+       .default_value = "20",
+       .maximum = 1000,
+       .meaning = "How many of the last lines of a failed task's output the verdict shows."},
+      {.name = "tony.gpu-exec-path",
+       .default_value = "nvidia-smi",
+       .meaning = "The program, by name or path, that lists GPUs and their use."},
+  };
+  return group;
+}
+
+KeyGroup ApplicationMasterKeys() {
+  KeyGroup group;
+  group.title = "ApplicationMaster";
+  group.introduction =
+      "Each job has one ApplicationMaster. "
+      "In a job without tasks its container runs the command.";
+  group.keys = {
+      {.name = "tony.am.memory",
+       .type = ValueType::kMemory,
+       .default_value = "2g",
+       .minimum = 1,
+       .meaning = "Memory of the ApplicationMaster's container."},
+      {.name = "tony.am.vcores",
+       .type = ValueType::kCount,
+       .default_value = "1",
+       .minimum = 1,
+       .meaning = "Virtual cores of the ApplicationMaster's container."},
+      {.name = "tony.am.gpus",
+       .type = ValueType::kCount,
+       .default_value = "0",
+       .meaning = "GPUs of the ApplicationMaster's container."},
+      {.name = "tony.am.command",
+       .type = ValueType::kCommand,
+       .meaning = "What a job without tasks runs; by default `tony.containers.command`."},
+      {.name = "tony.am.resources",
+       .type = ValueType::kResources,
+       .meaning = "Files, folders and archives for the command of a job without tasks."},
+      {.name = "tony.am.shutdown-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "15000",
+       .meaning = "Time that executors have to end after the verdict, beyond "
+                  "`tony.task.kill-grace-ms`."},
+      {.name = "tony.am.wait-client-signal-stop-timeout-sec",
+       .type = ValueType::kSeconds,
+       .default_value = "15",
+       .status = KeyStatus::kNote,
+       .reason = "the ApplicationMaster waits for no signal of the client; the value is ignored",
+       .meaning = "Time that the ApplicationMaster waits for the client at the end."},
+      {.name = "tony.am.startup-timeout",
+       .type = ValueType::kMilliseconds,
+       .default_value = "0",
+       .minimum = -1,
+       .status = KeyStatus::kRefused,
+       .reason = "waiting in a queue is not limited by this version; "
+                 "tony.client.am-start-timeout-ms limits the start itself",
+       .meaning = "How long the application may wait to be started."},
+  };
+  return group;
+}
+
+KeyGroup LocalKeys() {
+  KeyGroup group;
+  group.title = "This machine and the client";
+  group.introduction = "How jobs of this machine share it, and how long the client waits.";
+  group.keys = {
+      {.name = "tony.local.dir",
+       .type = ValueType::kFolder,
+       .default_value = "~/.tony",
+       .status = KeyStatus::kOneBackend,
+       .reason = "local",
+       .meaning = "Folder of the jobs and of the ledger that they share."},
+      {.name = "tony.local.gpus",
+       .type = ValueType::kCount,
+       .default_value = "-1",
+       .minimum = -1,
+       .maximum = 1024,
+       .status = KeyStatus::kOneBackend,
+       .reason = "local",
+       .meaning = "How many GPUs the machine has; -1: detect them."},
+      {.name = "tony.local.vcores",
+       .type = ValueType::kCount,
+       .default_value = "0",
+       .status = KeyStatus::kOneBackend,
+       .reason = "local",
+       .meaning = "How many virtual cores the machine has, as a hard limit; 0: virtual cores are "
+                  "shares, any number fits."},
+      {.name = "tony.local.memory",
+       .type = ValueType::kMemory,
+       .minimum = 1,
+       .status = KeyStatus::kOneBackend,
+       .reason = "local",
+       .meaning = "Memory for all jobs together; by default the machine's."},
+      {.name = "tony.client.am-start-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "10000",
+       .minimum = 1,
+       .meaning = "How long the client waits for a started ApplicationMaster's first answer."},
+  };
+  return group;
+}
+
+}  // namespace tony::spec

@@ -1,0 +1,137 @@
+// One check per type of value; each message shows the form that would be right.
+#include "spec/value_check.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "spec/nearest_name.h"
+#include "spec/paths.h"
+#include "spec/resource_grammar.h"
+#include "spec/values.h"
+
+namespace tony::spec {
+namespace {
+
+std::string Quoted(const std::string& text) { return absl::StrCat("'", text, "'"); }
+
+std::optional<Complaint> CheckRange(const Key& key, int64_t number) {
+  if (number >= key.minimum && number <= key.maximum) return std::nullopt;
+  return Complaint{absl::StrCat(number, " is out of range"),
+                   absl::StrCat("write ", RangeText(key))};
+}
+
+std::optional<Complaint> CheckBoolean(const std::string& value) {
+  if (ParseBoolean(value)) return std::nullopt;
+  return Complaint{absl::StrCat(Quoted(value), " is neither true nor false"),
+                   "write true or false"};
+}
+
+std::optional<Complaint> CheckCount(const Key& key, const std::string& value) {
+  if (const auto number = ParseWholeNumber(value)) return CheckRange(key, *number);
+  return Complaint{absl::StrCat(Quoted(value), " is not a whole number"),
+                   absl::StrCat("write ", RangeText(key), ", without a unit")};
+}
+
+std::optional<Complaint> CheckDuration(const Key& key, const std::string& value, int64_t unit_ms,
+                                       const std::string& unit) {
+  if (const auto number = ParseWholeNumber(value)) return CheckRange(key, *number);
+  const auto meant = ParseMillisecondsWithUnit(value);
+  const std::string remedy = meant && *meant % unit_ms == 0
+                                 ? absl::StrCat("write ", *meant / unit_ms)
+                                 : absl::StrCat("write the number of ", unit, " without a unit");
+  return Complaint{absl::StrCat(Quoted(value), " is not a whole number of ", unit), remedy};
+}
+
+std::optional<Complaint> CheckMemory(const Key& key, const std::string& value) {
+  if (key.minimum == -1 && value == "-1") return std::nullopt;
+  const auto megabytes = ParseMemoryMb(value);
+  if (!megabytes) {
+    return Complaint{absl::StrCat(Quoted(value), " is not an amount of memory"),
+                     "write a whole number of megabytes (2048 or 2048m) or gigabytes (2g)"};
+  }
+  return CheckRange(key, *megabytes);
+}
+
+std::optional<Complaint> CheckChoice(const Key& key, const std::string& value) {
+  for (const std::string& choice : key.choices) {
+    if (absl::EqualsIgnoreCase(choice, value)) return std::nullopt;
+  }
+  const auto nearest = NearestName(value, key.choices);
+  return Complaint{absl::StrCat(Quoted(value), " is not one of ", absl::StrJoin(key.choices, ", ")),
+                   nearest ? absl::StrCat("did you mean ", *nearest, "?") : "write one of these"};
+}
+
+std::optional<Complaint> CheckKeyValues(const std::string& value) {
+  for (const std::string& item : SplitList(value)) {
+    if (ParseKeyValue(item)) continue;
+    return Complaint{absl::StrCat(Quoted(item), " is not of the form NAME=value"),
+                     "write NAME=value, items divided by commas, a comma inside a value as \\,"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Complaint> CheckAbsolute(const std::string& path) {
+  const bool absolute = absl::StartsWith(path, "/") || !UriScheme(path).empty();
+  if (path.empty() || absolute) return std::nullopt;
+  return Complaint{absl::StrCat("cannot tell which folder ", Quoted(path), " belongs to"),
+                   "write an absolute path, or set HOME where ~ is used"};
+}
+
+std::optional<Complaint> CheckFolder(const std::string& path) {
+  if (UriScheme(path).empty()) return CheckAbsolute(path);
+  return Complaint{absl::StrCat(Quoted(path), " is not on this machine"), "name a local folder"};
+}
+
+std::optional<Complaint> CheckResources(const std::string& value) {
+  for (const std::string& item : SplitList(value)) {
+    const auto entry = ParseResource(item);
+    if (!entry.ok()) {
+      return Complaint{std::string(entry.status().message()),
+                       "write path, path::localName, or either followed by #archive"};
+    }
+    if (auto complaint = CheckAbsolute(entry->source)) return complaint;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string RangeText(const Key& key) {
+  if (key.maximum == Key().maximum) return absl::StrCat(key.minimum, " or more");
+  return absl::StrCat(key.minimum, " to ", key.maximum);
+}
+
+std::optional<Complaint> CheckValue(const Key& key, const std::string& value) {
+  switch (key.type) {
+    case ValueType::kText:
+    case ValueType::kCommand:
+    case ValueType::kList:
+      return std::nullopt;
+    case ValueType::kBoolean:
+      return CheckBoolean(value);
+    case ValueType::kCount:
+      return CheckCount(key, value);
+    case ValueType::kMilliseconds:
+      return CheckDuration(key, value, 1, "milliseconds");
+    case ValueType::kSeconds:
+      return CheckDuration(key, value, 1000, "seconds");
+    case ValueType::kMemory:
+      return CheckMemory(key, value);
+    case ValueType::kChoice:
+      return CheckChoice(key, value);
+    case ValueType::kKeyValues:
+      return CheckKeyValues(value);
+    case ValueType::kResources:
+      return CheckResources(value);
+    case ValueType::kExistingPath:
+    case ValueType::kLocation:
+      return CheckAbsolute(value);
+    case ValueType::kFolder:
+      return CheckFolder(value);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tony::spec

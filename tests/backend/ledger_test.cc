@@ -1,0 +1,215 @@
+// The ledger between processes that die in every way.
+#include "backend/local/ledger.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/backend/backend_support.h"
+#include "tests/os/temporary_folder.h"
+
+namespace tony::backend {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<LedgerClaim> NewClaim(const std::string& job_id) {
+    return LedgerClaim::Create(ledger_, job_id).value();
+  }
+  // A claim that holds `requests` of `machine`.
+  std::unique_ptr<LedgerClaim> Holding(const std::string& job_id, const core::Capacity& machine,
+                                       const core::ContainerRequest& request) {
+    std::unique_ptr<LedgerClaim> claim = NewClaim(job_id);
+    EXPECT_TRUE(claim->Want({request}).ok());
+    EXPECT_TRUE(std::holds_alternative<core::Admitted>(claim->TryAdmit(machine).value()));
+    return claim;
+  }
+  std::vector<std::string> LiveJobs() {
+    std::vector<std::string> ids;
+    const std::vector<core::Claim> claims = ledger_.Claims().value();
+    for (const core::Claim& claim : claims) ids.push_back(claim.job_id);
+    return ids;
+  }
+  std::string PathOf(const std::string& name) const { return ledger_.folder() + "/" + name; }
+
+  os::TemporaryFolder folder_;
+  Ledger ledger_ = Ledger::Open(folder_ / "a/ledger").value();
+};
+
+TEST_F(LedgerTest, MakesItsFolderForTheOwnerAlone) {
+  EXPECT_EQ(os::ModeOf(ledger_.folder()), 0700u);
+  const auto claim = Holding("job-1", SmallMachine(100, 0), Workers(1, 10));
+  EXPECT_EQ(os::ModeOf(PathOf("job-1.json")), 0600u);
+  EXPECT_EQ(os::ModeOf(PathOf("job-1.lock")), 0600u);
+}
+
+TEST_F(LedgerTest, TicketsFollowTheOrderOfAsking) {
+  const auto first = NewClaim("job-z");
+  const auto second = NewClaim("job-a");
+  ASSERT_TRUE(first->Want({Workers(1, 10)}).ok());
+  ASSERT_TRUE(second->Want({Workers(1, 10)}).ok());
+  EXPECT_THAT(LiveJobs(), ElementsAre("job-z", "job-a"));
+  ASSERT_TRUE(first->Want({Workers(2, 10)}).ok());  // asks anew: to the end
+  EXPECT_THAT(LiveJobs(), ElementsAre("job-a", "job-z"));
+}
+
+TEST_F(LedgerTest, WhatIsHeldIsGoneForOthersUntilTheClaimGoes) {
+  const core::Capacity machine = SmallMachine(100, 2);
+  auto first = Holding("job-1", machine, Workers(2, 10, 1));
+  const auto second = NewClaim("job-2");
+  ASSERT_TRUE(second->Want({Workers(1, 10, 1)}).ok());
+  const core::Admission waiting = second->TryAdmit(machine).value();
+  ASSERT_TRUE(std::holds_alternative<core::MustWait>(waiting));
+  EXPECT_THAT(std::get<core::MustWait>(waiting).sentence,
+              HasSubstr("job job-1 (pid " + std::to_string(::getpid()) + ") holds 2"));
+  first.reset();
+  EXPECT_FALSE(os::Exists(PathOf("job-1.lock")));
+  EXPECT_FALSE(os::Exists(PathOf("job-1.json")));
+  EXPECT_TRUE(std::holds_alternative<core::Admitted>(second->TryAdmit(machine).value()));
+}
+
+TEST_F(LedgerTest, CancelLeavesTheQueueButKeepsWhatIsHeld) {
+  const core::Capacity machine = SmallMachine(100, 0);
+  const auto first = Holding("job-1", machine, Workers(1, 60));
+  ASSERT_TRUE(first->Want({Workers(1, 40)}).ok());
+  const auto second = NewClaim("job-2");
+  ASSERT_TRUE(second->Want({Workers(1, 40)}).ok());
+  EXPECT_TRUE(std::holds_alternative<core::MustWait>(second->TryAdmit(machine).value()));
+  ASSERT_TRUE(first->Cancel().ok());
+  EXPECT_TRUE(std::holds_alternative<core::Admitted>(second->TryAdmit(machine).value()));
+  EXPECT_EQ(first->claim().held.size(), 1u);
+}
+
+TEST_F(LedgerTest, AKilledProcessLosesItsClaim) {
+  Signpost holding;
+  ForkedChild child([&] {
+    const auto claim = Holding("job-1", SmallMachine(100, 0), Workers(1, 100));
+    holding.Reach();
+    ::pause();
+    return 0;
+  });
+  ASSERT_EQ(holding.Await(), '.');
+  EXPECT_THAT(LiveJobs(), ElementsAre("job-1"));
+  child.Kill(SIGKILL);
+  child.Wait();
+  EXPECT_THAT(LiveJobs(), ElementsAre());
+  EXPECT_FALSE(os::Exists(PathOf("job-1.lock")));
+  EXPECT_FALSE(os::Exists(PathOf("job-1.json")));
+}
+
+TEST_F(LedgerTest, AClaimLivesAsLongAsAnyProcessThatInheritedIt) {
+  Signpost holding;
+  pid_t executor = 0;
+  int pid_pipe[2];
+  ASSERT_EQ(::pipe(pid_pipe), 0);
+  ForkedChild master([&] {
+    const auto claim = Holding("job-1", SmallMachine(100, 0), Workers(1, 100));
+    const pid_t inheritor = ::fork();
+    if (inheritor == 0) {
+      ::pause();
+      ::_exit(0);
+    }
+    EXPECT_EQ(::write(pid_pipe[1], &inheritor, sizeof(inheritor)),
+              static_cast<ssize_t>(sizeof(inheritor)));
+    holding.Reach();
+    ::pause();
+    return 0;
+  });
+  ASSERT_EQ(holding.Await(), '.');
+  ASSERT_EQ(::read(pid_pipe[0], &executor, sizeof(executor)),
+            static_cast<ssize_t>(sizeof(executor)));
+  ::close(pid_pipe[0]);
+  ::close(pid_pipe[1]);
+  master.Kill(SIGKILL);
+  master.Wait();
+  EXPECT_THAT(LiveJobs(), ElementsAre("job-1"));
+  EXPECT_EQ(LedgerClaim::Create(ledger_, "job-1").status().code(),
+            absl::StatusCode::kAlreadyExists);
+  ::kill(executor, SIGKILL);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!LiveJobs().empty() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  EXPECT_THAT(LiveJobs(), ElementsAre());
+}
+
+TEST_F(LedgerTest, AnOrderlyEndLeavesTheClaimToWhoeverInheritedIt) {
+  auto claim = Holding("job-1", SmallMachine(100, 0), Workers(1, 60));
+  ASSERT_TRUE(claim->Want({Workers(1, 10)}).ok());
+  ForkedChild executor([] {
+    ::pause();
+    return 0;
+  });
+  claim.reset();
+  const std::vector<core::Claim> claims = ledger_.Claims().value();
+  ASSERT_EQ(claims.size(), 1u);
+  EXPECT_EQ(claims[0].held.size(), 1u);
+  EXPECT_TRUE(claims[0].wanted.empty());  // nobody is left who could take it
+  executor.Kill(SIGKILL);
+  executor.Wait();
+  EXPECT_THAT(LiveJobs(), ElementsAre());
+}
+
+TEST_F(LedgerTest, AJobMayBeStartedAgainAfterItsDeath) {
+  os::Put(PathOf("job-1.lock"), "");
+  os::Put(PathOf("job-1.json"), R"({"half":)");
+  const auto claim = Holding("job-1", SmallMachine(100, 0), Workers(1, 10));
+  EXPECT_THAT(LiveJobs(), ElementsAre("job-1"));
+}
+
+TEST_F(LedgerTest, ACorruptClaimOfADeadJobIsRemoved) {
+  os::Put(PathOf("job-1.json"), "\x01 nonsense");
+  os::Put(PathOf("job-2.lock"), "");
+  EXPECT_THAT(LiveJobs(), ElementsAre());
+  EXPECT_FALSE(os::Exists(PathOf("job-1.json")));
+  EXPECT_FALSE(os::Exists(PathOf("job-2.lock")));
+}
+
+TEST_F(LedgerTest, ACorruptClaimOfALivingJobIsSetAsideUntilItsNextChange) {
+  const core::Capacity machine = SmallMachine(100, 0);
+  const auto broken = Holding("job-1", machine, Workers(1, 60));
+  const auto other = Holding("job-2", machine, Workers(1, 10));
+  os::Put(PathOf("job-1.json"), "{\"version\":1,\"job_id\":\"jo");
+  ::testing::internal::CaptureStderr();
+  EXPECT_THAT(LiveJobs(), ElementsAre("job-2"));
+  ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(os::Exists(PathOf("job-1.json.corrupt")));
+  ASSERT_TRUE(broken->Want({Workers(1, 5)}).ok());
+  EXPECT_THAT(LiveJobs(), ElementsAre("job-2", "job-1"));
+  EXPECT_EQ(ledger_.Claims().value()[1].held.size(), 1u);
+}
+
+TEST_F(LedgerTest, AFullDiskChangesNothing) {
+  const auto claim = Holding("job-1", SmallMachine(100, 0), Workers(1, 60));
+  ForkedChild child([&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit nothing{.rlim_cur = 0, .rlim_max = 0};  // every write fails, as on a full disk
+    ::setrlimit(RLIMIT_FSIZE, &nothing);
+    const auto other = LedgerClaim::Create(ledger_, "job-2");
+    return other.ok() && !other.value()->Want({Workers(1, 10)}).ok() ? 7 : 1;
+  });
+  const int status = child.Wait();
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_THAT(LiveJobs(), ElementsAre("job-1"));
+  EXPECT_EQ(ledger_.Claims().value()[0].held.size(), 1u);
+}
+
+TEST_F(LedgerTest, HalfWrittenTemporaryFilesAreSweptAway) {
+  os::Put(PathOf(".tony-AbCdEf"), "{");
+  EXPECT_THAT(LiveJobs(), ElementsAre());
+  EXPECT_FALSE(os::Exists(PathOf(".tony-AbCdEf")));
+}
+
+TEST_F(LedgerTest, AFolderThatCannotBeMadeIsAnError) {
+  os::Put(folder_ / "file", "");
+  EXPECT_FALSE(Ledger::Open(folder_ / "file/ledger").ok());
+}
+
+}  // namespace
+}  // namespace tony::backend

@@ -1,0 +1,345 @@
+// Jobs that share a machine through the local backend, with real processes.
+#include "backend/local/local_backend.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "absl/strings/match.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/backend/backend_support.h"
+#include "tests/os/temporary_folder.h"
+
+namespace tony::backend {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+LocalBackendOptions OptionsFor(const std::string& root, const std::string& job_id,
+                               const core::Capacity& capacity) {
+  LocalBackendOptions options;
+  options.job_id = job_id;
+  options.job_folder = JobFolder(JobsFolder(root) + "/" + job_id);
+  options.ledger_folder = LedgerFolder(root);
+  options.executor_path = "/bin/sh";
+  options.environment = {"BASE=base", "BOTH=base"};
+  options.host_id = "this-boot";
+  options.capacity = capacity;
+  return options;
+}
+
+// One job: a backend that lives on the loop's thread, and what it reported.
+class Job {
+ public:
+  Job(LoopThread& thread, LocalBackendOptions options)
+      : thread_(thread), folder_(options.job_folder) {
+    backend_ = thread_.Run(
+        [&] { return std::make_unique<LocalBackend>(thread_.loop(), std::move(options), events); });
+  }
+  ~Job() { End(); }
+
+  void Request(const std::vector<core::ContainerRequest>& requests) {
+    thread_.Run([&] { backend_->Request(requests); });
+  }
+  void Run(const std::string& container_id, const std::string& script,
+           const std::vector<std::string>& environment = {}) {
+    thread_.Run([&] {
+      backend_->Launch(container_id, {.arguments = {"-c", script},
+                                      .environment = environment,
+                                      .name = "task-of-" + container_id});
+    });
+  }
+  void Kill(const std::string& container_id) {
+    thread_.Run([&] { backend_->Kill(container_id); });
+  }
+  void Cancel() {
+    thread_.Run([&] { backend_->CancelRequests(); });
+  }
+  void End() {
+    thread_.Run([&] { backend_.reset(); });
+  }
+  std::string LogOf(const std::string& container_id) const {
+    return folder_.logs() + "/task-of-" + container_id + "/executor.log";
+  }
+  std::string FolderOf(const std::string& container_id) const {
+    return folder_.container(container_id);
+  }
+
+  RecordingListener events;
+
+ private:
+  LoopThread& thread_;
+  JobFolder folder_;
+  std::unique_ptr<LocalBackend> backend_;
+};
+
+class LocalBackendTest : public ::testing::Test {
+ protected:
+  LocalBackendOptions Options(const std::string& job_id, const core::Capacity& capacity) const {
+    return OptionsFor(folder_.path(), job_id, capacity);
+  }
+  std::vector<core::Claim> Claims() const {
+    return Ledger::Open(LedgerFolder(folder_.path())).value().Claims().value();
+  }
+
+  os::TemporaryFolder folder_;
+};
+
+TEST_F(LocalBackendTest, GrantsContainersWithIdsAndGpus) {
+  LoopThread loop;
+  Job job(loop, Options("job-1", SmallMachine(100, 3)));
+  job.Request({Workers(2, 10, 1), {.type = "ps", .count = 1, .resources = {.memory_mb = 10}}});
+  const std::vector<core::Container> granted = job.events.WaitGranted(3);
+  ASSERT_EQ(granted.size(), 3u);
+  EXPECT_EQ(granted[0], (core::Container{.id = "job-1-c0001",
+                                         .type = "worker",
+                                         .host = "127.0.0.1",
+                                         .host_id = "this-boot",
+                                         .gpus = {0}}));
+  EXPECT_EQ(granted[1].id, "job-1-c0002");
+  EXPECT_THAT(granted[1].gpus, ElementsAre(1));
+  EXPECT_EQ(granted[2].type, "ps");
+  EXPECT_THAT(granted[2].gpus, ElementsAre());
+}
+
+TEST_F(LocalBackendTest, RunsTheExecutorInItsFolderWithItsLogEnvironmentAndClaim) {
+  LoopThread loop;
+  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  job.Request({Workers(1, 10)});
+  const std::string id = job.events.WaitGranted(1).at(0).id;
+  job.Run(id, "pwd; echo $BASE $BOTH $OWN >&2; readlink /proc/self/fd/3; ls /proc/self/fd | wc -l",
+          {"BOTH=own", "OWN=own"});
+  EXPECT_EQ(job.events.WaitEnded(id).sentence, "tony-executor exited with code 0");
+  const std::string claim = LedgerFolder(folder_.path()) + "/job-1.lock";
+  EXPECT_EQ(os::Contents(job.LogOf(id)),
+            job.FolderOf(id) + "\nbase own own\n" + claim + "\n5\n");  // 0 to 3 and ls's own
+  EXPECT_EQ(os::ModeOf(job.LogOf(id)), 0600u);
+  EXPECT_EQ(os::ModeOf(job.FolderOf(id)), 0700u);
+}
+
+TEST_F(LocalBackendTest, TellsHowExecutorsEnd) {
+  LoopThread loop;
+  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  job.Request({Workers(3, 10)});
+  const std::vector<core::Container> granted = job.events.WaitGranted(3);
+  ASSERT_EQ(granted.size(), 3u);
+  job.Run(granted[0].id, "exit 3");
+  job.Run(granted[1].id, "kill -9 $$");
+  job.Run(granted[2].id, "exec sleep 1000");
+  const core::ContainerEnd exited = job.events.WaitEnded(granted[0].id);
+  EXPECT_EQ(exited.sentence, "tony-executor exited with code 3");
+  EXPECT_FALSE(exited.lost);
+  const core::ContainerEnd signaled = job.events.WaitEnded(granted[1].id);
+  EXPECT_THAT(signaled.sentence, HasSubstr("killed by signal 9"));
+  EXPECT_TRUE(signaled.lost);
+  EXPECT_EQ(job.events.ended_count(), 2u);
+  job.Kill(granted[2].id);
+  EXPECT_THAT(job.events.WaitEnded(granted[2].id).sentence, HasSubstr("killed by signal 9"));
+}
+
+TEST_F(LocalBackendTest, AProgramThatCannotStartEndsItsContainer) {
+  LoopThread loop;
+  LocalBackendOptions options = Options("job-1", SmallMachine(100, 0));
+  options.executor_path = "/nonexistent/tony-executor";
+  Job job(loop, options);
+  job.Request({Workers(1, 100)});
+  const std::string id = job.events.WaitGranted(1).at(0).id;
+  job.Run(id, "");
+  EXPECT_THAT(job.events.WaitEnded(id).sentence, HasSubstr("/nonexistent/tony-executor"));
+  job.Request({Workers(1, 100)});  // the slot is free again
+  EXPECT_EQ(job.events.WaitGranted(2).size(), 2u);
+}
+
+TEST_F(LocalBackendTest, ASecondJobWaitsAndStartsWhenTheFirstEnds) {
+  LoopThread loop;
+  Job first(loop, Options("job-1", SmallMachine(100, 0)));
+  Job second(loop, Options("job-2", SmallMachine(100, 0)));
+  first.Request({Workers(1, 60)});
+  ASSERT_EQ(first.events.WaitGranted(1).size(), 1u);
+  second.Request({Workers(1, 60)});
+  EXPECT_THAT(second.events.WaitWaiting(),
+              AllOf(StartsWith("needs 60 MiB of memory, 40 of 100 are free; job job-1 (pid "),
+                    HasSubstr("holds 60 | the end of job job-1")));
+  EXPECT_EQ(second.events.granted_count(), 0u);
+  first.Run(first.events.WaitGranted(1)[0].id, "exec sleep 1000");
+  first.End();
+  EXPECT_EQ(second.events.WaitGranted(1).size(), 1u);
+}
+
+TEST_F(LocalBackendTest, ASecondJobStartsWhenTheFirstsProcessesAreKilled) {
+  Signpost running;
+  ForkedChild master([&] {
+    LoopThread loop;
+    Job first(loop, Options("job-1", SmallMachine(100, 0)));
+    first.Request({Workers(1, 60)});
+    const std::string id = first.events.WaitGranted(1).at(0).id;
+    first.Run(id, "echo $$ > pid.new; mv pid.new pid; exec sleep 1000");
+    while (!os::Exists(first.FolderOf(id) + "/pid")) std::this_thread::yield();
+    running.Reach();
+    ::pause();
+    return 0;
+  });
+  ASSERT_EQ(running.Await(), '.');
+  const JobFolder folder(JobsFolder(folder_.path()) + "/job-1");
+  const pid_t executor = std::stoi(os::Contents(folder.container("job-1-c0001") + "/pid"));
+
+  LoopThread loop;
+  Job second(loop, Options("job-2", SmallMachine(100, 0)));
+  second.Request({Workers(1, 60)});
+  ASSERT_THAT(second.events.WaitWaiting(), HasSubstr("job-1"));
+  master.Kill(SIGKILL);
+  master.Wait();
+  EXPECT_EQ(Claims().size(), 2u);  // the executor still uses what the first job holds
+  EXPECT_EQ(second.events.granted_count(), 0u);
+  const auto killed = std::chrono::steady_clock::now();
+  ::kill(executor, SIGKILL);
+  EXPECT_EQ(second.events.WaitGranted(1).size(), 1u);
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - killed;
+  RecordProperty("milliseconds_to_start", static_cast<int>(took.count()));
+}
+
+TEST_F(LocalBackendTest, JobsStartInTheOrderInWhichTheyAsked) {
+  LoopThread loop;
+  const core::Capacity machine = SmallMachine(100, 0);
+  Job running(loop, Options("job-r", machine));
+  running.Request({Workers(1, 50)});
+  ASSERT_EQ(running.events.WaitGranted(1).size(), 1u);
+  Job large(loop, Options("job-z", machine));
+  large.Request({Workers(1, 100)});
+  ASSERT_THAT(large.events.WaitWaiting(), HasSubstr("needs 100"));
+  Job small(loop, Options("job-a", machine));
+  small.Request({Workers(1, 10)});
+  EXPECT_THAT(small.events.WaitWaiting(),
+              AllOf(HasSubstr("job job-z"), HasSubstr("asked earlier and is ahead")));
+  running.End();
+  EXPECT_EQ(large.events.WaitGranted(1).size(), 1u);
+  EXPECT_THAT(small.events.WaitWaiting(2), HasSubstr("job job-z"));  // the reason has changed
+  EXPECT_EQ(small.events.granted_count(), 0u);
+  large.End();
+  EXPECT_EQ(small.events.WaitGranted(1).size(), 1u);
+}
+
+TEST_F(LocalBackendTest, WhoLeavesTheQueueLetsOthersPass) {
+  LoopThread loop;
+  const core::Capacity machine = SmallMachine(100, 0);
+  Job running(loop, Options("job-1", machine));
+  running.Request({Workers(1, 50)});
+  ASSERT_EQ(running.events.WaitGranted(1).size(), 1u);
+  Job large(loop, Options("job-2", machine));
+  large.Request({Workers(1, 100)});
+  ASSERT_NE(large.events.WaitWaiting(), "");
+  Job small(loop, Options("job-3", machine));
+  small.Request({Workers(1, 10)});
+  ASSERT_NE(small.events.WaitWaiting(), "");
+  large.Cancel();
+  EXPECT_EQ(small.events.WaitGranted(1).size(), 1u);
+  running.End();
+  small.End();
+  EXPECT_EQ(large.events.granted_count(), 0u);
+}
+
+TEST_F(LocalBackendTest, GpusAreExclusive) {
+  LoopThread loop;
+  const core::Capacity machine = SmallMachine(1000, 4);
+  Job first(loop, Options("job-1", machine));
+  Job second(loop, Options("job-2", machine));
+  Job third(loop, Options("job-3", machine));
+  first.Request({Workers(1, 1, 2)});
+  ASSERT_EQ(first.events.WaitGranted(1).size(), 1u);
+  second.Request({Workers(1, 1, 1)});
+  ASSERT_EQ(second.events.WaitGranted(1).size(), 1u);
+  third.Request({Workers(2, 1, 1)});
+  EXPECT_THAT(third.events.WaitWaiting(), AllOf(HasSubstr("needs 2 GPUs, 1 of 4 is free"),
+                                                HasSubstr("holds 2"), HasSubstr("holds 1")));
+  EXPECT_THAT(first.events.WaitGranted(1)[0].gpus, ElementsAre(0, 1));
+  EXPECT_THAT(second.events.WaitGranted(1)[0].gpus, ElementsAre(2));
+  second.End();
+  const std::vector<core::Container> granted = third.events.WaitGranted(2);
+  ASSERT_EQ(granted.size(), 2u);
+  EXPECT_THAT(granted[0].gpus, ElementsAre(2));
+  EXPECT_THAT(granted[1].gpus, ElementsAre(3));
+}
+
+TEST_F(LocalBackendTest, WhatCanNeverFitIsRefusedAtOnceAndLeavesTheQueue) {
+  LoopThread loop;
+  const core::Capacity machine = SmallMachine(100, 0);
+  Job huge(loop, Options("job-1", machine));
+  huge.Request({Workers(3, 50)});
+  EXPECT_THAT(huge.events.WaitRefused(),
+              AllOf(StartsWith("never: the job needs 150 MiB"), HasSubstr("box has 100 MiB")));
+  Job other(loop, Options("job-2", machine));
+  other.Request({Workers(1, 100)});
+  EXPECT_EQ(other.events.WaitGranted(1).size(), 1u);
+}
+
+TEST_F(LocalBackendTest, ALedgerThatCannotBeUsedRefusesTheRequest) {
+  os::Put(LedgerFolder(folder_.path()), "no folder");
+  LoopThread loop;
+  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  job.Request({Workers(1, 10)});
+  EXPECT_THAT(job.events.WaitRefused(), AllOf(StartsWith("failed: "), HasSubstr("ledger")));
+}
+
+TEST_F(LocalBackendTest, ALostContainerIsReplacedFromWhatTheJobHolds) {
+  LoopThread loop;
+  const core::Capacity machine = SmallMachine(100, 2);
+  Job job(loop, Options("job-1", machine));
+  job.Request({Workers(2, 40, 1)});
+  const std::vector<core::Container> granted = job.events.WaitGranted(2);
+  ASSERT_EQ(granted.size(), 2u);
+  Job next(loop, Options("job-2", machine));
+  next.Request({Workers(1, 40, 1)});
+  ASSERT_NE(next.events.WaitWaiting(), "");
+  job.Run(granted[0].id, "exec sleep 1000");
+  job.Run(granted[1].id, "exit 1");
+  job.events.WaitEnded(granted[1].id);
+  job.Request({Workers(1, 40, 1)});
+  const std::vector<core::Container> again = job.events.WaitGranted(3);
+  ASSERT_EQ(again.size(), 3u);
+  EXPECT_EQ(again[2].id, "job-1-c0003");
+  EXPECT_EQ(again[2].gpus, granted[1].gpus);
+  EXPECT_EQ(next.events.granted_count(), 0u);
+}
+
+TEST_F(LocalBackendTest, AGrantedContainerThatNeverRanIsGivenBackSilently) {
+  LoopThread loop;
+  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  job.Request({Workers(1, 100)});
+  const std::string id = job.events.WaitGranted(1).at(0).id;
+  job.Request({Workers(1, 100)});  // beyond the machine together with what it holds
+  EXPECT_THAT(job.events.WaitRefused(), HasSubstr("besides the 100 that it holds"));
+  job.Kill(id);
+  job.Kill("job-1-c0099");
+  job.Request({Workers(1, 100)});
+  EXPECT_EQ(job.events.WaitGranted(2).size(), 2u);
+  EXPECT_EQ(job.events.ended_count(), 0u);
+}
+
+TEST_F(LocalBackendTest, ItsEndKillsEveryExecutorAndFreesTheMachine) {
+  LoopThread loop;
+  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  job.Request({Workers(2, 10)});
+  std::vector<pid_t> executors;
+  for (const core::Container& container : job.events.WaitGranted(2)) {
+    job.Run(container.id, "trap '' TERM; echo $$ > pid.new; mv pid.new pid; exec sleep 1000");
+    const std::string path = job.FolderOf(container.id) + "/pid";
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!os::Exists(path) && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    executors.push_back(std::stoi(os::Contents(path)));
+  }
+  EXPECT_EQ(Claims().size(), 1u);
+  job.End();
+  ASSERT_EQ(executors.size(), 2u);
+  for (const pid_t executor : executors) EXPECT_EQ(::kill(executor, 0), -1) << executor;
+  EXPECT_EQ(Claims().size(), 0u);
+}
+
+}  // namespace
+}  // namespace tony::backend

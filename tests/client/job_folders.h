@@ -1,0 +1,74 @@
+// Real job folders below a temporary folder, as an ApplicationMaster would write them.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "backend/job_folder.h"
+#include "os/unique_fd.h"
+#include "rpc/event_json.h"
+#include "tests/client/sample_events.h"
+
+namespace tony::client {
+
+/// A folder of the test's own, removed at the end. Not thread safe.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(::testing::TempDir() + "client_test_XXXXXX") {
+    EXPECT_NE(mkdtemp(path_.data()), nullptr);
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline void AppendEvents(const backend::JobFolder& folder, const std::vector<core::JobEvent>& events) {
+  std::ofstream file(folder.events(), std::ios::app);
+  for (const core::JobEvent& event : events) file << rpc::EventToJsonLine(event) << "\n";
+}
+
+/// The folder of job `id` with `events`; with any there is a free am.lock too.
+inline backend::JobFolder WriteJob(const std::string& local_dir, const std::string& id,
+                                   const std::vector<core::JobEvent>& events) {
+  backend::JobFolder folder(backend::JobsFolder(local_dir) + "/" + id);
+  std::filesystem::create_directories(folder.logs());
+  if (events.empty()) return folder;
+  AppendEvents(folder, events);
+  std::ofstream(folder.am_lock()).close();
+  return folder;
+}
+
+/// Holds am.lock as a living ApplicationMaster does. Not thread safe.
+class HeldLock {
+ public:
+  explicit HeldLock(const backend::JobFolder& folder)
+      : fd_(open(folder.am_lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    EXPECT_EQ(flock(fd_.get(), LOCK_EX | LOCK_NB), 0);
+  }
+
+ private:
+  os::UniqueFd fd_;
+};
+
+/// Appends to a log, making its folders.
+inline void AppendLog(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path, std::ios::app | std::ios::binary) << text;
+}
+
+}  // namespace tony::client

@@ -1,0 +1,126 @@
+// Job folders as running, ended, crashed and half written jobs leave them.
+#include "client/job_store.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+
+#include <fstream>
+
+#include "os/unique_fd.h"
+#include "tests/client/job_folders.h"
+
+namespace tony::client {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::string> Ids(const std::vector<StoredJob>& jobs) {
+  std::vector<std::string> ids;
+  for (const StoredJob& job : jobs) ids.push_back(job.id);
+  return ids;
+}
+
+TEST(JobStore, IsEmptyWithoutAFolder) {
+  const JobStore store(TemporaryFolder().path() + "/none");
+  ASSERT_TRUE(store.List().ok());
+  EXPECT_TRUE(store.List()->empty());
+  EXPECT_EQ(store.Find("").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(store.Find("latest").status().message()), HasSubstr("there are no jobs"));
+}
+
+TEST(JobStore, ReadsAnEndedJob) {
+  TemporaryFolder local;
+  WriteJob(local.path(), "job-a", FailedJob().events());
+  const absl::StatusOr<StoredJob> job = JobStore(local.path()).Find("job-a");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_TRUE(job->ended());
+  EXPECT_FALSE(job->alive);
+  EXPECT_FALSE(job->job.lost);
+  EXPECT_EQ(job->sentence, "");
+  EXPECT_EQ(job->job.StateName(), "FAILED");
+  EXPECT_EQ(job->submitted_millis, SampleEvents::kStart);
+  EXPECT_EQ(job->job.view.tasks.size(), 4u);
+  EXPECT_EQ(job->job.view.verdict->exit->code, 3);
+}
+
+TEST(JobStore, ShowsAJobWithoutVerdictAndWithAFreeLockAsLost) {
+  TemporaryFolder local;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", RunningJob().events());
+  JobStore store(local.path());
+  {
+    const HeldLock lock(folder);
+    const absl::StatusOr<StoredJob> job = store.Find("job-a");
+    EXPECT_TRUE(job->alive);
+    EXPECT_FALSE(job->job.lost);
+    EXPECT_EQ(job->job.StateName(), "RUNNING");
+  }
+  const absl::StatusOr<StoredJob> job = store.Find("job-a");
+  EXPECT_FALSE(job->alive);
+  EXPECT_TRUE(job->job.lost);
+  EXPECT_EQ(job->job.StateName(), "LOST");
+  EXPECT_THAT(job->sentence, HasSubstr("went away without a verdict; its last words: tony logs job-a am"));
+}
+
+TEST(JobStore, AskingDoesNotKeepTheLock) {
+  TemporaryFolder local;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", {});
+  std::ofstream(folder.am_lock()).close();
+  EXPECT_FALSE(IsAlive(folder));
+  const os::UniqueFd lock(open(folder.am_lock().c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_TRUE(IsAlive(folder));
+}
+
+TEST(JobStore, ToleratesAnIncompleteLastLineAndNoEventsAtAll) {
+  TemporaryFolder local;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", RunningJob().events());
+  std::ofstream(folder.events(), std::ios::app) << "{\"sequence\": \"99\", \"not";
+  WriteJob(local.path(), "job-b", {});
+  JobStore store(local.path());
+  const HeldLock lock(folder);
+  EXPECT_EQ(store.Find("job-a")->sentence, "");
+  EXPECT_EQ(store.Find("job-a")->job.view.state, core::JobState::kRunning);
+  EXPECT_EQ(store.Find("job-b")->job.StateName(), "NEW");
+  EXPECT_THAT(store.Find("job-b")->sentence, HasSubstr("has not started"));
+}
+
+TEST(JobStore, LeavesDamagedLinesOutAndSaysSo) {
+  TemporaryFolder local;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", {});
+  std::vector<core::JobEvent> events = FailedJob().events();
+  const core::JobEvent last = events.back();
+  events.pop_back();
+  AppendEvents(folder, events);
+  std::ofstream(folder.events(), std::ios::app) << "garbage\n";
+  AppendEvents(folder, {last});
+  const absl::StatusOr<StoredJob> job = JobStore(local.path()).Find("job-a");
+  EXPECT_TRUE(job->ended());
+  EXPECT_THAT(job->sentence, HasSubstr("events.jsonl:" + std::to_string(events.size() + 1)));
+}
+
+TEST(JobStore, FindsByPrefixSuffixAndLatest) {
+  TemporaryFolder local;
+  for (int number : {1, 3, 2}) {
+    std::vector<core::JobEvent> events = FailedJob().events();
+    for (core::JobEvent& event : events) event.unix_millis += number * 1000;
+    WriteJob(local.path(), "job-" + std::to_string(number) + "x" + std::to_string(number * 11), events);
+  }
+  std::ofstream(backend::JobsFolder(local.path()) + "/stray-file") << "x";
+  JobStore store(local.path());
+  EXPECT_THAT(Ids(*store.List()), ::testing::ElementsAre("job-3x33", "job-2x22", "job-1x11"));
+  EXPECT_EQ(store.Find("")->id, "job-3x33");
+  EXPECT_EQ(store.Find("latest")->id, "job-3x33");
+  EXPECT_EQ(store.Find("22")->id, "job-2x22");
+  EXPECT_EQ(store.Find("job-1")->id, "job-1x11");
+  const absl::Status ambiguous = store.Find("job").status();
+  EXPECT_EQ(ambiguous.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(ambiguous.message()), HasSubstr("job-3x33, job-2x22, job-1x11"));
+  const absl::Status none = store.Find("../job-1x11").status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(none.message()), HasSubstr("known jobs: job-3x33, job-2x22, job-1x11"));
+}
+
+}  // namespace
+}  // namespace tony::client

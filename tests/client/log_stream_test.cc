@@ -1,0 +1,174 @@
+// Logs of a job on disk, printed and followed while they grow.
+#include "client/log_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "client/job_watch.h"
+#include "tests/client/job_folders.h"
+
+namespace tony::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string Attempt(const backend::JobFolder& folder, const core::TaskId& task, int attempt, const char* stream) {
+  return absl::StrCat(folder.task_logs(task), "/attempt-", attempt, "/", stream, ".log");
+}
+
+/// Collects lines as "task/attempt/stream: line"; a test waits for one of them. Thread safe.
+class Collector {
+ public:
+  LogLineUse Use() {
+    return [this](const LogFile& log, const std::string& line) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      lines_.push_back(absl::StrCat(log.task, "/", log.attempt, "/", log.stream, ": ", line));
+      changed_.notify_all();
+    };
+  }
+  std::vector<std::string> lines() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return lines_;
+  }
+  /// False when `line` has not come within ten seconds.
+  bool WaitFor(const std::string& line) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10), [&] {
+      return std::find(lines_.begin(), lines_.end(), line) != lines_.end();
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;
+};
+
+/// A running job with logs of two tasks.
+struct LoggingJob {
+  LoggingJob() {
+    AppendLog(Attempt(folder, {"worker", 10}, 1, "stdout"), "w10\n");
+    AppendLog(Attempt(folder, {"worker", 9}, 1, "stderr"), "w9 err\n");
+    AppendLog(Attempt(folder, {"worker", 9}, 1, "stdout"), "w9 one\nw9 two\n");
+    AppendLog(Attempt(folder, {"parameter-server", 0}, 1, "stdout"), "ps");
+    AppendLog(folder.task_logs({"worker", 9}) + "/executor.log", "executor\n");
+    AppendLog(folder.logs() + "/am.log", "master\n");
+    AppendLog(folder.logs() + "/stray/attempt-x/stdout.log", "stray\n");
+  }
+  std::vector<std::string> Print(const LogStreamOptions& options) {
+    Collector collector;
+    LogStream(folder, options, collector.Use()).PrintAll();
+    return collector.lines();
+  }
+
+  TemporaryFolder local;
+  backend::JobFolder folder = WriteJob(local.path(), "job-a", RunningJob().events());
+};
+
+TEST(LogStream, PrintsAllTasksInOrder) {
+  LoggingJob job;
+  EXPECT_THAT(job.Print({}), ElementsAre("parameter-server:0/1/stdout: ps", "worker:9/1/stdout: w9 one",
+                                         "worker:9/1/stdout: w9 two", "worker:9/1/stderr: w9 err",
+                                         "worker:10/1/stdout: w10"));
+}
+
+TEST(LogStream, SelectsTasksAndStreams) {
+  LoggingJob job;
+  EXPECT_THAT(job.Print({{"worker:9", false, true, false}}), ElementsAre("worker:9/1/stderr: w9 err"));
+  EXPECT_THAT(job.Print({{"worker:9", false, false, true}}), ElementsAre("worker:9/0/executor: executor"));
+  EXPECT_THAT(job.Print({{"worker", true, false, false}, 1}),
+              ElementsAre("worker:9/1/stdout: w9 two", "worker:10/1/stdout: w10"));
+  EXPECT_THAT(job.Print({{"am", true, true, false}}), ElementsAre("am/0/am: master"));
+  EXPECT_THAT(job.Print({{"nobody:0", true, true, true}}), IsEmpty());
+}
+
+TEST(LogStream, ResolvesTasks) {
+  ObservedJob job;
+  for (const core::JobEvent& event : RunningJob().events()) job.Apply(event);
+  EXPECT_EQ(*ResolveTask(job.view, "worker:1"), "worker:1");
+  EXPECT_EQ(*ResolveTask(job.view, "worker-1"), "worker:1");
+  EXPECT_EQ(*ResolveTask(job.view, "worker"), "worker");
+  EXPECT_EQ(*ResolveTask(job.view, "am"), "am");
+  const absl::Status none = ResolveTask(job.view, "worker:2").status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(none.message()), HasSubstr("its tasks: chief:0, ps:0, worker:0, worker:1, am"));
+}
+
+TEST(LogStream, FollowsNewLinesNewAttemptsAndRotationToTheEnd) {
+  LoggingJob job;
+  HeldLock lock(job.folder);
+  Collector collector;
+  absl::Status result = absl::UnknownError("not yet");
+  std::thread follower([&] { result = LogStream(job.folder, {{"worker", true, true, false}, 1}, collector.Use()).Follow(); });
+  EXPECT_TRUE(collector.WaitFor("worker:9/1/stdout: w9 two"));
+  const std::string first = Attempt(job.folder, {"worker", 9}, 1, "stdout");
+  AppendLog(first, "w9 three\n");
+  EXPECT_TRUE(collector.WaitFor("worker:9/1/stdout: w9 three"));
+  std::filesystem::rename(first, first + ".1");
+  AppendLog(first, "rotated\n");
+  EXPECT_TRUE(collector.WaitFor("worker:9/1/stdout: rotated"));
+  AppendLog(Attempt(job.folder, {"worker", 9}, 2, "stdout"), "again\nand again\n");
+  EXPECT_TRUE(collector.WaitFor("worker:9/2/stdout: and again"));
+  AppendLog(Attempt(job.folder, {"worker", 11}, 1, "stderr"), "newcomer\n");
+  EXPECT_TRUE(collector.WaitFor("worker:11/1/stderr: newcomer"));
+  AppendLog(first, "last words");
+  std::vector<core::JobEvent> events = FailedJob().events();
+  events.erase(events.begin(), events.begin() + RunningJob().events().size());
+  AppendEvents(job.folder, events);
+  follower.join();
+  EXPECT_TRUE(result.ok()) << result;
+  const std::vector<std::string> lines = collector.lines();
+  EXPECT_EQ(lines.back(), "worker:9/1/stdout: last words");
+  EXPECT_THAT(lines, ::testing::Not(::testing::Contains("worker:9/1/stdout: w9 one")));
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), "worker:9/2/stdout: again"), 1);
+}
+
+TEST(LogStream, StopsFollowingWhenTheApplicationMasterDies) {
+  LoggingJob job;
+  auto lock = std::make_unique<HeldLock>(job.folder);
+  Collector collector;
+  absl::Status result = absl::UnknownError("not yet");
+  std::thread follower([&] { result = LogStream(job.folder, {}, collector.Use()).Follow(); });
+  EXPECT_TRUE(collector.WaitFor("worker:10/1/stdout: w10"));
+  lock.reset();
+  follower.join();
+  EXPECT_TRUE(result.ok()) << result;
+}
+
+TEST(JobWatch, KnowsJobsThatAreOverAlready) {
+  TemporaryFolder local;
+  auto ended = JobWatch::Start(WriteJob(local.path(), "job-a", FailedJob().events()));
+  EXPECT_TRUE((*ended)->over() && (*ended)->ended());
+  auto lost = JobWatch::Start(WriteJob(local.path(), "job-b", RunningJob().events()));
+  EXPECT_TRUE((*lost)->over() && !(*lost)->ended());
+  auto young = JobWatch::Start(WriteJob(local.path(), "job-c", {}));
+  EXPECT_FALSE((*young)->over());
+  auto none = JobWatch::Start(backend::JobFolder(local.path() + "/none"));
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(JobWatch, WaitsForAnApplicationMasterThatStartsLater) {
+  TemporaryFolder local;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", {});
+  auto watch = *JobWatch::Start(folder);
+  EXPECT_TRUE(watch->Wait(std::chrono::milliseconds(0))->empty());
+  auto lock = std::make_unique<HeldLock>(folder);
+  ASSERT_FALSE(watch->Wait(std::chrono::seconds(10))->empty());
+  EXPECT_FALSE(watch->over());
+  lock.reset();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!watch->over() && std::chrono::steady_clock::now() < deadline) {
+    ASSERT_TRUE(watch->Wait(std::chrono::seconds(1)).ok());
+  }
+  EXPECT_TRUE(watch->over());
+}
+
+}  // namespace
+}  // namespace tony::client

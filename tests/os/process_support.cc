@@ -1,0 +1,86 @@
+// Waiting by poll(), never by sleeping.
+#include "tests/os/process_support.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "os/proc_file.h"
+#include "os/run_program.h"
+
+namespace tony::os {
+
+bool WaitReadable(int fd) {
+  pollfd watched{.fd = fd, .events = POLLIN};
+  return ::poll(&watched, 1, kPatienceMillis) == 1;
+}
+
+bool WaitGone(pid_t pid) {
+  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid()) return errno == ESRCH;
+  return WaitReadable(pidfd.get());
+}
+
+bool IsAlive(pid_t pid) {
+  const std::string stat = ReadProcFile("/proc/" + std::to_string(pid) + "/stat");
+  const size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.substr(name_end + 2, 1) != "Z";
+}
+
+bool HasPython() {
+  const auto program = RunWithDeadline({"python3", "-c", "pass"}, std::chrono::seconds(20));
+  return program.ok() && program->status.ok();
+}
+
+LinePipe::LinePipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
+  read_end_.Reset(ends[0]);
+  write_end_.Reset(ends[1]);
+}
+
+std::optional<std::string> LinePipe::ReadLine() {
+  while (true) {
+    const size_t end = buffer_.find('\n');
+    if (end != std::string::npos) {
+      const std::string line = buffer_.substr(0, end);
+      buffer_.erase(0, end + 1);
+      return line;
+    }
+    std::array<char, 4096> bytes;
+    if (!WaitReadable(read_end_.get())) return std::nullopt;
+    const ssize_t count = ::read(read_end_.get(), bytes.data(), bytes.size());
+    if (count <= 0) return std::nullopt;
+    buffer_.append(bytes.data(), static_cast<size_t>(count));
+  }
+}
+
+int LinePipe::ReadNumber() { return std::atoi(ReadLine().value_or("0").c_str()); }
+
+SpawnRequest BashRequest(const std::string& script, const LinePipe& output) {
+  return {.arguments = {"bash", "-c", script},
+          .environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+          .working_folder = "/",
+          .stdout_fd = output.write_fd(),
+          .stderr_fd = STDERR_FILENO,
+          .leftover_grace = std::chrono::seconds(10)};
+}
+
+std::optional<KeeperEvent> WaitEvent(Keeper& keeper) {
+  if (!WaitReadable(keeper.fd())) return std::nullopt;
+  return keeper.Next();
+}
+
+pid_t ForkChild(const std::function<void()>& function) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  function();
+  ::_exit(0);
+}
+
+}  // namespace tony::os

@@ -1,0 +1,64 @@
+// What tests with real processes share: waiting with a deadline, and talking to a keeper.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "os/keeper.h"
+#include "os/unique_fd.h"
+
+namespace tony::os {
+
+/// Long enough for a loaded machine; a test that works never waits that long.
+inline constexpr int kPatienceMillis = 20'000;
+
+/// Whether the descriptor became readable (or ended) in time.
+bool WaitReadable(int fd);
+
+/// Whether the process, anybody's child, ended in time or was not there at all. A zombie has ended.
+bool WaitGone(pid_t pid);
+
+/// Whether the process exists and is no zombie.
+bool IsAlive(pid_t pid);
+
+bool HasPython();
+
+/// A pipe whose reading end gives lines. Not thread safe.
+class LinePipe {
+ public:
+  LinePipe();
+  int write_fd() const { return write_end_.get(); }
+  void CloseWriteEnd() { write_end_.Reset(); }
+  /// The next line; nothing at the end or when none comes in time.
+  std::optional<std::string> ReadLine();
+  /// The next line as a number, 0 when there is none.
+  int ReadNumber();
+
+ private:
+  UniqueFd read_end_;
+  UniqueFd write_end_;
+  std::string buffer_;
+};
+
+/// A bash script in /, its output into `output`.
+SpawnRequest BashRequest(const std::string& script, const LinePipe& output);
+
+/// The next event of a keeper, which must be of type `Event`; a failure of the test and nothing
+/// otherwise.
+std::optional<KeeperEvent> WaitEvent(Keeper& keeper);
+template <typename Event>
+std::optional<Event> WaitFor(Keeper& keeper) {
+  const std::optional<KeeperEvent> event = WaitEvent(keeper);
+  if (!event || !std::holds_alternative<Event>(*event)) return std::nullopt;
+  return std::get<Event>(*event);
+}
+
+/// Forks a child that runs `function` and ends. Returns its pid.
+pid_t ForkChild(const std::function<void()>& function);
+
+}  // namespace tony::os

@@ -1,0 +1,344 @@
+// Bad job files: each mistake has a message with its place and a remedy, and all are told at once.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "spec/key_table.h"
+#include "tests/spec/spec_test_util.h"
+
+namespace tony::spec {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// Problems of a job that is good but for `more`, whose first property stands in line 4 of job.xml.
+class BadInputTest : public SpecTest {
+ protected:
+  std::string ProblemsWith(const Properties& more) {
+    Properties properties = {{"tony.worker.instances", "2"}, {"tony.worker.command", "true"}};
+    properties.insert(properties.end(), more.begin(), more.end());
+    return ProblemsOf(properties);
+  }
+};
+
+TEST_F(BadInputTest, TheJobWithoutMoreIsGood) { EXPECT_THAT(ProblemsWith({}), IsEmpty()); }
+
+TEST_F(BadInputTest, UnknownKeysNameTheNearest) {
+  EXPECT_EQ(ProblemsWith({{"tony.worker.instnaces", "2"}}),
+            "job.xml:4: tony.worker.instnaces: unknown key; did you mean tony.worker.instances?\n");
+  EXPECT_EQ(ProblemsWith({{"tony.aplication.name", "x"}}),
+            "job.xml:4: tony.aplication.name: unknown key; did you mean tony.application.name?\n");
+  EXPECT_EQ(ProblemsWith({{"tony.xyzzy.plugh.frobnicate", "x"}}),
+            "job.xml:4: tony.xyzzy.plugh.frobnicate: unknown key; remove it\n");
+  EXPECT_EQ(ProblemsWith({{"yarn.nodemanager.vmem-check-enabled", "x"}}),
+            "job.xml:4: yarn.nodemanager.vmem-check-enabled: unknown key; tony's keys begin with "
+            "'tony.'; remove it\n");
+  EXPECT_THAT(ProblemsWith({{"tony.task.instances", "2"}}), HasSubstr("unknown key"));
+}
+
+TEST_F(BadInputTest, UnknownKeysOnTheCommandLineNameTheOption) {
+  sources_.overrides = {{"tony.worker.memroy", "2g"}};
+  EXPECT_EQ(ProblemsWith({}),
+            "--conf: tony.worker.memroy: unknown key; did you mean tony.worker.memory?\n");
+}
+
+TEST_F(BadInputTest, AMisspeltTaskTypeIsFound) {
+  EXPECT_EQ(ProblemsOf({{"tony.wroker.instances", "2"},
+                        {"tony.wroker.memory", "2g"},
+                        {"tony.containers.command", "true"}}),
+            "job.xml:2: tony.wroker.instances: unknown key; did you mean tony.worker.instances?\n");
+  EXPECT_EQ(ProblemsWith({{"tony.workr.memory", "2g"}}),
+            "job.xml:4: tony.workr.memory: there is no tony.workr.instances; did you mean "
+            "tony.worker.memory?\n");
+  EXPECT_EQ(ProblemsWith({{"tony.contianers.resources", "x"}}),
+            "job.xml:4: tony.contianers.resources: there is no tony.contianers.instances; did you "
+            "mean tony.containers.resources?\n");
+  EXPECT_EQ(ProblemsWith({{"tony.chief.memory", "2g"}}),
+            "job.xml:4: tony.chief.memory: there is no tony.chief.instances; set "
+            "tony.chief.instances\n");
+  EXPECT_THAT(ProblemsOf({{"tony.workers.instances", "2"},
+                          {"tony.workers.command", "true"},
+                          {"tony.worker.memory", "2g"}}),
+              HasSubstr("did you mean tony.workers.memory?"));
+}
+
+TEST_F(BadInputTest, NumbersAreChecked) {
+  EXPECT_EQ(ProblemsWith({{"tony.worker.gpus", "-1"}}),
+            "job.xml:4: tony.worker.gpus: -1 is out of range; write 0 or more\n");
+  EXPECT_EQ(ProblemsWith({{"tony.worker.vcores", "two"}}),
+            "job.xml:4: tony.worker.vcores: 'two' is not a whole number; write 1 or more, without "
+            "a unit\n");
+  EXPECT_EQ(ProblemsWith({{"tony.worker.vcores", "1.5"}}),
+            "job.xml:4: tony.worker.vcores: '1.5' is not a whole number; write 1 or more, without "
+            "a unit\n");
+  EXPECT_EQ(ProblemsWith({{"tony.worker.vcores", ""}}),
+            "job.xml:4: tony.worker.vcores: '' is not a whole number; write 1 or more, without a "
+            "unit\n");
+  EXPECT_EQ(ProblemsWith({{"tony.worker.vcores", "99999999999999999999"}}),
+            "job.xml:4: tony.worker.vcores: '99999999999999999999' is not a whole number; write 1 "
+            "or more, without a unit\n");
+  EXPECT_EQ(ProblemsWith({{"tony.local.gpus", "2000"}}),
+            "job.xml:4: tony.local.gpus: 2000 is out of range; write -1 to 1024\n");
+}
+
+TEST_F(BadInputTest, ABadNumberOfInstancesIsOneProblem) {
+  for (const std::string number : {"-1", "many", "10001", "99999999999"}) {
+    const auto problems =
+        Load({{"tony.worker.instances", number}, {"tony.worker.command", "true"}}).result.problems;
+    ASSERT_EQ(problems.size(), 1u) << RenderProblems(problems);
+    EXPECT_EQ(problems[0].line, 2);
+  }
+}
+
+TEST_F(BadInputTest, WrongUnitsAreExplained) {
+  EXPECT_EQ(ProblemsWith({{"tony.application.timeout", "10s"}}),
+            "job.xml:4: tony.application.timeout: '10s' is not a whole number of milliseconds; "
+            "write 10000\n");
+  EXPECT_EQ(ProblemsWith({{"tony.task.executor.registry-timeout-sec", "5m"}}),
+            "job.xml:4: tony.task.executor.registry-timeout-sec: '5m' is not a whole number of "
+            "seconds; write 300\n");
+  EXPECT_EQ(ProblemsWith({{"tony.task.executor.registry-timeout-sec", "500ms"}}),
+            "job.xml:4: tony.task.executor.registry-timeout-sec: '500ms' is not a whole number of "
+            "seconds; write the number of seconds without a unit\n");
+  EXPECT_EQ(ProblemsWith({{"tony.task.heartbeat-interval-ms", "1"}}),
+            "job.xml:4: tony.task.heartbeat-interval-ms: 1 is out of range; write 10 or more\n");
+}
+
+TEST_F(BadInputTest, BadMemoryIsExplained) {
+  for (const std::string memory : {"2gb", "-2g", "1.5g", "512k", "lots"}) {
+    EXPECT_EQ(ProblemsWith({{"tony.worker.memory", memory}}),
+              "job.xml:4: tony.worker.memory: '" + memory +
+                  "' is not an amount of memory; write a whole number of megabytes (2048 or 2048m) "
+                  "or gigabytes (2g)\n");
+  }
+  EXPECT_THAT(ProblemsWith({{"tony.worker.memory", "0"}}), HasSubstr("0 is out of range"));
+  EXPECT_THAT(ProblemsWith({{"tony.worker.memory", "9999999999g"}}), HasSubstr("is out of range"));
+}
+
+TEST_F(BadInputTest, BadBooleansChoicesAndPairsAreExplained) {
+  EXPECT_EQ(ProblemsWith({{"tony.worker.port-release", "yes"}}),
+            "job.xml:4: tony.worker.port-release: 'yes' is neither true nor false; write true or "
+            "false\n");
+  EXPECT_EQ(ProblemsWith({{"tony.application.framework", "pytroch"}}),
+            "job.xml:4: tony.application.framework: 'pytroch' is not one of tensorflow, pytorch, "
+            "standalone, horovod, mxnet; did you mean pytorch?\n");
+  EXPECT_THAT(ProblemsWith({{"tony.execution.envs", "A=1,PATH"}}),
+              HasSubstr("job.xml:4: tony.execution.envs: 'PATH' is not of the form NAME=value"));
+  EXPECT_THAT(ProblemsWith({{"tony.task.gpu-metrics.enabled", "maybe"}}), HasSubstr("'maybe'"))
+      << "keys without effect are checked too";
+}
+
+TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
+  EXPECT_EQ(ProblemsWith({{"tony.docker.enabled", "true"}}),
+            "job.xml:4: tony.docker.enabled: Docker containers are not supported by this version; "
+            "remove it or set it to false\n");
+  EXPECT_EQ(ProblemsWith({{"tony.worker.node-label", "gpu"}}),
+            "job.xml:4: tony.worker.node-label: runs only on YARN, which this version does not "
+            "have; remove it\n");
+  EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
+              HasSubstr("Horovod jobs are not supported by this version"));
+  EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}),
+              HasSubstr("remove it or set it to GANG"));
+  EXPECT_THAT(ProblemsWith({{"tony.application.group.A", "worker"}}), HasSubstr("not supported"));
+  EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("no history server"));
+}
+
+TEST_F(BadInputTest, EveryRefusedKeyIsRefused) {
+  for (const KeyGroup& group : KeyGroups()) {
+    for (const Key& key : group.keys) {
+      if (key.status != KeyStatus::kRefused) continue;
+      std::string name = key.name;
+      for (const std::string placeholder : {"<type>", "<group>"}) {
+        const size_t at = name.find(placeholder);
+        if (at != std::string::npos) name.replace(at, placeholder.size(), "worker");
+      }
+      EXPECT_THAT(ProblemsWith({{name, "something"}}), HasSubstr(name + ": " + key.reason));
+    }
+  }
+}
+
+TEST_F(BadInputTest, UnsupportedFrameworksAreRefused) {
+  EXPECT_EQ(ProblemsWith({{"tony.application.framework", "horovod"}}),
+            "job.xml:4: tony.application.framework: Horovod jobs are not supported by this "
+            "version; use tensorflow, pytorch or standalone\n");
+  EXPECT_THAT(ProblemsWith({{"tony.application.framework", "MXNET"}}), HasSubstr("MXNet jobs"));
+}
+
+TEST_F(BadInputTest, FrameworksHaveDemands) {
+  EXPECT_EQ(ProblemsWith({{"tony.application.framework", "standalone"}}),
+            "job.xml:4: tony.application.framework: a standalone job has exactly one task, this "
+            "one has 2; set one type's instances to 1 and all others to 0\n");
+  EXPECT_EQ(ProblemsOf({{"tony.application.framework", "pytorch"},
+                        {"tony.workers.instances", "2"},
+                        {"tony.workers.command", "true"}}),
+            "job.xml:2: tony.application.framework: a PyTorch job needs the task type worker; did "
+            "you mean tony.worker.instances where tony.workers.instances is set?\n");
+  EXPECT_THAT(ProblemsOf({{"tony.application.framework", "standalone"},
+                          {"tony.worker.instances", "1"},
+                          {"tony.tensorboard.command", "true"},
+                          {"tony.worker.command", "true"}}),
+              IsEmpty())
+      << "a sidecar does not count";
+}
+
+TEST_F(BadInputTest, SomethingHasToBeTracked) {
+  EXPECT_EQ(ProblemsOf({{"tony.ps.instances", "1"}, {"tony.ps.command", "true"}}),
+            "job.xml:2: tony.ps.instances: no task type is tracked, so the job would never end; "
+            "add a tracked type such as tony.worker.instances, or take one out of the untracked "
+            "and sidecar job types\n");
+  EXPECT_THAT(ProblemsWith({{"tony.application.untracked.jobtypes", "worker"}}),
+              HasSubstr("job.xml:4: tony.application.untracked.jobtypes: no task type is tracked"));
+}
+
+TEST_F(BadInputTest, ListsNameTypesThatExist) {
+  EXPECT_EQ(ProblemsWith({{"tony.application.untracked.jobtypes", "wrker"}}),
+            "job.xml:4: tony.application.untracked.jobtypes: there is no task type 'wrker'; did "
+            "you mean worker?\n");
+  EXPECT_EQ(ProblemsWith({{"tony.application.sidecar.jobtypes", "board"}}),
+            "job.xml:4: tony.application.sidecar.jobtypes: there is no task type 'board'; set "
+            "tony.board.instances or take it out\n");
+  EXPECT_THAT(ProblemsWith({{"tony.application.stop-on-failure-jobtypes", "ps,chief"}}),
+              AllOf(HasSubstr("'chief'"), Not(HasSubstr("'ps'"))));
+  EXPECT_THAT(ProblemsWith({{"tony.application.untracked.jobtypes", "ps,tensorboard"}}),
+              HasSubstr("'tensorboard' is both an untracked and a sidecar type"));
+}
+
+TEST_F(BadInputTest, EveryTypeNeedsACommand) {
+  EXPECT_EQ(ProblemsWith({{"tony.chief.instances", "1"}}),
+            "job.xml:4: tony.chief.instances: the type has no command; set tony.chief.command or "
+            "tony.containers.command, or give --executes\n");
+  EXPECT_EQ(ProblemsOf({{"tony.application.name", "x"}}),
+            "job.xml: the job has nothing to run; set tony.worker.instances and "
+            "tony.worker.command, or for one process tony.containers.command\n");
+}
+
+TEST_F(BadInputTest, LimitsHold) {
+  EXPECT_EQ(ProblemsWith({{"tony.worker.max-instances", "1"}}),
+            "job.xml:2: tony.worker.instances: 2 instances requested, which exceeds "
+            "tony.worker.max-instances = 1; ask for 1 or fewer\n");
+  EXPECT_EQ(ProblemsWith({{"tony.task.max-total-instances", "1"}}),
+            "job.xml:4: tony.task.max-total-instances: amount of tasks requested, 2, exceeds 1; "
+            "ask for less in instances or in each task\n");
+  EXPECT_THAT(ProblemsWith({{"tony.worker.gpus", "3"}, {"tony.task.max-total-gpus", "5"}}),
+              HasSubstr("amount of gpus requested, 6, exceeds 5"));
+  EXPECT_THAT(ProblemsWith({{"tony.task.max-total-memory", "3g"}}),
+              HasSubstr("amount of MiB of memory requested, 4096, exceeds 3072"));
+  EXPECT_THAT(ProblemsWith({{"tony.task.max-total-vcores", "1"}}), HasSubstr("amount of vcores"));
+  EXPECT_THAT(ProblemsWith({{"tony.task.max-total-instances", "2"},
+                            {"tony.task.max-total-vcores", "2"},
+                            {"tony.task.max-total-memory", "4g"},
+                            {"tony.task.max-total-gpus", "0"}}),
+              IsEmpty())
+      << "a limit that is met exactly is met";
+}
+
+TEST_F(BadInputTest, InstancesAreNotCountedTwice) {
+  EXPECT_THAT(ProblemsOf({{"tony.worker.instances", "4"},
+                          {"tony.worker.command", "true"},
+                          {"tony.task.max-total-instances", "10"}}),
+              IsEmpty());
+}
+
+TEST_F(BadInputTest, AJobHasAtMostTenThousandTasks) {
+  EXPECT_EQ(ProblemsWith({{"tony.chief.instances", "10000"}, {"tony.chief.command", "true"}}),
+            "job.xml:4: tony.chief.instances: the job has 10002 tasks, more than 10000; ask for "
+            "fewer\n");
+}
+
+TEST_F(BadInputTest, FilesHaveToBeThere) {
+  EXPECT_EQ(ProblemsWith({{"tony.application.src-dir", "src"}}),
+            "job.xml:4: tony.application.src-dir: " + folder_.path() +
+                "/src does not exist; correct the path\n");
+  EXPECT_THAT(ProblemsWith({{"tony.application.python-venv", "venv.zip"}}),
+              HasSubstr("/venv.zip does not exist"));
+  EXPECT_THAT(ProblemsWith({{"tony.worker.resources", "a.txt::b,c.txt"}}),
+              AllOf(HasSubstr("/a.txt does not exist"), HasSubstr("/c.txt does not exist")));
+  ASSERT_EQ(mkfifo((folder_.path() + "/pipe").c_str(), 0600), 0);
+  EXPECT_THAT(ProblemsWith({{"tony.containers.resources", "pipe"}}),
+              HasSubstr("is neither a file nor a folder; name a file or folder"));
+}
+
+TEST_F(BadInputTest, FilesHaveToBeReadable) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read every file";
+  ASSERT_EQ(chmod(folder_.Write("secret.txt", "x").c_str(), 0), 0);
+  EXPECT_THAT(ProblemsWith({{"tony.containers.resources", "secret.txt"}}),
+              HasSubstr("secret.txt cannot be read: Permission denied"));
+}
+
+TEST_F(BadInputTest, ResourcesFollowTheirGrammar) {
+  EXPECT_THAT(ProblemsWith({{"tony.containers.resources", "a::b::c"}}),
+              HasSubstr("'a::b::c' has more than one '::'; write path, path::localName"));
+  EXPECT_THAT(ProblemsWith({{"tony.containers.resources", "a::../b"}}),
+              HasSubstr("the local name '../b', which is no file name"));
+}
+
+TEST_F(BadInputTest, RemoteFilesAreRefused) {
+  EXPECT_EQ(ProblemsWith({{"tony.containers.resources", "hdfs://nn/data.zip#archive"}}),
+            "job.xml:4: tony.containers.resources: hdfs://nn/data.zip is remote, and the local "
+            "backend copies local files only; fetch it and name the local copy\n");
+  EXPECT_THAT(ProblemsWith({{"tony.application.python-venv", "s3://b/venv.zip"}}),
+              HasSubstr("is remote"));
+  EXPECT_THAT(ProblemsWith({{"tony.local.dir", "hdfs://nn/jobs"}}),
+              HasSubstr("is not on this machine; name a local folder"));
+}
+
+TEST_F(BadInputTest, TwoFilesMayNotHaveOneName) {
+  folder_.Write("a/data", "");
+  folder_.Write("b/data", "");
+  EXPECT_EQ(ProblemsWith({{"tony.containers.resources", "a/data"},
+                          {"tony.worker.resources", "b/data"},
+                          {"tony.ps.instances", "1"},
+                          {"tony.ps.command", "true"}}),
+            "job.xml:5: tony.worker.resources: " + folder_.path() + "/b/data and " +
+                folder_.path() + "/a/data have one local name, data; rename one: " +
+                folder_.path() + "/b/data::otherName\n");
+  EXPECT_EQ(Load({{"tony.worker.instances", "1"},
+                  {"tony.ps.instances", "1"},
+                  {"tony.containers.command", "true"},
+                  {"tony.containers.resources", "a/data,b/data"}})
+                .result.problems.size(),
+            1u)
+      << "told once, not for each type";
+  EXPECT_THAT(
+      ProblemsWith({{"tony.application.python-venv", "a"}, {"tony.worker.resources", "b::venv"}}),
+      HasSubstr("and the virtual environment have one local name, venv"));
+}
+
+TEST_F(BadInputTest, AHomeFolderIsNeededWhereItIsMeant) {
+  sources_.home_folder = "";
+  EXPECT_THAT(ProblemsWith({}), HasSubstr("tony.local.dir: the default, ~/.tony, needs a home"));
+  EXPECT_THAT(ProblemsWith({{"tony.local.dir", "/tmp/x"}, {"tony.application.src-dir", "~/src"}}),
+              HasSubstr("set HOME where ~ is used"));
+}
+
+TEST_F(BadInputTest, AllProblemsAreToldAtOnceInTheirOrder) {
+  sources_.overrides = {{"tony.worker.gpu", "1"}};
+  EXPECT_EQ(ProblemsOf({{"tony.worker.instances", "2"},
+                        {"tony.worker.instances", "3"},
+                        {"tony.worker.memory", "2gb"},
+                        {"tony.yarn.queue", "ml"},
+                        {"tony.application.src-dir", "none"}}),
+            "job.xml:3: tony.worker.instances: is set twice, first in line 2; remove one of the "
+            "two\n"
+            "job.xml:4: tony.worker.memory: '2gb' is not an amount of memory; write a whole number "
+            "of megabytes (2048 or 2048m) or gigabytes (2g)\n"
+            "job.xml:5: tony.yarn.queue: runs only on YARN, which this version does not have; "
+            "remove it or set it to default\n"
+            "job.xml:6: tony.application.src-dir: " +
+                folder_.path() +
+                "/none does not exist; correct the path\n"
+                "--conf: tony.worker.gpu: unknown key; did you mean tony.worker.gpus?\n"
+                "job.xml:2: tony.worker.instances: the type has no command; set "
+                "tony.worker.command or tony.containers.command, or give --executes\n");
+}
+
+TEST_F(BadInputTest, AnUnreadableFileIsTheOnlyProblem) {
+  const LoadedJob loaded = LoadText("<configuration><property>");
+  ASSERT_EQ(loaded.result.problems.size(), 1u);
+  EXPECT_THAT(RenderProblems(loaded.result.problems), HasSubstr("job.xml:1: malformed XML"));
+}
+
+}  // namespace
+}  // namespace tony::spec

@@ -12,10 +12,13 @@ if(TONY_STATIC_DEPS)
   list(FILTER absl_archives EXCLUDE REGEX
        "flags|failure_signal|leak_check|scoped_set_env|test_util|periodic|examine")
   target_link_options(tony_grpc INTERFACE -static-libstdc++ -static-libgcc -Wl,--as-needed)
+  set(grpc_archives -l:libgrpc++.a -l:libgrpc.a -l:libgpr.a -l:libupb.a -l:libaddress_sorting.a
+      -l:libprotobuf.a -l:libre2.a -l:libcares.a -l:libz.a -l:libssl.a -l:libcrypto.a)
+  list(JOIN grpc_archives "," grpc_group)
+  list(JOIN absl_archives "," absl_group)
+  # One argument, so that CMake neither reorders nor drops parts of the group.
   target_link_libraries(tony_grpc INTERFACE
-    -Wl,--start-group -l:libgrpc++.a -l:libgrpc.a -l:libgpr.a -l:libupb.a -l:libaddress_sorting.a
-    -l:libprotobuf.a -l:libre2.a -l:libcares.a -l:libz.a -l:libssl.a -l:libcrypto.a ${absl_archives}
-    -Wl,--end-group Threads::Threads)
+    -Wl,--start-group,${grpc_group},${absl_group},--end-group Threads::Threads)
 else()
   file(GLOB absl_libraries /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.so)
   target_link_libraries(tony_grpc INTERFACE
@@ -26,8 +29,8 @@ endif()
 add_library(tony_libarchive INTERFACE)
 if(TONY_STATIC_DEPS)
   target_link_libraries(tony_libarchive INTERFACE
-    -Wl,--start-group -l:libarchive.a -l:libzstd.a -l:libz.a -l:liblzma.a -l:libbz2.a -l:liblz4.a -l:libacl.a
-    -l:libnettle.a -Wl,--end-group)
+    -l:libarchive.a -l:libzstd.a -l:libz.a -l:liblzma.a -l:libbz2.a -l:liblz4.a -l:libacl.a
+    -l:libnettle.a)
 else()
   target_link_libraries(tony_libarchive INTERFACE archive)
 endif()

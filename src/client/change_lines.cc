@@ -26,18 +26,21 @@ struct Describer {
     for (const core::JobSubmitted::Type& type : event.types) {
       types.push_back(absl::StrCat(type.instances, " ", type.name));
     }
-    const std::string tasks = types.empty() ? "no tasks besides the ApplicationMaster" : absl::StrJoin(types, ", ");
-    std::string text = SafeText(absl::StrCat("Job ", event.job_id, " (", event.name, ", ", event.framework, ", ",
-                                             event.backend, "): ", tasks));
+    const std::string tasks =
+        types.empty() ? "no tasks besides the ApplicationMaster" : absl::StrJoin(types, ", ");
+    std::string text = SafeText(absl::StrCat("Job ", event.job_id, " (", event.name, ", ",
+                                             event.framework, ", ", event.backend, "): ", tasks));
     if (!event.log_folder.empty()) absl::StrAppend(&text, "\nLogs: ", SafeText(event.log_folder));
     return text;
   }
   std::string operator()(const core::JobStateChanged& event) const {
-    return SafeText(absl::StrCat("Job is ", core::JobStateName(event.state), Because(event.sentence)));
+    return SafeText(
+        absl::StrCat("Job is ", core::JobStateName(event.state), Because(event.sentence)));
   }
   std::string operator()(const core::EpochOpened& event) const {
     return SafeText(absl::StrCat("Epoch ", event.epoch, " begins", Because(event.cause), " (",
-                                 event.retries_left, event.retries_left == 1 ? " retry" : " retries", " left)"));
+                                 event.retries_left,
+                                 event.retries_left == 1 ? " retry" : " retries", " left)"));
   }
   std::string operator()(const core::VisualizationReady& event) const {
     return SafeText(absl::StrCat("Visualization: ", event.url, " (", event.task.ToString(), ")"));
@@ -83,12 +86,14 @@ std::string DescribeFailure(const core::TaskChanged& change) {
 }
 
 std::string GroupTasks(const std::vector<core::TaskChanged>& changes) {
-  constexpr TaskState kOrder[] = {TaskState::kFailed,  TaskState::kSucceeded, TaskState::kStopped, TaskState::kRunning,
-                                  TaskState::kNew,     TaskState::kStarting,  TaskState::kReady};
+  constexpr TaskState kOrder[] = {TaskState::kFailed,  TaskState::kSucceeded, TaskState::kStopped,
+                                  TaskState::kRunning, TaskState::kNew,       TaskState::kStarting,
+                                  TaskState::kReady};
   std::vector<std::string> types;
   std::map<TaskState, std::map<std::string, std::set<int>>> groups;
   for (const core::TaskChanged& change : changes) {
-    if (std::find(types.begin(), types.end(), change.task.type) == types.end()) types.push_back(change.task.type);
+    if (std::find(types.begin(), types.end(), change.task.type) == types.end())
+      types.push_back(change.task.type);
     groups[change.state][change.task.type].insert(change.task.index);
   }
   std::string text;
@@ -97,7 +102,8 @@ std::string GroupTasks(const std::vector<core::TaskChanged>& changes) {
     absl::StrAppend(&text, core::TaskStateName(state), ":");
     for (const std::string& type : types) {
       const std::set<int>& indices = groups[state][type];
-      if (!indices.empty()) absl::StrAppend(&text, " ", SafeText(type), " [", RenderIndices(indices), "]");
+      if (!indices.empty())
+        absl::StrAppend(&text, " ", SafeText(type), " [", RenderIndices(indices), "]");
     }
     absl::StrAppend(&text, "\n");
   }

@@ -63,15 +63,17 @@ absl::Status Add(const OptionRow& row, const std::string& value, CommandLine& li
 /// The value of `row`, which stands in the token after the option; moves `position` there.
 absl::StatusOr<std::string> NextValue(const OptionTable& table, const OptionRow& row,
                                       const std::vector<std::string>& arguments, size_t& position) {
-  const std::string usage = absl::StrCat("--", row.name, " needs a value: --", row.name, "=", row.value);
+  const std::string usage =
+      absl::StrCat("--", row.name, " needs a value: --", row.name, "=", row.value);
   if (position + 1 == arguments.size()) return absl::InvalidArgumentError(usage);
   const std::string& next = arguments[position + 1];
   const std::optional<OptionToken> token = ReadOptionToken(next);
-  // A value may well begin with a dash (--task_params '--steps 5'), but another option here is a forgotten value.
+  // A value may well begin with a dash (--task_params '--steps 5'), but another option here is a
+  // forgotten value.
   if (token && FindRow(table, token->name) != nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        usage, " (it is followed by the option '", next, "'; write --", row.name, "='", next,
-        "' if that is the value)"));
+    return absl::InvalidArgumentError(absl::StrCat(usage, " (it is followed by the option '", next,
+                                                   "'; write --", row.name, "='", next,
+                                                   "' if that is the value)"));
   }
   ++position;
   return next;
@@ -107,7 +109,8 @@ absl::StatusOr<CommandLine> SplitCommandLine(const OptionTable& table,
   for (size_t position = 0; position < arguments.size(); ++position) {
     const std::string& token = arguments[position];
     if (token == "--") {
-      line.positionals.insert(line.positionals.end(), arguments.begin() + position + 1, arguments.end());
+      line.positionals.insert(line.positionals.end(), arguments.begin() + position + 1,
+                              arguments.end());
       break;
     }
     const std::optional<OptionToken> option = ReadOptionToken(token);
@@ -138,8 +141,9 @@ absl::StatusOr<CommandLine> SplitCommandLine(const OptionTable& table,
 std::string RenderOptionTable(const OptionTable& table, int width) {
   std::string text;
   for (const OptionRow& row : table) {
-    std::string head = absl::StrCat("  ", row.letter.empty() ? "" : absl::StrCat("-", row.letter, ", "),
-                                    "--", row.name, row.value.empty() ? "" : absl::StrCat(" ", row.value));
+    std::string head =
+        absl::StrCat("  ", row.letter.empty() ? "" : absl::StrCat("-", row.letter, ", "), "--",
+                     row.name, row.value.empty() ? "" : absl::StrCat(" ", row.value));
     const std::string meaning = absl::StrCat(row.meaning, row.repeatable ? " (repeatable)" : "");
     for (const std::string& part : Wrap(meaning, std::max(width - kMeaningColumn, 30))) {
       if (head.size() + 2 > kMeaningColumn) {

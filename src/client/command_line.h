@@ -1,6 +1,7 @@
 // Splits a command line into options and the rest by a table; the same table renders the help.
 //
-// CLI11 has no long options with a single dash (`-conf_file`), which existing command lines use, hence this.
+// CLI11 has no long options with a single dash (`-conf_file`), which existing command lines use,
+// hence this.
 #pragma once
 
 #include <map>
@@ -13,8 +14,8 @@ namespace tony::client {
 
 /// One row of a table of options.
 struct OptionRow {
-  std::string name;         ///< "conf_file": with one or two dashes; `-` and `_` within it are the same
-  std::string value;        ///< what stands for its value in the help, e.g. "KEY=VALUE"; empty: a flag
+  std::string name;   ///< "conf_file": with one or two dashes; `-` and `_` within it are the same
+  std::string value;  ///< what stands for its value in the help, e.g. "KEY=VALUE"; empty: a flag
   bool repeatable = false;  ///< may be given more than once with a value
   std::string meaning;      ///< for the help
   std::string letter = "";  ///< a second name, e.g. "f" for -f
@@ -34,9 +35,9 @@ struct CommandLine {
   std::vector<std::string> Values(const std::string& name) const;
 };
 
-/// Splits `arguments` (without the program's name). `--name=value` and `--name value` are the same; what follows `--`
-/// is positional, and so is a single `-`.
-/// InvalidArgument – an unknown option (names the nearest), a missing value, a value for a flag, or one value too many.
+/// Splits `arguments` (without the program's name). `--name=value` and `--name value` are the same;
+/// what follows `--` is positional, and so is a single `-`. InvalidArgument – an unknown option
+/// (names the nearest), a missing value, a value for a flag, or one value too many.
 absl::StatusOr<CommandLine> SplitCommandLine(const OptionTable& table,
                                              const std::vector<std::string>& arguments);
 

@@ -49,8 +49,9 @@ ContainerRow Total(const std::vector<ContainerRow>& rows) {
 std::string RenderConfiguration(const spec::Configuration& configuration) {
   std::string text = "Configuration:\n";
   for (const spec::Entry& entry : configuration.entries()) {
-    absl::StrAppend(&text, SafeText(absl::StrCat("  ", entry.key, " = ", entry.Value(), "  (",
-                                                 entry.OriginText(), ")")),
+    absl::StrAppend(&text,
+                    SafeText(absl::StrCat("  ", entry.key, " = ", entry.Value(), "  (",
+                                          entry.OriginText(), ")")),
                     "\n");
   }
   return text;
@@ -61,21 +62,24 @@ std::string RenderContainers(const core::JobDescription& job) {
   rows.push_back(Total(rows));
   int width = 4;
   for (const ContainerRow& row : rows) width = std::max(width, DisplayWidth(row.type));
-  const auto line = [&](const std::string& type, const std::string& count, const std::string& memory,
-                        const std::string& vcores, const std::string& gpus) {
-    return absl::StrCat("  ", PadToWidth(type, width), "  ", PadToWidth(count, 5), "  ", PadToWidth(memory, 10),
-                        "  ", PadToWidth(vcores, 6), "  ", gpus, "\n");
+  const auto line = [&](const std::string& type, const std::string& count,
+                        const std::string& memory, const std::string& vcores,
+                        const std::string& gpus) {
+    return absl::StrCat("  ", PadToWidth(type, width), "  ", PadToWidth(count, 5), "  ",
+                        PadToWidth(memory, 10), "  ", PadToWidth(vcores, 6), "  ", gpus, "\n");
   };
-  std::string text = absl::StrCat("Containers:\n", line("TYPE", "COUNT", "MEMORY", "VCORES", "GPUS"));
+  std::string text =
+      absl::StrCat("Containers:\n", line("TYPE", "COUNT", "MEMORY", "VCORES", "GPUS"));
   for (const ContainerRow& row : rows) {
-    text += line(row.type, absl::StrCat(row.count), absl::StrCat(row.memory_mb, " MiB"), absl::StrCat(row.vcores),
-                 absl::StrCat(row.gpus));
+    text += line(row.type, absl::StrCat(row.count), absl::StrCat(row.memory_mb, " MiB"),
+                 absl::StrCat(row.vcores), absl::StrCat(row.gpus));
   }
   return text;
 }
 
 /// The variables of `task`, in full or where they differ from those of `like`.
-std::string RenderTask(const TaskPreview& task, const TaskPreview* like, const std::string& command) {
+std::string RenderTask(const TaskPreview& task, const TaskPreview* like,
+                       const std::string& command) {
   std::string text = absl::StrCat("Task ", task.task.ToString());
   if (like == nullptr) {
     absl::StrAppend(&text, ": ", SafeText(command), "\n");
@@ -91,7 +95,8 @@ std::string RenderTask(const TaskPreview& task, const TaskPreview* like, const s
   }
   if (like == nullptr) return text;
   for (const auto& [name, value] : like->environment) {
-    if (task.environment.count(name) == 0) absl::StrAppend(&text, "  without ", SafeText(name), "\n");
+    if (task.environment.count(name) == 0)
+      absl::StrAppend(&text, "  without ", SafeText(name), "\n");
   }
   return text;
 }
@@ -114,8 +119,11 @@ std::string RenderTasks(const core::JobDescription& job) {
 }
 
 Json ToJson(const ContainerRow& row) {
-  return {{"type", row.type},     {"count", row.count}, {"memory_mb", row.memory_mb},
-          {"vcores", row.vcores}, {"gpus", row.gpus}};
+  return {{"type", row.type},
+          {"count", row.count},
+          {"memory_mb", row.memory_mb},
+          {"vcores", row.vcores},
+          {"gpus", row.gpus}};
 }
 
 }  // namespace
@@ -123,10 +131,12 @@ Json ToJson(const ContainerRow& row) {
 std::string RenderDryRun(const spec::LoadedJob& loaded) {
   const core::JobDescription job = core::WithMasterTask(loaded.result.job);
   const spec::Packaging& packaging = loaded.result.packaging;
-  std::string text = SafeText(absl::StrCat("Job ", job.name, " (", core::FrameworkName(job.framework),
-                                           "), not started: dry run")) +
-                     "\n\n" + RenderConfiguration(loaded.configuration) + "\n" + RenderContainers(job) + "\n";
-  if (!packaging.src_dir.empty()) absl::StrAppend(&text, "Program: ", SafeText(packaging.src_dir), "\n");
+  std::string text =
+      SafeText(absl::StrCat("Job ", job.name, " (", core::FrameworkName(job.framework),
+                            "), not started: dry run")) +
+      "\n\n" + RenderConfiguration(loaded.configuration) + "\n" + RenderContainers(job) + "\n";
+  if (!packaging.src_dir.empty())
+    absl::StrAppend(&text, "Program: ", SafeText(packaging.src_dir), "\n");
   if (!packaging.python_venv.empty()) {
     absl::StrAppend(&text, "Virtual environment: ", SafeText(packaging.python_venv), " as venv/\n");
   }

@@ -34,8 +34,8 @@ Environment ReadEnvironment() {
 }
 
 std::string SiteFile(const Environment& environment, const std::string& system_site_file) {
-  const std::string file = environment.conf_dir.empty() ? system_site_file
-                                                        : environment.conf_dir + "/tony-site.xml";
+  const std::string file =
+      environment.conf_dir.empty() ? system_site_file : environment.conf_dir + "/tony-site.xml";
   std::error_code ignored;
   return std::filesystem::exists(file, ignored) ? file : "";
 }

@@ -5,20 +5,21 @@
 
 namespace tony::client {
 
-/// What the caller's environment says. Plain data; the only place where the client asks for variables.
+/// What the caller's environment says. Plain data; the only place where the client asks for
+/// variables.
 struct Environment {
   std::string home;      ///< HOME, or else the password file's; "/" when neither knows
   std::string user;      ///< the effective user's login name; USER where the password file has none
   std::string conf_dir;  ///< TONY_CONF_DIR; empty when unset
   std::string term;      ///< TERM; empty when unset
-  bool no_color = false; ///< NO_COLOR is set and not empty
+  bool no_color = false;  ///< NO_COLOR is set and not empty
 };
 
 /// Reads the variables of this process. Not thread safe with changes of the environment.
 Environment ReadEnvironment();
 
-/// The site file to merge: `<conf_dir>/tony-site.xml`, or else `/etc/tony/tony-site.xml` (`system_site_file`) when
-/// `conf_dir` is empty; an empty string when that file does not exist.
+/// The site file to merge: `<conf_dir>/tony-site.xml`, or else `/etc/tony/tony-site.xml`
+/// (`system_site_file`) when `conf_dir` is empty; an empty string when that file does not exist.
 std::string SiteFile(const Environment& environment,
                      const std::string& system_site_file = "/etc/tony/tony-site.xml");
 

@@ -18,7 +18,8 @@ absl::Status Error(const std::string& what) {
   const std::string message = absl::StrCat(what, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
   if (error == EMFILE || error == ENOSPC) {
-    return absl::ResourceExhaustedError(absl::StrCat(message, "; raise fs.inotify.max_user_instances and _watches"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(message, "; raise fs.inotify.max_user_instances and _watches"));
   }
   return absl::UnavailableError(message);
 }
@@ -32,8 +33,8 @@ absl::StatusOr<std::unique_ptr<FolderWatcher>> FolderWatcher::Create() {
 }
 
 absl::Status FolderWatcher::Watch(const std::string& folder) {
-  const int watch = inotify_add_watch(fd_.get(), folder.c_str(),
-                                      IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_ONLYDIR);
+  const int watch = inotify_add_watch(
+      fd_.get(), folder.c_str(), IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_ONLYDIR);
   if (watch < 0) return Error(absl::StrCat("cannot watch ", folder));
   folders_[watch] = folder;
   return absl::OkStatus();
@@ -41,7 +42,8 @@ absl::Status FolderWatcher::Watch(const std::string& folder) {
 
 absl::StatusOr<std::vector<std::string>> FolderWatcher::Wait(std::chrono::milliseconds timeout) {
   pollfd readable{fd_.get(), POLLIN, 0};
-  const int ready = poll(&readable, 1, timeout.count() < 0 ? -1 : static_cast<int>(timeout.count()));
+  const int ready =
+      poll(&readable, 1, timeout.count() < 0 ? -1 : static_cast<int>(timeout.count()));
   if (ready < 0 && errno != EINTR) return Error("cannot wait for files");
   std::set<std::string> paths;
   alignas(inotify_event) char buffer[16384];
@@ -59,7 +61,8 @@ absl::StatusOr<std::vector<std::string>> FolderWatcher::Wait(std::chrono::millis
       }
     }
   }
-  if (size < 0 && errno != EAGAIN && errno != EINTR) return Error("cannot read what happened to files");
+  if (size < 0 && errno != EAGAIN && errno != EINTR)
+    return Error("cannot read what happened to files");
   return std::vector<std::string>(paths.begin(), paths.end());
 }
 

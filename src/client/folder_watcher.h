@@ -19,13 +19,15 @@ class FolderWatcher {
   /// ResourceExhausted – this user has too many watchers; Unavailable – anything else.
   static absl::StatusOr<std::unique_ptr<FolderWatcher>> Create();
 
-  /// Watches `folder`; a second time changes nothing. Files that were there before are not reported: look after this.
-  /// NotFound – no such folder; ResourceExhausted – too many watches; Unavailable – anything else.
+  /// Watches `folder`; a second time changes nothing. Files that were there before are not
+  /// reported: look after this. NotFound – no such folder; ResourceExhausted – too many watches;
+  /// Unavailable – anything else.
   absl::Status Watch(const std::string& folder);
 
-  /// Waits until something was created, moved here, written to, or closed after writing, for at most `timeout`
-  /// (negative: without limit). Returns the paths, each once; none at the time-out. When the kernel lost count, all
-  /// watched folders are returned. Unavailable – the kernel's queue cannot be read.
+  /// Waits until something was created, moved here, written to, or closed after writing, for at
+  /// most `timeout` (negative: without limit). Returns the paths, each once; none at the time-out.
+  /// When the kernel lost count, all watched folders are returned. Unavailable – the kernel's queue
+  /// cannot be read.
   absl::StatusOr<std::vector<std::string>> Wait(std::chrono::milliseconds timeout);
 
  private:

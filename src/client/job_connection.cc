@@ -13,8 +13,9 @@ namespace tony::client {
 absl::StatusOr<std::unique_ptr<rpc::JobClient>> ConnectToJob(const backend::JobFolder& folder) {
   absl::StatusOr<std::string> address = os::ReadFile(folder.am_address());
   if (!address.ok()) {
-    return absl::UnavailableError(absl::StrCat("the ApplicationMaster has not published its address: ",
-                                               std::string(address.status().message())));
+    return absl::UnavailableError(
+        absl::StrCat("the ApplicationMaster has not published its address: ",
+                     std::string(address.status().message())));
   }
   absl::StripAsciiWhitespace(&*address);
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,

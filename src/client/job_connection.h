@@ -10,8 +10,8 @@
 namespace tony::client {
 
 /// A client with the job's address and credentials; nothing is sent yet.
-/// Unavailable – the ApplicationMaster has published no address; PermissionDenied, NotFound – the credentials cannot
-/// be read.
+/// Unavailable – the ApplicationMaster has published no address; PermissionDenied, NotFound – the
+/// credentials cannot be read.
 absl::StatusOr<std::unique_ptr<rpc::JobClient>> ConnectToJob(const backend::JobFolder& folder);
 
 }  // namespace tony::client

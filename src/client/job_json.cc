@@ -88,7 +88,8 @@ Json JobToJson(const StoredJob& stored, bool details) {
   json["log_folder"] = OrNull(view.job.log_folder);
   json["notes"] = view.notes;
   json["tasks"] = Json::array();
-  for (const core::JobView::Task& task : view.tasks) json["tasks"].push_back(TaskToJson(task, stored.job));
+  for (const core::JobView::Task& task : view.tasks)
+    json["tasks"].push_back(TaskToJson(task, stored.job));
   return json;
 }
 

@@ -8,8 +8,8 @@
 
 namespace tony::client {
 
-/// id, name, state, times, verdict; with `details` also tasks, waiting, visualization, notes and the log folder.
-/// Times are Unix milliseconds; what is not known is null.
+/// id, name, state, times, verdict; with `details` also tasks, waiting, visualization, notes and
+/// the log folder. Times are Unix milliseconds; what is not known is null.
 nlohmann::ordered_json JobToJson(const StoredJob& job, bool details);
 
 /// Indented text, ended by '\n'. Bytes that are not UTF-8 are replaced.

@@ -22,7 +22,8 @@ constexpr char kMaster[] = "am";
 std::optional<core::TaskId> ParseTaskFolder(const std::string& name) {
   const size_t dash = name.rfind('-');
   core::TaskId task;
-  if (dash == std::string::npos || dash == 0 || !absl::SimpleAtoi(name.substr(dash + 1), &task.index)) {
+  if (dash == std::string::npos || dash == 0 ||
+      !absl::SimpleAtoi(name.substr(dash + 1), &task.index)) {
     return std::nullopt;
   }
   task.type = name.substr(0, dash);
@@ -41,7 +42,8 @@ std::optional<LogFile> Classify(const std::vector<std::string>& parts) {
     log.stream = "executor";
     return log;
   }
-  if (!absl::StartsWith(parts[1], "attempt-") || !absl::SimpleAtoi(parts[1].substr(8), &log.attempt)) {
+  if (!absl::StartsWith(parts[1], "attempt-") ||
+      !absl::SimpleAtoi(parts[1].substr(8), &log.attempt)) {
     return std::nullopt;
   }
   if (parts[2] != "stdout.log" && parts[2] != "stderr.log") return std::nullopt;
@@ -62,7 +64,8 @@ bool IsWanted(const LogFile& log, const LogSelection& selection) {
 auto OrderOf(const LogFile& log) {
   const size_t colon = log.task.rfind(':');
   int index = 0;
-  if (colon != std::string::npos && !absl::SimpleAtoi(log.task.substr(colon + 1), &index)) index = 0;
+  if (colon != std::string::npos && !absl::SimpleAtoi(log.task.substr(colon + 1), &index))
+    index = 0;
   return std::make_tuple(log.task.substr(0, colon), index, log.attempt, log.stream == "stderr");
 }
 
@@ -88,8 +91,9 @@ std::vector<LogFile> FindLogs(const backend::JobFolder& folder, const LogSelecti
     }
     entry.increment(error);
   }
-  std::sort(found.begin(), found.end(),
-            [](const LogFile& left, const LogFile& right) { return OrderOf(left) < OrderOf(right); });
+  std::sort(found.begin(), found.end(), [](const LogFile& left, const LogFile& right) {
+    return OrderOf(left) < OrderOf(right);
+  });
   return found;
 }
 
@@ -104,8 +108,8 @@ absl::StatusOr<std::string> ResolveTask(const core::JobView& view, const std::st
   }
   if (tasks.size() < view.tasks.size()) tasks.push_back("…");
   tasks.push_back(kMaster);
-  return absl::NotFoundError(absl::StrCat("no task '", wish, "' in job ", view.job.job_id, "; its tasks: ",
-                                          absl::StrJoin(tasks, ", ")));
+  return absl::NotFoundError(absl::StrCat("no task '", wish, "' in job ", view.job.job_id,
+                                          "; its tasks: ", absl::StrJoin(tasks, ", ")));
 }
 
 }  // namespace tony::client

@@ -13,10 +13,10 @@ namespace tony::client {
 
 /// Which logs are wanted.
 struct LogSelection {
-  std::string task;             ///< "worker:0", "worker" for all of a type, "am"; empty: all tasks
+  std::string task;  ///< "worker:0", "worker" for all of a type, "am"; empty: all tasks
   bool standard_output = true;
   bool standard_error = true;
-  bool executor = false;        ///< tony-executor's own log
+  bool executor = false;  ///< tony-executor's own log
 };
 
 /// One log file.
@@ -27,11 +27,13 @@ struct LogFile {
   std::string path;
 };
 
-/// What `path` is a log of, from its place in the job's folder; nothing when it is none or is not wanted.
+/// What `path` is a log of, from its place in the job's folder; nothing when it is none or is not
+/// wanted.
 std::optional<LogFile> RecognizeLog(const backend::JobFolder& folder, const LogSelection& selection,
                                     const std::string& path);
 
-/// All wanted logs that are there, by type and index of the task, then attempt, then stdout before stderr.
+/// All wanted logs that are there, by type and index of the task, then attempt, then stdout before
+/// stderr.
 std::vector<LogFile> FindLogs(const backend::JobFolder& folder, const LogSelection& selection);
 
 /// The spelling of `wish` that LogSelection::task wants ("worker-0" is understood too).

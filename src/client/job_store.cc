@@ -23,7 +23,8 @@ namespace {
 
 constexpr size_t kNamesInMessage = 5;
 
-/// Complete lines of the file, in order, until `use` returns false. The writer may be amid the last line.
+/// Complete lines of the file, in order, until `use` returns false. The writer may be amid the last
+/// line.
 template <typename Use>
 void ForEachCompleteLine(const std::string& path, Use use) {
   std::ifstream file(path, std::ios::binary);
@@ -50,13 +51,15 @@ int64_t SubmittedMillis(const backend::JobFolder& folder) {
 
 std::string SomeNames(const std::vector<std::string>& ids) {
   const size_t shown = std::min(ids.size(), kNamesInMessage);
-  return absl::StrCat(absl::StrJoin(ids.begin(), ids.begin() + shown, ", "), shown < ids.size() ? ", …" : "");
+  return absl::StrCat(absl::StrJoin(ids.begin(), ids.begin() + shown, ", "),
+                      shown < ids.size() ? ", …" : "");
 }
 
-absl::Status NoSuchJob(const std::string& wish, const std::vector<std::string>& ids, const std::string& local_dir) {
+absl::Status NoSuchJob(const std::string& wish, const std::vector<std::string>& ids,
+                       const std::string& local_dir) {
   if (ids.empty()) {
-    return absl::NotFoundError(absl::StrCat("there are no jobs under ", backend::JobsFolder(local_dir),
-                                            "; tony-submit starts one"));
+    return absl::NotFoundError(absl::StrCat(
+        "there are no jobs under ", backend::JobsFolder(local_dir), "; tony-submit starts one"));
   }
   return absl::NotFoundError(
       absl::StrCat("no job '", wish, "'; known jobs: ", SomeNames(ids), " (tony list shows all)"));
@@ -117,8 +120,8 @@ absl::StatusOr<StoredJob> JobStore::Find(const std::string& wish) const {
   }
   if (matches.empty()) return NoSuchJob(wish, ids, local_dir_);
   if (matches.size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", wish, "' means several jobs: ", SomeNames(matches), "; write more of the name"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", wish, "' means several jobs: ", SomeNames(matches), "; write more of the name"));
   }
   return Read(matches.front());
 }
@@ -131,7 +134,8 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
   if (!std::filesystem::is_directory(job.folder.root(), ignored)) {
     return absl::NotFoundError(absl::StrCat("no job '", id, "'"));
   }
-  // First the lock, then the events: the other way round a job that ends in between would look lost.
+  // First the lock, then the events: the other way round a job that ends in between would look
+  // lost.
   job.alive = IsAlive(job.folder);
   int number = 0;
   ForEachCompleteLine(job.folder.events(), [&](const std::string& line) {
@@ -140,8 +144,9 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
     if (event.ok()) {
       job.job.Apply(*event);
     } else if (job.sentence.empty()) {
-      job.sentence = absl::StrCat(job.folder.events(), ":", number, " cannot be read and is left out: ",
-                                  std::string(event.status().message()));
+      job.sentence =
+          absl::StrCat(job.folder.events(), ":", number,
+                       " cannot be read and is left out: ", std::string(event.status().message()));
     }
     return true;
   });
@@ -149,8 +154,8 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
   const bool started = std::filesystem::exists(job.folder.am_lock(), ignored);
   job.job.lost = started && !job.alive && !job.ended();
   if (job.job.lost) {
-    job.sentence = absl::StrCat("its ApplicationMaster went away without a verdict; its last words: tony logs ",
-                                id, " am");
+    job.sentence = absl::StrCat(
+        "its ApplicationMaster went away without a verdict; its last words: tony logs ", id, " am");
   } else if (!started && !job.ended()) {
     job.sentence = "its ApplicationMaster has not started";
   }

@@ -1,4 +1,5 @@
-// Finds the jobs of this machine by their folders, running and past, and reads what happened in them.
+// Finds the jobs of this machine by their folders, running and past, and reads what happened in
+// them.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace tony::client {
 struct StoredJob {
   std::string id;
   backend::JobFolder folder{""};
-  ObservedJob job;                 ///< `lost` is set: neither alive nor ended
-  bool alive = false;              ///< its ApplicationMaster holds its lock
-  int64_t submitted_millis = 0;    ///< of the first event, or else of the folder
-  std::string sentence;            ///< why it is lost or cannot be read in full; else empty
+  ObservedJob job;               ///< `lost` is set: neither alive nor ended
+  bool alive = false;            ///< its ApplicationMaster holds its lock
+  int64_t submitted_millis = 0;  ///< of the first event, or else of the folder
+  std::string sentence;          ///< why it is lost or cannot be read in full; else empty
 
   bool ended() const { return job.view.verdict.has_value(); }
 };
@@ -33,7 +34,8 @@ class JobStore {
   absl::StatusOr<std::vector<StoredJob>> List() const;
 
   /// One job: by its id, by a unique prefix or suffix of it, or the newest for "latest" or "".
-  /// NotFound – none such, with the names of the newest ones. InvalidArgument – several such, with their names.
+  /// NotFound – none such, with the names of the newest ones. InvalidArgument – several such, with
+  /// their names.
   absl::StatusOr<StoredJob> Find(const std::string& wish) const;
 
   /// The job with exactly this id. NotFound – no such folder.
@@ -45,8 +47,8 @@ class JobStore {
   std::string local_dir_;
 };
 
-/// True while an ApplicationMaster holds the folder's lock. The question takes a shared lock for an instant, so whoever
-/// wants the lock for good must try more than once.
+/// True while an ApplicationMaster holds the folder's lock. The question takes a shared lock for an
+/// instant, so whoever wants the lock for good must try more than once.
 bool IsAlive(const backend::JobFolder& folder);
 
 }  // namespace tony::client

@@ -25,31 +25,41 @@ constexpr size_t kMaxFailed = 3;   // failures shown below counts
 
 const char* ColorOf(TaskState state) {
   switch (state) {
-    case TaskState::kRunning: return kCyan;
-    case TaskState::kSucceeded: return kGreen;
-    case TaskState::kFailed: return kRed;
+    case TaskState::kRunning:
+      return kCyan;
+    case TaskState::kSucceeded:
+      return kGreen;
+    case TaskState::kFailed:
+      return kRed;
     case TaskState::kNew:
     case TaskState::kStarting:
-    case TaskState::kReady: return kYellow;
-    case TaskState::kStopped: return "";
+    case TaskState::kReady:
+      return kYellow;
+    case TaskState::kStopped:
+      return "";
   }
   return "";
 }
 
 const char* ColorOf(core::Outcome outcome) {
   switch (outcome) {
-    case core::Outcome::kSucceeded: return kGreen;
-    case core::Outcome::kFailed: return kRed;
-    case core::Outcome::kKilled: return kYellow;
+    case core::Outcome::kSucceeded:
+      return kGreen;
+    case core::Outcome::kFailed:
+      return kRed;
+    case core::Outcome::kKilled:
+      return kYellow;
   }
   return kPlain;
 }
 
-/// `line` cut to the screen, with `length` bytes from `offset` on in `color` when they survived the cut.
+/// `line` cut to the screen, with `length` bytes from `offset` on in `color` when they survived the
+/// cut.
 std::string Finish(const std::string& line, size_t offset, size_t length, const char* color,
                    const Screen& screen) {
   std::string cut = CutToWidth(line, screen.width);
-  if (screen.color && *color != 0 && cut.compare(0, offset + length, line, 0, offset + length) == 0) {
+  if (screen.color && *color != 0 &&
+      cut.compare(0, offset + length, line, 0, offset + length) == 0) {
     cut.insert(offset + length, kPlain);
     cut.insert(offset, color);
   }
@@ -109,9 +119,10 @@ std::string RenderTasks(const ObservedJob& job, int64_t now_millis, const Screen
     address_width = std::max(address_width, DisplayWidth(rows.back().address));
   }
   const auto join = [&](const Row& row) {
-    std::string line = absl::StrCat(
-        PadToWidth(row.task, task_width), "  ", PadToWidth(row.state, 9), "  ", PadToWidth(row.attempt, 7),
-        "  ", PadToWidth(row.address, address_width), "  ", PadToWidth(row.time, 7), "  ", row.note);
+    std::string line =
+        absl::StrCat(PadToWidth(row.task, task_width), "  ", PadToWidth(row.state, 9), "  ",
+                     PadToWidth(row.attempt, 7), "  ", PadToWidth(row.address, address_width), "  ",
+                     PadToWidth(row.time, 7), "  ", row.note);
     return line.substr(0, line.find_last_not_of(' ') + 1);
   };
   std::string text = Finish(join({"TASK", "STATE", "ATTEMPT", "ADDRESS", "TIME", ""}), screen);
@@ -134,8 +145,10 @@ std::string RenderCounts(const ObservedJob& job, const Screen& screen) {
   }
   std::string text;
   int width = 4;
-  for (const auto& type : job.view.job.types) width = std::max(width, DisplayWidth(SafeText(type.name)));
-  absl::StrAppend(&text, Finish(absl::StrCat(PadToWidth("TYPE", width), "  TASKS  STATES"), screen));
+  for (const auto& type : job.view.job.types)
+    width = std::max(width, DisplayWidth(SafeText(type.name)));
+  absl::StrAppend(&text,
+                  Finish(absl::StrCat(PadToWidth("TYPE", width), "  TASKS  STATES"), screen));
   for (const core::JobSubmitted::Type& type : job.view.job.types) {
     std::vector<std::string> states;
     for (const auto& [state, count] : counts[type.name]) {
@@ -150,7 +163,8 @@ std::string RenderCounts(const ObservedJob& job, const Screen& screen) {
     absl::StrAppend(&text, Finish(failed[index], screen));
   }
   if (failed.size() > kMaxFailed) {
-    absl::StrAppend(&text, Finish(absl::StrCat("and ", failed.size() - kMaxFailed, " more failed"), screen));
+    absl::StrAppend(
+        &text, Finish(absl::StrCat("and ", failed.size() - kMaxFailed, " more failed"), screen));
   }
   return text;
 }
@@ -160,8 +174,8 @@ std::string RenderCounts(const ObservedJob& job, const Screen& screen) {
 std::string RenderWaiting(const JobView& view, int64_t now_millis) {
   if (!view.waiting) return "";
   const core::JobWaiting& waiting = *view.waiting;
-  std::string text = absl::StrCat("Waiting for ", waiting.what, " for ",
-                                  FormatDuration(now_millis - view.waiting_since_millis));
+  std::string text = absl::StrCat(
+      "Waiting for ", FormatDuration(now_millis - view.waiting_since_millis), ": ", waiting.what);
   if (!waiting.missing.empty()) {
     const size_t shown = std::min(waiting.missing.size(), kMaxMissing);
     absl::StrAppend(&text, "; missing: ",
@@ -185,9 +199,10 @@ std::string RenderJobTable(const ObservedJob& job, int64_t now_millis, const Scr
   const std::string waiting = RenderWaiting(view, now_millis);
   if (!waiting.empty()) absl::StrAppend(&text, FinishWrapped(waiting, screen));
   if (view.visualization) {
-    absl::StrAppend(&text, FinishWrapped(absl::StrCat("Visualization: ", view.visualization->url, " (",
-                                                      view.visualization->task.ToString(), ")"),
-                                         screen));
+    absl::StrAppend(&text,
+                    FinishWrapped(absl::StrCat("Visualization: ", view.visualization->url, " (",
+                                               view.visualization->task.ToString(), ")"),
+                                  screen));
   }
   if (!view.job.log_folder.empty()) {
     absl::StrAppend(&text, FinishWrapped(absl::StrCat("Logs: ", view.job.log_folder), screen));
@@ -199,16 +214,19 @@ std::string RenderVerdict(const JobView& view, const Screen& screen) {
   if (!view.verdict) return "";
   const core::Verdict& verdict = *view.verdict;
   const std::string outcome = core::OutcomeName(verdict.outcome);
-  std::string text = screen.color ? absl::StrCat(ColorOf(verdict.outcome), outcome, kPlain) : outcome;
-  absl::StrAppend(&text, " (", core::ReasonName(verdict.reason), "): ", SafeText(verdict.sentence), "\n");
+  std::string text =
+      screen.color ? absl::StrCat(ColorOf(verdict.outcome), outcome, kPlain) : outcome;
+  absl::StrAppend(&text, " (", core::ReasonName(verdict.reason), "): ", SafeText(verdict.sentence),
+                  "\n");
   const std::string guilty = verdict.guilty ? SafeText(verdict.guilty->ToString()) : "";
   if (verdict.exit && !verdict.exit->tail.empty()) {
     absl::StrAppend(&text, "Last lines of ", guilty.empty() ? "the output" : guilty, ":\n");
-    for (const std::string& line : verdict.exit->tail) absl::StrAppend(&text, "  | ", SafeText(line), "\n");
+    for (const std::string& line : verdict.exit->tail)
+      absl::StrAppend(&text, "  | ", SafeText(line), "\n");
   }
   if (verdict.outcome != core::Outcome::kSucceeded && !view.job.job_id.empty()) {
-    absl::StrAppend(&text, "All output: tony logs ", SafeText(view.job.job_id), guilty.empty() ? "" : " ",
-                    guilty, "\n");
+    absl::StrAppend(&text, "All output: tony logs ", SafeText(view.job.job_id),
+                    guilty.empty() ? "" : " ", guilty, "\n");
   }
   return text;
 }

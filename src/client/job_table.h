@@ -15,16 +15,16 @@ struct Screen {
   bool color = false;
 };
 
-/// The job as several lines, each ended by '\n': headline, tasks (or counts), what is waited for, visualization, logs.
-/// `now_millis`: Unix time for durations.
+/// The job as several lines, each ended by '\n': headline, tasks (or counts), what is waited for,
+/// visualization, logs. `now_millis`: Unix time for durations.
 std::string RenderJobTable(const ObservedJob& job, int64_t now_millis, const Screen& screen);
 
-/// How the job ended: outcome, reason, sentence, the guilty task's last lines and where the logs are. An empty string
-/// without a verdict.
+/// How the job ended: outcome, reason, sentence, the guilty task's last lines and where the logs
+/// are. An empty string without a verdict.
 std::string RenderVerdict(const core::JobView& view, const Screen& screen);
 
-/// What is waited for, since when, who is missing and what would unblock it, in one line without '\n'; empty when
-/// nothing is.
+/// What is waited for, since when, who is missing and what would unblock it, in one line without
+/// '\n'; empty when nothing is.
 std::string RenderWaiting(const core::JobView& view, int64_t now_millis);
 
 }  // namespace tony::client

@@ -12,7 +12,8 @@
 namespace tony::client {
 namespace {
 
-// The kernel tells of the closing of a file just before it gives up the file's lock, so look a few times.
+// The kernel tells of the closing of a file just before it gives up the file's lock, so look a few
+// times.
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLookInterval{20};
 
@@ -28,7 +29,8 @@ absl::StatusOr<std::unique_ptr<JobWatch>> JobWatch::Start(const backend::JobFold
 }
 
 absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::milliseconds timeout) {
-  if (looks_left_ > 0) timeout = timeout.count() < 0 ? kLookInterval : std::min(timeout, kLookInterval);
+  if (looks_left_ > 0)
+    timeout = timeout.count() < 0 ? kLookInterval : std::min(timeout, kLookInterval);
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> paths, watcher_->Wait(timeout));
   const auto changed = [&](const std::string& path) {
     return std::find(paths.begin(), paths.end(), path) != paths.end();
@@ -53,8 +55,10 @@ void JobWatch::ReadEvents() {
 void JobWatch::CheckAlive() {
   const bool alive = IsAlive(folder_);
   seen_alive_ = seen_alive_ || alive;
-  // A lock file that is not locked may be that of an ApplicationMaster which is just starting: then look on.
-  gone_ = !alive && (seen_alive_ || looks_left_ == 0) && access(folder_.am_lock().c_str(), F_OK) == 0;
+  // A lock file that is not locked may be that of an ApplicationMaster which is just starting: then
+  // look on.
+  gone_ =
+      !alive && (seen_alive_ || looks_left_ == 0) && access(folder_.am_lock().c_str(), F_OK) == 0;
   if (gone_) ReadEvents();
 }
 

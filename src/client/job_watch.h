@@ -14,8 +14,8 @@
 
 namespace tony::client {
 
-/// Woken by the kernel: by new events, and by the closing of am.lock when the ApplicationMaster ends in whatever way.
-/// Not thread safe.
+/// Woken by the kernel: by new events, and by the closing of am.lock when the ApplicationMaster
+/// ends in whatever way. Not thread safe.
 class JobWatch {
  public:
   /// Reads what happened so far. The codes of FolderWatcher.
@@ -24,15 +24,16 @@ class JobWatch {
   /// Also reports changes in `sub_folder`. The codes of FolderWatcher::Watch.
   absl::Status Watch(const std::string& sub_folder) { return watcher_->Watch(sub_folder); }
 
-  /// Waits for a change, for at most `timeout` (negative: without limit), and returns the changed paths, in the job's
-  /// folder and the watched ones; may return none before the time is over. The codes of FolderWatcher::Wait.
+  /// Waits for a change, for at most `timeout` (negative: without limit), and returns the changed
+  /// paths, in the job's folder and the watched ones; may return none before the time is over. The
+  /// codes of FolderWatcher::Wait.
   absl::StatusOr<std::vector<std::string>> Wait(std::chrono::milliseconds timeout);
 
   const core::JobView& view() const { return view_; }
   /// The job has its verdict.
   bool ended() const { return view_.verdict.has_value(); }
-  /// Nothing more will happen: the job has ended, or its ApplicationMaster is gone. One that has not started yet is
-  /// waited for.
+  /// Nothing more will happen: the job has ended, or its ApplicationMaster is gone. One that has
+  /// not started yet is waited for.
   bool over() const { return ended() || gone_; }
 
  private:

@@ -57,7 +57,9 @@ void LinePrinter::PrintWaiting() {
   if (!view_.waiting || view_.waiting == printed_waiting_) return;
   const TimePoint now = clock_.Now();
   const bool first = !printed_waiting_.has_value();
-  if (first ? now - waiting_since_ < kWaitingShownAfter : now - waiting_printed_at_ < kWaitingInterval) return;
+  if (first ? now - waiting_since_ < kWaitingShownAfter
+            : now - waiting_printed_at_ < kWaitingInterval)
+    return;
   printed_waiting_ = view_.waiting;
   waiting_printed_at_ = now;
   write_(absl::StrCat(RenderWaiting(view_, clock_.UnixMillis()), "\n"));

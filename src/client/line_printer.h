@@ -7,9 +7,9 @@
 
 namespace tony::client {
 
-/// Prints what DescribeJobChange says at once, and changes of tasks in groups: at each Refresh(), and before anything
-/// else is printed. A wait is named when it has lasted a second, and again when it changes, at most every five seconds.
-/// Not thread safe: owned by the event loop.
+/// Prints what DescribeJobChange says at once, and changes of tasks in groups: at each Refresh(),
+/// and before anything else is printed. A wait is named when it has lasted a second, and again when
+/// it changes, at most every five seconds. Not thread safe: owned by the event loop.
 class LinePrinter : public ProgressPrinter {
  public:
   LinePrinter(Writer write, ScreenSource screen, const Clock& clock)

@@ -28,7 +28,8 @@ absl::Status LogStream::Follow() {
   // The folder may have grown since: watch first, then read again what is there.
   TONY_RETURN_IF_ERROR(Visit(*watch, folder_.logs()));
   while (!watch->over()) {
-    TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths, watch->Wait(std::chrono::milliseconds(-1)));
+    TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                          watch->Wait(std::chrono::milliseconds(-1)));
     for (const std::string& path : paths) {
       if (path == folder_.root()) TONY_RETURN_IF_ERROR(Visit(*watch, folder_.logs()));
       if (absl::StartsWith(path, folder_.logs())) TONY_RETURN_IF_ERROR(Visit(*watch, path));

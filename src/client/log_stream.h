@@ -11,6 +11,8 @@
 
 namespace tony::client {
 
+class JobWatch;
+
 /// Takes each line of each log. A log's lines come in their order.
 using LogLineUse = std::function<void(const LogFile& log, const std::string& line)>;
 
@@ -29,8 +31,8 @@ class LogStream {
   /// What is there now, each log to its end. Returns how many logs there are.
   size_t PrintAll();
 
-  /// What is there now, then each new line, new attempts and rotated files included, until the job is over.
-  /// The codes of FolderWatcher.
+  /// What is there now, then each new line, new attempts and rotated files included, until the job
+  /// is over. The codes of FolderWatcher.
   absl::Status Follow();
 
  private:
@@ -40,7 +42,7 @@ class LogStream {
   };
 
   /// Reads what is new in a log, or in all logs below a folder, which is watched from now on.
-  absl::Status Visit(class JobWatch& watch, const std::string& path);
+  absl::Status Visit(JobWatch& watch, const std::string& path);
   /// The log at `path`, opened if need be; null for what is no wanted log.
   Open* Find(const std::string& path);
   void Read(Open& open);

@@ -19,7 +19,7 @@ struct ObservedJob {
   core::JobView view;
   std::map<core::TaskId, TaskTimes> times;
   int64_t last_millis = 0;  ///< time of the newest event
-  bool lost = false;        ///< set by who knows that the ApplicationMaster went away without a verdict
+  bool lost = false;  ///< set by who knows that the ApplicationMaster went away without a verdict
 
   /// Folds one more event in; an event that was seen already changes nothing.
   void Apply(const core::JobEvent& event);

@@ -26,14 +26,17 @@ const OptionTable& SubmitTable() {
       {"executes", "COMMAND", false,
        "what each task runs; --python_binary_path goes in front, --task_params behind"},
       {"task_params", "TEXT", false, "appended to the command of --executes as it is"},
-      {"src_dir", "PATH", false, "folder or archive with the program, laid into each task's working folder"},
-      {"python_venv", "PATH", false, "virtual environment (zip or folder), found as venv/ by each task"},
+      {"src_dir", "PATH", false,
+       "folder or archive with the program, laid into each task's working folder"},
+      {"python_venv", "PATH", false,
+       "virtual environment (zip or folder), found as venv/ by each task"},
       {"python_binary_path", "PATH", false,
        "the Python interpreter: absolute, or inside the virtual environment"},
       {"shell_env", "NAME=VALUE", true, "a variable for the user's processes"},
       {"container_env", "NAME=VALUE", true, "a variable for the containers"},
       {"hdfs_classpath", "PATHS", false,
-       "comma list of files and folders for every container; missing ones are skipped with a warning"},
+       "comma list of files and folders for every container; missing ones are skipped with a "
+       "warning"},
       {"sidecar_tensorboard_log_dir", "PATH", false,
        "starts TensorBoard beside the job on this log folder"},
       {"detach", kFlag, false, "print the job's id and return while the job goes on"},
@@ -69,16 +72,18 @@ absl::StatusOr<std::string> JobFile(const CommandLine& line) {
   std::vector<std::string> files = line.Values("conf_file");
   for (const std::string& word : line.positionals) {
     if (!absl::EndsWith(word, ".xml")) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "unexpected argument '", word,
-          "'; name the program with --executes and put its parameters into --task_params='…'; a job file "
-          "whose name does not end in .xml is named with --conf_file"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("unexpected argument '", word,
+                       "'; name the program with --executes and put its parameters into "
+                       "--task_params='…'; a job file "
+                       "whose name does not end in .xml is named with --conf_file"));
     }
     files.push_back(word);
   }
   if (files.size() > 1) {
-    return absl::InvalidArgumentError(absl::StrCat("two job files: '", files[0], "' and '", files[1],
-                                                   "'; give one, and change single keys with --conf"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("two job files: '", files[0], "' and '", files[1],
+                     "'; give one, and change single keys with --conf"));
   }
   if (files.size() == 1 && files[0].empty()) {
     return absl::InvalidArgumentError("--conf_file is empty; name the job file");
@@ -100,19 +105,22 @@ absl::StatusOr<std::optional<std::string>> ComposeCommand(const CommandLine& lin
     interpreter = absl::StrCat("venv/", interpreter);
   }
   std::string command = line.Value("executes");
-  if (command.empty()) return absl::InvalidArgumentError("--executes is empty; name the command to run");
+  if (command.empty())
+    return absl::InvalidArgumentError("--executes is empty; name the command to run");
   if (!interpreter.empty()) command = absl::StrCat(interpreter, " ", command);
   if (!line.Value("task_params").empty()) absl::StrAppend(&command, " ", line.Value("task_params"));
   return std::optional<std::string>(command);
 }
 
-/// Resources that are there; a warning for each that is not. What lies on another file system is for later to check.
+/// Resources that are there; a warning for each that is not. What lies on another file system is
+/// for later to check.
 void AddClassPath(const CommandLine& line, SubmitOptions& options) {
   for (const std::string& item : spec::SplitList(line.Value("hdfs_classpath"))) {
     const absl::StatusOr<core::ResourceEntry> entry = spec::ParseResource(item);
     const std::string source = entry.ok() ? entry->source : item;
-    const absl::Status readable =
-        spec::UriScheme(source).empty() ? spec::CheckReadable(spec::ResolvePath(source, ".", "")) : absl::OkStatus();
+    const absl::Status readable = spec::UriScheme(source).empty()
+                                      ? spec::CheckReadable(spec::ResolvePath(source, ".", ""))
+                                      : absl::OkStatus();
     if (!readable.ok()) {
       options.warnings.push_back(absl::StrCat("--hdfs_classpath: '", source, "' ",
                                               std::string(readable.message()), "; it is skipped"));
@@ -132,7 +140,8 @@ absl::Status AddOverrides(const CommandLine& line, SubmitOptions& options) {
   if (command) options.overrides.push_back({"tony.containers.command", *command, "--executes"});
   for (const PlainOption& option : kPlainOptions) {
     if (!line.Has(option.name)) continue;
-    options.overrides.push_back({option.key, line.Value(option.name), absl::StrCat("--", option.name)});
+    options.overrides.push_back(
+        {option.key, line.Value(option.name), absl::StrCat("--", option.name)});
   }
   for (const PlainOption& option : kVariableOptions) {
     const std::string name = absl::StrCat("--", option.name);
@@ -172,7 +181,8 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
   TONY_RETURN_IF_ERROR(AddOverrides(line, options));
   if (options.job_file.empty() && options.overrides.empty()) {
     return absl::InvalidArgumentError(
-        "there is no job: name a job file, or a command with --executes (--help lists all options)");
+        "there is no job: name a job file, or a command with --executes (--help lists all "
+        "options)");
   }
   return options;
 }

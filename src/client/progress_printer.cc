@@ -14,7 +14,8 @@ namespace {
 /// Prints the verdict only. Not thread safe: owned by the event loop.
 class QuietPrinter : public ProgressPrinter {
  public:
-  QuietPrinter(Writer write, ScreenSource screen) : write_(std::move(write)), screen_(std::move(screen)) {}
+  QuietPrinter(Writer write, ScreenSource screen)
+      : write_(std::move(write)), screen_(std::move(screen)) {}
 
   void OnEvent(const core::JobEvent& event) override {
     if (event.sequence <= view_.last_sequence) return;
@@ -48,15 +49,17 @@ class JsonPrinter : public ProgressPrinter {
 
 }  // namespace
 
-std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write, ScreenSource screen,
-                                                     const Clock& clock) {
+std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write,
+                                                     ScreenSource screen, const Clock& clock) {
   switch (style) {
     case ProgressStyle::kTable:
       return std::make_unique<TablePrinter>(std::move(write), std::move(screen), clock);
     case ProgressStyle::kLines:
       return std::make_unique<LinePrinter>(std::move(write), std::move(screen), clock);
-    case ProgressStyle::kQuiet: return std::make_unique<QuietPrinter>(std::move(write), std::move(screen));
-    case ProgressStyle::kJson: return std::make_unique<JsonPrinter>(std::move(write));
+    case ProgressStyle::kQuiet:
+      return std::make_unique<QuietPrinter>(std::move(write), std::move(screen));
+    case ProgressStyle::kJson:
+      return std::make_unique<JsonPrinter>(std::move(write));
   }
   return nullptr;
 }

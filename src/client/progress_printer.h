@@ -1,4 +1,5 @@
-// Shows a running job as its events arrive: a live table, plain lines, JSON lines, or only the verdict.
+// Shows a running job as its events arrive: a live table, plain lines, JSON lines, or only the
+// verdict.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ class ProgressPrinter {
   virtual ~ProgressPrinter() = default;
   /// The next event of the job.
   virtual void OnEvent(const core::JobEvent& event) = 0;
-  /// Brings the screen up to date. Call it a few times a second, and after each batch of events; changes of many tasks
-  /// between two calls are shown together.
+  /// Brings the screen up to date. Call it a few times a second, and after each batch of events;
+  /// changes of many tasks between two calls are shown together.
   virtual void Refresh() = 0;
 };
 

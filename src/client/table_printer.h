@@ -5,8 +5,8 @@
 
 namespace tony::client {
 
-/// Failures, new epochs and notes stay above the table, since the table forgets them. Not thread safe: owned by the
-/// event loop.
+/// Failures, new epochs and notes stay above the table, since the table forgets them. Not thread
+/// safe: owned by the event loop.
 class TablePrinter : public ProgressPrinter {
  public:
   TablePrinter(Writer write, ScreenSource screen, const Clock& clock)

@@ -18,7 +18,8 @@ core::ClusterSpec PreviewCluster(const core::JobDescription& job) {
   for (const core::TaskType& type : job.types) {
     for (int index = 0; index < type.instances; ++index) {
       std::vector<std::string> devices;
-      for (int gpu = 0; gpu < type.resources.gpus; ++gpu) devices.push_back(absl::StrCat("GPU", next_gpu++));
+      for (int gpu = 0; gpu < type.resources.gpus; ++gpu)
+        devices.push_back(absl::StrCat("GPU", next_gpu++));
       core::Endpoint endpoint;
       endpoint.task = {type.name, index};
       endpoint.host = endpoint.host_id = "HOST";

@@ -13,7 +13,7 @@
 namespace tony::client {
 namespace {
 
-constexpr int kReservedLines = 10;               // of the table, besides its tasks
+constexpr int kReservedLines = 10;  // of the table, besides its tasks
 
 /// One decoded character: its code point and its length in bytes.
 struct Character {
@@ -42,7 +42,8 @@ size_t EndOfEscape(const std::string& text, size_t position) {
     while (end < text.size() && text[end] >= 0x20 && text[end] < 0x40) ++end;
     return std::min(end + 1, text.size());
   }
-  if (kind == ']' || kind == 'P' || kind == '^' || kind == '_' || kind == 'X') {  // strings: until BEL or ESC backslash
+  if (kind == ']' || kind == 'P' || kind == '^' || kind == '_' ||
+      kind == 'X') {  // strings: until BEL or ESC backslash
     while (end < text.size() && text[end] != '\a' && text[end] != '\x1b') ++end;
     return end < text.size() && text[end] == '\a' ? end + 1 : end;
   }
@@ -52,7 +53,8 @@ size_t EndOfEscape(const std::string& text, size_t position) {
 /// Characters that change the direction of what follows.
 bool IsDirectionControl(uint32_t code_point) {
   return code_point == 0x200E || code_point == 0x200F || code_point == 0x061C ||
-         (code_point >= 0x202A && code_point <= 0x202E) || (code_point >= 0x2066 && code_point <= 0x2069);
+         (code_point >= 0x202A && code_point <= 0x202E) ||
+         (code_point >= 0x2066 && code_point <= 0x2069);
 }
 
 struct Range {
@@ -65,12 +67,15 @@ bool InRanges(uint32_t code_point, const Range* begin, const Range* end) {
   });
 }
 
-/// Columns of one character: the wide scripts and emoji of Unicode's East Asian Width, and the common marks of width 0.
+/// Columns of one character: the wide scripts and emoji of Unicode's East Asian Width, and the
+/// common marks of width 0.
 int Columns(uint32_t code_point) {
-  constexpr Range kWide[] = {{0x1100, 0x115F}, {0x2E80, 0x303E}, {0x3041, 0xA4CF}, {0xAC00, 0xD7A3},
-                             {0xF900, 0xFAFF}, {0xFE30, 0xFE6F}, {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6},
-                             {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
-  constexpr Range kNone[] = {{0x0300, 0x036F}, {0x200B, 0x200D}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
+  constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},
+                             {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
+                             {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F},
+                             {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+  constexpr Range kNone[] = {
+      {0x0300, 0x036F}, {0x200B, 0x200D}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
   if (InRanges(code_point, std::begin(kNone), std::end(kNone))) return 0;
   return InRanges(code_point, std::begin(kWide), std::end(kWide)) ? 2 : 1;
 }
@@ -105,8 +110,8 @@ std::string SafeText(const std::string& text) {
     const Character character = Decode(whole, position);
     const uint32_t code_point = character.code_point;
     const bool control = code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0);
-    if (code_point == '\t') {
-      safe += "    ";
+    if (code_point == '\t' || code_point == '\n') {
+      safe += code_point == '\t' ? "    " : " ";
     } else if (!control && !IsDirectionControl(code_point)) {
       safe.append(whole, position, character.bytes);
     }

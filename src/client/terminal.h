@@ -10,15 +10,17 @@
 
 namespace tony::client {
 
-/// True when `fd` is a terminal that understands cursor movement (TERM is neither empty nor "dumb").
+/// True when `fd` is a terminal that understands cursor movement (TERM is neither empty nor
+/// "dumb").
 bool IsLiveTerminal(int fd, const Environment& environment);
 
-/// The present size of the terminal `fd`, with colours unless NO_COLOR; 80 columns without colours for anything else.
+/// The present size of the terminal `fd`, with colours unless NO_COLOR; 80 columns without colours
+/// for anything else.
 Screen DescribeScreen(int fd, const Environment& environment);
 
-/// `text` without what could steer a terminal: escape sequences and control characters are dropped, tabs become spaces,
-/// bytes that are no UTF-8 become U+FFFD, and characters that reverse the direction of writing are dropped. Line ends
-/// are control characters too; split before.
+/// `text` without what could steer a terminal: escape sequences and control characters are dropped,
+/// tabs and line ends become spaces, bytes that are no UTF-8 become U+FFFD, and characters that
+/// reverse the direction of writing are dropped.
 std::string SafeText(const std::string& text);
 
 /// Columns that `text`, which is SafeText, takes on a terminal.
@@ -27,7 +29,8 @@ int DisplayWidth(const std::string& text);
 /// `text`, which is SafeText, cut to at most `width` columns; "…" shows that something was cut.
 std::string CutToWidth(const std::string& text, int width);
 
-/// `text`, which is SafeText, broken into lines of at most `width` columns, at spaces where there are any.
+/// `text`, which is SafeText, broken into lines of at most `width` columns, at spaces where there
+/// are any.
 std::vector<std::string> WrapToWidth(const std::string& text, int width);
 
 /// `text` followed by spaces up to `width` columns.

@@ -31,17 +31,21 @@ constexpr char kExitStatus[] =
     "3 the machine or the job's ApplicationMaster failed.\n";
 
 std::string GeneralHelp() {
-  std::string text = "Usage: tony VERB [ARGUMENTS]\nLooks after the jobs that tony-submit has started.\n\nVerbs:\n";
+  std::string text =
+      "Usage: tony VERB [ARGUMENTS]\nLooks after the jobs that tony-submit has "
+      "started.\n\nVerbs:\n";
   for (const Verb& verb : AllVerbs()) {
-    absl::StrAppend(&text, "  ", PadToWidth(absl::StrCat(verb.name, " ", verb.arguments), 22), verb.meaning, "\n");
+    absl::StrAppend(&text, "  ", PadToWidth(absl::StrCat(verb.name, " ", verb.arguments), 22),
+                    verb.meaning, "\n");
   }
   absl::StrAppend(&text, "  help [VERB]           how a verb is used\n");
   return absl::StrCat(text, kExitStatus);
 }
 
 std::string HelpOf(const Verb& verb, int width) {
-  return absl::StrCat("Usage: tony ", verb.name, " [OPTIONS] ", verb.arguments, "\nPrints: ", verb.meaning, ".\n",
-                      verb.details, "\nOptions:\n", RenderOptionTable(TableOf(verb), width), kExitStatus);
+  return absl::StrCat("Usage: tony ", verb.name, " [OPTIONS] ", verb.arguments,
+                      "\nMeaning: ", verb.meaning, ".\n", verb.details, "\nOptions:\n",
+                      RenderOptionTable(TableOf(verb), width), kExitStatus);
 }
 
 absl::StatusOr<Verb> FindVerb(const std::string& name) {
@@ -65,13 +69,15 @@ absl::StatusOr<int> RunVerb(const std::string& name, const std::vector<std::stri
     return kVerbDone;
   }
   if (line.positionals.size() > verb.max_positionals) {
-    return absl::InvalidArgumentError(absl::StrCat("unexpected argument '", line.positionals[verb.max_positionals],
-                                                   "'; usage: tony ", verb.name, " ", verb.arguments));
+    return absl::InvalidArgumentError(
+        absl::StrCat("unexpected argument '", line.positionals[verb.max_positionals],
+                     "'; usage: tony ", verb.name, " ", verb.arguments));
   }
   return verb.run(line, context);
 }
 
-absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments, const VerbContext& context) {
+absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
+                             const VerbContext& context) {
   if (arguments.empty()) {
     return absl::InvalidArgumentError("name a verb; tony --help lists them");
   }

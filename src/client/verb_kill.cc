@@ -21,13 +21,14 @@ absl::StatusOr<std::chrono::seconds> ReadWait(const CommandLine& line) {
   const std::string text = line.Has("wait") ? line.Value("wait") : kDefaultWait;
   int seconds = 0;
   if (!absl::SimpleAtoi(text, &seconds) || seconds < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("--wait '", text, "' is no number of seconds; write --wait=60"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--wait '", text, "' is no number of seconds; write --wait=60"));
   }
   return std::chrono::seconds(seconds);
 }
 
-/// Asks the job to end and waits for it. DeadlineExceeded – it goes on; Unavailable – it cannot be asked, or went away
-/// without a verdict.
+/// Asks the job to end and waits for it. DeadlineExceeded – it goes on; Unavailable – it cannot be
+/// asked, or went away without a verdict.
 absl::Status Stop(const StoredJob& job, std::chrono::seconds wait, const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobWatch> watch, JobWatch::Start(job.folder));
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, ConnectToJob(job.folder));
@@ -43,11 +44,12 @@ absl::Status Stop(const StoredJob& job, std::chrono::seconds wait, const VerbCon
   if (watch->ended()) return absl::OkStatus();
   if (!asked.ok()) return Annotate(asked, absl::StrCat("job ", job.id, " cannot be asked to end"));
   if (watch->over()) {
-    return absl::UnavailableError(absl::StrCat("the ApplicationMaster of ", job.id, " went away without a verdict"));
+    return absl::UnavailableError(
+        absl::StrCat("the ApplicationMaster of ", job.id, " went away without a verdict"));
   }
-  return absl::DeadlineExceededError(absl::StrCat("job ", job.id, " was asked to end, but has not within ",
-                                                  wait.count(), " s; tony status ", job.id,
-                                                  " shows what it waits for"));
+  return absl::DeadlineExceededError(
+      absl::StrCat("job ", job.id, " was asked to end, but has not within ", wait.count(),
+                   " s; tony status ", job.id, " shows what it waits for"));
 }
 
 absl::StatusOr<int> RunKill(const CommandLine& line, const VerbContext& context) {
@@ -65,7 +67,8 @@ absl::StatusOr<int> RunKill(const CommandLine& line, const VerbContext& context)
     TONY_RETURN_IF_ERROR(Stop(job, wait, context));
     TONY_ASSIGN_OR_RETURN(job, store.Read(job.id));
   }
-  context.out(line.Has("json") ? DumpJson(JobToJson(job, false)) : RenderVerdict(job.job.view, context.screen));
+  context.out(line.Has("json") ? DumpJson(JobToJson(job, false))
+                               : RenderVerdict(job.job.view, context.screen));
   return kVerbDone;
 }
 

@@ -31,7 +31,8 @@ std::string RenderList(const std::vector<StoredJob>& jobs, const VerbContext& co
   const auto row = [&](const std::string& id, const std::string& state, const std::string& name,
                        const std::string& submitted, const std::string& time) {
     return CutToWidth(absl::StrCat(PadToWidth(id, id_width), "  ", PadToWidth(state, 11), "  ",
-                                   PadToWidth(name, name_width), "  ", PadToWidth(submitted, 19), "  ", time),
+                                   PadToWidth(name, name_width), "  ", PadToWidth(submitted, 19),
+                                   "  ", time),
                       context.screen.width) +
            "\n";
   };

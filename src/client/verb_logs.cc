@@ -38,7 +38,8 @@ absl::StatusOr<LogStreamOptions> ReadOptions(const CommandLine& line) {
     options.selection.standard_error = line.Has("stderr");
     options.selection.executor = line.Has("executor");
   }
-  if (line.Has("tail") && (!absl::SimpleAtoi(line.Value("tail"), &options.tail) || options.tail < 0)) {
+  if (line.Has("tail") &&
+      (!absl::SimpleAtoi(line.Value("tail"), &options.tail) || options.tail < 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--tail '", line.Value("tail"), "' is no number of lines; write --tail=20"));
   }
@@ -58,8 +59,8 @@ LogLineUse MakePrinter(bool json, bool prefix, const VerbContext& context) {
     };
   }
   return [&context, prefix](const LogFile& log, const std::string& line) {
-    context.out(absl::StrCat(prefix ? absl::StrCat(log.task, " | ") : "", context.terminal ? SafeText(line) : line,
-                             "\n"));
+    context.out(absl::StrCat(prefix ? absl::StrCat(log.task, " | ") : "",
+                             context.terminal ? SafeText(line) : line, "\n"));
   };
 }
 
@@ -71,7 +72,8 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
   if (!target.task.empty()) {
     TONY_ASSIGN_OR_RETURN(options.selection.task, ResolveTask(job.job.view, target.task));
   }
-  const bool one_task = options.selection.task == "am" || absl::StrContains(options.selection.task, ":");
+  const bool one_task =
+      options.selection.task == "am" || absl::StrContains(options.selection.task, ":");
   LogStream stream(job.folder, options, MakePrinter(line.Has("json"), !one_task, context));
   if (line.Has("follow")) {
     TONY_RETURN_IF_ERROR(stream.Follow());
@@ -87,9 +89,12 @@ Verb LogsVerb() {
   return {"logs",
           "[JOB] [TASK]",
           "what the tasks print, also while they run",
-          "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the default).\n"
-          "TASK is one task (worker:0), all tasks of a type (worker), or the ApplicationMaster (am); without it\n"
-          "the logs of all tasks are printed, each line behind its task's name. A single word with a colon is a "
+          "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
+          "default).\n"
+          "TASK is one task (worker:0), all tasks of a type (worker), or the ApplicationMaster "
+          "(am); without it\n"
+          "the logs of all tasks are printed, each line behind its task's name. A single word with "
+          "a colon is a "
           "TASK.\n",
           {{"follow", "", false, "go on printing until the job has ended", "f"},
            {"tail", "N", false, "only the last N lines of each log"},

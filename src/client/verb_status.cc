@@ -27,8 +27,10 @@ absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& contex
   } else {
     text = RenderJobTable(job.job, context.clock->UnixMillis(), screen);
   }
-  for (const std::string& note : job.job.view.notes) absl::StrAppend(&text, "Note: ", SafeText(note), "\n");
-  if (!job.sentence.empty()) absl::StrAppend(&text, job.job.StateName(), ": ", SafeText(job.sentence), "\n");
+  for (const std::string& note : job.job.view.notes)
+    absl::StrAppend(&text, "Note: ", SafeText(note), "\n");
+  if (!job.sentence.empty())
+    absl::StrAppend(&text, job.job.StateName(), ": ", SafeText(job.sentence), "\n");
   context.out(absl::StrCat(text, RenderVerdict(job.job.view, screen)));
   return kVerbDone;
 }
@@ -39,7 +41,8 @@ Verb StatusVerb() {
   return {"status",
           "[JOB]",
           "one job: its tasks, what it waits for, its verdict",
-          "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the default).\n",
+          "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
+          "default).\n",
           {},
           1,
           &RunStatus};

@@ -44,7 +44,8 @@ absl::StatusOr<int> RunValidate(const CommandLine& line, const VerbContext& cont
     for (const spec::Problem& problem : job.result.problems) {
       context.err(absl::StrCat(SafeText(spec::RenderProblem(problem)), "\n"));
     }
-    if (job.result.ok()) context.out(absl::StrCat(file.empty() ? "the job" : SafeText(file), " is valid\n"));
+    if (job.result.ok())
+      context.out(absl::StrCat(file.empty() ? "the job" : SafeText(file), " is valid\n"));
   }
   return job.result.ok() ? kVerbDone : kVerbBadUsage;
 }

@@ -29,8 +29,8 @@ struct VerbContext {
   std::string site_file;       ///< empty: none
   Writer out;
   Writer err;
-  Screen screen;               ///< of `out`
-  bool terminal = false;       ///< `out` is a terminal: untrusted bytes must not reach it
+  Screen screen;          ///< of `out`
+  bool terminal = false;  ///< `out` is a terminal: untrusted bytes must not reach it
   const Clock* clock = nullptr;
 };
 
@@ -42,11 +42,12 @@ struct Verb {
   std::string details;    ///< further lines for its help; may be empty
   OptionTable options;    ///< besides --json, --conf and --help, which all verbs take
   size_t max_positionals = 0;
-  /// Returns the exit status, or an error whose message goes to the user: NotFound becomes kVerbNotPossible,
-  /// InvalidArgument kVerbBadUsage, all others kVerbFailed.
+  /// Returns the exit status, or an error whose message goes to the user: NotFound becomes
+  /// kVerbNotPossible, InvalidArgument kVerbBadUsage, all others kVerbFailed.
   absl::StatusOr<int> (*run)(const CommandLine& line, const VerbContext& context);
 };
 
+/// The rows of the table of verbs, each in a file of its own (verb_list.cc, …).
 Verb ListVerb();
 Verb StatusVerb();
 Verb LogsVerb();
@@ -58,7 +59,8 @@ Verb ValidateVerb();
 absl::StatusOr<spec::Sources> SourcesOf(const CommandLine& line, const VerbContext& context,
                                         const std::string& job_file);
 
-/// The store below tony.local.dir. InvalidArgument – a --conf that is no KEY=VALUE, an unreadable site file.
+/// The store below tony.local.dir. InvalidArgument – a --conf that is no KEY=VALUE, an unreadable
+/// site file.
 absl::StatusOr<JobStore> OpenJobStore(const CommandLine& line, const VerbContext& context);
 
 }  // namespace tony::client

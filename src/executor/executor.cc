@@ -48,7 +48,7 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
       process_(loop, keeper,
                {[this](pid_t pid) {
                   v1::ExecutorMessage message;
-                  message.mutable_task_started()->set_epoch(identity_.epoch);
+                  message.mutable_task_started()->set_epoch(run_epoch_);
                   message.mutable_task_started()->set_pid(pid);
                   Send(std::move(message));
                 },
@@ -143,6 +143,7 @@ void Executor::RegisterIfReady() {
 }
 
 void Executor::FailTask(const std::string& message) {
+  run_epoch_ = identity_.epoch;
   OnTaskEnded({core::TaskExit::Cause::kNotStarted, 0, 0, message, {}});
 }
 
@@ -167,6 +168,7 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
   command.tail_lines = assignment_.tail_lines();
   if (assignment_.release_ports()) ports_.ReleaseSockets();
   sampler_.Reset();
+  run_epoch_ = identity_.epoch;
   process_.Run(command);
 }
 
@@ -175,7 +177,7 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   // A stranger on the port explains most failures to bind, and is gone from sight with the next epoch.
   if (!exit.ok()) ReportStrangers();
   v1::ExecutorMessage message;
-  message.mutable_task_ended()->set_epoch(identity_.epoch);
+  message.mutable_task_ended()->set_epoch(run_epoch_);
   *message.mutable_task_ended()->mutable_exit() = rpc::ToProto(exit);
   Send(std::move(message));
 }

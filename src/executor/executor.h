@@ -70,7 +70,8 @@ class Executor {
   TaskPorts ports_;
   UsageSampler sampler_;
   v1::Assignment assignment_;
-  RunIdentity identity_;
+  RunIdentity identity_;       ///< of the epoch that was prepared last
+  int run_epoch_ = 0;          ///< in which the program was started last: its end belongs to that one
   bool localized_ = false;
   absl::Status localization_;      ///< why unpacking failed
   bool preparing_ = false;         ///< told to register, and not done yet

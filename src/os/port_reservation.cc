@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <array>
 #include <bitset>
 #include <cerrno>
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -129,13 +131,15 @@ absl::StatusOr<std::optional<UniqueFd>> TakePort(int port) {
 
 absl::StatusOr<PortReservation> PortReservation::Reserve() {
   const PortRanges ranges = ReadPortRanges();
-  const int count = kLastPort - kFirstUnprivilegedPort + 1;
+  std::array<std::vector<int>, kRanks> candidates;
+  for (int port = kFirstUnprivilegedPort; port <= kLastPort; ++port) {
+    if (!ranges.reserved.test(port)) candidates[Rank(port, ranges)].push_back(port);
+  }
   std::random_device random;
-  const int start = std::uniform_int_distribution<int>(0, count - 1)(random);
-  for (int rank = 0; rank < kRanks; ++rank) {
-    for (int step = 0; step < count; ++step) {
-      const int port = kFirstUnprivilegedPort + (start + step) % count;
-      if (ranges.reserved.test(port) || Rank(port, ranges) != rank) continue;
+  for (const std::vector<int>& ports : candidates) {
+    const size_t start = ports.empty() ? 0 : random() % ports.size();
+    for (size_t step = 0; step < ports.size(); ++step) {
+      const int port = ports[(start + step) % ports.size()];
       TONY_ASSIGN_OR_RETURN(std::optional<UniqueFd> exclusion, TakeExclusion(port));
       if (!exclusion) continue;
       TONY_ASSIGN_OR_RETURN(std::optional<UniqueFd> socket, TakePort(port));

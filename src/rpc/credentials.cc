@@ -1,12 +1,9 @@
 // Credentials as one PEM file that only its owner may read.
 #include "rpc/credentials.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstring>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"

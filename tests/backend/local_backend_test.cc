@@ -4,9 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <set>
-
-#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/backend/backend_support.h"

@@ -1,4 +1,5 @@
-// Compares text with a file of tests/client/golden; TONY_REWRITE_GOLDEN=1 in the environment rewrites the files.
+// Compares text with a file of tests/client/golden; TONY_REWRITE_GOLDEN=1 in the environment
+// rewrites the files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +21,8 @@ inline void ExpectGolden(const std::string& name, const std::string& text) {
     std::ofstream(path, std::ios::binary) << visible;
   }
   std::ifstream file(path, std::ios::binary);
-  const std::string expected{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string expected{std::istreambuf_iterator<char>(file),
+                             std::istreambuf_iterator<char>()};
   EXPECT_EQ(visible, expected) << "differs from " << path << "; TONY_REWRITE_GOLDEN=1 rewrites it";
 }
 

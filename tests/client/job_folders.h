@@ -37,7 +37,8 @@ class TemporaryFolder {
   std::string path_;
 };
 
-inline void AppendEvents(const backend::JobFolder& folder, const std::vector<core::JobEvent>& events) {
+inline void AppendEvents(const backend::JobFolder& folder,
+                         const std::vector<core::JobEvent>& events) {
   std::ofstream file(folder.events(), std::ios::app);
   for (const core::JobEvent& event : events) file << rpc::EventToJsonLine(event) << "\n";
 }

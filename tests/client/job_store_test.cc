@@ -60,7 +60,8 @@ TEST(JobStore, ShowsAJobWithoutVerdictAndWithAFreeLockAsLost) {
   EXPECT_FALSE(job->alive);
   EXPECT_TRUE(job->job.lost);
   EXPECT_EQ(job->job.StateName(), "LOST");
-  EXPECT_THAT(job->sentence, HasSubstr("went away without a verdict; its last words: tony logs job-a am"));
+  EXPECT_THAT(job->sentence,
+              HasSubstr("went away without a verdict; its last words: tony logs job-a am"));
 }
 
 TEST(JobStore, AskingDoesNotKeepTheLock) {
@@ -105,7 +106,8 @@ TEST(JobStore, FindsByPrefixSuffixAndLatest) {
   for (int number : {1, 3, 2}) {
     std::vector<core::JobEvent> events = FailedJob().events();
     for (core::JobEvent& event : events) event.unix_millis += number * 1000;
-    WriteJob(local.path(), "job-" + std::to_string(number) + "x" + std::to_string(number * 11), events);
+    WriteJob(local.path(), "job-" + std::to_string(number) + "x" + std::to_string(number * 11),
+             events);
   }
   std::ofstream(backend::JobsFolder(local.path()) + "/stray-file") << "x";
   JobStore store(local.path());

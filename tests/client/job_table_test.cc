@@ -23,7 +23,8 @@ ObservedJob Fold(const SampleEvents& events) {
 
 TEST(JobTable, ShowsEachTask) {
   const SampleEvents events = RunningJob();
-  ExpectGolden("table_running", RenderJobTable(Fold(events), events.now() + 63'000, Screen{100, 20, false}));
+  ExpectGolden("table_running",
+               RenderJobTable(Fold(events), events.now() + 63'000, Screen{100, 20, false}));
 }
 
 TEST(JobTable, ColoursOnlyTheStates) {
@@ -62,20 +63,25 @@ TEST(JobTable, CollapsesManyTasksToCounts) {
 TEST(JobTable, SaysWhatIsWaitedFor) {
   SampleEvents events;
   events.Submit({{"worker", 12}});
-  core::JobWaiting waiting{"4 of 12 tasks to register", {}, "tony.container.registration.timeout ends it"};
-  for (int index = 0; index < 12; ++index) waiting.missing.push_back("worker:" + std::to_string(index));
+  core::JobWaiting waiting{
+      "4 of 12 tasks are not ready", {}, "tony.container.registration.timeout ends it"};
+  for (int index = 0; index < 12; ++index)
+    waiting.missing.push_back("worker:" + std::to_string(index));
   events.Add(waiting);
   const ObservedJob job = Fold(events);
   EXPECT_EQ(RenderWaiting(job.view, events.now() + 12'000),
-            "Waiting for 4 of 12 tasks to register for 12s; missing: worker:0, worker:1, worker:2, worker:3, "
-            "worker:4, worker:5, worker:6, worker:7 and 4 more; tony.container.registration.timeout ends it");
+            "Waiting for 12s: 4 of 12 tasks are not ready; missing: worker:0, worker:1, worker:2, "
+            "worker:3, "
+            "worker:4, worker:5, worker:6, worker:7 and 4 more; "
+            "tony.container.registration.timeout ends it");
   ExpectGolden("table_waiting", RenderJobTable(job, events.now() + 12'000, Screen{80, 20, false}));
 }
 
 TEST(JobTable, StopsTheClockWhenTheJobHasEnded) {
   const SampleEvents events = FailedJob();
   const ObservedJob job = Fold(events);
-  EXPECT_EQ(RenderJobTable(job, events.now(), Screen{}), RenderJobTable(job, events.now() + 5'000'000, Screen{}));
+  EXPECT_EQ(RenderJobTable(job, events.now(), Screen{}),
+            RenderJobTable(job, events.now() + 5'000'000, Screen{}));
   ExpectGolden("table_failed", RenderJobTable(job, events.now(), Screen{100, 20, false}));
 }
 
@@ -102,7 +108,8 @@ TEST(Verdict, ShowsTheGuiltyTaskAndItsHarmlessTail) {
 TEST(Verdict, IsShortForASuccess) {
   SampleEvents events = RunningJob();
   EXPECT_EQ(RenderVerdict(Fold(events).view, Screen{}), "");
-  events.End(core::Outcome::kSucceeded, core::Reason::kTasksSucceeded, "All tracked tasks ended with code 0.");
+  events.End(core::Outcome::kSucceeded, core::Reason::kTasksSucceeded,
+             "All tracked tasks ended with code 0.");
   EXPECT_EQ(RenderVerdict(Fold(events).view, Screen{}),
             "SUCCEEDED (TASKS_SUCCEEDED): All tracked tasks ended with code 0.\n");
 }

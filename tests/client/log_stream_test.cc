@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/job_watch.h"
+#include "client/observed_job.h"
 #include "tests/client/job_folders.h"
 
 namespace tony::client {
@@ -19,7 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string Attempt(const backend::JobFolder& folder, const core::TaskId& task, int attempt, const char* stream) {
+std::string Attempt(const backend::JobFolder& folder, const core::TaskId& task, int attempt,
+                    const char* stream) {
   return absl::StrCat(folder.task_logs(task), "/attempt-", attempt, "/", stream, ".log");
 }
 
@@ -74,15 +76,17 @@ struct LoggingJob {
 
 TEST(LogStream, PrintsAllTasksInOrder) {
   LoggingJob job;
-  EXPECT_THAT(job.Print({}), ElementsAre("parameter-server:0/1/stdout: ps", "worker:9/1/stdout: w9 one",
-                                         "worker:9/1/stdout: w9 two", "worker:9/1/stderr: w9 err",
-                                         "worker:10/1/stdout: w10"));
+  EXPECT_THAT(job.Print({}), ElementsAre("parameter-server:0/1/stdout: ps",
+                                         "worker:9/1/stdout: w9 one", "worker:9/1/stdout: w9 two",
+                                         "worker:9/1/stderr: w9 err", "worker:10/1/stdout: w10"));
 }
 
 TEST(LogStream, SelectsTasksAndStreams) {
   LoggingJob job;
-  EXPECT_THAT(job.Print({{"worker:9", false, true, false}}), ElementsAre("worker:9/1/stderr: w9 err"));
-  EXPECT_THAT(job.Print({{"worker:9", false, false, true}}), ElementsAre("worker:9/0/executor: executor"));
+  EXPECT_THAT(job.Print({{"worker:9", false, true, false}}),
+              ElementsAre("worker:9/1/stderr: w9 err"));
+  EXPECT_THAT(job.Print({{"worker:9", false, false, true}}),
+              ElementsAre("worker:9/0/executor: executor"));
   EXPECT_THAT(job.Print({{"worker", true, false, false}, 1}),
               ElementsAre("worker:9/1/stdout: w9 two", "worker:10/1/stdout: w10"));
   EXPECT_THAT(job.Print({{"am", true, true, false}}), ElementsAre("am/0/am: master"));
@@ -98,7 +102,8 @@ TEST(LogStream, ResolvesTasks) {
   EXPECT_EQ(*ResolveTask(job.view, "am"), "am");
   const absl::Status none = ResolveTask(job.view, "worker:2").status();
   EXPECT_EQ(none.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(none.message()), HasSubstr("its tasks: chief:0, ps:0, worker:0, worker:1, am"));
+  EXPECT_THAT(std::string(none.message()),
+              HasSubstr("its tasks: chief:0, ps:0, worker:0, worker:1, am"));
 }
 
 TEST(LogStream, FollowsNewLinesNewAttemptsAndRotationToTheEnd) {
@@ -106,7 +111,9 @@ TEST(LogStream, FollowsNewLinesNewAttemptsAndRotationToTheEnd) {
   HeldLock lock(job.folder);
   Collector collector;
   absl::Status result = absl::UnknownError("not yet");
-  std::thread follower([&] { result = LogStream(job.folder, {{"worker", true, true, false}, 1}, collector.Use()).Follow(); });
+  std::thread follower([&] {
+    result = LogStream(job.folder, {{"worker", true, true, false}, 1}, collector.Use()).Follow();
+  });
   EXPECT_TRUE(collector.WaitFor("worker:9/1/stdout: w9 two"));
   const std::string first = Attempt(job.folder, {"worker", 9}, 1, "stdout");
   AppendLog(first, "w9 three\n");

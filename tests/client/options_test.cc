@@ -38,10 +38,10 @@ std::string ErrorOf(const std::vector<std::string>& arguments) {
 TEST(SubmitOptions, ReadsTheCommandLineOfTonysReadme) {
   const SubmitOptions options =
       Parse({"-executes", "src/models/mnist_distributed.py", "-task_params",
-             "--input_dir /path/in --output_dir /path/out --steps 2500 --batch_size 64", "-python_venv",
-             "my-venv.zip", "-python_binary_path", "Python/bin/python", "-src_dir", "src", "-shell_env",
-             "LD_LIBRARY_PATH=/usr/java/latest/jre/lib/amd64/server", "-conf", "tony.ps.instances=2",
-             "-conf", "tony.worker.instances=2"});
+             "--input_dir /path/in --output_dir /path/out --steps 2500 --batch_size 64",
+             "-python_venv", "my-venv.zip", "-python_binary_path", "Python/bin/python", "-src_dir",
+             "src", "-shell_env", "LD_LIBRARY_PATH=/usr/java/latest/jre/lib/amd64/server", "-conf",
+             "tony.ps.instances=2", "-conf", "tony.worker.instances=2"});
   EXPECT_THAT(
       Pairs(options),
       ElementsAre("tony.ps.instances=2", "tony.worker.instances=2",
@@ -60,16 +60,19 @@ TEST_P(Spelling, AllMeanTheSame) {
   EXPECT_THAT(Pairs(Parse(GetParam())), ElementsAre("tony.application.src-dir=code"));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    SubmitOptions, Spelling,
-    ::testing::Values(std::vector<std::string>{"--src_dir", "code"},
-                      std::vector<std::string>{"--src_dir=code"}, std::vector<std::string>{"-src_dir", "code"},
-                      std::vector<std::string>{"-src_dir=code"}, std::vector<std::string>{"--src-dir", "code"},
-                      std::vector<std::string>{"-src-dir=code"}));
+INSTANTIATE_TEST_SUITE_P(SubmitOptions, Spelling,
+                         ::testing::Values(std::vector<std::string>{"--src_dir", "code"},
+                                           std::vector<std::string>{"--src_dir=code"},
+                                           std::vector<std::string>{"-src_dir", "code"},
+                                           std::vector<std::string>{"-src_dir=code"},
+                                           std::vector<std::string>{"--src-dir", "code"},
+                                           std::vector<std::string>{"-src-dir=code"}));
 
 TEST(SubmitOptions, ComposesTheCommand) {
-  EXPECT_THAT(Pairs(Parse({"--executes", "run me.sh"})), ElementsAre("tony.containers.command=run me.sh"));
-  EXPECT_THAT(Pairs(Parse({"--executes=a.py", "--python_binary_path=/usr/bin/python3", "--python_venv=v.zip"})),
+  EXPECT_THAT(Pairs(Parse({"--executes", "run me.sh"})),
+              ElementsAre("tony.containers.command=run me.sh"));
+  EXPECT_THAT(Pairs(Parse({"--executes=a.py", "--python_binary_path=/usr/bin/python3",
+                           "--python_venv=v.zip"})),
               ::testing::Contains("tony.containers.command=/usr/bin/python3 a.py"));
   EXPECT_THAT(Pairs(Parse({"--executes=a.py", "--python_binary_path=python3"})),
               ::testing::Contains("tony.containers.command=python3 a.py"));
@@ -127,14 +130,17 @@ TEST(SubmitOptions, NamesTheNearestOption) {
 
 TEST(SubmitOptions, RefusesBadUsage) {
   EXPECT_THAT(ErrorOf({"--executes"}), HasSubstr("--executes needs a value: --executes=COMMAND"));
-  EXPECT_THAT(ErrorOf({"--executes", "--conf", "a=b"}), HasSubstr("followed by the option '--conf'"));
+  EXPECT_THAT(ErrorOf({"--executes", "--conf", "a=b"}),
+              HasSubstr("followed by the option '--conf'"));
   EXPECT_THAT(ErrorOf({"--executes=a", "--executes=b"}), HasSubstr("given twice: 'a' and 'b'"));
   EXPECT_THAT(ErrorOf({"--executes="}), HasSubstr("--executes is empty"));
   EXPECT_THAT(ErrorOf({"--json=yes", "job.xml"}), HasSubstr("--json takes no value"));
-  EXPECT_THAT(ErrorOf({"--conf", "tony.worker.instances"}), HasSubstr("write --conf tony.worker.instances=VALUE"));
+  EXPECT_THAT(ErrorOf({"--conf", "tony.worker.instances"}),
+              HasSubstr("write --conf tony.worker.instances=VALUE"));
   EXPECT_THAT(ErrorOf({"--shell_env", "=x"}), HasSubstr("--shell_env '=x' is not of the form"));
   EXPECT_THAT(ErrorOf({"--container_env", "x"}), HasSubstr("--container_env 'x'"));
-  EXPECT_THAT(ErrorOf({"--task_params", "x", "job.xml"}), HasSubstr("no effect without --executes"));
+  EXPECT_THAT(ErrorOf({"--task_params", "x", "job.xml"}),
+              HasSubstr("no effect without --executes"));
   EXPECT_THAT(ErrorOf({"a.xml", "b.xml"}), HasSubstr("two job files: 'a.xml' and 'b.xml'"));
   EXPECT_THAT(ErrorOf({"a.xml", "--conf_file=b"}), HasSubstr("two job files"));
   EXPECT_THAT(ErrorOf({"job.xml", "train.py"}), HasSubstr("unexpected argument 'train.py'"));
@@ -143,10 +149,10 @@ TEST(SubmitOptions, RefusesBadUsage) {
 
 TEST(SubmitOptions, HelpNamesEveryOptionWithinTheWidth) {
   const std::string help = RenderSubmitHelp(80);
-  for (const char* name : {"hdfs_classpath", "python_binary_path", "python_venv", "executes", "task_params",
-                           "shell_env", "container_env", "conf", "conf_file", "src_dir",
-                           "sidecar_tensorboard_log_dir", "help", "debug", "detach", "dry-run", "json",
-                           "quiet", "version"}) {
+  for (const char* name :
+       {"hdfs_classpath", "python_binary_path", "python_venv", "executes", "task_params",
+        "shell_env", "container_env", "conf", "conf_file", "src_dir", "sidecar_tensorboard_log_dir",
+        "help", "debug", "detach", "dry-run", "json", "quiet", "version"}) {
     EXPECT_THAT(help, HasSubstr(absl::StrCat("--", name))) << help;
   }
   size_t column = 0;

@@ -25,7 +25,8 @@ struct Rig {
   explicit Rig(ProgressStyle style, Screen at = Screen{90, 20, false})
       : screen(at),
         printer(MakeProgressPrinter(
-            style, [this](const std::string& text) { output += text; }, [this] { return screen; }, clock)) {}
+            style, [this](const std::string& text) { output += text; }, [this] { return screen; },
+            clock)) {}
 
   void Feed(const std::vector<core::JobEvent>& events) {
     for (const core::JobEvent& event : events) {
@@ -52,11 +53,13 @@ SampleEvents RestartedJob() {
   job.Add(failed);
   job.Add(core::EpochOpened{1, "worker:1 exited with code 3", core::TaskId{"worker", 1}, 1}, 1);
   job.State(core::JobState::kRestarting);
-  job.Add(core::JobWaiting{"2 of 4 tasks", {"worker:0", "worker:1"}, "they register"});
-  job.Add(core::JobWaiting{"1 of 4 tasks", {"worker:1"}, "they register"}, 2000);
+  job.Add(
+      core::JobWaiting{"2 of 4 tasks are not ready", {"worker:0", "worker:1"}, "they register"});
+  job.Add(core::JobWaiting{"1 of 4 tasks are not ready", {"worker:1"}, "they register"}, 2000);
   job.Add(core::JobNote{"port 20001 is taken by pid 7 (nc)"}, 4000);
   job.State(core::JobState::kRunning);
-  job.End(core::Outcome::kSucceeded, core::Reason::kTasksSucceeded, "All tracked tasks ended with code 0.");
+  job.End(core::Outcome::kSucceeded, core::Reason::kTasksSucceeded,
+          "All tracked tasks ended with code 0.");
   return job;
 }
 
@@ -81,27 +84,29 @@ TEST(Progress, LinesShortenRunsOfIndices) {
   for (int index : {4, 6}) job.AddTask("worker", index, core::TaskState::kSucceeded);
   Rig rig(ProgressStyle::kLines);
   rig.Feed(job.events());
-  EXPECT_THAT(rig.output, HasSubstr("SUCCEEDED: worker [4, 6]\nRUNNING: ps [0, 1] worker [0-3, 5, 7]\n"));
+  EXPECT_THAT(rig.output,
+              HasSubstr("SUCCEEDED: worker [4, 6]\nRUNNING: ps [0, 1] worker [0-3, 5, 7]\n"));
 }
 
 TEST(Progress, LinesNameAWaitOnlyWhenItLasts) {
   SampleEvents job;
   job.Submit({{"worker", 2}});
-  job.Add(core::JobWaiting{"2 containers", {}, "another job ends"});
+  job.Add(core::JobWaiting{"needs 2 GPUs, 0 of 4 free", {}, "another job ends"});
   Rig rig(ProgressStyle::kLines);
   rig.Feed(job.events());
   EXPECT_THAT(rig.output, Not(HasSubstr("Waiting")));
   rig.clock.Advance(std::chrono::seconds(2));
   rig.printer->Refresh();
   rig.printer->Refresh();
-  EXPECT_THAT(rig.output, ::testing::EndsWith("Waiting for 2 containers for 2.0s; another job ends\n"));
-  job.Add(core::JobWaiting{"1 container", {}, "another job ends"});
+  EXPECT_THAT(rig.output, ::testing::EndsWith(
+                              "Waiting for 2.0s: needs 2 GPUs, 0 of 4 free; another job ends\n"));
+  job.Add(core::JobWaiting{"needs 2 GPUs, 1 of 4 free", {}, "another job ends"});
   rig.printer->OnEvent(job.events().back());
   rig.printer->Refresh();
-  EXPECT_THAT(rig.output, Not(HasSubstr("1 container")));
+  EXPECT_THAT(rig.output, Not(HasSubstr("1 of 4 free")));
   rig.clock.Advance(std::chrono::seconds(6));
   rig.printer->Refresh();
-  EXPECT_THAT(rig.output, HasSubstr("Waiting for 1 container for"));
+  EXPECT_THAT(rig.output, HasSubstr("needs 2 GPUs, 1 of 4 free"));
 }
 
 TEST(Progress, TableIsRedrawnInPlace) {
@@ -174,7 +179,9 @@ TEST(Progress, FitsARealTerminalAndFollowsItsSize) {
   FakeClock clock;
   auto printer = MakeProgressPrinter(
       ProgressStyle::kTable,
-      [&](const std::string& text) { ASSERT_EQ(write(slave, text.data(), text.size()), ssize_t(text.size())); },
+      [&](const std::string& text) {
+        ASSERT_EQ(write(slave, text.data(), text.size()), ssize_t(text.size()));
+      },
       [&] { return DescribeScreen(slave, environment); }, clock);
   for (const core::JobEvent& event : RunningJob().events()) printer->OnEvent(event);
   printer->Refresh();

@@ -17,11 +17,13 @@ class SampleEvents {
   /// Appends an event `after_millis` later than the one before.
   core::JobEvent& Add(core::JobEventBody body, int64_t after_millis = 1000) {
     now_ += events_.empty() ? 0 : after_millis;
-    events_.push_back(core::JobEvent{static_cast<int64_t>(events_.size()) + 1, now_, std::move(body)});
+    events_.push_back(
+        core::JobEvent{static_cast<int64_t>(events_.size()) + 1, now_, std::move(body)});
     return events_.back();
   }
 
-  void Submit(std::vector<core::JobSubmitted::Type> types, const std::string& id = "job-20240101-0001") {
+  void Submit(std::vector<core::JobSubmitted::Type> types,
+              const std::string& id = "job-20240101-0001") {
     core::JobSubmitted submitted;
     submitted.job_id = id;
     submitted.name = "digits";
@@ -42,10 +44,13 @@ class SampleEvents {
     change.epoch = epoch_;
     change.attempt = state == core::TaskState::kNew ? 0 : 1;
     if (state != core::TaskState::kNew) change.host = "127.0.0.1";
-    if (state != core::TaskState::kNew && state != core::TaskState::kStarting) change.port = 20000 + index;
+    if (state != core::TaskState::kNew && state != core::TaskState::kStarting)
+      change.port = 20000 + index;
     return change;
   }
-  void AddTask(const std::string& type, int index, core::TaskState state) { Add(Task(type, index, state), 10); }
+  void AddTask(const std::string& type, int index, core::TaskState state) {
+    Add(Task(type, index, state), 10);
+  }
   void End(core::Outcome outcome, core::Reason reason, const std::string& sentence) {
     Add(core::JobEnded{core::Verdict{outcome, reason, sentence, std::nullopt, std::nullopt}});
   }
@@ -63,7 +68,8 @@ class SampleEvents {
 inline core::TaskExit NastyExit() {
   core::TaskExit exit;
   exit.code = 3;
-  exit.tail = {"Traceback (most recent call last):", "\x1b[2J\x1b]0;owned\aValueError: \xff b\tc\r"};
+  exit.tail = {"Traceback (most recent call last):",
+               "\x1b[2J\x1b]0;owned\aValueError: \xff b\tc\r"};
   return exit;
 }
 
@@ -72,15 +78,19 @@ inline SampleEvents RunningJob() {
   SampleEvents job;
   job.Submit({{"chief", 1}, {"ps", 1}, {"worker", 2}});
   job.State(core::JobState::kAllocating);
-  for (const auto& [type, count] : std::vector<std::pair<std::string, int>>{{"chief", 1}, {"ps", 1}, {"worker", 2}}) {
-    for (int index = 0; index < count; ++index) job.AddTask(type, index, core::TaskState::kStarting);
+  for (const auto& [type, count] :
+       std::vector<std::pair<std::string, int>>{{"chief", 1}, {"ps", 1}, {"worker", 2}}) {
+    for (int index = 0; index < count; ++index)
+      job.AddTask(type, index, core::TaskState::kStarting);
   }
   job.State(core::JobState::kRegistering);
-  for (const auto& [type, count] : std::vector<std::pair<std::string, int>>{{"chief", 1}, {"ps", 1}, {"worker", 2}}) {
+  for (const auto& [type, count] :
+       std::vector<std::pair<std::string, int>>{{"chief", 1}, {"ps", 1}, {"worker", 2}}) {
     for (int index = 0; index < count; ++index) job.AddTask(type, index, core::TaskState::kReady);
   }
   job.State(core::JobState::kRunning);
-  for (const auto& [type, count] : std::vector<std::pair<std::string, int>>{{"chief", 1}, {"ps", 1}, {"worker", 2}}) {
+  for (const auto& [type, count] :
+       std::vector<std::pair<std::string, int>>{{"chief", 1}, {"ps", 1}, {"worker", 2}}) {
     for (int index = 0; index < count; ++index) job.AddTask(type, index, core::TaskState::kRunning);
   }
   job.Add(core::VisualizationReady{{"chief", 0}, "http://127.0.0.1:20100"}, 50);
@@ -98,7 +108,8 @@ inline SampleEvents FailedJob() {
   job.AddTask("ps", 0, core::TaskState::kStopped);
   job.AddTask("worker", 0, core::TaskState::kStopped);
   job.Add(core::JobEnded{core::Verdict{core::Outcome::kFailed, core::Reason::kTaskFailed,
-                                       "worker:1 exited with code 3.", core::TaskId{"worker", 1}, NastyExit()}});
+                                       "worker:1 exited with code 3.", core::TaskId{"worker", 1},
+                                       NastyExit()}});
   return job;
 }
 

@@ -14,11 +14,18 @@ TEST(SafeText, DropsWhatSteersATerminal) {
   EXPECT_EQ(SafeText("\x1b]0;title\a after"), " after");
   EXPECT_EQ(SafeText("\x1b]8;;http://x\x1b\\link"), "link");
   EXPECT_EQ(SafeText("\x1bPstring\x1b\\x"), "x");
-  EXPECT_EQ(SafeText("a\b\b\r\n\x7f" "b"), "ab");
-  EXPECT_EQ(SafeText("\xc2\x9b" "31m"), "31m");  // the one-character CSI of ISO 6429
+  EXPECT_EQ(SafeText("a\b\b\r\x7f"
+                     "b"),
+            "ab");
+  EXPECT_EQ(SafeText("\xc2\x9b"
+                     "31m"),
+            "31m");  // the one-character CSI of ISO 6429
   EXPECT_EQ(SafeText("a\tb"), "a    b");
+  EXPECT_EQ(SafeText("a\r\nb"), "a b");
   EXPECT_EQ(SafeText("\xff\xfe!"), "\xEF\xBF\xBD\xEF\xBF\xBD!");
-  EXPECT_EQ(SafeText("x\xE2\x80\xAE" "y"), "xy");  // right-to-left override
+  EXPECT_EQ(SafeText("x\xE2\x80\xAE"
+                     "y"),
+            "xy");  // right-to-left override
   EXPECT_EQ(SafeText(std::string("a\0b", 3)), "ab");
 }
 

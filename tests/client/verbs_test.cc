@@ -39,7 +39,8 @@ class VerbTest : public ::testing::Test {
     out_.clear();
     err_.clear();
     std::vector<std::string> all = arguments;
-    if (all.size() > 0 && all[0] != "help" && all[0][0] != '-') all.push_back("--conf=tony.local.dir=" + local_.path());
+    if (all.size() > 0 && all[0] != "help" && all[0][0] != '-')
+      all.push_back("--conf=tony.local.dir=" + local_.path());
     return RunTony(all, context_);
   }
   Json RunJson(std::vector<std::string> arguments) {
@@ -60,7 +61,8 @@ TEST_F(VerbTest, HelpAndBadUsage) {
     EXPECT_THAT(out_, HasSubstr(verb));
   }
   EXPECT_EQ(Run({"help", "logs"}), kVerbDone);
-  EXPECT_THAT(out_, AllOf(HasSubstr("-f, --follow"), HasSubstr("--tail N"), HasSubstr("Exit status")));
+  EXPECT_THAT(out_,
+              AllOf(HasSubstr("-f, --follow"), HasSubstr("--tail N"), HasSubstr("Exit status")));
   EXPECT_EQ(Run({"status", "--help"}), kVerbDone);
   EXPECT_EQ(Run({"--version"}), kVerbDone);
   EXPECT_THAT(out_, ::testing::StartsWith("tony "));
@@ -108,8 +110,10 @@ TEST_F(VerbTest, ListShowsRunningEndedAndLostJobs) {
 TEST_F(VerbTest, StatusShowsTasksAndVerdict) {
   WriteJob(local_.path(), "job-a", FailedJob().events());
   EXPECT_EQ(Run({"status"}), kVerbDone);
-  EXPECT_THAT(out_, AllOf(HasSubstr("worker:1  FAILED"), HasSubstr("FAILED (TASK_FAILED): worker:1 exited with code 3."),
-                          HasSubstr("Visualization: http://127.0.0.1:20100"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(out_,
+              AllOf(HasSubstr("worker:1  FAILED"),
+                    HasSubstr("FAILED (TASK_FAILED): worker:1 exited with code 3."),
+                    HasSubstr("Visualization: http://127.0.0.1:20100"), Not(HasSubstr("\x1b"))));
   const Json json = RunJson({"status", "job"});
   EXPECT_EQ(json["state"], "FAILED");
   EXPECT_EQ(json["verdict"]["guilty"], "worker:1");
@@ -153,18 +157,22 @@ TEST_F(VerbTest, LogsPrefixLinesAndProtectTerminals) {
 
 TEST_F(VerbTest, ValidateListsAllProblems) {
   const std::string file = local_.path() + "/job.xml";
-  std::ofstream(file) << "<configuration>\n<property><name>tony.worker.instnces</name><value>2</value></property>\n"
-                         "<property><name>tony.worker.gpus</name><value>-1</value></property>\n</configuration>\n";
+  std::ofstream(file)
+      << "<configuration>\n<property><name>tony.worker.instnces</name><value>2</value></property>\n"
+         "<property><name>tony.worker.gpus</name><value>-1</value></property>\n</configuration>\n";
   EXPECT_EQ(Run({"validate", "job.xml"}), kVerbBadUsage);
-  EXPECT_THAT(err_, AllOf(HasSubstr("job.xml:2: tony.worker.instnces"), HasSubstr("job.xml:3: tony.worker.gpus")));
+  EXPECT_THAT(err_, AllOf(HasSubstr("job.xml:2: tony.worker.instnces"),
+                          HasSubstr("job.xml:3: tony.worker.gpus")));
   EXPECT_EQ(Run({"validate", "job.xml", "--json"}), kVerbBadUsage);
   Json json = Json::parse(out_);
   EXPECT_EQ(json["valid"], false);
   EXPECT_GE(json["problems"].size(), 2u);
   EXPECT_EQ(json["problems"][0]["line"], 2);
-  std::ofstream(file) << "<configuration><property><name>tony.worker.instances</name><value>2</value></property>"
-                         "</configuration>";
-  EXPECT_EQ(Run({"validate", "job.xml", "--conf", "tony.containers.command=true"}), kVerbDone) << err_;
+  std::ofstream(file)
+      << "<configuration><property><name>tony.worker.instances</name><value>2</value></property>"
+         "</configuration>";
+  EXPECT_EQ(Run({"validate", "job.xml", "--conf", "tony.containers.command=true"}), kVerbDone)
+      << err_;
   EXPECT_THAT(out_, HasSubstr("job.xml is valid"));
   EXPECT_EQ(Run({"validate", "missing.xml"}), kVerbBadUsage);
   EXPECT_THAT(err_, HasSubstr("missing.xml"));
@@ -174,16 +182,19 @@ TEST_F(VerbTest, ValidateListsAllProblems) {
 /// The ApplicationMaster of a job as `kill` sees it: address, credentials and the service.
 class ServedJob {
  public:
-  ServedJob(const std::string& local_dir, const std::string& id, std::function<void(const std::string&)> on_stop)
+  ServedJob(const std::string& local_dir, const std::string& id,
+            std::function<void(const std::string&)> on_stop)
       : folder_(WriteJob(local_dir, id, RunningJob().events())),
         lock_(std::make_unique<HeldLock>(folder_)),
         jobs_(id, log_, {std::move(on_stop), [] {}, [] {}}),
         executors_(id, [](core::JobInput) {}) {
     const auto authority = rpc::CertificateAuthority::Create(id);
     EXPECT_TRUE(os::MakeFolders(folder_.secrets()).ok());
-    EXPECT_TRUE(rpc::SaveCredentials(*authority->Issue(rpc::ClientRole(id)), folder_.client_credentials()).ok());
-    server_ = *rpc::MasterServer::Start("127.0.0.1", *authority->Issue(rpc::ApplicationMasterRole(id)), jobs_,
-                                        executors_);
+    EXPECT_TRUE(
+        rpc::SaveCredentials(*authority->Issue(rpc::ClientRole(id)), folder_.client_credentials())
+            .ok());
+    server_ = *rpc::MasterServer::Start(
+        "127.0.0.1", *authority->Issue(rpc::ApplicationMasterRole(id)), jobs_, executors_);
     EXPECT_TRUE(os::WriteFileAtomically(folder_.am_address(), server_->address()).ok());
   }
   ~ServedJob() { server_->Shutdown(std::chrono::seconds(5)); }

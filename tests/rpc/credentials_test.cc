@@ -1,8 +1,6 @@
 // The file in which credentials are handed over.
 #include "rpc/credentials.h"
 
-#include <sys/stat.h>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rpc/certificate_authority.h"

@@ -1,7 +1,5 @@
 // Mutual TLS between a real gRPC server and real clients: who gets through, and as whom.
 #include <memory>
-#include <mutex>
-#include <optional>
 
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"

@@ -1,0 +1,173 @@
+// The checks of JobAuditor, one function per kind of input or effect.
+#include "tests/core/job_auditor.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tests/core/job_rendering.h"
+
+namespace tony::core {
+namespace {
+
+bool IsEdge(JobState from, JobState to) {
+  for (JobTrigger trigger : {JobTrigger::kStart, JobTrigger::kGangGranted, JobTrigger::kGangRegistered,
+                             JobTrigger::kAttemptFailed, JobTrigger::kVerdict, JobTrigger::kAllGone}) {
+    if (NextState(from, trigger) == to) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> JobAuditor::Check(const JobInput& input, const JobEffects& effects) {
+  violations_.clear();
+  std::visit([this](const auto& kind) { See(kind); }, input);
+  for (const JobEffect& effect : effects) {
+    const size_t before = violations_.size();
+    std::visit([this](const auto& kind) { Check(kind); }, effect);
+    for (size_t i = before; i < violations_.size(); ++i) {
+      absl::StrAppend(&violations_[i], ", at: ", RenderEffect(effect));
+    }
+  }
+  CheckTable();
+  return violations_;
+}
+
+void JobAuditor::See(const input::ContainerEnded& ended) {
+  gone_.insert(ended.container_id);
+  auto known = launched_.find(ended.container_id);
+  if (known != launched_.end()) known->second.gone = true;
+}
+
+void JobAuditor::See(const input::ExecutorAttached& attached) {
+  auto known = launched_.find(attached.container_id);
+  if (known != launched_.end()) known->second.attached = true;
+}
+
+void JobAuditor::See(const input::ExecutorRegistered& registered) {
+  auto known = launched_.find(registered.container_id);
+  if (known == launched_.end() || known->second.gone || registered.epoch != epoch_) return;
+  // The first registration for an epoch counts; others of it are copies.
+  if (known->second.registered_epoch == registered.epoch) return;
+  known->second.registered_epoch = registered.epoch;
+  known->second.port = registered.port;
+}
+
+void JobAuditor::Check(const effect::RequestContainers& effect) {
+  for (const ContainerRequest& request : effect.requests) {
+    if (request.count <= 0) Complain("a request for no container");
+    awaited_[request.type] += request.count;
+  }
+}
+
+void JobAuditor::Check(const effect::LaunchExecutor& effect) {
+  if (granted_.count(effect.container_id) == 0) Complain("launch in a container that was not granted");
+  if (--awaited_[effect.task.type] < 0) Complain("a container is used that nobody asked for");
+  if (!launched_.emplace(effect.container_id, Known{effect.task}).second) {
+    Complain("a second launch in one container");
+  }
+}
+
+void JobAuditor::Check(const effect::SendPrepare& effect) {
+  const auto known = launched_.find(effect.container_id);
+  if (known == launched_.end() || !known->second.attached) Complain("prepare before the executor attached");
+  if (effect.epoch != epoch_) Complain(absl::StrCat("prepare for another epoch than ", epoch_));
+}
+
+void JobAuditor::Check(const effect::SendStart& effect) {
+  if (started_epoch_ >= effect.epoch) Complain("a second start in one epoch");
+  if (effect.epoch != epoch_) Complain(absl::StrCat("start for another epoch than ", epoch_));
+  started_epoch_ = effect.epoch;
+  ++starts_;
+  const auto tasks = static_cast<size_t>(machine_.tasks().size());
+  if (effect.container_ids.size() != tasks || effect.spec->endpoints.size() != tasks) {
+    Complain("start without some of the tasks");
+    return;
+  }
+  for (size_t i = 0; i < tasks; ++i) {
+    const auto found = launched_.find(effect.container_ids[i]);
+    if (found == launched_.end() || found->second.gone) {
+      Complain(absl::StrCat("start of a container that is gone: ", effect.container_ids[i]));
+      continue;
+    }
+    const Known& known = found->second;
+    if (known.registered_epoch != effect.epoch) {
+      Complain(absl::StrCat("start before ", effect.container_ids[i], " has registered"));
+    }
+    const Endpoint& endpoint = effect.spec->endpoints[i];
+    if (endpoint.task != known.task || endpoint.port != known.port) {
+      Complain(absl::StrCat("the spec has a wrong endpoint ", endpoint.task.ToString(), " ", endpoint.Address()));
+    }
+  }
+}
+
+void JobAuditor::Check(const effect::KillContainer& effect) {
+  gone_.insert(effect.container_id);
+  auto known = launched_.find(effect.container_id);
+  if (known != launched_.end()) known->second.gone = true;
+}
+
+void JobAuditor::Check(const effect::Record& effect) {
+  if (ended_) Complain("a record after JobEnded");
+  if (const auto* changed = std::get_if<JobStateChanged>(&effect.body)) {
+    if (!IsEdge(state_, changed->state)) Complain(absl::StrCat("no edge from ", JobStateName(state_)));
+    state_ = changed->state;
+  }
+  if (const auto* opened = std::get_if<EpochOpened>(&effect.body)) {
+    if (opened->epoch != epoch_ + 1) Complain("an epoch was skipped");
+    epoch_ = opened->epoch;
+    if (epoch_ + opened->retries_left != machine_.job().retry_count) Complain("the budget is not respected");
+    if (opened->retries_left < 0) Complain("the budget is overdrawn");
+  }
+  if (std::holds_alternative<JobEnded>(effect.body)) {
+    ended_ = true;
+    if (state_ != JobState::kEnded) Complain("JobEnded before the state");
+  }
+}
+
+void JobAuditor::Check(const effect::Finish&) {
+  if (!ended_) Complain("finish before JobEnded");
+  if (finished_) Complain("a second finish");
+  finished_ = true;
+}
+
+void JobAuditor::CheckTable() {
+  if (machine_.state() != state_) Complain("a state was entered that was not recorded");
+  if (machine_.epoch() != epoch_) Complain("an epoch was opened that was not recorded");
+  std::set<std::string> bound;
+  std::map<std::string, int> unbound;
+  std::map<TaskState, int> counts;
+  for (const Task& task : machine_.tasks().all()) {
+    ++counts[task.state];
+    if (task.container && !bound.insert(task.container->id).second) {
+      Complain(absl::StrCat(task.container->id, " is bound to two tasks"));
+    }
+    if (task.container && machine_.tasks().FindByContainer(task.container->id) != &task) {
+      Complain(absl::StrCat(task.container->id, " is not found to be of ", task.id.ToString()));
+    }
+    const bool awaits = !task.container && task.state == TaskState::kNew;
+    if (awaits) ++unbound[task.id.type];
+    if (task.state == TaskState::kFailed && !task.exit) Complain("a failure without an exit");
+  }
+  for (const auto& [state, count] : counts) {
+    if (machine_.tasks().count(state) != count) Complain(absl::StrCat("wrong count of ", TaskStateName(state)));
+  }
+  if (state_ == JobState::kNew || machine_.verdict()) return;
+  for (const TaskType& type : machine_.job().types) {
+    if (awaited_[type.name] == unbound[type.name]) continue;
+    Complain(absl::StrCat(awaited_[type.name], " containers are asked for, ", unbound[type.name],
+                          " tasks wait for one: ", type.name));
+  }
+}
+
+std::vector<std::string> JobAuditor::CheckEnd() const {
+  std::vector<std::string> violations;
+  if (!ended_) violations.push_back("JobEnded is missing");
+  if (!finished_) violations.push_back("Finish is missing");
+  for (const std::string& container : granted_) {
+    if (gone_.count(container) == 0) violations.push_back(container + " was neither ended nor killed");
+  }
+  return violations;
+}
+
+}  // namespace tony::core

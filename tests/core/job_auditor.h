@@ -1,0 +1,75 @@
+// Watches a job's state machine from outside and holds it to what must be true of every job.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/job/job_machine.h"
+
+namespace tony::core {
+
+/// 1. Job states follow the transition table.
+/// 2. A container is bound to one task, a task to one container; each granted one has ended or was killed at the end.
+/// 3. What is asked for and not yet granted equals the tasks that wait for a container.
+/// 4. Start is sent once for an epoch, to all containers, when each has registered for it, with the ports it named.
+/// 5. Epochs count up by one, and not more often than the budget allows.
+/// 6. JobEnded is recorded once and last; Finish follows it at once.
+/// Not thread safe.
+class JobAuditor {
+ public:
+  explicit JobAuditor(const JobMachine& machine) : machine_(machine) {}
+
+  /// To be called after each input. Returns what was violated, empty when nothing was.
+  std::vector<std::string> Check(const JobInput& input, const JobEffects& effects);
+  /// To be called when the job is over.
+  std::vector<std::string> CheckEnd() const;
+
+  /// Containers whose executors were told to start in the current epoch.
+  int starts() const { return starts_; }
+
+ private:
+  struct Known {
+    TaskId task;
+    bool gone = false;    ///< ended, or killed
+    bool attached = false;
+    int registered_epoch = -1;
+    int port = 0;
+  };
+
+  void See(const input::ContainerGranted& granted) { granted_.insert(granted.container.id); }
+  void See(const input::ContainerEnded& ended);
+  void See(const input::ExecutorAttached& attached);
+  void See(const input::ExecutorRegistered& registered);
+  template <typename Input>
+  void See(const Input&) {}
+
+  void Check(const effect::RequestContainers& effect);
+  void Check(const effect::CancelRequests&) { awaited_.clear(); }
+  void Check(const effect::LaunchExecutor& effect);
+  void Check(const effect::SendAssignment&) {}
+  void Check(const effect::SendPrepare& effect);
+  void Check(const effect::SendStart& effect);
+  void Check(const effect::SendShutdown&) {}
+  void Check(const effect::KillContainer& effect);
+  void Check(const effect::Record& effect);
+  void Check(const effect::Finish&);
+  void CheckTable();
+  void Complain(const std::string& what) { violations_.push_back(what); }
+
+  const JobMachine& machine_;
+  JobState state_ = JobState::kNew;
+  int epoch_ = 0;
+  int started_epoch_ = -1;
+  int starts_ = 0;
+  bool ended_ = false;     ///< JobEnded was recorded
+  bool finished_ = false;
+  std::set<std::string> granted_;
+  std::set<std::string> gone_;  ///< of those granted
+  std::map<std::string, Known> launched_;
+  std::map<std::string, int> awaited_;  ///< containers asked for and not granted, by type
+  std::vector<std::string> violations_;
+};
+
+}  // namespace tony::core

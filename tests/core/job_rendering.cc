@@ -1,0 +1,103 @@
+// Rendering of effects, one function per kind.
+#include "tests/core/job_rendering.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tony::core {
+namespace {
+
+std::string Quoted(const std::string& text) { return absl::StrCat("\"", text, "\""); }
+
+std::string Optional(const std::string& name, const std::string& value) {
+  return value.empty() ? "" : absl::StrCat(" ", name, value);
+}
+
+struct RecordRenderer {
+  std::string operator()(const JobSubmitted& event) { return absl::StrCat("submitted ", event.job_id); }
+  std::string operator()(const JobStateChanged& event) {
+    return absl::StrCat("job ", JobStateName(event.state), " epoch=", event.epoch,
+                        event.sentence.empty() ? "" : " " + Quoted(event.sentence));
+  }
+  std::string operator()(const JobWaiting& event) {
+    return absl::StrCat("waiting ", Quoted(event.what), " missing=[", absl::StrJoin(event.missing, " "),
+                        "] unblock=", Quoted(event.unblock));
+  }
+  std::string operator()(const TaskChanged& event) {
+    std::string line = absl::StrCat(event.task.ToString(), " ", TaskStateName(event.state),
+                                    " epoch=", event.epoch, " attempt=", event.attempt);
+    if (!event.container.empty()) absl::StrAppend(&line, " in ", event.container, "@", event.host);
+    if (event.port != 0) absl::StrAppend(&line, " port=", event.port);
+    if (event.pid != 0) absl::StrAppend(&line, " pid=", event.pid);
+    if (event.exit) absl::StrAppend(&line, " exit=", Quoted(event.exit->Describe()));
+    if (!event.sentence.empty()) absl::StrAppend(&line, " ", Quoted(event.sentence));
+    return line;
+  }
+  std::string operator()(const EpochOpened& event) {
+    return absl::StrCat("epoch ", event.epoch, " retries-left=", event.retries_left,
+                        Optional("guilty=", event.guilty ? event.guilty->ToString() : ""), " ",
+                        Quoted(event.cause));
+  }
+  std::string operator()(const VisualizationReady& event) {
+    return absl::StrCat("page of ", event.task.ToString(), " at ", event.url);
+  }
+  std::string operator()(const TaskMeasured& event) {
+    return absl::StrCat("usage of ", event.task.ToString(), " processes=", event.usage.processes);
+  }
+  std::string operator()(const JobNote& event) { return absl::StrCat("note ", Quoted(event.sentence)); }
+  std::string operator()(const JobEnded& event) {
+    const Verdict& verdict = event.verdict;
+    return absl::StrCat("ended ", OutcomeName(verdict.outcome), " ", ReasonName(verdict.reason),
+                        Optional("guilty=", verdict.guilty ? verdict.guilty->ToString() : ""),
+                        " exit-code=", ExitCode(verdict), " ", Quoted(verdict.sentence));
+  }
+};
+
+struct EffectRenderer {
+  std::string operator()(const effect::RequestContainers& effect) {
+    std::string line = "request";
+    for (const ContainerRequest& request : effect.requests) {
+      absl::StrAppend(&line, " ", request.type, "=", request.count);
+    }
+    return line;
+  }
+  std::string operator()(const effect::CancelRequests&) { return "cancel requests"; }
+  std::string operator()(const effect::LaunchExecutor& effect) {
+    return absl::StrCat("launch ", effect.container_id, " for ", effect.task.ToString());
+  }
+  std::string operator()(const effect::SendAssignment& effect) {
+    return absl::StrCat("send ", effect.container_id, " assignment ", effect.task.ToString());
+  }
+  std::string operator()(const effect::SendPrepare& effect) {
+    return absl::StrCat("send ", effect.container_id, " prepare epoch=", effect.epoch,
+                        " attempt=", effect.attempt);
+  }
+  std::string operator()(const effect::SendStart& effect) {
+    return absl::StrCat("send ", absl::StrJoin(effect.container_ids, " "), " start epoch=", effect.epoch,
+                        "\n  with ", effect.spec->ToJson());
+  }
+  std::string operator()(const effect::SendShutdown& effect) {
+    return absl::StrCat("send ", effect.container_id, " shutdown ", Quoted(effect.reason));
+  }
+  std::string operator()(const effect::KillContainer& effect) {
+    return absl::StrCat("kill ", effect.container_id);
+  }
+  std::string operator()(const effect::Record& effect) {
+    return absl::StrCat("record ", std::visit(RecordRenderer{}, effect.body));
+  }
+  std::string operator()(const effect::Finish& effect) {
+    return absl::StrCat("finish ", OutcomeName(effect.verdict.outcome));
+  }
+};
+
+}  // namespace
+
+std::string RenderEffect(const JobEffect& effect) { return std::visit(EffectRenderer{}, effect); }
+
+std::string RenderEffects(const JobEffects& effects) {
+  std::string text;
+  for (const JobEffect& effect : effects) absl::StrAppend(&text, RenderEffect(effect), "\n");
+  return text;
+}
+
+}  // namespace tony::core

@@ -1,0 +1,15 @@
+// Effects of the state machine as lines of text, for scenario files and failure messages.
+#pragma once
+
+#include <string>
+
+#include "core/job/job_effect.h"
+
+namespace tony::core {
+
+/// One line without a line break; effect::SendStart has the cluster spec on a second one.
+std::string RenderEffect(const JobEffect& effect);
+/// All of them, one after the other, each ended by a line break.
+std::string RenderEffects(const JobEffects& effects);
+
+}  // namespace tony::core

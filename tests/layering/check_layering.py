@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Checks that the source tree keeps its layers: who includes whom, what stays pure, how long files are.
+
+    check_layering.py [ROOT]
+
+Prints one line per violation, "file:line: what, and what to do", and exits with 1 if there is any.
+Everything that is allowed stands in the tables below; a new folder or library is a new row.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+# Who may include whom, besides itself: src/ROW may include src/FOLDER of its list, and nothing else.
+BASE = ["common"]
+PLANNING = ["core", *BASE]
+SERVICES = ["spec", *PLANNING]
+PROGRAM = ["web", "rpc", "backend", "hadoop", "os", *SERVICES]
+MAY_INCLUDE = {
+    "common": [],
+    "core": BASE,
+    "spec": PLANNING,
+    "os": SERVICES,
+    "hadoop": ["os", *SERVICES],
+    "rpc": ["os", *SERVICES],
+    "web": ["os", *SERVICES],
+    "backend": ["hadoop", "os", *SERVICES],
+    "client": PROGRAM,
+    "appmaster": PROGRAM,
+    "executor": PROGRAM,
+    "driver": PROGRAM,
+    "portal": PROGRAM,
+}
+
+# Headers of libraries, and generated ones, that only some folders may see.
+PROGRAMS = [folder for folder, allowed in MAY_INCLUDE.items() if allowed is PROGRAM]
+LIBRARY_HOMES = [
+    (r"grpc(pp)?/", ["rpc"]),
+    (r"(google/protobuf|tony/v\d+)/", ["rpc", *PROGRAMS]),
+    (r"(boost|spdlog|fmt)/", ["common"]),
+    (r"archive(_entry)?\.h", ["os"]),
+    (r"tinyxml2\.h", ["spec"]),
+    (r"openssl/", ["rpc", "os"]),
+]
+
+# src/core is computation only. What it may include besides itself, and what it may not call.
+CORE_HEADERS = (
+    r"absl/(container|numeric|status|strings|types|algorithm|functional)/.*"
+    r"|common/(clock|status_macros)\.h"
+    r"|algorithm|array|bit|chrono|cmath|compare|concepts|cstddef|cstdint|cstring|deque|functional"
+    r"|initializer_list|iterator|limits|list|map|memory|numeric|optional|queue|set|span|string"
+    r"|string_view|tuple|type_traits|unordered_map|unordered_set|utility|variant|vector"
+)
+CORE_CALLS = r"\b(?:(?:system|steady|high_resolution)_clock::now|getenv|random_device|this_thread)\b"
+
+# The only files that ask for environment variables.
+ENVIRONMENT_LAYER = r"src/\w+/(environment|options\w*)\.cc"
+ENVIRONMENT_CALLS = r"\b(?:secure_)?getenv\s*\("
+
+MAX_LINES = 500
+LENGTH_REASON = "Longer than 500 lines because"
+LENGTH_CHECKED = ["src", "tests", "proto", "bench", "examples", "scripts"]
+SOURCE_SUFFIXES = {".cc", ".h", ".proto", ".py", ".cmake", ""}
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
+COMMENT_OR_STRING = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
+)
+
+
+class Source:
+    """One C++ file: its path from the root, its includes with line numbers, its bare code."""
+
+    def __init__(self, root, path):
+        self.path = path.relative_to(root).as_posix()
+        text = path.read_text(errors="replace")
+        without_comments = _blank(text, lambda match: match.group().startswith("/"))
+        self.includes = [
+            (without_comments.count("\n", 0, match.start()) + 1, match.group(1))
+            for match in INCLUDE.finditer(without_comments)
+        ]
+        self.code = _blank(text, lambda match: True)
+
+    @property
+    def folder(self):
+        """The folder below src that is one target, e.g. "core"."""
+        return self.path.split("/")[1]
+
+    def calls(self, pattern):
+        """Yields (line, text) of each match in the code, outside of comments and strings."""
+        for match in re.finditer(pattern, self.code):
+            yield self.code.count("\n", 0, match.start()) + 1, match.group()
+
+
+def _blank(text, is_blanked):
+    """Replaces comments and strings by spaces, keeping all line breaks."""
+
+    def replace(match):
+        return re.sub(r"[^\n]", " ", match.group()) if is_blanked(match) else match.group()
+
+    return COMMENT_OR_STRING.sub(replace, text)
+
+
+def check_layers(source):
+    if source.folder not in MAY_INCLUDE:
+        yield 1, f"src/{source.folder} has no row in MAY_INCLUDE of tests/layering/check_layering.py"
+        return
+    for line, included in source.includes:
+        target = included.split("/")[0]
+        allowed = MAY_INCLUDE[source.folder]
+        if "/" in included and target in MAY_INCLUDE and target not in [source.folder, *allowed]:
+            yield line, f"src/{source.folder} must not include {included} (only: {_list(allowed)})"
+
+
+def check_libraries(source):
+    for line, included in source.includes:
+        for pattern, homes in LIBRARY_HOMES:
+            if re.match(pattern, included) and source.folder not in homes:
+                yield line, f"{included} is for src/{{{','.join(homes)}}} only"
+
+
+def check_core(source):
+    if source.folder != "core":
+        return
+    for line, included in source.includes:
+        if not included.startswith("core/") and not re.fullmatch(CORE_HEADERS, included):
+            yield line, f"src/core is pure and must not include {included}"
+    for line, call in source.calls(CORE_CALLS):
+        yield line, f"src/core is pure and must not use {call}; take it as an argument"
+
+
+def check_environment(source):
+    if re.fullmatch(ENVIRONMENT_LAYER, source.path):
+        return
+    for line, _ in source.calls(ENVIRONMENT_CALLS):
+        yield line, "only environment.cc and options*.cc of a program read the environment"
+
+
+def check_length(root):
+    for top in LENGTH_CHECKED:
+        for path in sorted((root / top).rglob("*")):
+            if not path.is_file() or path.suffix not in SOURCE_SUFFIXES:
+                continue
+            lines = path.read_text(errors="replace").splitlines()
+            if len(lines) > MAX_LINES and not any(LENGTH_REASON in line for line in lines[:10]):
+                yield (
+                    f"{path.relative_to(root).as_posix()}:{len(lines)}: longer than {MAX_LINES} "
+                    f"lines; split it, or write '{LENGTH_REASON} …' at its top"
+                )
+
+
+def find_cycle(graph):
+    """Returns a cycle as a list of nodes, the first again as the last; or None.
+
+    `graph` maps a node to the nodes that it points to. Depth-first search with an explicit stack.
+    """
+    done = set()
+    for start in sorted(graph):
+        path, pending = [], [(start, 0)]
+        while pending:
+            node, depth = pending.pop()
+            del path[depth:]
+            if node in path:
+                return path[path.index(node) :] + [node]
+            if node in done:
+                continue
+            path.append(node)
+            following = sorted(graph.get(node, ()))
+            pending.extend((target, depth + 1) for target in following)
+            if not following:
+                done.add(node)
+        done.update(_reachable(graph, start))
+    return None
+
+
+def _reachable(graph, start):
+    found, pending = set(), [start]
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found.add(node)
+            pending.extend(graph.get(node, ()))
+    return found
+
+
+def check_cycles(sources):
+    known = {source.path for source in sources}
+    files, folders = {}, {}
+    for source in sources:
+        for _, included in source.includes:
+            target = f"src/{included}"
+            if target not in known:
+                continue
+            files.setdefault(source.path, set()).add(target)
+            here, there = (path.rsplit("/", 1)[0] for path in (source.path, target))
+            if here != there:
+                folders.setdefault(here, set()).add(there)
+    for what, graph in (("files", files), ("folders", folders)):
+        cycle = find_cycle(graph)
+        if cycle:
+            yield f"{cycle[0]}:1: include cycle of {what}: {' → '.join(cycle)}"
+
+
+def _list(names):
+    return ", ".join(names) or "nothing of ours"
+
+
+def violations(root):
+    """Yields all violations below the folder `root`, as printable lines."""
+    paths = sorted(path for path in (root / "src").rglob("*") if path.suffix in {".cc", ".h"})
+    sources = [Source(root, path) for path in paths]
+    for source in sources:
+        for check in (check_layers, check_libraries, check_core, check_environment):
+            for line, sentence in check(source):
+                yield f"{source.path}:{line}: {sentence}"
+    yield from check_cycles(sources)
+    yield from check_length(root)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    here = pathlib.Path(__file__).resolve()
+    parser.add_argument("root", nargs="?", type=pathlib.Path, default=here.parents[2])
+    root = parser.parse_args().root.resolve()
+    if not any((root / "src").rglob("*.cc")):
+        sys.exit(f"{root}/src has no source file")
+    found = list(violations(root))
+    for line in found:
+        print(line)
+    print(f"layering: {len(found)} violations" if found else "layering: kept")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

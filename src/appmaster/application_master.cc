@@ -2,11 +2,7 @@
 #include "appmaster/application_master.h"
 
 #include <google/protobuf/util/json_util.h>
-#include <sys/file.h>
-#include <fcntl.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "absl/strings/str_cat.h"
 #include "backend/local/capacity_probe.h"
@@ -15,6 +11,7 @@
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "core/runtime/runtime.h"
+#include "os/file_lock.h"
 #include "os/files.h"
 #include "os/machine.h"
 #include "spec/job_builder.h"
@@ -28,15 +25,6 @@ constexpr char kLocalHost[] = "127.0.0.1";
 constexpr std::chrono::seconds kOwnerPatience{10};
 /// How long a client may take to read the last events.
 constexpr std::chrono::seconds kFarewellPatience{2};
-
-absl::StatusOr<os::UniqueFd> LockJob(const std::string& path) {
-  os::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd.valid()) return os::ErrnoError(errno, path);
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    return absl::AlreadyExistsError(absl::StrCat("another ApplicationMaster holds ", path));
-  }
-  return fd;
-}
 
 absl::StatusOr<v1::StagedFiles> ReadStaged(const std::string& path) {
   TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(path));
@@ -80,7 +68,7 @@ absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(Opt
 }
 
 absl::Status ApplicationMaster::Open() {
-  TONY_ASSIGN_OR_RETURN(lock_, LockJob(folder_.am_lock()));
+  TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
   TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(folder_));
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(folder_.staged()));
   TONY_RETURN_IF_ERROR(os::MakeFolders(folder_.checkpoints()));

@@ -21,7 +21,7 @@ class JobFolder {
   std::string events() const { return root_ + "/events.jsonl"; }
   /// The ApplicationMaster's address, "127.0.0.1:PORT"; renamed into place when it is ready.
   std::string am_address() const { return root_ + "/am.address"; }
-  /// Held locked (flock) by the ApplicationMaster as long as it lives.
+  /// Held locked (os::LockFile) by the ApplicationMaster as long as it lives.
   std::string am_lock() const { return root_ + "/am.lock"; }
   /// Mode 0700: certificates and keys.
   std::string secrets() const { return root_ + "/secrets"; }

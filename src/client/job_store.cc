@@ -1,8 +1,6 @@
 // Reading of job folders.
 #include "client/job_store.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
-#include "os/unique_fd.h"
+#include "os/file_lock.h"
 #include "rpc/event_json.h"
 
 namespace tony::client {
@@ -68,8 +66,7 @@ absl::Status NoSuchJob(const std::string& wish, const std::vector<std::string>& 
 }  // namespace
 
 bool IsAlive(const backend::JobFolder& folder) {
-  const os::UniqueFd lock(open(folder.am_lock().c_str(), O_RDONLY | O_CLOEXEC));
-  return lock.valid() && flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return os::IsFileLocked(folder.am_lock());
 }
 
 absl::StatusOr<std::vector<std::string>> JobStore::Ids() const {

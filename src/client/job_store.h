@@ -47,8 +47,7 @@ class JobStore {
   std::string local_dir_;
 };
 
-/// True while an ApplicationMaster holds the folder's lock. The question takes a shared lock for an
-/// instant, so whoever wants the lock for good must try more than once.
+/// True while an ApplicationMaster holds the folder's lock.
 bool IsAlive(const backend::JobFolder& folder);
 
 }  // namespace tony::client

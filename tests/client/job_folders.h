@@ -1,9 +1,7 @@
 // Real job folders below a temporary folder, as an ApplicationMaster would write them.
 #pragma once
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "backend/job_folder.h"
+#include "os/file_lock.h"
 #include "os/unique_fd.h"
 #include "rpc/event_json.h"
 #include "tests/client/sample_events.h"
@@ -58,9 +57,7 @@ inline backend::JobFolder WriteJob(const std::string& local_dir, const std::stri
 class HeldLock {
  public:
   explicit HeldLock(const backend::JobFolder& folder)
-      : fd_(open(folder.am_lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    EXPECT_EQ(flock(fd_.get(), LOCK_EX | LOCK_NB), 0);
-  }
+      : fd_(os::LockFile(folder.am_lock()).value()) {}
 
  private:
   os::UniqueFd fd_;

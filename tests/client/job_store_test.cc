@@ -1,14 +1,11 @@
 // Job folders as running, ended, crashed and half written jobs leave them.
 #include "client/job_store.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
 
 #include <fstream>
 
-#include "os/unique_fd.h"
 #include "tests/client/job_folders.h"
 
 namespace tony::client {
@@ -69,8 +66,7 @@ TEST(JobStore, AskingDoesNotKeepTheLock) {
   const backend::JobFolder folder = WriteJob(local.path(), "job-a", {});
   std::ofstream(folder.am_lock()).close();
   EXPECT_FALSE(IsAlive(folder));
-  const os::UniqueFd lock(open(folder.am_lock().c_str(), O_RDWR | O_CLOEXEC));
-  EXPECT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+  const HeldLock lock(folder);
   EXPECT_TRUE(IsAlive(folder));
 }
 

@@ -105,10 +105,12 @@ std::string JobScenario::Command::Word(size_t index, const std::string& fallback
 std::string JobScenario::Run(const std::string& text) {
   std::string result;
   bool in_output = false;
-  for (const std::string line : absl::StrSplit(text, '\n')) {
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  for (const std::string& line : lines) {
     if (line == "----") {
-      absl::StrAppend(&result, "----\n", output_, StateLine(), "\n");
+      absl::StrAppend(&result, "----\n", output_, violations_, StateLine(), "\n");
       output_.clear();
+      violations_.clear();
       in_output = true;
     } else if (in_output) {
       if (line.empty()) absl::StrAppend(&result, "\n");
@@ -144,7 +146,8 @@ void JobScenario::RunLine(const std::string& line) {
     return;
   }
   const std::string before = output_;
-  for (const std::string part : absl::StrSplit(line.substr(sizeof(kQuietly) - 1), ';')) Run(Parse(part));
+  const std::vector<std::string> parts = absl::StrSplit(line.substr(sizeof(kQuietly) - 1), ';');
+  for (const std::string& part : parts) Run(Parse(part));
   output_ = before;
 }
 
@@ -195,7 +198,6 @@ bool JobScenario::RunBackendCommand(const Command& command) {
 bool JobScenario::RunExecutorCommand(const Command& command) {
   const int epoch = command.Number("epoch", machine_->epoch());
   for (const std::string& id : ContainersOf(command)) {
-    const std::string last = command.Word(command.words.size() - 1);
     const int number = std::atoi(id.substr(1).c_str());
     if (command.name == "attach") {
       beating_.insert(id);
@@ -207,7 +209,7 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
     } else if (command.name == "end") {
       End(id, command);
     } else if (command.name == "lost") {
-      backend_->End(id, {true, last.find(' ') == std::string::npos ? "the node went away" : last});
+      backend_->End(id, {true, command.Option("why", "the node went away")});
     } else if (command.name == "gone") {
       backend_->End(id, {false, "tony-executor exited with code 0"});
     } else if (command.name == "heartbeat") {
@@ -220,7 +222,7 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
     } else if (command.name == "silence") {
       beating_.erase(id);
     } else if (command.name == "port-taken") {
-      Apply(input::PortTaken{id, epoch, 10000 + 100 * epoch + number, last});
+      Apply(input::PortTaken{id, epoch, 10000 + 100 * epoch + number, command.Option("holder")});
     } else {
       return false;
     }
@@ -315,7 +317,7 @@ void JobScenario::Obey(const JobEffect& effect) {
   }
 }
 
-void JobScenario::Complain(const std::string& what) { absl::StrAppend(&output_, "VIOLATION ", what, "\n"); }
+void JobScenario::Complain(const std::string& what) { absl::StrAppend(&violations_, "VIOLATION ", what, "\n"); }
 
 std::string JobScenario::StateLine() const {
   if (machine_ == nullptr) return "no job";

@@ -27,17 +27,17 @@ namespace tony::core {
 ///   register WHO… [epoch=E] [page=PORT]
 ///   started WHO… [epoch=E]
 ///   end WHO… code=N | signal=N | timed-out | not-started="WHY" [epoch=E]
-///   lost WHO… ["WHY"]                its container is over: lost, or with `gone` because its executor has ended
-///   gone WHO…
+///   lost WHO… [why="WHY"]            its container went away
+///   gone WHO…                        its executor has ended, and so has its container
 ///   heartbeat WHO… [processes=N]
 ///   silence WHO…                     no more heartbeats from it; until then each attached executor sends them
-///   port-taken WHO "HOLDER"
+///   port-taken WHO holder="HOLDER"
 ///   advance 5s | 200ms               the deadlines on the way are looked at
 ///   stop ["WHY"]
 ///   quietly A; B; C                  runs commands whose effects are not shown
 ///
 /// Not thread safe.
-class JobScenario : private ClusterBackend::Listener {
+class JobScenario : public ClusterBackend::Listener {
  public:
   JobScenario() = default;
 
@@ -83,7 +83,8 @@ class JobScenario : private ClusterBackend::Listener {
   std::unique_ptr<JobAuditor> auditor_;
   std::unique_ptr<FakeClusterBackend> backend_;
   std::set<std::string> beating_;  ///< containers whose executors send heartbeats
-  std::string output_;
+  std::string output_;      ///< of the block so far
+  std::string violations_;  ///< of the block so far; shown also where effects are not
   bool show_time_ = false;         ///< effects are to be preceded by the time: while it is advanced
 };
 

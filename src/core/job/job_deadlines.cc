@@ -126,7 +126,6 @@ void JobMachine::CheckHeartbeats() {
 void JobMachine::OnSilent(Task& task, const std::string& sentence) {
   Kill(task);
   if (task.over()) return;
-  task.pid = 0;
   if (state_ == JobState::kRestarting && task.kept) {
     // Lost together with what failed the last epoch. Its container's end will bring the replacement.
     ChangeTask(task, TaskState::kStarting, sentence);

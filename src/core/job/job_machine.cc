@@ -1,6 +1,7 @@
 // The steps of JobMachine: containers, executors and tasks as they come and go. Deadlines are in job_deadlines.cc.
 #include "core/job/job_machine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,11 @@ bool JobMachine::Move(JobTrigger trigger, const std::string& sentence) {
 void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sentence) {
   tasks_.SetState(task, state);
   task.since = now_;
+  if (state != TaskState::kRunning) task.pid = 0;
+  if (state == TaskState::kNew || state == TaskState::kStarting) {
+    task.port = 0;
+    task.visualization_port = 0;
+  }
   TaskChanged change;
   change.task = task.id;
   change.state = state;
@@ -103,7 +109,7 @@ void JobMachine::On(const input::ContainerGranted& granted) {
   tasks_.Bind(*task, granted.container);
   task->waiting_since = now_;
   task->last_heard = now_;
-  ++task->attempt;
+  task->attempt = std::max(1, task->attempt);
   ChangeTask(*task, TaskState::kStarting);
   Do(effect::LaunchExecutor{granted.container.id, task->id});
   if (state_ == JobState::kAllocating && tasks_.bound() == tasks_.size()) {
@@ -195,7 +201,6 @@ void JobMachine::On(const input::TaskEnded& ended) {
       ended.exit.cause != TaskExit::Cause::kLost) {
     return;
   }
-  task->pid = 0;
   task->exit = ended.exit;
   if (verdict_) {
     ChangeTask(*task, ended.exit.ok() ? TaskState::kSucceeded : TaskState::kStopped);
@@ -232,18 +237,17 @@ void JobMachine::On(const input::ContainerEnded& ended) {
     return;
   }
   const bool kept = task->kept;
+  const std::string what =
+      absl::StrCat("container ", ended.container_id, " on ", task->container->host, ": ", ended.end.sentence);
   tasks_.Unbind(*task);
   if (task->over()) return;
-  task->pid = 0;
   if (state_ == JobState::kRestarting && kept) {
     // It was lost together with what failed the last epoch: replaced without touching the budget again.
-    task->port = 0;
-    task->visualization_port = 0;
-    ChangeTask(*task, TaskState::kNew, ended.end.sentence);
+    ChangeTask(*task, TaskState::kNew, what);
     Do(effect::RequestContainers{{ContainerRequest{task->id.type, 1, task->type->resources}}});
     return;
   }
-  task->exit = TaskExit{TaskExit::Cause::kLost, 0, 0, ended.end.sentence, {}};
+  task->exit = TaskExit{TaskExit::Cause::kLost, 0, 0, what, {}};
   OnTaskFailed(*task, SuccessPolicy::FailureOf(*task));
 }
 
@@ -257,17 +261,17 @@ void JobMachine::FailAttempt(const Verdict& verdict) {
 }
 
 void JobMachine::OpenEpoch(const Verdict& cause) {
+  // What was prepared and never started is no attempt of a task.
+  const int started = Gathering() ? 0 : 1;
   ++epoch_;
   Do(effect::Record{EpochOpened{epoch_, cause.sentence, cause.guilty, retries_left_}});
   Move(JobTrigger::kAttemptFailed, cause.sentence);
   effect::RequestContainers request;
   for (Task& task : tasks_.all()) {
     task.exit.reset();
-    task.port = 0;
-    task.visualization_port = 0;
-    task.pid = 0;
     task.stranger.clear();
     task.waiting_since = now_;
+    task.attempt += started;
     if (!task.container) {
       // What an earlier epoch asked for is still to come.
       if (task.state != TaskState::kNew) AddOne(request, *task.type);
@@ -275,7 +279,6 @@ void JobMachine::OpenEpoch(const Verdict& cause) {
       continue;
     }
     task.kept = true;
-    ++task.attempt;
     ChangeTask(task, TaskState::kStarting);
     // One that has not attached yet learns the epoch when it does.
     if (task.attached) Do(effect::SendPrepare{task.container->id, epoch_, task.attempt});
@@ -315,7 +318,7 @@ void JobMachine::Decide(Verdict verdict) {
     if (!task.container) continue;
     if (task.attached) {
       Do(effect::SendShutdown{task.container->id, verdict_->sentence});
-    } else {
+    } else if (!task.killed) {
       Kill(task);
     }
   }

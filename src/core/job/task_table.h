@@ -23,7 +23,7 @@ struct Task {
   const TaskType* type = nullptr;
   TaskState state = TaskState::kNew;
   TimePoint since;                     ///< of the newest change of state
-  int attempt = 0;                     ///< starts, this epoch's included
+  int attempt = 0;                     ///< starts, the one that is prepared included; 0 before the first container
   std::optional<Container> container;  ///< bound
   bool attached = false;               ///< its executor's stream is open
   bool kept = false;                   ///< the container is older than this epoch

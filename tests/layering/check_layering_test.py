@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Shows that check_layering.py refuses what it is there to refuse.
+
+Each test makes a small tree, adds one thing that is forbidden, and looks for the line that says so.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# One file per folder that matters, each including what it may.
+TREE = {
+    "src/common/clock.h": "",
+    "src/core/job/job.h": '#include <string>\n#include "common/clock.h"\n',
+    "src/core/cluster/spec.h": '#include "core/job/job.h"\n',
+    "src/spec/reader.cc": '#include <fstream>\n#include <tinyxml2.h>\n#include "core/job/job.h"\n',
+    "src/os/files.cc": '#include <archive.h>\n#include <unistd.h>\n#include "common/clock.h"\n',
+    "src/rpc/server.h": '#include <grpcpp/server.h>\n#include "os/files.h"\n',
+    "src/backend/backend.cc": '#include "os/files.h"\n#include "spec/reader.h"\n',
+    "src/client/environment.cc": '#include <cstdlib>\nconst char* home = std::getenv("HOME");\n',
+    "src/client/main.cc": '#include "backend/backend.h"\n#include "rpc/server.h"\n',
+    "src/executor/main.cc": '#include "rpc/server.h"\n#include "tony/v1/staging.pb.h"\n',
+}
+
+
+def run(root):
+    """Runs the check on the tree at `root`; returns its exit code and its output."""
+    command = [sys.executable, str(HERE / "check_layering.py"), str(root)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return result.returncode, result.stdout + result.stderr
+
+
+class CheckLayeringTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for path, content in TREE.items():
+            self.append(path, content)
+
+    def append(self, path, content):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a") as stream:
+            stream.write(content)
+
+    def assert_refused(self, *fragments):
+        code, output = run(self.root)
+        self.assertEqual(code, 1, output)
+        self.assertEqual(output.splitlines()[-1], "layering: 1 violations", output)
+        for fragment in fragments:
+            self.assertIn(fragment, output)
+
+    def test_accepts_a_small_tree(self):
+        self.assertEqual(run(self.root), (0, "layering: kept\n"))
+
+    def test_refuses_a_folder_without_sources(self):
+        code, output = run(self.root / "src/core")
+        self.assertNotEqual(code, 0)
+        self.assertIn("has no source file", output)
+
+    def test_refuses_an_upward_include(self):
+        self.append("src/os/files.cc", '#include "backend/backend.h"\n')
+        self.assert_refused("src/os/files.cc:4: src/os must not include backend/backend.h")
+
+    def test_refuses_an_include_from_program_to_program(self):
+        self.append("src/client/main.cc", '  #  include "executor/main.h"\n')
+        self.assert_refused("src/client/main.cc:3: src/client must not include executor/main.h")
+
+    def test_refuses_an_unknown_folder(self):
+        self.append("src/helpers/helper.cc", "int x;\n")
+        self.assert_refused("src/helpers has no row in MAY_INCLUDE")
+
+    def test_refuses_input_and_output_in_the_core(self):
+        headers = ["thread", "mutex", "fstream", "sys/socket.h", "unistd.h", "common/logging.h"]
+        for header in headers:
+            self.append("src/core/job/machine.cc", f"#include <{header}>\n")
+        code, output = run(self.root)
+        self.assertEqual(code, 1, output)
+        for line, header in enumerate(headers, 1):
+            place = f"src/core/job/machine.cc:{line}"
+            self.assertIn(f"{place}: src/core is pure and must not include {header}", output)
+
+    def test_refuses_a_clock_in_the_core(self):
+        self.append("src/core/job/job.h", "auto now = std::chrono::steady_clock::now();\n")
+        self.assert_refused("job.h:3: src/core is pure and must not use steady_clock::now")
+
+    def test_refuses_a_library_outside_of_its_home(self):
+        self.append("src/client/main.cc", "#include <grpcpp/channel.h>\n")
+        self.assert_refused("src/client/main.cc:3: grpcpp/channel.h is for src/{rpc} only")
+
+    def test_refuses_getenv_outside_of_the_option_layer(self):
+        self.append("src/os/files.cc", 'auto home = getenv ("HOME");\n')
+        self.assert_refused("src/os/files.cc:4: only environment.cc")
+
+    def test_ignores_comments_and_strings(self):
+        self.append("src/os/files.cc", '// #include "rpc/server.h" and getenv("A")\n')
+        self.append("src/os/files.cc", 'auto text = "getenv(";\n/*\n#include "rpc/server.h"\n*/\n')
+        self.assertEqual(run(self.root), (0, "layering: kept\n"))
+
+    def test_refuses_a_cycle_of_files(self):
+        self.append("src/core/job/job.h", '#include "core/job/task.h"\n')
+        self.append("src/core/job/task.h", '#include "core/job/job.h"\n')
+        job, task = "src/core/job/job.h", "src/core/job/task.h"
+        self.assert_refused(f"cycle of files: {job} → {task} → {job}")
+
+    def test_refuses_a_cycle_of_folders(self):
+        self.append("src/core/job/machine.h", '#include "core/cluster/spec.h"\n')
+        cluster, job = "src/core/cluster", "src/core/job"
+        self.assert_refused(f"cycle of folders: {cluster} → {job} → {cluster}")
+
+    def test_refuses_a_long_file_without_a_reason(self):
+        self.append("tests/os/long_test.cc", "\n" * 501)
+        self.assert_refused("tests/os/long_test.cc:501: longer than 500 lines")
+
+    def test_accepts_a_long_file_with_a_reason(self):
+        reason = "// Longer than 500 lines because it is one table.\n"
+        self.append("src/os/table.cc", reason + "\n" * 501)
+        self.assertEqual(run(self.root), (0, "layering: kept\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

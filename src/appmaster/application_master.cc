@@ -110,7 +110,7 @@ absl::Status ApplicationMaster::OpenServer() {
   callbacks.on_stop = [this](const std::string& reason) {
     loop_.Post([this, reason] { Stop(core::Reason::kKilledByUser, reason); });
   };
-  callbacks.on_owner_attached = [this] { loop_.Post([this] { owner_deadline_.reset(); }); };
+  callbacks.on_owner_attached = [this] { loop_.Post([this] { OnOwnerAttached(); }); };
   callbacks.on_owner_gone = [this] {
     loop_.Post([this] {
       Stop(core::Reason::kClientGone, "The client that submitted the job went away without a word");
@@ -148,15 +148,14 @@ absl::Status ApplicationMaster::Start() {
     close(options_.ready_fd);
   }
   if (!options_.detached) {
-    owner_deadline_ = loop_.After(kOwnerPatience, [this] {
-      Stop(core::Reason::kClientGone, "The client that submitted the job did not connect");
-    });
+    owner_deadline_ = loop_.After(kOwnerPatience, [this] { OnOwnerMissing(); });
   }
   runner_->Apply(core::input::Start{});
   return absl::OkStatus();
 }
 
 void ApplicationMaster::OnSignal(int number) {
+  if (finished_) return loop_.Stop();
   Stop(core::Reason::kMasterStopped,
        absl::StrCat("The ApplicationMaster was told to end by signal ", number));
 }
@@ -165,16 +164,30 @@ void ApplicationMaster::Stop(core::Reason reason, const std::string& sentence) {
   runner_->Apply(core::input::StopRequested{reason, sentence});
 }
 
+void ApplicationMaster::OnOwnerAttached() {
+  owner_deadline_.reset();
+  if (finished_) loop_.Stop();
+}
+
+void ApplicationMaster::OnOwnerMissing() {
+  owner_deadline_.reset();
+  if (finished_) return loop_.Stop();
+  Stop(core::Reason::kClientGone, "The client that submitted the job did not connect");
+}
+
 void ApplicationMaster::OnFinished() {
+  finished_ = true;
   event_log_.Close();
-  loop_.Stop();
+  // A job may be over before its client has connected, who is to read the verdict all the same.
+  if (owner_deadline_ == nullptr) loop_.Stop();
 }
 
 ApplicationMaster::~ApplicationMaster() {
   // No input may arrive while the rest goes away.
   if (server_ != nullptr) server_->Shutdown(kFarewellPatience);
   backend_.reset();
-  CleanUp();
+  // Without the lock the folder is that of another ApplicationMaster.
+  if (lock_.valid()) CleanUp();
 }
 
 void ApplicationMaster::CleanUp() {

@@ -45,6 +45,8 @@ class ApplicationMaster {
   absl::Status OpenServer();
   absl::Status OpenBackend(const spec::LocalSettings& local);
   void Stop(core::Reason reason, const std::string& sentence);
+  void OnOwnerAttached();
+  void OnOwnerMissing();
   void OnFinished();
   void CleanUp();
 
@@ -63,7 +65,8 @@ class ApplicationMaster {
   std::unique_ptr<JobRunner> runner_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
-  std::unique_ptr<EventLoop::Handle> owner_deadline_;
+  std::unique_ptr<EventLoop::Handle> owner_deadline_;  ///< while the client that is to own the job is awaited
+  bool finished_ = false;
 };
 
 }  // namespace tony::appmaster

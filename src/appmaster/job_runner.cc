@@ -6,6 +6,7 @@
 #include "common/status_macros.h"
 #include "rpc/convert.h"
 #include "rpc/credentials.h"
+#include "rpc/utf8.h"
 
 namespace tony::appmaster {
 namespace {
@@ -75,7 +76,8 @@ void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
   core::LaunchContext context;
   context.arguments = {absl::StrCat("--container-id=", effect.container_id),
                        absl::StrCat("--master=", master_address_),
-                       absl::StrCat("--credentials=", *credentials)};
+                       absl::StrCat("--credentials=", *credentials),
+                       absl::StrCat("--registry-timeout-ms=", machine_.job().timeouts.registry.count())};
   context.environment = EnvironmentList(machine_.job().container_env);
   context.name = effect.task.ToPath();
   backend_->Launch(effect.container_id, context);
@@ -107,7 +109,7 @@ void JobRunner::Run(const core::effect::SendStart& effect) {
 
 void JobRunner::Run(const core::effect::SendShutdown& effect) {
   v1::MasterMessage message;
-  message.mutable_shutdown()->set_reason(effect.reason);
+  message.mutable_shutdown()->set_reason(rpc::ToUtf8(effect.reason));
   Send(effect.container_id, message);
 }
 

@@ -8,6 +8,7 @@
 #include "appmaster/options.h"
 #include "common/event_loop.h"
 #include "common/logging.h"
+#include "common/process_setup.h"
 
 namespace {
 
@@ -22,10 +23,10 @@ int Fail(const absl::Status& status, int exit_code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tony::SetUpProcess();
   absl::StatusOr<tony::appmaster::Options> options = tony::appmaster::ParseOptions(argc, argv);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
-  signal(SIGPIPE, SIG_IGN);
   tony::EventLoop loop;
   {
     absl::StatusOr<std::unique_ptr<tony::appmaster::ApplicationMaster>> master =

@@ -39,7 +39,7 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
     }
   }
-  if (options.job_folder.empty() || options.job_folder.front() != '/') {
+  if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {
     return absl::InvalidArgumentError("tony-am is started by tony-submit, with --job-folder=/…");
   }
   std::error_code error;

@@ -7,8 +7,10 @@
 #include "client/options.h"
 #include "client/submit_command.h"
 #include "client/version.h"
+#include "common/process_setup.h"
 
 int main(int argc, char** argv) {
+  tony::SetUpProcess();
   constexpr int kBadUsage = 2;
   constexpr int kHelpWidth = 100;
   const absl::StatusOr<tony::client::SubmitOptions> options =

@@ -1,7 +1,6 @@
 // The program `tony`.
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -11,6 +10,7 @@
 
 #include "client/terminal.h"
 #include "client/tony_command.h"
+#include "common/process_setup.h"
 
 namespace {
 
@@ -29,7 +29,7 @@ void WriteTo(int fd, const std::string& text) {
 
 int main(int count, char** values) {
   using tony::client::VerbContext;
-  std::signal(SIGPIPE, SIG_IGN);
+  tony::SetUpProcess();
   const tony::SystemClock clock;
   VerbContext context;
   context.environment = tony::client::ReadEnvironment();

@@ -20,6 +20,8 @@ namespace {
 
 /// In the child, where inherited descriptors become 3, 4, ….
 constexpr int kReadyFd = 3;
+/// How long a process may take to end after it was killed or has closed its pipe.
+constexpr std::chrono::seconds kEndPatience{2};
 
 absl::StatusOr<std::string> ProgramBeside(const std::string& name) {
   std::error_code error;
@@ -36,7 +38,7 @@ std::string LastLines(const std::string& path, size_t count) {
   return absl::StrJoin(lines, "\n");
 }
 
-/// True when the child wrote its line; false when it closed the pipe or the deadline passed.
+/// True when there is something to read, or nobody left who could write; false when the deadline passed.
 bool WaitReadable(int fd, Duration deadline) {
   pollfd poll_fd{fd, POLLIN, 0};
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count();
@@ -45,6 +47,11 @@ bool WaitReadable(int fd, Duration deadline) {
     count = poll(&poll_fd, 1, static_cast<int>(millis));
   } while (count < 0 && errno == EINTR);
   return count > 0;
+}
+
+/// Waits for a process that is about to end, so that its log is complete.
+void Reap(os::Subprocess& process) {
+  if (WaitReadable(process.pidfd(), kEndPatience)) (void)process.TryWait();
 }
 
 }  // namespace
@@ -73,12 +80,14 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
 
   if (!WaitReadable(read_end.get(), deadline)) {
     process.Signal(SIGKILL);
+    Reap(process);
     return absl::DeadlineExceededError(
         absl::StrCat("the ApplicationMaster was not ready in time (tony.client.am-start-timeout-ms); its log ",
                      log_path, " ends with\n", LastLines(log_path, 10)));
   }
   char byte;
   if (read(read_end.get(), &byte, 1) != 1) {
+    Reap(process);
     return absl::UnavailableError(absl::StrCat("the ApplicationMaster ended at once; its log ", log_path,
                                                " ends with\n", LastLines(log_path, 10)));
   }

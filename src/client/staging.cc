@@ -26,6 +26,12 @@ namespace {
 /// Where the virtual environment stands in a working folder, as in TonY.
 constexpr char kVenvName[] = "venv";
 
+/// What cannot be looked at is none: copying it then says why.
+bool IsFolder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
 /// Collects what is laid into working folders.
 class Stager {
  public:
@@ -35,7 +41,7 @@ class Stager {
     if (source.empty()) return absl::OkStatus();
     const std::string path = absl::StrCat(folder_.archives(), "/program");
     std::string digest;
-    if (std::filesystem::is_directory(source)) {
+    if (IsFolder(source)) {
       TONY_ASSIGN_OR_RETURN(const os::PackSummary packed, os::PackFolder(source, path));
       digest = packed.digest;
     } else {
@@ -78,7 +84,7 @@ class Stager {
   /// A folder arrives as a folder, as in TonY; so does an archive that is marked as one.
   absl::Status AddFile(const core::ResourceEntry& file) {
     const std::string path = absl::StrCat(folder_.archives(), "/resource-", staged_.entries_size());
-    if (std::filesystem::is_directory(file.source)) {
+    if (IsFolder(file.source)) {
       TONY_ASSIGN_OR_RETURN(const os::PackSummary packed, os::PackFolder(file.source, path));
       Add(v1::Archive::ARCHIVE, path, file.local_name, packed.digest);
       return absl::OkStatus();
@@ -149,6 +155,11 @@ absl::Status StageJob(const spec::LoadedJob& job, const std::string& job_id,
     return removed.ok() ? status : Annotate(status, std::string(removed.message()));
   }
   return status;
+}
+
+absl::Status RemoveStaged(const backend::JobFolder& folder) {
+  TONY_RETURN_IF_ERROR(os::RemoveTree(folder.secrets()));
+  return os::RemoveTree(folder.archives());
 }
 
 }  // namespace tony::client

@@ -31,12 +31,13 @@ absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
     master_over_ = true;
     LeaveIfOver();
   });
+  // The stream may end after this object has: only the loop runs what is posted, and outlives the client.
   client_.Follow(0, /*owner=*/true,
-                 {[this](core::JobEvent event) {
-                    loop_.Post([this, event = std::move(event)] { OnEvent(event); });
+                 {[this, &loop = loop_](core::JobEvent event) {
+                    loop.Post([this, event = std::move(event)] { OnEvent(event); });
                   },
-                  [this](absl::Status status) {
-                    loop_.Post([this, status] { OnStreamClosed(status); });
+                  [this, &loop = loop_](absl::Status status) {
+                    loop.Post([this, status] { OnStreamClosed(status); });
                   }});
   Redraw();
   loop_.Run();

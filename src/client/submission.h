@@ -16,7 +16,7 @@ namespace tony::client {
 /// Not thread safe: owned by the event loop, which it runs.
 class Submission {
  public:
-  /// All arguments outlive this.
+  /// All arguments outlive this, and `loop` outlives `client`.
   Submission(EventLoop& loop, MasterProcess& master, rpc::JobClient& client, ProgressPrinter& printer);
 
   /// Returns when the job has ended and its ApplicationMaster is gone: the verdict.

@@ -1,7 +1,6 @@
 // The steps of a submission.
 #include "client/submit_command.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -72,12 +71,12 @@ void WriteOut(const std::string& text) { (void)os::WriteAll(STDOUT_FILENO, text.
 
 absl::StatusOr<core::Verdict> Follow(const SubmitOptions& options, const Environment& environment,
                                      const backend::JobFolder& folder, MasterProcess& master) {
+  EventLoop loop;
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, ConnectToJob(folder));
   SystemClock clock;
   const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(
       StyleOf(options, environment), WriteOut,
       [&environment] { return DescribeScreen(STDOUT_FILENO, environment); }, clock);
-  EventLoop loop;
   Submission submission(loop, master, *client, *printer);
   return submission.FollowToEnd();
 }
@@ -88,10 +87,16 @@ int RunJob(const SubmitOptions& options, const Environment& environment, const s
   const backend::JobFolder folder(
       absl::StrCat(backend::JobsFolder(job.result.local.dir), "/", job_id));
   const absl::Status staged = StageJob(job, job_id, folder);
-  if (!staged.ok()) return FailWith(staged, kBadUsage);
+  if (!staged.ok()) {
+    return FailWith(staged, absl::IsResourceExhausted(staged) ? kInfrastructure : kBadUsage);
+  }
   absl::StatusOr<MasterProcess> master = MasterProcess::Start(
       folder, options.detach, job.configuration.GetDuration("tony.client.am-start-timeout-ms"));
-  if (!master.ok()) return FailWith(master.status(), kInfrastructure);
+  if (!master.ok()) {
+    const absl::Status removed = RemoveStaged(folder);
+    if (!removed.ok()) PrintError(std::string(removed.message()));
+    return FailWith(master.status(), kInfrastructure);
+  }
   if (options.detach) {
     WriteOut(options.json ? absl::StrCat("{\"job_id\":\"", job_id, "\"}\n") : job_id + "\n");
     return 0;
@@ -104,7 +109,6 @@ int RunJob(const SubmitOptions& options, const Environment& environment, const s
 }  // namespace
 
 int RunSubmit(const SubmitOptions& options, const Environment& environment) {
-  signal(SIGPIPE, SIG_IGN);
   for (const std::string& warning : options.warnings) PrintError(warning);
   const spec::LoadedJob job = Load(options, environment);
   if (!job.result.ok()) {

@@ -75,7 +75,10 @@ class SignalHandle : public EventLoop::Handle {
   }
   ~SignalHandle() override {
     state_->alive = false;
-    state_->set.cancel();
+    // The waiting handler keeps the set alive until the loop runs again; the signals get their old meaning now.
+    boost::system::error_code ignored;
+    state_->set.clear(ignored);
+    state_->set.cancel(ignored);
   }
 
  private:
@@ -125,6 +128,7 @@ std::unique_ptr<EventLoop::Handle> EventLoop::WatchSignals(const std::vector<int
 void EventLoop::Run() {
   auto keep_running = asio::make_work_guard(impl_->context);
   impl_->context.run();
+  impl_->context.restart();
 }
 
 void EventLoop::Stop() { impl_->context.stop(); }

@@ -34,7 +34,7 @@ class EventLoop {
   [[nodiscard]] std::unique_ptr<Handle> WatchSignals(const std::vector<int>& signals,
                                                      std::function<void(int)> function);
 
-  /// Runs until Stop().
+  /// Runs until Stop(); may be called again after that.
   void Run();
   /// Makes Run() return after the function that is running.
   void Stop();

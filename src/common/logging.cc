@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 #define FMT_HEADER_ONLY
 #define SPDLOG_FMT_EXTERNAL
 #include <spdlog/pattern_formatter.h>
@@ -11,6 +14,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 
 namespace tony {
@@ -26,20 +30,29 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
+absl::StatusOr<std::shared_ptr<spdlog::sinks::sink>> FileSink(const std::string& path) {
+  // Made here first, so that it never exists with wider permissions; spdlog would even make its folder.
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return absl::UnavailableError(absl::StrCat("cannot log to ", path, ": ", std::strerror(errno)));
+  }
+  close(fd);
+  try {
+    return std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+  } catch (const spdlog::spdlog_ex& error) {
+    return absl::UnavailableError(absl::StrCat("cannot log to ", path, ": ", error.what()));
+  }
+}
+
 }  // namespace
 
 absl::Status SetUpLogging(const std::string& path, LogLevel level) {
   absl::Status status;
   std::shared_ptr<spdlog::sinks::sink> sink;
   if (!path.empty()) {
-    // Made here first, so that it never exists with wider permissions.
-    int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd >= 0) close(fd);
-    try {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
-    } catch (const spdlog::spdlog_ex& error) {
-      status = absl::UnavailableError(absl::StrCat("cannot log to ", path, ": ", error.what()));
-    }
+    absl::StatusOr<std::shared_ptr<spdlog::sinks::sink>> file = FileSink(path);
+    status = file.status();
+    if (file.ok()) sink = *std::move(file);
   }
   if (!sink) sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   auto logger = std::make_shared<spdlog::logger>("tony", sink);

@@ -1,6 +1,7 @@
 // Early return for absl::Status and absl::StatusOr.
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"

@@ -77,6 +77,11 @@ void Executor::Start(const rpc::Credentials& credentials) {
   message.mutable_hello()->set_container_id(options_.container_id);
   message.mutable_hello()->set_containment(keeper_.containment_name());
   Send(std::move(message));
+  if (options_.registry_timeout > milliseconds::zero()) {
+    registry_deadline_ = loop_.After(options_.registry_timeout, [this] {
+      ShutDown(1, "the ApplicationMaster did not answer (tony.task.executor.registry-timeout-sec)");
+    });
+  }
 }
 
 void Executor::OnMessage(const v1::MasterMessage& message) {
@@ -94,6 +99,7 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   LogInfo(absl::StrCat("assigned to ", assignment.task().type(), ":", assignment.task().index(),
                        " of job ", assignment.job_id()));
   assignment_ = assignment;
+  registry_deadline_.reset();
   Beat();
   Measure();
   std::vector<v1::Archive> archives(assignment.archives().begin(), assignment.archives().end());

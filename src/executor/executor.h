@@ -79,6 +79,7 @@ class Executor {
   bool session_over_ = false;
   int exit_code_ = 1;
   bool measuring_gpus_ = false;
+  std::unique_ptr<EventLoop::Handle> registry_deadline_;
   std::unique_ptr<EventLoop::Handle> heartbeat_timer_;
   std::unique_ptr<EventLoop::Handle> metrics_timer_;
   std::unique_ptr<EventLoop::Handle> leave_deadline_;

@@ -6,6 +6,7 @@
 #include "executor/executor.h"
 #include "os/process_tree.h"
 #include "rpc/convert.h"
+#include "rpc/utf8.h"
 
 namespace tony::executor {
 
@@ -53,13 +54,15 @@ void Executor::MeasureWithGpus() {
 }
 
 void Executor::ReportStrangers() {
-  const std::vector<pid_t> own = os::TreeMembers(keeper_.pid(), getpid(), options_.container_id);
+  const auto own = [this] {
+    return os::TreeMembers(keeper_.pid(), getpid(), options_.container_id);
+  };
   for (const Stranger& stranger : ports_.Strangers(own)) {
     v1::ExecutorMessage message;
     v1::PortTaken* taken = message.mutable_port_taken();
-    taken->set_epoch(identity_.epoch);
+    taken->set_epoch(run_epoch_);
     taken->set_port(stranger.port);
-    taken->set_holder(stranger.description);
+    taken->set_holder(rpc::ToUtf8(stranger.description));
     Send(std::move(message));
   }
 }

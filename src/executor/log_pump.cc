@@ -2,6 +2,8 @@
 #include "executor/log_pump.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -14,7 +16,7 @@ namespace {
 
 /// A program that prints in bursts fills a pipe of the default 64 KiB at once.
 constexpr int kPipeBytes = 1 << 20;
-constexpr size_t kReadBytes = 256 << 10;
+constexpr size_t kReadBytes = 64 << 10;
 
 }  // namespace
 
@@ -44,26 +46,30 @@ LogPump::LogPump(os::UniqueFd read_end, os::UniqueFd write_end, os::AppendFile f
       observer_(std::move(observer)) {}
 
 void LogPump::Drain() {
-  while (ReadOnce()) {
+  int waiting = 0;
+  if (ioctl(read_end_.get(), FIONREAD, &waiting) != 0) return;
+  for (ssize_t left = waiting; left > 0;) {
+    const ssize_t count = ReadOnce();
+    if (count <= 0) return;
+    left -= count;
   }
 }
 
-bool LogPump::ReadOnce() {
-  buffer_.resize(kReadBytes);
-  const ssize_t count = read(read_end_.get(), buffer_.data(), buffer_.size());
-  if (count < 0) return errno == EINTR;
-  if (count == 0) {
-    watch_.reset();
-    return false;
-  }
-  observer_(buffer_.data(), static_cast<size_t>(count));
-  buffer_.resize(static_cast<size_t>(count));
-  const absl::Status written = file_.Append(buffer_);
+ssize_t LogPump::ReadOnce() {
+  char buffer[kReadBytes];
+  ssize_t count;
+  do {
+    count = read(read_end_.get(), buffer, sizeof buffer);
+  } while (count < 0 && errno == EINTR);
+  if (count == 0) watch_.reset();
+  if (count <= 0) return count;
+  observer_(buffer, static_cast<size_t>(count));
+  const absl::Status written = file_.Append(std::string(buffer, static_cast<size_t>(count)));
   if (!written.ok() && !said_loss_) {
     said_loss_ = true;
     LogError(absl::StrCat("output is being lost: ", std::string(written.message())));
   }
-  return true;
+  return count;
 }
 
 }  // namespace tony::executor

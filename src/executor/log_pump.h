@@ -1,6 +1,8 @@
 // Carries one output stream of the user's program from its pipe into its log file.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,14 +28,15 @@ class LogPump {
   /// For the program; close it here once the program has its own.
   int write_end() const { return write_end_.get(); }
   void CloseWriteEnd() { write_end_.Reset(); }
-  /// Takes over what is in the pipe now, without waiting for more.
+  /// Takes over what is in the pipe now, without waiting for more and without keeping up with a process that goes on
+  /// writing.
   void Drain();
 
  private:
   LogPump(os::UniqueFd read_end, os::UniqueFd write_end, os::AppendFile file, std::string path,
           Observer observer);
-  /// False at the end of the stream or when nothing is there.
-  bool ReadOnce();
+  /// How many bytes were read: 0 at the end of the stream, negative when nothing is there.
+  ssize_t ReadOnce();
 
   os::UniqueFd read_end_;
   os::UniqueFd write_end_;
@@ -41,7 +44,6 @@ class LogPump {
   const std::string path_;
   const Observer observer_;
   bool said_loss_ = false;
-  std::string buffer_;
   std::unique_ptr<EventLoop::Handle> watch_;  ///< last: goes before the descriptor that it watches
 };
 

@@ -6,6 +6,7 @@
 
 #include "common/event_loop.h"
 #include "common/logging.h"
+#include "common/process_setup.h"
 #include "executor/executor.h"
 #include "executor/options.h"
 #include "os/keeper.h"
@@ -25,6 +26,7 @@ int Fail(const absl::Status& status, int exit_code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tony::SetUpProcess();
   absl::StatusOr<tony::executor::Options> options = tony::executor::ParseOptions(argc, argv);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
   // Before anything that starts a thread: the keeper is a fork of this process.
@@ -38,20 +40,15 @@ int main(int argc, char** argv) {
   char folder[4096];
   if (getcwd(folder, sizeof folder) == nullptr) return Fail(absl::InternalError("no working folder"), 1);
 
-  signal(SIGPIPE, SIG_IGN);
   tony::EventLoop loop;
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.push_back(*variable);
-  int exit_code = 1;
-  {
-    tony::executor::Executor executor(loop, **keeper, *options, folder, std::move(environment));
-    auto signals = loop.WatchSignals({SIGTERM, SIGINT}, [&](int number) { executor.OnSignal(number); });
-    executor.Start(*credentials);
-    loop.Run();
-    exit_code = executor.exit_code();
-  }
-  // Skips the teardown of gRPC's globals: nothing of ours is left, and a job's end waits for its executors.
+  tony::executor::Executor executor(loop, **keeper, *options, folder, std::move(environment));
+  auto signals = loop.WatchSignals({SIGTERM, SIGINT}, [&](int number) { executor.OnSignal(number); });
+  executor.Start(*credentials);
+  loop.Run();
+  // Nothing but the keeper is torn down: a job's end waits for its executors, and unpacking may take minutes.
   fflush(nullptr);
   keeper->reset();
-  _exit(exit_code);
+  _exit(executor.exit_code());
 }

@@ -1,13 +1,17 @@
 // Parsing of the executor's flags, each "--name=value".
 #include "executor/options.h"
 
+#include <cstdint>
+
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace tony::executor {
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   Options options;
+  std::string registry_timeout = "0";
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     auto take = [&](const std::string& name, std::string& target) {
@@ -17,7 +21,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       return true;
     };
     if (!take("container-id", options.container_id) && !take("master", options.master_address) &&
-        !take("credentials", options.credentials_file)) {
+        !take("credentials", options.credentials_file) &&
+        !take("registry-timeout-ms", registry_timeout)) {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
     }
   }
@@ -26,6 +31,12 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
     return absl::InvalidArgumentError(
         "tony-executor is started by tony, with --container-id=, --master= and --credentials=");
   }
+  int64_t millis = 0;
+  if (!absl::SimpleAtoi(registry_timeout, &millis) || millis < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--registry-timeout-ms=", registry_timeout, ": not a number of milliseconds"));
+  }
+  options.registry_timeout = std::chrono::milliseconds(millis);
   return options;
 }
 

@@ -1,6 +1,7 @@
 // What tony-executor is told on its command line by whoever launches it.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -11,9 +12,10 @@ struct Options {
   std::string container_id;
   std::string master_address;    ///< "host:port"
   std::string credentials_file;  ///< of the role executor/<container id>
+  std::chrono::milliseconds registry_timeout{0};  ///< for the ApplicationMaster's first answer; 0: none
 };
 
-/// InvalidArgument – a flag is missing or unknown.
+/// InvalidArgument – a flag is missing, unknown or no number.
 absl::StatusOr<Options> ParseOptions(int argc, char** argv);
 
 }  // namespace tony::executor

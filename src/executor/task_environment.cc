@@ -53,10 +53,11 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
       environment[variable.substr(0, equals)] = variable.substr(equals + 1);
     }
   }
-  AddVirtualEnvironment(assignment, working_folder, environment);
   for (auto& [name, value] : core::RenderEnvironment(ContextOf(assignment, identity, cluster))) {
     environment[name] = value;
   }
+  // Last: the user's own PATH, too, is searched after the virtual environment.
+  AddVirtualEnvironment(assignment, working_folder, environment);
   std::vector<std::string> result;
   for (const auto& [name, value] : environment) result.push_back(absl::StrCat(name, "=", value));
   return result;

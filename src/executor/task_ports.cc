@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "os/port_listeners.h"
 
 namespace tony::executor {
 
@@ -26,15 +25,30 @@ void TaskPorts::ReleaseSockets() {
   if (visualization_) visualization_->ReleaseSocket();
 }
 
-std::vector<Stranger> TaskPorts::Strangers(const std::vector<pid_t>& own) const {
+std::vector<os::PortListener> TaskPorts::Listeners() const {
   std::vector<uint16_t> ports;
   if (task_) ports.push_back(task_->port());
   if (visualization_) ports.push_back(visualization_->port());
+  return os::FindListeners(ports).value_or(std::vector<os::PortListener>());
+}
+
+std::vector<Stranger> TaskPorts::Strangers(const std::function<std::vector<pid_t>()>& own) const {
+  std::vector<os::PortListener> foreign = Listeners();
+  if (foreign.empty()) return {};
+  // Asked after the first look, own processes include those that were started meanwhile; one that has ended meanwhile
+  // seems foreign, and is not there in a second look.
+  const std::vector<pid_t> own_processes = own();
+  std::erase_if(foreign, [&](const os::PortListener& listener) {
+    return std::find(own_processes.begin(), own_processes.end(), listener.pid) != own_processes.end();
+  });
+  if (foreign.empty()) return {};
+  const std::vector<os::PortListener> still = Listeners();
   std::vector<Stranger> strangers;
-  absl::StatusOr<std::vector<os::PortListener>> listeners = os::FindListeners(ports);
-  if (!listeners.ok()) return strangers;
-  for (const os::PortListener& listener : *listeners) {
-    if (std::find(own.begin(), own.end(), listener.pid) != own.end()) continue;
+  for (const os::PortListener& listener : foreign) {
+    const bool there = std::any_of(still.begin(), still.end(), [&](const os::PortListener& other) {
+      return other.port == listener.port && other.pid == listener.pid;
+    });
+    if (!there) continue;
     const std::string who =
         listener.pid == 0 ? "a process" : absl::StrCat("pid ", listener.pid, " (", listener.command, ")");
     strangers.push_back({listener.port, absl::StrCat(who, " of user ", listener.uid)});

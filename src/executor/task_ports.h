@@ -1,11 +1,15 @@
 // The ports reserved for one task in one epoch, and who else listens on them.
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "os/port_listeners.h"
 #include "os/port_reservation.h"
 
 namespace tony::executor {
@@ -28,10 +32,12 @@ class TaskPorts {
   int task_port() const { return task_ ? task_->port() : 0; }
   int visualization_port() const { return visualization_ ? visualization_->port() : 0; }
 
-  /// Listeners that are not among `own` processes.
-  std::vector<Stranger> Strangers(const std::vector<pid_t>& own) const;
+  /// Listeners that are not among the task's own processes, for which `own` is asked when anybody listens.
+  std::vector<Stranger> Strangers(const std::function<std::vector<pid_t>()>& own) const;
 
  private:
+  std::vector<os::PortListener> Listeners() const;
+
   std::optional<os::PortReservation> task_;
   std::optional<os::PortReservation> visualization_;
 };

@@ -122,6 +122,7 @@ void TaskProcess::On(const os::KeeperTreeGone& gone) {
 
 void TaskProcess::On(const os::KeeperLost& lost) {
   keeper_watch_.reset();
+  for (auto& pump : pumps_) pump->Drain();
   const std::string why =
       absl::StrCat("the keeper of the process tree was killed; ", lost.survivors,
                    " processes could not be ended");

@@ -66,7 +66,7 @@ class TaskProcess {
   std::vector<std::unique_ptr<LogPump>> pumps_;
   OutputTail tail_{0};
   bool active_ = false;
-  bool ended_ = false;
+  bool ended_ = true;  ///< the end of the newest run was told, or there was none
   bool timed_out_ = false;
 };
 

@@ -21,6 +21,9 @@ class Containment {
   /// forked from.
   virtual void Enter(pid_t owner) = 0;
 
+  /// `program` was started and is now in it. It is empty before.
+  virtual void Started(pid_t program) = 0;
+
   /// Sends `number` to every process that is in it now. Returns those that it reached. A process
   /// that forks meanwhile may be missed: repeat until Empty().
   virtual std::vector<pid_t> Signal(int number) = 0;

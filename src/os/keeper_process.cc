@@ -126,6 +126,7 @@ void KeeperProcess::Spawn(const KeeperCommand& command, const std::vector<Unique
     return;
   }
   program_ = result.pid;
+  containment_.Started(result.pid);
   state_ = State::kRunning;
   leftover_grace_ = command.grace;
   report.kind = KeeperReport::Kind::kStarted;

@@ -20,6 +20,13 @@ struct ProcessEntry {
   bool dead = false;
 };
 
+/// How many processes and threads were started on this machine since it booted; -1 when /proc does not tell.
+int64_t Forks() {
+  const std::string stat = ReadProcFile("/proc/stat");
+  const size_t at = stat.find("\nprocesses ");
+  return at == std::string::npos ? -1 : std::atoll(stat.c_str() + at + 11);
+}
+
 template <typename Function>
 void ForEachProcess(Function function) {
   DIR* folder = ::opendir("/proc");
@@ -103,7 +110,23 @@ std::vector<pid_t> Descendants(pid_t root) {
   return found;
 }
 
-std::vector<pid_t> ProcessesOfContainer(const std::string& container_id) {
+ForkMark ForkMark::At(pid_t pid) {
+  ForkMark mark;
+  mark.pid_ = pid;
+  mark.forks_ = Forks();
+  return mark;
+}
+
+pid_t ForkMark::OldestYounger() const {
+  if (pid_ == 0 || forks_ < 0) return 0;
+  // Numbers are given in ascending order, leaving out those in use (taken to be less than half of all), until they
+  // start again at the bottom.
+  const int64_t last = std::atoll(ReadProcFile("/proc/sys/kernel/pid_max").c_str());
+  const int64_t now = Forks();
+  return now >= 0 && now - forks_ < (last - pid_) / 2 ? pid_ + 1 : 0;
+}
+
+std::vector<pid_t> ProcessesOfContainer(const std::string& container_id, const ForkMark& mark) {
   // Entries of the environment are separated by NUL, and so is the needle, so that ids that begin
   // alike stay apart.
   const std::string needle =
@@ -111,8 +134,9 @@ std::vector<pid_t> ProcessesOfContainer(const std::string& container_id) {
   const std::string_view first_entry = std::string_view(needle).substr(1);
   std::vector<pid_t> found;
   std::string environment;
+  const pid_t oldest = mark.OldestYounger();
   ForEachProcess([&](pid_t pid) {
-    if (!ReadProcFile(ProcPath(pid, "environ"), environment)) return;
+    if (pid < oldest || !ReadProcFile(ProcPath(pid, "environ"), environment)) return;
     environment.push_back('\0');
     if (environment.starts_with(first_entry) || environment.find(needle) != std::string::npos) {
       found.push_back(pid);
@@ -121,8 +145,9 @@ std::vector<pid_t> ProcessesOfContainer(const std::string& container_id) {
   return found;
 }
 
-std::vector<pid_t> TreeStrays(pid_t keeper, pid_t owner, const std::string& container_id) {
-  std::vector<pid_t> candidates = ProcessesOfContainer(container_id);
+std::vector<pid_t> TreeStrays(pid_t keeper, pid_t owner, const std::string& container_id,
+                              const ForkMark& mark) {
+  std::vector<pid_t> candidates = ProcessesOfContainer(container_id, mark);
   std::erase_if(candidates, [&](pid_t pid) { return pid == keeper || pid == owner; });
   if (candidates.empty()) return candidates;
   const ProcessTable table;

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,31 @@ inline constexpr char kContainerIdVariable[] = "TONY_CONTAINER_ID";
 /// a process that starts meanwhile may be missed.
 std::vector<pid_t> Descendants(pid_t root);
 
-/// Processes that we may look into whose initial environment has TONY_CONTAINER_ID=`container_id`.
-std::vector<pid_t> ProcessesOfContainer(const std::string& container_id);
+/// A moment on the kernel's counters of processes, which lets later searches pass over the older ones. A plain value.
+class ForkMark {
+ public:
+  /// Everything passes.
+  ForkMark() = default;
+  /// The moment at which `pid`, which lives, was started.
+  static ForkMark At(pid_t pid);
+  /// The least number of a process that is younger than the mark; 0 when the numbers may have started again from
+  /// the beginning since then.
+  pid_t OldestYounger() const;
+
+ private:
+  pid_t pid_ = 0;
+  int64_t forks_ = 0;
+};
+
+/// Processes that we may look into, younger than `mark`, whose initial environment has
+/// TONY_CONTAINER_ID=`container_id`.
+std::vector<pid_t> ProcessesOfContainer(const std::string& container_id, const ForkMark& mark = {});
 
 /// Processes that carry the container's id although they are in nobody's tree, e.g. started by a
 /// daemon outside on the program's request. Left out are `keeper` and `owner` (the executor), what
 /// descends from them, and their ancestors.
-std::vector<pid_t> TreeStrays(pid_t keeper, pid_t owner, const std::string& container_id);
+std::vector<pid_t> TreeStrays(pid_t keeper, pid_t owner, const std::string& container_id,
+                              const ForkMark& mark = {});
 
 /// The whole container without those that run it: Descendants(keeper) and TreeStrays().
 std::vector<pid_t> TreeMembers(pid_t keeper, pid_t owner, const std::string& container_id);

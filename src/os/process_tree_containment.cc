@@ -29,7 +29,7 @@ bool ProcessTreeContainment::Empty() {
   siginfo_t ignored;
   const int result = ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT);
   const bool childless = result < 0 && errno == ECHILD;
-  return childless && TreeStrays(::getpid(), owner_, container_id_).empty();
+  return childless && TreeStrays(::getpid(), owner_, container_id_, program_).empty();
 }
 
 }  // namespace tony::os

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "os/containment.h"
+#include "os/process_tree.h"
 
 namespace tony::os {
 
@@ -17,7 +18,8 @@ namespace tony::os {
 /// 2. To find whom to signal, chains of parents are followed in /proc.
 /// 3. A process that another daemon started on the program's behalf is outside of the tree. It is
 /// found by
-///    TONY_CONTAINER_ID in its environment when it inherited that.
+///    TONY_CONTAINER_ID in its environment when it inherited that. This is a best effort: in the
+///    middle of an exec a process shows no environment, and another user's shows it to nobody.
 /// Not thread safe: the keeper has one thread.
 class ProcessTreeContainment : public Containment {
  public:
@@ -26,6 +28,7 @@ class ProcessTreeContainment : public Containment {
 
   const std::string& name() const override { return name_; }
   void Enter(pid_t owner) override;
+  void Started(pid_t program) override { program_ = ForkMark::At(program); }
   std::vector<pid_t> Signal(int number) override;
   bool Empty() override;
 
@@ -33,6 +36,7 @@ class ProcessTreeContainment : public Containment {
   const std::string name_ = "process tree";
   const std::string container_id_;
   pid_t owner_ = 0;
+  ForkMark program_;  ///< nothing of the container is older
 };
 
 }  // namespace tony::os

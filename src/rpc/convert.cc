@@ -7,7 +7,7 @@ namespace tony::rpc {
 
 v1::TaskId ToProto(const core::TaskId& id) {
   v1::TaskId proto;
-  proto.set_type(id.type);
+  proto.set_type(ToUtf8(id.type));
   proto.set_index(id.index);
   return proto;
 }
@@ -78,7 +78,7 @@ v1::ClusterSpec ToProto(const core::ClusterSpec& spec) {
   for (const core::Endpoint& endpoint : spec.endpoints) {
     v1::ClusterSpec::Endpoint* added = proto.add_endpoints();
     *added->mutable_task() = ToProto(endpoint.task);
-    added->set_host(endpoint.host);
+    added->set_host(ToUtf8(endpoint.host));
     added->set_port(endpoint.port);
     added->set_host_id(endpoint.host_id);
     added->set_devices(endpoint.devices);

@@ -31,20 +31,21 @@ absl::StatusOr<core::Verdict> FromProto(const v1::Verdict& proto) {
   return verdict;
 }
 
-/// Fills the body of a message from each kind of event.
+/// Fills the body of a message from each kind of event. One string that is not UTF-8 would make the whole message
+/// unreadable, so every one is converted.
 struct BodyWriter {
   v1::JobEvent& proto;
 
   void operator()(const core::JobSubmitted& event) {
     v1::JobSubmitted* body = proto.mutable_submitted();
-    body->set_job_id(event.job_id);
+    body->set_job_id(ToUtf8(event.job_id));
     body->set_name(ToUtf8(event.name));
     body->set_user(ToUtf8(event.user));
-    body->set_framework(event.framework);
-    body->set_backend(event.backend);
+    body->set_framework(ToUtf8(event.framework));
+    body->set_backend(ToUtf8(event.backend));
     for (const core::JobSubmitted::Type& type : event.types) {
       v1::JobSubmitted::Type* added = body->add_types();
-      added->set_name(type.name);
+      added->set_name(ToUtf8(type.name));
       added->set_instances(type.instances);
     }
     body->set_log_folder(ToUtf8(event.log_folder));
@@ -59,7 +60,7 @@ struct BodyWriter {
   void operator()(const core::JobWaiting& event) {
     v1::JobWaiting* body = proto.mutable_waiting();
     body->set_what(ToUtf8(event.what));
-    for (const std::string& name : event.missing) body->add_missing(name);
+    for (const std::string& name : event.missing) body->add_missing(ToUtf8(name));
     body->set_unblock(ToUtf8(event.unblock));
   }
   void operator()(const core::TaskChanged& event) {
@@ -68,8 +69,8 @@ struct BodyWriter {
     body->set_state(core::TaskStateName(event.state));
     body->set_epoch(event.epoch);
     body->set_attempt(event.attempt);
-    body->set_container(event.container);
-    body->set_host(event.host);
+    body->set_container(ToUtf8(event.container));
+    body->set_host(ToUtf8(event.host));
     body->set_port(event.port);
     body->set_pid(event.pid);
     if (event.exit) *body->mutable_exit() = rpc::ToProto(*event.exit);
@@ -85,7 +86,7 @@ struct BodyWriter {
   void operator()(const core::VisualizationReady& event) {
     v1::VisualizationReady* body = proto.mutable_visualization_ready();
     *body->mutable_task() = rpc::ToProto(event.task);
-    body->set_url(event.url);
+    body->set_url(ToUtf8(event.url));
   }
   void operator()(const core::TaskMeasured& event) {
     v1::TaskMeasured* body = proto.mutable_task_measured();

@@ -61,6 +61,11 @@ class ExecutorService::Stream : public Reactor {
       : service_(service), container_id_(std::move(container_id)) {
     {
       std::lock_guard lock(service_.mutex_);
+      auto found = service_.streams_.find(container_id_);
+      if (found != service_.streams_.end()) {
+        found->second->FinishLocked(
+            grpc::Status(grpc::StatusCode::ABORTED, "the container has opened another stream"));
+      }
       service_.streams_[container_id_] = this;
     }
     StartRead(&incoming_);
@@ -72,9 +77,10 @@ class ExecutorService::Stream : public Reactor {
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) {
-      FinishOnce();
-      return;
+    {
+      std::lock_guard lock(service_.mutex_);
+      if (!ok) FinishLocked(grpc::Status::OK);
+      if (finished_) return;
     }
     if (std::optional<core::JobInput> input = ToInput(container_id_, incoming_)) {
       service_.sink_(std::move(*input));
@@ -89,17 +95,12 @@ class ExecutorService::Stream : public Reactor {
     if (ok) WriteNextLocked();
   }
 
-  void OnCancel() override { FinishOnce(); }
-
-  void OnDone() override {
-    {
-      std::lock_guard lock(service_.mutex_);
-      auto found = service_.streams_.find(container_id_);
-      // A newer stream of the same container may have taken the place.
-      if (found != service_.streams_.end() && found->second == this) service_.streams_.erase(found);
-    }
-    delete this;
+  void OnCancel() override {
+    std::lock_guard lock(service_.mutex_);
+    FinishLocked(grpc::Status::OK);
   }
+
+  void OnDone() override { delete this; }
 
  private:
   void WriteNextLocked() {
@@ -108,9 +109,11 @@ class ExecutorService::Stream : public Reactor {
     StartWrite(&outgoing_.front());
   }
 
-  void FinishOnce() {
-    std::lock_guard lock(service_.mutex_);
-    if (!std::exchange(finished_, true)) Finish(grpc::Status::OK);
+  /// From here on nothing is sent or taken in.
+  void FinishLocked(const grpc::Status& status) {
+    if (std::exchange(finished_, true)) return;
+    service_.streams_.erase(container_id_);
+    Finish(status);
   }
 
   ExecutorService& service_;

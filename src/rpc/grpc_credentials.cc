@@ -24,6 +24,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const Credentia
 grpc::ChannelArguments MakeChannelArguments() {
   grpc::ChannelArguments arguments;
   arguments.SetSslTargetNameOverride(kApplicationMasterName);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   return arguments;
 }
 

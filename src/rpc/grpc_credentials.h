@@ -10,6 +10,10 @@
 
 namespace tony::rpc {
 
+/// The largest message that either side takes: gRPC's 4 MiB are fewer than the longest tail of output that a job file
+/// may ask for.
+inline constexpr int kMaxMessageBytes = 64 << 20;
+
 /// For the ApplicationMaster's server: a peer without a certificate of the job is refused in the
 /// handshake.
 std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const Credentials& credentials);
@@ -18,7 +22,7 @@ std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const Credentials
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const Credentials& credentials);
 
 /// Arguments that make the channel accept only the ApplicationMaster's certificate, whatever
-/// address it has.
+/// address it has, and messages of up to kMaxMessageBytes.
 grpc::ChannelArguments MakeChannelArguments();
 
 }  // namespace tony::rpc

@@ -1,6 +1,8 @@
 // Follow and Stop.
 #include "rpc/job_service.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "rpc/peer_role.h"
@@ -32,42 +34,41 @@ class RefusedFollow : public grpc::ServerWriteReactor<v1::JobEvent> {
 class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public EventLog::Follower {
  public:
   FollowStream(EventLog& log, int64_t after_sequence, std::function<void()> on_broken)
-      : log_(log), next_(after_sequence + 1), on_broken_(std::move(on_broken)) {
+      : log_(log),
+        next_(std::clamp<int64_t>(after_sequence, 0, std::numeric_limits<int64_t>::max() - 1) + 1),
+        on_broken_(std::move(on_broken)) {
     std::lock_guard lock(log_.mutex());
     log_.AddLocked(this);
     OnChangeLocked();
   }
 
   void OnChangeLocked() override {
-    if (writing_ || finished_) return;
+    if (writing_ || over_) return;
     current_ = log_.GetLocked(next_);
     if (current_ != nullptr) {
       writing_ = true;
       StartWrite(current_.get());
     } else if (log_.closed_locked()) {
-      FinishLocked(grpc::Status::OK);
+      over_ = true;
+      finished_ = true;
+      Finish(grpc::Status::OK);
     }
   }
 
   void OnWriteDone(bool ok) override {
-    std::lock_guard lock(log_.mutex());
-    writing_ = false;
-    if (!ok) {
-      FinishLocked(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"));
-      return;
-    }
-    ++next_;
-    OnChangeLocked();
-  }
-
-  void OnCancel() override {
     {
       std::lock_guard lock(log_.mutex());
-      broken_ = !finished_;
-      if (!writing_) FinishLocked(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"));
+      writing_ = false;
+      if (ok && !over_) {
+        ++next_;
+        OnChangeLocked();
+        return;
+      }
     }
-    if (broken_ && on_broken_) on_broken_();
+    Break();
   }
+
+  void OnCancel() override { Break(); }
 
   void OnDone() override {
     {
@@ -78,9 +79,17 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
   }
 
  private:
-  void FinishLocked(const grpc::Status& status) {
-    if (std::exchange(finished_, true)) return;
-    Finish(status);
+  /// The client is gone, as a failed write or gRPC says, whichever comes first.
+  void Break() {
+    bool broken;
+    {
+      std::lock_guard lock(log_.mutex());
+      broken = !std::exchange(over_, true);
+      if (!writing_ && !std::exchange(finished_, true)) {
+        Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"));
+      }
+    }
+    if (broken && on_broken_) on_broken_();
   }
 
   EventLog& log_;
@@ -88,8 +97,8 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
   const std::function<void()> on_broken_;
   std::shared_ptr<const v1::JobEvent> current_;
   bool writing_ = false;
-  bool finished_ = false;
-  bool broken_ = false;
+  bool over_ = false;      ///< nothing is written any more: the log's end, or the client is gone
+  bool finished_ = false;  ///< Finish() was called
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ absl::StatusOr<std::unique_ptr<MasterServer>> MasterServer::Start(
   int port = 0;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddListeningPort(absl::StrCat(host, ":0"), MakeServerCredentials(credentials), &port);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.RegisterService(&job_service);
   builder.RegisterService(&executor_service);
   auto server = std::unique_ptr<MasterServer>(new MasterServer());
@@ -26,7 +27,9 @@ absl::StatusOr<std::unique_ptr<MasterServer>> MasterServer::Start(
   return server;
 }
 
-MasterServer::~MasterServer() { Shutdown(Duration::zero()); }
+MasterServer::~MasterServer() {
+  if (server_ != nullptr) Shutdown(Duration::zero());
+}
 
 void MasterServer::Shutdown(Duration patience) {
   server_->Shutdown(std::chrono::system_clock::now() +

@@ -10,8 +10,9 @@ namespace tony::core {
 namespace {
 
 bool IsEdge(JobState from, JobState to) {
-  for (JobTrigger trigger : {JobTrigger::kStart, JobTrigger::kGangGranted, JobTrigger::kGangRegistered,
-                             JobTrigger::kAttemptFailed, JobTrigger::kVerdict, JobTrigger::kAllGone}) {
+  for (JobTrigger trigger :
+       {JobTrigger::kStart, JobTrigger::kGangGranted, JobTrigger::kGangRegistered,
+        JobTrigger::kAttemptFailed, JobTrigger::kVerdict, JobTrigger::kAllGone}) {
     if (NextState(from, trigger) == to) return true;
   }
   return false;
@@ -21,6 +22,7 @@ bool IsEdge(JobState from, JobState to) {
 
 std::vector<std::string> JobAuditor::Check(const JobInput& input, const JobEffects& effects) {
   violations_.clear();
+  if (IsStale(input) && !effects.empty()) Complain("a stale message had an effect");
   std::visit([this](const auto& kind) { See(kind); }, input);
   for (const JobEffect& effect : effects) {
     const size_t before = violations_.size();
@@ -31,6 +33,25 @@ std::vector<std::string> JobAuditor::Check(const JobInput& input, const JobEffec
   }
   CheckTable();
   return violations_;
+}
+
+bool JobAuditor::IsLive(const std::string& container_id) const {
+  const auto known = launched_.find(container_id);
+  return known != launched_.end() && !known->second.gone;
+}
+
+bool JobAuditor::IsStale(const JobInput& input) const {
+  const auto stale = [&](const auto& message) {
+    return message.epoch != epoch_ || !IsLive(message.container_id);
+  };
+  if (const auto* registered = std::get_if<input::ExecutorRegistered>(&input))
+    return stale(*registered);
+  if (const auto* started = std::get_if<input::TaskStarted>(&input)) return stale(*started);
+  if (const auto* ended = std::get_if<input::TaskEnded>(&input)) return stale(*ended);
+  if (const auto* taken = std::get_if<input::PortTaken>(&input)) return stale(*taken);
+  if (const auto* heartbeat = std::get_if<input::Heartbeat>(&input))
+    return !IsLive(heartbeat->container_id);
+  return false;
 }
 
 void JobAuditor::See(const input::ContainerEnded& ended) {
@@ -61,7 +82,8 @@ void JobAuditor::Check(const effect::RequestContainers& effect) {
 }
 
 void JobAuditor::Check(const effect::LaunchExecutor& effect) {
-  if (granted_.count(effect.container_id) == 0) Complain("launch in a container that was not granted");
+  if (granted_.count(effect.container_id) == 0)
+    Complain("launch in a container that was not granted");
   if (--awaited_[effect.task.type] < 0) Complain("a container is used that nobody asked for");
   if (!launched_.emplace(effect.container_id, Known{effect.task}).second) {
     Complain("a second launch in one container");
@@ -70,7 +92,8 @@ void JobAuditor::Check(const effect::LaunchExecutor& effect) {
 
 void JobAuditor::Check(const effect::SendPrepare& effect) {
   const auto known = launched_.find(effect.container_id);
-  if (known == launched_.end() || !known->second.attached) Complain("prepare before the executor attached");
+  if (known == launched_.end() || !known->second.attached)
+    Complain("prepare before the executor attached");
   if (effect.epoch != epoch_) Complain(absl::StrCat("prepare for another epoch than ", epoch_));
 }
 
@@ -96,7 +119,8 @@ void JobAuditor::Check(const effect::SendStart& effect) {
     }
     const Endpoint& endpoint = effect.spec->endpoints[i];
     if (endpoint.task != known.task || endpoint.port != known.port) {
-      Complain(absl::StrCat("the spec has a wrong endpoint ", endpoint.task.ToString(), " ", endpoint.Address()));
+      Complain(absl::StrCat("the spec has a wrong endpoint ", endpoint.task.ToString(), " ",
+                            endpoint.Address()));
     }
   }
 }
@@ -110,13 +134,15 @@ void JobAuditor::Check(const effect::KillContainer& effect) {
 void JobAuditor::Check(const effect::Record& effect) {
   if (ended_) Complain("a record after JobEnded");
   if (const auto* changed = std::get_if<JobStateChanged>(&effect.body)) {
-    if (!IsEdge(state_, changed->state)) Complain(absl::StrCat("no edge from ", JobStateName(state_)));
+    if (!IsEdge(state_, changed->state))
+      Complain(absl::StrCat("no edge from ", JobStateName(state_)));
     state_ = changed->state;
   }
   if (const auto* opened = std::get_if<EpochOpened>(&effect.body)) {
     if (opened->epoch != epoch_ + 1) Complain("an epoch was skipped");
     epoch_ = opened->epoch;
-    if (epoch_ + opened->retries_left != machine_.job().retry_count) Complain("the budget is not respected");
+    if (epoch_ + opened->retries_left != machine_.job().retry_count)
+      Complain("the budget is not respected");
     if (opened->retries_left < 0) Complain("the budget is overdrawn");
   }
   if (std::holds_alternative<JobEnded>(effect.body)) {
@@ -150,7 +176,8 @@ void JobAuditor::CheckTable() {
     if (task.state == TaskState::kFailed && !task.exit) Complain("a failure without an exit");
   }
   for (const auto& [state, count] : counts) {
-    if (machine_.tasks().count(state) != count) Complain(absl::StrCat("wrong count of ", TaskStateName(state)));
+    if (machine_.tasks().count(state) != count)
+      Complain(absl::StrCat("wrong count of ", TaskStateName(state)));
   }
   if (state_ == JobState::kNew || machine_.verdict()) return;
   for (const TaskType& type : machine_.job().types) {
@@ -165,7 +192,8 @@ std::vector<std::string> JobAuditor::CheckEnd() const {
   if (!ended_) violations.push_back("JobEnded is missing");
   if (!finished_) violations.push_back("Finish is missing");
   for (const std::string& container : granted_) {
-    if (gone_.count(container) == 0) violations.push_back(container + " was neither ended nor killed");
+    if (gone_.count(container) == 0)
+      violations.push_back(container + " was neither ended nor killed");
   }
   return violations;
 }

@@ -11,11 +11,14 @@
 namespace tony::core {
 
 /// 1. Job states follow the transition table.
-/// 2. A container is bound to one task, a task to one container; each granted one has ended or was killed at the end.
+/// 2. A container is bound to one task, a task to one container; each granted one has ended or was
+///    killed at the end.
 /// 3. What is asked for and not yet granted equals the tasks that wait for a container.
-/// 4. Start is sent once for an epoch, to all containers, when each has registered for it, with the ports it named.
+/// 4. Start is sent once for an epoch, to all containers, when each has registered for it, with the
+///    ports it named.
 /// 5. Epochs count up by one, and not more often than the budget allows.
-/// 6. JobEnded is recorded once and last; Finish follows it at once.
+/// 6. Messages of another epoch, or of a container that is gone or was never used, have no effect.
+/// 7. JobEnded is recorded once and last; Finish follows it at once.
 /// Not thread safe.
 class JobAuditor {
  public:
@@ -26,13 +29,13 @@ class JobAuditor {
   /// To be called when the job is over.
   std::vector<std::string> CheckEnd() const;
 
-  /// Containers whose executors were told to start in the current epoch.
+  /// How often a complete gang was told to start.
   int starts() const { return starts_; }
 
  private:
   struct Known {
     TaskId task;
-    bool gone = false;    ///< ended, or killed
+    bool gone = false;  ///< ended, or killed
     bool attached = false;
     int registered_epoch = -1;
     int port = 0;
@@ -55,6 +58,8 @@ class JobAuditor {
   void Check(const effect::KillContainer& effect);
   void Check(const effect::Record& effect);
   void Check(const effect::Finish&);
+  bool IsStale(const JobInput& input) const;
+  bool IsLive(const std::string& container_id) const;
   void CheckTable();
   void Complain(const std::string& what) { violations_.push_back(what); }
 
@@ -63,7 +68,7 @@ class JobAuditor {
   int epoch_ = 0;
   int started_epoch_ = -1;
   int starts_ = 0;
-  bool ended_ = false;     ///< JobEnded was recorded
+  bool ended_ = false;  ///< JobEnded was recorded
   bool finished_ = false;
   std::set<std::string> granted_;
   std::set<std::string> gone_;  ///< of those granted

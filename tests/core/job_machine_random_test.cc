@@ -1,6 +1,7 @@
 // Hundreds of jobs in a world where anything may happen at any time.
 #include <gtest/gtest.h>
 
+#include <iostream>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +14,8 @@ constexpr int kInputs = 200'000;
 constexpr int kStormySteps = 1'500;  ///< at most; then the world is calm
 constexpr int kCalmSteps = 20'000;   ///< enough for a job to end once nothing breaks any more
 
-/// What came out of a run over many seeds, to see that the world was neither too kind nor too cruel.
+/// What came out of a run over many seeds, to see that the world was neither too kind nor too
+/// cruel.
 struct Tally {
   std::map<Reason, int> verdicts;
   int inputs = 0;
@@ -24,10 +26,12 @@ struct Tally {
 
 void RunJob(uint64_t seed, Tally& tally) {
   JobWorld world(seed);
-  for (int i = 0; i < kStormySteps && !world.over() && world.trouble().empty(); ++i) world.Step(false);
+  for (int i = 0; i < kStormySteps && !world.over() && world.trouble().empty(); ++i)
+    world.Step(false);
   for (int i = 0; i < kCalmSteps && !world.over() && world.trouble().empty(); ++i) world.Step(true);
   ASSERT_TRUE(world.trouble().empty()) << "seed " << seed << ": " << world.trouble();
-  ASSERT_TRUE(world.over()) << "seed " << seed << ": the job is still " << JobStateName(world.machine().state());
+  ASSERT_TRUE(world.over()) << "seed " << seed << ": the job is still "
+                            << JobStateName(world.machine().state());
   // Words from the past find nobody any more.
   for (int i = 0; i < 20; ++i) world.Step(true);
   world.CheckEnd();
@@ -45,14 +49,16 @@ TEST(JobMachineRandomTest, WhatMustAlwaysBeTrueIsTrue) {
     ASSERT_NO_FATAL_FAILURE(RunJob(seed, tally));
   }
   std::string verdicts;
-  for (const auto& [reason, count] : tally.verdicts) absl::StrAppend(&verdicts, ReasonName(reason), "=", count, " ");
+  for (const auto& [reason, count] : tally.verdicts)
+    absl::StrAppend(&verdicts, ReasonName(reason), "=", count, " ");
   RecordProperty("verdicts", verdicts);
   std::cout << tally.jobs << " jobs, " << tally.inputs << " inputs, " << tally.starts << " starts, "
             << tally.restarted_jobs << " restarted jobs: " << verdicts << "\n";
-  for (Reason reason : {Reason::kTasksSucceeded, Reason::kSomeTasksFailed, Reason::kTaskFailed,
-                        Reason::kTaskNotStarted, Reason::kTaskLost, Reason::kHeartbeatLost,
-                        Reason::kRegistrationTimeout, Reason::kAllocationTimeout, Reason::kApplicationTimeout,
-                        Reason::kNeverFits, Reason::kBackendFailed, Reason::kKilledByUser}) {
+  for (Reason reason :
+       {Reason::kTasksSucceeded, Reason::kSomeTasksFailed, Reason::kTaskFailed,
+        Reason::kTaskNotStarted, Reason::kTaskLost, Reason::kHeartbeatLost,
+        Reason::kRegistrationTimeout, Reason::kAllocationTimeout, Reason::kApplicationTimeout,
+        Reason::kNeverFits, Reason::kBackendFailed, Reason::kKilledByUser}) {
     EXPECT_GT(tally.verdicts[reason], 0) << "never seen: " << ReasonName(reason);
   }
   EXPECT_GT(tally.restarted_jobs, tally.jobs / 10);

@@ -15,7 +15,8 @@ namespace {
 
 std::vector<std::string> ScenarioFiles() {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(TONY_SOURCE_DIR "/tests/core/scenarios")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(TONY_SOURCE_DIR "/tests/core/scenarios")) {
     if (entry.path().extension() == ".txt") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
@@ -30,7 +31,8 @@ class JobMachineScenarioTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(JobMachineScenarioTest, DoesAsTheFileSays) {
   std::ifstream file(GetParam(), std::ios::binary);
-  const std::string expected{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string expected{std::istreambuf_iterator<char>(file),
+                             std::istreambuf_iterator<char>()};
   const std::string actual = JobScenario().Run(expected);
   EXPECT_EQ(actual.find("VIOLATION"), std::string::npos) << actual;
   if (std::getenv("TONY_REWRITE_GOLDEN") != nullptr) {
@@ -40,7 +42,8 @@ TEST_P(JobMachineScenarioTest, DoesAsTheFileSays) {
   EXPECT_EQ(expected, actual) << GetParam() << "; TONY_REWRITE_GOLDEN=1 rewrites it";
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, JobMachineScenarioTest, testing::ValuesIn(ScenarioFiles()), TestName);
+INSTANTIATE_TEST_SUITE_P(Scenarios, JobMachineScenarioTest, testing::ValuesIn(ScenarioFiles()),
+                         TestName);
 
 TEST(JobMachineScenarioFilesTest, ThereAreMany) { EXPECT_GE(ScenarioFiles().size(), 20u); }
 

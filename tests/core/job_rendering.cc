@@ -14,14 +14,16 @@ std::string Optional(const std::string& name, const std::string& value) {
 }
 
 struct RecordRenderer {
-  std::string operator()(const JobSubmitted& event) { return absl::StrCat("submitted ", event.job_id); }
+  std::string operator()(const JobSubmitted& event) {
+    return absl::StrCat("submitted ", event.job_id);
+  }
   std::string operator()(const JobStateChanged& event) {
     return absl::StrCat("job ", JobStateName(event.state), " epoch=", event.epoch,
                         event.sentence.empty() ? "" : " " + Quoted(event.sentence));
   }
   std::string operator()(const JobWaiting& event) {
-    return absl::StrCat("waiting ", Quoted(event.what), " missing=[", absl::StrJoin(event.missing, " "),
-                        "] unblock=", Quoted(event.unblock));
+    return absl::StrCat("waiting ", Quoted(event.what), " missing=[",
+                        absl::StrJoin(event.missing, " "), "] unblock=", Quoted(event.unblock));
   }
   std::string operator()(const TaskChanged& event) {
     std::string line = absl::StrCat(event.task.ToString(), " ", TaskStateName(event.state),
@@ -44,7 +46,9 @@ struct RecordRenderer {
   std::string operator()(const TaskMeasured& event) {
     return absl::StrCat("usage of ", event.task.ToString(), " processes=", event.usage.processes);
   }
-  std::string operator()(const JobNote& event) { return absl::StrCat("note ", Quoted(event.sentence)); }
+  std::string operator()(const JobNote& event) {
+    return absl::StrCat("note ", Quoted(event.sentence));
+  }
   std::string operator()(const JobEnded& event) {
     const Verdict& verdict = event.verdict;
     return absl::StrCat("ended ", OutcomeName(verdict.outcome), " ", ReasonName(verdict.reason),
@@ -73,8 +77,8 @@ struct EffectRenderer {
                         " attempt=", effect.attempt);
   }
   std::string operator()(const effect::SendStart& effect) {
-    return absl::StrCat("send ", absl::StrJoin(effect.container_ids, " "), " start epoch=", effect.epoch,
-                        "\n  with ", effect.spec->ToJson());
+    return absl::StrCat("send ", absl::StrJoin(effect.container_ids, " "),
+                        " start epoch=", effect.epoch, "\n  with ", effect.spec->ToJson());
   }
   std::string operator()(const effect::SendShutdown& effect) {
     return absl::StrCat("send ", effect.container_id, " shutdown ", Quoted(effect.reason));

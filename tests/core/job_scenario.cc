@@ -46,8 +46,9 @@ bool Contains(const std::string& list, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// TYPE=N for each type, and: untracked= sidecar= stop-on-failure= (lists), retries=N, tolerant (a worker may fail),
-/// application= allocation= registration= heartbeat= grace= shutdown= (durations), missed=N.
+/// TYPE=N for each type, and: untracked= sidecar= stop-on-failure= (lists), retries=N, tolerant (a
+/// worker may fail), application= allocation= registration= heartbeat= grace= shutdown=
+/// (durations), missed=N.
 JobDescription ReadJob(const std::vector<std::string>& words) {
   JobDescription job;
   job.timeouts.max_missed_heartbeats = 3;
@@ -57,8 +58,10 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
     const std::vector<std::string> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
     if (parts.size() < 2) {
       options[parts[0]] = "true";
-    } else if (std::string("untracked sidecar stop-on-failure retries application allocation registration "
-                           "heartbeat grace shutdown missed").find(parts[0]) != std::string::npos) {
+    } else if (std::string(
+                   "untracked sidecar stop-on-failure retries application allocation registration "
+                   "heartbeat grace shutdown missed")
+                   .find(parts[0]) != std::string::npos) {
       options[parts[0]] = parts[1];
     } else {
       types.emplace_back(parts[0], std::atoi(parts[1].c_str()));
@@ -80,7 +83,8 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
   timeouts.allocation = ParseDuration(options["allocation"]);
   timeouts.registration = ParseDuration(options["registration"]);
   if (options.count("heartbeat")) timeouts.heartbeat_interval = ParseDuration(options["heartbeat"]);
-  if (options.count("missed")) timeouts.max_missed_heartbeats = std::atoi(options["missed"].c_str());
+  if (options.count("missed"))
+    timeouts.max_missed_heartbeats = std::atoi(options["missed"].c_str());
   if (options.count("grace")) timeouts.kill_grace = ParseDuration(options["grace"]);
   if (options.count("shutdown")) timeouts.shutdown = ParseDuration(options["shutdown"]);
   return job;
@@ -88,7 +92,8 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
 
 }  // namespace
 
-std::string JobScenario::Command::Option(const std::string& wanted, const std::string& fallback) const {
+std::string JobScenario::Command::Option(const std::string& wanted,
+                                         const std::string& fallback) const {
   auto found = options.find(wanted);
   return found == options.end() ? fallback : found->second;
 }
@@ -203,7 +208,8 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
       beating_.insert(id);
       Apply(input::ExecutorAttached{id});
     } else if (command.name == "register") {
-      Apply(input::ExecutorRegistered{id, epoch, 10000 + 100 * epoch + number, command.Number("page", 0)});
+      Apply(input::ExecutorRegistered{id, epoch, 10000 + 100 * epoch + number,
+                                      command.Number("page", 0)});
     } else if (command.name == "started") {
       Apply(input::TaskStarted{id, epoch, 1000 * (epoch + 1) + number});
     } else if (command.name == "end") {
@@ -256,7 +262,8 @@ std::vector<std::string> JobScenario::ContainersOf(const Command& command) const
       containers.push_back(task.container->id);
       found = true;
     }
-    const bool container_name = word[0] == 'c' && word.find_first_not_of("0123456789", 1) == std::string::npos;
+    const bool container_name =
+        word[0] == 'c' && word.find_first_not_of("0123456789", 1) == std::string::npos;
     if (!found && container_name) containers.push_back(word);
   }
   return containers;
@@ -295,8 +302,10 @@ void JobScenario::SendHeartbeats() {
 void JobScenario::Apply(const JobInput& input) {
   const JobEffects effects = machine_->Apply(input, clock_.Now());
   if (show_time_ && !effects.empty()) {
-    absl::StrAppend(&output_, "after ",
-                    std::chrono::duration_cast<milliseconds>(clock_.Now() - job_began_).count() / 1000.0, " s\n");
+    absl::StrAppend(
+        &output_, "after ",
+        std::chrono::duration_cast<milliseconds>(clock_.Now() - job_began_).count() / 1000.0,
+        " s\n");
   }
   absl::StrAppend(&output_, RenderEffects(effects));
   for (const std::string& violation : auditor_->Check(input, effects)) Complain(violation);
@@ -317,7 +326,9 @@ void JobScenario::Obey(const JobEffect& effect) {
   }
 }
 
-void JobScenario::Complain(const std::string& what) { absl::StrAppend(&violations_, "VIOLATION ", what, "\n"); }
+void JobScenario::Complain(const std::string& what) {
+  absl::StrAppend(&violations_, "VIOLATION ", what, "\n");
+}
 
 std::string JobScenario::StateLine() const {
   if (machine_ == nullptr) return "no job";

@@ -1,4 +1,5 @@
-// The little language of tests/core/scenarios: commands in, effects of the job's state machine out, as text.
+// The little language of tests/core/scenarios: commands in, effects of the job's state machine out,
+// as text.
 #pragma once
 
 #include <chrono>
@@ -15,8 +16,8 @@
 
 namespace tony::core {
 
-/// A file is a list of blocks, separated by empty lines: commands, a line "----", and what they led to, which ends with
-/// the state of the job. `#` begins a comment.
+/// A file is a list of blocks, separated by empty lines: commands, a line "----", and what they led
+/// to, which ends with the state of the job. `#` begins a comment.
 ///
 ///   job worker=2 ps=1 retries=1 …    a new job; see ReadJob() for all that may be said
 ///   start
@@ -30,7 +31,7 @@ namespace tony::core {
 ///   lost WHO… [why="WHY"]            its container went away
 ///   gone WHO…                        its executor has ended, and so has its container
 ///   heartbeat WHO… [processes=N]
-///   silence WHO…                     no more heartbeats from it; until then each attached executor sends them
+///   silence WHO…                     no more heartbeats from it, as others send meanwhile
 ///   port-taken WHO holder="HOLDER"
 ///   advance 5s | 200ms               the deadlines on the way are looked at
 ///   stop ["WHY"]
@@ -47,7 +48,7 @@ class JobScenario : public ClusterBackend::Listener {
  private:
   struct Command {
     std::string name;
-    std::vector<std::string> words;             ///< without "name=value" ones
+    std::vector<std::string> words;              ///< without "name=value" ones
     std::map<std::string, std::string> options;  ///< the "name=value" ones
 
     std::string Option(const std::string& name, const std::string& fallback = "") const;
@@ -83,8 +84,8 @@ class JobScenario : public ClusterBackend::Listener {
   std::unique_ptr<JobAuditor> auditor_;
   std::unique_ptr<FakeClusterBackend> backend_;
   std::set<std::string> beating_;  ///< containers whose executors send heartbeats
-  std::string output_;      ///< of the block so far
-  std::string violations_;  ///< of the block so far; shown also where effects are not
+  std::string output_;             ///< of the block so far
+  std::string violations_;         ///< of the block so far; shown also where effects are not
   bool show_time_ = false;         ///< effects are to be preceded by the time: while it is advanced
 };
 

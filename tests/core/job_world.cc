@@ -38,11 +38,17 @@ JobDescription RandomJob(Dice& dice) {
 std::string Describe(const JobInput& input) {
   struct Describer {
     std::string operator()(const input::Start&) { return "start"; }
-    std::string operator()(const input::ContainerGranted& event) { return "granted " + event.container.id; }
+    std::string operator()(const input::ContainerGranted& event) {
+      return "granted " + event.container.id;
+    }
     std::string operator()(const input::AllocationWaiting&) { return "waiting"; }
     std::string operator()(const input::AllocationRefused&) { return "refused"; }
-    std::string operator()(const input::ContainerEnded& event) { return "ended " + event.container_id; }
-    std::string operator()(const input::ExecutorAttached& event) { return "attached " + event.container_id; }
+    std::string operator()(const input::ContainerEnded& event) {
+      return "ended " + event.container_id;
+    }
+    std::string operator()(const input::ExecutorAttached& event) {
+      return "attached " + event.container_id;
+    }
     std::string operator()(const input::ExecutorRegistered& event) {
       return absl::StrCat("registered ", event.container_id, " epoch=", event.epoch);
     }
@@ -50,10 +56,15 @@ std::string Describe(const JobInput& input) {
       return absl::StrCat("started ", event.container_id, " epoch=", event.epoch);
     }
     std::string operator()(const input::TaskEnded& event) {
-      return absl::StrCat("task of ", event.container_id, " ", event.exit.Describe(), " epoch=", event.epoch);
+      return absl::StrCat("task of ", event.container_id, " ", event.exit.Describe(),
+                          " epoch=", event.epoch);
     }
-    std::string operator()(const input::Heartbeat& event) { return "heartbeat " + event.container_id; }
-    std::string operator()(const input::PortTaken& event) { return "port taken " + event.container_id; }
+    std::string operator()(const input::Heartbeat& event) {
+      return "heartbeat " + event.container_id;
+    }
+    std::string operator()(const input::PortTaken& event) {
+      return "port taken " + event.container_id;
+    }
     std::string operator()(const input::StopRequested&) { return "stop"; }
     std::string operator()(const input::Tick&) { return "tick"; }
   };
@@ -139,7 +150,8 @@ void JobWorld::Obey(const std::string& id, Executor& executor, const JobEffect& 
     if (executor.running) {
       // A program that is ended for the new epoch may be reported under either.
       const int epoch = dice_.OneIn(2) ? executor.epoch : prepare->epoch;
-      executor.outbox.push_back(input::TaskEnded{id, epoch, {TaskExit::Cause::kSignaled, 0, 15, "", {}}});
+      executor.outbox.push_back(
+          input::TaskEnded{id, epoch, {TaskExit::Cause::kSignaled, 0, 15, "", {}}});
     }
     executor.running = false;
     executor.preparing = true;
@@ -173,13 +185,14 @@ void JobWorld::Disturb(const std::string& id, Executor& executor) {
       executor.hangs = true;
       return;
     case 1:
-      if (executor.attached) executor.outbox.push_back(input::PortTaken{id, executor.epoch, executor.port, "pid 1"});
+      if (executor.attached)
+        executor.outbox.push_back(input::PortTaken{id, executor.epoch, executor.port, "pid 1"});
       return;
     case 2:
       if (!executor.preparing) return;
       executor.preparing = false;
-      executor.outbox.push_back(
-          input::TaskEnded{id, executor.epoch, {TaskExit::Cause::kNotStarted, 0, 0, "no space left", {}}});
+      executor.outbox.push_back(input::TaskEnded{
+          id, executor.epoch, {TaskExit::Cause::kNotStarted, 0, 0, "no space left", {}}});
       return;
     default:
       backend_.End(id, {true, "the node went away"});
@@ -191,7 +204,8 @@ void JobWorld::Misdirect() {
   if (past_.empty()) return;
   const JobInput message = past_[static_cast<size_t>(dice_.Roll(static_cast<int>(past_.size())))];
   if (const auto* ended = std::get_if<input::TaskEnded>(&message)) {
-    // A copy of an exit of this epoch cannot be told from the exit itself, as long as there was none.
+    // A copy of an exit of this epoch cannot be told from the exit itself, as long as there was
+    // none.
     if (ended->epoch == machine_.epoch()) return;
   }
   Apply(message);
@@ -258,7 +272,9 @@ void JobWorld::Complain(const std::string& what) {
   if (trouble_.empty()) trouble_ = absl::StrCat(what, "\nafter:\n", absl::StrJoin(log_, ""));
 }
 
-void JobWorld::OnContainerGranted(const Container& container) { Apply(input::ContainerGranted{container}); }
+void JobWorld::OnContainerGranted(const Container& container) {
+  Apply(input::ContainerGranted{container});
+}
 void JobWorld::OnAllocationWaiting(const std::string& what, const std::string& unblock) {
   Apply(input::AllocationWaiting{what, unblock});
 }

@@ -28,15 +28,16 @@ class Dice {
   uint64_t state_;
 };
 
-/// One job in a world where executors crash, hang and fail, containers go away, messages arrive late, twice or from
-/// the past, and a person may lose patience. Messages of one executor arrive in their order, as on its stream; between
-/// executors, and against the backend's events, any order may happen. Every answer of the machine is audited.
-/// Not thread safe.
+/// One job in a world where executors crash, hang and fail, containers go away, messages arrive
+/// late, twice or from the past, and a person may lose patience. Messages of one executor arrive in
+/// their order, as on its stream; between executors, and against the backend's events, any order
+/// may happen. Every answer of the machine is audited. Not thread safe.
 class JobWorld : private ClusterBackend::Listener {
  public:
   explicit JobWorld(uint64_t seed);
 
-  /// Lets one thing happen. `calm`: nothing breaks any more, what hangs dies, and programs end well.
+  /// Lets one thing happen. `calm`: nothing breaks any more, what hangs dies, and programs end
+  /// well.
   void Step(bool calm);
   bool over() const { return machine_.state() == JobState::kEnded; }
   int inputs() const { return inputs_; }
@@ -49,9 +50,9 @@ class JobWorld : private ClusterBackend::Listener {
 
  private:
   struct Executor {
-    bool attached = false;      ///< has said hello
+    bool attached = false;  ///< has said hello
     bool hangs = false;
-    int epoch = -1;             ///< that it prepares or runs for
+    int epoch = -1;  ///< that it prepares or runs for
     bool preparing = false;
     bool running = false;
     int port = 0;
@@ -81,8 +82,8 @@ class JobWorld : private ClusterBackend::Listener {
   JobAuditor auditor_;
   FakeClusterBackend backend_;
   std::map<std::string, Executor> executors_;
-  std::vector<JobInput> past_;    ///< messages of executors that were delivered
-  std::deque<std::string> log_;   ///< the last inputs and effects
+  std::vector<JobInput> past_;   ///< messages of executors that were delivered
+  std::deque<std::string> log_;  ///< the last inputs and effects
   std::string trouble_;
   int next_port_ = 20000;
   int inputs_ = 0;

@@ -7,76 +7,106 @@ PROGRAMS is the folder of tony-submit and its companions. The first run makes th
 environment, which takes minutes.
 """
 
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
-import tony_job
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+# pylint: disable=wrong-import-position
+import machine
+import tony_cli
 
 STEPS = 300
 CHECKPOINT_EVERY = 20
 ACCURACY = 0.95
-PROGRAMS = pathlib.Path()  # set by main()
+DEADLINE_SECONDS = 120
+
+programs = None  # pylint: disable=invalid-name
 
 
 class ExampleTests:
     """What holds for every example; the classes below name theirs. Not thread safe."""
 
-    example = check = logger = ""  # folder, check script, the task that logs steps and accuracy
+    example = check = logger = ""  # folder, check script, the task that prints the accuracy
     loggers = ()  # all tasks that log steps
 
     @classmethod
     def setUpClass(cls):
         made = subprocess.run(
-            [tony_job.ROOT / "scripts/python-environment"], stdout=subprocess.PIPE, check=True
+            [ROOT / "scripts/python-environment"], stdout=subprocess.PIPE, text=True, check=True
         )
-        cls.python = made.stdout.decode().strip()
+        cls.python = made.stdout.strip()
 
     def start(self, *task_params, retries=0):
         """Starts the example with options for its program; returns the job."""
-        steps = ["--steps", str(STEPS), "--checkpoint-every", str(CHECKPOINT_EVERY)]
-        return tony_job.Job(
-            self,
-            PROGRAMS,
-            [
-                *("--python_binary_path", self.python, "--executes", "train.py"),
-                *("--task_params", " ".join([*steps, *task_params])),
-                *("--conf", f"tony.am.retry-count={retries}"),
-                tony_job.ROOT / "examples" / self.example / "job.xml",
-            ],
+        self.site = tony_cli.Site(self, programs)
+        self.checkpoints = self.site.folder / "checkpoints"
+        self.checkpoints.mkdir()
+        steps = ("--steps", str(STEPS), "--checkpoint-every", str(CHECKPOINT_EVERY))
+        return self.site.submit(
+            *("--python_binary_path", self.python, "--executes", "train.py"),
+            *("--task_params", " ".join((*steps, *task_params))),
+            *("--conf", f"tony.application.checkpoint-dir={self.checkpoints}"),
+            *("--conf", f"tony.am.retry-count={retries}"),
+            ROOT / "examples" / self.example / "job.xml",
         )
 
     def assert_succeeds(self, job):
-        code = job.wait()
-        self.assertEqual(code, 0, job.output())
-        self.assertEqual(job.status()["state"], "SUCCEEDED")
-        self.assertEqual(job.processes(), [])
+        code = job.wait(DEADLINE_SECONDS)
+        self.assertEqual(code, 0, self.describe(job))
+        self.assertEqual(job.verdict["outcome"], "SUCCEEDED")
+        self.assertEqual(machine.processes_with(job.folder.name), {})
 
     def assert_trained(self, job):
-        log_folder = job.folder / "logs" / self.logger
-        printed = "".join(path.read_text() for path in sorted(log_folder.glob("attempt-*/stdout.log")))
+        """The task that prints the accuracy did so once, in all its attempts."""
+        logs = sorted((job.folder / "logs" / self.logger).glob("attempt-*/stdout.log"))
+        printed = "".join(path.read_text() for path in logs)
         accuracies = re.findall(r"^test accuracy: ([0-9.]+)$", printed, re.MULTILINE)
         self.assertEqual(len(accuracies), 1, printed)
         self.assertGreaterEqual(float(accuracies[0]), ACCURACY)
 
-    def run_check(self, job):
+    def describe(self, job):
+        """What happened, and the programs' last words, for messages."""
+        parts = [job.describe()]
+        for log in sorted(job.folder.glob("logs/*/attempt-*/*.log")):
+            text = log.read_text(errors="replace")
+            parts.append(f"--- {'/'.join(log.parts[-3:])}\n{text[-2000:]}")
+        return "\n".join(parts)
+
+    def run_check(self):
         """Returns the exit code of the example's check on what the job left, and what it says."""
-        script = tony_job.ROOT / "examples/checks" / self.check
         result = subprocess.run(
-            [self.python, "-B", script, job.checkpoints],
+            [self.python, "-B", ROOT / "examples/checks" / self.check, self.checkpoints],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            timeout=DEADLINE_SECONDS,
             check=False,
         )
         return result.returncode, result.stdout
 
-    def assert_each_step_once(self, job, task):
+    def logged_steps(self, task):
+        """The lines of a task's step log so far."""
+        return tony_cli.json_lines(self.checkpoints / f"steps-{task}.jsonl")
+
+    def wait_for_steps(self, job, steps):
+        """Waits until the program has logged at least `steps` steps."""
+        end = time.monotonic() + DEADLINE_SECONDS
+        while len(self.logged_steps(self.logger)) < steps:
+            if job.client.poll() is not None or time.monotonic() > end:
+                self.fail(f"no {steps} steps\n{self.describe(job)}")
+            time.sleep(0.02)
+
+    def assert_each_step_once(self, task):
         """Returns the epochs in which the steps ran, in the order of the steps."""
-        lines = tony_job.json_lines(job.checkpoints / f"steps-{task}.jsonl")
+        lines = self.logged_steps(task)
         self.assertEqual([line["step"] for line in lines], list(range(1, STEPS + 1)), task)
         return [line["epoch"] for line in lines]
 
@@ -85,40 +115,43 @@ class ExampleTests:
         self.assert_succeeds(job)
         self.assert_trained(job)
         for task in self.loggers:
-            self.assertEqual(set(self.assert_each_step_once(job, task)), {0})
-        code, said = self.run_check(job)
+            self.assertEqual(set(self.assert_each_step_once(task)), {0})
+        code, said = self.run_check()
         self.assertEqual(code, 0, said)
 
     def test_check_fails_without_exchange(self):
         job = self.start("--cut-exchange")
         self.assert_succeeds(job)
-        code, said = self.run_check(job)
+        code, said = self.run_check()
         self.assertEqual(code, 1, said)
         self.assertIn("FAILED: ", said)
 
     def test_resumes_after_a_killed_worker(self):
         job = self.start("--slow-step-seconds 0.01", retries=1)
-        job.wait_for_steps(self.logger, 5 * CHECKPOINT_EVERY // 2)
-        tony_job.kill(job.pid("worker:1"))
+        (worker,) = job.wait_until_running("worker:1")
+        self.wait_for_steps(job, 5 * CHECKPOINT_EVERY // 2)
+        os.kill(worker, signal.SIGKILL)
         self.assert_succeeds(job)
         self.assert_trained(job)
         self.assert_one_restart(job)
-        code, said = self.run_check(job)
+        code, said = self.run_check()
         self.assertEqual(code, 0, said)
 
     def assert_one_restart(self, job):
-        (opened,) = (event["epoch_opened"] for event in job.events() if "epoch_opened" in event)
-        self.assertEqual(opened["guilty"], {"type": "worker", "index": 1})
+        """One new epoch, because of the killed worker, that begins behind a checkpoint."""
+        (opened,) = job.events("epoch_opened")
+        self.assertEqual(tony_cli.task_name(opened["guilty"]), "worker:1")
         self.assertIn("signal 9", opened["cause"])
         for task in self.loggers:
-            epochs = self.assert_each_step_once(job, task)
+            epochs = self.assert_each_step_once(task)
             self.assertEqual(epochs, sorted(epochs))
             self.assertEqual(set(epochs), {0, 1})
-            # The first step of the new epoch is the one after a checkpoint.
             self.assertEqual(epochs.index(1) % CHECKPOINT_EVERY, 0)
 
 
 class TensorFlowParameterServer(ExampleTests, unittest.TestCase):
+    """A chief, two workers and a parameter server, asynchronously."""
+
     example = "tensorflow-ps"
     check = "check_parameter_server.py"
     logger = "chief-0"
@@ -126,6 +159,8 @@ class TensorFlowParameterServer(ExampleTests, unittest.TestCase):
 
 
 class TensorFlowMultiWorker(ExampleTests, unittest.TestCase):
+    """Two workers in step with each other."""
+
     example = "tensorflow-mwms"
     check = "check_synchronous.py"
     logger = "worker-0"
@@ -133,6 +168,8 @@ class TensorFlowMultiWorker(ExampleTests, unittest.TestCase):
 
 
 class PyTorchDistributedDataParallel(ExampleTests, unittest.TestCase):
+    """Two workers in step with each other."""
+
     example = "pytorch-ddp"
     check = "check_synchronous.py"
     logger = "worker-0"
@@ -142,5 +179,5 @@ class PyTorchDistributedDataParallel(ExampleTests, unittest.TestCase):
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+    programs = pathlib.Path(sys.argv.pop(1)).resolve()
     unittest.main()

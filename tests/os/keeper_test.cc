@@ -5,16 +5,19 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "os/proc_file.h"
 #include "os/process_tree.h"
 #include "tests/os/process_support.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::os {
 namespace {
@@ -293,25 +296,9 @@ TEST_F(KeeperTest, EndsAProgramThatKeepsForkingAway) {
   ExpectTreeGone();
 }
 
-// A child of this process that carries the container's id; `levels` forks down, the ones between
-// end.
-pid_t StartMarked(const std::string& id, int levels) {
-  LinePipe output;
-  const pid_t child = ForkChild([&] {
-    for (int level = 1; level < levels; ++level) {
-      if (::fork() != 0) ::_exit(0);
-    }
-    ::setenv(kContainerIdVariable, id.c_str(), 1);
-    ::dup2(output.write_fd(), STDOUT_FILENO);
-    ::execlp("bash", "bash", "-c", "echo $$; exec sleep 600", nullptr);
-  });
-  const pid_t marked = output.ReadNumber();
-  if (marked != child) ::waitpid(child, nullptr, 0);
-  return marked;
-}
-
 TEST_F(KeeperTest, LeavesTheOwnersHelpersAlone) {
-  const pid_t helper = StartMarked(id_, 1);
+  const LinePipe idle;
+  const pid_t helper = StartMarked(id_, 1, idle);
   StartScript("exit 0");
   ASSERT_TRUE(WaitFor<KeeperExited>(*keeper_).has_value());
   ExpectTreeGone(0);
@@ -321,12 +308,17 @@ TEST_F(KeeperTest, LeavesTheOwnersHelpersAlone) {
 }
 
 TEST_F(KeeperTest, EndsWhatSomebodyOutsideStartedForTheProgram) {
+  const LinePipe idle;
+  const TemporaryFolder folder;
+  const std::string fifo = folder.path() + "/word";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  StartScript("read word < " + fifo + "; exit 0");
   // Without the subreaper the orphan goes past this process, to whoever is above.
   ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-  const pid_t stray = StartMarked(id_, 2);
+  const pid_t stray = StartMarked(id_, 2, idle);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   ASSERT_TRUE(IsAlive(stray));
-  StartScript("exit 0");
+  ASSERT_TRUE((std::ofstream(fifo) << "go\n").good());
   ASSERT_TRUE(WaitFor<KeeperExited>(*keeper_).has_value());
   ExpectTreeGone(1);
   EXPECT_TRUE(WaitGone(stray));

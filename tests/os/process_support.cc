@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 
 #include "os/proc_file.h"
+#include "os/process_tree.h"
 #include "os/run_program.h"
 
 namespace tony::os {
@@ -81,6 +83,22 @@ pid_t ForkChild(const std::function<void()>& function) {
   if (pid != 0) return pid;
   function();
   ::_exit(0);
+}
+
+pid_t StartMarked(const std::string& id, int levels, const LinePipe& idle) {
+  LinePipe output;
+  const pid_t child = ForkChild([&] {
+    for (int level = 1; level < levels; ++level) {
+      if (::fork() != 0) ::_exit(0);
+    }
+    ::setenv(kContainerIdVariable, id.c_str(), 1);
+    ::dup2(idle.read_fd(), STDIN_FILENO);
+    ::dup2(output.write_fd(), STDOUT_FILENO);
+    ::execlp("bash", "bash", "-c", "echo $$; read -r", nullptr);
+  });
+  const pid_t marked = output.ReadNumber();
+  if (marked != child) ::waitpid(child, nullptr, 0);
+  return marked;
 }
 
 }  // namespace tony::os

@@ -32,6 +32,7 @@ bool HasPython();
 class LinePipe {
  public:
   LinePipe();
+  int read_fd() const { return read_end_.get(); }
   int write_fd() const { return write_end_.get(); }
   void CloseWriteEnd() { write_end_.Reset(); }
   /// The next line; nothing at the end or when none comes in time.
@@ -60,5 +61,10 @@ std::optional<Event> WaitFor(Keeper& keeper) {
 
 /// Forks a child that runs `function` and ends. Returns its pid.
 pid_t ForkChild(const std::function<void()>& function);
+
+/// A process that carries the container's id, `levels` forks below this one; those between end. It
+/// lives until `idle` ends, in one program, since during an exec nobody can see a process's
+/// environment.
+pid_t StartMarked(const std::string& id, int levels, const LinePipe& idle);
 
 }  // namespace tony::os

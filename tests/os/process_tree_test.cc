@@ -20,10 +20,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-// A child that runs a script after telling that its exec is done (the script's first output).
-pid_t StartBash(const std::string& container_id, const std::string& script,
-                const LinePipe& output) {
+// A child that runs a script, with `idle` as its input: a read lasts until the test's end. The
+// scripts whose environment matters exec nothing more, since during an exec nobody can see it.
+pid_t StartBash(const std::string& container_id, const std::string& script, const LinePipe& output,
+                const LinePipe& idle) {
   return ForkChild([&] {
+    ::dup2(idle.read_fd(), STDIN_FILENO);
     ::dup2(output.write_fd(), STDOUT_FILENO);
     ::setenv(kContainerIdVariable, container_id.c_str(), 1);
     ::execlp("bash", "bash", "-c", script.c_str(), nullptr);
@@ -36,8 +38,8 @@ void End(pid_t pid) {
 }
 
 TEST(ProcessTreeTest, DescendantsAreFoundAtAnyDepth) {
-  LinePipe output;
-  const pid_t child = StartBash("any", "(sleep 600 & echo $!; wait) & echo $!; wait", output);
+  LinePipe output, idle;
+  const pid_t child = StartBash("any", "(sleep 600 & echo $!; wait) & echo $!; wait", output, idle);
   const pid_t first = output.ReadNumber();
   const pid_t second = output.ReadNumber();
   EXPECT_THAT(Descendants(child), testing::UnorderedElementsAre(first, second));
@@ -58,10 +60,10 @@ TEST(ProcessTreeTest, ZombiesAreLeftOut) {
 
 TEST(ProcessTreeTest, TheContainersIdIsComparedAsAWhole) {
   const std::string id = "process_tree_test_" + std::to_string(::getpid());
-  LinePipe output;
-  const pid_t exact = StartBash(id, "echo; exec sleep 600", output);
+  LinePipe output, idle;
+  const pid_t exact = StartBash(id, "echo; read -r", output, idle);
   ASSERT_TRUE(output.ReadLine().has_value());
-  const pid_t longer = StartBash(id + "1", "echo; exec sleep 600", output);
+  const pid_t longer = StartBash(id + "1", "echo; read -r", output, idle);
   ASSERT_TRUE(output.ReadLine().has_value());
   EXPECT_THAT(ProcessesOfContainer(id), ElementsAre(exact));
   EXPECT_THAT(ProcessesOfContainer("X" + id), IsEmpty());
@@ -69,10 +71,28 @@ TEST(ProcessTreeTest, TheContainersIdIsComparedAsAWhole) {
   End(longer);
 }
 
+TEST(ProcessTreeTest, WhatIsOlderThanTheMarkIsPassedOver) {
+  const std::string id = "mark_test_" + std::to_string(::getpid());
+  LinePipe output, idle;
+  const pid_t older = StartBash(id, "echo; read -r", output, idle);
+  ASSERT_TRUE(output.ReadLine().has_value());
+  const ForkMark mark = ForkMark::At(older);
+  const pid_t younger = StartBash(id, "echo; read -r", output, idle);
+  ASSERT_TRUE(output.ReadLine().has_value());
+  EXPECT_THAT(ProcessesOfContainer(id), testing::UnorderedElementsAre(older, younger));
+  // When the numbers may have started again meanwhile, nothing may be passed over.
+  const bool again = mark.OldestYounger() == 0;
+  EXPECT_TRUE(again || mark.OldestYounger() == older + 1);
+  if (!again) EXPECT_THAT(ProcessesOfContainer(id, mark), ElementsAre(younger));
+  End(older);
+  End(younger);
+}
+
 TEST(ProcessTreeTest, StraysAreThoseOutsideOfBothTrees) {
   const std::string id = "process_tree_strays_" + std::to_string(::getpid());
-  LinePipe output;
-  const pid_t marked = StartBash(id, "sleep 600 & echo $!; wait", output);
+  LinePipe output, idle;
+  const pid_t marked =
+      StartBash(id, "exec 3<&0; (echo $BASHPID; read -r) <&3 & wait", output, idle);
   const pid_t below = output.ReadNumber();
   const pid_t other = ForkChild([] { ::pause(); });
   // Seen from a stranger both are strays; seen from the marked process or its parent none is.

@@ -11,7 +11,8 @@ using std::chrono::milliseconds;
 
 /// How long everybody may be awaited before the missing ones are named.
 constexpr milliseconds kPatience{5000};
-/// How long the backend may take to report the end of a container that it was told to kill after the verdict.
+/// How long the backend may take to report the end of a container that it was told to kill after
+/// the verdict.
 constexpr milliseconds kKillPatience{10000};
 
 std::string Seconds(Duration duration) {
@@ -39,7 +40,8 @@ Verdict LateRegistration(const Task& task, Duration allowed) {
 std::optional<TimePoint> JobMachine::NextDeadline() const {
   if (state_ == JobState::kNew || state_ == JobState::kEnded) return std::nullopt;
   const Timeouts& timeouts = job_.timeouts;
-  // Counted from the last look, not from the last input: steady heartbeats would put it off for ever.
+  // Counted from the last look, not from the last input: steady heartbeats would put it off for
+  // ever.
   const TimePoint next = checked_at_ + std::max(milliseconds(1), timeouts.heartbeat_interval);
   if (state_ == JobState::kStopping && !killed_stragglers_at_) {
     return std::min<TimePoint>(next, state_since_ + timeouts.kill_grace + timeouts.shutdown);
@@ -76,9 +78,9 @@ void JobMachine::CheckAllocation() {
   if (!partly_held_since_ || allowed.count() == 0 || now_ - *partly_held_since_ < allowed) return;
   Verdict verdict;
   verdict.reason = Reason::kAllocationTimeout;
-  verdict.sentence = absl::StrCat("Only ", tasks_.bound(), " of ", tasks_.size(),
-                                  " containers were held after ", Seconds(allowed),
-                                  " (tony.container.allocation.timeout)");
+  verdict.sentence =
+      absl::StrCat("Only ", tasks_.bound(), " of ", tasks_.size(), " containers were held after ",
+                   Seconds(allowed), " (tony.container.allocation.timeout)");
   Decide(std::move(verdict));
 }
 
@@ -86,8 +88,8 @@ void JobMachine::CheckRegistration() {
   const Duration allowed = job_.timeouts.registration;
   std::optional<Verdict> verdict;
   for (Task& task : tasks_.all()) {
-    const bool late = task.state == TaskState::kStarting && task.container &&
-                      allowed.count() > 0 && now_ - task.waiting_since >= allowed;
+    const bool late = task.state == TaskState::kStarting && task.container && allowed.count() > 0 &&
+                      now_ - task.waiting_since >= allowed;
     if (!late) continue;
     // The first is named, but all are replaced: each would cost the budget once more otherwise.
     if (!verdict) verdict = LateRegistration(task, allowed);
@@ -106,11 +108,12 @@ void JobMachine::SayWhoIsMissing() {
   // Once per wait is enough on the record; a later state change clears it.
   if (said_missing_since_ == state_since_) return;
   said_missing_since_ = state_since_;
-  Do(effect::Record{JobWaiting{
-      absl::StrCat(tasks_.size() - tasks_.count(TaskState::kReady), " of ", tasks_.size(),
-                   " tasks are not ready"),
-      tasks_.Names([](const Task& task) { return task.state != TaskState::kReady; }),
-      "their executors unpack archives and reserve ports; the executor.log of each task says more"}});
+  Do(effect::Record{
+      JobWaiting{absl::StrCat(tasks_.size() - tasks_.count(TaskState::kReady), " of ",
+                              tasks_.size(), " tasks are not ready"),
+                 tasks_.Names([](const Task& task) { return task.state != TaskState::kReady; }),
+                 "their executors unpack archives and reserve ports; the executor.log of each task "
+                 "says more"}});
 }
 
 void JobMachine::CheckHeartbeats() {
@@ -127,7 +130,8 @@ void JobMachine::OnSilent(Task& task, const std::string& sentence) {
   Kill(task);
   if (task.over()) return;
   if (state_ == JobState::kRestarting && task.kept) {
-    // Lost together with what failed the last epoch. Its container's end will bring the replacement.
+    // Lost together with what failed the last epoch. Its container's end will bring the
+    // replacement.
     ChangeTask(task, TaskState::kStarting, sentence);
     return;
   }

@@ -1,4 +1,5 @@
-// The steps of JobMachine: containers, executors and tasks as they come and go. Deadlines are in job_deadlines.cc.
+// The steps of JobMachine: containers, executors and tasks as they come and go. Deadlines are in
+// job_deadlines.cc.
 #include "core/job/job_machine.h"
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace tony::core {
 namespace {
 
-/// Asks for one more container. Tasks come in the order of their types, so only the last request can be of this one.
+/// Asks for one more container. Tasks come in the order of their types, so only the last request
+/// can be of this one.
 void AddOne(effect::RequestContainers& request, const TaskType& type) {
   if (request.requests.empty() || request.requests.back().type != type.name) {
     request.requests.push_back(ContainerRequest{type.name, 0, type.resources});
@@ -119,9 +121,9 @@ void JobMachine::On(const input::ContainerGranted& granted) {
 
 void JobMachine::On(const input::AllocationWaiting& waiting) {
   if (!Gathering()) return;
-  Do(effect::Record{JobWaiting{
-      waiting.what, tasks_.Names([](const Task& task) { return !task.container; }),
-      waiting.unblock}});
+  Do(effect::Record{JobWaiting{waiting.what,
+                               tasks_.Names([](const Task& task) { return !task.container; }),
+                               waiting.unblock}});
 }
 
 void JobMachine::On(const input::AllocationRefused& refused) {
@@ -134,8 +136,8 @@ void JobMachine::On(const input::AllocationRefused& refused) {
 void JobMachine::On(const input::ExecutorAttached& attached) {
   Task* task = Heard(attached.container_id);
   if (task == nullptr || verdict_) {
-    Do(effect::SendShutdown{attached.container_id,
-                            verdict_ ? "the job is over" : "the job has no use for this container"});
+    const char* why = verdict_ ? "the job is over" : "the job has no use for this container";
+    Do(effect::SendShutdown{attached.container_id, why});
     return;
   }
   // Told a second time, it would end what it runs.
@@ -196,7 +198,8 @@ void JobMachine::On(const input::TaskEnded& ended) {
   const bool live = task->state == TaskState::kStarting || task->state == TaskState::kReady ||
                     task->state == TaskState::kRunning;
   if (!live) return;
-  // No process of this epoch runs before the gang is complete: then only a failure to prepare can be meant.
+  // No process of this epoch runs before the gang is complete: then only a failure to prepare can
+  // be meant.
   if (Gathering() && ended.exit.cause != TaskExit::Cause::kNotStarted &&
       ended.exit.cause != TaskExit::Cause::kLost) {
     return;
@@ -237,12 +240,13 @@ void JobMachine::On(const input::ContainerEnded& ended) {
     return;
   }
   const bool kept = task->kept;
-  const std::string what =
-      absl::StrCat("container ", ended.container_id, " on ", task->container->host, ": ", ended.end.sentence);
+  const std::string what = absl::StrCat("container ", ended.container_id, " on ",
+                                        task->container->host, ": ", ended.end.sentence);
   tasks_.Unbind(*task);
   if (task->over()) return;
   if (state_ == JobState::kRestarting && kept) {
-    // It was lost together with what failed the last epoch: replaced without touching the budget again.
+    // It was lost together with what failed the last epoch: replaced without touching the budget
+    // again.
     ChangeTask(*task, TaskState::kNew, what);
     Do(effect::RequestContainers{{ContainerRequest{task->id.type, 1, task->type->resources}}});
     return;
@@ -297,8 +301,9 @@ void JobMachine::On(const input::PortTaken& taken) {
   if (task == nullptr || taken.epoch != epoch_) return;
   const std::string stranger = absl::StrCat(taken.holder, " (port ", taken.port, ")");
   if (std::exchange(task->stranger, stranger) == stranger) return;
-  Do(effect::Record{JobNote{absl::StrCat("The reserved port ", taken.port, " of ", task->id.ToString(),
-                                         " is listened on by a stranger: ", taken.holder)}});
+  Do(effect::Record{
+      JobNote{absl::StrCat("The reserved port ", taken.port, " of ", task->id.ToString(),
+                           " is listened on by a stranger: ", taken.holder)}});
 }
 
 void JobMachine::On(const input::StopRequested& request) {

@@ -16,15 +16,18 @@
 namespace tony::core {
 
 /// The states and their transitions are drawn in job_state.h. How a job runs:
-///  1. Start asks for all containers at once. Each that is granted is bound to the next task of its type and its
-///     executor is launched at once; the gang gates later.
+///  1. Start asks for all containers at once. Each that is granted is bound to the next task of its
+///     type and its executor is launched at once; the gang gates later.
 ///  2. An executor that attaches is told its task, and to prepare for the current epoch.
-///  3. When every task has registered for the epoch, all get one cluster spec and start the user's process.
-///     Until then the failure of any task fails the attempt, whatever its type: the gang cannot be complete without it.
-///  4. Ends of tasks are judged by SuccessPolicy. A failed attempt opens a new epoch while the budget lasts: every
-///     executor ends its process tree and registers again with new ports; lost containers are asked for anew.
-///  5. With a verdict all executors are told to shut down; those that do not within kill_grace + shutdown are killed.
-///     The job ends when no container is left, or when those killed are not reported gone either.
+///  3. When every task has registered for the epoch, all get one cluster spec and start the user's
+///     process. Until then the failure of any task fails the attempt, whatever its type: the gang
+///     cannot be complete without it.
+///  4. Ends of tasks are judged by SuccessPolicy. A failed attempt opens a new epoch while the
+///     budget lasts: every executor ends its process tree and registers again with new ports; lost
+///     containers are asked for anew.
+///  5. With a verdict all executors are told to shut down; those that do not within kill_grace +
+///     shutdown are killed. The job ends when no container is left, or when those killed are not
+///     reported gone either.
 /// Messages of another epoch, or of a container that is no longer bound, change nothing.
 /// Not thread safe: owned by the event loop. Does no I/O.
 class JobMachine {
@@ -93,12 +96,12 @@ class JobMachine {
   TimePoint now_;
   TimePoint started_at_;
   TimePoint state_since_;
-  TimePoint checked_at_;  ///< when the deadlines were looked at last
+  TimePoint checked_at_;                        ///< when the deadlines were looked at last
   std::optional<TimePoint> partly_held_since_;  ///< while a part of the gang's containers is there
   std::optional<Verdict> verdict_;
   std::optional<TimePoint> killed_stragglers_at_;
   std::optional<TimePoint> said_missing_since_;  ///< the wait whose missing tasks were named
-  JobEffects effects_;  ///< of the input being applied
+  JobEffects effects_;                           ///< of the input being applied
 };
 
 }  // namespace tony::core

@@ -6,7 +6,8 @@
 namespace tony::core {
 namespace {
 
-/// The task's place in the view, whose tasks stand in the order of the types; nothing for an unknown one.
+/// The task's place in the view, whose tasks stand in the order of the types; nothing for an
+/// unknown one.
 std::optional<size_t> PositionOf(const JobView& view, const TaskId& id) {
   size_t first = 0;
   for (const JobSubmitted::Type& type : view.job.types) {

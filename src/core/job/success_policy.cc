@@ -12,10 +12,14 @@ namespace {
 Reason ReasonOf(const TaskExit& exit) {
   switch (exit.cause) {
     case TaskExit::Cause::kExited:
-    case TaskExit::Cause::kSignaled: return Reason::kTaskFailed;
-    case TaskExit::Cause::kNotStarted: return Reason::kTaskNotStarted;
-    case TaskExit::Cause::kTimedOut: return Reason::kTaskTimedOut;
-    case TaskExit::Cause::kLost: return Reason::kTaskLost;
+    case TaskExit::Cause::kSignaled:
+      return Reason::kTaskFailed;
+    case TaskExit::Cause::kNotStarted:
+      return Reason::kTaskNotStarted;
+    case TaskExit::Cause::kTimedOut:
+      return Reason::kTaskTimedOut;
+    case TaskExit::Cause::kLost:
+      return Reason::kTaskLost;
   }
   return Reason::kTaskFailed;
 }
@@ -37,9 +41,12 @@ SuccessPolicy::SuccessPolicy(const JobDescription& job)
 
 bool SuccessPolicy::FailsAttempt(const Task& task) const {
   switch (task.type->tracking) {
-    case Tracking::kSidecar: return false;
-    case Tracking::kUntracked: return true;
-    case Tracking::kTracked: break;
+    case Tracking::kSidecar:
+      return false;
+    case Tracking::kUntracked:
+      return true;
+    case Tracking::kTracked:
+      break;
   }
   return fail_on_worker_failure_ || task.type->stop_on_failure || IsChief(task.id, has_chief_);
 }

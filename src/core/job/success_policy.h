@@ -10,10 +10,12 @@ namespace tony::core {
 
 /// 1. A sidecar's end never counts.
 /// 2. An untracked task that fails (a parameter server, say) fails the attempt.
-/// 3. A tracked task that fails does so too when it is the chief (`chief:0`, or `worker:0` in a job without that
-///    type), when its type is named in tony.application.stop-on-failure-jobtypes, or unless
-///    tony.application.fail-on-worker-failure-enabled is false. (TonY: only when it is true.)
+/// 3. A tracked task that fails does so too when it is the chief (`chief:0`, or `worker:0` in a job
+///    without that type), when its type is named in tony.application.stop-on-failure-jobtypes, or
+///    unless tony.application.fail-on-worker-failure-enabled is false. (TonY: only when it is
+///    true.)
 /// 4. When all tracked tasks have ended, the attempt succeeded, except where all of them failed.
+/// These are the rules once all tasks may run; before, any failure counts (see JobMachine).
 /// Stateless.
 class SuccessPolicy {
  public:

@@ -50,9 +50,6 @@ void TaskTable::Bind(Task& task, const Container& container) {
   unbound_[task.id.type].erase(position);
   by_container_[container.id] = position;
   task.container = container;
-  task.attached = false;
-  task.kept = false;
-  task.killed = false;
 }
 
 void TaskTable::Unbind(Task& task) {

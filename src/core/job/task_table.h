@@ -22,27 +22,29 @@ struct Task {
   TaskId id;
   const TaskType* type = nullptr;
   TaskState state = TaskState::kNew;
-  TimePoint since;                     ///< of the newest change of state
-  int attempt = 0;                     ///< starts, the one that is prepared included; 0 before the first container
+  TimePoint since;  ///< of the newest change of state
+  int attempt = 0;  ///< starts, the one that is prepared included; 0 before the first container
   std::optional<Container> container;  ///< bound
   bool attached = false;               ///< its executor's stream is open
   bool kept = false;                   ///< the container is older than this epoch
-  bool killed = false;                 ///< tony ends the container by force: its executor is not listened to any more
+  bool killed = false;                 ///< tony ends the container: its executor is not heard
   TimePoint waiting_since;             ///< container granted, or epoch opened when kept
   TimePoint last_heard;                ///< newest message of its executor
   int port = 0;
   int visualization_port = 0;
   int64_t pid = 0;
-  std::optional<TaskExit> exit;        ///< set in kFailed and kSucceeded
-  std::string stranger;                ///< who took one of its ports, if anybody did
+  std::optional<TaskExit> exit;  ///< set in kFailed and kSucceeded
+  std::string stranger;          ///< who took one of its ports, if anybody did
 
   /// Its run in this epoch has ended.
   bool over() const {
-    return state == TaskState::kSucceeded || state == TaskState::kFailed || state == TaskState::kStopped;
+    return state == TaskState::kSucceeded || state == TaskState::kFailed ||
+           state == TaskState::kStopped;
   }
 };
 
-/// Not thread safe: owned by the state machine. References stay valid: the set of tasks never changes.
+/// Not thread safe: owned by the state machine. References stay valid: the set of tasks never
+/// changes.
 class TaskTable {
  public:
   /// `types` must outlive the table.
@@ -66,7 +68,8 @@ class TaskTable {
   int tracked() const { return tracked_; }
   int bound() const { return static_cast<int>(by_container_.size()); }
   int size() const { return static_cast<int>(tasks_.size()); }
-  /// Names of the tasks for which `predicate` holds, e.g. {"ps:0", "worker:3"}; at most `limit`, then "and N more".
+  /// Names of the tasks for which `predicate` holds, e.g. {"ps:0", "worker:3"}; at most `limit`,
+  /// then "and N more".
   template <typename Predicate>
   std::vector<std::string> Names(Predicate predicate, size_t limit = 16) const;
 

@@ -11,9 +11,9 @@
 
 namespace tony::core {
 
-/// Containers are called c1, c2, … in the order of their grants; each is on a host of its own (host1, host2, …) unless
-/// `set_hosts` says otherwise. Grants, refusals and ends reach the listener only when the test calls for them. Not
-/// thread safe.
+/// Containers are called c1, c2, … in the order of their grants; each is on a host of its own
+/// (host1, host2, …) unless `set_hosts` says otherwise. Grants, refusals and ends reach the
+/// listener only when the test calls for them. Not thread safe.
 class FakeClusterBackend : public ClusterBackend {
  public:
   explicit FakeClusterBackend(Listener& listener) : listener_(listener) {}
@@ -52,13 +52,15 @@ class FakeClusterBackend : public ClusterBackend {
   /// Number of hosts that containers are spread over, in turn. 0: one host for each container.
   void set_hosts(int hosts) { hosts_ = hosts; }
 
-  /// What was called, oldest first: "request worker=2 ps=1", "launch c1 worker-0", "kill c1", "cancel".
+  /// What was called, oldest first: "request worker=2 ps=1", "launch c1 worker-0", "kill c1",
+  /// "cancel".
   const std::vector<std::string>& calls() const { return calls_; }
   /// Types of the containers that were asked for and not granted, one entry for each.
   std::vector<std::string> pending() const {
     std::vector<std::string> types;
     for (const std::vector<ContainerRequest>& requests : requests_) {
-      for (const ContainerRequest& request : requests) types.insert(types.end(), request.count, request.type);
+      for (const ContainerRequest& request : requests)
+        types.insert(types.end(), request.count, request.type);
     }
     return types;
   }

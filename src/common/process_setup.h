@@ -1,0 +1,10 @@
+// What every program of ours does first.
+#pragma once
+
+namespace tony {
+
+/// Ignores SIGPIPE, so that a closed pipe is an error of write(), and turns off the search for lock cycles that the
+/// system's abseil does on every lock. Call it before threads exist.
+void SetUpProcess();
+
+}  // namespace tony

@@ -1,0 +1,110 @@
+// The daemons' log: where its lines go, who may read them, and what they look like.
+#include "common/logging.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/os/temporary_folder.h"
+
+namespace tony {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
+
+class LoggingTest : public ::testing::Test {
+ protected:
+  ~LoggingTest() override { (void)SetUpLogging("", LogLevel::kInfo); }
+
+  std::vector<std::string> Lines() const {
+    return absl::StrSplit(os::Contents(path_), '\n', absl::SkipEmpty());
+  }
+
+  os::TemporaryFolder folder_;
+  const std::string path_ = folder_ / "daemon.log";
+};
+
+TEST_F(LoggingTest, WritesTimeLevelAndMessage) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kDebug).ok());
+  LogDebug("one");
+  LogInfo("two");
+  LogWarning("three");
+  LogError("four");
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(4));
+  EXPECT_THAT(lines[0],
+              MatchesRegex("[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}[+-][0-9]{2}:[0-9]{2} debug one"));
+  EXPECT_THAT(lines[1], EndsWith(" info two"));
+  EXPECT_THAT(lines[2], EndsWith(" warning three"));
+  EXPECT_THAT(lines[3], EndsWith(" error four"));
+}
+
+TEST_F(LoggingTest, LeavesOutWhatIsBelowItsLevel) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kWarning).ok());
+  LogDebug("one");
+  LogInfo("two");
+  LogWarning("three");
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_THAT(lines[0], EndsWith("three"));
+}
+
+TEST_F(LoggingTest, TakesAMessageAsItIs) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  LogInfo("{} {0} %s %d \\n");
+  EXPECT_THAT(os::Contents(path_), EndsWith(" info {} {0} %s %d \\n\n"));
+}
+
+TEST_F(LoggingTest, MakesAFileForItsOwnerOnly) {
+  const os::ScopedUmask none(0);
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  EXPECT_EQ(os::ModeOf(path_), 0600u);
+}
+
+TEST_F(LoggingTest, AppendsToWhatIsThere) {
+  os::Put(path_, "of an earlier process\n");
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  LogInfo("of this one");
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(lines[0], "of an earlier process");
+}
+
+TEST_F(LoggingTest, FallsBackToStandardErrorWhereNoFileCanBe) {
+  for (const std::string& path : {folder_ / "no/such/folder.log", folder_.path()}) {
+    testing::internal::CaptureStderr();
+    const absl::Status status = SetUpLogging(path, LogLevel::kInfo);
+    LogInfo("still heard");
+    const std::string output = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+    EXPECT_THAT(output, EndsWith(" info still heard\n"));
+  }
+  EXPECT_FALSE(os::Exists(folder_ / "no"));
+}
+
+TEST_F(LoggingTest, KeepsTheLinesOfSeveralThreadsApart) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([thread] {
+      for (int i = 0; i < 250; ++i) LogInfo(absl::StrCat("thread ", thread, " line ", i, " end"));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(1000));
+  for (const std::string& line : lines) {
+    EXPECT_THAT(line, MatchesRegex("[^ ]+ info thread [0-3] line [0-9]+ end"));
+  }
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,96 @@
+"""The base of all tests here: a site of its own, and the claim that a job leaves nothing behind.
+
+A test file is run as `FILE PROGRAMS [unittest's arguments]`; PROGRAMS is the folder of tony-submit.
+"""
+
+import pathlib
+import stat
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import machine
+import tony_cli
+
+# Small tasks, so that any machine has room; the short grace is for tests that need it to pass.
+SMALL = ("--conf", "tony.worker.memory=64m")
+# What must not outlive a job in its folder.
+TRANSIENT = ("secrets", "containers", "archives", "cache", "am.address")
+
+programs = None  # pylint: disable=invalid-name
+
+
+class JobTest(unittest.TestCase):
+    """A test on a site of its own."""
+
+    def setUp(self):
+        self.site = tony_cli.Site(self, programs)
+
+    def submit(self, command, *arguments, workers=1):
+        """Starts a job of workers that run `command`."""
+        return self.site.submit(
+            *("--executes", command, "--conf", f"tony.worker.instances={workers}"),
+            *SMALL,
+            *arguments,
+        )
+
+    def assert_ends(self, job, code, reason=None, deadline_seconds=tony_cli.DEADLINE_SECONDS):
+        """Waits for the job's end, which leaves nothing behind; returns the verdict's sentence."""
+        self.assertEqual(job.wait(deadline_seconds), code, job.describe())
+        verdict = job.verdict
+        if reason:
+            self.assertEqual(verdict["reason"], reason, job.describe())
+        self.assert_nothing_left(job.folder)
+        return verdict["sentence"]
+
+    def assert_succeeds(self, job):
+        """The job ends well and leaves nothing behind."""
+        return self.assert_ends(job, 0, "TASKS_SUCCEEDED")
+
+    def assert_nothing_left(self, folder):
+        """No process of the job lives, its secrets and containers are gone, the rest is private."""
+        self.assertEqual(machine.processes_with(folder.name), {})
+        for name in TRANSIENT:
+            self.assertFalse((folder / name).exists(), f"{name} is left in {folder}")
+        self.assert_private(folder)
+
+    def assert_private(self, folder):
+        """All of `folder` is for its owner alone, what the programs themselves made excepted."""
+        for path in [folder, *folder.rglob("*")]:
+            if (folder / "checkpoints") in path.parents:
+                continue
+            mode = stat.S_IMODE(path.lstat().st_mode)
+            self.assertEqual(oct(mode), oct(0o700 if path.is_dir() else 0o600), path)
+
+    def assert_refused(self, code, *arguments):
+        """tony-submit refuses the job before it starts; returns what it says."""
+        result = self.site.run("tony-submit", *arguments)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        jobs = self.site.local_dir / "jobs"
+        self.assertEqual(list(jobs.iterdir()) if jobs.exists() else [], [])
+        return result.stderr
+
+    def write_job(self, *properties, name="job.xml"):
+        """Writes a job file, one property a line from line 2 on; returns its path."""
+        lines = [
+            f"<property><name>{key}</name><value>{value}</value></property>"
+            for key, value in properties
+        ]
+        path = self.site.folder / name
+        path.write_text("\n".join(["<configuration>", *lines, "</configuration>\n"]))
+        return path
+
+    def pipe(self, name):
+        """A pipe for lines to and from the job's programs."""
+        return tony_cli.Line(self, self.site.folder / name)
+
+
+def main():
+    """Runs the tests of the calling file."""
+    global programs  # pylint: disable=global-statement
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    programs = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()

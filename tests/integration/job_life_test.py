@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""What happens to a job when it is stopped, or when one of its processes is killed with -9."""
+
+import json
+import os
+import pathlib
+import pty
+import signal
+import threading
+
+import integration_case
+import machine
+from integration_case import JobTest
+
+# How long the rest of a job may live when one of its processes was killed.
+END_SECONDS = 20
+RETRY = ("--conf", "tony.am.retry-count=1")
+
+
+class StopTest(JobTest):
+    """The user stops the job, or goes away."""
+
+    def start(self):
+        """A job that runs for ever, some of it in the background."""
+        job = self.submit("sleep 600 & sleep 600", "--conf", "tony.task.kill-grace-ms=1000", workers=2)
+        job.wait_until_running("worker:0", "worker:1")
+        return job
+
+    def test_control_c(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                job = self.start()
+                job.client.send_signal(number)
+                self.assert_ends(job, 4, "KILLED_BY_USER")
+                self.assertEqual(job.verdict["outcome"], "KILLED")
+
+    def test_signal_to_the_process_group(self):
+        job = self.start()
+        os.killpg(job.client.pid, signal.SIGINT)
+        self.assert_ends(job, 4, "KILLED_BY_USER")
+
+    def test_control_c_at_a_terminal(self):
+        ready = self.pipe("ready")
+        command = self.site.command(
+            *("tony-submit", "--executes", f"echo > {ready.path}; sleep 600"),
+            *("--conf", "tony.worker.instances=1", *integration_case.SMALL),
+        )
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(command[0], command, {**self.site.environment, "TERM": "xterm", "NO_COLOR": "1"})
+        screen = self.screen_of(terminal)
+        ready.read()
+        os.write(terminal, b"\x03")
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        shown = screen()
+        self.assertEqual(code, 4, shown)
+        self.assertIn(b"KILLED (KILLED_BY_USER): Stopped by the user who submitted it (Ctrl-C)", shown)
+        self.assert_nothing_left(self.site.job_folder())
+
+    def screen_of(self, terminal):
+        """Reads a terminal until nobody is at its other end; returns what to ask for all of it."""
+        shown = []
+
+        def read():
+            try:
+                while data := os.read(terminal, 65536):
+                    shown.append(data)
+            except OSError:
+                pass  # how Linux says that the other end is closed
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        self.addCleanup(os.close, terminal)
+
+        def all_of_it():
+            reader.join(END_SECONDS)
+            return b"".join(shown)
+
+        return all_of_it
+
+    def test_killed_client(self):
+        job = self.start()
+        processes = machine.Processes(self, machine.processes_with(job.id))
+        job.client.kill()
+        processes.wait_until_gone(END_SECONDS)
+        self.assert_nothing_left(job.folder)
+        self.assertEqual(self.site.verb("status")["verdict"]["reason"], "CLIENT_GONE")
+
+    def test_kill_verb(self):
+        job = self.start()
+        told = self.site.verb("kill", job.id)
+        self.assertEqual(told["verdict"]["reason"], "KILLED_BY_USER")
+        self.assertEqual(told["state"], "KILLED")
+        self.assert_ends(job, 4, "KILLED_BY_USER")
+
+
+class DetachTest(JobTest):
+    """The job goes on without its client."""
+
+    def detach(self, command):
+        """Starts a job of one worker; returns its id and those of its processes."""
+        result = self.site.run(
+            *("tony-submit", "--detach", "--json", "--executes", command),
+            *("--conf", "tony.worker.instances=1", *integration_case.SMALL),
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        job_id = json.loads(result.stdout)["job_id"]
+        # Should the test fail, nothing of the job stays.
+        self.addCleanup(self.site.run, "tony", "kill", job_id)
+        return job_id, machine.Processes(self, machine.processes_with(job_id))
+
+    def test_job_goes_on_without_its_client(self):
+        ready = self.pipe("ready")
+        gate = self.pipe("gate")
+        job_id, processes = self.detach(f"echo $JOB_ID > {ready.path}; read < {gate.path}; echo done")
+        self.assertEqual(ready.read(), job_id)
+        self.assertEqual(self.site.verb("status", job_id)["state"], "RUNNING")
+        gate.write()
+        logs = self.site.run("tony", "logs", "--follow", job_id, "worker:0")
+        self.assertEqual(logs.stdout, "done\n")
+        processes.wait_until_gone(END_SECONDS)
+        self.assertEqual(self.site.verb("status", job_id)["state"], "SUCCEEDED")
+        self.assert_nothing_left(self.site.job_folder())
+
+    def test_kill(self):
+        ready = self.pipe("ready")
+        job_id, processes = self.detach(f"echo > {ready.path}; sleep 600")
+        ready.read()
+        self.assertEqual(self.site.verb("kill", job_id)["state"], "KILLED")
+        processes.wait_until_gone(END_SECONDS)
+        self.assert_nothing_left(self.site.job_folder())
+
+    def test_killed_master(self):
+        ready = self.pipe("ready")
+        job_id, _ = self.detach(f"echo > {ready.path}; sleep 600")
+        ready.read()
+        job_processes = machine.processes_with(job_id)
+        (master,) = (pid for pid, command in job_processes.items() if "tony-am" in command)
+        processes = machine.Processes(self, job_processes)
+        os.kill(master, signal.SIGKILL)
+        processes.wait_until_gone(END_SECONDS)
+        self.assertEqual(machine.processes_with(job_id), {})
+        status = self.site.verb("status", job_id)
+        self.assertEqual(status["state"], "LOST")
+        self.assertIn("its ApplicationMaster went away without a verdict", status["sentence"])
+        (listed,) = self.site.verb("list")
+        self.assertEqual((listed["id"], listed["state"]), (job_id, "LOST"))
+
+
+class KillTest(JobTest):
+    """One process of a job with two workers is killed with -9."""
+
+    def start(self, *arguments):
+        """Two workers; the first attempt of each runs for ever, the second ends at once."""
+        job = self.submit("[ $TONY_ATTEMPT = 2 ] || sleep 600", *arguments, workers=2)
+        self.pids = job.wait_until_running("worker:0", "worker:1")
+        return job
+
+    def process(self, job, program, container=""):
+        """The id of the job's only process of a program, in one of its containers."""
+        (pid,) = (
+            pid
+            for pid, command in machine.processes_with(job.id).items()
+            if f"/{program} " in command and container in command
+            and pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == program[:15]
+        )
+        return pid
+
+    def keeper_of(self, pid):
+        """The process above a user's process."""
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        parent = int(fields[1])
+        self.assertEqual(pathlib.Path(f"/proc/{parent}/comm").read_text(), "tony-keeper\n")
+        return parent
+
+    def containers(self, job, epoch=0):
+        """Container, port and attempt of each task as it ran in an epoch."""
+        running = [job.wait_for_task(f"worker:{index}", "RUNNING", epoch) for index in range(2)]
+        return [(task["container"], task["port"], task["attempt"]) for task in running]
+
+    def test_master(self):
+        job = self.start()
+        processes = machine.Processes(self, machine.processes_with(job.id))
+        os.kill(self.process(job, "tony-am"), signal.SIGKILL)
+        self.assertEqual(job.wait(), 3)
+        self.assertIn("the ApplicationMaster went away without a verdict", job.errors())
+        processes.wait_until_gone(END_SECONDS)
+        self.assertEqual(machine.processes_with(job.id), {})
+        self.assertEqual(self.site.verb("status")["state"], "LOST")
+
+    def test_executor(self):
+        job = self.start()
+        (_, (container, _, _)) = self.containers(job)
+        os.kill(self.process(job, "tony-executor", container), signal.SIGKILL)
+        sentence = self.assert_ends(job, 3, "TASK_LOST")
+        self.assertIn("worker:1 was lost", sentence)
+        self.assertIn(container, sentence)
+
+    def test_executor_with_a_retry(self):
+        job = self.start(*RETRY)
+        before = self.containers(job)
+        os.kill(self.process(job, "tony-executor", before[1][0]), signal.SIGKILL)
+        after = self.containers(job, epoch=1)
+        self.assert_succeeds(job)
+        self.assertEqual(after[0][0], before[0][0])
+        self.assertNotEqual(after[1][0], before[1][0])
+        self.assertEqual([attempt for _, _, attempt in after], [2, 2])
+
+    def test_keeper(self):
+        job = self.start()
+        os.kill(self.keeper_of(self.pids[1]), signal.SIGKILL)
+        self.assertIn("worker:1 was lost", self.assert_ends(job, 3, "TASK_LOST"))
+
+    def test_program(self):
+        job = self.start()
+        os.kill(self.pids[1], signal.SIGKILL)
+        sentence = self.assert_ends(job, 1, "TASK_FAILED")
+        self.assertEqual(sentence, "worker:1 was killed by signal 9 (SIGKILL)")
+        self.assertEqual(job.verdict["guilty"], {"type": "worker", "index": 1})
+
+    def test_program_with_a_retry(self):
+        job = self.start(*RETRY)
+        before = self.containers(job)
+        os.kill(self.pids[1], signal.SIGKILL)
+        after = self.containers(job, epoch=1)
+        self.assert_succeeds(job)
+        (opened,) = job.events("epoch_opened")
+        self.assertEqual(opened["guilty"], {"type": "worker", "index": 1})
+        for (container, port, attempt), (old_container, old_port, old_attempt) in zip(after, before):
+            self.assertEqual(container, old_container)
+            self.assertNotEqual(port, old_port)
+            self.assertEqual((old_attempt, attempt), (1, 2))
+
+    def test_budget_is_spent_once(self):
+        job = self.submit("exit 5", *RETRY)
+        self.assertEqual(self.assert_ends(job, 1, "TASK_FAILED"), "worker:0 exited with code 5")
+        self.assertEqual(len(job.events("epoch_opened")), 1)
+
+
+if __name__ == "__main__":
+    integration_case.main()

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""`tony list | status | logs | kill | validate`, for people and as JSON, during a job and after it."""
+
+import json
+
+import integration_case
+from integration_case import JobTest
+
+
+class VerbsTest(JobTest):
+    """One job of two workers that say something, wait, and say something more."""
+
+    def setUp(self):
+        super().setUp()
+        ready = self.pipe("ready")
+        self.gate = self.pipe("gate")
+        self.job = self.submit(
+            f'echo "begin $TASK_INDEX"; echo oops >&2; echo > {ready.path}; read < {self.gate.path}; '
+            'echo "end $TASK_INDEX"; exit $TASK_INDEX',
+            *("--conf", "tony.application.name=talk", "--conf", "tony.task.metrics-interval-ms=100"),
+            workers=2,
+        )
+        for _ in range(2):
+            ready.read()
+        self.job.wait_until_running("worker:0", "worker:1")
+
+    def end(self):
+        """Lets the job end, which fails because of worker:1."""
+        self.gate.write(2)
+        sentence = self.assert_ends(self.job, 1, "TASK_FAILED")
+        self.assertEqual(sentence, "worker:1 exited with code 1")
+
+    def tony(self, *arguments, code=0):
+        """Runs a verb for people; returns what it prints."""
+        result = self.site.run("tony", *arguments)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result.stdout if code == 0 else result.stderr
+
+    def test_list(self):
+        def state():
+            (row,) = self.site.verb("list")
+            self.assertEqual((row["id"], row["name"], row["framework"]), (self.job.id, "talk", "tensorflow"))
+            (_, line) = self.tony("list").splitlines()
+            self.assertTrue(line.startswith(f"{self.job.id}  {row['state']} "), line)
+            return row["state"]
+
+        self.assertEqual(state(), "RUNNING")
+        self.end()
+        self.assertEqual(state(), "FAILED")
+
+    def test_status_during_the_job(self):
+        status = self.site.verb("status")
+        self.assertEqual((status["id"], status["state"], status["alive"]), (self.job.id, "RUNNING", True))
+        self.assertEqual(status["log_folder"], str(self.job.folder / "logs"))
+        self.assertTrue(status["visualization"].startswith("http://127.0.0.1:"), status)
+        self.assertEqual([task["task"] for task in status["tasks"]], ["worker:0", "worker:1"])
+        for task, pid in zip(status["tasks"], self.job.wait_until_running("worker:0", "worker:1")):
+            self.assertEqual((task["state"], task["pid"]), ("RUNNING", pid))
+        printed = self.tony("status", self.job.id)
+        self.assertIn("RUNNING", printed)
+        self.assertIn(status["visualization"], printed)
+        self.end()
+
+    def test_measurements_are_shown(self):
+        self.job.wait_for(lambda events: any("task_measured" in event for event in events), "usage")
+        self.assertTrue(any("usage" in task for task in self.site.verb("status")["tasks"]))
+        self.end()
+
+    def test_status_after_the_job(self):
+        self.end()
+        status = self.site.verb("status", self.job.id)
+        self.assertEqual((status["state"], status["alive"]), ("FAILED", False))
+        self.assertEqual(status["verdict"]["guilty"], "worker:1")
+        self.assertEqual(status["verdict"]["exit_code"], 1)
+        self.assertEqual(status["tasks"][1]["exit"]["code"], 1)
+        self.assertIn("FAILED (TASK_FAILED): worker:1 exited with code 1", self.tony("status"))
+
+    def test_jobs_are_found_by_a_part_of_their_name(self):
+        for part in ("latest", self.job.id[:12], self.job.id[-4:]):
+            self.assertEqual(self.site.verb("status", part)["id"], self.job.id)
+        said = self.tony("status", "nothing", code=1)
+        self.assertEqual(said, f"tony: no job 'nothing'; known jobs: {self.job.id} (tony list shows all)\n")
+        self.end()
+
+    def test_logs_during_and_after_the_job(self):
+        self.assertEqual(self.tony("logs", "worker:0", "--stdout"), "begin 0\n")
+        self.assertEqual(self.tony("logs", "worker:0", "--stderr"), "oops\n")
+        self.assertEqual(
+            sorted(self.tony("logs", "--stdout").splitlines()), ["worker:0 | begin 0", "worker:1 | begin 1"]
+        )
+        self.end()
+        self.assertEqual(self.tony("logs", self.job.id, "worker:0", "--stdout"), "begin 0\nend 0\n")
+        self.assertEqual(self.tony("logs", "worker:0", "--stdout", "--tail", "1"), "end 0\n")
+        lines = self.site.run("tony", "logs", "worker:1", "--stdout", "--json").stdout.splitlines()
+        self.assertEqual(
+            [json.loads(line) for line in lines],
+            [
+                {"task": "worker:1", "attempt": 1, "stream": "stdout", "line": line}
+                for line in ("begin 1", "end 1")
+            ],
+        )
+        self.assertIn("verdict FAILED: worker:1 exited with code 1", self.tony("logs", "am"))
+        self.assertIn("the program exited with code 0", self.tony("logs", "worker:0", "--executor"))
+        self.assertIn("worker:9", self.tony("logs", "worker:9", code=1))
+
+    def test_kill_during_and_after_the_job(self):
+        self.assertIn("KILLED (KILLED_BY_USER): tony kill by ", self.tony("kill", self.job.id))
+        self.assert_ends(self.job, 4, "KILLED_BY_USER")
+        told = self.site.verb("kill", self.job.id)
+        self.assertEqual(told["state"], "KILLED")
+        again = self.site.run("tony", "kill", "latest")
+        self.assertEqual(again.returncode, 0)
+        self.assertIn(f"job {self.job.id} has already ended", again.stderr)
+
+
+class NoJobTest(JobTest):
+    """Verbs that need no job, or have none."""
+
+    def test_empty_site(self):
+        self.assertEqual(self.site.verb("list"), [])
+        for verb in ("status", "logs"):
+            result = self.site.run("tony", verb)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("there are no jobs under", result.stderr)
+        self.assertEqual(self.site.run("tony", "kill").returncode, 2)
+
+    def test_bad_usage(self):
+        result = self.site.run_bare("tony", "stauts")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("status", result.stderr)
+        result = self.site.run_bare("tony", "status", "--jsno")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("did you mean '--json'?", result.stderr)
+
+    def test_validate(self):
+        path = self.write_job(("tony.worker.instances", 1), ("tony.worker.command", "true"))
+        result = self.site.run("tony", "validate", path)
+        self.assertEqual((result.returncode, result.stdout), (0, f"{path} is valid\n"))
+        self.assertEqual(self.site.verb("validate", path), {"valid": True, "problems": [], "notes": []})
+
+
+if __name__ == "__main__":
+    integration_case.main()

@@ -1,0 +1,52 @@
+// An ApplicationMaster's server with both services, and credentials to reach it with.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/certificate_authority.h"
+#include "rpc/executor_service.h"
+#include "rpc/job_service.h"
+#include "rpc/master_server.h"
+#include "tests/rpc/inbox.h"
+
+namespace tony::rpc {
+
+inline constexpr char kJobId[] = "job-1";
+inline constexpr char kContainer[] = "job-1-c0001";
+
+/// Serves on a free port of 127.0.0.1 for the length of a test.
+class MasterFixture : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto server =
+        MasterServer::Start("127.0.0.1", authority_.Issue(ApplicationMasterRole(kJobId)).value(),
+                            job_service_, executor_service_);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  Credentials ClientCredentials() const { return authority_.Issue(ClientRole(kJobId)).value(); }
+  Credentials ExecutorCredentials(const std::string& container_id = kContainer) const {
+    return authority_.Issue(ExecutorRole(kJobId, container_id)).value();
+  }
+  const std::string& address() const { return server_->address(); }
+
+  CertificateAuthority authority_ = CertificateAuthority::Create(kJobId).value();
+  EventLog log_;
+  Inbox<std::string> calls_;      ///< of the JobService: "stop: REASON", "owner attached", "owner gone"
+  Inbox<core::JobInput> inputs_;  ///< of the ExecutorService
+  JobService job_service_{
+      kJobId,
+      log_,
+      {[this](const std::string& reason) { calls_.Push(absl::StrCat("stop: ", reason)); },
+       [this] { calls_.Push("owner attached"); }, [this] { calls_.Push("owner gone"); }}};
+  ExecutorService executor_service_{
+      kJobId, [this](core::JobInput input) { inputs_.Push(std::move(input)); }};
+  std::unique_ptr<MasterServer> server_;
+};
+
+}  // namespace tony::rpc

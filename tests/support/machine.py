@@ -1,0 +1,73 @@
+"""What the machine says of processes and sockets, read from /proc, for tests."""
+
+import os
+import pathlib
+import select
+import time
+
+
+def processes_with(text):
+    """Returns the living processes whose command line or environment holds `text`.
+
+    A dictionary of process id to command line. Those of other users are not seen, nor is the caller.
+    """
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            if text.encode() in command + (entry / "environ").read_bytes():
+                found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            pass  # it has just ended, or is not ours
+    return found
+
+
+class Processes:
+    """Some processes whose end is awaited. Not thread safe."""
+
+    def __init__(self, test, pids):
+        self._watched = {}
+        for pid in pids:
+            try:
+                self._watched[os.pidfd_open(pid)] = pid
+            except ProcessLookupError:
+                pass
+        for descriptor in self._watched:
+            test.addCleanup(os.close, descriptor)
+
+    def wait_until_gone(self, deadline_seconds):
+        """Fails with an AssertionError when one still lives after the deadline."""
+        end = time.monotonic() + deadline_seconds
+        poll = select.poll()
+        left = dict(self._watched)
+        for descriptor in left:
+            poll.register(descriptor, select.POLLIN)
+        while left:
+            ended = poll.poll(max(0, end - time.monotonic()) * 1000)
+            if not ended:
+                raise AssertionError(f"still alive: {sorted(left.values())}")
+            for descriptor, _ in ended:
+                poll.unregister(descriptor)
+                del left[descriptor]
+
+
+def listeners_of(pids):
+    """Returns the TCP addresses, as /proc shows them ("0100007F"), on which `pids` listen."""
+    inodes = set()
+    for pid in pids:
+        try:
+            for descriptor in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+                target = os.readlink(descriptor)
+                if target.startswith("socket:["):
+                    inodes.add(target[8:-1])
+        except OSError:
+            pass  # it has just ended
+    addresses = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in pathlib.Path(table).read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:  # LISTEN
+                addresses.append(fields[1].split(":")[0])
+    return addresses

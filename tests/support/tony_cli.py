@@ -1,0 +1,257 @@
+"""Runs tony's programs as a user would, in folders of their own, for tests.
+
+A job's events come from `tony-submit --json`; waiting means waiting for the next of them, with a
+deadline.
+"""
+
+import json
+import os
+import pathlib
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+DEADLINE_SECONDS = 60
+
+
+def json_lines(path):
+    """Returns the whole lines of the file `path` as JSON values; none when there is no file."""
+    try:
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return []
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def task_name(task):
+    """Returns "worker:0" for a task as it stands in an event, where zeros are left out."""
+    return f"{task['type']}:{task.get('index', 0)}"
+
+
+class Site:
+    """A folder with jobs of its own and the programs that run them. Not thread safe."""
+
+    def __init__(self, test, programs):
+        """`programs` is the folder of tony-submit. The end of `test` removes everything."""
+        self._test = test
+        self.programs = pathlib.Path(programs)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-test-"))
+        test.addCleanup(self._remove)
+        self.local_dir = self.folder / "local"
+        self.environment = {**os.environ, "TONY_CONF_DIR": str(self.folder / "no-site-file")}
+
+    def _remove(self):
+        for folder, _, _ in os.walk(self.folder):
+            os.chmod(folder, 0o700)
+        shutil.rmtree(self.folder)
+
+    def command(self, program, *arguments):
+        """Returns the command line of one of the programs on this site."""
+        conf = ("--conf", f"tony.local.dir={self.local_dir}")
+        return [self.programs / program, *arguments, *conf]
+
+    def run(self, program, *arguments, deadline_seconds=DEADLINE_SECONDS):
+        """Runs a program to its end; returns its exit code and texts."""
+        return self.run_as([], program, *arguments, deadline_seconds=deadline_seconds)
+
+    def run_as(self, prefix, program, *arguments, deadline_seconds=DEADLINE_SECONDS):
+        """As run(), by the command `prefix`, which makes it another user's, say."""
+        return self._run([*prefix, *self.command(program, *arguments)], deadline_seconds)
+
+    def run_bare(self, program, *arguments, deadline_seconds=DEADLINE_SECONDS):
+        """As run(), without the option that says where the site is: for what starts nothing."""
+        return self._run([self.programs / program, *arguments], deadline_seconds)
+
+    def _run(self, command, deadline_seconds):
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=deadline_seconds,
+            check=False,
+        )
+
+    def submit(self, *arguments):
+        """Starts tony-submit; returns the job."""
+        return Job(self._test, self, arguments)
+
+    def verb(self, *arguments):
+        """Runs `tony` with --json, which must succeed; returns what it says."""
+        result = self.run("tony", *arguments, "--json")
+        self._test.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def job_folder(self):
+        """The folder of the only job."""
+        (folder,) = (self.local_dir / "jobs").iterdir()
+        return folder
+
+
+class Job:
+    """One job, followed by the tony-submit that started it. Not thread safe."""
+
+    def __init__(self, test, site, arguments):
+        self._site = site
+        self._events = []
+        self._changed = threading.Condition()
+        self._over = False
+        self._errors = []
+        self.client = subprocess.Popen(
+            site.command("tony-submit", "--json", *arguments),
+            cwd=site.folder,
+            env=site.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a process group of its own, as a shell gives it
+        )
+        self._readers = [
+            threading.Thread(target=self._read_events),
+            threading.Thread(target=self._read_errors),
+        ]
+        for reader in self._readers:
+            reader.start()
+        test.addCleanup(self._stop)
+
+    def _read_events(self):
+        for line in self.client.stdout:
+            with self._changed:
+                self._events.append(json.loads(line))
+                self._changed.notify_all()
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+
+    def _read_errors(self):
+        for line in self.client.stderr:
+            self._errors.append(line.decode(errors="replace"))
+
+    def _stop(self):
+        """Ends the job as Ctrl-C does, when the test gave up on it."""
+        if self.client.poll() is None:
+            self.client.send_signal(signal.SIGINT)
+            try:
+                self.client.wait(30)
+            finally:
+                self.client.kill()
+        for reader in self._readers:
+            reader.join()
+        self.client.stdout.close()
+        self.client.stderr.close()
+
+    def wait_for(self, find, what, deadline_seconds=DEADLINE_SECONDS):
+        """Returns the first true value of `find(events so far)`.
+
+        Fails with an AssertionError after the deadline, or when no further event can come.
+        """
+        end = time.monotonic() + deadline_seconds
+        with self._changed:
+            while True:
+                over = self._over
+                found = find(self._events)
+                if found:
+                    return found
+                if over or not self._changed.wait(end - time.monotonic()):
+                    raise AssertionError(f"no {what}\n{self.describe()}")
+
+    def wait_for_task(self, name, state, epoch=0, deadline_seconds=DEADLINE_SECONDS):
+        """Waits until the task `name` ("worker:0") is in `state` in `epoch`; returns the event."""
+
+        def find(events):
+            for event in events:
+                change = event.get("task_changed")
+                if change and task_name(change["task"]) == name and change["state"] == state:
+                    if change.get("epoch", 0) == epoch:
+                        return change
+            return None
+
+        return self.wait_for(find, f"{state} of {name} in epoch {epoch}", deadline_seconds)
+
+    def wait_until_running(self, *names, epoch=0):
+        """Waits until the programs of all `names` run; returns their process ids."""
+        return [int(self.wait_for_task(name, "RUNNING", epoch)["pid"]) for name in names]
+
+    def wait(self, deadline_seconds=DEADLINE_SECONDS):
+        """Returns the exit code of tony-submit, when all it printed has been read."""
+        code = self.client.wait(deadline_seconds)
+        for reader in self._readers:
+            reader.join(deadline_seconds)
+        return code
+
+    @property
+    def id(self):
+        """The job's id. Waits for the first event."""
+        first = self.wait_for(lambda events: events[:1], "first event")[0]
+        return first["submitted"]["job_id"]
+
+    @property
+    def folder(self):
+        """The job's folder."""
+        return self._site.local_dir / "jobs" / self.id
+
+    def raw_events(self, kind):
+        """All events of one kind so far, e.g. "task_changed", each as it was printed."""
+        with self._changed:
+            return [event for event in self._events if kind in event]
+
+    def events(self, kind):
+        """What stands in the events of one kind so far."""
+        return [event[kind] for event in self.raw_events(kind)]
+
+    @property
+    def verdict(self):
+        """The verdict, when the job has ended."""
+        (ended,) = self.events("ended")
+        return ended["verdict"]
+
+    def errors(self):
+        """What tony-submit wrote to stderr so far."""
+        return "".join(self._errors)
+
+    def log(self, task, stream="stdout", attempt=1):
+        """The bytes that the program of `task`, e.g. "worker:0", printed."""
+        folder = self.folder / "logs" / task.replace(":", "-") / f"attempt-{attempt}"
+        return (folder / f"{stream}.log").read_bytes()
+
+    def describe(self):
+        """What happened, for messages of tests."""
+        lines = [json.dumps(event) for event in self._events[-12:]]
+        return "\n".join([f"exit code {self.client.poll()}", *lines, self.errors()])
+
+
+class Line:
+    """A named pipe for lines between a test and the programs of its job. Not thread safe.
+
+    What either side writes waits there for the other.
+    """
+
+    def __init__(self, test, path):
+        self.path = pathlib.Path(path)
+        os.mkfifo(self.path)
+        # For both, so that neither opening nor writing waits for the other side.
+        self._fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._pending = b""
+        test.addCleanup(os.close, self._fd)
+
+    def read(self, deadline_seconds=DEADLINE_SECONDS):
+        """Returns the next line without its end."""
+        end = time.monotonic() + deadline_seconds
+        while b"\n" not in self._pending:
+            ready, _, _ = select.select([self._fd], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                raise AssertionError(f"no line on {self.path} within {deadline_seconds} s")
+            self._pending += os.read(self._fd, 65536)
+        line, self._pending = self._pending.split(b"\n", 1)
+        return line.decode()
+
+    def write(self, count=1):
+        """Lets `count` readers go on, each of which reads one line."""
+        os.write(self._fd, b"go\n" * count)

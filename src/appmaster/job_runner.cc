@@ -84,13 +84,11 @@ void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
 }
 
 void JobRunner::Run(const core::effect::SendAssignment& effect) {
-  for (const core::Task& task : machine_.tasks().all()) {
-    if (task.id != effect.task) continue;
-    v1::MasterMessage message;
-    *message.mutable_assignment() = ports_.assignments.For(task);
-    Send(effect.container_id, message);
-    return;
-  }
+  const core::Task* task = machine_.tasks().FindByContainer(effect.container_id);
+  if (task == nullptr) return;
+  v1::MasterMessage message;
+  *message.mutable_assignment() = ports_.assignments.For(*task);
+  Send(effect.container_id, message);
 }
 
 void JobRunner::Run(const core::effect::SendPrepare& effect) {

@@ -55,7 +55,7 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                 [this](core::TaskExit exit) { OnTaskEnded(std::move(exit)); },
                 [this] { OnTreeGone(); },
                 [this](const std::string& why) { ShutDown(1, why); }}),
-      sampler_(keeper.pid(), options_.container_id) {
+      sampler_(keeper.pid()) {
   identity_.container_id = options_.container_id;
 }
 

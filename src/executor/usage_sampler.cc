@@ -1,8 +1,6 @@
 // Sums over the process tree and the GPUs.
 #include "executor/usage_sampler.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "os/process_tree.h"
@@ -12,8 +10,7 @@ namespace tony::executor {
 
 core::TaskUsage UsageSampler::Sample(const std::vector<os::Gpu>& gpus,
                                      const std::vector<int>& indices) {
-  const os::ResourceUsage measured =
-      os::ReadResourceUsage(os::TreeMembers(keeper_, getpid(), container_id_));
+  const os::ResourceUsage measured = os::ReadResourceUsage(os::Descendants(keeper_));
   max_memory_bytes_ = std::max(max_memory_bytes_, measured.rss_bytes);
   core::TaskUsage usage;
   usage.cpu_seconds = std::chrono::duration<double>(measured.cpu_time).count();

@@ -1,7 +1,8 @@
 // Measures what the task's process tree and its GPUs use.
 #pragma once
 
-#include <string>
+#include <sys/types.h>
+
 #include <vector>
 
 #include "core/job/task_exit.h"
@@ -13,8 +14,7 @@ namespace tony::executor {
 class UsageSampler {
  public:
   /// `keeper`: root of the process tree.
-  UsageSampler(pid_t keeper, std::string container_id)
-      : keeper_(keeper), container_id_(std::move(container_id)) {}
+  explicit UsageSampler(pid_t keeper) : keeper_(keeper) {}
 
   /// One sample of the process tree, about a millisecond. `gpus`: what nvidia-smi said of all GPUs of the machine, of
   /// which those in `indices` count; without any the task has none.
@@ -24,7 +24,6 @@ class UsageSampler {
 
  private:
   const pid_t keeper_;
-  const std::string container_id_;
   int64_t max_memory_bytes_ = 0;
 };
 

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 

@@ -21,7 +21,7 @@
 
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(60);
+constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kPause = std::chrono::milliseconds(1);
 volatile sig_atomic_t told_to_end = 0;
 

@@ -6,8 +6,8 @@
 PROGRAMS is the folder of tony-submit, NEIGHBOUR the program port_neighbour. Exits with 1 when a task
 found its port in use.
 
---few-ports: in a network of its own, which has a thousand ports, all of them handed out by the kernel,
-and half of them taken by the other program at any time. Where the machine does not allow such a
+--few-ports: in a network of its own, which has a thousand ports, all of them handed out by the kernel
+and most of them taken by the other program at any time. Where the machine does not allow such a
 network nothing is tried and the exit code is 77.
 --release: the reserved ports are let go right before the programs start. Some are lost then, which
 shows that the hammer hits.
@@ -30,7 +30,7 @@ import time
 TASKS = 8
 LAUNCH_DEADLINE_SECONDS = 120
 SKIPPED = 77
-GRABBED = 500  # ports that are held beside the jobs
+GRABBED = 800  # ports that are held beside the jobs
 FIRST_PORT, LAST_PORT = 1024, 65535
 FEW_PORTS = 1024
 UNSHARE = ("unshare", "--user", "--map-root-user", "--net", "--")

@@ -1,0 +1,67 @@
+// The executor's command line.
+#include "executor/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tony::executor {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<Options> Parse(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "tony-executor");
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  return ParseOptions(static_cast<int>(pointers.size()), pointers.data());
+}
+
+TEST(ExecutorOptionsTest, TakesItsFlagsInAnyOrder) {
+  const auto options = Parse({"--credentials=/a b/c=d.pem", "--registry-timeout-ms=1500",
+                              "--master=127.0.0.1:4711", "--container-id=job-c0001"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->container_id, "job-c0001");
+  EXPECT_EQ(options->master_address, "127.0.0.1:4711");
+  EXPECT_EQ(options->credentials_file, "/a b/c=d.pem");
+  EXPECT_EQ(options->registry_timeout, std::chrono::milliseconds(1500));
+}
+
+TEST(ExecutorOptionsTest, WaitsForEverUnlessToldOtherwise) {
+  const auto options = Parse({"--container-id=c", "--master=m:1", "--credentials=f"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->registry_timeout, std::chrono::milliseconds(0));
+}
+
+TEST(ExecutorOptionsTest, NeedsAllOfThem) {
+  const std::vector<std::string> all = {"--container-id=c", "--master=m:1", "--credentials=f"};
+  for (size_t missing = 0; missing < all.size(); ++missing) {
+    std::vector<std::string> some = all;
+    some.erase(some.begin() + static_cast<std::ptrdiff_t>(missing));
+    EXPECT_EQ(Parse(some).status().code(), absl::StatusCode::kInvalidArgument) << all[missing];
+    some.push_back(all[missing].substr(0, all[missing].find('=') + 1));  // "--master="
+    EXPECT_EQ(Parse(some).status().code(), absl::StatusCode::kInvalidArgument) << some.back();
+  }
+}
+
+TEST(ExecutorOptionsTest, NamesWhatItDoesNotKnow) {
+  for (const std::string argument : {"--verbose", "--master", "-h", "job.xml"}) {
+    const auto options =
+        Parse({"--container-id=c", "--master=m:1", "--credentials=f", argument});
+    EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(options.status().message()), HasSubstr(argument));
+  }
+}
+
+TEST(ExecutorOptionsTest, RefusesATimeThatIsNone) {
+  for (const std::string time : {"", "-1", "5s", "1e3", "99999999999999999999"}) {
+    const auto options = Parse({"--container-id=c", "--master=m:1", "--credentials=f",
+                                "--registry-timeout-ms=" + time});
+    EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument) << time;
+    EXPECT_THAT(std::string(options.status().message()), HasSubstr("registry-timeout-ms"));
+  }
+}
+
+}  // namespace
+}  // namespace tony::executor

@@ -83,7 +83,9 @@ TEST(ProcessTreeTest, WhatIsOlderThanTheMarkIsPassedOver) {
   // When the numbers may have started again meanwhile, nothing may be passed over.
   const bool again = mark.OldestYounger() == 0;
   EXPECT_TRUE(again || mark.OldestYounger() == older + 1);
-  if (!again) EXPECT_THAT(ProcessesOfContainer(id, mark), ElementsAre(younger));
+  if (!again) {
+    EXPECT_THAT(ProcessesOfContainer(id, mark), ElementsAre(younger));
+  }
   End(older);
   End(younger);
 }

@@ -35,6 +35,15 @@ class Inbox {
     return item;
   }
 
+  /// The oldest one, without waiting.
+  std::optional<Item> TryNext() {
+    std::lock_guard lock(mutex_);
+    if (items_.empty()) return std::nullopt;
+    Item item = std::move(items_.front());
+    items_.pop_front();
+    return item;
+  }
+
   /// The oldest `count`; fewer when patience ends.
   std::vector<Item> Take(size_t count) {
     std::vector<Item> taken;

@@ -61,8 +61,7 @@ ApplicationMaster::ApplicationMaster(Options options, EventLoop& loop)
 
 absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(Options options,
                                                                              EventLoop& loop) {
-  auto master =
-      std::unique_ptr<ApplicationMaster>(new ApplicationMaster(std::move(options), loop));
+  auto master = std::unique_ptr<ApplicationMaster>(new ApplicationMaster(std::move(options), loop));
   TONY_RETURN_IF_ERROR(master->Open());
   return master;
 }
@@ -90,7 +89,8 @@ absl::Status ApplicationMaster::OpenHistory() {
   submitted.user = options_.user;
   submitted.framework = core::FrameworkName(job.framework);
   submitted.backend = "local";
-  for (const core::TaskType& type : job.types) submitted.types.push_back({type.name, type.instances});
+  for (const core::TaskType& type : job.types)
+    submitted.types.push_back({type.name, type.instances});
   submitted.log_folder = folder_.logs();
   history_->Record(std::move(submitted));
   return absl::OkStatus();
@@ -118,8 +118,8 @@ absl::Status ApplicationMaster::OpenServer() {
   };
   job_service_ = std::make_unique<rpc::JobService>(options_.job_id(), event_log_, callbacks);
   runner_ = std::make_unique<JobRunner>(
-      *machine_, JobRunner::Ports{loop_, clock_, *history_, *executor_service_, *authority_, folder_,
-                                  *assignments_, [this] { OnFinished(); }});
+      *machine_, JobRunner::Ports{loop_, clock_, *history_, *executor_service_, *authority_,
+                                  folder_, *assignments_, [this] { OnFinished(); }});
   TONY_ASSIGN_OR_RETURN(server_, rpc::MasterServer::Start(kLocalHost, credentials, *job_service_,
                                                           *executor_service_));
   runner_->set_master_address(server_->address());

@@ -28,11 +28,14 @@ namespace tony::appmaster {
 class ApplicationMaster {
  public:
   /// Reads the job's folder and opens everything; nothing runs yet.
-  /// AlreadyExists – another ApplicationMaster runs this job; otherwise the error of what could not be opened.
-  static absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create(Options options, EventLoop& loop);
+  /// AlreadyExists – another ApplicationMaster runs this job; otherwise the error of what could not
+  /// be opened.
+  static absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create(Options options,
+                                                                   EventLoop& loop);
   ~ApplicationMaster();
 
-  /// Publishes the address and starts the job; then the loop is to be run. It stops when the job has ended.
+  /// Publishes the address and starts the job; then the loop is to be run. It stops when the job
+  /// has ended.
   absl::Status Start();
   /// The process was told to end: the job ends as KILLED.
   void OnSignal(int number);
@@ -65,7 +68,8 @@ class ApplicationMaster {
   std::unique_ptr<JobRunner> runner_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
-  std::unique_ptr<EventLoop::Handle> owner_deadline_;  ///< while the client that is to own the job is awaited
+  std::unique_ptr<EventLoop::Handle>
+      owner_deadline_;  ///< while the client that is to own the job is awaited
   bool finished_ = false;
 };
 

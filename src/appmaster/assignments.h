@@ -4,8 +4,8 @@
 #include <string>
 
 #include "backend/job_folder.h"
-#include "core/job/job_description.h"
 #include "core/job/task_table.h"
+#include "core/model/job_description.h"
 #include "spec/job_builder.h"
 #include "tony/v1/application_master.pb.h"
 #include "tony/v1/staging.pb.h"

@@ -15,9 +15,11 @@ namespace tony::appmaster {
 class History {
  public:
   /// Opens `path` (mode 0600) for appending. Errno codes.
-  static absl::StatusOr<History> Open(const std::string& path, const Clock& clock, rpc::EventLog& log);
+  static absl::StatusOr<History> Open(const std::string& path, const Clock& clock,
+                                      rpc::EventLog& log);
 
-  /// Writes the event to the file first, then shows it. A file that cannot be written is said once, in the log.
+  /// Writes the event to the file first, then shows it. A file that cannot be written is said once,
+  /// in the log.
   void Record(core::JobEventBody body);
 
  private:

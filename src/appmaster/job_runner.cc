@@ -28,7 +28,8 @@ void JobRunner::Apply(const core::JobInput& input) {
   }
   deadline_.reset();
   if (std::optional<TimePoint> next = machine_.NextDeadline()) {
-    deadline_ = ports_.loop.After(*next - ports_.clock.Now(), [this] { Apply(core::input::Tick{}); });
+    deadline_ =
+        ports_.loop.After(*next - ports_.clock.Now(), [this] { Apply(core::input::Tick{}); });
   }
 }
 
@@ -48,7 +49,9 @@ void JobRunner::OnContainerEnded(const std::string& container_id, const core::Co
   Apply(core::input::ContainerEnded{container_id, end});
 }
 
-void JobRunner::Run(const core::effect::RequestContainers& effect) { backend_->Request(effect.requests); }
+void JobRunner::Run(const core::effect::RequestContainers& effect) {
+  backend_->Request(effect.requests);
+}
 
 void JobRunner::Run(const core::effect::CancelRequests&) { backend_->CancelRequests(); }
 
@@ -74,10 +77,10 @@ void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
     return;
   }
   core::LaunchContext context;
-  context.arguments = {absl::StrCat("--container-id=", effect.container_id),
-                       absl::StrCat("--master=", master_address_),
-                       absl::StrCat("--credentials=", *credentials),
-                       absl::StrCat("--registry-timeout-ms=", machine_.job().timeouts.registry.count())};
+  context.arguments = {
+      absl::StrCat("--container-id=", effect.container_id),
+      absl::StrCat("--master=", master_address_), absl::StrCat("--credentials=", *credentials),
+      absl::StrCat("--registry-timeout-ms=", machine_.job().timeouts.registry.count())};
   context.environment = EnvironmentList(machine_.job().container_env);
   context.name = effect.task.ToPath();
   backend_->Launch(effect.container_id, context);
@@ -111,7 +114,9 @@ void JobRunner::Run(const core::effect::SendShutdown& effect) {
   Send(effect.container_id, message);
 }
 
-void JobRunner::Run(const core::effect::KillContainer& effect) { backend_->Kill(effect.container_id); }
+void JobRunner::Run(const core::effect::KillContainer& effect) {
+  backend_->Kill(effect.container_id);
+}
 
 void JobRunner::Run(const core::effect::Record& effect) {
   if (const auto* change = std::get_if<core::JobStateChanged>(&effect.body)) {

@@ -19,7 +19,8 @@ namespace tony::appmaster {
 /// Not thread safe: owned by the event loop.
 class JobRunner : public core::ClusterBackend::Listener {
  public:
-  /// What the runner uses; all outlive it. `backend` and `master_address` are set before the first input.
+  /// What the runner uses; all outlive it. `backend` and `master_address` are set before the first
+  /// input.
   struct Ports {
     EventLoop& loop;
     const Clock& clock;

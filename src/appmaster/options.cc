@@ -1,4 +1,5 @@
-// Parsing of the ApplicationMaster's flags, each "--name=value", and of what it takes from its process.
+// Parsing of the ApplicationMaster's flags, each "--name=value", and of what it takes from its
+// process.
 #include "appmaster/options.h"
 
 #include <pwd.h>

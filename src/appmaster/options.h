@@ -11,7 +11,7 @@ namespace tony::appmaster {
 struct Options {
   std::string job_folder;  ///< absolute; its last part is the job's id
   bool detached = false;   ///< the job outlives the client
-  int ready_fd = -1;       ///< a line is written here once the address is published; -1: nobody waits
+  int ready_fd = -1;  ///< a line is written here once the address is published; -1: nobody waits
 
   std::string executor_path;             ///< beside this program
   std::vector<std::string> environment;  ///< of this process, "NAME=value"
@@ -20,7 +20,8 @@ struct Options {
   std::string job_id() const { return job_folder.substr(job_folder.rfind('/') + 1); }
 };
 
-/// InvalidArgument – a flag is missing or unknown; Internal – this program's own place cannot be found.
+/// InvalidArgument – a flag is missing or unknown; Internal – this program's own place cannot be
+/// found.
 absl::StatusOr<Options> ParseOptions(int argc, char** argv);
 
 }  // namespace tony::appmaster

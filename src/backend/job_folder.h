@@ -1,9 +1,10 @@
-// The names of the files in a job's folder, known to the client, the ApplicationMaster and the verbs.
+// The names of the files in a job's folder, known to the client, the ApplicationMaster and the
+// verbs.
 #pragma once
 
 #include <string>
 
-#include "core/job/task_id.h"
+#include "core/model/task_id.h"
 
 namespace tony::backend {
 

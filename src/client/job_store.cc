@@ -65,9 +65,7 @@ absl::Status NoSuchJob(const std::string& wish, const std::vector<std::string>& 
 
 }  // namespace
 
-bool IsAlive(const backend::JobFolder& folder) {
-  return os::IsFileLocked(folder.am_lock());
-}
+bool IsAlive(const backend::JobFolder& folder) { return os::IsFileLocked(folder.am_lock()); }
 
 absl::StatusOr<std::vector<std::string>> JobStore::Ids() const {
   const std::string jobs = backend::JobsFolder(local_dir_);

@@ -38,7 +38,8 @@ std::string LastLines(const std::string& path, size_t count) {
   return absl::StrJoin(lines, "\n");
 }
 
-/// True when there is something to read, or nobody left who could write; false when the deadline passed.
+/// True when there is something to read, or nobody left who could write; false when the deadline
+/// passed.
 bool WaitReadable(int fd, Duration deadline) {
   pollfd poll_fd{fd, POLLIN, 0};
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count();
@@ -81,15 +82,15 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   if (!WaitReadable(read_end.get(), deadline)) {
     process.Signal(SIGKILL);
     Reap(process);
-    return absl::DeadlineExceededError(
-        absl::StrCat("the ApplicationMaster was not ready in time (tony.client.am-start-timeout-ms); its log ",
-                     log_path, " ends with\n", LastLines(log_path, 10)));
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the ApplicationMaster was not ready in time (tony.client.am-start-timeout-ms); its log ",
+        log_path, " ends with\n", LastLines(log_path, 10)));
   }
   char byte;
   if (read(read_end.get(), &byte, 1) != 1) {
     Reap(process);
-    return absl::UnavailableError(absl::StrCat("the ApplicationMaster ended at once; its log ", log_path,
-                                               " ends with\n", LastLines(log_path, 10)));
+    return absl::UnavailableError(absl::StrCat("the ApplicationMaster ended at once; its log ",
+                                               log_path, " ends with\n", LastLines(log_path, 10)));
   }
   return MasterProcess(std::move(process));
 }

@@ -15,8 +15,8 @@ namespace tony::client {
 class MasterProcess {
  public:
   /// Starts tony-am (which lies beside this program) and waits until it has published its address.
-  /// Unavailable – it ended before that; the message has the last lines of its log. DeadlineExceeded – it did not get
-  /// ready within `deadline` and was killed.
+  /// Unavailable – it ended before that; the message has the last lines of its log.
+  /// DeadlineExceeded – it did not get ready within `deadline` and was killed.
   static absl::StatusOr<MasterProcess> Start(const backend::JobFolder& folder, bool detached,
                                              Duration deadline);
 

@@ -31,7 +31,8 @@ absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
     master_over_ = true;
     LeaveIfOver();
   });
-  // The stream may end after this object has: only the loop runs what is posted, and outlives the client.
+  // The stream may end after this object has: only the loop runs what is posted, and outlives the
+  // client.
   client_.Follow(0, /*owner=*/true,
                  {[this, &loop = loop_](core::JobEvent event) {
                     loop.Post([this, event = std::move(event)] { OnEvent(event); });
@@ -44,9 +45,9 @@ absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
   redraw_.reset();
   printer_.Refresh();
   if (verdict_) return *verdict_;
-  return absl::UnavailableError(
-      absl::StrCat("the ApplicationMaster went away without a verdict (", stream_status_.ToString(),
-                   "); its tasks end with it"));
+  return absl::UnavailableError(absl::StrCat("the ApplicationMaster went away without a verdict (",
+                                             stream_status_.ToString(),
+                                             "); its tasks end with it"));
 }
 
 void Submission::OnEvent(const core::JobEvent& event) {
@@ -76,8 +77,8 @@ void Submission::OnSignal(int number) {
     loop_.Stop();
     return;
   }
-  const absl::Status stopped =
-      client_.Stop(absl::StrCat("Stopped by the user who submitted it (", name, ")"), kStopDeadline);
+  const absl::Status stopped = client_.Stop(
+      absl::StrCat("Stopped by the user who submitted it (", name, ")"), kStopDeadline);
   if (!stopped.ok()) {
     std::fprintf(stderr, "cannot tell the ApplicationMaster to stop: %s\n",
                  std::string(stopped.message()).c_str());

@@ -17,7 +17,8 @@ namespace tony::client {
 class Submission {
  public:
   /// All arguments outlive this, and `loop` outlives `client`.
-  Submission(EventLoop& loop, MasterProcess& master, rpc::JobClient& client, ProgressPrinter& printer);
+  Submission(EventLoop& loop, MasterProcess& master, rpc::JobClient& client,
+             ProgressPrinter& printer);
 
   /// Returns when the job has ended and its ApplicationMaster is gone: the verdict.
   /// Unavailable – the ApplicationMaster went away without one.

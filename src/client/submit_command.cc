@@ -30,7 +30,9 @@ constexpr int kBadUsage = 2;
 constexpr int kInfrastructure = 3;
 constexpr int kNeverFits = 5;
 
-void PrintError(const std::string& text) { std::fprintf(stderr, "tony-submit: %s\n", text.c_str()); }
+void PrintError(const std::string& text) {
+  std::fprintf(stderr, "tony-submit: %s\n", text.c_str());
+}
 
 int FailWith(const absl::Status& status, int exit_code) {
   PrintError(std::string(status.message()));
@@ -67,7 +69,9 @@ ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environme
   return IsLiveTerminal(STDOUT_FILENO, environment) ? ProgressStyle::kTable : ProgressStyle::kLines;
 }
 
-void WriteOut(const std::string& text) { (void)os::WriteAll(STDOUT_FILENO, text.data(), text.size(), "stdout"); }
+void WriteOut(const std::string& text) {
+  (void)os::WriteAll(STDOUT_FILENO, text.data(), text.size(), "stdout");
+}
 
 absl::StatusOr<core::Verdict> Follow(const SubmitOptions& options, const Environment& environment,
                                      const backend::JobFolder& folder, MasterProcess& master) {
@@ -81,7 +85,8 @@ absl::StatusOr<core::Verdict> Follow(const SubmitOptions& options, const Environ
   return submission.FollowToEnd();
 }
 
-int RunJob(const SubmitOptions& options, const Environment& environment, const spec::LoadedJob& job) {
+int RunJob(const SubmitOptions& options, const Environment& environment,
+           const spec::LoadedJob& job) {
   SystemClock clock;
   const std::string job_id = MakeLocalJobId(clock.UnixMillis(), std::random_device()());
   const backend::JobFolder folder(

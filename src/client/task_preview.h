@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/job/job_description.h"
+#include "core/model/job_description.h"
 #include "core/runtime/runtime.h"
 
 namespace tony::client {

@@ -22,7 +22,8 @@ class TimerHandle : public EventLoop::Handle {
   TimerHandle(asio::io_context& context, Duration delay, std::function<void()> function)
       : timer_(context, std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay)),
         alive_(std::make_shared<bool>(true)) {
-    // The flag, not the error code, decides: a timer that fired and is queued can no longer be cancelled.
+    // The flag, not the error code, decides: a timer that fired and is queued can no longer be
+    // cancelled.
     timer_.async_wait([alive = alive_, function = std::move(function)](const auto&) {
       if (*alive) function();
     });
@@ -75,7 +76,8 @@ class SignalHandle : public EventLoop::Handle {
   }
   ~SignalHandle() override {
     state_->alive = false;
-    // The waiting handler keeps the set alive until the loop runs again; the signals get their old meaning now.
+    // The waiting handler keeps the set alive until the loop runs again; the signals get their old
+    // meaning now.
     boost::system::error_code ignored;
     state_->set.clear(ignored);
     state_->set.cancel(ignored);

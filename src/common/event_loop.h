@@ -9,8 +9,8 @@
 
 namespace tony {
 
-/// Runs everything on the thread that calls Run(). Post() and Stop() are thread safe, also before Run(); the rest
-/// belongs to the loop's thread (or to the time before Run()).
+/// Runs everything on the thread that calls Run(). Post() and Stop() are thread safe, also before
+/// Run(); the rest belongs to the loop's thread (or to the time before Run()).
 class EventLoop {
  public:
   /// Ends what it stands for (timer, watch) when destroyed.
@@ -28,7 +28,8 @@ class EventLoop {
   void Post(std::function<void()> function);
   /// Runs `function` once after `delay`, unless the handle is destroyed before.
   [[nodiscard]] std::unique_ptr<Handle> After(Duration delay, std::function<void()> function);
-  /// Runs `function` each time `fd` is readable or at its end. The caller keeps `fd` open until after the handle is gone.
+  /// Runs `function` each time `fd` is readable or at its end. The caller keeps `fd` open until
+  /// after the handle is gone.
   [[nodiscard]] std::unique_ptr<Handle> WatchReadable(int fd, std::function<void()> function);
   /// Runs `function(number)` for each arrival of one of `signals`.
   [[nodiscard]] std::unique_ptr<Handle> WatchSignals(const std::vector<int>& signals,

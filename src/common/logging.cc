@@ -22,16 +22,21 @@ namespace {
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return spdlog::level::debug;
-    case LogLevel::kInfo: return spdlog::level::info;
-    case LogLevel::kWarning: return spdlog::level::warn;
-    case LogLevel::kError: return spdlog::level::err;
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
   }
   return spdlog::level::info;
 }
 
 absl::StatusOr<std::shared_ptr<spdlog::sinks::sink>> FileSink(const std::string& path) {
-  // Made here first, so that it never exists with wider permissions; spdlog would even make its folder.
+  // Made here first, so that it never exists with wider permissions; spdlog would even make its
+  // folder.
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) {
     return absl::UnavailableError(absl::StrCat("cannot log to ", path, ": ", std::strerror(errno)));
@@ -63,6 +68,8 @@ absl::Status SetUpLogging(const std::string& path, LogLevel level) {
   return status;
 }
 
-void Log(LogLevel level, const std::string& message) { spdlog::log(ToSpdlog(level), "{}", message); }
+void Log(LogLevel level, const std::string& message) {
+  spdlog::log(ToSpdlog(level), "{}", message);
+}
 
 }  // namespace tony

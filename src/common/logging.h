@@ -9,8 +9,8 @@ namespace tony {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-/// Sends log lines to `path` (created with mode 0600, appended to), or to standard error when empty.
-/// Unavailable – the file cannot be opened; lines then go on to standard error.
+/// Sends log lines to `path` (created with mode 0600, appended to), or to standard error when
+/// empty. Unavailable – the file cannot be opened; lines then go on to standard error.
 absl::Status SetUpLogging(const std::string& path, LogLevel level);
 
 /// Writes one line. Thread safe. Never pass secrets.

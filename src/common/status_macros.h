@@ -11,10 +11,10 @@
 #define TONY_STATUS_NAME_(line) TONY_STATUS_CONCAT_(status_or_, line)
 
 /// Returns from the enclosing function when `expression`, an absl::Status, is not OK.
-#define TONY_RETURN_IF_ERROR(expression)                           \
-  do {                                                             \
-    absl::Status tony_status_ = (expression);                      \
-    if (!tony_status_.ok()) return tony_status_;                   \
+#define TONY_RETURN_IF_ERROR(expression)         \
+  do {                                           \
+    absl::Status tony_status_ = (expression);    \
+    if (!tony_status_.ok()) return tony_status_; \
   } while (false)
 
 /// Declares or assigns `target` from an absl::StatusOr, or returns its error.

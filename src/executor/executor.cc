@@ -26,12 +26,14 @@ void MakeCommandExecutable(const std::string& command, const std::string& workin
   if (words.empty() || words[0].front() == '/') return;
   const std::string path = absl::StrCat(working_folder, "/", words[0]);
   struct stat info;
-  if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) chmod(path.c_str(), info.st_mode | S_IXUSR);
+  if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode))
+    chmod(path.c_str(), info.st_mode | S_IXUSR);
 }
 
 std::vector<std::string> PathFolders(const std::vector<std::string>& environment) {
   for (const std::string& variable : environment) {
-    if (variable.rfind("PATH=", 0) == 0) return absl::StrSplit(variable.substr(5), ':', absl::SkipEmpty());
+    if (variable.rfind("PATH=", 0) == 0)
+      return absl::StrSplit(variable.substr(5), ':', absl::SkipEmpty());
   }
   return {"/usr/local/bin", "/usr/bin", "/bin"};
 }
@@ -53,8 +55,7 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                   Send(std::move(message));
                 },
                 [this](core::TaskExit exit) { OnTaskEnded(std::move(exit)); },
-                [this] { OnTreeGone(); },
-                [this](const std::string& why) { ShutDown(1, why); }}),
+                [this] { OnTreeGone(); }, [this](const std::string& why) { ShutDown(1, why); }}),
       sampler_(keeper.pid()) {
   identity_.container_id = options_.container_id;
 }
@@ -68,11 +69,14 @@ Executor::~Executor() {
 void Executor::Start(const rpc::Credentials& credentials) {
   session_ = std::make_unique<rpc::ExecutorSession>(
       options_.master_address, credentials,
-      rpc::ExecutorSession::Callbacks{
-          [this](v1::MasterMessage message) {
-            loop_.Post([this, message = std::move(message)] { OnMessage(message); });
-          },
-          [this](absl::Status status) { loop_.Post([this, status] { OnSessionClosed(status); }); }});
+      rpc::ExecutorSession::Callbacks{[this](v1::MasterMessage message) {
+                                        loop_.Post([this, message = std::move(message)] {
+                                          OnMessage(message);
+                                        });
+                                      },
+                                      [this](absl::Status status) {
+                                        loop_.Post([this, status] { OnSessionClosed(status); });
+                                      }});
   v1::ExecutorMessage message;
   message.mutable_hello()->set_container_id(options_.container_id);
   message.mutable_hello()->set_containment(keeper_.containment_name());
@@ -87,11 +91,16 @@ void Executor::Start(const rpc::Credentials& credentials) {
 void Executor::OnMessage(const v1::MasterMessage& message) {
   if (shutting_down_) return;
   switch (message.body_case()) {
-    case v1::MasterMessage::kAssignment: return OnAssignment(message.assignment());
-    case v1::MasterMessage::kPrepare: return OnPrepare(message.prepare());
-    case v1::MasterMessage::kStart: return OnStart(message.start());
-    case v1::MasterMessage::kShutdown: return ShutDown(0, message.shutdown().reason());
-    case v1::MasterMessage::BODY_NOT_SET: LogWarning("a message of an unknown kind was left out");
+    case v1::MasterMessage::kAssignment:
+      return OnAssignment(message.assignment());
+    case v1::MasterMessage::kPrepare:
+      return OnPrepare(message.prepare());
+    case v1::MasterMessage::kStart:
+      return OnStart(message.start());
+    case v1::MasterMessage::kShutdown:
+      return ShutDown(0, message.shutdown().reason());
+    case v1::MasterMessage::BODY_NOT_SET:
+      LogWarning("a message of an unknown kind was left out");
   }
 }
 
@@ -108,8 +117,8 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
     return;
   }
   localizer_ = std::thread([this, archives = std::move(archives)] {
-    const absl::Status status = Localize(archives, working_folder_, assignment_.cache_folder(),
-                                         PathFolders(environment_));
+    const absl::Status status =
+        Localize(archives, working_folder_, assignment_.cache_folder(), PathFolders(environment_));
     loop_.Post([this, status] { OnLocalized(status); });
   });
 }
@@ -180,7 +189,8 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
 
 void Executor::OnTaskEnded(core::TaskExit exit) {
   LogInfo(absl::StrCat("the program ", exit.Describe()));
-  // A stranger on the port explains most failures to bind, and is gone from sight with the next epoch.
+  // A stranger on the port explains most failures to bind, and is gone from sight with the next
+  // epoch.
   if (!exit.ok()) ReportStrangers();
   v1::ExecutorMessage message;
   message.mutable_task_ended()->set_epoch(run_epoch_);
@@ -220,7 +230,8 @@ void Executor::Leave() {
     loop_.Stop();
     return;
   }
-  // What is queued, the task's end say, is to arrive; an ApplicationMaster that does not take it is not waited for.
+  // What is queued, the task's end say, is to arrive; an ApplicationMaster that does not take it is
+  // not waited for.
   session_->Close();
   leave_deadline_ = loop_.After(kLeavePatience, [this] { loop_.Stop(); });
 }

@@ -1,4 +1,5 @@
-// The TaskExecutor: does in its container what the ApplicationMaster says, and tells what became of it.
+// The TaskExecutor: does in its container what the ApplicationMaster says, and tells what became of
+// it.
 #pragma once
 
 #include <memory>
@@ -21,14 +22,16 @@ namespace tony::executor {
 
 /// How one container lives:
 ///
-///   hello ─▶ assignment: unpack ─▶ prepare(epoch): end the old tree, reserve ports ─▶ registered ─▶ start(spec):
-///   spawn ─▶ started ─▶ ended ─▶ (prepare of the next epoch | shutdown)
+///   hello ─▶ assignment: unpack ─▶ prepare(epoch): end the old tree, reserve ports ─▶ registered
+///   ─▶ start(spec): spawn ─▶ started ─▶ ended ─▶ (prepare of the next epoch | shutdown)
 ///
-/// Unpacking happens once, on a thread of its own; everything else on the event loop. When the stream to the
-/// ApplicationMaster breaks, the process tree is ended and so is the executor. Not thread safe: owned by the loop.
+/// Unpacking happens once, on a thread of its own; everything else on the event loop. When the
+/// stream to the ApplicationMaster breaks, the process tree is ended and so is the executor. Not
+/// thread safe: owned by the loop.
 class Executor {
  public:
-  /// `keeper` was started before any thread; it and `loop` must outlive this. `environment` is the container's own.
+  /// `keeper` was started before any thread; it and `loop` must outlive this. `environment` is the
+  /// container's own.
   Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::string working_folder,
            std::vector<std::string> environment);
   ~Executor();
@@ -70,11 +73,11 @@ class Executor {
   TaskPorts ports_;
   UsageSampler sampler_;
   v1::Assignment assignment_;
-  RunIdentity identity_;       ///< of the epoch that was prepared last
-  int run_epoch_ = 0;          ///< in which the program was started last: its end belongs to that one
+  RunIdentity identity_;  ///< of the epoch that was prepared last
+  int run_epoch_ = 0;     ///< in which the program was started last: its end belongs to that one
   bool localized_ = false;
-  absl::Status localization_;      ///< why unpacking failed
-  bool preparing_ = false;         ///< told to register, and not done yet
+  absl::Status localization_;  ///< why unpacking failed
+  bool preparing_ = false;     ///< told to register, and not done yet
   bool shutting_down_ = false;
   bool session_over_ = false;
   int exit_code_ = 1;

@@ -1,4 +1,5 @@
-// The executor's regular signs of life: heartbeats, measurements, and who listens on the task's ports.
+// The executor's regular signs of life: heartbeats, measurements, and who listens on the task's
+// ports.
 #include <algorithm>
 
 #include <unistd.h>

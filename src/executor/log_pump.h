@@ -14,8 +14,9 @@
 
 namespace tony::executor {
 
-/// Reads whenever there is something, so that the program never waits for its log. When the file cannot be written
-/// (full disk) the output goes on to be read, and the loss is said once in the executor's log. Owned by the event loop.
+/// Reads whenever there is something, so that the program never waits for its log. When the file
+/// cannot be written (full disk) the output goes on to be read, and the loss is said once in the
+/// executor's log. Owned by the event loop.
 class LogPump {
  public:
   /// Called with all that is read, before it is written.
@@ -28,8 +29,8 @@ class LogPump {
   /// For the program; close it here once the program has its own.
   int write_end() const { return write_end_.get(); }
   void CloseWriteEnd() { write_end_.Reset(); }
-  /// Takes over what is in the pipe now, without waiting for more and without keeping up with a process that goes on
-  /// writing.
+  /// Takes over what is in the pipe now, without waiting for more and without keeping up with a
+  /// process that goes on writing.
   void Drain();
 
  private:

@@ -38,16 +38,20 @@ int main(int argc, char** argv) {
       tony::rpc::LoadCredentials(options->credentials_file);
   if (!credentials.ok()) return Fail(credentials.status(), 1);
   char folder[4096];
-  if (getcwd(folder, sizeof folder) == nullptr) return Fail(absl::InternalError("no working folder"), 1);
+  if (getcwd(folder, sizeof folder) == nullptr)
+    return Fail(absl::InternalError("no working folder"), 1);
 
   tony::EventLoop loop;
   std::vector<std::string> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) environment.push_back(*variable);
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    environment.push_back(*variable);
   tony::executor::Executor executor(loop, **keeper, *options, folder, std::move(environment));
-  auto signals = loop.WatchSignals({SIGTERM, SIGINT}, [&](int number) { executor.OnSignal(number); });
+  auto signals =
+      loop.WatchSignals({SIGTERM, SIGINT}, [&](int number) { executor.OnSignal(number); });
   executor.Start(*credentials);
   loop.Run();
-  // Nothing but the keeper is torn down: a job's end waits for its executors, and unpacking may take minutes.
+  // Nothing but the keeper is torn down: a job's end waits for its executors, and unpacking may
+  // take minutes.
   fflush(nullptr);
   keeper->reset();
   _exit(executor.exit_code());

@@ -12,7 +12,8 @@ struct Options {
   std::string container_id;
   std::string master_address;    ///< "host:port"
   std::string credentials_file;  ///< of the role executor/<container id>
-  std::chrono::milliseconds registry_timeout{0};  ///< for the ApplicationMaster's first answer; 0: none
+  std::chrono::milliseconds registry_timeout{
+      0};  ///< for the ApplicationMaster's first answer; 0: none
 };
 
 /// InvalidArgument – a flag is missing, unknown or no number.

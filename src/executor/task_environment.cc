@@ -24,7 +24,8 @@ core::TaskContext ContextOf(const v1::Assignment& assignment, const RunIdentity&
                             const core::ClusterSpec& cluster) {
   core::TaskContext context;
   context.task = core::TaskId{assignment.task().type(), assignment.task().index()};
-  context.framework = core::ParseFramework(assignment.framework()).value_or(core::Framework::kStandalone);
+  context.framework =
+      core::ParseFramework(assignment.framework()).value_or(core::Framework::kStandalone);
   context.job_id = assignment.job_id();
   context.container_id = identity.container_id;
   context.epoch = identity.epoch;

@@ -35,11 +35,12 @@ std::vector<os::PortListener> TaskPorts::Listeners() const {
 std::vector<Stranger> TaskPorts::Strangers(const std::function<std::vector<pid_t>()>& own) const {
   std::vector<os::PortListener> foreign = Listeners();
   if (foreign.empty()) return {};
-  // Asked after the first look, own processes include those that were started meanwhile; one that has ended meanwhile
-  // seems foreign, and is not there in a second look.
+  // Asked after the first look, own processes include those that were started meanwhile; one that
+  // has ended meanwhile seems foreign, and is not there in a second look.
   const std::vector<pid_t> own_processes = own();
   std::erase_if(foreign, [&](const os::PortListener& listener) {
-    return std::find(own_processes.begin(), own_processes.end(), listener.pid) != own_processes.end();
+    return std::find(own_processes.begin(), own_processes.end(), listener.pid) !=
+           own_processes.end();
   });
   if (foreign.empty()) return {};
   const std::vector<os::PortListener> still = Listeners();
@@ -49,8 +50,9 @@ std::vector<Stranger> TaskPorts::Strangers(const std::function<std::vector<pid_t
       return other.port == listener.port && other.pid == listener.pid;
     });
     if (!there) continue;
-    const std::string who =
-        listener.pid == 0 ? "a process" : absl::StrCat("pid ", listener.pid, " (", listener.command, ")");
+    const std::string who = listener.pid == 0
+                                ? "a process"
+                                : absl::StrCat("pid ", listener.pid, " (", listener.command, ")");
     strangers.push_back({listener.port, absl::StrCat(who, " of user ", listener.uid)});
   }
   return strangers;

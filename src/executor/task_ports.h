@@ -23,8 +23,8 @@ struct Stranger {
 /// Not thread safe: owned by the event loop.
 class TaskPorts {
  public:
-  /// Gives up what is held and reserves anew: the task's port, and one for visualization when wanted.
-  /// The codes of os::PortReservation::Reserve.
+  /// Gives up what is held and reserves anew: the task's port, and one for visualization when
+  /// wanted. The codes of os::PortReservation::Reserve.
   absl::Status Reserve(bool visualization);
   /// For programs whose server sets neither SO_REUSEADDR nor SO_REUSEPORT.
   void ReleaseSockets();
@@ -32,7 +32,8 @@ class TaskPorts {
   int task_port() const { return task_ ? task_->port() : 0; }
   int visualization_port() const { return visualization_ ? visualization_->port() : 0; }
 
-  /// Listeners that are not among the task's own processes, for which `own` is asked when anybody listens.
+  /// Listeners that are not among the task's own processes, for which `own` is asked when anybody
+  /// listens.
   std::vector<Stranger> Strangers(const std::function<std::vector<pid_t>()>& own) const;
 
  private:

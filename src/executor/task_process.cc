@@ -15,7 +15,8 @@ std::string Explain(int code, const std::vector<std::string>& tail) {
   if (code == 126) return "the command is not executable";
   for (const std::string& line : tail) {
     if (line.find("ddress already in use") != std::string::npos) {
-      return "an address was in use; if it is the task's own reserved port, the server sets neither "
+      return "an address was in use; if it is the task's own reserved port, the server sets "
+             "neither "
              "SO_REUSEADDR nor SO_REUSEPORT: set tony.<type>.port-release=true";
     }
   }
@@ -123,9 +124,8 @@ void TaskProcess::On(const os::KeeperTreeGone& gone) {
 void TaskProcess::On(const os::KeeperLost& lost) {
   keeper_watch_.reset();
   for (auto& pump : pumps_) pump->Drain();
-  const std::string why =
-      absl::StrCat("the keeper of the process tree was killed; ", lost.survivors,
-                   " processes could not be ended");
+  const std::string why = absl::StrCat("the keeper of the process tree was killed; ",
+                                       lost.survivors, " processes could not be ended");
   End({core::TaskExit::Cause::kLost, 0, 0, why, tail_.Lines()});
   active_ = false;
   callbacks_.on_keeper_lost(why);

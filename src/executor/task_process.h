@@ -1,4 +1,5 @@
-// One run of the user's program: spawned through the keeper, its output carried to files, its end told once.
+// One run of the user's program: spawned through the keeper, its output carried to files, its end
+// told once.
 #pragma once
 
 #include <functional>
@@ -21,8 +22,8 @@ class TaskProcess {
     std::string shell_command;             ///< for bash -c
     std::vector<std::string> environment;  ///< "NAME=value", complete
     std::string working_folder;
-    std::string log_folder;                ///< stdout.log and stderr.log are made there
-    Duration timeout{0};                   ///< 0: none
+    std::string log_folder;  ///< stdout.log and stderr.log are made there
+    Duration timeout{0};     ///< 0: none
     Duration kill_grace{0};
     int tail_lines = 20;
   };

@@ -24,8 +24,8 @@ core::TaskUsage UsageSampler::Sample(const std::vector<os::Gpu>& gpus,
   for (const os::Gpu& gpu : gpus) {
     if (std::find(indices.begin(), indices.end(), gpu.index) == indices.end()) continue;
     utilization += std::max(0, gpu.utilization_percent);
-    usage.gpu_memory_bytes = std::max<int64_t>(0, usage.gpu_memory_bytes) +
-                             std::max<int64_t>(0, gpu.memory_used_bytes);
+    usage.gpu_memory_bytes =
+        std::max<int64_t>(0, usage.gpu_memory_bytes) + std::max<int64_t>(0, gpu.memory_used_bytes);
     ++counted;
   }
   if (counted > 0) usage.gpu_utilization = utilization / counted;

@@ -16,8 +16,8 @@ class UsageSampler {
   /// `keeper`: root of the process tree.
   explicit UsageSampler(pid_t keeper) : keeper_(keeper) {}
 
-  /// One sample of the process tree, about a millisecond. `gpus`: what nvidia-smi said of all GPUs of the machine, of
-  /// which those in `indices` count; without any the task has none.
+  /// One sample of the process tree, about a millisecond. `gpus`: what nvidia-smi said of all GPUs
+  /// of the machine, of which those in `indices` count; without any the task has none.
   core::TaskUsage Sample(const std::vector<os::Gpu>& gpus, const std::vector<int>& indices);
   /// Forgets the maximum: a new run of the program begins.
   void Reset() { max_memory_bytes_ = 0; }

@@ -8,9 +8,9 @@
 
 namespace tony::os {
 
-/// Takes the write lock of `path` (made with mode 0600 if missing) for as long as the descriptor, or one inherited
-/// from it, is open: an open-file-description lock, which the kernel drops with the last holder.
-/// AlreadyExists – somebody holds it; errno codes.
+/// Takes the write lock of `path` (made with mode 0600 if missing) for as long as the descriptor,
+/// or one inherited from it, is open: an open-file-description lock, which the kernel drops with
+/// the last holder. AlreadyExists – somebody holds it; errno codes.
 absl::StatusOr<UniqueFd> LockFile(const std::string& path);
 
 /// Whether somebody holds the lock. Only asks, so that a LockFile() at this moment succeeds.

@@ -20,7 +20,8 @@ struct ProcessEntry {
   bool dead = false;
 };
 
-/// How many processes and threads were started on this machine since it booted; -1 when /proc does not tell.
+/// How many processes and threads were started on this machine since it booted; -1 when /proc does
+/// not tell.
 int64_t Forks() {
   const std::string stat = ReadProcFile("/proc/stat");
   const size_t at = stat.find("\nprocesses ");
@@ -119,8 +120,8 @@ ForkMark ForkMark::At(pid_t pid) {
 
 pid_t ForkMark::OldestYounger() const {
   if (pid_ == 0 || forks_ < 0) return 0;
-  // Numbers are given in ascending order, leaving out those in use (taken to be less than half of all), until they
-  // start again at the bottom.
+  // Numbers are given in ascending order, leaving out those in use (taken to be less than half of
+  // all), until they start again at the bottom.
   const int64_t last = std::atoll(ReadProcFile("/proc/sys/kernel/pid_max").c_str());
   const int64_t now = Forks();
   return now >= 0 && now - forks_ < (last - pid_) / 2 ? pid_ + 1 : 0;

@@ -16,15 +16,16 @@ inline constexpr char kContainerIdVariable[] = "TONY_CONTAINER_ID";
 /// a process that starts meanwhile may be missed.
 std::vector<pid_t> Descendants(pid_t root);
 
-/// A moment on the kernel's counters of processes, which lets later searches pass over the older ones. A plain value.
+/// A moment on the kernel's counters of processes, which lets later searches pass over the older
+/// ones. A plain value.
 class ForkMark {
  public:
   /// Everything passes.
   ForkMark() = default;
   /// The moment at which `pid`, which lives, was started.
   static ForkMark At(pid_t pid);
-  /// The least number of a process that is younger than the mark; 0 when the numbers may have started again from
-  /// the beginning since then.
+  /// The least number of a process that is younger than the mark; 0 when the numbers may have
+  /// started again from the beginning since then.
   pid_t OldestYounger() const;
 
  private:

@@ -34,7 +34,8 @@ absl::StatusOr<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// Waits for the end, but not for ever: a process that hangs inside of a driver cannot even be killed.
+// Waits for the end, but not for ever: a process that hangs inside of a driver cannot even be
+// killed.
 void EndNow(Subprocess& process) {
   process.SignalSession(SIGKILL);
   pollfd watched{.fd = process.pidfd(), .events = POLLIN};
@@ -70,7 +71,8 @@ absl::StatusOr<FinishedProgram> RunWithDeadline(const std::vector<std::string>& 
   FinishedProgram finished;
   bool ended = false;
   while (!ended || output.read_end.valid() || errors.read_end.valid()) {
-    const int64_t left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.Now()).count();
+    const int64_t left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.Now()).count();
     pollfd watched[] = {{.fd = output.read_end.get(), .events = POLLIN},
                         {.fd = errors.read_end.get(), .events = POLLIN},
                         {.fd = ended ? -1 : process.pidfd(), .events = POLLIN}};

@@ -17,11 +17,21 @@ core::TaskId FromProto(const v1::TaskId& id) { return core::TaskId{id.type(), id
 v1::TaskExit ToProto(const core::TaskExit& exit) {
   v1::TaskExit proto;
   switch (exit.cause) {
-    case core::TaskExit::Cause::kExited: proto.set_cause(v1::TaskExit::EXITED); break;
-    case core::TaskExit::Cause::kSignaled: proto.set_cause(v1::TaskExit::SIGNALED); break;
-    case core::TaskExit::Cause::kNotStarted: proto.set_cause(v1::TaskExit::NOT_STARTED); break;
-    case core::TaskExit::Cause::kTimedOut: proto.set_cause(v1::TaskExit::TIMED_OUT); break;
-    case core::TaskExit::Cause::kLost: proto.set_cause(v1::TaskExit::LOST); break;
+    case core::TaskExit::Cause::kExited:
+      proto.set_cause(v1::TaskExit::EXITED);
+      break;
+    case core::TaskExit::Cause::kSignaled:
+      proto.set_cause(v1::TaskExit::SIGNALED);
+      break;
+    case core::TaskExit::Cause::kNotStarted:
+      proto.set_cause(v1::TaskExit::NOT_STARTED);
+      break;
+    case core::TaskExit::Cause::kTimedOut:
+      proto.set_cause(v1::TaskExit::TIMED_OUT);
+      break;
+    case core::TaskExit::Cause::kLost:
+      proto.set_cause(v1::TaskExit::LOST);
+      break;
   }
   proto.set_code(exit.code);
   proto.set_signal(exit.signal);
@@ -33,12 +43,22 @@ v1::TaskExit ToProto(const core::TaskExit& exit) {
 core::TaskExit FromProto(const v1::TaskExit& proto) {
   core::TaskExit exit;
   switch (proto.cause()) {
-    case v1::TaskExit::EXITED: exit.cause = core::TaskExit::Cause::kExited; break;
-    case v1::TaskExit::SIGNALED: exit.cause = core::TaskExit::Cause::kSignaled; break;
-    case v1::TaskExit::NOT_STARTED: exit.cause = core::TaskExit::Cause::kNotStarted; break;
-    case v1::TaskExit::TIMED_OUT: exit.cause = core::TaskExit::Cause::kTimedOut; break;
+    case v1::TaskExit::EXITED:
+      exit.cause = core::TaskExit::Cause::kExited;
+      break;
+    case v1::TaskExit::SIGNALED:
+      exit.cause = core::TaskExit::Cause::kSignaled;
+      break;
+    case v1::TaskExit::NOT_STARTED:
+      exit.cause = core::TaskExit::Cause::kNotStarted;
+      break;
+    case v1::TaskExit::TIMED_OUT:
+      exit.cause = core::TaskExit::Cause::kTimedOut;
+      break;
     // An unknown cause of a newer peer is no success.
-    default: exit.cause = core::TaskExit::Cause::kLost; break;
+    default:
+      exit.cause = core::TaskExit::Cause::kLost;
+      break;
   }
   exit.code = proto.code();
   exit.signal = proto.signal();

@@ -31,8 +31,8 @@ absl::StatusOr<core::Verdict> FromProto(const v1::Verdict& proto) {
   return verdict;
 }
 
-/// Fills the body of a message from each kind of event. One string that is not UTF-8 would make the whole message
-/// unreadable, so every one is converted.
+/// Fills the body of a message from each kind of event. One string that is not UTF-8 would make the
+/// whole message unreadable, so every one is converted.
 struct BodyWriter {
   v1::JobEvent& proto;
 
@@ -151,23 +151,30 @@ core::EpochOpened FromProto(const v1::EpochOpened& proto) {
 
 absl::StatusOr<core::JobEventBody> BodyFromProto(const v1::JobEvent& proto) {
   switch (proto.body_case()) {
-    case v1::JobEvent::kSubmitted: return FromProto(proto.submitted());
-    case v1::JobEvent::kStateChanged: return FromProto(proto.state_changed());
-    case v1::JobEvent::kWaiting: return FromProto(proto.waiting());
-    case v1::JobEvent::kTaskChanged: return FromProto(proto.task_changed());
-    case v1::JobEvent::kEpochOpened: return FromProto(proto.epoch_opened());
+    case v1::JobEvent::kSubmitted:
+      return FromProto(proto.submitted());
+    case v1::JobEvent::kStateChanged:
+      return FromProto(proto.state_changed());
+    case v1::JobEvent::kWaiting:
+      return FromProto(proto.waiting());
+    case v1::JobEvent::kTaskChanged:
+      return FromProto(proto.task_changed());
+    case v1::JobEvent::kEpochOpened:
+      return FromProto(proto.epoch_opened());
     case v1::JobEvent::kVisualizationReady:
       return core::VisualizationReady{rpc::FromProto(proto.visualization_ready().task()),
                                       proto.visualization_ready().url()};
     case v1::JobEvent::kTaskMeasured:
       return core::TaskMeasured{rpc::FromProto(proto.task_measured().task()),
                                 rpc::FromProto(proto.task_measured().usage())};
-    case v1::JobEvent::kNote: return core::JobNote{proto.note().sentence()};
+    case v1::JobEvent::kNote:
+      return core::JobNote{proto.note().sentence()};
     case v1::JobEvent::kEnded: {
       TONY_ASSIGN_OR_RETURN(core::Verdict verdict, FromProto(proto.ended().verdict()));
       return core::JobEnded{std::move(verdict)};
     }
-    case v1::JobEvent::BODY_NOT_SET: break;
+    case v1::JobEvent::BODY_NOT_SET:
+      break;
   }
   return absl::InvalidArgumentError("an event of a kind that this version does not know");
 }

@@ -22,7 +22,8 @@ absl::StatusOr<core::JobEvent> EventFromJsonLine(const std::string& line) {
   options.ignore_unknown_fields = true;
   v1::JobEvent proto;
   const auto status = google::protobuf::util::JsonStringToMessage(line, &proto, options);
-  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat("not a job event: ", status.ToString()));
+  if (!status.ok())
+    return absl::InvalidArgumentError(absl::StrCat("not a job event: ", status.ToString()));
   return FromProto(proto);
 }
 

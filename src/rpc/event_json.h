@@ -8,8 +8,8 @@
 
 namespace tony::rpc {
 
-/// One line without its newline; the form of proto tony.v1.JobEvent. Bytes of the output tail that are not UTF-8 are
-/// replaced.
+/// One line without its newline; the form of proto tony.v1.JobEvent. Bytes of the output tail that
+/// are not UTF-8 are replaced.
 std::string EventToJsonLine(const core::JobEvent& event);
 
 /// InvalidArgument – not such a line, or of a kind that this version does not know.

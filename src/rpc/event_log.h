@@ -27,7 +27,8 @@ class EventLog {
   void Close();
 
   std::mutex& mutex() { return mutex_; }
-  /// The event with that sequence number; null when it has not happened yet. The mutex must be held.
+  /// The event with that sequence number; null when it has not happened yet. The mutex must be
+  /// held.
   std::shared_ptr<const v1::JobEvent> GetLocked(int64_t sequence) const;
   bool closed_locked() const { return closed_; }
   void AddLocked(Follower* follower) { followers_.insert(follower); }

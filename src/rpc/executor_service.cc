@@ -26,7 +26,8 @@ class RefusedAttach : public Reactor {
 std::optional<core::JobInput> ToInput(const std::string& container_id,
                                       const v1::ExecutorMessage& message) {
   switch (message.body_case()) {
-    case v1::ExecutorMessage::kHello: return core::input::ExecutorAttached{container_id};
+    case v1::ExecutorMessage::kHello:
+      return core::input::ExecutorAttached{container_id};
     case v1::ExecutorMessage::kRegistered: {
       const v1::Registered& body = message.registered();
       return core::input::ExecutorRegistered{container_id, body.epoch(), body.port(),
@@ -47,14 +48,16 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
       const v1::PortTaken& body = message.port_taken();
       return core::input::PortTaken{container_id, body.epoch(), body.port(), body.holder()};
     }
-    case v1::ExecutorMessage::BODY_NOT_SET: break;
+    case v1::ExecutorMessage::BODY_NOT_SET:
+      break;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-/// One executor's stream. Deletes itself when gRPC is done with it. Its state is guarded by the service's mutex.
+/// One executor's stream. Deletes itself when gRPC is done with it. Its state is guarded by the
+/// service's mutex.
 class ExecutorService::Stream : public Reactor {
  public:
   Stream(ExecutorService& service, std::string container_id)

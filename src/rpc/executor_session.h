@@ -11,8 +11,8 @@
 
 namespace tony::rpc {
 
-/// Open from construction until OnClosed or destruction. Send() is thread safe; callbacks come from gRPC's threads, one
-/// at a time, and none after the destructor has returned.
+/// Open from construction until OnClosed or destruction. Send() is thread safe; callbacks come from
+/// gRPC's threads, one at a time, and none after the destructor has returned.
 class ExecutorSession {
  public:
   struct Callbacks {

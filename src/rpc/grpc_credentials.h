@@ -10,8 +10,8 @@
 
 namespace tony::rpc {
 
-/// The largest message that either side takes: gRPC's 4 MiB are fewer than the longest tail of output that a job file
-/// may ask for.
+/// The largest message that either side takes: gRPC's 4 MiB are fewer than the longest tail of
+/// output that a job file may ask for.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 
 /// For the ApplicationMaster's server: a peer without a certificate of the job is refused in the

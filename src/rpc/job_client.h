@@ -26,12 +26,13 @@ class JobClient {
   /// Breaks a Follow that is open and waits until gRPC has let go of it.
   ~JobClient();
 
-  /// Streams the events after `after_sequence` to the callbacks, on gRPC's threads, one at a time. `owner`: the job ends
-  /// when this stream breaks. At most one Follow for a client.
+  /// Streams the events after `after_sequence` to the callbacks, on gRPC's threads, one at a time.
+  /// `owner`: the job ends when this stream breaks. At most one Follow for a client.
   void Follow(int64_t after_sequence, bool owner, FollowCallbacks callbacks);
 
-  /// Asks the ApplicationMaster to end the job as KILLED; it has noted the wish when this returns OK.
-  /// Unavailable, DeadlineExceeded – it cannot be reached; PermissionDenied – the credentials are not a client's.
+  /// Asks the ApplicationMaster to end the job as KILLED; it has noted the wish when this returns
+  /// OK. Unavailable, DeadlineExceeded – it cannot be reached; PermissionDenied – the credentials
+  /// are not a client's.
   absl::Status Stop(const std::string& reason, Duration deadline);
 
  private:

@@ -17,7 +17,8 @@ grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::
     return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, std::string(role.status().message()));
   }
   if (role->kind != RoleKind::kClient) {
-    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "only a client of the job may do this");
+    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                        "only a client of the job may do this");
   }
   return grpc::Status::OK;
 }
@@ -29,8 +30,8 @@ class RefusedFollow : public grpc::ServerWriteReactor<v1::JobEvent> {
   void OnDone() override { delete this; }
 };
 
-/// Writes the log to one client, one event at a time. Deletes itself when gRPC is done with it. Its state is guarded by
-/// the log's mutex.
+/// Writes the log to one client, one event at a time. Deletes itself when gRPC is done with it. Its
+/// state is guarded by the log's mutex.
 class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public EventLog::Follower {
  public:
   FollowStream(EventLog& log, int64_t after_sequence, std::function<void()> on_broken)

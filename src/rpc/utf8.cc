@@ -11,7 +11,9 @@ size_t SequenceLength(const std::string& text, size_t position) {
   auto byte = [&](size_t offset) -> uint8_t {
     return position + offset < text.size() ? static_cast<uint8_t>(text[position + offset]) : 0;
   };
-  auto between = [](uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; };
+  auto between = [](uint8_t value, uint8_t low, uint8_t high) {
+    return value >= low && value <= high;
+  };
   auto continuation = [&](size_t offset) { return between(byte(offset), 0x80, 0xBF); };
   const uint8_t first = byte(0);
   if (first < 0x80) return 1;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/job/job_description.h"
+#include "core/model/job_description.h"
 #include "spec/configuration.h"
 #include "spec/configuration_loader.h"
 #include "spec/problem.h"

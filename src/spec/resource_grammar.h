@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/job/job_description.h"
+#include "core/model/job_description.h"
 
 namespace tony::spec {
 

@@ -1,5 +1,5 @@
-// The event loop: order of what is posted, timers, watched descriptors and signals, and that none of them is heard
-// after its handle is gone.
+// The event loop: order of what is posted, timers, watched descriptors and signals, and that none
+// of them is heard after its handle is gone.
 #include "common/event_loop.h"
 
 #include <fcntl.h>

@@ -10,8 +10,8 @@ namespace tony {
 /// Long enough for a loaded machine; a test that works never waits that long.
 inline constexpr std::chrono::seconds kPatience{30};
 
-/// Callbacks that change what a test waits for call Changed(), which is thread safe; the rest belongs to the test's
-/// thread.
+/// Callbacks that change what a test waits for call Changed(), which is thread safe; the rest
+/// belongs to the test's thread.
 class LoopDriver {
  public:
   EventLoop& loop() { return loop_; }

@@ -1,4 +1,5 @@
-// A real executor on the test's loop, attached to a real ApplicationMaster's server that the test speaks for.
+// A real executor on the test's loop, attached to a real ApplicationMaster's server that the test
+// speaks for.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,9 +33,9 @@ class ExecutorFixture : public ::testing::Test {
   static constexpr char kJobId[] = "job-1";
 
   void SetUp() override {
-    auto server =
-        rpc::MasterServer::Start("127.0.0.1", authority_.Issue(rpc::ApplicationMasterRole(kJobId)).value(),
-                                 job_service_, service_);
+    auto server = rpc::MasterServer::Start(
+        "127.0.0.1", authority_.Issue(rpc::ApplicationMasterRole(kJobId)).value(), job_service_,
+        service_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     std::filesystem::create_directories(working_);
@@ -45,10 +46,10 @@ class ExecutorFixture : public ::testing::Test {
     options.container_id = container_;
     options.master_address = server_->address();
     options.registry_timeout = registry_timeout;
-    executor_ = std::make_unique<Executor>(
-        driver_.loop(), *keeper_, options, working_,
-        std::vector<std::string>{"PATH=/usr/local/bin:/usr/bin:/bin",
-                                 absl::StrCat("READY=", ready_.path())});
+    executor_ =
+        std::make_unique<Executor>(driver_.loop(), *keeper_, options, working_,
+                                   std::vector<std::string>{"PATH=/usr/local/bin:/usr/bin:/bin",
+                                                            absl::StrCat("READY=", ready_.path())});
     executor_->Start(authority_.Issue(rpc::ExecutorRole(kJobId, container_)).value());
   }
 

@@ -1,4 +1,5 @@
-// A container's life, told by a real executor to a real server: registrations, runs, restarts, and every kind of end.
+// A container's life, told by a real executor to a real server: registrations, runs, restarts, and
+// every kind of end.
 #include "executor/executor.h"
 
 #include <gmock/gmock.h>
@@ -96,10 +97,10 @@ TEST_F(ExecutorTest, GivesTheProgramTheClusterSpec) {
   const auto ended = Next<input::TaskEnded>();
   EXPECT_EQ(ended.exit.cause, TaskExit::Cause::kExited);
   EXPECT_EQ(ended.exit.code, 3);
-  EXPECT_THAT(ended.exit.tail,
-              ::testing::ElementsAre(
-                  absl::StrCat("{\"worker\":[\"127.0.0.1:", registered.port, "\"]}"), "$HOME 'q'",
-                  std::filesystem::canonical(working_).string()));
+  EXPECT_THAT(
+      ended.exit.tail,
+      ::testing::ElementsAre(absl::StrCat("{\"worker\":[\"127.0.0.1:", registered.port, "\"]}"),
+                             "$HOME 'q'", std::filesystem::canonical(working_).string()));
 }
 
 TEST_F(ExecutorTest, EndsEverythingWhenTheStreamBreaks) {
@@ -297,7 +298,8 @@ TEST_F(ExecutorTest, TheProgramsOwnListenerIsNoStranger) {
   if (!os::HasPython()) GTEST_SKIP() << "needs python3 for a program that listens";
   v1::Assignment assignment = AssignmentOf(
       "exec python3 -c 'import os, socket\n"
-      "s = socket.socket(socket.AF_INET6); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
+      "s = socket.socket(socket.AF_INET6); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, "
+      "1)\n"
       "s.bind((\"::\", int(os.environ[\"TB_PORT\"]))); s.listen()\n"
       "open(os.environ[\"READY\"], \"w\").write(\"listening\\n\")\n"
       "while not os.path.exists(\"go\"): os.sched_yield()\n"

@@ -13,9 +13,9 @@
 namespace tony::executor {
 namespace {
 
-using ::testing::HasSubstr;
 using os::Contents;
 using os::Put;
+using ::testing::HasSubstr;
 
 class LocalizerTest : public ::testing::Test {
  protected:

@@ -47,8 +47,7 @@ TEST(ExecutorOptionsTest, NeedsAllOfThem) {
 
 TEST(ExecutorOptionsTest, NamesWhatItDoesNotKnow) {
   for (const std::string argument : {"--verbose", "--master", "-h", "job.xml"}) {
-    const auto options =
-        Parse({"--container-id=c", "--master=m:1", "--credentials=f", argument});
+    const auto options = Parse({"--container-id=c", "--master=m:1", "--credentials=f", argument});
     EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(options.status().message()), HasSubstr(argument));
   }
@@ -56,8 +55,8 @@ TEST(ExecutorOptionsTest, NamesWhatItDoesNotKnow) {
 
 TEST(ExecutorOptionsTest, RefusesATimeThatIsNone) {
   for (const std::string time : {"", "-1", "5s", "1e3", "99999999999999999999"}) {
-    const auto options = Parse({"--container-id=c", "--master=m:1", "--credentials=f",
-                                "--registry-timeout-ms=" + time});
+    const auto options = Parse(
+        {"--container-id=c", "--master=m:1", "--credentials=f", "--registry-timeout-ms=" + time});
     EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument) << time;
     EXPECT_THAT(std::string(options.status().message()), HasSubstr("registry-timeout-ms"));
   }

@@ -39,8 +39,7 @@ TEST(OutputTailTest, DoesNotMixTheLinesOfTheTwoStreams) {
   Add(tail, 1, "error one, ");
   Add(tail, 0, "out two\nunfinished");
   Add(tail, 1, "error two\n");
-  EXPECT_THAT(tail.Lines(),
-              ElementsAre("out one, out two", "error one, error two", "unfinished"));
+  EXPECT_THAT(tail.Lines(), ElementsAre("out one, out two", "error one, error two", "unfinished"));
 }
 
 TEST(OutputTailTest, UnfinishedLinesCountToo) {

@@ -105,8 +105,7 @@ TEST(TaskPortsTest, NamesAStrangerOnEachPort) {
   ASSERT_THAT(strangers, SizeIs(2));
   for (const Stranger& stranger : strangers) {
     const pid_t pid = stranger.port == ports.task_port() ? one.pid() : two.pid();
-    EXPECT_EQ(stranger.description,
-              absl::StrCat("pid ", pid, " (listener) of user ", ::getuid()));
+    EXPECT_EQ(stranger.description, absl::StrCat("pid ", pid, " (listener) of user ", ::getuid()));
   }
 }
 
@@ -114,11 +113,14 @@ TEST(TaskPortsTest, DoesNotNameTheTasksOwn) {
   TaskPorts ports;
   ASSERT_TRUE(ports.Reserve(false).ok());
   const ListeningChild own(ports.task_port()), stranger(ports.task_port());
-  const std::vector<Stranger> strangers =
-      ports.Strangers([&] { return std::vector<pid_t>{1, own.pid()}; });
+  const std::vector<Stranger> strangers = ports.Strangers([&] {
+    return std::vector<pid_t>{1, own.pid()};
+  });
   ASSERT_THAT(strangers, SizeIs(1));
   EXPECT_THAT(strangers[0].description, HasSubstr(absl::StrCat("pid ", stranger.pid(), " ")));
-  EXPECT_THAT(ports.Strangers([&] { return std::vector<pid_t>{own.pid(), stranger.pid()}; }),
+  EXPECT_THAT(ports.Strangers([&] {
+    return std::vector<pid_t>{own.pid(), stranger.pid()};
+  }),
               IsEmpty());
 }
 

@@ -62,7 +62,8 @@ class TaskProcessTest : public ::testing::Test {
   TaskExit exit_;
   int trees_gone_ = 0;
   std::function<void()> when_ended_ = [] {};
-  TaskProcess process_{driver_.loop(), *keeper_,
+  TaskProcess process_{driver_.loop(),
+                       *keeper_,
                        {[this](pid_t pid) {
                           pid_ = pid;
                           Happened("started");
@@ -182,7 +183,8 @@ TEST_F(TaskProcessTest, AProgramThatIsInTimeIsNotTouchedLater) {
 }
 
 TEST_F(TaskProcessTest, AKillGivesTheProgramItsGrace) {
-  process_.Run(Bash("trap 'echo asked; exit 3' TERM; echo up > $READY; while :; do sleep 0.01; done"));
+  process_.Run(
+      Bash("trap 'echo asked; exit 3' TERM; echo up > $READY; while :; do sleep 0.01; done"));
   ASSERT_EQ(ready_.NextLine(), "up");
   process_.Kill(minutes(10));
   ASSERT_TRUE(AwaitTreeGone());
@@ -213,9 +215,10 @@ TEST_F(TaskProcessTest, AProgramMayCloseItsOutputAndGoOn) {
 }
 
 TEST_F(TaskProcessTest, WhatOutlivesTheProgramIsEndedAndItsOutputKept) {
-  process_.Run(Bash("setsid bash -c 'trap \"echo leaving; exit\" TERM; echo $$ > $READY; "
-                    "while :; do sleep 0.01; done' & "
-                    "while [ ! -e go ]; do sleep 0.01; done; exit 4"));
+  process_.Run(
+      Bash("setsid bash -c 'trap \"echo leaving; exit\" TERM; echo $$ > $READY; "
+           "while :; do sleep 0.01; done' & "
+           "while [ ! -e go ]; do sleep 0.01; done; exit 4"));
   const pid_t daemon = ready_.NextPid();
   ASSERT_GT(daemon, 0);
   os::Put(folder_ / "go", "");
@@ -226,9 +229,9 @@ TEST_F(TaskProcessTest, WhatOutlivesTheProgramIsEndedAndItsOutputKept) {
 }
 
 TEST_F(TaskProcessTest, TheEndIsToldAlthoughALeftoverWritesForEver) {
-  TaskProcess::Command command =
-      Bash("(trap '' TERM; echo $BASHPID > $READY; exec yes) & "
-           "while [ ! -e go ]; do sleep 0.01; done; exit 4");
+  TaskProcess::Command command = Bash(
+      "(trap '' TERM; echo $BASHPID > $READY; exec yes) & "
+      "while [ ! -e go ]; do sleep 0.01; done; exit 4");
   command.kill_grace = minutes(10);
   pid_t flood = 0;
   bool alive_at_the_end = false;

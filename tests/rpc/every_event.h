@@ -21,7 +21,7 @@ inline core::TaskExit FullExit(const std::string& text) {
 
 inline core::TaskUsage FullUsage() {
   core::TaskUsage usage;
-  usage.cpu_seconds = 0.1;  // has no exact binary form
+  usage.cpu_seconds = 0.1;                    // has no exact binary form
   usage.memory_bytes = int64_t{1} << 53 | 1;  // has no exact form as a double
   usage.max_memory_bytes = 1'000'000'000'000'000'007;
   usage.read_bytes = 3;
@@ -66,9 +66,9 @@ inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
 
 /// Every kind once, all fields at their defaults.
 inline std::vector<core::JobEventBody> BareBodies() {
-  return {core::JobSubmitted{},      core::JobStateChanged{}, core::JobWaiting{},
-          core::TaskChanged{},       core::EpochOpened{},     core::VisualizationReady{},
-          core::TaskMeasured{},      core::JobNote{},         core::JobEnded{}};
+  return {core::JobSubmitted{}, core::JobStateChanged{}, core::JobWaiting{},
+          core::TaskChanged{},  core::EpochOpened{},     core::VisualizationReady{},
+          core::TaskMeasured{}, core::JobNote{},         core::JobEnded{}};
 }
 
 }  // namespace tony::rpc

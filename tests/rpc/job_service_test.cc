@@ -15,9 +15,9 @@
 namespace tony::rpc {
 namespace {
 
+using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using std::chrono::seconds;
 
 // A JobClient and what it hears. The client goes first.
 struct Follower {
@@ -174,7 +174,8 @@ TEST_F(JobServiceTest, TheLossOfTheOwnerIsToldOnce) {
 }
 
 TEST_F(JobServiceTest, AnOwnerLostInTheMiddleOfAWriteIsToldToo) {
-  // gRPC says so by the failed write or by the cancelled call, in either order: each round is one throw of the dice.
+  // gRPC says so by the failed write or by the cancelled call, in either order: each round is one
+  // throw of the dice.
   const std::string large(2'000'000, 'x');
   for (int sequence = 1; sequence <= 20; ++sequence) Append(sequence, large);
   for (int round = 0; round < 40; ++round) {
@@ -257,9 +258,9 @@ TEST_F(JobServiceTest, AnExecutorMayNeitherFollowNorStop) {
 
 TEST_F(JobServiceTest, AServerThatCannotListenSaysWhere) {
   // An address of the documentation's network, which no machine has.
-  const auto server = MasterServer::Start(
-      "192.0.2.1", authority_.Issue(ApplicationMasterRole(kJobId)).value(), job_service_,
-      executor_service_);
+  const auto server =
+      MasterServer::Start("192.0.2.1", authority_.Issue(ApplicationMasterRole(kJobId)).value(),
+                          job_service_, executor_service_);
   EXPECT_EQ(server.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(server.status().message()), HasSubstr("192.0.2.1"));
 }

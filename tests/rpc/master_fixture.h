@@ -37,7 +37,7 @@ class MasterFixture : public ::testing::Test {
 
   CertificateAuthority authority_ = CertificateAuthority::Create(kJobId).value();
   EventLog log_;
-  Inbox<std::string> calls_;      ///< of the JobService: "stop: REASON", "owner attached", "owner gone"
+  Inbox<std::string> calls_;  ///< of the JobService: "stop: REASON", "owner attached", "owner gone"
   Inbox<core::JobInput> inputs_;  ///< of the ExecutorService
   JobService job_service_{
       kJobId,

@@ -1,4 +1,5 @@
-// Well-formed UTF-8 stays as it is; every other byte is replaced, by all rows of Unicode's table 3-7.
+// Well-formed UTF-8 stays as it is; every other byte is replaced, by all rows of Unicode's table
+// 3-7.
 #include "rpc/utf8.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +29,8 @@ std::string Encode(uint32_t value) {
   if (v < 0x80) return Bytes({v});
   if (v < 0x800) return Bytes({0xC0 | v >> 6, 0x80 | (v & 0x3F)});
   if (v < 0x10000) return Bytes({0xE0 | v >> 12, 0x80 | (v >> 6 & 0x3F), 0x80 | (v & 0x3F)});
-  return Bytes({0xF0 | v >> 18, 0x80 | (v >> 12 & 0x3F), 0x80 | (v >> 6 & 0x3F), 0x80 | (v & 0x3F)});
+  return Bytes(
+      {0xF0 | v >> 18, 0x80 | (v >> 12 & 0x3F), 0x80 | (v >> 6 & 0x3F), 0x80 | (v & 0x3F)});
 }
 
 bool IsSurrogate(uint32_t value) { return value >= 0xD800 && value <= 0xDFFF; }
@@ -48,8 +50,8 @@ bool IsWellFormed(const std::string& sequence, int first_mask) {
   return value <= 0x10FFFF && !IsSurrogate(value) && Encode(value) == sequence;
 }
 
-// What becomes of a sequence whose first byte begins none: byte for byte, as each other byte begins none either, or is
-// ASCII.
+// What becomes of a sequence whose first byte begins none: byte for byte, as each other byte begins
+// none either, or is ASCII.
 std::string ReplacedByteForByte(const std::string& sequence) {
   std::string text;
   for (const char byte : sequence) {

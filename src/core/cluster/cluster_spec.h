@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/job/task_id.h"
+#include "core/model/task_id.h"
 
 namespace tony::core {
 
@@ -28,7 +28,8 @@ struct ClusterSpec {
 
   bool operator==(const ClusterSpec&) const = default;
 
-  /// TonY's form: {"ps":["h:p"],"worker":["h:p","h:p"]}, without sidecars and without types named in `without`.
+  /// TonY's form: {"ps":["h:p"],"worker":["h:p","h:p"]}, without sidecars and without types named
+  /// in `without`.
   std::string ToJson(const std::vector<std::string>& without = {}) const;
   /// Null when there is no such task.
   const Endpoint* Find(const TaskId& task) const;
@@ -40,7 +41,8 @@ struct LocalRank {
   int size = 1;
 };
 
-/// Where each process has its own GPUs, each counts as alone (rank 0 of 1). The task must be in the spec.
+/// Where each process has its own GPUs, each counts as alone (rank 0 of 1). The task must be in the
+/// spec.
 LocalRank LocalRankOf(const ClusterSpec& spec, const TaskId& task);
 
 }  // namespace tony::core

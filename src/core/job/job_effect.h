@@ -1,4 +1,5 @@
-// What the job's state machine wants done: data, run by the ApplicationMaster's shell in the order given.
+// What the job's state machine wants done: data, run by the ApplicationMaster's shell in the order
+// given.
 #pragma once
 
 #include <memory>
@@ -71,10 +72,10 @@ struct Finish {
 
 }  // namespace effect
 
-using JobEffect = std::variant<effect::RequestContainers, effect::CancelRequests,
-                               effect::LaunchExecutor, effect::SendAssignment, effect::SendPrepare,
-                               effect::SendStart, effect::SendShutdown, effect::KillContainer,
-                               effect::Record, effect::Finish>;
+using JobEffect =
+    std::variant<effect::RequestContainers, effect::CancelRequests, effect::LaunchExecutor,
+                 effect::SendAssignment, effect::SendPrepare, effect::SendStart,
+                 effect::SendShutdown, effect::KillContainer, effect::Record, effect::Finish>;
 using JobEffects = std::vector<JobEffect>;
 
 }  // namespace tony::core

@@ -9,12 +9,13 @@
 
 #include "core/job/job_state.h"
 #include "core/job/task_exit.h"
-#include "core/job/task_id.h"
 #include "core/job/verdict.h"
+#include "core/model/task_id.h"
 
 namespace tony::core {
 
-/// Version of this schema, written into every history. Raised when a reader of the old one would misunderstand.
+/// Version of this schema, written into every history. Raised when a reader of the old one would
+/// misunderstand.
 inline constexpr int kJobEventVersion = 1;
 
 /// First event: what the job consists of.
@@ -30,7 +31,8 @@ struct JobSubmitted {
   std::string framework;
   std::string backend;
   std::vector<Type> types;
-  std::string log_folder;  ///< where the tasks' logs are found; empty where they stay on other hosts
+  std::string
+      log_folder;  ///< where the tasks' logs are found; empty where they stay on other hosts
   bool operator==(const JobSubmitted&) const = default;
 };
 
@@ -56,10 +58,10 @@ struct TaskChanged {
   int attempt = 0;        ///< starts of this task, from 1; 0 before the first
   std::string container;  ///< empty without one
   std::string host;
-  int port = 0;           ///< the task's address in the cluster spec; 0 before registration
-  int64_t pid = 0;        ///< of the user's process; 0 when it does not run
+  int port = 0;     ///< the task's address in the cluster spec; 0 before registration
+  int64_t pid = 0;  ///< of the user's process; 0 when it does not run
   std::optional<TaskExit> exit;
-  std::string sentence;   ///< why; may be empty
+  std::string sentence;  ///< why; may be empty
   bool operator==(const TaskChanged&) const = default;
 };
 
@@ -97,8 +99,8 @@ struct JobEnded {
   bool operator==(const JobEnded&) const = default;
 };
 
-using JobEventBody = std::variant<JobSubmitted, JobStateChanged, JobWaiting, TaskChanged, EpochOpened,
-                                  VisualizationReady, TaskMeasured, JobNote, JobEnded>;
+using JobEventBody = std::variant<JobSubmitted, JobStateChanged, JobWaiting, TaskChanged,
+                                  EpochOpened, VisualizationReady, TaskMeasured, JobNote, JobEnded>;
 
 /// An event as it is stored and sent.
 struct JobEvent {

@@ -6,12 +6,12 @@
 
 #include "common/clock.h"
 #include "core/cluster/cluster_spec.h"
-#include "core/job/job_description.h"
 #include "core/job/job_effect.h"
 #include "core/job/job_input.h"
 #include "core/job/job_state.h"
 #include "core/job/success_policy.h"
 #include "core/job/task_table.h"
+#include "core/model/job_description.h"
 
 namespace tony::core {
 

@@ -32,9 +32,9 @@ constexpr std::array kEdges = {
 
 constexpr std::array kJobStates = {S::kNew,        S::kAllocating, S::kRegistering, S::kRunning,
                                    S::kRestarting, S::kStopping,   S::kEnded};
-constexpr std::array kTaskStates = {TaskState::kNew,       TaskState::kStarting, TaskState::kReady,
-                                    TaskState::kRunning,   TaskState::kSucceeded,
-                                    TaskState::kFailed,    TaskState::kStopped};
+constexpr std::array kTaskStates = {TaskState::kNew,     TaskState::kStarting,  TaskState::kReady,
+                                    TaskState::kRunning, TaskState::kSucceeded, TaskState::kFailed,
+                                    TaskState::kStopped};
 
 }  // namespace
 
@@ -47,26 +47,40 @@ std::optional<JobState> NextState(JobState state, JobTrigger trigger) {
 
 std::string JobStateName(JobState state) {
   switch (state) {
-    case S::kNew: return "NEW";
-    case S::kAllocating: return "ALLOCATING";
-    case S::kRegistering: return "REGISTERING";
-    case S::kRunning: return "RUNNING";
-    case S::kRestarting: return "RESTARTING";
-    case S::kStopping: return "STOPPING";
-    case S::kEnded: return "ENDED";
+    case S::kNew:
+      return "NEW";
+    case S::kAllocating:
+      return "ALLOCATING";
+    case S::kRegistering:
+      return "REGISTERING";
+    case S::kRunning:
+      return "RUNNING";
+    case S::kRestarting:
+      return "RESTARTING";
+    case S::kStopping:
+      return "STOPPING";
+    case S::kEnded:
+      return "ENDED";
   }
   return "UNKNOWN";
 }
 
 std::string TaskStateName(TaskState state) {
   switch (state) {
-    case TaskState::kNew: return "NEW";
-    case TaskState::kStarting: return "STARTING";
-    case TaskState::kReady: return "READY";
-    case TaskState::kRunning: return "RUNNING";
-    case TaskState::kSucceeded: return "SUCCEEDED";
-    case TaskState::kFailed: return "FAILED";
-    case TaskState::kStopped: return "STOPPED";
+    case TaskState::kNew:
+      return "NEW";
+    case TaskState::kStarting:
+      return "STARTING";
+    case TaskState::kReady:
+      return "READY";
+    case TaskState::kRunning:
+      return "RUNNING";
+    case TaskState::kSucceeded:
+      return "SUCCEEDED";
+    case TaskState::kFailed:
+      return "FAILED";
+    case TaskState::kStopped:
+      return "STOPPED";
   }
   return "UNKNOWN";
 }

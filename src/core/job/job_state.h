@@ -24,7 +24,8 @@ enum class JobState {
   kAllocating,   ///< waiting for the gang's containers; executors start in those that came
   kRegistering,  ///< all containers are there; waiting for every executor's ports
   kRunning,      ///< every task got the cluster spec and may run
-  kRestarting,   ///< a new epoch: old process trees end, lost containers are replaced, executors register again
+  kRestarting,   ///< a new epoch: old process trees end, lost containers are replaced, executors
+                 ///< register again
   kStopping,     ///< the verdict stands; executors end
   kEnded,        ///< nothing is left
 };

@@ -13,7 +13,7 @@ namespace tony::core {
 /// State after a prefix of a job's events. Plain data; not thread safe.
 struct JobView {
   struct Task {
-    TaskChanged last;                  ///< the newest change
+    TaskChanged last;  ///< the newest change
     std::optional<TaskUsage> usage;
   };
 
@@ -22,13 +22,13 @@ struct JobView {
   int epoch = 0;
   int64_t submitted_millis = 0;
   int64_t state_since_millis = 0;
-  int64_t ended_millis = 0;            ///< 0 while the job lives
-  std::optional<JobWaiting> waiting;   ///< only while it waits
+  int64_t ended_millis = 0;           ///< 0 while the job lives
+  std::optional<JobWaiting> waiting;  ///< only while it waits
   int64_t waiting_since_millis = 0;
   std::optional<VisualizationReady> visualization;
   std::vector<std::string> notes;
-  std::vector<Task> tasks;             ///< in the order of the job's types, then by index
-  std::optional<Verdict> verdict;      ///< set by the last event
+  std::vector<Task> tasks;         ///< in the order of the job's types, then by index
+  std::optional<Verdict> verdict;  ///< set by the last event
   int64_t last_sequence = 0;
 
   /// Folds one more event in. Events that were seen already (by sequence) change nothing.

@@ -16,7 +16,8 @@ std::string TaskExit::Describe() const {
       break;
     case Cause::kSignaled: {
       const char* name = sigabbrev_np(signal);
-      text = absl::StrCat("was killed by signal ", signal, name ? absl::StrCat(" (SIG", name, ")") : "");
+      text = absl::StrCat("was killed by signal ", signal,
+                          name ? absl::StrCat(" (SIG", name, ")") : "");
       break;
     }
     case Cause::kNotStarted:

@@ -40,8 +40,8 @@ struct TaskUsage {
   int64_t read_bytes = 0;        ///< from storage
   int64_t write_bytes = 0;       ///< to storage
   int processes = 0;
-  double gpu_utilization = -1;     ///< percent, mean over the task's GPUs; -1: no GPU
-  int64_t gpu_memory_bytes = -1;   ///< sum over the task's GPUs; -1: no GPU
+  double gpu_utilization = -1;    ///< percent, mean over the task's GPUs; -1: no GPU
+  int64_t gpu_memory_bytes = -1;  ///< sum over the task's GPUs; -1: no GPU
 
   bool operator==(const TaskUsage&) const = default;
 };

@@ -9,10 +9,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "common/clock.h"
-#include "core/job/job_description.h"
 #include "core/job/job_state.h"
 #include "core/job/task_exit.h"
-#include "core/job/task_id.h"
+#include "core/model/job_description.h"
+#include "core/model/task_id.h"
 #include "core/ports/cluster_backend.h"
 
 namespace tony::core {

@@ -5,30 +5,48 @@ namespace tony::core {
 
 std::string ReasonName(Reason reason) {
   switch (reason) {
-    case Reason::kTasksSucceeded: return "TASKS_SUCCEEDED";
-    case Reason::kSomeTasksFailed: return "SOME_TASKS_FAILED";
-    case Reason::kTaskFailed: return "TASK_FAILED";
-    case Reason::kTaskNotStarted: return "TASK_NOT_STARTED";
-    case Reason::kTaskTimedOut: return "TASK_TIMED_OUT";
-    case Reason::kTaskLost: return "TASK_LOST";
-    case Reason::kHeartbeatLost: return "HEARTBEAT_LOST";
-    case Reason::kRegistrationTimeout: return "REGISTRATION_TIMEOUT";
-    case Reason::kAllocationTimeout: return "ALLOCATION_TIMEOUT";
-    case Reason::kApplicationTimeout: return "APPLICATION_TIMEOUT";
-    case Reason::kNeverFits: return "NEVER_FITS";
-    case Reason::kBackendFailed: return "BACKEND_FAILED";
-    case Reason::kKilledByUser: return "KILLED_BY_USER";
-    case Reason::kClientGone: return "CLIENT_GONE";
-    case Reason::kMasterStopped: return "MASTER_STOPPED";
+    case Reason::kTasksSucceeded:
+      return "TASKS_SUCCEEDED";
+    case Reason::kSomeTasksFailed:
+      return "SOME_TASKS_FAILED";
+    case Reason::kTaskFailed:
+      return "TASK_FAILED";
+    case Reason::kTaskNotStarted:
+      return "TASK_NOT_STARTED";
+    case Reason::kTaskTimedOut:
+      return "TASK_TIMED_OUT";
+    case Reason::kTaskLost:
+      return "TASK_LOST";
+    case Reason::kHeartbeatLost:
+      return "HEARTBEAT_LOST";
+    case Reason::kRegistrationTimeout:
+      return "REGISTRATION_TIMEOUT";
+    case Reason::kAllocationTimeout:
+      return "ALLOCATION_TIMEOUT";
+    case Reason::kApplicationTimeout:
+      return "APPLICATION_TIMEOUT";
+    case Reason::kNeverFits:
+      return "NEVER_FITS";
+    case Reason::kBackendFailed:
+      return "BACKEND_FAILED";
+    case Reason::kKilledByUser:
+      return "KILLED_BY_USER";
+    case Reason::kClientGone:
+      return "CLIENT_GONE";
+    case Reason::kMasterStopped:
+      return "MASTER_STOPPED";
   }
   return "UNKNOWN";
 }
 
 std::string OutcomeName(Outcome outcome) {
   switch (outcome) {
-    case Outcome::kSucceeded: return "SUCCEEDED";
-    case Outcome::kFailed: return "FAILED";
-    case Outcome::kKilled: return "KILLED";
+    case Outcome::kSucceeded:
+      return "SUCCEEDED";
+    case Outcome::kFailed:
+      return "FAILED";
+    case Outcome::kKilled:
+      return "KILLED";
   }
   return "UNKNOWN";
 }
@@ -49,9 +67,12 @@ std::optional<Outcome> ParseOutcome(const std::string& name) {
 
 int ExitCode(const Verdict& verdict) {
   switch (verdict.outcome) {
-    case Outcome::kSucceeded: return 0;
-    case Outcome::kKilled: return 4;
-    case Outcome::kFailed: break;
+    case Outcome::kSucceeded:
+      return 0;
+    case Outcome::kKilled:
+      return 4;
+    case Outcome::kFailed:
+      break;
   }
   switch (verdict.reason) {
     case Reason::kTaskFailed:

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/job/task_exit.h"
-#include "core/job/task_id.h"
+#include "core/model/task_id.h"
 
 namespace tony::core {
 
@@ -41,14 +41,15 @@ std::optional<Outcome> ParseOutcome(const std::string& name);
 struct Verdict {
   Outcome outcome = Outcome::kFailed;
   Reason reason = Reason::kBackendFailed;
-  std::string sentence;            ///< complete, with the guilty task and what happened to it
-  std::optional<TaskId> guilty;    ///< the task that caused it
-  std::optional<TaskExit> exit;    ///< the guilty task's end
+  std::string sentence;          ///< complete, with the guilty task and what happened to it
+  std::optional<TaskId> guilty;  ///< the task that caused it
+  std::optional<TaskExit> exit;  ///< the guilty task's end
 
   bool operator==(const Verdict&) const = default;
 };
 
-/// Exit status of `tony-submit`: 0 succeeded, 1 the user's program failed, 3 infrastructure, 4 killed, 5 can never fit.
+/// Exit status of `tony-submit`: 0 succeeded, 1 the user's program failed, 3 infrastructure, 4
+/// killed, 5 can never fit.
 int ExitCode(const Verdict& verdict);
 
 }  // namespace tony::core

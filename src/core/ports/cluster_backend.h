@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/job/job_description.h"
+#include "core/model/job_description.h"
 
 namespace tony::core {
 
@@ -41,8 +41,8 @@ struct ContainerEnd {
   std::string sentence;  ///< "tony-executor exited with code 1", …
 };
 
-/// Gets containers. Not thread safe: owned by the event loop. Listener calls come from the event loop, never from
-/// within a call of this class.
+/// Gets containers. Not thread safe: owned by the event loop. Listener calls come from the event
+/// loop, never from within a call of this class.
 class ClusterBackend {
  public:
   class Listener {
@@ -54,18 +54,20 @@ class ClusterBackend {
     virtual void OnAllocationWaiting(const std::string& what, const std::string& unblock) = 0;
     /// The request is refused for good. `never_fits`: it is larger than all there is.
     virtual void OnAllocationRefused(bool never_fits, const std::string& sentence) = 0;
-    /// A launched container is over; its resources are free, or still kept by the job for a new request.
+    /// A launched container is over; its resources are free, or still kept by the job for a new
+    /// request.
     virtual void OnContainerEnded(const std::string& container_id, const ContainerEnd& end) = 0;
   };
 
   virtual ~ClusterBackend() = default;
 
-  /// Asks for containers, all or none of one call. Answered by OnContainerGranted for each or OnAllocationRefused.
+  /// Asks for containers, all or none of one call. Answered by OnContainerGranted for each or
+  /// OnAllocationRefused.
   virtual void Request(const std::vector<ContainerRequest>& requests) = 0;
   /// Starts tony-executor in a granted container. A failure arrives as OnContainerEnded.
   virtual void Launch(const std::string& container_id, const LaunchContext& context) = 0;
-  /// Ends a container by force and with it every process in it; OnContainerEnded follows. A container that was never
-  /// launched is given back without an event. Unknown ids are ignored.
+  /// Ends a container by force and with it every process in it; OnContainerEnded follows. A
+  /// container that was never launched is given back without an event. Unknown ids are ignored.
   virtual void Kill(const std::string& container_id) = 0;
   /// Takes back every request that has not been granted.
   virtual void CancelRequests() = 0;

@@ -5,7 +5,8 @@
 
 namespace tony::core {
 
-/// RANK is the index among the workers; worker:0's reserved port is the master's. Other types get no rank. Thread safe.
+/// RANK is the index among the workers; worker:0's reserved port is the master's. Other types get
+/// no rank. Thread safe.
 class PyTorchRuntime : public Runtime {
  public:
   void Render(const TaskContext& context, Environment& environment) const override;

@@ -39,9 +39,12 @@ const Runtime& RuntimeOf(Framework framework) {
   static const PyTorchRuntime pytorch;
   static const StandaloneRuntime standalone;
   switch (framework) {
-    case Framework::kTensorFlow: return tensorflow;
-    case Framework::kPyTorch: return pytorch;
-    case Framework::kStandalone: return standalone;
+    case Framework::kTensorFlow:
+      return tensorflow;
+    case Framework::kPyTorch:
+      return pytorch;
+    case Framework::kStandalone:
+      return standalone;
   }
   return standalone;
 }
@@ -63,9 +66,12 @@ bool IsChief(const TaskId& task, bool job_has_chief_type) {
 
 std::string FrameworkName(Framework framework) {
   switch (framework) {
-    case Framework::kTensorFlow: return "tensorflow";
-    case Framework::kPyTorch: return "pytorch";
-    case Framework::kStandalone: return "standalone";
+    case Framework::kTensorFlow:
+      return "tensorflow";
+    case Framework::kPyTorch:
+      return "pytorch";
+    case Framework::kStandalone:
+      return "standalone";
   }
   return "unknown";
 }

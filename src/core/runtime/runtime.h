@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/cluster/cluster_spec.h"
-#include "core/job/job_description.h"
+#include "core/model/job_description.h"
 
 namespace tony::core {
 
@@ -19,10 +19,10 @@ struct TaskContext {
   std::string job_id;
   std::string container_id;
   int epoch = 0;
-  int attempt = 1;               ///< starts of this task, this one included
-  int tracked_tasks = 0;         ///< TASK_NUM
+  int attempt = 1;        ///< starts of this task, this one included
+  int tracked_tasks = 0;  ///< TASK_NUM
   bool chief = false;
-  int visualization_port = 0;    ///< 0: none
+  int visualization_port = 0;  ///< 0: none
   std::string checkpoint_folder;
   std::string gpus;              ///< "0,1"; empty: the task must see none
   Environment user_environment;  ///< wins over everything but the task's identity
@@ -40,11 +40,12 @@ class Runtime {
 /// The runtime of a framework; lives as long as the program.
 const Runtime& RuntimeOf(Framework framework);
 
-/// General variables, the framework's, then the user's own. The base (PATH, HOME, …) is the caller's.
+/// General variables, the framework's, then the user's own. The base (PATH, HOME, …) is the
+/// caller's.
 Environment RenderEnvironment(const TaskContext& context);
 
-/// The task that owns TensorBoard's port and whose failure always counts: `chief:0`, else `worker:0`; for a job with
-/// neither there is none.
+/// The task that owns TensorBoard's port and whose failure always counts: `chief:0`, else
+/// `worker:0`; for a job with neither there is none.
 bool IsChief(const TaskId& task, bool job_has_chief_type);
 
 /// "tensorflow", "pytorch", "standalone"

@@ -5,7 +5,8 @@
 
 namespace tony::core {
 
-/// Sidecars never stand in the cluster; an evaluator sees itself in it, the others do not see it. Thread safe.
+/// Sidecars never stand in the cluster; an evaluator sees itself in it, the others do not see it.
+/// Thread safe.
 class TensorFlowRuntime : public Runtime {
  public:
   void Render(const TaskContext& context, Environment& environment) const override;

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/job/job_description.h"
-#include "core/job/task_id.h"
+#include "core/model/job_description.h"
+#include "core/model/task_id.h"
 
 namespace tony::core {
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/job/job_description.h"
+#include "core/model/job_description.h"
 #include "core/ports/cluster_backend.h"
 #include "core/schedule/capacity.h"
 

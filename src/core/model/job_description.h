@@ -1,0 +1,111 @@
+// What a job is, once its XML has been merged and validated: plain data, produced by src/spec and
+// read by everything.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tony::core {
+
+/// What one container may use.
+struct Resources {
+  int64_t memory_mb = 0;  ///< MiB
+  int vcores = 0;
+  int gpus = 0;
+
+  bool operator==(const Resources&) const = default;
+};
+
+/// Decides which variables a task finds in its environment.
+enum class Framework {
+  kTensorFlow,  ///< TF_CONFIG, CLUSTER_SPEC
+  kPyTorch,     ///< RANK, WORLD, INIT_METHOD, MASTER_ADDR, MASTER_PORT, WORLD_SIZE, LOCAL_RANK,
+                ///< LOCAL_WORLD_SIZE
+  kStandalone,  ///< nothing of its own; exactly one task
+};
+
+/// How a task type counts towards the verdict.
+enum class Tracking {
+  kTracked,    ///< the job ends when all tracked tasks have ended
+  kUntracked,  ///< not waited for; its failure fails the job (parameter servers)
+  kSidecar,    ///< not waited for; its failure is ignored (TensorBoard); never in the cluster spec
+};
+
+/// One file, folder or archive that is laid into a task's working folder.
+struct ResourceEntry {
+  std::string source;      ///< path on the submitting machine, or a URI
+  std::string local_name;  ///< name in the working folder
+  bool archive = false;    ///< unpacked into a folder called local_name
+
+  bool operator==(const ResourceEntry&) const = default;
+};
+
+/// One heterogeneous group of tasks, e.g. the workers.
+struct TaskType {
+  std::string name;
+  int instances = 0;
+  Resources resources;
+  std::string command;                     ///< run by `bash -c` in the working folder
+  std::map<std::string, std::string> env;  ///< for the user's process
+  std::vector<ResourceEntry> files;        ///< those of all containers and those of this type
+  Tracking tracking = Tracking::kTracked;
+  bool stop_on_failure = false;  ///< a failure ends the attempt even where failures are tolerated
+  bool port_release = false;     ///< release reserved ports right before the program starts
+
+  bool operator==(const TaskType&) const = default;
+};
+
+/// All durations: zero means "no limit" unless said otherwise.
+struct Timeouts {
+  std::chrono::milliseconds application{0};   ///< the whole job
+  std::chrono::milliseconds allocation{0};    ///< a partly held gang
+  std::chrono::milliseconds registration{0};  ///< container granted to task registered
+  std::chrono::milliseconds registry{
+      0};  ///< an executor's own wait to be registered; it ends after it
+  std::chrono::milliseconds execution{0};  ///< one run of the user's process
+  std::chrono::milliseconds heartbeat_interval{1000};
+  int max_missed_heartbeats = 25;
+  std::chrono::milliseconds metrics_interval{5000};
+  std::chrono::milliseconds kill_grace{5000};  ///< SIGTERM to SIGKILL of the user's process tree
+  std::chrono::milliseconds shutdown{
+      15000};  ///< executors' time to end after the verdict, beyond kill_grace
+
+  bool operator==(const Timeouts&) const = default;
+};
+
+/// A whole job.
+struct JobDescription {
+  std::string name;
+  Framework framework = Framework::kTensorFlow;
+  std::vector<TaskType> types;  ///< in the order of the file; empty: the AM runs `am_command`
+  Resources am_resources;
+  std::string am_command;  ///< for a job without tasks
+  std::vector<ResourceEntry>
+      am_files;  ///< for a job without tasks: those of all containers and of the AM
+  std::map<std::string, std::string> execution_env;  ///< for every user process
+  std::map<std::string, std::string>
+      container_env;                   ///< for the executors themselves, and their children
+  bool fail_on_worker_failure = true;  ///< any tracked failure fails the attempt
+  int retry_count = 0;                 ///< new epochs after failures
+  Timeouts timeouts;
+  int error_message_max_depth = 20;  ///< lines of a failed task's output in the verdict
+  std::string checkpoint_dir;        ///< empty: a folder of the job's own
+  std::string program_archive;       ///< file name in the staging area; empty: none
+  std::string venv_archive;          ///< file name in the staging area; empty: none
+  std::string python_interpreter;    ///< as given by --python_binary_path; empty: none
+
+  bool operator==(const JobDescription&) const = default;
+
+  const TaskType* FindType(const std::string& type_name) const {
+    for (const TaskType& type : types) {
+      if (type.name == type_name) return &type;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace tony::core

@@ -15,8 +15,8 @@ namespace tony::client {
 absl::Status StageJob(const spec::LoadedJob& job, const std::string& job_id,
                       const backend::JobFolder& folder);
 
-/// Removes archives and certificates of a job whose ApplicationMaster could not be started; its
-/// logs stay. The codes of os::RemoveTree.
+/// Removes archives and certificates of a job whose ApplicationMaster could not be started, or is
+/// gone without having done so; its logs stay. The codes of os::RemoveTree.
 absl::Status RemoveStaged(const backend::JobFolder& folder);
 
 }  // namespace tony::client

@@ -12,6 +12,7 @@
 #include "client/dry_run.h"
 #include "client/job_connection.h"
 #include "client/job_id.h"
+#include "client/job_store.h"
 #include "client/staging.h"
 #include "client/submission.h"
 #include "client/terminal.h"
@@ -85,6 +86,12 @@ absl::StatusOr<core::Verdict> Follow(const SubmitOptions& options, const Environ
   return submission.FollowToEnd();
 }
 
+/// For a job that has no ApplicationMaster to do it.
+void Unstage(const backend::JobFolder& folder) {
+  const absl::Status removed = RemoveStaged(folder);
+  if (!removed.ok()) PrintError(std::string(removed.message()));
+}
+
 int RunJob(const SubmitOptions& options, const Environment& environment,
            const spec::LoadedJob& job) {
   SystemClock clock;
@@ -98,8 +105,7 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
   absl::StatusOr<MasterProcess> master = MasterProcess::Start(
       folder, options.detach, job.configuration.GetDuration("tony.client.am-start-timeout-ms"));
   if (!master.ok()) {
-    const absl::Status removed = RemoveStaged(folder);
-    if (!removed.ok()) PrintError(std::string(removed.message()));
+    Unstage(folder);
     return FailWith(master.status(), kInfrastructure);
   }
   if (options.detach) {
@@ -107,8 +113,10 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
     return 0;
   }
   absl::StatusOr<core::Verdict> verdict = Follow(options, environment, folder, *master);
-  if (!verdict.ok()) return FailWith(verdict.status(), kInfrastructure);
-  return core::ExitCode(*verdict);
+  if (verdict.ok()) return core::ExitCode(*verdict);
+  // An ApplicationMaster that was killed has left its secrets behind.
+  if (!IsAlive(folder)) Unstage(folder);
+  return FailWith(verdict.status(), kInfrastructure);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 
 #include "common/event_loop.h"
 
@@ -17,22 +18,47 @@ class LoopDriver {
   EventLoop& loop() { return loop_; }
 
   /// Makes Await() look at its condition again.
-  void Changed() { loop_.Stop(); }
+  void Changed() {
+    loop_.Post([this] {
+      changed_ = true;
+      loop_.Stop();
+    });
+  }
 
   /// Runs the loop until the condition holds; false when patience ends.
   template <typename Condition>
   bool Await(Condition condition) {
     bool late = false;
-    const auto deadline = loop_.After(kPatience, [&] {
-      late = true;
-      loop_.Stop();
-    });
-    while (!condition() && !late) loop_.Run();
-    return condition();
+    const auto deadline = StopWhenLate(late);
+    bool met = condition();
+    while (!met && !late) {
+      loop_.Run();
+      met = condition();
+    }
+    return met;
+  }
+
+  /// Runs the loop until what is tested stops it; false when patience ends.
+  bool AwaitStop() {
+    bool late = false;
+    const auto deadline = StopWhenLate(late);
+    do {
+      changed_ = false;
+      loop_.Run();
+    } while (changed_);
+    return !late;
   }
 
  private:
+  std::unique_ptr<EventLoop::Handle> StopWhenLate(bool& late) {
+    return loop_.After(kPatience, [this, &late] {
+      late = true;
+      loop_.Stop();
+    });
+  }
+
   EventLoop loop_;
+  bool changed_ = false;
 };
 
 }  // namespace tony

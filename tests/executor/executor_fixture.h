@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -126,15 +125,7 @@ class ExecutorFixture : public ::testing::Test {
   }
   /// Runs the loop until the executor stops it.
   int ExitCode() {
-    bool late = false;
-    const auto deadline = driver_.loop().After(kPatience, [&] {
-      late = true;
-      driver_.Changed();
-    });
-    // Inputs that arrive meanwhile stop the loop too.
-    leaving_ = true;
-    driver_.loop().Run();
-    EXPECT_FALSE(late) << "the executor does not leave";
+    EXPECT_TRUE(driver_.AwaitStop()) << "the executor does not leave";
     return executor_->exit_code();
   }
 
@@ -148,10 +139,9 @@ class ExecutorFixture : public ::testing::Test {
   rpc::EventLog log_;
   rpc::JobService job_service_{kJobId, log_, {}};
   rpc::Inbox<core::JobInput> inputs_;
-  std::atomic<bool> leaving_ = false;
   rpc::ExecutorService service_{kJobId, [this](core::JobInput input) {
                                   inputs_.Push(std::move(input));
-                                  if (!leaving_) driver_.Changed();
+                                  driver_.Changed();
                                 }};
   std::unique_ptr<rpc::MasterServer> server_;
   std::unique_ptr<Executor> executor_;

@@ -117,7 +117,6 @@ TEST_F(ExecutorTest, EndsEverythingAtASignalAndSaysSo) {
   executor_->OnSignal(SIGTERM);
   EXPECT_EQ(ExitCode(), 1);
   ExpectGone(tree);
-  leaving_ = false;
   EXPECT_EQ(Next<input::TaskEnded>().exit.cause, TaskExit::Cause::kSignaled);
 }
 
@@ -135,7 +134,6 @@ TEST_F(ExecutorTest, LeavesWhenItsKeeperIsKilled) {
   ASSERT_EQ(::kill(keeper_->pid(), SIGKILL), 0);
   EXPECT_EQ(ExitCode(), 1);
   ExpectGone(tree);
-  leaving_ = false;
   EXPECT_EQ(Next<input::TaskEnded>().exit.cause, TaskExit::Cause::kLost);
 }
 

@@ -252,6 +252,7 @@ TEST_F(TaskProcessTest, TheLossOfTheKeeperIsAnEnd) {
   process_.Run(Bash("echo last words; echo $$ > $READY; sleep 600"));
   const pid_t program = ready_.NextPid();
   ASSERT_GT(program, 0);
+  ASSERT_TRUE(driver_.Await([&] { return events_.size() == 1; }));  // the keeper says so later than the program
   ASSERT_EQ(::kill(keeper_->pid(), SIGKILL), 0);
   ASSERT_TRUE(driver_.Await([&] { return events_.size() >= 3; }));
   EXPECT_EQ(events_[1], "ended");

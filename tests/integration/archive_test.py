@@ -132,7 +132,12 @@ class ArchiveTest(JobTest):
             with self.subTest(entry=entry):
                 write_zip(self.archive, entry)
                 said = self.assert_refused(
-                    2, "--executes=true", "--conf", "tony.worker.instances=1", "--python_venv", self.archive
+                    2,
+                    "--executes=true",
+                    "--conf",
+                    "tony.worker.instances=1",
+                    "--python_venv",
+                    self.archive,
                 )
                 self.assertIn(str(self.archive), said)
                 self.assertIn(entry[0], said)

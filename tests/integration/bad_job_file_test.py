@@ -17,7 +17,9 @@ class BadJobFileTest(JobTest):
     def assert_says(self, properties, *lines):
         """The job file is refused with `lines`; they leave its folder out."""
         path = self.write_job(*properties)
-        self.assertEqual(self.assert_refused(2, path), "".join(f"{path}:{line}\n" for line in lines))
+        self.assertEqual(
+            self.assert_refused(2, path), "".join(f"{path}:{line}\n" for line in lines)
+        )
 
     def test_malformed_xml(self):
         path = self.site.folder / "job.xml"
@@ -27,7 +29,11 @@ class BadJobFileTest(JobTest):
 
     def test_unknown_key(self):
         self.assert_says(
-            [("tony.worker.instances", 1), ("tony.worker.command", "true"), ("tony.worker.memroy", "1g")],
+            [
+                ("tony.worker.instances", 1),
+                ("tony.worker.command", "true"),
+                ("tony.worker.memroy", "1g"),
+            ],
             "4: tony.worker.memroy: unknown key; did you mean tony.worker.memory?",
         )
 
@@ -52,9 +58,13 @@ class BadJobFileTest(JobTest):
 
     def test_key_of_later(self):
         self.assert_says(
-            [("tony.worker.instances", 1), ("tony.worker.command", "true"), ("tony.docker.enabled", "true")],
-            "4: tony.docker.enabled: Docker containers are not supported by this version; remove it "
-            "or set it to false",
+            [
+                ("tony.worker.instances", 1),
+                ("tony.worker.command", "true"),
+                ("tony.docker.enabled", "true"),
+            ],
+            "4: tony.docker.enabled: Docker containers are not supported by this version; remove "
+            "it or set it to false",
         )
 
     def test_all_problems_at_once_as_validate_says_them(self):
@@ -78,14 +88,21 @@ class MissingFileTest(JobTest):
     """Files that are not there, or that the user may not read. Exit code 2."""
 
     def assert_missing(self, place, key, path):
-        said = self.assert_refused(2, self.write_job(
-            ("tony.worker.instances", 1), ("tony.worker.command", "true"), (key, path.name)
-        ))
-        self.assertEqual(said, f"{self.site.folder}/{place}: {key}: {path} does not exist; correct the path\n")
+        said = self.assert_refused(
+            2,
+            self.write_job(
+                ("tony.worker.instances", 1), ("tony.worker.command", "true"), (key, path.name)
+            ),
+        )
+        self.assertEqual(
+            said, f"{self.site.folder}/{place}: {key}: {path} does not exist; correct the path\n"
+        )
 
     def test_job_file(self):
         path = self.site.folder / "job.xml"
-        self.assertEqual(self.assert_refused(2, path), f"{path}: does not exist; correct the path\n")
+        self.assertEqual(
+            self.assert_refused(2, path), f"{path}: does not exist; correct the path\n"
+        )
 
     def test_program_environment_and_resource(self):
         path = self.site.folder / "nothing here"
@@ -116,7 +133,9 @@ class UnreadableFileTest(JobTest):
         self.user = []
         if os.geteuid() == 0:
             if shutil.which("setpriv") is None:
-                self.skipTest("root can read everything, and there is no setpriv to become another user")
+                self.skipTest(
+                    "root can read everything, and there is no setpriv to become another user"
+                )
             self.user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
             os.chmod(self.site.folder, 0o755)
             self.site.local_dir.mkdir()
@@ -136,7 +155,8 @@ class UnreadableFileTest(JobTest):
         os.chmod(path, 0)
         self.assertEqual(
             self.assert_refused_for_the_user(path),
-            f"{path}: cannot be read: Permission denied; make it readable for the user who submits\n",
+            f"{path}: cannot be read: Permission denied; "
+            "make it readable for the user who submits\n",
         )
 
     def test_resource(self):
@@ -189,8 +209,12 @@ class TooLargeTest(JobTest):
         self.assertIn("tony.task.max-total-instances", said)
 
     def test_vcores_are_shares_unless_they_are_declared(self):
-        vcores = ("--executes=true", "--conf=tony.worker.instances=4", "--conf=tony.worker.vcores=64",
-                  "--conf=tony.worker.memory=16m")
+        vcores = (
+            "--executes=true",
+            "--conf=tony.worker.instances=4",
+            "--conf=tony.worker.vcores=64",
+            "--conf=tony.worker.memory=16m",
+        )
         result = self.site.run("tony-submit", "--dry-run", *vcores)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("256 vcores", self.assert_refused(5, *vcores, "--conf=tony.local.vcores=2"))

@@ -54,7 +54,8 @@ class BadProgramTest(JobTest):
         ready = self.pipe("ready")
         gate = self.pipe("gate")
         job = self.submit(
-            f'if [ $TASK_INDEX = 0 ]; then read < {gate.path}; exit 7; fi; echo ready > {ready.path}; {DEAF}',
+            f"if [ $TASK_INDEX = 0 ]; then read < {gate.path}; exit 7; fi; "
+            f"echo ready > {ready.path}; {DEAF}",
             *GRACE,
             workers=2,
         )
@@ -65,7 +66,9 @@ class BadProgramTest(JobTest):
 
     def test_what_the_program_leaves_behind_is_ended(self):
         ready = self.pipe("ready")
-        job = self.submit(f"(setsid bash -c \"{DEAF}\" < /dev/null & echo $! > {ready.path}) ", *GRACE)
+        job = self.submit(
+            f'(setsid bash -c "{DEAF}" < /dev/null & echo $! > {ready.path}) ', *GRACE
+        )
         left_behind = int(ready.read())
         self.assert_succeeds(job)
         self.assertFalse(pathlib.Path(f"/proc/{left_behind}").exists())
@@ -105,7 +108,7 @@ class BadProgramTest(JobTest):
         """A job fails while `stranger` listens on its port, and says that this process does."""
         ports = self.pipe(f"ports-{option}")
         gate = self.pipe(f"gate-{option}")
-        first_port = r'rest=${TF_CONFIG#*127.0.0.1:}; echo ${rest%%\"*}'
+        first_port = r"rest=${TF_CONFIG#*127.0.0.1:}; echo ${rest%%\"*}"
         job = self.submit(f"{first_port} > {ports.path}; read < {gate.path}; exit 1")
         port = int(ports.read())
         stranger.setsockopt(socket.SOL_SOCKET, option, 1)
@@ -137,7 +140,9 @@ class OddBytesTest(JobTest):
         self.assertEqual(len(job.verdict["exit"]["tail"]), 2)
         for line in job.verdict["exit"]["tail"]:
             self.assertTrue(line.startswith("caf\ufffd \ufffd\ufffd "), line)
-        self.assertEqual(self.site.verb("status")["verdict"]["exit"]["tail"], job.verdict["exit"]["tail"])
+        self.assertEqual(
+            self.site.verb("status")["verdict"]["exit"]["tail"], job.verdict["exit"]["tail"]
+        )
         logs = self.site.run("tony", "logs", "--json", "--stdout")
         self.assertIn("caf\ufffd", json.loads(logs.stdout)["line"])
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a task finds in its environment: devices, the framework's variables, and who else is there."""
+"""What a task finds in its environment: devices, the framework's variables, the other tasks."""
 
 import json
 
@@ -16,9 +16,18 @@ class EnvironmentTest(JobTest):
         """Runs a job with so many tasks of each type; returns the environment of each task."""
         instances = [f"--conf=tony.{name}.instances={count}" for name, count in types.items()]
         memory = [f"--conf=tony.{name}.memory=64m" for name in types]
-        job = self.site.submit("--executes", PRINT_ALL, *instances, *memory, *arguments)
-        self.assert_succeeds(job)
         names = [f"{name}:{index}" for name, count in types.items() for index in range(count)]
+        # The job does not wait for all types, so no task ends before all have printed.
+        printed = self.pipe("printed")
+        gate = self.pipe("gate")
+        job = self.site.submit(
+            *("--executes", f"{PRINT_ALL}; echo > {printed.path}; read < {gate.path}"),
+            *(*instances, *memory, *arguments),
+        )
+        for _ in names:
+            printed.read()
+        gate.write(len(names))
+        self.assert_succeeds(job)
         return {name: json.loads(job.log(name)) for name in names}
 
     def test_tasks_without_gpus_see_none(self):
@@ -30,7 +39,9 @@ class EnvironmentTest(JobTest):
         tasks = self.environments(
             "--conf=tony.local.gpus=4", "--conf=tony.worker.gpus=2", worker=2, ps=1
         )
-        devices = [tasks[f"worker:{index}"]["CUDA_VISIBLE_DEVICES"].split(",") for index in range(2)]
+        devices = [
+            tasks[f"worker:{index}"]["CUDA_VISIBLE_DEVICES"].split(",") for index in range(2)
+        ]
         self.assertEqual([len(each) for each in devices], [2, 2])
         self.assertEqual(sorted(devices[0] + devices[1]), ["0", "1", "2", "3"])
         self.assertEqual(tasks["ps:0"]["CUDA_VISIBLE_DEVICES"], "")
@@ -78,7 +89,9 @@ class EnvironmentTest(JobTest):
             )
         self.assertEqual(json.loads(tasks["evaluator:0"]["TF_CONFIG"])["cluster"], cluster)
         self.assertEqual(json.loads(tasks["tensorboard:0"]["TF_CONFIG"])["cluster"], training)
-        self.assertEqual([name for name, task in tasks.items() if "TB_PORT" in task], ["tensorboard:0"])
+        self.assertEqual(
+            [name for name, task in tasks.items() if "TB_PORT" in task], ["tensorboard:0"]
+        )
 
     def test_pytorch(self):
         tasks = self.environments("--conf=tony.application.framework=pytorch", worker=3)
@@ -105,7 +118,9 @@ class EnvironmentTest(JobTest):
             self.assertEqual((task["LOCAL_RANK"], task["LOCAL_WORLD_SIZE"]), ("0", "1"))
 
     def test_sidecar_is_no_member_of_the_cluster(self):
-        tasks = self.environments("--conf=tony.application.sidecar.jobtypes=helper", worker=2, helper=1)
+        tasks = self.environments(
+            "--conf=tony.application.sidecar.jobtypes=helper", worker=2, helper=1
+        )
         for task in tasks.values():
             self.assertEqual(list(json.loads(task["CLUSTER_SPEC"])), ["worker"])
             self.assertEqual(list(json.loads(task["TF_CONFIG"])["cluster"]), ["worker"])
@@ -120,7 +135,9 @@ class EnvironmentTest(JobTest):
     def test_working_folder(self):
         program = self.site.folder / "src"
         (program / "models").mkdir(parents=True)
-        (program / "models/train.py").write_text("print(open('data.csv').read(), open('more/one').read())")
+        (program / "models/train.py").write_text(
+            "print(open('data.csv').read(), open('more/one').read())"
+        )
         (self.site.folder / "data.csv").write_text("1,2")
         (self.site.folder / "folder").mkdir()
         (self.site.folder / "folder/one").write_text("one")

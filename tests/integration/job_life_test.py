@@ -22,7 +22,9 @@ class StopTest(JobTest):
 
     def start(self):
         """A job that runs for ever, some of it in the background."""
-        job = self.submit("sleep 600 & sleep 600", "--conf", "tony.task.kill-grace-ms=1000", workers=2)
+        job = self.submit(
+            "sleep 600 & sleep 600", "--conf", "tony.task.kill-grace-ms=1000", workers=2
+        )
         job.wait_until_running("worker:0", "worker:1")
         return job
 
@@ -47,14 +49,18 @@ class StopTest(JobTest):
         )
         pid, terminal = pty.fork()
         if pid == 0:
-            os.execve(command[0], command, {**self.site.environment, "TERM": "xterm", "NO_COLOR": "1"})
+            os.execve(
+                command[0], command, {**self.site.environment, "TERM": "xterm", "NO_COLOR": "1"}
+            )
         screen = self.screen_of(terminal)
         ready.read()
         os.write(terminal, b"\x03")
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         shown = screen()
         self.assertEqual(code, 4, shown)
-        self.assertIn(b"KILLED (KILLED_BY_USER): Stopped by the user who submitted it (Ctrl-C)", shown)
+        self.assertIn(
+            b"KILLED (KILLED_BY_USER): Stopped by the user who submitted it (Ctrl-C)", shown
+        )
         self.assert_nothing_left(self.site.job_folder())
 
     def screen_of(self, terminal):
@@ -112,7 +118,9 @@ class DetachTest(JobTest):
     def test_job_goes_on_without_its_client(self):
         ready = self.pipe("ready")
         gate = self.pipe("gate")
-        job_id, processes = self.detach(f"echo $JOB_ID > {ready.path}; read < {gate.path}; echo done")
+        job_id, processes = self.detach(
+            f"echo $JOB_ID > {ready.path}; read < {gate.path}; echo done"
+        )
         self.assertEqual(ready.read(), job_id)
         self.assertEqual(self.site.verb("status", job_id)["state"], "RUNNING")
         gate.write()
@@ -161,7 +169,8 @@ class KillTest(JobTest):
         (pid,) = (
             pid
             for pid, command in machine.processes_with(job.id).items()
-            if f"/{program} " in command and container in command
+            if f"/{program} " in command
+            and container in command
             and pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == program[:15]
         )
         return pid
@@ -186,11 +195,15 @@ class KillTest(JobTest):
         self.assertIn("the ApplicationMaster went away without a verdict", job.errors())
         processes.wait_until_gone(END_SECONDS)
         self.assertEqual(machine.processes_with(job.id), {})
+        # Its containers stay: the tasks may still have been ending when the client was done.
+        self.assertFalse((job.folder / "secrets").exists())
+        self.assertFalse((job.folder / "archives").exists())
+        self.assert_private(job.folder)
         self.assertEqual(self.site.verb("status")["state"], "LOST")
 
     def test_executor(self):
         job = self.start()
-        (_, (container, _, _)) = self.containers(job)
+        _, (container, _, _) = self.containers(job)
         os.kill(self.process(job, "tony-executor", container), signal.SIGKILL)
         sentence = self.assert_ends(job, 3, "TASK_LOST")
         self.assertIn("worker:1 was lost", sentence)
@@ -226,7 +239,9 @@ class KillTest(JobTest):
         self.assert_succeeds(job)
         (opened,) = job.events("epoch_opened")
         self.assertEqual(opened["guilty"], {"type": "worker", "index": 1})
-        for (container, port, attempt), (old_container, old_port, old_attempt) in zip(after, before):
+        for (container, port, attempt), (old_container, old_port, old_attempt) in zip(
+            after, before
+        ):
             self.assertEqual(container, old_container)
             self.assertNotEqual(port, old_port)
             self.assertEqual((old_attempt, attempt), (1, 2))

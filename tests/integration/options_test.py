@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tony-submit's options: TonY's thirteen in all their spellings, and ours, without running a job."""
+"""tony-submit's options: TonY's thirteen in all their spellings, and ours, by dry runs."""
 
 import itertools
 import json
@@ -52,13 +52,23 @@ class OptionsTest(JobTest):
 
     def test_executes(self):
         self.assert_means(
-            *("executes", "train.py --fast", lambda run: run["tasks"][0]["command"], "train.py --fast"),
+            *(
+                "executes",
+                "train.py --fast",
+                lambda run: run["tasks"][0]["command"],
+                "train.py --fast",
+            ),
             *("--conf=tony.containers.command=other", *ONE_WORKER),
         )
 
     def test_task_params(self):
         self.assert_means(
-            *("task_params", "--steps 5", lambda run: run["tasks"][0]["command"], "train.py --steps 5"),
+            *(
+                "task_params",
+                "--steps 5",
+                lambda run: run["tasks"][0]["command"],
+                "train.py --steps 5",
+            ),
             *("--executes=train.py", *ONE_WORKER),
         )
 
@@ -67,10 +77,17 @@ class OptionsTest(JobTest):
             return run["tasks"][0]["command"]
 
         rest = ("--executes=train.py", *ONE_WORKER)
-        self.assert_means("python_binary_path", "/usr/bin/python3", look, "/usr/bin/python3 train.py", *rest)
+        self.assert_means(
+            "python_binary_path", "/usr/bin/python3", look, "/usr/bin/python3 train.py", *rest
+        )
         self.assert_means("python_binary_path", "bin/python", look, "bin/python train.py", *rest)
         self.assert_means(
-            "python_binary_path", "bin/python", look, "venv/bin/python train.py", "--python_venv=venv", *rest
+            "python_binary_path",
+            "bin/python",
+            look,
+            "venv/bin/python train.py",
+            "--python_venv=venv",
+            *rest,
         )
 
     def test_python_venv(self):
@@ -92,7 +109,13 @@ class OptionsTest(JobTest):
         for name in ("shell_env", "container_env"):
             self.assert_means(name, "COLOR=a=b, c", look, "a=b, c", "--executes=true", *ONE_WORKER)
             self.assert_means(
-                name, "COLOR=red", look, "red", f"--{name}=SHAPE=round", "--executes=true", *ONE_WORKER
+                name,
+                "COLOR=red",
+                look,
+                "red",
+                f"--{name}=SHAPE=round",
+                "--executes=true",
+                *ONE_WORKER,
             )
 
     def test_conf(self):
@@ -117,12 +140,19 @@ class OptionsTest(JobTest):
             *("hdfs_classpath", "one.jar,missing.jar", "tony.containers.resources"),
             *(f"{self.site.folder}/one.jar::one.jar", "--executes=true", *ONE_WORKER),
         )
-        said = self.site.run("tony-submit", "--dry-run", "--executes=true", "--hdfs_classpath=missing.jar")
+        said = self.site.run(
+            "tony-submit", "--dry-run", "--executes=true", "--hdfs_classpath=missing.jar"
+        )
         self.assertIn("--hdfs_classpath: 'missing.jar' does not exist; it is skipped", said.stderr)
 
     def test_sidecar_tensorboard_log_dir(self):
         self.assert_sets(
-            *("sidecar_tensorboard_log_dir", "/logs", "tony.application.tensorboard-log-dir", "/logs"),
+            *(
+                "sidecar_tensorboard_log_dir",
+                "/logs",
+                "tony.application.tensorboard-log-dir",
+                "/logs",
+            ),
             *("--executes=true", *ONE_WORKER),
         )
         run = self.dry_run("--sidecar_tensorboard_log_dir=/logs", "--executes=true", *ONE_WORKER)
@@ -137,7 +167,9 @@ class OptionsTest(JobTest):
 
     def test_debug(self):
         for words in spellings("debug", None):
-            self.assertEqual(self.dry_run(*words, "--executes=true", *ONE_WORKER)["total"]["count"], 1)
+            self.assertEqual(
+                self.dry_run(*words, "--executes=true", *ONE_WORKER)["total"]["count"], 1
+            )
 
     def test_dry_run_for_people(self):
         for words in spellings("dry-run", None):

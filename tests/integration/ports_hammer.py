@@ -3,12 +3,12 @@
 
     ports_hammer.py PROGRAMS NEIGHBOUR [--launches N] [--few-ports] [--release]
 
-PROGRAMS is the folder of tony-submit, NEIGHBOUR the program port_neighbour. Exits with 1 when a task
-found its port in use.
+PROGRAMS is the folder of tony-submit, NEIGHBOUR the program port_neighbour. Exits with 1 when a
+task found its port in use.
 
---few-ports: in a network of its own, which has a thousand ports, all of them handed out by the kernel
-and most of them taken by the other program at any time. Where the machine does not allow such a
-network nothing is tried and the exit code is 77.
+--few-ports: in a network of its own, which has a thousand ports, all of them handed out by the
+kernel and most of them taken by the other program at any time. Where the machine does not allow
+such a network nothing is tried and the exit code is 77.
 --release: the reserved ports are let go right before the programs start. Some are lost then, which
 shows that the hammer hits.
 """
@@ -43,11 +43,13 @@ def enter_own_network(arguments):
     if subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode != 0:
         print("skipped: this machine does not let us have a network of our own (unshare)")
         return SKIPPED
-    return subprocess.run([*UNSHARE, sys.executable, "-B", *arguments, INSIDE], check=False).returncode
+    return subprocess.run(
+        [*UNSHARE, sys.executable, "-B", *arguments, INSIDE], check=False
+    ).returncode
 
 
 def set_up_own_network():
-    """Switches the loopback on, and leaves the kernel few ports to hand out and us none beside them."""
+    """Switches the loopback on, and leaves few ports, all of which the kernel hands out."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         siocgifflags, siocsifflags, iff_up = 0x8913, 0x8914, 1
         request = array.array("B", struct.pack("16sH14x", b"lo", 0))
@@ -94,7 +96,10 @@ def hammer(programs, neighbour, launches, release):
                 failed += 1
                 print(f"launch {number}: {problem}", flush=True)
             if number % 100 == 0:
-                print(f"{number} launches, {time.monotonic() - begin:.0f} s, {failed} failed", flush=True)
+                print(
+                    f"{number} launches, {time.monotonic() - begin:.0f} s, {failed} failed",
+                    flush=True,
+                )
     return failed
 
 
@@ -112,7 +117,9 @@ def main():
     if options.inside:
         set_up_own_network()
     neighbour = options.neighbour.resolve()
-    with subprocess.Popen([neighbour, "--grab", str(GRABBED)], stdout=subprocess.PIPE, text=True) as grabber:
+    with subprocess.Popen(
+        [neighbour, "--grab", str(GRABBED)], stdout=subprocess.PIPE, text=True
+    ) as grabber:
         grabber.stdout.readline()  # from now on it grabs
         try:
             failed = hammer(

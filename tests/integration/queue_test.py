@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Jobs that share a machine which fits one of them: they wait, say for whom, and keep their order."""
+"""Jobs on a machine that fits one of them: they wait, say for whom, and keep their order."""
 
 import os
 import signal
@@ -16,7 +16,9 @@ class QueueTest(JobTest):
 
     def start(self, name):
         gate = self.pipe(f"gate-{name}")
-        job = self.submit(f"read < {gate.path}", *ROOM_FOR_ONE, "--conf", f"tony.application.name={name}")
+        job = self.submit(
+            f"read < {gate.path}", *ROOM_FOR_ONE, "--conf", f"tony.application.name={name}"
+        )
         return job, gate
 
     def waiting(self, job):
@@ -88,7 +90,9 @@ class QueueTest(JobTest):
         ready = self.pipe("ready")
         gate = self.pipe("gate")
         jobs = [
-            self.submit(f"echo ready > {ready.path}; read < {gate.path}", "--conf", "tony.local.memory=200m")
+            self.submit(
+                f"echo ready > {ready.path}; read < {gate.path}", "--conf", "tony.local.memory=200m"
+            )
             for _ in range(3)
         ]
         for _ in jobs:

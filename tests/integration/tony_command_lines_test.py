@@ -77,13 +77,13 @@ class TonyCommandLinesTest(JobTest):
     def test_readme_of_old(self):
         self.assert_passes(
             """
-            -task_params '--data_dir hdfs://default/data --working_dir hdfs://default/wd --steps 2500'
+            -task_params '--data_dir hdfs://default/data --working_dir hdfs://default/wd --steps 9'
             -python_binary_path Python/bin/python -python_venv my-venv.zip
             -executes src/mnist_distributed.py
             -shell_env LD_LIBRARY_PATH=/usr/java/latest/jre/lib/amd64/server
             -conf tony.ps.instances=2 -conf tony.worker.instances=2""",
             "venv/Python/bin/python src/mnist_distributed.py "
-            "--data_dir hdfs://default/data --working_dir hdfs://default/wd --steps 2500",
+            "--data_dir hdfs://default/data --working_dir hdfs://default/wd --steps 9",
             **{"ps": 2, "worker": 2},
         )
 
@@ -114,14 +114,18 @@ class TonyCommandLinesTest(JobTest):
         )
         for program, options in (
             ("mnist_distributed.py", "--steps 1000 --data_dir /tmp/data --working_dir /tmp/model"),
-            ("mnist_estimator_distributed.py", "--learning_rate 0.001 --model_dir /tmp/model --dropout 0.5"),
+            (
+                "mnist_estimator_distributed.py",
+                "--learning_rate 0.001 --model_dir /tmp/model --dropout 0.5",
+            ),
             ("mnist_keras_distributed.py", "--working-dir /tmp/model"),
         ):
             self.assert_passes(
                 f"""
                 --python_venv={self.site.folder}/venv.zip --src_dir={self.site.folder}/src
                 --executes={program} --task_params="{options}"
-                --conf_file={self.site.folder}/tony-test.xml --python_binary_path=venv/bin/python""",
+                --conf_file={self.site.folder}/tony-test.xml
+                --python_binary_path=venv/bin/python""",
                 f"venv/venv/bin/python {program} {options}",
                 worker=3,
             )
@@ -198,8 +202,15 @@ class TonyCommandLinesTest(JobTest):
         self.write_venv("ray.zip", "bin/python")
         start = "source $PWD/venv/bin/activate; ray start --num-cpus=1"
         self.write_job(
-            *(("tony.worker.instances", 2), ("tony.worker.memory", "3g"), ("tony.head.instances", 1)),
-            ("tony.head.command", f"{start} --head --redis-port=`./discovery.py --head-port`; ray stop"),
+            *(
+                ("tony.worker.instances", 2),
+                ("tony.worker.memory", "3g"),
+                ("tony.head.instances", 1),
+            ),
+            (
+                "tony.head.command",
+                f"{start} --head --redis-port=`./discovery.py --head-port`; ray stop",
+            ),
             ("tony.worker.command", f"{start} --address=`./discovery.py --head-address` --block"),
             name="tony.xml",
         )
@@ -212,7 +223,10 @@ class TonyCommandLinesTest(JobTest):
     def test_cloud_examples(self):
         self.write_venv("tf.zip", "tf/bin/python3.5")
         self.write_job(*README_FILE, name="tony.xml")
-        for options in ("--data_dir /tmp/ --working_dir /tmp/", "--data_dir gs://bucket/data --steps 1000"):
+        for options in (
+            "--data_dir /tmp/ --working_dir /tmp/",
+            "--data_dir gs://bucket/data --steps 1000",
+        ):
             self.assert_passes(
                 f"""
                 --src_dir={self.site.folder}/src --task_params='{options}'
@@ -229,9 +243,18 @@ class NoFileTest(JobTest):
     def test_a_command_a_folder_and_a_number_are_enough(self):
         program = self.site.folder / "DIR"
         program.mkdir()
-        (program / "train.py").write_text("import os; print('trained as', os.environ['TASK_INDEX'])")
+        (program / "train.py").write_text(
+            "import os; print('trained as', os.environ['TASK_INDEX'])"
+        )
         job = self.site.submit(
-            *("--executes", "python3 train.py", "--src_dir", "DIR", "--conf", "tony.worker.instances=2"),
+            *(
+                "--executes",
+                "python3 train.py",
+                "--src_dir",
+                "DIR",
+                "--conf",
+                "tony.worker.instances=2",
+            ),
             *("--conf", "tony.local.memory=8g"),
         )
         self.assert_succeeds(job)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""`tony list | status | logs | kill | validate`, for people and as JSON, during a job and after it."""
+"""`tony list | status | logs | kill | validate`, as text and as JSON, during a job and after it."""
 
 import json
+import subprocess
 
 import integration_case
 from integration_case import JobTest
@@ -15,9 +16,15 @@ class VerbsTest(JobTest):
         ready = self.pipe("ready")
         self.gate = self.pipe("gate")
         self.job = self.submit(
-            f'echo "begin $TASK_INDEX"; echo oops >&2; echo > {ready.path}; read < {self.gate.path}; '
+            f'echo "begin $TASK_INDEX"; echo oops >&2; '
+            f"echo > {ready.path}; read < {self.gate.path}; "
             'echo "end $TASK_INDEX"; exit $TASK_INDEX',
-            *("--conf", "tony.application.name=talk", "--conf", "tony.task.metrics-interval-ms=100"),
+            *(
+                "--conf",
+                "tony.application.name=talk",
+                "--conf",
+                "tony.task.metrics-interval-ms=100",
+            ),
             workers=2,
         )
         for _ in range(2):
@@ -36,11 +43,18 @@ class VerbsTest(JobTest):
         self.assertEqual(result.returncode, code, result.stderr)
         return result.stdout if code == 0 else result.stderr
 
+    def follow(self, *arguments):
+        """Starts `tony logs --follow`, which ends with the job, whose deadline it has."""
+        command = self.site.command("tony", "logs", "--follow", *arguments)
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+
     def test_list(self):
         def state():
             (row,) = self.site.verb("list")
-            self.assertEqual((row["id"], row["name"], row["framework"]), (self.job.id, "talk", "tensorflow"))
-            (_, line) = self.tony("list").splitlines()
+            self.assertEqual(
+                (row["id"], row["name"], row["framework"]), (self.job.id, "talk", "tensorflow")
+            )
+            _, line = self.tony("list").splitlines()
             self.assertTrue(line.startswith(f"{self.job.id}  {row['state']} "), line)
             return row["state"]
 
@@ -50,7 +64,9 @@ class VerbsTest(JobTest):
 
     def test_status_during_the_job(self):
         status = self.site.verb("status")
-        self.assertEqual((status["id"], status["state"], status["alive"]), (self.job.id, "RUNNING", True))
+        self.assertEqual(
+            (status["id"], status["state"], status["alive"]), (self.job.id, "RUNNING", True)
+        )
         self.assertEqual(status["log_folder"], str(self.job.folder / "logs"))
         self.assertTrue(status["visualization"].startswith("http://127.0.0.1:"), status)
         self.assertEqual([task["task"] for task in status["tasks"]], ["worker:0", "worker:1"])
@@ -79,16 +95,21 @@ class VerbsTest(JobTest):
         for part in ("latest", self.job.id[:12], self.job.id[-4:]):
             self.assertEqual(self.site.verb("status", part)["id"], self.job.id)
         said = self.tony("status", "nothing", code=1)
-        self.assertEqual(said, f"tony: no job 'nothing'; known jobs: {self.job.id} (tony list shows all)\n")
+        self.assertEqual(
+            said, f"tony: no job 'nothing'; known jobs: {self.job.id} (tony list shows all)\n"
+        )
         self.end()
 
     def test_logs_during_and_after_the_job(self):
-        self.assertEqual(self.tony("logs", "worker:0", "--stdout"), "begin 0\n")
-        self.assertEqual(self.tony("logs", "worker:0", "--stderr"), "oops\n")
-        self.assertEqual(
-            sorted(self.tony("logs", "--stdout").splitlines()), ["worker:0 | begin 0", "worker:1 | begin 1"]
-        )
-        self.end()
+        with self.follow("--stdout") as both, self.follow("worker:0", "--stderr") as one:
+            begin = sorted(both.stdout.readline() for _ in range(2))
+            self.assertEqual(begin, [b"worker:0 | begin 0\n", b"worker:1 | begin 1\n"])
+            self.assertEqual(one.stdout.readline(), b"oops\n")
+            self.assertEqual(self.tony("logs", "worker:0", "--stdout"), "begin 0\n")
+            self.end()
+            rest = sorted(both.stdout.read().splitlines())
+            self.assertEqual(rest, [b"worker:0 | end 0", b"worker:1 | end 1"])
+            self.assertEqual(one.stdout.read(), b"")
         self.assertEqual(self.tony("logs", self.job.id, "worker:0", "--stdout"), "begin 0\nend 0\n")
         self.assertEqual(self.tony("logs", "worker:0", "--stdout", "--tail", "1"), "end 0\n")
         lines = self.site.run("tony", "logs", "worker:1", "--stdout", "--json").stdout.splitlines()
@@ -136,7 +157,9 @@ class NoJobTest(JobTest):
         path = self.write_job(("tony.worker.instances", 1), ("tony.worker.command", "true"))
         result = self.site.run("tony", "validate", path)
         self.assertEqual((result.returncode, result.stdout), (0, f"{path} is valid\n"))
-        self.assertEqual(self.site.verb("validate", path), {"valid": True, "problems": [], "notes": []})
+        self.assertEqual(
+            self.site.verb("validate", path), {"valid": True, "problems": [], "notes": []}
+        )
 
 
 if __name__ == "__main__":

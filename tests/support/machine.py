@@ -9,7 +9,8 @@ import time
 def processes_with(text):
     """Returns the living processes whose command line or environment holds `text`.
 
-    A dictionary of process id to command line. Those of other users are not seen, nor is the caller.
+    A dictionary of process id to command line, without the caller. Those of other users are not
+    seen.
     """
     found = {}
     for entry in pathlib.Path("/proc").iterdir():

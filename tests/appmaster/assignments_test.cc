@@ -1,0 +1,177 @@
+// What each kind of task is told.
+#include "appmaster/assignments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/job/master_task.h"
+
+namespace tony::appmaster {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+class AssignmentsTest : public ::testing::Test {
+ protected:
+  core::TaskType& AddType(const std::string& name, int instances,
+                          core::Tracking tracking = core::Tracking::kTracked) {
+    core::TaskType type;
+    type.name = name;
+    type.instances = instances;
+    type.tracking = tracking;
+    type.command = "run " + name;
+    job_.types.push_back(type);
+    return job_.types.back();
+  }
+  v1::Archive& Stage(const std::string& path, const std::vector<std::string>& types = {}) {
+    v1::StagedFiles::Entry* entry = staged_.add_entries();
+    entry->mutable_archive()->set_path(path);
+    for (const std::string& type : types) entry->add_types(type);
+    return *entry->mutable_archive();
+  }
+  v1::Assignment For(const std::string& type, int index = 0, std::vector<int> gpus = {}) {
+    const Assignments assignments("job-1", job_, local_, backend::JobFolder("/jobs/job-1"),
+                                  staged_);
+    core::Task task;
+    task.id = {type, index};
+    task.type = job_.FindType(type);
+    task.container = core::Container{"c1", type, "127.0.0.1", "h", std::move(gpus)};
+    return assignments.For(task);
+  }
+  std::vector<std::string> PathsFor(const std::string& type) {
+    std::vector<std::string> paths;
+    const v1::Assignment assignment = For(type);
+    for (const v1::Archive& archive : assignment.archives()) paths.push_back(archive.path());
+    return paths;
+  }
+
+  core::JobDescription job_;
+  spec::LocalSettings local_;
+  v1::StagedFiles staged_;
+};
+
+TEST_F(AssignmentsTest, NamesTheTaskAndItsPlaces) {
+  AddType("worker", 2);
+  job_.framework = core::Framework::kPyTorch;
+  const v1::Assignment assignment = For("worker", 1);
+  EXPECT_EQ(assignment.task().type(), "worker");
+  EXPECT_EQ(assignment.task().index(), 1);
+  EXPECT_EQ(assignment.job_id(), "job-1");
+  EXPECT_EQ(assignment.incarnation(), 1);
+  EXPECT_EQ(assignment.framework(), "pytorch");
+  EXPECT_EQ(assignment.command(), "run worker");
+  EXPECT_EQ(assignment.log_folder(), "/jobs/job-1/logs/worker-1");
+  EXPECT_EQ(assignment.checkpoint_folder(), "/jobs/job-1/checkpoints");
+  EXPECT_EQ(assignment.cache_folder(), "/jobs/job-1/cache");
+}
+
+TEST_F(AssignmentsTest, TheJobsOwnCheckpointFolderIsTaken) {
+  AddType("worker", 1);
+  job_.checkpoint_dir = "/data/checkpoints";
+  EXPECT_EQ(For("worker").checkpoint_folder(), "/data/checkpoints");
+}
+
+TEST_F(AssignmentsTest, CountsTrackedTasksOnly) {
+  AddType("worker", 3);
+  AddType("chief", 1);
+  AddType("ps", 2, core::Tracking::kUntracked);
+  AddType("tensorboard", 1, core::Tracking::kSidecar);
+  for (const char* type : {"worker", "chief", "ps", "tensorboard"}) {
+    EXPECT_EQ(For(type).tracked_tasks(), 4) << type;
+  }
+}
+
+TEST_F(AssignmentsTest, TheChiefIsTheFirstWorkerOnlyWhereThereIsNoChief) {
+  AddType("ps", 1);
+  AddType("worker", 2);
+  EXPECT_TRUE(For("worker", 0).chief());
+  EXPECT_FALSE(For("worker", 1).chief());
+  EXPECT_FALSE(For("ps", 0).chief());
+  AddType("chief", 1);
+  EXPECT_FALSE(For("worker", 0).chief());
+  EXPECT_TRUE(For("chief", 0).chief());
+}
+
+TEST_F(AssignmentsTest, OneTaskGetsTheVisualizationPort) {
+  AddType("ps", 1);
+  AddType("worker", 2);
+  EXPECT_FALSE(For("ps").wants_visualization_port());
+  EXPECT_TRUE(For("worker", 0).wants_visualization_port());
+  EXPECT_FALSE(For("worker", 1).wants_visualization_port());
+  AddType("tensorboard", 1, core::Tracking::kSidecar);
+  EXPECT_FALSE(For("worker", 0).wants_visualization_port());
+  EXPECT_TRUE(For("tensorboard").wants_visualization_port());
+}
+
+TEST_F(AssignmentsTest, ATypesVariablesWinOverTheJobs) {
+  job_.execution_env = {{"A", "job"}, {"B", "job"}};
+  job_.container_env = {{"C", "container"}};  // the executor's, not the program's
+  AddType("worker", 1).env = {{"B", "type"}, {"D", "a=b c"}};
+  AddType("ps", 1);
+  EXPECT_THAT(For("worker").environment(),
+              UnorderedElementsAre(Pair("A", "job"), Pair("B", "type"), Pair("D", "a=b c")));
+  EXPECT_THAT(For("ps").environment(), UnorderedElementsAre(Pair("A", "job"), Pair("B", "job")));
+}
+
+TEST_F(AssignmentsTest, EachTypeGetsWhatWasStagedForItInOrder) {
+  AddType("worker", 1);
+  AddType("ps", 1);
+  AddType("idle", 1);
+  v1::Archive& program = Stage("/program");
+  program.set_kind(v1::Archive::PROGRAM);
+  program.set_digest("d");
+  Stage("/both", {"worker", "ps"});
+  Stage("/of workers", {"worker"});
+  Stage("/last");
+  EXPECT_THAT(PathsFor("worker"), ElementsAre("/program", "/both", "/of workers", "/last"));
+  EXPECT_THAT(PathsFor("ps"), ElementsAre("/program", "/both", "/last"));
+  EXPECT_THAT(PathsFor("idle"), ElementsAre("/program", "/last"));
+  EXPECT_EQ(For("idle").archives(0).kind(), v1::Archive::PROGRAM);
+  EXPECT_EQ(For("idle").archives(0).digest(), "d");
+}
+
+TEST_F(AssignmentsTest, GivesTimesInMilliseconds) {
+  using std::chrono::milliseconds;
+  AddType("worker", 1).port_release = true;
+  AddType("ps", 1);
+  job_.timeouts.heartbeat_interval = milliseconds(1234);
+  job_.timeouts.metrics_interval = milliseconds(2345);
+  job_.timeouts.execution = std::chrono::hours(24 * 365);  // more than fits into 32 bits
+  job_.timeouts.kill_grace = milliseconds(3456);
+  job_.error_message_max_depth = 7;
+  const v1::Assignment assignment = For("worker");
+  EXPECT_EQ(assignment.heartbeat_interval_ms(), 1234);
+  EXPECT_EQ(assignment.metrics_interval_ms(), 2345);
+  EXPECT_EQ(assignment.execution_timeout_ms(), int64_t{24} * 365 * 3'600'000);
+  EXPECT_EQ(assignment.kill_grace_ms(), 3456);
+  EXPECT_EQ(assignment.tail_lines(), 7);
+  EXPECT_TRUE(assignment.release_ports());
+  EXPECT_FALSE(For("ps").release_ports());
+}
+
+TEST_F(AssignmentsTest, TellsTheContainersGpusAndTheToolThatMeasuresThem) {
+  AddType("worker", 1);
+  local_.gpu_program = "/opt/nvidia-smi";
+  const v1::Assignment with = For("worker", 0, {2, 5});
+  EXPECT_THAT(with.gpus(), ElementsAre(2, 5));
+  EXPECT_EQ(with.gpu_tool(), "/opt/nvidia-smi");
+  EXPECT_THAT(For("worker").gpus(), IsEmpty());
+}
+
+TEST_F(AssignmentsTest, AJobWithoutTasksRunsTheMastersCommand) {
+  job_.am_command = "python3 notebook.py";
+  job_ = core::WithMasterTask(job_);
+  Stage("/notebook", {core::kMasterTaskType});
+  const v1::Assignment assignment = For(core::kMasterTaskType);
+  EXPECT_EQ(assignment.command(), "python3 notebook.py");
+  EXPECT_EQ(assignment.log_folder(), "/jobs/job-1/logs/am-0");
+  EXPECT_EQ(assignment.tracked_tasks(), 1);
+  EXPECT_TRUE(assignment.wants_visualization_port());
+  EXPECT_EQ(assignment.archives_size(), 1);
+}
+
+}  // namespace
+}  // namespace tony::appmaster

@@ -1,0 +1,108 @@
+// The event stream: numbered, stamped, in the file and before the followers' eyes.
+#include "appmaster/history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_split.h"
+#include "common/fake_clock.h"
+#include "common/logging.h"
+#include "rpc/convert.h"
+#include "rpc/event_json.h"
+#include "tests/os/temporary_folder.h"
+
+namespace tony::appmaster {
+namespace {
+
+using ::testing::HasSubstr;
+
+core::JobEventBody Note(const std::string& text) { return core::JobNote{text}; }
+
+class HistoryTest : public ::testing::Test {
+ protected:
+  ~HistoryTest() override { (void)SetUpLogging("", LogLevel::kInfo); }
+
+  // What followers see, from the first event on.
+  std::vector<core::JobEvent> Shown() {
+    std::lock_guard lock(log_.mutex());
+    std::vector<core::JobEvent> events;
+    while (const auto event = log_.GetLocked(static_cast<int64_t>(events.size()) + 1)) {
+      events.push_back(rpc::FromProto(*event).value());
+    }
+    return events;
+  }
+  std::vector<core::JobEvent> Written() const {
+    std::vector<core::JobEvent> events;
+    const std::vector<std::string> lines =
+        absl::StrSplit(os::Contents(path_), '\n', absl::SkipEmpty());
+    for (const std::string& line : lines) {
+      const auto event = rpc::EventFromJsonLine(line);
+      EXPECT_TRUE(event.ok()) << line;
+      if (event.ok()) events.push_back(*event);
+    }
+    return events;
+  }
+
+  os::TemporaryFolder folder_;
+  const std::string path_ = folder_ / "events.jsonl";
+  FakeClock clock_;
+  rpc::EventLog log_;
+};
+
+TEST_F(HistoryTest, NumbersAndStampsEachEvent) {
+  auto history = History::Open(path_, clock_, log_);
+  ASSERT_TRUE(history.ok()) << history.status();
+  const int64_t start = clock_.UnixMillis();
+  history->Record(Note("one"));
+  clock_.Advance(std::chrono::milliseconds(1500));
+  history->Record(Note("two"));
+  const std::vector<core::JobEvent> expected = {{1, start, Note("one")},
+                                                {2, start + 1500, Note("two")}};
+  EXPECT_TRUE(Shown() == expected);
+  EXPECT_TRUE(Written() == expected);
+}
+
+TEST_F(HistoryTest, WritesEachEventAsItHappensIntoAPrivateFile) {
+  auto history = History::Open(path_, clock_, log_);
+  ASSERT_TRUE(history.ok()) << history.status();
+  for (size_t count = 1; count <= 3; ++count) {
+    history->Record(Note("line one\nline two \xFF"));
+    EXPECT_EQ(Written().size(), count);
+  }
+  const std::string text = os::Contents(path_);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_EQ(os::ModeOf(path_), 0600u);
+}
+
+TEST_F(HistoryTest, KeepsWhatTheFileHas) {
+  os::Put(path_, "{\"sequence\":\"1\",\"note\":{\"sentence\":\"before\"}}\n");
+  auto history = History::Open(path_, clock_, log_);
+  ASSERT_TRUE(history.ok()) << history.status();
+  history->Record(Note("after"));
+  ASSERT_EQ(Written().size(), 2u);
+  EXPECT_TRUE(Written()[0].body == Note("before"));
+}
+
+TEST_F(HistoryTest, AFullDiskIsSaidOnceAndFollowersGoOn) {
+  const std::string daemon_log = folder_ / "am.log";
+  ASSERT_TRUE(SetUpLogging(daemon_log, LogLevel::kInfo).ok());
+  auto history = History::Open("/dev/full", clock_, log_);
+  ASSERT_TRUE(history.ok()) << history.status();
+  for (int i = 0; i < 3; ++i) history->Record(Note("x"));
+  EXPECT_EQ(Shown().size(), 3u);
+  const std::string said = os::Contents(daemon_log);
+  EXPECT_THAT(said, HasSubstr("/dev/full"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+}
+
+TEST_F(HistoryTest, AFileThatCannotBeMadeIsNamed) {
+  const auto history = History::Open(folder_ / "none/events.jsonl", clock_, log_);
+  EXPECT_EQ(history.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(history.status().message()), HasSubstr(folder_ / "none"));
+}
+
+}  // namespace
+}  // namespace tony::appmaster

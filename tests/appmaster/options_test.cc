@@ -1,0 +1,64 @@
+// The ApplicationMaster's command line, and what it takes from its process.
+#include "appmaster/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+namespace tony::appmaster {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+absl::StatusOr<Options> Parse(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "tony-am");
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  return ParseOptions(static_cast<int>(pointers.size()), pointers.data());
+}
+
+TEST(MasterOptionsTest, TakesItsFlagsInAnyOrder) {
+  const auto options = Parse({"--detached", "--ready-fd=3", "--job-folder=/home/a b/jobs/job-1"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->job_folder, "/home/a b/jobs/job-1");
+  EXPECT_EQ(options->job_id(), "job-1");
+  EXPECT_EQ(options->ready_fd, 3);
+  EXPECT_TRUE(options->detached);
+}
+
+TEST(MasterOptionsTest, BelongsToAClientWhoDoesNotWaitUnlessToldOtherwise) {
+  const auto options = Parse({"--job-folder=/jobs/job-1"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->ready_fd, -1);
+  EXPECT_FALSE(options->detached);
+}
+
+TEST(MasterOptionsTest, KnowsItsNeighbourItsUserAndItsEnvironment) {
+  ::setenv("TONY_OPTIONS_TEST", "a=b", 1);
+  const auto options = Parse({"--job-folder=/jobs/job-1"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->executor_path, std::string(TONY_BIN_DIR) + "/tony-executor");
+  EXPECT_THAT(options->environment, Contains("TONY_OPTIONS_TEST=a=b"));
+  EXPECT_NE(options->user, "");
+}
+
+TEST(MasterOptionsTest, RefusesWhatItDoesNotKnow) {
+  for (const std::string argument : {"--verbose", "--detached=yes", "job.xml", "--ready-fd=three"}) {
+    const auto options = Parse({"--job-folder=/jobs/job-1", argument});
+    EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument) << argument;
+    EXPECT_THAT(std::string(options.status().message()), HasSubstr(argument));
+  }
+}
+
+TEST(MasterOptionsTest, NeedsAnAbsoluteFolderWithAName) {
+  for (const std::string folder : {"", "jobs/job-1", "/jobs/"}) {
+    const auto options = Parse({"--job-folder=" + folder});
+    EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument) << folder;
+    EXPECT_THAT(std::string(options.status().message()), HasSubstr("--job-folder"));
+  }
+  EXPECT_EQ(Parse({}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tony::appmaster

@@ -104,7 +104,7 @@ Row MakeRow(const ObservedJob& job, const core::TaskChanged& last, int64_t now_m
   row.time = FormatDuration(job.RunningMillis(last.task, now_millis));
   if (!last.sentence.empty()) {
     row.note = SafeText(last.sentence);
-  } else if (last.exit && !last.exit->ok()) {
+  } else if (last.exit && !last.exit->ok() && last.state != core::TaskState::kStopped) {
     row.note = SafeText(last.exit->Describe());
   }
   return row;

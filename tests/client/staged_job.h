@@ -1,0 +1,58 @@
+// Jobs from job files in a temporary folder, and what staging made of them.
+#pragma once
+
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "backend/job_folder.h"
+#include "client/staging.h"
+#include "spec/job_builder.h"
+#include "tests/os/temporary_folder.h"
+#include "tony/v1/staging.pb.h"
+
+namespace tony::client {
+
+/// Loads and stages jobs whose local folder is temporary.
+class StagedJobTest : public ::testing::Test {
+ protected:
+  using Properties = std::map<std::string, std::string>;
+
+  /// A job with one small worker, unless `properties` say otherwise. Fails the test when it has problems.
+  spec::LoadedJob Load(const Properties& properties) {
+    Properties all = {{"tony.application.name", "test"},
+                      {"tony.local.dir", local_dir_},
+                      {"tony.worker.instances", "1"},
+                      {"tony.worker.memory", "64m"},
+                      {"tony.worker.vcores", "1"},
+                      {"tony.worker.command", "exit 0"},
+                      {"tony.task.kill-grace-ms", "200"}};
+    for (const auto& [name, value] : properties) all[name] = value;
+    spec::Sources sources;
+    for (const auto& [name, value] : all) sources.overrides.push_back({name, value});
+    sources.working_folder = folder_.path();
+    sources.home_folder = folder_.path();
+    spec::LoadedJob job = spec::LoadJob(sources);
+    EXPECT_TRUE(job.result.ok()) << spec::RenderProblems(job.result.problems);
+    return job;
+  }
+  absl::Status Stage(const spec::LoadedJob& job) { return StageJob(job, "job-1", job_folder_); }
+  absl::Status Stage(const Properties& properties) { return Stage(Load(properties)); }
+
+  v1::StagedFiles Staged() const {
+    v1::StagedFiles staged;
+    const auto status = google::protobuf::util::JsonStringToMessage(
+        os::Contents(job_folder_.staged()), &staged);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return staged;
+  }
+
+  os::TemporaryFolder folder_;
+  const std::string local_dir_ = folder_ / "local dir";
+  const backend::JobFolder job_folder_{local_dir_ + "/jobs/job-1"};
+};
+
+}  // namespace tony::client

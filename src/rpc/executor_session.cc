@@ -12,15 +12,15 @@
 
 namespace tony::rpc {
 
-/// State guarded by mutex_; kept alive by gRPC's reference `self_` until OnDone.
+/// State guarded by mutex_. Its owner waits for OnDone before destroying it: were it left to gRPC's thread, that would
+/// destroy the channel, too, and with it itself.
 class ExecutorSession::Stream
     : public grpc::ClientBidiReactor<v1::ExecutorMessage, v1::MasterMessage> {
  public:
   Stream(std::shared_ptr<grpc::Channel> channel, Callbacks callbacks)
       : stub_(v1::ExecutorService::NewStub(std::move(channel))), callbacks_(std::move(callbacks)) {}
 
-  void Start(std::shared_ptr<Stream> self) {
-    self_ = std::move(self);
+  void Start() {
     stub_->async()->Attach(&context_, this);
     // Held until Close(): otherwise gRPC could end the call between two writes.
     AddHold();
@@ -70,7 +70,6 @@ class ExecutorSession::Stream
 
   void OnDone(const grpc::Status& status) override {
     callbacks_.on_closed(FromGrpc(status));
-    std::shared_ptr<Stream> self = std::move(self_);
     std::lock_guard lock(mutex_);
     done_ = true;
     ended_.notify_all();
@@ -92,7 +91,6 @@ class ExecutorSession::Stream
   const Callbacks callbacks_;
   grpc::ClientContext context_;
   v1::MasterMessage incoming_;
-  std::shared_ptr<Stream> self_;
   std::mutex mutex_;
   std::condition_variable ended_;
   std::deque<v1::ExecutorMessage> outgoing_;
@@ -104,11 +102,11 @@ class ExecutorSession::Stream
 
 ExecutorSession::ExecutorSession(const std::string& master_address, const Credentials& credentials,
                                  Callbacks callbacks)
-    : stream_(std::make_shared<Stream>(
+    : stream_(std::make_unique<Stream>(
           grpc::CreateCustomChannel(master_address, MakeChannelCredentials(credentials),
                                     MakeChannelArguments()),
           std::move(callbacks))) {
-  stream_->Start(stream_);
+  stream_->Start();
 }
 
 ExecutorSession::~ExecutorSession() { stream_->CancelAndWait(); }

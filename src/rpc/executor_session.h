@@ -33,7 +33,7 @@ class ExecutorSession {
 
  private:
   class Stream;
-  std::shared_ptr<Stream> stream_;
+  std::unique_ptr<Stream> stream_;
 };
 
 }  // namespace tony::rpc

@@ -12,7 +12,8 @@
 
 namespace tony::rpc {
 
-/// Reads one Follow stream; kept alive by gRPC's reference `self_` until OnDone.
+/// Reads one Follow stream. Its owner waits for OnDone before destroying it: were it left to gRPC's thread, that would
+/// destroy the channel, too, and with it itself.
 class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
  public:
   FollowStream(v1::JobService::Stub& stub, int64_t after_sequence, bool owner,
@@ -22,8 +23,7 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
     request_.set_owner(owner);
   }
 
-  void Start(std::shared_ptr<FollowStream> self) {
-    self_ = std::move(self);
+  void Start() {
     stub_.async()->Follow(&context_, &request_, this);
     StartRead(&incoming_);
     StartCall();
@@ -39,7 +39,6 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
 
   void OnDone(const grpc::Status& status) override {
     callbacks_.on_closed(FromGrpc(status));
-    std::shared_ptr<FollowStream> self = std::move(self_);
     std::lock_guard lock(mutex_);
     done_ = true;
     ended_.notify_all();
@@ -57,7 +56,6 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
   grpc::ClientContext context_;
   v1::FollowRequest request_;
   v1::JobEvent incoming_;
-  std::shared_ptr<FollowStream> self_;
   std::mutex mutex_;
   std::condition_variable ended_;
   bool done_ = false;
@@ -72,8 +70,8 @@ JobClient::~JobClient() {
 }
 
 void JobClient::Follow(int64_t after_sequence, bool owner, FollowCallbacks callbacks) {
-  follow_ = std::make_shared<FollowStream>(*stub_, after_sequence, owner, std::move(callbacks));
-  follow_->Start(follow_);
+  follow_ = std::make_unique<FollowStream>(*stub_, after_sequence, owner, std::move(callbacks));
+  follow_->Start();
 }
 
 absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {

@@ -38,7 +38,7 @@ class JobClient {
  private:
   class FollowStream;
   std::unique_ptr<v1::JobService::Stub> stub_;
-  std::shared_ptr<FollowStream> follow_;
+  std::unique_ptr<FollowStream> follow_;
 };
 
 }  // namespace tony::rpc

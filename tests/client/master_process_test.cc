@@ -59,7 +59,7 @@ TEST_F(MasterProcessTest, CanBeKilled) {
 }
 
 TEST_F(MasterProcessTest, OneThatEndsAtOnceIsQuotedWithItsLastWords) {
-  ASSERT_EQ(Stage(Properties{}), absl::OkStatus());
+  ASSERT_EQ(Stage(), absl::OkStatus());
   os::Put(job_folder_.job_xml(), "<configuration><property>");
   const auto master = Start();
   EXPECT_EQ(master.status().code(), absl::StatusCode::kUnavailable);
@@ -71,7 +71,7 @@ TEST_F(MasterProcessTest, OneThatEndsAtOnceIsQuotedWithItsLastWords) {
 }
 
 TEST_F(MasterProcessTest, OnlyTheLastLinesAreQuoted) {
-  ASSERT_EQ(Stage(Properties{}), absl::OkStatus());
+  ASSERT_EQ(Stage(), absl::OkStatus());
   os::Put(job_folder_.job_xml(), "<configuration><property>");
   std::string earlier;
   for (int i = 1; i <= 50; ++i) absl::StrAppend(&earlier, "earlier line ", i, ".\n");
@@ -83,10 +83,10 @@ TEST_F(MasterProcessTest, OnlyTheLastLinesAreQuoted) {
 }
 
 TEST_F(MasterProcessTest, OneThatHangsIsKilledAtItsDeadline) {
-  ASSERT_EQ(Stage(Properties{}), absl::OkStatus());
-  // It waits for somebody who writes the job file.
-  std::filesystem::remove(job_folder_.job_xml());
-  ASSERT_EQ(::mkfifo(job_folder_.job_xml().c_str(), 0600), 0);
+  ASSERT_EQ(Stage(), absl::OkStatus());
+  // It waits for somebody who writes into the pipe.
+  std::filesystem::remove(job_folder_.staged());
+  ASSERT_EQ(::mkfifo(job_folder_.staged().c_str(), 0600), 0);
   const auto master = Start(milliseconds(200));
   EXPECT_EQ(master.status().code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(master.status().message()),
@@ -102,7 +102,7 @@ TEST_F(MasterProcessTest, AFolderWithoutLogsIsNamed) {
 }
 
 TEST_F(MasterProcessTest, AnAddressThatWasNotPublishedIsUnavailable) {
-  ASSERT_EQ(Stage(Properties{}), absl::OkStatus());
+  ASSERT_EQ(Stage(), absl::OkStatus());
   EXPECT_EQ(ConnectToJob(job_folder_).status().code(), absl::StatusCode::kUnavailable);
   os::Put(job_folder_.am_address(), "127.0.0.1:1\n");
   EXPECT_TRUE(ConnectToJob(job_folder_).ok());

@@ -39,8 +39,8 @@ class StagedJobTest : public ::testing::Test {
     EXPECT_TRUE(job.result.ok()) << spec::RenderProblems(job.result.problems);
     return job;
   }
-  absl::Status Stage(const spec::LoadedJob& job) { return StageJob(job, "job-1", job_folder_); }
-  absl::Status Stage(const Properties& properties) { return Stage(Load(properties)); }
+  absl::Status StageLoaded(const spec::LoadedJob& job) { return StageJob(job, "job-1", job_folder_); }
+  absl::Status Stage(const Properties& properties = {}) { return StageLoaded(Load(properties)); }
 
   v1::StagedFiles Staged() const {
     v1::StagedFiles staged;

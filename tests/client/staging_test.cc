@@ -26,7 +26,8 @@ class StagingTest : public StagedJobTest {
   // The entry for which `local_name` was given; the test fails when there are none or several.
   v1::StagedFiles::Entry EntryOf(const std::string& local_name) const {
     std::vector<v1::StagedFiles::Entry> found;
-    for (const v1::StagedFiles::Entry& entry : Staged().entries()) {
+    const v1::StagedFiles staged = Staged();
+    for (const v1::StagedFiles::Entry& entry : staged.entries()) {
       if (entry.archive().name() == local_name) found.push_back(entry);
     }
     EXPECT_EQ(found.size(), 1u) << local_name;
@@ -50,8 +51,9 @@ std::vector<std::string> TypesOf(const v1::StagedFiles::Entry& entry) {
 TEST_F(StagingTest, TheJobComesBackFromItsFile) {
   const spec::LoadedJob job = Load({{"tony.worker.command", "run '<a>' & echo \"$HOME\"\n"},
                                     {"tony.ps.instances", "2"},
+                                    {"tony.ps.command", "serve"},
                                     {"tony.ps.memory", "128m"}});
-  ASSERT_EQ(Stage(job), absl::OkStatus());
+  ASSERT_EQ(StageLoaded(job), absl::OkStatus());
   spec::Sources sources;
   sources.job_file = job_folder_.job_xml();
   sources.working_folder = "/";
@@ -78,7 +80,7 @@ TEST_F(StagingTest, NobodyElseMayLook) {
 }
 
 TEST_F(StagingTest, TheSecretsAreThisJobs) {
-  ASSERT_EQ(Stage(Properties{}), absl::OkStatus());
+  ASSERT_EQ(Stage(), absl::OkStatus());
   const auto authority =
       rpc::CertificateAuthority::Load(rpc::ReadSecretFile(job_folder_.authority()).value());
   ASSERT_TRUE(authority.ok()) << authority.status();
@@ -163,7 +165,7 @@ TEST_F(StagingTest, AJobWithoutTasksStagesTheMastersFiles) {
 
 TEST_F(StagingTest, AJobOfThatNameIsNotTouched) {
   Put(job_folder_.root() + "/events.jsonl", "mine");
-  EXPECT_EQ(Stage(Properties{}).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(Stage().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(Contents(job_folder_.root() + "/events.jsonl"), "mine");
   EXPECT_FALSE(os::Exists(job_folder_.job_xml()));
 }
@@ -182,7 +184,7 @@ TEST_F(StagingTest, AResourceThatHasVanishedIsNamedAndNothingIsLeft) {
   Put(path, "x");
   const spec::LoadedJob job = Load({{"tony.worker.resources", path}});
   std::filesystem::remove(path);
-  const absl::Status status = Stage(job);
+  const absl::Status status = StageLoaded(job);
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr(path));
   ExpectNothingLeft();
@@ -194,7 +196,8 @@ TEST_F(StagingTest, ASourceThatCannotEvenBeLookedAtIsNamed) {
   const std::string loop = folder_ / "loop";
   std::filesystem::create_symlink("loop", loop);
   job.result.packaging.src_dir = loop;
-  const absl::Status status = Stage(job);
+  const absl::Status status = StageLoaded(job);
+  std::filesystem::remove(loop);
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr(loop));
   ExpectNothingLeft();
@@ -202,7 +205,7 @@ TEST_F(StagingTest, ASourceThatCannotEvenBeLookedAtIsNamed) {
 
 TEST_F(StagingTest, AFileInTheWayOfTheJobsFolderIsNamed) {
   Put(local_dir_, "a file");
-  const absl::Status status = Stage(Properties{});
+  const absl::Status status = Stage();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr(local_dir_));
 }

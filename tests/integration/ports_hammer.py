@@ -58,6 +58,8 @@ def set_up_own_network():
         struct.pack_into("H", request, 16, flags | iff_up)
         fcntl.ioctl(any_socket, siocsifflags, request)
     SETTINGS.joinpath("ip_local_port_range").write_text(f"{FIRST_PORT} {LAST_PORT}")
+    # Else those of closed connections would be missing for a minute each, until none is left.
+    SETTINGS.joinpath("tcp_max_tw_buckets").write_text("0")
     SETTINGS.joinpath("ip_local_reserved_ports").write_text(f"{FIRST_PORT + FEW_PORTS}-{LAST_PORT}")
 
 

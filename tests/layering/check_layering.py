@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the source tree keeps its layers: who includes whom, what is pure, how long files are.
+"""Checks that the source tree keeps its layers: includes, what is pure, how long files are.
 
     check_layering.py [ROOT]
 

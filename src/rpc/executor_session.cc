@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <utility>
 
 #include <grpcpp/create_channel.h>
 
@@ -12,8 +13,8 @@
 
 namespace tony::rpc {
 
-/// State guarded by mutex_. Its owner waits for OnDone before destroying it: were it left to gRPC's thread, that would
-/// destroy the channel, too, and with it itself.
+/// State guarded by mutex_. Its owner waits for OnDone before destroying it: were it left to gRPC's
+/// thread, that would destroy the channel, too, and with it itself.
 class ExecutorSession::Stream
     : public grpc::ClientBidiReactor<v1::ExecutorMessage, v1::MasterMessage> {
  public:
@@ -52,8 +53,14 @@ class ExecutorSession::Stream
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      // The other side is done; nothing more can be sent either.
+      // The other side is done, and nothing more can be sent either. Or a message could not be read: then what follows
+      // it has to be taken, since the stream does not end before.
       Close();
+      if (!std::exchange(read_failed_, true)) StartRead(&incoming_);
+      return;
+    }
+    if (read_failed_) {
+      context_.TryCancel();
       return;
     }
     callbacks_.on_message(std::move(incoming_));
@@ -91,6 +98,7 @@ class ExecutorSession::Stream
   const Callbacks callbacks_;
   grpc::ClientContext context_;
   v1::MasterMessage incoming_;
+  bool read_failed_ = false;
   std::mutex mutex_;
   std::condition_variable ended_;
   std::deque<v1::ExecutorMessage> outgoing_;

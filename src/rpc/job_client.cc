@@ -3,17 +3,19 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include <grpcpp/create_channel.h>
 
 #include "rpc/convert.h"
 #include "rpc/grpc_credentials.h"
 #include "rpc/status_convert.h"
+#include "rpc/utf8.h"
 
 namespace tony::rpc {
 
-/// Reads one Follow stream. Its owner waits for OnDone before destroying it: were it left to gRPC's thread, that would
-/// destroy the channel, too, and with it itself.
+/// Reads one Follow stream. Its owner waits for OnDone before destroying it: were it left to gRPC's
+/// thread, that would destroy the channel, too, and with it itself.
 class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
  public:
   FollowStream(v1::JobService::Stub& stub, int64_t after_sequence, bool owner,
@@ -30,7 +32,15 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return;
+    if (!ok) {
+      // The end; or an event that could not be read: then the stream does not end before the next one is taken.
+      if (!std::exchange(read_failed_, true)) StartRead(&incoming_);
+      return;
+    }
+    if (read_failed_) {
+      context_.TryCancel();
+      return;
+    }
     // An event of a kind that this version does not know is left out.
     absl::StatusOr<core::JobEvent> event = FromProto(incoming_);
     if (event.ok()) callbacks_.on_event(std::move(*event));
@@ -56,6 +66,7 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
   grpc::ClientContext context_;
   v1::FollowRequest request_;
   v1::JobEvent incoming_;
+  bool read_failed_ = false;
   std::mutex mutex_;
   std::condition_variable ended_;
   bool done_ = false;
@@ -79,7 +90,7 @@ absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline));
   v1::StopRequest request;
-  request.set_reason(reason);
+  request.set_reason(ToUtf8(reason));
   v1::StopResponse response;
   return FromGrpc(stub_->Stop(&context, request, &response));
 }

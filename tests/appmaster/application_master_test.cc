@@ -1,4 +1,5 @@
-// Whole jobs in a real folder: a real ApplicationMaster on the local backend, the real tony-executor, a real client.
+// Whole jobs in a real folder: a real ApplicationMaster on the local backend, the real
+// tony-executor, a real client.
 #include "appmaster/application_master.h"
 
 #include <fcntl.h>
@@ -90,14 +91,12 @@ class Client {
 
 class ApplicationMasterTest : public ::testing::Test {
  protected:
-  // The job's folder as a client would lay it out, with one worker unless `properties` say otherwise.
+  // The job's folder as a client would lay it out, with one worker unless `properties` say
+  // otherwise.
   void Stage(const Properties& properties) {
-    Properties all = {{"tony.application.name", "test"},
-                      {"tony.worker.instances", "1"},
-                      {"tony.worker.memory", "64m"},
-                      {"tony.worker.vcores", "1"},
-                      {"tony.am.memory", "64m"},
-                      {"tony.task.kill-grace-ms", "200"}};
+    Properties all = {{"tony.application.name", "test"}, {"tony.worker.instances", "1"},
+                      {"tony.worker.memory", "64m"},     {"tony.worker.vcores", "1"},
+                      {"tony.am.memory", "64m"},         {"tony.task.kill-grace-ms", "200"}};
     for (const auto& [name, value] : properties) all[name] = value;
     std::string xml = "<configuration>\n";
     for (const auto& [name, value] : all) {
@@ -140,7 +139,8 @@ class ApplicationMasterTest : public ::testing::Test {
     return client;
   }
   std::string TaskLog(const std::string& task, const std::string& attempt) const {
-    return os::Contents(absl::StrCat(folder_.logs(), "/", task, "/attempt-", attempt, "/stdout.log"));
+    return os::Contents(
+        absl::StrCat(folder_.logs(), "/", task, "/attempt-", attempt, "/stdout.log"));
   }
   std::vector<core::JobEvent> Written() const {
     std::vector<core::JobEvent> events;

@@ -33,7 +33,8 @@ class LaunchingBackend : public core::FakeClusterBackend {
   std::map<std::string, core::LaunchContext> launched;
 };
 
-// An executor that the test plays, by the credentials that the runner has made. The session goes first.
+// An executor that the test plays, by the credentials that the runner has made. The session goes
+// first.
 class PlayedExecutor {
  public:
   PlayedExecutor(LoopDriver& driver, const core::LaunchContext& context) {
@@ -42,12 +43,11 @@ class PlayedExecutor {
     EXPECT_TRUE(credentials.ok()) << credentials.status();
     session_ = std::make_unique<rpc::ExecutorSession>(
         address, credentials.value(),
-        rpc::ExecutorSession::Callbacks{
-            [this, &driver](v1::MasterMessage message) {
-              messages_.Push(std::move(message));
-              driver.Changed();
-            },
-            [](absl::Status) {}});
+        rpc::ExecutorSession::Callbacks{[this, &driver](v1::MasterMessage message) {
+                                          messages_.Push(std::move(message));
+                                          driver.Changed();
+                                        },
+                                        [](absl::Status) {}});
     v1::ExecutorMessage hello;
     hello.mutable_hello();
     session_->Send(std::move(hello));

@@ -44,7 +44,8 @@ TEST(MasterOptionsTest, KnowsItsNeighbourItsUserAndItsEnvironment) {
 }
 
 TEST(MasterOptionsTest, RefusesWhatItDoesNotKnow) {
-  for (const std::string argument : {"--verbose", "--detached=yes", "job.xml", "--ready-fd=three"}) {
+  for (const std::string argument :
+       {"--verbose", "--detached=yes", "job.xml", "--ready-fd=three"}) {
     const auto options = Parse({"--job-folder=/jobs/job-1", argument});
     EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument) << argument;
     EXPECT_THAT(std::string(options.status().message()), HasSubstr(argument));

@@ -89,8 +89,7 @@ TEST_F(MasterProcessTest, OneThatHangsIsKilledAtItsDeadline) {
   ASSERT_EQ(::mkfifo(job_folder_.staged().c_str(), 0600), 0);
   const auto master = Start(milliseconds(200));
   EXPECT_EQ(master.status().code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(std::string(master.status().message()),
-              HasSubstr("tony.client.am-start-timeout-ms"));
+  EXPECT_THAT(std::string(master.status().message()), HasSubstr("tony.client.am-start-timeout-ms"));
   EXPECT_FALSE(os::IsFileLocked(job_folder_.am_lock()));
   EXPECT_TRUE(HasNoChildren());
 }

@@ -21,14 +21,12 @@ class StagedJobTest : public ::testing::Test {
  protected:
   using Properties = std::map<std::string, std::string>;
 
-  /// A job with one small worker, unless `properties` say otherwise. Fails the test when it has problems.
+  /// A job with one small worker, unless `properties` say otherwise. Fails the test when it has
+  /// problems.
   spec::LoadedJob Load(const Properties& properties) {
-    Properties all = {{"tony.application.name", "test"},
-                      {"tony.local.dir", local_dir_},
-                      {"tony.worker.instances", "1"},
-                      {"tony.worker.memory", "64m"},
-                      {"tony.worker.vcores", "1"},
-                      {"tony.worker.command", "exit 0"},
+    Properties all = {{"tony.application.name", "test"}, {"tony.local.dir", local_dir_},
+                      {"tony.worker.instances", "1"},    {"tony.worker.memory", "64m"},
+                      {"tony.worker.vcores", "1"},       {"tony.worker.command", "exit 0"},
                       {"tony.task.kill-grace-ms", "200"}};
     for (const auto& [name, value] : properties) all[name] = value;
     spec::Sources sources;
@@ -39,13 +37,15 @@ class StagedJobTest : public ::testing::Test {
     EXPECT_TRUE(job.result.ok()) << spec::RenderProblems(job.result.problems);
     return job;
   }
-  absl::Status StageLoaded(const spec::LoadedJob& job) { return StageJob(job, "job-1", job_folder_); }
+  absl::Status StageLoaded(const spec::LoadedJob& job) {
+    return StageJob(job, "job-1", job_folder_);
+  }
   absl::Status Stage(const Properties& properties = {}) { return StageLoaded(Load(properties)); }
 
   v1::StagedFiles Staged() const {
     v1::StagedFiles staged;
-    const auto status = google::protobuf::util::JsonStringToMessage(
-        os::Contents(job_folder_.staged()), &staged);
+    const auto status =
+        google::protobuf::util::JsonStringToMessage(os::Contents(job_folder_.staged()), &staged);
     EXPECT_TRUE(status.ok()) << status.ToString();
     return staged;
   }

@@ -14,12 +14,12 @@
 namespace tony::client {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using os::Contents;
 using os::ModeOf;
 using os::Put;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class StagingTest : public StagedJobTest {
  protected:
@@ -39,9 +39,7 @@ class StagingTest : public StagedJobTest {
     EXPECT_TRUE(unpacked.ok()) << unpacked.status();
     return destination;
   }
-  void ExpectNothingLeft() const {
-    EXPECT_TRUE(std::filesystem::is_empty(local_dir_ + "/jobs"));
-  }
+  void ExpectNothingLeft() const { EXPECT_TRUE(std::filesystem::is_empty(local_dir_ + "/jobs")); }
 };
 
 std::vector<std::string> TypesOf(const v1::StagedFiles::Entry& entry) {

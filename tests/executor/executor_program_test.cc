@@ -76,8 +76,8 @@ TEST_F(ExecutorProgramTest, RunsATaskToItsEnd) {
 
 TEST_F(ExecutorProgramTest, NothingOutlivesItWhenItIsKilled) {
   StartAttached();
-  v1::Assignment assignment =
-      AssignmentOf("setsid bash -c \"trap '' TERM; echo \\$\\$; while :; do sleep 1; done\" > $READY");
+  v1::Assignment assignment = AssignmentOf(
+      "setsid bash -c \"trap '' TERM; echo \\$\\$; while :; do sleep 1; done\" > $READY");
   (*assignment.mutable_environment())["READY"] = ready_.path();
   SendAssignment(assignment);
   SendPrepare(1, 1);

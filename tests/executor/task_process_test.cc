@@ -240,7 +240,7 @@ TEST_F(TaskProcessTest, TheEndIsToldAlthoughALeftoverWritesForEver) {
   flood = ready_.NextPid();
   ASSERT_GT(flood, 0);
   os::Put(folder_ / "go", "");
-  ASSERT_TRUE(driver_.Await([&] { return events_.back() == "ended"; }));
+  ASSERT_TRUE(driver_.Await([&] { return !events_.empty() && events_.back() == "ended"; }));
   EXPECT_TRUE(alive_at_the_end);
   EXPECT_EQ(exit_.code, 4);
   process_.Kill(milliseconds(0));
@@ -252,7 +252,8 @@ TEST_F(TaskProcessTest, TheLossOfTheKeeperIsAnEnd) {
   process_.Run(Bash("echo last words; echo $$ > $READY; sleep 600"));
   const pid_t program = ready_.NextPid();
   ASSERT_GT(program, 0);
-  ASSERT_TRUE(driver_.Await([&] { return events_.size() == 1; }));  // the keeper says so later than the program
+  ASSERT_TRUE(driver_.Await(
+      [&] { return events_.size() == 1; }));  // the keeper says so later than the program
   ASSERT_EQ(::kill(keeper_->pid(), SIGKILL), 0);
   ASSERT_TRUE(driver_.Await([&] { return events_.size() >= 3; }));
   EXPECT_EQ(events_[1], "ended");

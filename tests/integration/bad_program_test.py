@@ -14,7 +14,8 @@ from integration_case import JobTest
 GRACE_MILLIS = 400
 GRACE = ("--conf", f"tony.task.kill-grace-ms={GRACE_MILLIS}")
 # Deaf itself, as is the child that it waits for.
-DEAF = "trap '' TERM INT HUP; sleep 600 & sleep 600"
+IGNORE = "trap '' TERM INT HUP"
+DEAF = f"{IGNORE}; sleep 600 & sleep 600"
 
 
 class BadProgramTest(JobTest):
@@ -55,7 +56,7 @@ class BadProgramTest(JobTest):
         gate = self.pipe("gate")
         job = self.submit(
             f"if [ $TASK_INDEX = 0 ]; then read < {gate.path}; exit 7; fi; "
-            f"echo ready > {ready.path}; {DEAF}",
+            f"{IGNORE}; echo ready > {ready.path}; {DEAF}",
             *GRACE,
             workers=2,
         )

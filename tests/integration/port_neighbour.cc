@@ -183,7 +183,9 @@ int64_t GrabPorts(size_t count) {
 int main(int argc, char** argv) {
   try {
     if (argc == 3 && argv[1] == std::string("--grab")) {
-      std::signal(SIGTERM, [](int) { told_to_end = 1; });
+      struct sigaction action {};  // without SA_RESTART, so that it ends a wait, too
+      action.sa_handler = [](int) { told_to_end = 1; };
+      sigaction(SIGTERM, &action, nullptr);
       std::cout << "grabbing" << std::endl;
       std::cout << GrabPorts(std::stoul(argv[2])) << std::endl;
     } else {

@@ -31,8 +31,8 @@ TASKS = 8
 LAUNCH_DEADLINE_SECONDS = 120
 SKIPPED = 77
 GRABBED = 800  # ports that are held beside the jobs
-FIRST_PORT, LAST_PORT = 1024, 65535
-FEW_PORTS = 1024
+# With --few-ports there are these and no others.
+FIRST_PORT, LAST_PORT = 1024, 2047
 UNSHARE = ("unshare", "--user", "--map-root-user", "--net", "--")
 INSIDE = "--inside"
 SETTINGS = pathlib.Path("/proc/sys/net/ipv4")
@@ -60,11 +60,11 @@ def set_up_own_network():
     SETTINGS.joinpath("ip_local_port_range").write_text(f"{FIRST_PORT} {LAST_PORT}")
     # Else those of closed connections would be missing for a minute each, until none is left.
     SETTINGS.joinpath("tcp_max_tw_buckets").write_text("0")
-    SETTINGS.joinpath("ip_local_reserved_ports").write_text(f"{FIRST_PORT + FEW_PORTS}-{LAST_PORT}")
+    SETTINGS.joinpath("ip_local_reserved_ports").write_text(f"{LAST_PORT + 1}-65535")
 
 
 def launch(programs, neighbour, local_dir, release):
-    """Runs one job. Returns what went wrong, or None."""
+    """Runs one job, in the folder `local_dir`. Returns what went wrong, or None."""
     result = subprocess.run(
         [
             *(programs / "tony-submit", "--json", "--executes", neighbour),
@@ -78,9 +78,8 @@ def launch(programs, neighbour, local_dir, release):
         timeout=LAUNCH_DEADLINE_SECONDS,
         check=False,
     )
-    (folder,) = (local_dir / "jobs").iterdir()
-    printed = "".join(path.read_text() for path in sorted(folder.rglob("std*.log")))
-    shutil.rmtree(folder)
+    printed = "".join(path.read_text() for path in sorted(local_dir.rglob("std*.log")))
+    shutil.rmtree(local_dir)
     if result.returncode != 0 or printed.count("served port") != TASKS:
         last = result.stdout.splitlines()[-1:]
         return f"exit code {result.returncode}\n{printed}{result.stderr}{last}"
@@ -93,7 +92,10 @@ def hammer(programs, neighbour, launches, release):
     with tempfile.TemporaryDirectory(prefix="tony-ports-") as folder:
         begin = time.monotonic()
         for number in range(1, launches + 1):
-            problem = launch(programs, neighbour, pathlib.Path(folder), release)
+            try:
+                problem = launch(programs, neighbour, pathlib.Path(folder, str(number)), release)
+            except subprocess.TimeoutExpired as expired:
+                problem = f"no end within {expired.timeout} s"
             if problem:
                 failed += 1
                 print(f"launch {number}: {problem}", flush=True)

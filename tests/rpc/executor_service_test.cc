@@ -237,6 +237,41 @@ TEST_F(ExecutorServiceTest, AnExecutorWithoutAServerIsToldSo) {
   EXPECT_EQ(closed->code(), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(ExecutorServiceTest, AMessageThatCannotBeReadIsTheEnd) {
+  for (const int following : {0, 1, 20}) {
+    Executor executor(address(), ExecutorCredentials());
+    executor.SayHello();
+    ASSERT_EQ(NextAttached(), kContainer);
+    v1::MasterMessage unreadable;
+    unreadable.mutable_shutdown()->set_reason("caf\xE9");  // a string has to be UTF-8
+    ASSERT_TRUE(executor_service_.Send(kContainer, unreadable).ok());
+    for (int i = 0; i < following; ++i) (void)executor_service_.Send(kContainer, Prepare(i));
+    EXPECT_TRUE(executor.closed.Next().has_value()) << following << " messages followed";
+    EXPECT_TRUE(executor.messages.empty());
+    executor.session.reset();
+    EXPECT_TRUE(BecomesUnknown(kContainer));
+  }
+}
+
+TEST_F(ExecutorServiceTest, WhatTheUserWroteNeedsNotBeUtf8) {
+  Executor executor(address(), ExecutorCredentials());
+  executor.SayHello();
+  ASSERT_EQ(NextAttached(), kContainer);
+  v1::MasterMessage message;
+  v1::Assignment& assignment = *message.mutable_assignment();
+  assignment.set_command("echo caf\xE9");
+  (*assignment.mutable_environment())["DRINK"] = "caf\xE9";
+  assignment.set_log_folder("/caf\xE9/logs");
+  assignment.set_checkpoint_folder("/caf\xE9/checkpoints");
+  assignment.set_cache_folder("/caf\xE9/cache");
+  ASSERT_TRUE(executor_service_.Send(kContainer, message).ok());
+  const auto received = executor.messages.Next();
+  ASSERT_TRUE(received.has_value());
+  EXPECT_EQ(received->assignment().command(), "echo caf\xE9");
+  EXPECT_EQ(received->assignment().environment().at("DRINK"), "caf\xE9");
+  EXPECT_EQ(received->assignment().log_folder(), "/caf\xE9/logs");
+}
+
 TEST_F(ExecutorServiceTest, ASecondStreamOfAContainerEndsTheFirst) {
   Executor first(address(), ExecutorCredentials());
   first.SayHello();

@@ -158,6 +158,20 @@ TEST_F(JobServiceTest, AnEventOfAnUnknownKindIsLeftOut) {
   EXPECT_THAT(follower.sequences.Take(2), ElementsAre(1, 3));
 }
 
+TEST_F(JobServiceTest, AnEventThatCannotBeReadIsNoRegularEnd) {
+  AppendUpTo(1);
+  v1::JobEvent unreadable;
+  unreadable.mutable_note()->set_sentence("caf\xE9");  // not made by ToProto(), which would replace it
+  log_.Append(unreadable);
+  Append(3);
+  Follower follower(address(), ClientCredentials());
+  follower.Follow(0);
+  const auto closed = follower.closed.Next();
+  ASSERT_TRUE(closed.has_value());
+  EXPECT_FALSE(closed->ok());
+  EXPECT_THAT(follower.sequences.Take(1), ElementsAre(1));
+}
+
 TEST_F(JobServiceTest, TheLossOfTheOwnerIsToldOnce) {
   AppendUpTo(1);
   {
@@ -227,9 +241,9 @@ TEST_F(JobServiceTest, TheServersEndIsNoRegularEnd) {
 
 TEST_F(JobServiceTest, AStopIsNotedWhenItIsAnswered) {
   JobClient client(address(), ClientCredentials());
-  EXPECT_EQ(client.Stop("ann pressed Ctrl-C", kPatience), absl::OkStatus());
+  EXPECT_EQ(client.Stop("caf\xE9", kPatience), absl::OkStatus());
   EXPECT_FALSE(calls_.empty());
-  EXPECT_EQ(calls_.Next(), "stop: ann pressed Ctrl-C");
+  EXPECT_EQ(calls_.Next(), "stop: caf\xEF\xBF\xBD");
 }
 
 TEST_F(JobServiceTest, NobodyAnswersAfterTheServersEnd) {

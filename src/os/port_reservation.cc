@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cerrno>
@@ -17,7 +18,6 @@
 #include <sstream>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -67,12 +67,25 @@ PortRanges ReadPortRanges() {
   return ranges;
 }
 
-// 0 is the best choice.
-int Rank(int port, const PortRanges& ranges) {
-  if (port >= ranges.ephemeral_first && port <= ranges.ephemeral_last) return 2;
-  return port >= kFirstPreferredPort ? 0 : 1;
+/// Ports `first` to `last`; empty when `last` is less. A plain value.
+struct PortInterval {
+  int first = 0;
+  int last = -1;
+
+  int size() const { return std::max(last - first + 1, 0); }
+};
+
+// The ports to try, in three groups of up to two intervals, the best group first.
+std::array<std::array<PortInterval, 2>, 3> PreferredPorts(const PortRanges& ranges) {
+  const int low_end = ranges.ephemeral_first - 1;
+  const int high_begin = ranges.ephemeral_last + 1;
+  const PortInterval high{std::max(high_begin, kFirstPreferredPort), kLastPort};
+  return {
+      {{{{kFirstPreferredPort, std::min(low_end, kLastPort)}, high}},
+       {{{kFirstUnprivilegedPort, std::min(low_end, kFirstPreferredPort - 1)},
+         {std::max(high_begin, kFirstUnprivilegedPort), kFirstPreferredPort - 1}}},
+       {{{std::max(ranges.ephemeral_first, kFirstUnprivilegedPort), ranges.ephemeral_last}, {}}}}};
 }
-constexpr int kRanks = 3;
 
 absl::Status ErrnoStatus(const std::string& what) {
   const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
@@ -131,15 +144,14 @@ absl::StatusOr<std::optional<UniqueFd>> TakePort(int port) {
 
 absl::StatusOr<PortReservation> PortReservation::Reserve() {
   const PortRanges ranges = ReadPortRanges();
-  std::array<std::vector<int>, kRanks> candidates;
-  for (int port = kFirstUnprivilegedPort; port <= kLastPort; ++port) {
-    if (!ranges.reserved.test(port)) candidates[Rank(port, ranges)].push_back(port);
-  }
   std::random_device random;
-  for (const std::vector<int>& ports : candidates) {
-    const size_t start = ports.empty() ? 0 : random() % ports.size();
-    for (size_t step = 0; step < ports.size(); ++step) {
-      const int port = ports[(start + step) % ports.size()];
+  for (const auto& [low, high] : PreferredPorts(ranges)) {
+    const int count = low.size() + high.size();
+    const int start = count == 0 ? 0 : static_cast<int>(random() % static_cast<unsigned>(count));
+    for (int step = 0; step < count; ++step) {
+      const int place = (start + step) % count;
+      const int port = place < low.size() ? low.first + place : high.first + place - low.size();
+      if (ranges.reserved.test(static_cast<size_t>(port))) continue;
       TONY_ASSIGN_OR_RETURN(std::optional<UniqueFd> exclusion, TakeExclusion(port));
       if (!exclusion) continue;
       TONY_ASSIGN_OR_RETURN(std::optional<UniqueFd> socket, TakePort(port));

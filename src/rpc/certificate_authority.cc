@@ -11,6 +11,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +26,9 @@ constexpr int kLifetimeDays = 3650;
 // Bits of the keyUsage extension, as RFC 5280 numbers them.
 constexpr int kDigitalSignature = 0;
 constexpr int kKeyCertSign = 5;
-// Around the job's id in the authority's own certificate. Not a role: nobody can act as the
+constexpr char kServers[] = "tony servers of a job";
+constexpr char kClients[] = "tony clients of a job";
+// Around the job's id in the authority's own certificates. Not a role: nobody can act as the
 // authority.
 constexpr char kAuthorityPrefix[] = "tony://";
 constexpr char kAuthoritySuffix[] = "/authority";
@@ -69,12 +73,40 @@ absl::StatusOr<std::string> ToPem(X509* certificate) {
   return Contents(memory.get());
 }
 
-absl::StatusOr<std::string> ToPem(EVP_PKEY* key) {
+// PKCS#8 (RFC 5208) around an ECPrivateKey (RFC 5915) of P-256: all but the numbers is always the
+// same. OpenSSL's own encoder would take as long as all the rest of a certificate.
+absl::StatusOr<std::string> ToPem(const EVP_PKEY* key) {
+  constexpr std::array<unsigned char, 36> kBeforeNumber = {
+      0x30, 0x81, 0x87,                                            // SEQUENCE
+      0x02, 0x01, 0x00,                                            // version 0
+      0x30, 0x13,                                                  // algorithm: SEQUENCE
+      0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,        // id-ecPublicKey
+      0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07,  // prime256v1
+      0x04, 0x6d, 0x30, 0x6b,                                      // OCTET STRING: SEQUENCE
+      0x02, 0x01, 0x01,                                            // version 1
+      0x04, 0x20};                                                 // the number: 32 bytes
+  constexpr std::array<unsigned char, 5> kBeforePoint = {0xa1, 0x44, 0x03, 0x42, 0x00};
+  constexpr size_t kNumberSize = 32;
+  constexpr size_t kPointSize = 65;
+  std::array<unsigned char, kBeforeNumber.size() + kNumberSize + kBeforePoint.size() + kPointSize>
+      der;
+  unsigned char* const number = std::copy(kBeforeNumber.begin(), kBeforeNumber.end(), der.data());
+  unsigned char* const point =
+      std::copy(kBeforePoint.begin(), kBeforePoint.end(), number + kNumberSize);
+  BIGNUM* secret = nullptr;
+  size_t point_size = 0;
+  bool ok = EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_PRIV_KEY, &secret) == 1 &&
+            BN_bn2binpad(secret, number, kNumberSize) == static_cast<int>(kNumberSize) &&
+            EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, point, kPointSize,
+                                            &point_size) == 1 &&
+            point_size == kPointSize;
+  BN_clear_free(secret);
   const Memory memory(BIO_new(BIO_s_mem()));
-  if (memory == nullptr || PEM_write_bio_PKCS8PrivateKey(memory.get(), key, nullptr, nullptr, 0,
-                                                         nullptr, nullptr) != 1) {
-    return OpenSslError("write a private key");
-  }
+  ok = ok && memory != nullptr &&
+       PEM_write_bio(memory.get(), PEM_STRING_PKCS8INF, "", der.data(),
+                     static_cast<long>(der.size())) > 0;
+  OPENSSL_cleanse(der.data(), der.size());
+  if (!ok) return OpenSslError("write a private key");
   return Contents(memory.get());
 }
 
@@ -142,7 +174,7 @@ Bytes DigestOfKey(const X509* certificate) {
   return bytes;
 }
 
-// All jobs' authorities have the same subject; this tells a verifier which key it needs.
+// All jobs' authorities have the same subjects; this tells a verifier which key it needs.
 bool AddAuthorityKeyIdentifier(X509* certificate, const X509* authority) {
   const KeyIdentifier identifier(AUTHORITY_KEYID_new());
   if (identifier == nullptr) return false;
@@ -217,49 +249,67 @@ std::string JobIdOf(const X509* certificate) {
   return uri.substr(prefix.size(), uri.size() - prefix.size() - suffix.size());
 }
 
-}  // namespace
-
-struct CertificateAuthority::Keys {
-  Certificate certificate;
-  Key key;
-};
-
-absl::StatusOr<CertificateAuthority> CertificateAuthority::Create(const std::string& job_id) {
-  TONY_RETURN_IF_ERROR(ClientRole(job_id).ToUri().status());  // is the id well formed?
-  TONY_ASSIGN_OR_RETURN(Key key, NewKey());
-  TONY_ASSIGN_OR_RETURN(const Certificate certificate,
-                        NewCertificate(key.get(), "tony job authority"));
+// One of the authority's two certificates.
+absl::StatusOr<Certificate> SelfSigned(EVP_PKEY* key, const char* common_name,
+                                       const std::string& job_id) {
+  TONY_ASSIGN_OR_RETURN(Certificate certificate, NewCertificate(key, common_name));
   X509* const raw = certificate.get();
   const Bytes identifier = DigestOfKey(raw);
   if (X509_set_issuer_name(raw, X509_get_subject_name(raw)) != 1 ||
       !AddBasicConstraints(raw, true) || !AddKeyUsage(raw, kKeyCertSign) ||
       !AddExtension(raw, NID_subject_key_identifier, identifier.get(), false) ||
       !AddAlternativeNames(raw, absl::StrCat(kAuthorityPrefix, job_id, kAuthoritySuffix), "") ||
-      X509_sign(raw, key.get(), EVP_sha256()) == 0) {
+      X509_sign(raw, key, EVP_sha256()) == 0) {
     return OpenSslError("sign the authority's certificate");
   }
-  TONY_ASSIGN_OR_RETURN(const std::string certificate_pem, tony::rpc::ToPem(raw));
+  return certificate;
+}
+
+}  // namespace
+
+struct CertificateAuthority::Keys {
+  Key key;
+  Certificate servers;
+  Certificate clients;
+  std::string servers_pem;
+  std::string clients_pem;
+};
+
+absl::StatusOr<CertificateAuthority> CertificateAuthority::Create(const std::string& job_id) {
+  TONY_RETURN_IF_ERROR(ClientRole(job_id).ToUri().status());  // is the id well formed?
+  TONY_ASSIGN_OR_RETURN(const Key key, NewKey());
+  TONY_ASSIGN_OR_RETURN(const Certificate servers, SelfSigned(key.get(), kServers, job_id));
+  TONY_ASSIGN_OR_RETURN(const Certificate clients, SelfSigned(key.get(), kClients, job_id));
+  TONY_ASSIGN_OR_RETURN(const std::string servers_pem, tony::rpc::ToPem(servers.get()));
+  TONY_ASSIGN_OR_RETURN(const std::string clients_pem, tony::rpc::ToPem(clients.get()));
   TONY_ASSIGN_OR_RETURN(const std::string key_pem, tony::rpc::ToPem(key.get()));
-  return Load(certificate_pem + key_pem);
+  return Load(servers_pem + clients_pem + key_pem);
 }
 
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Load(const std::string& pem) {
   const Memory memory(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  Certificate certificate(PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr));
+  Certificate servers(PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr));
+  Certificate clients(PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr));
   Key key(PEM_read_bio_PrivateKey(memory.get(), nullptr, nullptr, nullptr));
-  if (certificate == nullptr || key == nullptr ||
-      X509_check_private_key(certificate.get(), key.get()) != 1) {
+  if (servers == nullptr || clients == nullptr || key == nullptr ||
+      X509_check_private_key(servers.get(), key.get()) != 1 ||
+      X509_check_private_key(clients.get(), key.get()) != 1) {
     ERR_clear_error();
     return absl::InvalidArgumentError("the text holds no certificate authority with its key");
   }
   CertificateAuthority authority;
-  authority.job_id_ = JobIdOf(certificate.get());
-  if (authority.job_id_.empty()) {
-    return absl::InvalidArgumentError("the certificate is not that of a job's authority");
+  authority.job_id_ = JobIdOf(servers.get());
+  if (authority.job_id_.empty() || JobIdOf(clients.get()) != authority.job_id_) {
+    return absl::InvalidArgumentError("the certificates are not those of a job's authority");
   }
-  TONY_ASSIGN_OR_RETURN(authority.certificate_pem_, tony::rpc::ToPem(certificate.get()));
+  TONY_ASSIGN_OR_RETURN(std::string servers_pem, tony::rpc::ToPem(servers.get()));
+  TONY_ASSIGN_OR_RETURN(std::string clients_pem, tony::rpc::ToPem(clients.get()));
   authority.pem_ = pem;
-  authority.keys_ = std::make_shared<const Keys>(Keys{std::move(certificate), std::move(key)});
+  authority.keys_ = std::make_shared<const Keys>(Keys{.key = std::move(key),
+                                                      .servers = std::move(servers),
+                                                      .clients = std::move(clients),
+                                                      .servers_pem = std::move(servers_pem),
+                                                      .clients_pem = std::move(clients_pem)});
   return authority;
 }
 
@@ -273,7 +323,7 @@ absl::StatusOr<Credentials> CertificateAuthority::Issue(const Role& role) const 
   TONY_ASSIGN_OR_RETURN(const Key key, NewKey());
   TONY_ASSIGN_OR_RETURN(const Certificate certificate, NewCertificate(key.get(), "tony"));
   X509* const raw = certificate.get();
-  const X509* const issuer = keys_->certificate.get();
+  const X509* const issuer = server ? keys_->servers.get() : keys_->clients.get();
   if (X509_set_issuer_name(raw, X509_get_subject_name(issuer)) != 1 ||
       !AddBasicConstraints(raw, false) || !AddKeyUsage(raw, kDigitalSignature) ||
       !AddPurpose(raw, server ? NID_server_auth : NID_client_auth) ||
@@ -282,7 +332,7 @@ absl::StatusOr<Credentials> CertificateAuthority::Issue(const Role& role) const 
       X509_sign(raw, keys_->key.get(), EVP_sha256()) == 0) {
     return OpenSslError("sign a certificate");
   }
-  Credentials credentials{.ca_pem = certificate_pem_};
+  Credentials credentials{.ca_pem = server ? keys_->clients_pem : keys_->servers_pem};
   TONY_ASSIGN_OR_RETURN(credentials.certificate_pem, tony::rpc::ToPem(raw));
   TONY_ASSIGN_OR_RETURN(credentials.key_pem, tony::rpc::ToPem(key.get()));
   return credentials;

@@ -8,7 +8,8 @@
 
 namespace tony::rpc {
 
-/// One certificate, its private key and the authority that it is checked against, each as PEM text.
+/// One certificate, its private key and the authority that the peer's certificate is checked
+/// against, each as PEM text.
 /// Contains a secret: never logged. Not thread safe (plain data).
 struct Credentials {
   std::string ca_pem;

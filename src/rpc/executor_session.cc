@@ -53,8 +53,8 @@ class ExecutorSession::Stream
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      // The other side is done, and nothing more can be sent either. Or a message could not be read: then what follows
-      // it has to be taken, since the stream does not end before.
+      // The other side is done, and nothing more can be sent either. Or a message could not be
+      // read: then what follows it has to be taken, since the stream does not end before.
       Close();
       if (!std::exchange(read_failed_, true)) StartRead(&incoming_);
       return;

@@ -33,7 +33,8 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      // The end; or an event that could not be read: then the stream does not end before the next one is taken.
+      // The end; or an event that could not be read: then the stream does not end before the next
+      // one is taken.
       if (!std::exchange(read_failed_, true)) StartRead(&incoming_);
       return;
     }

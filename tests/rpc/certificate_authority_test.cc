@@ -61,16 +61,46 @@ bool HasDnsName(const Credentials& credentials, const std::string& name) {
   return has;
 }
 
-TEST(CertificateAuthorityTest, IssuedCertificatesVerifyForTheirSideOnly) {
+TEST(CertificateAuthorityTest, EachSideVerifiesTheOther) {
   const CertificateAuthority authority = CertificateAuthority::Create("job-1").value();
   const Credentials master = authority.Issue(ApplicationMasterRole("job-1")).value();
   const Credentials client = authority.Issue(ClientRole("job-1")).value();
   const Credentials executor = authority.Issue(ExecutorRole("job-1", "c1")).value();
-  EXPECT_EQ(Verify(master, master.ca_pem, X509_PURPOSE_SSL_SERVER), X509_V_OK);
-  EXPECT_EQ(Verify(client, client.ca_pem, X509_PURPOSE_SSL_CLIENT), X509_V_OK);
-  EXPECT_EQ(Verify(executor, executor.ca_pem, X509_PURPOSE_SSL_CLIENT), X509_V_OK);
-  EXPECT_EQ(Verify(executor, executor.ca_pem, X509_PURPOSE_SSL_SERVER), X509_V_ERR_INVALID_PURPOSE);
-  EXPECT_EQ(Verify(master, master.ca_pem, X509_PURPOSE_SSL_CLIENT), X509_V_ERR_INVALID_PURPOSE);
+  EXPECT_EQ(executor.ca_pem, client.ca_pem);
+  EXPECT_EQ(Verify(master, client.ca_pem, X509_PURPOSE_SSL_SERVER), X509_V_OK);
+  EXPECT_EQ(Verify(client, master.ca_pem, X509_PURPOSE_SSL_CLIENT), X509_V_OK);
+  EXPECT_EQ(Verify(executor, master.ca_pem, X509_PURPOSE_SSL_CLIENT), X509_V_OK);
+}
+
+TEST(CertificateAuthorityTest, ACertificateIsWorthNothingOnTheOtherSide) {
+  const CertificateAuthority authority = CertificateAuthority::Create("job-1").value();
+  const Credentials master = authority.Issue(ApplicationMasterRole("job-1")).value();
+  const Credentials executor = authority.Issue(ExecutorRole("job-1", "c1")).value();
+  EXPECT_EQ(Verify(executor, master.ca_pem, X509_PURPOSE_SSL_SERVER), X509_V_ERR_INVALID_PURPOSE);
+  EXPECT_EQ(Verify(master, executor.ca_pem, X509_PURPOSE_SSL_CLIENT), X509_V_ERR_INVALID_PURPOSE);
+  EXPECT_EQ(Verify(executor, executor.ca_pem, X509_PURPOSE_SSL_SERVER),
+            X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY);
+  EXPECT_EQ(Verify(master, master.ca_pem, X509_PURPOSE_SSL_CLIENT),
+            X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY);
+}
+
+TEST(CertificateAuthorityTest, KeysAreWrittenAsOpenSslWritesThem) {
+  const Credentials client =
+      CertificateAuthority::Create("job-1")->Issue(ClientRole("job-1")).value();
+  BIO* memory = BIO_new_mem_buf(client.key_pem.data(), static_cast<int>(client.key_pem.size()));
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(memory, nullptr, nullptr, nullptr);
+  BIO_free(memory);
+  ASSERT_NE(key, nullptr);
+  X509* certificate = ReadCertificate(client.certificate_pem);
+  EXPECT_EQ(X509_check_private_key(certificate, key), 1);
+  X509_free(certificate);
+  BIO* written = BIO_new(BIO_s_mem());
+  PEM_write_bio_PKCS8PrivateKey(written, key, nullptr, nullptr, 0, nullptr, nullptr);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(written, &text);
+  EXPECT_EQ(client.key_pem, std::string(text, static_cast<size_t>(size)));
+  BIO_free(written);
+  EVP_PKEY_free(key);
 }
 
 TEST(CertificateAuthorityTest, OnlyTheMasterHasTheServersName) {
@@ -86,7 +116,7 @@ TEST(CertificateAuthorityTest, AnotherJobsAuthorityDoesNotVerify) {
   const CertificateAuthority ours = CertificateAuthority::Create("job-1").value();
   const CertificateAuthority theirs = CertificateAuthority::Create("job-1").value();
   const Credentials client = theirs.Issue(ClientRole("job-1")).value();
-  const std::string our_ca = ours.Issue(ClientRole("job-1")).value().ca_pem;
+  const std::string our_ca = ours.Issue(ApplicationMasterRole("job-1")).value().ca_pem;
   EXPECT_NE(Verify(client, our_ca, X509_PURPOSE_SSL_CLIENT), X509_V_OK);
 }
 
@@ -96,8 +126,8 @@ TEST(CertificateAuthorityTest, IssuesTheSameAfterLoading) {
   EXPECT_EQ(loaded.job_id(), "job-1");
   EXPECT_EQ(loaded.ToPem(), created.ToPem());
   const Credentials client = loaded.Issue(ClientRole("job-1")).value();
-  const std::string ca = created.Issue(ClientRole("job-1")).value().ca_pem;
-  EXPECT_EQ(client.ca_pem, ca);
+  EXPECT_EQ(client.ca_pem, created.Issue(ClientRole("job-1")).value().ca_pem);
+  const std::string ca = created.Issue(ApplicationMasterRole("job-1")).value().ca_pem;
   EXPECT_EQ(Verify(client, ca, X509_PURPOSE_SSL_CLIENT), X509_V_OK);
 }
 

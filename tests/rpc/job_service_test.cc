@@ -161,7 +161,8 @@ TEST_F(JobServiceTest, AnEventOfAnUnknownKindIsLeftOut) {
 TEST_F(JobServiceTest, AnEventThatCannotBeReadIsNoRegularEnd) {
   AppendUpTo(1);
   v1::JobEvent unreadable;
-  unreadable.mutable_note()->set_sentence("caf\xE9");  // not made by ToProto(), which would replace it
+  unreadable.mutable_note()->set_sentence(
+      "caf\xE9");  // not made by ToProto(), which would replace it
   log_.Append(unreadable);
   Append(3);
   Follower follower(address(), ClientCredentials());

@@ -121,7 +121,7 @@ TEST_F(SecureChannelTest, ACertificateForAnotherJobIsDenied) {
   // The server trusts, by mistake, the authority of another job.
   const CertificateAuthority other = CertificateAuthority::Create("job-2").value();
   Credentials server = master_;
-  server.ca_pem += other.Issue(ClientRole("job-2")).value().ca_pem;
+  server.ca_pem += other.Issue(ApplicationMasterRole("job-2")).value().ca_pem;
   Serve(server);
   Credentials stranger = other.Issue(ClientRole("job-2")).value();
   stranger.ca_pem = client_.ca_pem;

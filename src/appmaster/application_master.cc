@@ -47,6 +47,12 @@ absl::StatusOr<spec::BuildResult> ReadJob(const backend::JobFolder& folder) {
   return result;
 }
 
+int CountTasks(const core::JobDescription& job) {
+  int tasks = 0;
+  for (const core::TaskType& type : job.types) tasks += type.instances;
+  return tasks;
+}
+
 bool WantsGpus(const core::JobDescription& job) {
   for (const core::TaskType& type : job.types) {
     if (type.instances > 0 && type.resources.gpus > 0) return true;
@@ -69,6 +75,8 @@ absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(Opt
 absl::Status ApplicationMaster::Open() {
   TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
   TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(folder_));
+  executor_starter_ =
+      std::make_unique<backend::ExecutorStarter>(options_.executor_path, CountTasks(built.job));
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(folder_.staged()));
   TONY_RETURN_IF_ERROR(os::MakeFolders(folder_.checkpoints()));
   machine_ = std::make_unique<core::JobMachine>(std::move(built.job));
@@ -133,6 +141,9 @@ absl::Status ApplicationMaster::OpenBackend(const spec::LocalSettings& local) {
   options.job_folder = folder_;
   options.ledger_folder = backend::LedgerFolder(local.dir);
   options.executor_path = options_.executor_path;
+  options.start_executor = [this](const os::SubprocessRequest& request) {
+    return executor_starter_->Start(request);
+  };
   options.environment = options_.environment;
   options.host_id = machine.boot_id;
   options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(machine_->job()));

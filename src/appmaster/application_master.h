@@ -10,6 +10,7 @@
 #include "appmaster/job_runner.h"
 #include "appmaster/options.h"
 #include "backend/job_folder.h"
+#include "backend/local/executor_starter.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
@@ -66,6 +67,7 @@ class ApplicationMaster {
   std::unique_ptr<rpc::JobService> job_service_;
   std::unique_ptr<rpc::ExecutorService> executor_service_;
   std::unique_ptr<JobRunner> runner_;
+  std::unique_ptr<backend::ExecutorStarter> executor_starter_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
   std::unique_ptr<EventLoop::Handle>

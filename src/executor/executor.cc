@@ -109,7 +109,7 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
                        " of job ", assignment.job_id()));
   assignment_ = assignment;
   registry_deadline_.reset();
-  Beat();
+  BeatLater();
   Measure();
   std::vector<v1::Archive> archives(assignment.archives().begin(), assignment.archives().end());
   if (archives.empty()) {

@@ -56,7 +56,7 @@ class Executor {
   void RegisterIfReady();
   void FailTask(const std::string& message);
   void RunTask(const core::ClusterSpec& cluster);
-  void Beat();
+  void BeatLater();
   void Measure();
   void MeasureWithGpus();
   void ReportStrangers();

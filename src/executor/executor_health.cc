@@ -13,12 +13,14 @@ namespace tony::executor {
 
 using std::chrono::milliseconds;
 
-void Executor::Beat() {
-  v1::ExecutorMessage message;
-  message.mutable_heartbeat();
-  Send(std::move(message));
-  heartbeat_timer_ = loop_.After(milliseconds(std::max(10, assignment_.heartbeat_interval_ms())),
-                                 [this] { Beat(); });
+void Executor::BeatLater() {
+  const milliseconds interval(std::max(10, assignment_.heartbeat_interval_ms()));
+  heartbeat_timer_ = loop_.After(interval, [this] {
+    v1::ExecutorMessage message;
+    message.mutable_heartbeat();
+    Send(std::move(message));
+    BeatLater();
+  });
 }
 
 void Executor::Measure() {

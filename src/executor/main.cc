@@ -9,8 +9,10 @@
 #include "common/process_setup.h"
 #include "executor/executor.h"
 #include "executor/options.h"
+#include "os/fork_server.h"
 #include "os/keeper.h"
 #include "rpc/credentials.h"
+#include "rpc/tls_warm_up.h"
 
 extern char** environ;
 
@@ -27,7 +29,12 @@ int Fail(const absl::Status& status, int exit_code) {
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
-  absl::StatusOr<tony::executor::Options> options = tony::executor::ParseOptions(argc, argv);
+  std::vector<std::string> arguments(argv, argv + argc);
+  if (argc == 2 && arguments[1] == tony::os::kForkServerFlag) {
+    tony::rpc::WarmUpTls();
+    arguments = tony::os::ServeForks(argc, argv);  // from here on one container's executor
+  }
+  absl::StatusOr<tony::executor::Options> options = tony::executor::ParseOptions(arguments);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
   // Before anything that starts a thread: the keeper is a fork of this process.
   absl::StatusOr<std::unique_ptr<tony::os::Keeper>> keeper =

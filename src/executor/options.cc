@@ -9,11 +9,11 @@
 
 namespace tony::executor {
 
-absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options options;
   std::string registry_timeout = "0";
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
     auto take = [&](const std::string& name, std::string& target) {
       const std::string prefix = absl::StrCat("--", name, "=");
       if (!absl::StartsWith(argument, prefix)) return false;

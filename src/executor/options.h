@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -16,7 +17,8 @@ struct Options {
       0};  ///< for the ApplicationMaster's first answer; 0: none
 };
 
-/// InvalidArgument – a flag is missing, unknown or no number.
-absl::StatusOr<Options> ParseOptions(int argc, char** argv);
+/// `arguments` begins with the program's name. InvalidArgument – a flag is missing, unknown or no
+/// number.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments);
 
 }  // namespace tony::executor

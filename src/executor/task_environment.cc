@@ -57,6 +57,7 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
   for (auto& [name, value] : core::RenderEnvironment(ContextOf(assignment, identity, cluster))) {
     environment[name] = value;
   }
+  environment["PWD"] = working_folder;  // as a shell would set it
   // Last: the user's own PATH, too, is searched after the virtual environment.
   AddVirtualEnvironment(assignment, working_folder, environment);
   std::vector<std::string> result;

@@ -19,7 +19,7 @@ namespace tony::executor {
 class TaskProcess {
  public:
   struct Command {
-    std::string shell_command;             ///< for bash -c
+    std::string shell_command;             ///< as for bash -c
     std::vector<std::string> environment;  ///< "NAME=value", complete
     std::string working_folder;
     std::string log_folder;  ///< stdout.log and stderr.log are made there

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -21,8 +20,10 @@
 #include "common/status_macros.h"
 #include "os/keeper_process.h"
 #include "os/keeper_wire.h"
+#include "os/message_socket.h"
 #include "os/process_tree.h"
 #include "os/process_tree_containment.h"
+#include "os/spawn_payload.h"
 
 namespace tony::os {
 namespace {
@@ -31,21 +32,6 @@ bool HasNul(const std::string& text) { return text.find('\0') != std::string::np
 
 absl::Status ResourceError(const std::string& what) {
   return absl::ResourceExhaustedError(absl::StrCat(what, ": ", std::strerror(errno)));
-}
-
-// The payload as a file in memory: an environment may be larger than what a socket takes in one
-// message.
-absl::StatusOr<UniqueFd> MemoryFile(const std::string& contents) {
-  UniqueFd file(::memfd_create("tony-spawn", MFD_CLOEXEC));
-  if (!file.valid()) return ResourceError("cannot hand the program's environment to the keeper");
-  size_t written = 0;
-  while (written < contents.size()) {
-    const ssize_t count = ::write(file.get(), contents.data() + written, contents.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return ResourceError("cannot hand the program's environment to the keeper");
-    written += static_cast<size_t>(count);
-  }
-  return file;
 }
 
 std::vector<std::string> MarkedEnvironment(const std::vector<std::string>& environment,
@@ -168,11 +154,11 @@ absl::Status Keeper::Spawn(const SpawnRequest& request) {
     return absl::FailedPreconditionError(
         "the program started before, or something that it started, is still there");
   }
-  TONY_ASSIGN_OR_RETURN(const UniqueFd payload,
-                        MemoryFile(PackSpawnPayload(
-                            {.arguments = request.arguments,
-                             .environment = MarkedEnvironment(request.environment, container_id_),
-                             .working_folder = request.working_folder})));
+  TONY_ASSIGN_OR_RETURN(
+      const UniqueFd payload,
+      PayloadFile({.arguments = request.arguments,
+                   .environment = MarkedEnvironment(request.environment, container_id_),
+                   .working_folder = request.working_folder}));
   const KeeperCommand command{.kind = KeeperCommand::Kind::kSpawn, .grace = request.leftover_grace};
   if (!SendMessage(socket_.get(), command, {payload.get(), request.stdout_fd, request.stderr_fd})) {
     if (errno == EBADF) {

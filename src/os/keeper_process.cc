@@ -21,7 +21,7 @@
 #include "common/clock.h"
 #include "os/keeper_spawn.h"
 #include "os/keeper_wire.h"
-#include "os/proc_file.h"
+#include "os/message_socket.h"
 
 namespace tony::os {
 namespace {
@@ -114,9 +114,8 @@ void KeeperProcess::Handle(const KeeperCommand& command, const std::vector<Uniqu
 }
 
 void KeeperProcess::Spawn(const KeeperCommand& command, const std::vector<UniqueFd>& descriptors) {
-  const std::string packed = ReadProcFile("/proc/self/fd/" + std::to_string(descriptors[0].get()));
-  const SpawnResult result =
-      SpawnProgram(UnpackSpawnPayload(packed), descriptors[1].get(), descriptors[2].get());
+  const SpawnResult result = SpawnProgram(ReadPayloadFile(descriptors[0].get()),
+                                          descriptors[1].get(), descriptors[2].get());
   KeeperReport report;
   if (result.error_number != 0) {
     report.kind = KeeperReport::Kind::kSpawnFailed;

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "os/keeper_wire.h"
+#include "os/spawn_payload.h"
 
 namespace tony::os {
 

@@ -134,15 +134,17 @@ absl::StatusOr<Subprocess> Subprocess::Start(const SubprocessRequest& request) {
   error = ::posix_spawnp(&pid, arguments[0], plan.actions(), plan.attributes(), arguments.data(),
                          request.environment ? environment.data() : ::environ);
   if (error != 0) return StartError(what, error);
+  return Adopt(pid, what);
+}
+
+absl::StatusOr<Subprocess> Subprocess::Adopt(pid_t child, const std::string& what) {
   // Nobody reaps the child before we do, so the number is still its.
-  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd.valid()) {
-    error = errno;
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    return StartError(absl::StrCat(what, ": no descriptor to watch it by"), error);
-  }
-  return Subprocess(pid, std::move(pidfd));
+  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  if (pidfd.valid()) return Subprocess(child, std::move(pidfd));
+  const int error = errno;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return StartError(absl::StrCat(what, ": no descriptor to watch it by"), error);
 }
 
 std::optional<ExitStatus> Subprocess::TryWait() {

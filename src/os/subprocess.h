@@ -37,6 +37,11 @@ class Subprocess {
   /// – Linux older than 5.3 (no pidfd).
   static absl::StatusOr<Subprocess> Start(const SubprocessRequest& request);
 
+  /// The handle of a child of this process that somebody else has started, and that nobody else
+  /// reaps. ResourceExhausted, Unimplemented – as above, with `what` before it; the child is
+  /// killed.
+  static absl::StatusOr<Subprocess> Adopt(pid_t child, const std::string& what);
+
   Subprocess(Subprocess&&) noexcept = default;
   Subprocess& operator=(Subprocess&&) noexcept = default;
 

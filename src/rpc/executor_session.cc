@@ -6,8 +6,6 @@
 #include <mutex>
 #include <utility>
 
-#include <grpcpp/create_channel.h>
-
 #include "rpc/grpc_credentials.h"
 #include "rpc/status_convert.h"
 
@@ -110,10 +108,8 @@ class ExecutorSession::Stream
 
 ExecutorSession::ExecutorSession(const std::string& master_address, const Credentials& credentials,
                                  Callbacks callbacks)
-    : stream_(std::make_unique<Stream>(
-          grpc::CreateCustomChannel(master_address, MakeChannelCredentials(credentials),
-                                    MakeChannelArguments()),
-          std::move(callbacks))) {
+    : stream_(std::make_unique<Stream>(MakeMasterChannel(master_address, credentials),
+                                       std::move(callbacks))) {
   stream_->Start();
 }
 

@@ -1,11 +1,17 @@
 // gRPC's credentials from ours.
 #include "rpc/grpc_credentials.h"
 
+#include <arpa/inet.h>
+#include <grpcpp/create_channel.h>
+
+#include "absl/strings/match.h"
 #include "rpc/certificate_authority.h"
+#include "rpc/tls_algorithms.h"
 
 namespace tony::rpc {
 
 std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const Credentials& credentials) {
+  UseFewTlsAlgorithms();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = credentials.ca_pem;
@@ -14,6 +20,7 @@ std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const Credentials
 }
 
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const Credentials& credentials) {
+  UseFewTlsAlgorithms();
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = credentials.ca_pem;
   options.pem_private_key = credentials.key_pem;
@@ -26,6 +33,17 @@ grpc::ChannelArguments MakeChannelArguments() {
   arguments.SetSslTargetNameOverride(kApplicationMasterName);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   return arguments;
+}
+
+std::shared_ptr<grpc::Channel> MakeMasterChannel(const std::string& address,
+                                                 const Credentials& credentials) {
+  in_addr number{};
+  const std::string host = address.substr(0, address.rfind(':'));
+  std::string scheme = "dns:";
+  if (::inet_pton(AF_INET, host.c_str(), &number) == 1) scheme = "ipv4:";
+  if (absl::StartsWith(host, "[")) scheme = "ipv6:";
+  return grpc::CreateCustomChannel(scheme + address, MakeChannelCredentials(credentials),
+                                   MakeChannelArguments());
 }
 
 }  // namespace tony::rpc

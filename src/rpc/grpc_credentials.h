@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include "grpcpp/channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -24,5 +26,10 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const Credentia
 /// Arguments that make the channel accept only the ApplicationMaster's certificate, whatever
 /// address it has, and messages of up to kMaxMessageBytes.
 grpc::ChannelArguments MakeChannelArguments();
+
+/// The two together: a channel to the ApplicationMaster at `address`, "host:port". A host that is
+/// given as a number ("[::1]" for IPv6) needs no resolver.
+std::shared_ptr<grpc::Channel> MakeMasterChannel(const std::string& address,
+                                                 const Credentials& credentials);
 
 }  // namespace tony::rpc

@@ -5,8 +5,6 @@
 #include <mutex>
 #include <utility>
 
-#include <grpcpp/create_channel.h>
-
 #include "rpc/convert.h"
 #include "rpc/grpc_credentials.h"
 #include "rpc/status_convert.h"
@@ -74,8 +72,7 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
 };
 
 JobClient::JobClient(const std::string& master_address, const Credentials& credentials)
-    : stub_(v1::JobService::NewStub(grpc::CreateCustomChannel(
-          master_address, MakeChannelCredentials(credentials), MakeChannelArguments()))) {}
+    : stub_(v1::JobService::NewStub(MakeMasterChannel(master_address, credentials))) {}
 
 JobClient::~JobClient() {
   if (follow_ != nullptr) follow_->CancelAndWait();

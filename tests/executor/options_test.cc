@@ -13,9 +13,7 @@ using ::testing::HasSubstr;
 
 absl::StatusOr<Options> Parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "tony-executor");
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  return ParseOptions(static_cast<int>(pointers.size()), pointers.data());
+  return ParseOptions(arguments);
 }
 
 TEST(ExecutorOptionsTest, TakesItsFlagsInAnyOrder) {

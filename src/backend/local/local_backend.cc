@@ -226,7 +226,7 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
   request.stdout_fd = log.get();
   request.stderr_fd = log.get();
   request.inherited_fds = {claim_->descriptor()};
-  TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::Subprocess::Start(request));
+  TONY_ASSIGN_OR_RETURN(os::Subprocess process, options_.start_executor(request));
   live.executor = std::make_unique<Executor>(Executor{.process = std::move(process)});
   live.executor->watch =
       loop_.WatchReadable(live.executor->process.pidfd(), [this, id] { OnExecutorReadable(id); });

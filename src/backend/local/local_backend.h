@@ -17,6 +17,7 @@
 #include "common/event_loop.h"
 #include "core/ports/cluster_backend.h"
 #include "core/schedule/capacity.h"
+#include "os/subprocess.h"
 
 namespace tony::backend {
 
@@ -26,6 +27,9 @@ struct LocalBackendOptions {
   JobFolder job_folder{""};
   std::string ledger_folder;
   std::string executor_path;  ///< of tony-executor; absolute
+  /// Starts an executor as a child of this process.
+  std::function<absl::StatusOr<os::Subprocess>(const os::SubprocessRequest&)> start_executor =
+      os::Subprocess::Start;
   std::vector<std::string>
       environment;          ///< "NAME=value", what each executor has before its LaunchContext's
   std::string host_id;      ///< of this boot of this machine

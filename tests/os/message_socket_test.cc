@@ -1,5 +1,5 @@
 // Messages over a real socket pair.
-#include "os/keeper_wire.h"
+#include "os/message_socket.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <string>
 
+#include "os/keeper_wire.h"
+
 namespace tony::os {
 namespace {
 
-class KeeperWireTest : public testing::Test {
+class MessageSocketTest : public testing::Test {
  protected:
   void SetUp() override {
     int ends[2];
@@ -22,26 +24,7 @@ class KeeperWireTest : public testing::Test {
   UniqueFd here_, there_;
 };
 
-TEST(SpawnPayloadTest, ComesBackAsItWas) {
-  const SpawnPayload payload{.arguments = {"python3", "", "a b", "$x '\"\n"},
-                             .environment = {"A=1", "EMPTY=", "=", ""},
-                             .working_folder = "/some folder/x"};
-  const SpawnPayload copy = UnpackSpawnPayload(PackSpawnPayload(payload));
-  EXPECT_EQ(copy.arguments, payload.arguments);
-  EXPECT_EQ(copy.environment, payload.environment);
-  EXPECT_EQ(copy.working_folder, payload.working_folder);
-}
-
-TEST(SpawnPayloadTest, CutOffPayloadEndsEarly) {
-  const std::string packed = PackSpawnPayload({{"program", "argument"}, {"A=1"}, "/"});
-  for (size_t length = 0; length < packed.size(); ++length) {
-    const SpawnPayload part = UnpackSpawnPayload(packed.substr(0, length));
-    EXPECT_LE(part.arguments.size(), 2u);
-    EXPECT_LE(part.environment.size(), 1u);
-  }
-}
-
-TEST_F(KeeperWireTest, KeepsBoundariesAndOrder) {
+TEST_F(MessageSocketTest, KeepsBoundariesAndOrder) {
   ASSERT_TRUE(SendMessage(here_.get(), KeeperCommand{.grace = std::chrono::seconds(1)}));
   ASSERT_TRUE(SendMessage(here_.get(), KeeperCommand{.grace = std::chrono::seconds(2)}));
   KeeperCommand command;
@@ -54,7 +37,7 @@ TEST_F(KeeperWireTest, KeepsBoundariesAndOrder) {
   EXPECT_EQ(errno, EAGAIN);
 }
 
-TEST_F(KeeperWireTest, CarriesDescriptors) {
+TEST_F(MessageSocketTest, CarriesDescriptors) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   UniqueFd read_end(ends[0]), write_end(ends[1]);
@@ -70,7 +53,7 @@ TEST_F(KeeperWireTest, CarriesDescriptors) {
   EXPECT_EQ(byte, 'x');
 }
 
-TEST_F(KeeperWireTest, TellsTheEndAndForeignMessages) {
+TEST_F(MessageSocketTest, TellsTheEndAndForeignMessages) {
   KeeperCommand command;
   std::vector<UniqueFd> descriptors;
   ASSERT_EQ(::send(here_.get(), "short", 5, 0), 5);

@@ -1,61 +1,14 @@
-// Packing of strings, and sendmsg()/recvmsg() with descriptors.
-#include "os/keeper_wire.h"
+// sendmsg() and recvmsg() with descriptors.
+#include "os/message_socket.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 namespace tony::os {
-namespace {
-
-constexpr size_t kMaxDescriptors = 3;
-
-void AppendStrings(const std::vector<std::string>& strings, std::string& packed) {
-  packed += std::to_string(strings.size());
-  packed.push_back('\0');
-  for (const std::string& string : strings) {
-    packed += string;
-    packed.push_back('\0');
-  }
-}
-
-// Takes the bytes before the next NUL off `rest`.
-std::string_view TakeString(std::string_view& rest) {
-  const size_t end = std::min(rest.find('\0'), rest.size());
-  const std::string_view taken = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return taken;
-}
-
-std::vector<std::string> TakeStrings(std::string_view& rest) {
-  const unsigned long count = std::strtoul(std::string(TakeString(rest)).c_str(), nullptr, 10);
-  std::vector<std::string> strings;
-  while (strings.size() < count && !rest.empty()) strings.emplace_back(TakeString(rest));
-  return strings;
-}
-
-}  // namespace
-
-std::string PackSpawnPayload(const SpawnPayload& payload) {
-  std::string packed = payload.working_folder;
-  packed.push_back('\0');
-  AppendStrings(payload.arguments, packed);
-  AppendStrings(payload.environment, packed);
-  return packed;
-}
-
-SpawnPayload UnpackSpawnPayload(const std::string& packed) {
-  std::string_view rest = packed;
-  SpawnPayload payload;
-  payload.working_folder = TakeString(rest);
-  payload.arguments = TakeStrings(rest);
-  payload.environment = TakeStrings(rest);
-  return payload;
-}
 
 bool SendBytes(int socket, const void* bytes, size_t size, const std::vector<int>& descriptors) {
   iovec part{.iov_base = const_cast<void*>(bytes), .iov_len = size};

@@ -1,0 +1,38 @@
+// The fork server, and what is done without it.
+#include "backend/local/executor_starter.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+
+namespace tony::backend {
+namespace {
+
+void LogLost(const absl::Status& why) {
+  LogWarning(
+      absl::StrCat("executors start one by one, which takes longer: ", std::string(why.message())));
+}
+
+}  // namespace
+
+ExecutorStarter::ExecutorStarter(const std::string& program, int expected) {
+  if (expected < 2) return;
+  absl::StatusOr<std::unique_ptr<os::ForkServer>> server = os::ForkServer::Start(program);
+  if (server.ok()) {
+    server_ = *std::move(server);
+  } else {
+    LogLost(server.status());
+  }
+}
+
+absl::StatusOr<os::Subprocess> ExecutorStarter::Start(const os::SubprocessRequest& request) {
+  if (server_ == nullptr) return os::Subprocess::Start(request);
+  absl::StatusOr<os::Subprocess> forked = server_->Fork(request);
+  if (!absl::IsUnavailable(forked.status())) return forked;
+  LogLost(forked.status());
+  server_.reset();
+  return os::Subprocess::Start(request);
+}
+
+}  // namespace tony::backend

@@ -1,0 +1,29 @@
+// Starts the executors of one job as processes of this machine.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "os/fork_server.h"
+#include "os/subprocess.h"
+
+namespace tony::backend {
+
+/// Several executors are forked from one that has warmed up: that halves what a start costs, most
+/// of which is the same in each. Where that does not work, and for a single one, each is started by
+/// itself. Not thread safe.
+class ExecutorStarter {
+ public:
+  /// Begins at once, so that the warming up goes on beside the caller's own preparations.
+  /// `program` is tony-executor; `expected` is how many will be started, about.
+  ExecutorStarter(const std::string& program, int expected);
+
+  /// As os::Subprocess::Start(); `request` has an environment.
+  absl::StatusOr<os::Subprocess> Start(const os::SubprocessRequest& request);
+
+ private:
+  std::unique_ptr<os::ForkServer> server_;  ///< none, or no longer: each by itself
+};
+
+}  // namespace tony::backend

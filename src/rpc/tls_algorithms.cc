@@ -1,0 +1,135 @@
+// A provider, in the sense of OpenSSL's provider(7), in front of OpenSSL's own: it passes on a part
+// of what that one offers. The own one lives in a library context beside the default one, where it
+// finds what it needs for itself.
+#include "rpc/tls_algorithms.h"
+
+#include <openssl/core_dispatch.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/provider.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace tony::rpc {
+namespace {
+
+constexpr char kProviderName[] = "tony-tls";
+
+// By operation: the algorithms to keep, each under one of its names. "DER" stands for the steps of
+// reading that are the same for all keys.
+const std::map<int, std::vector<std::string_view>>& KeptAlgorithms() {
+  static const auto* const kept = new std::map<int, std::vector<std::string_view>>{
+      {OSSL_OP_DIGEST, {"SHA1", "SHA2-256", "SHA2-384", "SHA2-512"}},
+      {OSSL_OP_CIPHER,
+       {"AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305",
+        "AES-256-CTR",    // of the random generator
+        "AES-256-CBC"}},  // of session tickets
+      {OSSL_OP_MAC, {"HMAC"}},
+      {OSSL_OP_KDF, {"HKDF", "TLS13-KDF", "TLS1-PRF"}},
+      {OSSL_OP_RAND, {"CTR-DRBG", "SEED-SRC"}},
+      {OSSL_OP_KEYMGMT, {"EC", "HKDF", "TLS1-PRF", "HMAC"}},
+      {OSSL_OP_KEYEXCH, {"ECDH", "HKDF", "TLS1-PRF"}},
+      {OSSL_OP_SIGNATURE, {"ECDSA", "HMAC"}},
+      {OSSL_OP_ENCODER, {"EC"}},
+      {OSSL_OP_DECODER, {"EC", "DER"}}};
+  return *kept;
+}
+
+/// What OpenSSL's callbacks need; made once and never destroyed. Thread safe once it is made.
+struct Provider {
+  OSSL_PROVIDER* own = nullptr;  ///< OpenSSL's own provider
+  std::map<int, std::vector<OSSL_ALGORITHM>> tables;
+};
+Provider* provider = nullptr;
+
+// `names` is like "EC:id-ecPublicKey:1.2.840.10045.2.1".
+bool HasName(std::string_view names, std::string_view wanted) {
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find(':'));
+    if (name == wanted) return true;
+    names.remove_prefix(std::min(name.size() + 1, names.size()));
+  }
+  return false;
+}
+
+std::vector<OSSL_ALGORITHM> KeptOf(const OSSL_ALGORITHM* offered,
+                                   const std::vector<std::string_view>& kept) {
+  std::vector<OSSL_ALGORITHM> table;
+  for (; offered != nullptr && offered->algorithm_names != nullptr; ++offered) {
+    for (const std::string_view name : kept) {
+      if (!HasName(offered->algorithm_names, name)) continue;
+      table.push_back(*offered);
+      break;
+    }
+  }
+  table.push_back({nullptr, nullptr, nullptr, nullptr});
+  return table;
+}
+
+extern "C" {
+
+const OSSL_ALGORITHM* QueryOperation(void* /*context*/, int operation, int* no_store) {
+  *no_store = 0;
+  const auto found = provider->tables.find(operation);
+  return found == provider->tables.end() ? nullptr : found->second.data();
+}
+
+int GetCapabilities(void* /*context*/, const char* capability, OSSL_CALLBACK* callback,
+                    void* argument) {
+  return OSSL_PROVIDER_get_capabilities(provider->own, capability, callback, argument);
+}
+
+// Must be there, although there is nothing to do: the own provider stays to the process's end.
+void TearDown(void* /*context*/) {}
+
+int Initialize(const OSSL_CORE_HANDLE* /*core*/, const OSSL_DISPATCH* /*from_core*/,
+               const OSSL_DISPATCH** functions, void** context) {
+  static const OSSL_DISPATCH kFunctions[] = {
+      {OSSL_FUNC_PROVIDER_TEARDOWN, reinterpret_cast<void (*)()>(TearDown)},
+      {OSSL_FUNC_PROVIDER_QUERY_OPERATION, reinterpret_cast<void (*)()>(QueryOperation)},
+      {OSSL_FUNC_PROVIDER_GET_CAPABILITIES, reinterpret_cast<void (*)()>(GetCapabilities)},
+      {0, nullptr}};
+  *functions = kFunctions;
+  // The algorithms are the own provider's functions, which expect its context.
+  *context = OSSL_PROVIDER_get0_provider_ctx(provider->own);
+  return 1;
+}
+
+}  // extern "C"
+
+Provider* MakeProvider() {
+  OSSL_LIB_CTX* const library = OSSL_LIB_CTX_new();
+  if (library == nullptr) return nullptr;
+  auto* const made = new Provider{.own = OSSL_PROVIDER_load(library, "default")};
+  if (made->own == nullptr) {
+    delete made;
+    OSSL_LIB_CTX_free(library);
+    return nullptr;
+  }
+  for (const auto& [operation, kept] : KeptAlgorithms()) {
+    int no_cache = 0;
+    made->tables[operation] =
+        KeptOf(OSSL_PROVIDER_query_operation(made->own, operation, &no_cache), kept);
+  }
+  return made;
+}
+
+}  // namespace
+
+void UseFewTlsAlgorithms() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    provider = MakeProvider();
+    // As long as no provider is loaded OpenSSL takes its own one for itself.
+    if (provider != nullptr && OSSL_PROVIDER_add_builtin(nullptr, kProviderName, Initialize) == 1) {
+      OSSL_PROVIDER_load(nullptr, kProviderName);
+    }
+    ERR_clear_error();
+  });
+}
+
+}  // namespace tony::rpc

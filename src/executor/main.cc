@@ -30,7 +30,7 @@ int Fail(const absl::Status& status, int exit_code) {
 int main(int argc, char** argv) {
   tony::SetUpProcess();
   std::vector<std::string> arguments(argv, argv + argc);
-  if (argc == 2 && arguments[1] == tony::os::kForkServerFlag) {
+  if (tony::os::IsForkServer(argc, argv)) {
     tony::rpc::WarmUpTls();
     arguments = tony::os::ServeForks(argc, argv);  // from here on one container's executor
   }

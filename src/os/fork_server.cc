@@ -27,6 +27,7 @@
 namespace tony::os {
 namespace {
 
+constexpr char kForkServerFlag[] = "--fork-server";
 constexpr int kServerSocket = 3;  // where Subprocess::Start() puts it
 constexpr int kAnswerMillis = 10'000;
 constexpr int kEndMillis = 1'000;
@@ -99,7 +100,12 @@ bool Serve(const ForkRequest& request, std::vector<UniqueFd> descriptors, SpawnP
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(const std::string& program) {
+bool IsForkServer(int argc, char** argv) {
+  return argc == 3 && std::strcmp(argv[1], kForkServerFlag) == 0;
+}
+
+absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(const std::string& program,
+                                                              const std::string& for_whom) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::ResourceExhaustedError(
@@ -108,7 +114,7 @@ absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(const std::string&
   UniqueFd own_end(ends[0]);
   const UniqueFd server_end(ends[1]);
   SubprocessRequest request;
-  request.arguments = {program, kForkServerFlag};
+  request.arguments = {program, kForkServerFlag, for_whom};
   request.stdout_fd = STDERR_FILENO;
   request.stderr_fd = STDERR_FILENO;
   request.inherited_fds = {server_end.get()};

@@ -12,16 +12,17 @@
 
 namespace tony::os {
 
-/// The flag that tells a program to be a fork server.
-inline constexpr char kForkServerFlag[] = "--fork-server";
+/// Whether main() was called to be a fork server.
+bool IsForkServer(int argc, char** argv);
 
 /// Owner's side. The forks are children of the owner, not of the server: a Subprocess of this class
 /// is like one of Subprocess::Start(). They outlive the server. Not thread safe.
 class ForkServer {
  public:
-  /// Starts "PROGRAM --fork-server", which is to warm up and then call ServeForks(). Does not wait
-  /// for that. The codes of Subprocess::Start().
-  static absl::StatusOr<std::unique_ptr<ForkServer>> Start(const std::string& program);
+  /// Starts "PROGRAM --fork-server FOR_WHOM", which is to warm up and then call ServeForks(); `ps`
+  /// shows `for_whom`. Does not wait for that. The codes of Subprocess::Start().
+  static absl::StatusOr<std::unique_ptr<ForkServer>> Start(const std::string& program,
+                                                           const std::string& for_whom);
   /// Ends the server, with SIGKILL if it does not go by itself within a second.
   ~ForkServer();
   ForkServer(const ForkServer&) = delete;

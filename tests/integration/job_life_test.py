@@ -175,6 +175,15 @@ class KillTest(JobTest):
         )
         return pid
 
+    def fork_server_of(self, job):
+        """The id of the process that the job's executors are forked from."""
+        (pid,) = (
+            pid
+            for pid, command in machine.processes_with(job.id).items()
+            if "--fork-server" in command
+        )
+        return pid
+
     def keeper_of(self, pid):
         """The process above a user's process."""
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -200,6 +209,15 @@ class KillTest(JobTest):
         self.assertFalse((job.folder / "archives").exists())
         self.assert_private(job.folder)
         self.assertEqual(self.site.verb("status")["state"], "LOST")
+
+    def test_fork_server_with_a_retry(self):
+        job = self.start(*RETRY)
+        before = self.containers(job)
+        os.kill(self.fork_server_of(job), signal.SIGKILL)
+        # Nobody needs it before an executor is lost, too.
+        os.kill(self.process(job, "tony-executor", before[1][0]), signal.SIGKILL)
+        self.containers(job, epoch=1)
+        self.assert_succeeds(job)
 
     def test_executor(self):
         job = self.start()

@@ -16,9 +16,10 @@ void LogLost(const absl::Status& why) {
 
 }  // namespace
 
-ExecutorStarter::ExecutorStarter(const std::string& program, int expected) {
+ExecutorStarter::ExecutorStarter(const std::string& program, const std::string& job_id,
+                                 int expected) {
   if (expected < 2) return;
-  absl::StatusOr<std::unique_ptr<os::ForkServer>> server = os::ForkServer::Start(program);
+  absl::StatusOr<std::unique_ptr<os::ForkServer>> server = os::ForkServer::Start(program, job_id);
   if (server.ok()) {
     server_ = *std::move(server);
   } else {

@@ -17,7 +17,7 @@ class ExecutorStarter {
  public:
   /// Begins at once, so that the warming up goes on beside the caller's own preparations.
   /// `program` is tony-executor; `expected` is how many will be started, about.
-  ExecutorStarter(const std::string& program, int expected);
+  ExecutorStarter(const std::string& program, const std::string& job_id, int expected);
 
   /// As os::Subprocess::Start(); `request` has an environment.
   absl::StatusOr<os::Subprocess> Start(const os::SubprocessRequest& request);

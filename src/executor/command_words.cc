@@ -76,10 +76,8 @@ bool IsBinaryOrScript(const std::string& path) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char begin[4] = {};
   if (!file.valid() || ::read(file.get(), begin, sizeof begin) < 2) return false;
-  return std::memcmp(begin, "#!", 2) == 0 || std::memcmp(begin,
-                                                         "\x7f"
-                                                         "ELF",
-                                                         4) == 0;
+  constexpr char kBinary[4] = {'\x7f', 'E', 'L', 'F'};
+  return std::memcmp(begin, "#!", 2) == 0 || std::memcmp(begin, kBinary, sizeof kBinary) == 0;
 }
 
 }  // namespace

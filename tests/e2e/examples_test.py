@@ -10,6 +10,7 @@ environment, which takes minutes.
 import os
 import pathlib
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -98,11 +99,25 @@ class ExampleTests:
 
     def wait_for_steps(self, job, steps):
         """Waits until the program has logged at least `steps` steps."""
+        log = self.checkpoints / f"steps-{self.logger}.jsonl"
+        client = os.pidfd_open(job.client.pid)
+        self.addCleanup(os.close, client)
         end = time.monotonic() + DEADLINE_SECONDS
-        while len(self.logged_steps(self.logger)) < steps:
-            if job.client.poll() is not None or time.monotonic() > end:
-                self.fail(f"no {steps} steps\n{self.describe(job)}")
-            time.sleep(0.02)
+        command = ["tail", "--lines=+1", "--follow=name", "--retry", log]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+        ) as tail:
+            left = steps
+            while left > 0:
+                ready, _, _ = select.select(
+                    [tail.stdout, client], [], [], max(0, end - time.monotonic())
+                )
+                if tail.stdout not in ready:
+                    break
+                left -= tail.stdout.read(4096).count(b"\n")
+            tail.terminate()
+        if left > 0:
+            self.fail(f"no {steps} steps\n{self.describe(job)}")
 
     def assert_each_step_once(self, task):
         """Returns the epochs in which the steps ran, in the order of the steps."""

@@ -164,11 +164,10 @@ absl::Status MakeFolders(const std::string& path, mode_t mode) {
 
 absl::StatusOr<AppendFile> AppendFile::Open(const std::string& path, mode_t mode) {
   const int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
-  UniqueFd fd(open(path.c_str(), flags));
-  if (!fd.valid() && errno == ENOENT) {
-    // Not by O_CREAT, which would let the umask have its way until a chmod.
-    const absl::Status created = CreateFileExclusively(path, "", mode);
-    if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
+  UniqueFd fd(open(path.c_str(), flags | O_CREAT | O_EXCL, mode));
+  if (fd.valid()) {
+    fchmod(fd.get(), mode);  // the umask may have taken something away
+  } else if (errno == EEXIST) {
     fd.Reset(open(path.c_str(), flags));
   }
   if (!fd.valid()) return ErrnoError(errno, absl::StrCat("cannot open ", Quoted(path)));

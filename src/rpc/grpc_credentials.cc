@@ -32,6 +32,7 @@ grpc::ChannelArguments MakeChannelArguments() {
   grpc::ChannelArguments arguments;
   arguments.SetSslTargetNameOverride(kApplicationMasterName);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, kBandwidthProbe);
   return arguments;
 }
 

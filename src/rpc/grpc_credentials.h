@@ -16,6 +16,9 @@ namespace tony::rpc {
 /// output that a job file may ask for.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 
+/// gRPC's pings that estimate the bandwidth are off on both sides: our messages are few and small.
+inline constexpr int kBandwidthProbe = 0;
+
 /// For the ApplicationMaster's server: a peer without a certificate of the job is refused in the
 /// handshake.
 std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const Credentials& credentials);

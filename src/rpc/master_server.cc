@@ -14,6 +14,7 @@ absl::StatusOr<std::unique_ptr<MasterServer>> MasterServer::Start(
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, kBandwidthProbe);
   builder.AddListeningPort(absl::StrCat(host, ":0"), MakeServerCredentials(credentials), &port);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.RegisterService(&job_service);

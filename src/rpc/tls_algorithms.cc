@@ -42,6 +42,7 @@ const std::map<int, std::vector<std::string_view>>& KeptAlgorithms() {
 /// What OpenSSL's callbacks need; made once and never destroyed. Thread safe once it is made.
 struct Provider {
   OSSL_PROVIDER* own = nullptr;  ///< OpenSSL's own provider
+  OSSL_PROVIDER* ours = nullptr;
   std::map<int, std::vector<OSSL_ALGORITHM>> tables;
 };
 Provider* provider = nullptr;
@@ -126,7 +127,7 @@ void UseFewTlsAlgorithms() {
     provider = MakeProvider();
     // As long as no provider is loaded OpenSSL takes its own one for itself.
     if (provider != nullptr && OSSL_PROVIDER_add_builtin(nullptr, kProviderName, Initialize) == 1) {
-      OSSL_PROVIDER_load(nullptr, kProviderName);
+      provider->ours = OSSL_PROVIDER_load(nullptr, kProviderName);
     }
     ERR_clear_error();
   });

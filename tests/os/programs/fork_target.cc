@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     std::cout << "variable " << *variable << "\n";
   }
-  std::cout << "folder " << getcwd(nullptr, 0) << "\n"
+  std::cout << "folder " << std::filesystem::current_path().native() << "\n"
             << "parent " << getppid() << "\n"
             << "leads its session " << (getsid(0) == getpid()) << "\n"
             << "first thread " << (syscall(SYS_gettid) == getpid()) << "\n";

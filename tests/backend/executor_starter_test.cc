@@ -28,7 +28,8 @@ int CodeOf(ExecutorStarter& starter, const os::LinePipe& errors) {
   return started->TryWait()->code;
 }
 
-// The child of this process that is the fork server of `job_id`; 0 when there is none.
+// The child of this process that is the fork server of `job_id`; 0 when there is none, or when it
+// is not yet at its main().
 pid_t ServerOf(const std::string& job_id) {
   for (const pid_t child : os::Descendants(::getpid())) {
     const std::string line = os::ReadProcFile("/proc/" + std::to_string(child) + "/cmdline");
@@ -49,22 +50,24 @@ TEST(ExecutorStarterTest, OneExecutorNeedsNoServer) {
 TEST(ExecutorStarterTest, SeveralAreForkedAlsoAfterTheServerWasKilled) {
   os::LinePipe errors;
   ExecutorStarter starter(kProgram, "job-two", 2);
-  const pid_t server = ServerOf("job-two");
-  ASSERT_NE(server, 0);
   for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(CodeOf(starter, errors), kBadUsage);
     EXPECT_THAT(errors.ReadLine().value_or(""), testing::HasSubstr("--nonsense"));
-    if (round == 0) {
-      ::kill(server, SIGKILL);
-      ASSERT_TRUE(os::WaitGone(server));
-    }
+    if (round > 0) continue;
+    const pid_t server = ServerOf("job-two");
+    ASSERT_NE(server, 0);
+    ::kill(server, SIGKILL);
+    ASSERT_TRUE(os::WaitGone(server));
   }
+  EXPECT_EQ(ServerOf("job-two"), 0);
 }
 
 TEST(ExecutorStarterTest, TheServerEndsWithIt) {
+  os::LinePipe errors;
   pid_t server = 0;
   {
-    const ExecutorStarter starter(kProgram, "job-three", 64);
+    ExecutorStarter starter(kProgram, "job-three", 64);
+    EXPECT_EQ(CodeOf(starter, errors), kBadUsage);
     server = ServerOf("job-three");
     ASSERT_NE(server, 0);
   }

@@ -84,16 +84,16 @@ TEST_F(CommandWordsTest, BuiltinsAndKeywordsAreBashs) {
 }
 
 TEST_F(CommandWordsTest, ProgramsAreThoseThatBashWouldFind) {
-  AddFile("script", "#!/bin/sh\n", 0755);
+  AddFile("my-script", "#!/bin/sh\n", 0755);
   AddFile("text", "echo hello\n", 0755);
   AddFile("closed", "#!/bin/sh\n", 0644);
-  EXPECT_THAT(Words("./script x"), ElementsAre("./script", "x"));
+  EXPECT_THAT(Words("./my-script x"), ElementsAre("./my-script", "x"));
   EXPECT_TRUE(NeedsBash("./text"));  // bash runs it as a script of its own
   EXPECT_TRUE(NeedsBash("./closed"));
   EXPECT_TRUE(NeedsBash("./missing"));
-  EXPECT_TRUE(NeedsBash("script"));
+  EXPECT_TRUE(NeedsBash("my-script"));
   environment_ = {"PATH=/usr/bin:.:/bin"};
-  EXPECT_THAT(Words("script x"), ElementsAre("script", "x"));
+  EXPECT_THAT(Words("my-script x"), ElementsAre("my-script", "x"));
   environment_ = {"NOPATH=/usr/bin"};
   EXPECT_TRUE(NeedsBash("sleep 1"));
 }

@@ -108,11 +108,11 @@ TEST_F(ForkServerTest, OnlyTheRequestedDescriptorsAreOpen) {
 }
 
 TEST_F(ForkServerTest, PsShowsTheArguments) {
-  EXPECT_THAT(ReadProcFile("/proc/" + std::to_string(server_->pid()) + "/cmdline"),
-              HasSubstr("somebody"));
   auto fork = server_->Fork(Request({"/bin/shown", "0", "--flag=value"}));
   ASSERT_TRUE(fork.ok());
   LinesUntilReady();
+  EXPECT_THAT(ReadProcFile("/proc/" + std::to_string(server_->pid()) + "/cmdline"),
+              HasSubstr("somebody"));
   const std::string shown = ReadProcFile("/proc/" + std::to_string(fork->pid()) + "/cmdline");
   EXPECT_THAT(shown, StartsWith("/bin/shown 0 --flag=value"));
   EXPECT_THAT(shown, Not(HasSubstr("somebody")));
@@ -150,6 +150,7 @@ TEST_F(ForkServerTest, SaysWhatIsWrongWithARequest) {
 TEST_F(ForkServerTest, AServerThatWasKilledIsUnavailable) {
   auto fork = server_->Fork(Request({"x", "3"}));
   ASSERT_TRUE(fork.ok());
+  LinesUntilReady();  // until then it may still have a copy of the server's socket
   ::kill(server_->pid(), SIGKILL);
   ASSERT_TRUE(WaitGone(server_->pid()));
   EXPECT_TRUE(absl::IsUnavailable(server_->Fork(Request({"x", "4"})).status()));

@@ -17,7 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "rpc/tls_algorithms.h"
+#include "rpc/tls_setup.h"
 
 namespace tony::rpc {
 namespace {
@@ -277,7 +277,7 @@ struct CertificateAuthority::Keys {
 };
 
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Create(const std::string& job_id) {
-  UseFewTlsAlgorithms();
+  SetUpTls();
   TONY_RETURN_IF_ERROR(ClientRole(job_id).ToUri().status());  // is the id well formed?
   TONY_ASSIGN_OR_RETURN(const Key key, NewKey());
   TONY_ASSIGN_OR_RETURN(const Certificate servers, SelfSigned(key.get(), kServers, job_id));
@@ -289,7 +289,7 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::Create(const std::str
 }
 
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Load(const std::string& pem) {
-  UseFewTlsAlgorithms();
+  SetUpTls();
   const Memory memory(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   Certificate servers(PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr));
   Certificate clients(PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr));

@@ -1,5 +1,5 @@
-// What OpenSSL still offers, and that this is all it has to go through.
-#include "rpc/tls_algorithms.h"
+// What OpenSSL still offers, and what it no longer sends.
+#include "rpc/tls_setup.h"
 
 #include <gtest/gtest.h>
 #include <openssl/decoder.h>
@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/provider.h>
+#include <openssl/ssl.h>
 
 #include <filesystem>
 
@@ -29,9 +30,9 @@ bool HasCipher(const char* name) {
   return cipher != nullptr;
 }
 
-TEST(TlsAlgorithmsTest, OffersWhatConnectionsNeedAndLittleElse) {
-  UseFewTlsAlgorithms();
-  UseFewTlsAlgorithms();  // of no effect
+TEST(TlsSetupTest, OffersWhatConnectionsNeedAndLittleElse) {
+  SetUpTls();
+  SetUpTls();  // of no effect
   EXPECT_TRUE(HasDigest("SHA256"));
   EXPECT_TRUE(HasDigest("SHA384"));
   EXPECT_FALSE(HasDigest("MD5"));
@@ -46,11 +47,20 @@ TEST(TlsAlgorithmsTest, OffersWhatConnectionsNeedAndLittleElse) {
   EXPECT_LT(decoders, 20);  // of some ninety
 }
 
-TEST(TlsAlgorithmsTest, KeysOfP256CanBeMade) {
-  UseFewTlsAlgorithms();
+TEST(TlsSetupTest, KeysOfP256CanBeMade) {
+  SetUpTls();
   EVP_PKEY* const key = EVP_EC_gen("P-256");
   EXPECT_NE(key, nullptr);
   EVP_PKEY_free(key);
+}
+
+TEST(TlsSetupTest, ServersSendNoTickets) {
+  SetUpTls();
+  SSL_CTX* const context = SSL_CTX_new(TLS_method());
+  SSL* const connection = SSL_new(context);
+  EXPECT_EQ(SSL_get_num_tickets(connection), 0U);
+  SSL_free(connection);
+  SSL_CTX_free(context);
 }
 
 TEST(TlsWarmUpTest, LeavesNeitherErrorsNorThreads) {

@@ -1,12 +1,13 @@
 // A provider, in the sense of OpenSSL's provider(7), in front of OpenSSL's own: it passes on a part
 // of what that one offers. The own one lives in a library context beside the default one, where it
 // finds what it needs for itself.
-#include "rpc/tls_algorithms.h"
+#include "rpc/tls_setup.h"
 
 #include <openssl/core_dispatch.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/provider.h>
+#include <openssl/ssl.h>
 
 #include <algorithm>
 #include <map>
@@ -27,7 +28,7 @@ const std::map<int, std::vector<std::string_view>>& KeptAlgorithms() {
       {OSSL_OP_CIPHER,
        {"AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305",
         "AES-256-CTR",    // of the random generator
-        "AES-256-CBC"}},  // of session tickets
+        "AES-256-CBC"}},  // of session tickets, should they be wanted
       {OSSL_OP_MAC, {"HMAC"}},
       {OSSL_OP_KDF, {"HKDF", "TLS13-KDF", "TLS1-PRF"}},
       {OSSL_OP_RAND, {"CTR-DRBG", "SEED-SRC"}},
@@ -102,6 +103,12 @@ int Initialize(const OSSL_CORE_HANDLE* /*core*/, const OSSL_DISPATCH* /*from_cor
 
 }  // extern "C"
 
+// OpenSSL calls it for each connection that is made.
+void TurnOffTickets(void* connection, void* /*data*/, CRYPTO_EX_DATA* /*all*/, int /*index*/,
+                    long /*number*/, void* /*argument*/) {
+  SSL_set_num_tickets(static_cast<SSL*>(connection), 0);
+}
+
 Provider* MakeProvider() {
   OSSL_LIB_CTX* const library = OSSL_LIB_CTX_new();
   if (library == nullptr) return nullptr;
@@ -121,7 +128,7 @@ Provider* MakeProvider() {
 
 }  // namespace
 
-void UseFewTlsAlgorithms() {
+void SetUpTls() {
   static std::once_flag once;
   std::call_once(once, [] {
     provider = MakeProvider();
@@ -129,6 +136,7 @@ void UseFewTlsAlgorithms() {
     if (provider != nullptr && OSSL_PROVIDER_add_builtin(nullptr, kProviderName, Initialize) == 1) {
       provider->ours = OSSL_PROVIDER_load(nullptr, kProviderName);
     }
+    SSL_get_ex_new_index(0, nullptr, TurnOffTickets, nullptr, nullptr);
     ERR_clear_error();
   });
 }

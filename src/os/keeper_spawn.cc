@@ -1,5 +1,5 @@
-// vfork, child set-up and exec. The child runs in this process's memory, while this process waits:
-// no page is copied, and the reason of a failure is simply left there.
+// vfork, child set-up and exec, with the reason of a failure sent back through a pipe that exec
+// closes. The child runs in this process's memory while this process waits, so no page is copied.
 #include "os/keeper_spawn.h"
 
 #include <fcntl.h>
@@ -37,15 +37,18 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Leaves 0, 1 and 2.
-bool SetUpDescriptors(int stdout_fd, int stderr_fd) {
+// Leaves 0, 1, 2 and the pipe, which moves to 3.
+bool SetUpDescriptors(int& pipe_end, int stdout_fd, int stderr_fd) {
   const int null_fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  // The sources are all above 2 before anything is put in its place.
-  const int out = ::fcntl(stdout_fd, F_DUPFD_CLOEXEC, 3);
-  const int err = ::fcntl(stderr_fd, F_DUPFD_CLOEXEC, 3);
-  if (null_fd < 0 || out < 0 || err < 0) return false;
+  // The sources are all above 3 before anything is put in its place.
+  const int out = ::fcntl(stdout_fd, F_DUPFD_CLOEXEC, 4);
+  const int err = ::fcntl(stderr_fd, F_DUPFD_CLOEXEC, 4);
+  const int pipe_copy = ::fcntl(pipe_end, F_DUPFD_CLOEXEC, 4);
+  if (null_fd < 0 || out < 0 || err < 0 || pipe_copy < 0) return false;
   if (::dup2(null_fd, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) return false;
-  ::closefrom(3);
+  if (::dup3(pipe_copy, 3, O_CLOEXEC) < 0) return false;
+  pipe_end = 3;
+  ::closefrom(4);
   return true;
 }
 
@@ -60,11 +63,12 @@ struct Program {
 };
 
 // Returns only when the exec has failed. Changes nothing of its parent's but `environ`.
-Failure BecomeProgram(const Program& program) {
+Failure BecomeProgram(const Program& program, int& pipe_end) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (::getppid() != program.keeper) ::_exit(127);  // it died before the line above
   ::setsid();
-  if (!SetUpDescriptors(program.stdout_fd, program.stderr_fd)) return {Step::kSetUp, errno};
+  if (!SetUpDescriptors(pipe_end, program.stdout_fd, program.stderr_fd))
+    return {Step::kSetUp, errno};
   if (::chdir(program.working_folder) != 0) return {Step::kWorkingFolder, errno};
   ResetSignals();
   ::environ = const_cast<char**>(program.environment.data());  // execvp() takes PATH from it
@@ -92,6 +96,12 @@ std::string Describe(const SpawnPayload& payload, const Failure& failure) {
 }  // namespace
 
 SpawnResult SpawnProgram(const SpawnPayload& payload, int stdout_fd, int stderr_fd) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return {.error_number = errno, .message = Describe(payload, {Step::kSetUp, errno})};
+  }
+  const UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
   const Program program{.arguments = Pointers(payload.arguments),
                         .environment = Pointers(payload.environment),
                         .working_folder = payload.working_folder.c_str(),
@@ -99,13 +109,11 @@ SpawnResult SpawnProgram(const SpawnPayload& payload, int stdout_fd, int stderr_
                         .stderr_fd = stderr_fd,
                         .keeper = ::getpid()};
   char** const own_environment = ::environ;
-  volatile Step step = Step::kSetUp;
-  volatile int error_number = 0;
   const pid_t pid = ::vfork();
   if (pid == 0) {
-    const Failure failure = BecomeProgram(program);
-    step = failure.step;
-    error_number = failure.error_number;
+    int pipe_end = ends[1];
+    const Failure failure = BecomeProgram(program, pipe_end);
+    (void)!::write(pipe_end, &failure, sizeof(failure));
     ::_exit(127);
   }
   const int vfork_error = errno;
@@ -113,9 +121,15 @@ SpawnResult SpawnProgram(const SpawnPayload& payload, int stdout_fd, int stderr_
   if (pid < 0) {
     return {.error_number = vfork_error, .message = Describe(payload, {Step::kSetUp, vfork_error})};
   }
-  if (error_number == 0) return {.pid = pid};
+  write_end.Reset();
+  Failure failure;
+  ssize_t count;
+  do {
+    count = ::read(read_end.get(), &failure, sizeof(failure));
+  } while (count < 0 && errno == EINTR);
+  if (count != static_cast<ssize_t>(sizeof(failure))) return {.pid = pid};
   ::waitpid(pid, nullptr, 0);
-  return {.error_number = error_number, .message = Describe(payload, {step, error_number})};
+  return {.error_number = failure.error_number, .message = Describe(payload, failure)};
 }
 
 }  // namespace tony::os

@@ -108,7 +108,7 @@ class ApplicationMasterTest : public ::testing::Test {
     std::filesystem::create_directories(folder_.secrets());
     std::filesystem::create_directories(folder_.archives());
     ASSERT_TRUE(os::WriteFileAtomically(folder_.authority(), authority_.ToPem()).ok());
-    ASSERT_TRUE(rpc::SaveCredentials(authority_.Issue(rpc::ClientRole("job-1")).value(),
+    ASSERT_TRUE(rpc::SaveCredentials(authority_.Issue(rpc::ClientRole(job_id_)).value(),
                                      folder_.client_credentials())
                     .ok());
   }
@@ -153,8 +153,10 @@ class ApplicationMasterTest : public ::testing::Test {
   }
 
   os::TemporaryFolder temporary_;
-  const backend::JobFolder folder_{temporary_ / "local/jobs/job-1"};
-  rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create("job-1").value();
+  // A job of its own: what is left of a container is found, and ended, by the container's id.
+  const std::string job_id_ = absl::StrCat("job-", getpid());
+  const backend::JobFolder folder_{temporary_ / ("local/jobs/" + job_id_)};
+  rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create(job_id_).value();
   LoopDriver driver_;
   std::unique_ptr<ApplicationMaster> master_;
 };
@@ -165,14 +167,14 @@ TEST_F(ApplicationMasterTest, RunsAJobAndLeavesLogsHistoryAndCheckpoints) {
   const core::Verdict verdict = client->AwaitVerdict();
   EXPECT_EQ(verdict.outcome, core::Outcome::kSucceeded) << verdict.sentence;
   EXPECT_THAT(TaskLog("worker-1", "1"),
-              MatchesRegex("1 of 2\n" + folder_.containers() + "/job-1-c000[12]\n"));
+              MatchesRegex("1 of 2\n" + folder_.containers() + "/" + job_id_ + "-c000[12]\n"));
   for (size_t i = 0; i < client->events.size(); ++i) {
     EXPECT_EQ(client->events[i].sequence, static_cast<int64_t>(i) + 1);
   }
   EXPECT_TRUE(Written() == client->events);
   const auto* submitted = std::get_if<core::JobSubmitted>(&client->events[0].body);
   ASSERT_NE(submitted, nullptr);
-  EXPECT_EQ(submitted->job_id, "job-1");
+  EXPECT_EQ(submitted->job_id, job_id_);
   EXPECT_EQ(submitted->user, "ann");
   EXPECT_EQ(submitted->log_folder, folder_.logs());
 

@@ -150,9 +150,9 @@ TEST_F(ExecutorTest, LeavesWhenTheMasterDoesNotAnswer) {
 }
 
 TEST_F(ExecutorTest, AnAnswerInTimeIsAnAnswer) {
-  StartExecutor(milliseconds(300));
+  StartExecutor(milliseconds(1500));
   Next<input::ExecutorAttached>();
-  SendAssignment(AssignmentOf("sleep 0.4; exit 6"));
+  SendAssignment(AssignmentOf("sleep 1.6; exit 6"));  // until after the deadline
   SendPrepare(1, 1);
   Next<input::ExecutorRegistered>();
   SendStart(1);

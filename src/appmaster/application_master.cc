@@ -75,8 +75,8 @@ absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(Opt
 absl::Status ApplicationMaster::Open() {
   TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
   TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(folder_));
-  executor_starter_ =
-      std::make_unique<backend::ExecutorStarter>(options_.executor_path, options_.job_id(), CountTasks(built.job));
+  executor_starter_ = std::make_unique<backend::ExecutorStarter>(
+      options_.executor_path, options_.job_id(), CountTasks(built.job));
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(folder_.staged()));
   TONY_RETURN_IF_ERROR(os::MakeFolders(folder_.checkpoints()));
   machine_ = std::make_unique<core::JobMachine>(std::move(built.job));

@@ -128,6 +128,8 @@ absl::Status Fill(const spec::LoadedJob& job, const std::string& job_id,
   for (const std::string& path : {folder.secrets(), folder.archives(), folder.logs()}) {
     TONY_RETURN_IF_ERROR(os::MakeFolders(path));
   }
+  // First, since this is where OpenSSL is set up, which then digests archives.
+  TONY_RETURN_IF_ERROR(StageSecrets(job_id, folder));
   TONY_RETURN_IF_ERROR(
       os::WriteFileAtomically(folder.job_xml(), spec::WriteXml(job.configuration)));
   Stager stager(folder);
@@ -136,8 +138,7 @@ absl::Status Fill(const spec::LoadedJob& job, const std::string& job_id,
   for (const core::TaskType& type : core::WithMasterTask(job.result.job).types) {
     TONY_RETURN_IF_ERROR(stager.AddFiles(type));
   }
-  TONY_RETURN_IF_ERROR(stager.Write());
-  return StageSecrets(job_id, folder);
+  return stager.Write();
 }
 
 }  // namespace

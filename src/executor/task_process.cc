@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "executor/command_words.h"
+#include "executor/command_request.h"
 #include "os/files.h"
 
 namespace tony::executor {
@@ -62,9 +62,8 @@ absl::Status TaskProcess::Spawn(const Command& command) {
                           }));
     pumps_.push_back(std::move(pump));
   }
-  os::SpawnRequest request;
-  request.arguments =
-      CommandWords(command.shell_command, command.environment, command.working_folder);
+  os::SpawnRequest request =
+      RequestFor(command.shell_command, command.environment, command.working_folder);
   request.environment = command.environment;
   request.working_folder = command.working_folder;
   request.stdout_fd = pumps_[0]->write_end();

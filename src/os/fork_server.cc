@@ -11,13 +11,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 #include "os/files.h"
 #include "os/message_socket.h"
@@ -29,8 +31,8 @@ namespace {
 
 constexpr char kForkServerFlag[] = "--fork-server";
 constexpr int kServerSocket = 3;  // where Subprocess::Start() puts it
-constexpr int kAnswerMillis = 10'000;
-constexpr int kEndMillis = 1'000;
+constexpr std::chrono::seconds kAnswerLimit(10);
+constexpr std::chrono::seconds kEndLimit(1);
 
 /// With the descriptors: payload, standard output, standard error, and those to be inherited.
 struct ForkRequest {
@@ -40,11 +42,19 @@ struct ForkRequest {
 struct ForkAnswer {
   pid_t pid = 0;         // 0: nothing was started
   int error_number = 0;  // then: why
+  bool forked = true;    // then: whether it was the request's fault, not the fork's
 };
 
-bool Readable(int fd, int millis) {
-  pollfd watched{.fd = fd, .events = POLLIN};
-  return ::poll(&watched, 1, millis) > 0;
+// Whatever signals arrive meanwhile.
+bool Readable(int fd, std::chrono::milliseconds limit) {
+  const SystemClock clock;
+  const TimePoint deadline = clock.Now() + limit;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.Now());
+    pollfd watched{.fd = fd, .events = POLLIN};
+    const int ready = ::poll(&watched, 1, static_cast<int>(std::max<int64_t>(0, left.count())));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
 }
 
 // fork(), but the new process is a child of this one's parent, who gets its exit status. The C
@@ -56,18 +66,25 @@ pid_t ForkSibling() {
   const long number =
       found && thread_number != nullptr ? CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID : 0;
   return static_cast<pid_t>(
-      ::syscall(SYS_clone, CLONE_PARENT | number | SIGCHLD, nullptr, nullptr, thread_number, 0));
+      // The last two change places between processors; what is not wanted is ignored.
+      ::syscall(SYS_clone, CLONE_PARENT | number | SIGCHLD, nullptr, nullptr, thread_number,
+                thread_number));
 }
 
-// Puts `outputs` and `inherited` in their places from 1 on and closes all others.
-void PlaceDescriptors(const std::vector<UniqueFd>& descriptors) {
+// Puts the descriptors in their places from 1 on, closes all others, and owns none any more.
+bool PlaceDescriptors(std::vector<UniqueFd> descriptors) {
   const int first_free = 1 + static_cast<int>(descriptors.size());
   std::vector<int> copies;
-  for (const UniqueFd& fd : descriptors)
-    copies.push_back(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_free));
+  for (UniqueFd& fd : descriptors) {
+    copies.push_back(::fcntl(fd.Release(), F_DUPFD_CLOEXEC, first_free));
+    if (copies.back() < 0) return false;
+  }
   int target = 1;
-  for (const int copy : copies) ::dup2(copy, target++);
+  for (const int copy : copies) {
+    if (::dup2(copy, target++) < 0) return false;
+  }
   ::closefrom(first_free);
+  return true;
 }
 
 void ReplaceEnvironment(const std::vector<std::string>& environment) {
@@ -79,22 +96,34 @@ void ReplaceEnvironment(const std::vector<std::string>& environment) {
   }
 }
 
+// What a fork does before it goes back to main().
+void BecomeProcess(const ForkRequest& request, std::vector<UniqueFd> descriptors, UniqueFd folder,
+                   const SpawnPayload& payload) {
+  if (request.new_session) ::setsid();
+  // Without any of these it is not the process that was asked for.
+  if (::fchdir(folder.Release()) != 0 || !PlaceDescriptors(std::move(descriptors))) {
+    std::perror("a forked process cannot be set up");
+    ::_exit(127);
+  }
+  ReplaceEnvironment(payload.environment);
+}
+
 // One round of the server: true in a forked process.
 bool Serve(const ForkRequest& request, std::vector<UniqueFd> descriptors, SpawnPayload& payload) {
   payload = ReadPayloadFile(descriptors.front().get());
   descriptors.erase(descriptors.begin());
-  ForkAnswer answer;
-  const UniqueFd folder(::open(payload.working_folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (folder.valid()) answer.pid = ForkSibling();
-  if (!folder.valid() || answer.pid < 0) answer = {.pid = 0, .error_number = errno};
-  if (folder.valid() && answer.pid == 0 && answer.error_number == 0) {
-    if (request.new_session) ::setsid();
-    (void)!::fchdir(folder.get());
-    PlaceDescriptors(descriptors);
-    ReplaceEnvironment(payload.environment);
+  UniqueFd folder(::open(payload.working_folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid()) {
+    SendMessage(kServerSocket, ForkAnswer{.error_number = errno});
+    return false;
+  }
+  const pid_t pid = ForkSibling();
+  if (pid == 0) {
+    BecomeProcess(request, std::move(descriptors), std::move(folder), payload);
     return true;
   }
-  SendMessage(kServerSocket, answer);
+  SendMessage(kServerSocket, pid > 0 ? ForkAnswer{.pid = pid}
+                                     : ForkAnswer{.error_number = errno, .forked = false});
   return false;
 }
 
@@ -124,18 +153,18 @@ absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(const std::string&
 
 ForkServer::~ForkServer() {
   socket_.Reset();  // to the server the end
-  if (!Readable(server_.pidfd(), kEndMillis)) server_.Signal(SIGKILL);
-  Readable(server_.pidfd(), kEndMillis);
+  if (!Readable(server_.pidfd(), kEndLimit)) server_.Signal(SIGKILL);
+  Readable(server_.pidfd(), kEndLimit);
   (void)server_.TryWait();
 }
 
 absl::StatusOr<Subprocess> ForkServer::Fork(const SubprocessRequest& request) {
-  const std::string what = absl::StrCat("cannot start '", request.arguments.front(), "'");
-  if (!request.environment) {
-    return absl::InvalidArgumentError(absl::StrCat(what, ": a fork is given its environment"));
+  if (request.arguments.empty() || !request.environment) {
+    return absl::InvalidArgumentError("a fork needs arguments and an environment");
   }
+  const std::string what = absl::StrCat("cannot start '", request.arguments.front(), "'");
   const UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  SpawnPayload asked{
+  const SpawnPayload asked{
       .arguments = request.arguments,
       .environment = *request.environment,
       .working_folder = request.working_folder.empty() ? "." : request.working_folder};
@@ -146,26 +175,37 @@ absl::StatusOr<Subprocess> ForkServer::Fork(const SubprocessRequest& request) {
   descriptors.insert(descriptors.end(), request.inherited_fds.begin(), request.inherited_fds.end());
   if (!socket_.valid() ||
       !SendMessage(socket_.get(), ForkRequest{.new_session = request.new_session}, descriptors)) {
-    if (socket_.valid() && errno == EBADF)
-      return absl::InvalidArgumentError(absl::StrCat(what, ": a descriptor is not open"));
+    if (socket_.valid() && (errno == EBADF || errno == EINVAL)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": a descriptor is not open, or there are too many"));
+    }
     return absl::UnavailableError(absl::StrCat(what, ": its fork server is gone"));
   }
+  return Answer(what, asked.working_folder);
+}
+
+absl::StatusOr<Subprocess> ForkServer::Answer(const std::string& what,
+                                              const std::string& working_folder) {
   ForkAnswer answer;
   std::vector<UniqueFd> none;
-  if (!Readable(socket_.get(), kAnswerMillis) ||
-      ReceiveMessage(socket_.get(), answer, none, /*wait=*/false) <= 0) {
+  const bool readable = Readable(socket_.get(), kAnswerLimit);
+  errno = 0;
+  if (!readable || ReceiveMessage(socket_.get(), answer, none, /*wait=*/false) <= 0) {
+    const bool unread = readable && errno == ECONNRESET;  // it died before it saw the request
     socket_.Reset();
     server_.Signal(SIGKILL);
+    if (unread) return absl::UnavailableError(absl::StrCat(what, ": its fork server is gone"));
     return absl::DeadlineExceededError(absl::StrCat(what, ": its fork server (pid ", server_.pid(),
                                                     ") did not answer within ",
-                                                    kAnswerMillis / 1000, " s, or was killed"));
+                                                    kAnswerLimit.count(), " s, or was killed"));
   }
   if (answer.pid > 0) return Subprocess::Adopt(answer.pid, what);
-  if (answer.error_number == EAGAIN || answer.error_number == ENOMEM)
-    return absl::ResourceExhaustedError(
-        absl::StrCat(what, ": ", std::strerror(answer.error_number)));
-  return ErrnoError(answer.error_number,
-                    absl::StrCat(what, " in the folder '", asked.working_folder, "'"));
+  if (answer.forked) {
+    return ErrnoError(answer.error_number,
+                      absl::StrCat(what, " in the folder '", working_folder, "'"));
+  }
+  return absl::UnavailableError(
+      absl::StrCat(what, ": its fork server cannot fork: ", std::strerror(answer.error_number)));
 }
 
 std::vector<std::string> ServeForks(int argc, char** argv) {

@@ -29,11 +29,12 @@ class ForkServer {
   ForkServer& operator=(const ForkServer&) = delete;
 
   /// Another process of the program, with `request.arguments`, whose first one is only shown, and
-  /// `request.environment`, which must be there. NotFound, PermissionDenied – the working folder
-  /// cannot be entered. InvalidArgument – no environment, or a descriptor is not open.
-  /// ResourceExhausted – no process or descriptor. Unavailable – the server is gone, and nothing
-  /// was started. DeadlineExceeded – it does not answer, for 10 s; it is ended, and every later
-  /// call is answered with Unavailable.
+  /// `request.environment`; both must be there. NotFound, PermissionDenied – the working folder
+  /// cannot be entered. InvalidArgument – a descriptor is not open, or there are more than five to
+  /// inherit. ResourceExhausted – no memory for the request. Unavailable – the server is gone or
+  /// cannot fork, and nothing was started. DeadlineExceeded – it has not answered within 10 s, or
+  /// died instead, and whether it has started the process is not known; it is ended, and every
+  /// later call is answered with Unavailable.
   absl::StatusOr<Subprocess> Fork(const SubprocessRequest& request);
 
   pid_t pid() const { return server_.pid(); }
@@ -41,6 +42,7 @@ class ForkServer {
  private:
   ForkServer(UniqueFd socket, Subprocess server)
       : socket_(std::move(socket)), server_(std::move(server)) {}
+  absl::StatusOr<Subprocess> Answer(const std::string& what, const std::string& working_folder);
 
   UniqueFd socket_;
   Subprocess server_;

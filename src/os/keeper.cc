@@ -49,8 +49,9 @@ absl::Status CheckRequest(const SpawnRequest& request) {
   if (request.arguments.empty() || request.arguments[0].empty()) {
     return absl::InvalidArgumentError("there is no program to start: the command is empty");
   }
-  bool nul = HasNul(request.working_folder);
+  bool nul = HasNul(request.working_folder) || HasNul(request.program);
   for (const std::string& argument : request.arguments) nul = nul || HasNul(argument);
+  for (const std::string& argument : request.fallback) nul = nul || HasNul(argument);
   for (const std::string& entry : request.environment) nul = nul || HasNul(entry);
   if (nul) {
     return absl::InvalidArgumentError(
@@ -158,7 +159,9 @@ absl::Status Keeper::Spawn(const SpawnRequest& request) {
       const UniqueFd payload,
       PayloadFile({.arguments = request.arguments,
                    .environment = MarkedEnvironment(request.environment, container_id_),
-                   .working_folder = request.working_folder}));
+                   .working_folder = request.working_folder,
+                   .program = request.program,
+                   .fallback = request.fallback}));
   const KeeperCommand command{.kind = KeeperCommand::Kind::kSpawn, .grace = request.leftover_grace};
   if (!SendMessage(socket_.get(), command, {payload.get(), request.stdout_fd, request.stderr_fd})) {
     if (errno == EBADF) {

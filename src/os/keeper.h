@@ -23,7 +23,9 @@ namespace tony::os {
 /// 1 and 2, and default signal dispositions with an empty mask.
 struct SpawnRequest {
   std::vector<std::string>
-      arguments;  // the program first; without a '/' it is looked up in the child's PATH
+      arguments;        // the program first; without a '/' it is looked up in the child's PATH
+  std::string program;  // this file is executed instead of arguments[0], unless empty
+  std::vector<std::string> fallback;  // executed should that file not be; a path first
   std::vector<std::string>
       environment;             // "NAME=value", complete; TONY_CONTAINER_ID is added by Spawn()
   std::string working_folder;  // absolute; must exist

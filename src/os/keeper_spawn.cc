@@ -57,6 +57,8 @@ struct Program {
   std::vector<char*> arguments;
   std::vector<char*> environment;
   const char* working_folder = nullptr;
+  const char* file = nullptr;  // null: arguments[0] in PATH
+  std::vector<char*> fallback;
   int stdout_fd = -1;
   int stderr_fd = -1;
   pid_t keeper = 0;
@@ -72,7 +74,12 @@ Failure BecomeProgram(const Program& program, int& pipe_end) {
   if (::chdir(program.working_folder) != 0) return {Step::kWorkingFolder, errno};
   ResetSignals();
   ::environ = const_cast<char**>(program.environment.data());  // execvp() takes PATH from it
-  ::execvp(program.arguments[0], program.arguments.data());
+  if (program.file != nullptr) {
+    ::execv(program.file, program.arguments.data());
+    if (program.fallback[0] != nullptr) ::execv(program.fallback[0], program.fallback.data());
+  } else {
+    ::execvp(program.arguments[0], program.arguments.data());
+  }
   return {Step::kExec, errno};
 }
 
@@ -86,7 +93,7 @@ std::string Describe(const SpawnPayload& payload, const Failure& failure) {
     case Step::kExec:
       break;
   }
-  const std::string& program = payload.arguments[0];
+  const std::string& program = payload.program.empty() ? payload.arguments[0] : payload.program;
   if (failure.error_number == ENOENT && program.find('/') == std::string::npos) {
     return "command '" + program + "' is not found in any folder of PATH";
   }
@@ -105,6 +112,8 @@ SpawnResult SpawnProgram(const SpawnPayload& payload, int stdout_fd, int stderr_
   const Program program{.arguments = Pointers(payload.arguments),
                         .environment = Pointers(payload.environment),
                         .working_folder = payload.working_folder.c_str(),
+                        .file = payload.program.empty() ? nullptr : payload.program.c_str(),
+                        .fallback = Pointers(payload.fallback),
                         .stdout_fd = stdout_fd,
                         .stderr_fd = stderr_fd,
                         .keeper = ::getpid()};

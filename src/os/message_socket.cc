@@ -11,6 +11,10 @@
 namespace tony::os {
 
 bool SendBytes(int socket, const void* bytes, size_t size, const std::vector<int>& descriptors) {
+  if (descriptors.size() > kMaxDescriptors) {
+    errno = EINVAL;
+    return false;
+  }
   iovec part{.iov_base = const_cast<void*>(bytes), .iov_len = size};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   msghdr header{.msg_iov = &part, .msg_iovlen = 1};

@@ -12,14 +12,13 @@
 
 namespace tony::os {
 
-// Both ends are forks of one program, or of programs built together, so that a value's bytes mean
-// the same on both sides.
+// Both ends are of programs built together, so that a value's bytes mean the same on both sides.
 
 /// How many descriptors one message can carry.
 inline constexpr size_t kMaxDescriptors = 8;
 
 /// Sends `size` bytes and copies of up to kMaxDescriptors descriptors as one message. False with
-/// errno set when that fails.
+/// errno set when that fails (EINVAL for more descriptors).
 bool SendBytes(int socket, const void* bytes, size_t size, const std::vector<int>& descriptors);
 
 /// Receives one message of exactly `size` bytes with its descriptors, which are closed on exec.

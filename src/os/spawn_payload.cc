@@ -49,7 +49,10 @@ absl::Status FileError() {
 std::string PackSpawnPayload(const SpawnPayload& payload) {
   std::string packed = payload.working_folder;
   packed.push_back('\0');
+  packed += payload.program;
+  packed.push_back('\0');
   AppendStrings(payload.arguments, packed);
+  AppendStrings(payload.fallback, packed);
   AppendStrings(payload.environment, packed);
   return packed;
 }
@@ -58,7 +61,9 @@ SpawnPayload UnpackSpawnPayload(const std::string& packed) {
   std::string_view rest = packed;
   SpawnPayload payload;
   payload.working_folder = TakeString(rest);
+  payload.program = TakeString(rest);
   payload.arguments = TakeStrings(rest);
+  payload.fallback = TakeStrings(rest);
   payload.environment = TakeStrings(rest);
   return payload;
 }

@@ -14,6 +14,8 @@ struct SpawnPayload {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;
   std::string working_folder;
+  std::string program;                // the file; empty: arguments[0], looked up in PATH
+  std::vector<std::string> fallback;  // arguments of what is executed if the file cannot be
 };
 
 /// As one string, and back. No string in it may hold a NUL.

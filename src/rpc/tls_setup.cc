@@ -46,7 +46,10 @@ struct Provider {
   OSSL_PROVIDER* ours = nullptr;
   std::map<int, std::vector<OSSL_ALGORITHM>> tables;
 };
-Provider* provider = nullptr;
+
+// Null when OpenSSL refuses. The callbacks have no place of their own to find it in: the context
+// that OpenSSL hands to them has to be the own provider's.
+Provider* TheProvider();
 
 // `names` is like "EC:id-ecPublicKey:1.2.840.10045.2.1".
 bool HasName(std::string_view names, std::string_view wanted) {
@@ -76,13 +79,13 @@ extern "C" {
 
 const OSSL_ALGORITHM* QueryOperation(void* /*context*/, int operation, int* no_store) {
   *no_store = 0;
-  const auto found = provider->tables.find(operation);
-  return found == provider->tables.end() ? nullptr : found->second.data();
+  const auto found = TheProvider()->tables.find(operation);
+  return found == TheProvider()->tables.end() ? nullptr : found->second.data();
 }
 
 int GetCapabilities(void* /*context*/, const char* capability, OSSL_CALLBACK* callback,
                     void* argument) {
-  return OSSL_PROVIDER_get_capabilities(provider->own, capability, callback, argument);
+  return OSSL_PROVIDER_get_capabilities(TheProvider()->own, capability, callback, argument);
 }
 
 // Must be there, although there is nothing to do: the own provider stays to the process's end.
@@ -97,13 +100,14 @@ int Initialize(const OSSL_CORE_HANDLE* /*core*/, const OSSL_DISPATCH* /*from_cor
       {0, nullptr}};
   *functions = kFunctions;
   // The algorithms are the own provider's functions, which expect its context.
-  *context = OSSL_PROVIDER_get0_provider_ctx(provider->own);
+  *context = OSSL_PROVIDER_get0_provider_ctx(TheProvider()->own);
   return 1;
 }
 
 }  // extern "C"
 
-// OpenSSL calls it for each connection that is made.
+// OpenSSL 3.0 calls it for each connection, when it has its settings. Should another version call
+// it too early, tickets are sent as ever; a test would tell.
 void TurnOffTickets(void* connection, void* /*data*/, CRYPTO_EX_DATA* /*all*/, int /*index*/,
                     long /*number*/, void* /*argument*/) {
   SSL_set_num_tickets(static_cast<SSL*>(connection), 0);
@@ -126,13 +130,18 @@ Provider* MakeProvider() {
   return made;
 }
 
+Provider* TheProvider() {
+  static Provider* const provider = MakeProvider();
+  return provider;
+}
+
 }  // namespace
 
 void SetUpTls() {
   static std::once_flag once;
   std::call_once(once, [] {
-    provider = MakeProvider();
     // As long as no provider is loaded OpenSSL takes its own one for itself.
+    Provider* const provider = TheProvider();
     if (provider != nullptr && OSSL_PROVIDER_add_builtin(nullptr, kProviderName, Initialize) == 1) {
       provider->ours = OSSL_PROVIDER_load(nullptr, kProviderName);
     }

@@ -12,7 +12,7 @@ namespace tony::spec {
 /// What the text of a value stands for.
 enum class ValueType {
   kText,          ///< anything
-  kCommand,       ///< a line for `bash -c`
+  kCommand,       ///< a line as for `bash -c`
   kBoolean,       ///< true or false
   kCount,         ///< a whole number
   kMilliseconds,  ///< a whole number

@@ -41,7 +41,7 @@ KeyGroup TaskTypeKeys() {
        .meaning = "GPUs of each task, for it alone."},
       {.name = "tony.<type>.command",
        .type = ValueType::kCommand,
-       .meaning = "What each task runs, by `bash -c`; by default `tony.containers.command`."},
+       .meaning = "What each task runs, as by `bash -c`; by default `tony.containers.command`."},
       {.name = "tony.<type>.env",
        .type = ValueType::kKeyValues,
        .meaning = "Environment of this type's user processes; wins over `tony.execution.envs`."},
@@ -65,7 +65,7 @@ KeyGroup ContainerKeys() {
       {.name = "tony.containers.command",
        .type = ValueType::kCommand,
        .meaning =
-           "What tasks run whose type has no command of its own, by `bash -c`; also set by "
+           "What tasks run whose type has no command of its own, as by `bash -c`; also set by "
            "`--executes`. In a job without tasks the ApplicationMaster's container runs it."},
       {.name = "tony.containers.envs",
        .type = ValueType::kKeyValues,

@@ -34,6 +34,15 @@ class BadProgramTest(JobTest):
         sentence = self.assert_ends(self.submit("./data", "--src_dir=src"), 1, "TASK_FAILED")
         self.assertEqual(sentence, "worker:0 exited with code 126: the command is not executable")
 
+    def test_command_whose_interpreter_does_not_exist(self):
+        program = self.site.folder / "src"
+        program.mkdir()
+        (program / "tool").write_text("#!/no/such/python\n")
+        job = self.submit("./tool --steps 5", "--src_dir=src")
+        sentence = self.assert_ends(job, 1, "TASK_FAILED")
+        self.assertEqual(sentence, "worker:0 exited with code 127: the command was not found")
+        self.assertIn("./tool: cannot execute: required file", job.verdict["exit"]["tail"][-1])
+
     def test_end_at_once(self):
         self.assert_succeeds(self.submit("exit 0", workers=4))
         sentence = self.assert_ends(self.submit("exit 3"), 1, "TASK_FAILED")

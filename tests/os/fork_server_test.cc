@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "os/proc_file.h"
@@ -107,6 +108,28 @@ TEST_F(ForkServerTest, OnlyTheRequestedDescriptorsAreOpen) {
   life_.CloseWriteEnd();
 }
 
+TEST_F(ForkServerTest, InheritedDescriptorsAreThreeAndOn) {
+  const std::vector<std::string> files = {"/dev/zero", "/dev/full", "/dev/random"};
+  std::vector<UniqueFd> opened;
+  SubprocessRequest request = Request({"x", "0"});
+  for (const std::string& file : files) {
+    opened.emplace_back(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    request.inherited_fds.push_back(opened.back().get());
+  }
+  auto fork = server_->Fork(request);
+  ASSERT_TRUE(fork.ok()) << fork.status();
+  LinesUntilReady();
+  for (size_t i = 0; i < files.size(); ++i) {
+    char target[64] = {};
+    const std::string link =
+        "/proc/" + std::to_string(fork->pid()) + "/fd/" + std::to_string(4 + i);
+    EXPECT_GT(::readlink(link.c_str(), target, sizeof target - 1), 0) << link;
+    EXPECT_EQ(target, files[i]);
+  }
+  life_.CloseWriteEnd();
+  EXPECT_EQ(WaitForCode(*fork), 0);
+}
+
 TEST_F(ForkServerTest, PsShowsTheArguments) {
   auto fork = server_->Fork(Request({"/bin/shown", "0", "--flag=value"}));
   ASSERT_TRUE(fork.ok());
@@ -141,6 +164,10 @@ TEST_F(ForkServerTest, SaysWhatIsWrongWithARequest) {
   request = Request({"program", "0"});
   request.stdout_fd = 9999;
   EXPECT_TRUE(absl::IsInvalidArgument(server_->Fork(request).status()));
+  request = Request({"program", "0"});
+  request.inherited_fds.assign(100, life_.read_fd());
+  EXPECT_TRUE(absl::IsInvalidArgument(server_->Fork(request).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(server_->Fork(Request({})).status()));
   auto fork = server_->Fork(Request({"program", "5"}));  // it goes on all the same
   ASSERT_TRUE(fork.ok()) << fork.status();
   life_.CloseWriteEnd();
@@ -156,6 +183,14 @@ TEST_F(ForkServerTest, AServerThatWasKilledIsUnavailable) {
   EXPECT_TRUE(absl::IsUnavailable(server_->Fork(Request({"x", "4"})).status()));
   life_.CloseWriteEnd();
   EXPECT_EQ(WaitForCode(*fork), 3);
+}
+
+TEST_F(ForkServerTest, AServerThatDiesBeforeItSeesTheRequestIsUnavailable) {
+  ::kill(server_->pid(), SIGSTOP);
+  // Before or after the request is on its way: it is the same.
+  std::thread killer([pid = server_->pid()] { ::kill(pid, SIGKILL); });
+  EXPECT_TRUE(absl::IsUnavailable(server_->Fork(Request({"x", "4"})).status()));
+  killer.join();
 }
 
 TEST(ForkServerProgramTest, AProgramThatIsNoForkServerIsUnavailable) {

@@ -111,6 +111,28 @@ TEST_F(KeeperTest, NamesACommandThatDoesNotExist) {
   StartScript("exit 0");  // a failed start does not occupy the container
 }
 
+TEST_F(KeeperTest, AGivenFileIsExecutedWithoutASearch) {
+  LinePipe output;
+  SpawnRequest request = BashRequest("", output);
+  request.arguments = {"shown", "-c", "echo $0"};
+  request.program = "/bin/bash";
+  ASSERT_TRUE(keeper_->Spawn(request).ok());
+  EXPECT_EQ(output.ReadLine(), "shown");
+  ASSERT_TRUE(WaitFor<KeeperStarted>(*keeper_));
+}
+
+TEST_F(KeeperTest, TheFallbackIsExecutedWhenTheFileCannotBe) {
+  LinePipe output;
+  SpawnRequest request = BashRequest("echo from bash", output);
+  request.fallback = request.arguments;
+  request.fallback[0] = "/bin/bash";
+  request.arguments = {"tool"};
+  request.program = "/dev/null";
+  ASSERT_TRUE(keeper_->Spawn(request).ok());
+  EXPECT_EQ(output.ReadLine(), "from bash");
+  ASSERT_TRUE(WaitFor<KeeperStarted>(*keeper_));
+}
+
 TEST_F(KeeperTest, NamesAWorkingFolderThatDoesNotExist) {
   SpawnRequest request = BashRequest("exit 0", output_);
   request.working_folder = "/no/such/folder";

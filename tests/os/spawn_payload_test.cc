@@ -11,11 +11,15 @@ namespace {
 TEST(SpawnPayloadTest, ComesBackAsItWas) {
   const SpawnPayload payload{.arguments = {"python3", "", "a b", "$x '\"\n"},
                              .environment = {"A=1", "EMPTY=", "=", ""},
-                             .working_folder = "/some folder/x"};
+                             .working_folder = "/some folder/x",
+                             .program = "/usr/bin/python3",
+                             .fallback = {"/bin/bash", "-c", "x"}};
   const SpawnPayload copy = UnpackSpawnPayload(PackSpawnPayload(payload));
   EXPECT_EQ(copy.arguments, payload.arguments);
   EXPECT_EQ(copy.environment, payload.environment);
   EXPECT_EQ(copy.working_folder, payload.working_folder);
+  EXPECT_EQ(copy.program, payload.program);
+  EXPECT_EQ(copy.fallback, payload.fallback);
 }
 
 TEST(SpawnPayloadTest, CutOffPayloadEndsEarly) {

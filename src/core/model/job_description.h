@@ -49,7 +49,7 @@ struct TaskType {
   std::string name;
   int instances = 0;
   Resources resources;
-  std::string command;                     ///< run by `bash -c` in the working folder
+  std::string command;                     ///< run as by `bash -c` in the working folder
   std::map<std::string, std::string> env;  ///< for the user's process
   std::vector<ResourceEntry> files;        ///< those of all containers and those of this type
   Tracking tracking = Tracking::kTracked;

@@ -1,5 +1,5 @@
-// Lines that need bash and lines that do not; and that both do the same.
-#include "executor/command_words.h"
+// Lines that need bash and lines that do not.
+#include "executor/command_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,32 +18,35 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class CommandWordsTest : public ::testing::Test {
+class CommandRequestTest : public ::testing::Test {
  protected:
   void AddFile(const std::string& name, const std::string& contents, mode_t mode) {
     std::ofstream(folder_ / name) << contents;
     ASSERT_EQ(::chmod((folder_ / name).c_str(), mode), 0);
   }
-  std::vector<std::string> Words(const std::string& line) const {
-    return CommandWords(line, environment_, folder_.path());
+  os::SpawnRequest Request(const std::string& line) const {
+    return RequestFor(line, environment_, folder_.path());
   }
+  std::vector<std::string> Words(const std::string& line) const { return Request(line).arguments; }
   bool NeedsBash(const std::string& line) const {
-    const std::vector<std::string> words = Words(line);
-    return words == std::vector<std::string>{"/bin/bash", "-c", line};
+    return Request(line).program.empty() &&
+           Words(line) == std::vector<std::string>{"/bin/bash", "-c", line};
   }
 
   os::TemporaryFolder folder_;
   std::vector<std::string> environment_ = {"PATH=/usr/bin:/bin"};
 };
 
-TEST_F(CommandWordsTest, PlainWordsNeedNoShell) {
+TEST_F(CommandRequestTest, PlainWordsNeedNoShell) {
   EXPECT_THAT(Words("sleep 0.5"), ElementsAre("sleep", "0.5"));
   EXPECT_THAT(Words("  env  --ignore-environment A=b_c,d:/e@f+g%  "),
               ElementsAre("env", "--ignore-environment", "A=b_c,d:/e@f+g%"));
   EXPECT_THAT(Words("/bin/sleep 1"), ElementsAre("/bin/sleep", "1"));
+  EXPECT_EQ(Request("sleep 1").program, "/usr/bin/sleep");
+  EXPECT_THAT(Request("sleep 1").fallback, ElementsAre("/bin/bash", "-c", "sleep 1"));
 }
 
-TEST_F(CommandWordsTest, WhateverBashWouldInterpretIsLeftToIt) {
+TEST_F(CommandRequestTest, WhateverBashWouldInterpretIsLeftToIt) {
   for (const std::string line : {"",
                                  " ",
                                  "sleep 1; sleep 2",
@@ -73,7 +76,7 @@ TEST_F(CommandWordsTest, WhateverBashWouldInterpretIsLeftToIt) {
   }
 }
 
-TEST_F(CommandWordsTest, BuiltinsAndKeywordsAreBashs) {
+TEST_F(CommandRequestTest, BuiltinsAndKeywordsAreBashs) {
   auto listed = os::RunWithDeadline({"/bin/bash", "-c", "compgen -b -k"}, std::chrono::seconds(20));
   ASSERT_TRUE(listed.ok()) << listed.status();
   std::istringstream words(listed->standard_output);
@@ -83,7 +86,7 @@ TEST_F(CommandWordsTest, BuiltinsAndKeywordsAreBashs) {
   EXPECT_GT(count, 70);
 }
 
-TEST_F(CommandWordsTest, ProgramsAreThoseThatBashWouldFind) {
+TEST_F(CommandRequestTest, ProgramsAreThoseThatBashWouldFind) {
   AddFile("my-script", "#!/bin/sh\n", 0755);
   AddFile("text", "echo hello\n", 0755);
   AddFile("closed", "#!/bin/sh\n", 0644);
@@ -94,13 +97,16 @@ TEST_F(CommandWordsTest, ProgramsAreThoseThatBashWouldFind) {
   EXPECT_TRUE(NeedsBash("my-script"));
   environment_ = {"PATH=/usr/bin:.:/bin"};
   EXPECT_THAT(Words("my-script x"), ElementsAre("my-script", "x"));
+  EXPECT_EQ(Request("my-script x").program, folder_ / "./my-script");
+  environment_ = {"PATH=~/bin:/usr/bin"};  // a home folder to bash
+  EXPECT_TRUE(NeedsBash("sleep 1"));
   environment_ = {"NOPATH=/usr/bin"};
   EXPECT_TRUE(NeedsBash("sleep 1"));
 }
 
-TEST_F(CommandWordsTest, VariablesThatSteerBashAreRespected) {
+TEST_F(CommandRequestTest, VariablesThatSteerBashAreRespected) {
   for (const std::string variable : {"BASH_ENV=/etc/profile", "BASH_FUNC_sleep%%=() { :; }",
-                                     "SHELLOPTS=noexec", "BASHOPTS=extglob"}) {
+                                     "SHELLOPTS=noexec", "BASHOPTS=extglob", "EXECIGNORE=*sleep"}) {
     environment_ = {"PATH=/usr/bin:/bin", variable};
     EXPECT_TRUE(NeedsBash("sleep 1")) << variable;
   }

@@ -1,5 +1,5 @@
 // Recognizes lines that need no shell, as make does.
-#include "executor/command_words.h"
+#include "executor/command_request.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -41,7 +41,8 @@ bool IsOfBash(const std::string& word) {
 // Variables that change what bash makes of a line.
 bool SteersBash(const std::string& variable) {
   return absl::StartsWith(variable, "BASH_ENV=") || absl::StartsWith(variable, "BASH_FUNC_") ||
-         absl::StartsWith(variable, "SHELLOPTS=") || absl::StartsWith(variable, "BASHOPTS=");
+         absl::StartsWith(variable, "SHELLOPTS=") || absl::StartsWith(variable, "BASHOPTS=") ||
+         absl::StartsWith(variable, "EXECIGNORE=");
 }
 
 bool IsExecutableFile(const std::string& path) {
@@ -62,6 +63,7 @@ std::optional<std::string> FindProgram(const std::string& word,
   }
   for (const std::string& variable : environment) {
     if (!absl::StartsWith(variable, "PATH=")) continue;
+    if (absl::StrContains(variable, '~')) return std::nullopt;  // to bash that is a home folder
     for (const std::string& folder :
          std::vector<std::string>(absl::StrSplit(variable.substr(5), ':'))) {
       const std::string path = absl::StrCat(in_folder(folder), "/", word);
@@ -82,10 +84,9 @@ bool IsBinaryOrScript(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> CommandWords(const std::string& line,
-                                      const std::vector<std::string>& environment,
-                                      const std::string& working_folder) {
-  const std::vector<std::string> by_bash = {"/bin/bash", "-c", line};
+os::SpawnRequest RequestFor(const std::string& line, const std::vector<std::string>& environment,
+                            const std::string& working_folder) {
+  const os::SpawnRequest by_bash{.arguments = {"/bin/bash", "-c", line}};
   if (!std::all_of(line.begin(), line.end(), IsPlain)) return by_bash;
   const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
   // NAME=VALUE sets a variable, %1 is a job.
@@ -93,8 +94,9 @@ std::vector<std::string> CommandWords(const std::string& line,
     return by_bash;
   }
   if (std::any_of(environment.begin(), environment.end(), SteersBash)) return by_bash;
-  const auto program = FindProgram(words[0], environment, working_folder);
-  return program && IsBinaryOrScript(*program) ? words : by_bash;
+  const auto file = FindProgram(words[0], environment, working_folder);
+  if (!file || !IsBinaryOrScript(*file)) return by_bash;
+  return {.arguments = words, .program = *file, .fallback = by_bash.arguments};
 }
 
 }  // namespace tony::executor

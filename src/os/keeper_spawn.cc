@@ -1,5 +1,5 @@
-// vfork, child set-up and exec, with the reason of a failure sent back through a pipe that exec
-// closes. The child runs in this process's memory while this process waits, so no page is copied.
+// fork, child set-up and exec, with the reason of a failure sent back through a pipe that exec
+// closes.
 #include "os/keeper_spawn.h"
 
 #include <fcntl.h>
@@ -52,33 +52,26 @@ bool SetUpDescriptors(int& pipe_end, int stdout_fd, int stderr_fd) {
   return true;
 }
 
-/// Made before the child, which must not allocate: it would do so in its parent's heap.
-struct Program {
-  std::vector<char*> arguments;
-  std::vector<char*> environment;
-  const char* working_folder = nullptr;
-  const char* file = nullptr;  // null: arguments[0] in PATH
-  std::vector<char*> fallback;
-  int stdout_fd = -1;
-  int stderr_fd = -1;
-  pid_t keeper = 0;
-};
-
-// Returns only when the exec has failed. Changes nothing of its parent's but `environ`.
-Failure BecomeProgram(const Program& program, int& pipe_end) {
+// Returns only when the exec has failed.
+Failure BecomeProgram(const SpawnPayload& payload, pid_t keeper, int& pipe_end, int stdout_fd,
+                      int stderr_fd) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (::getppid() != program.keeper) ::_exit(127);  // it died before the line above
+  if (::getppid() != keeper) ::_exit(127);  // it died before the line above
   ::setsid();
-  if (!SetUpDescriptors(pipe_end, program.stdout_fd, program.stderr_fd))
-    return {Step::kSetUp, errno};
-  if (::chdir(program.working_folder) != 0) return {Step::kWorkingFolder, errno};
+  const std::vector<char*> arguments = Pointers(payload.arguments);
+  std::vector<char*> environment = Pointers(payload.environment);
+  if (!SetUpDescriptors(pipe_end, stdout_fd, stderr_fd)) return {Step::kSetUp, errno};
+  if (::chdir(payload.working_folder.c_str()) != 0) return {Step::kWorkingFolder, errno};
   ResetSignals();
-  ::environ = const_cast<char**>(program.environment.data());  // execvp() takes PATH from it
-  if (program.file != nullptr) {
-    ::execv(program.file, program.arguments.data());
-    if (program.fallback[0] != nullptr) ::execv(program.fallback[0], program.fallback.data());
+  ::environ = environment.data();  // execvp() takes PATH from it
+  if (payload.program.empty()) {
+    ::execvp(arguments[0], arguments.data());
   } else {
-    ::execvp(program.arguments[0], program.arguments.data());
+    ::execv(payload.program.c_str(), arguments.data());
+    if (!payload.fallback.empty()) {
+      const std::vector<char*> fallback = Pointers(payload.fallback);
+      ::execv(fallback[0], fallback.data());
+    }
   }
   return {Step::kExec, errno};
 }
@@ -107,28 +100,18 @@ SpawnResult SpawnProgram(const SpawnPayload& payload, int stdout_fd, int stderr_
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return {.error_number = errno, .message = Describe(payload, {Step::kSetUp, errno})};
   }
-  const UniqueFd read_end(ends[0]);
+  UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
-  const Program program{.arguments = Pointers(payload.arguments),
-                        .environment = Pointers(payload.environment),
-                        .working_folder = payload.working_folder.c_str(),
-                        .file = payload.program.empty() ? nullptr : payload.program.c_str(),
-                        .fallback = Pointers(payload.fallback),
-                        .stdout_fd = stdout_fd,
-                        .stderr_fd = stderr_fd,
-                        .keeper = ::getpid()};
-  char** const own_environment = ::environ;
-  const pid_t pid = ::vfork();
+  const pid_t keeper = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    return {.error_number = errno, .message = Describe(payload, {Step::kSetUp, errno})};
+  }
   if (pid == 0) {
-    int pipe_end = ends[1];
-    const Failure failure = BecomeProgram(program, pipe_end);
+    int pipe_end = write_end.get();
+    const Failure failure = BecomeProgram(payload, keeper, pipe_end, stdout_fd, stderr_fd);
     (void)!::write(pipe_end, &failure, sizeof(failure));
     ::_exit(127);
-  }
-  const int vfork_error = errno;
-  ::environ = own_environment;
-  if (pid < 0) {
-    return {.error_number = vfork_error, .message = Describe(payload, {Step::kSetUp, vfork_error})};
   }
   write_end.Reset();
   Failure failure;

@@ -93,12 +93,12 @@ void TearDown(void* /*context*/) {}
 
 int Initialize(const OSSL_CORE_HANDLE* /*core*/, const OSSL_DISPATCH* /*from_core*/,
                const OSSL_DISPATCH** functions, void** context) {
-  static const OSSL_DISPATCH kFunctions[] = {
+  static const OSSL_DISPATCH offered[] = {
       {OSSL_FUNC_PROVIDER_TEARDOWN, reinterpret_cast<void (*)()>(TearDown)},
       {OSSL_FUNC_PROVIDER_QUERY_OPERATION, reinterpret_cast<void (*)()>(QueryOperation)},
       {OSSL_FUNC_PROVIDER_GET_CAPABILITIES, reinterpret_cast<void (*)()>(GetCapabilities)},
       {0, nullptr}};
-  *functions = kFunctions;
+  *functions = offered;
   // The algorithms are the own provider's functions, which expect its context.
   *context = OSSL_PROVIDER_get0_provider_ctx(TheProvider()->own);
   return 1;

@@ -99,6 +99,8 @@ void ReplaceEnvironment(const std::vector<std::string>& environment) {
 // What a fork does before it goes back to main().
 void BecomeProcess(const ForkRequest& request, std::vector<UniqueFd> descriptors, UniqueFd folder,
                    const SpawnPayload& payload) {
+  // From here and not from the server: when there is no answer, there is no process.
+  SendMessage(kServerSocket, ForkAnswer{.pid = ::getpid()});
   if (request.new_session) ::setsid();
   // Without any of these it is not the process that was asked for.
   if (::fchdir(folder.Release()) != 0 || !PlaceDescriptors(std::move(descriptors))) {
@@ -122,8 +124,7 @@ bool Serve(const ForkRequest& request, std::vector<UniqueFd> descriptors, SpawnP
     BecomeProcess(request, std::move(descriptors), std::move(folder), payload);
     return true;
   }
-  SendMessage(kServerSocket, pid > 0 ? ForkAnswer{.pid = pid}
-                                     : ForkAnswer{.error_number = errno, .forked = false});
+  if (pid < 0) SendMessage(kServerSocket, ForkAnswer{.error_number = errno, .forked = false});
   return false;
 }
 
@@ -189,15 +190,13 @@ absl::StatusOr<Subprocess> ForkServer::Answer(const std::string& what,
   ForkAnswer answer;
   std::vector<UniqueFd> none;
   const bool readable = Readable(socket_.get(), kAnswerLimit);
-  errno = 0;
   if (!readable || ReceiveMessage(socket_.get(), answer, none, /*wait=*/false) <= 0) {
-    const bool unread = readable && errno == ECONNRESET;  // it died before it saw the request
     socket_.Reset();
     server_.Signal(SIGKILL);
-    if (unread) return absl::UnavailableError(absl::StrCat(what, ": its fork server is gone"));
+    if (readable) return absl::UnavailableError(absl::StrCat(what, ": its fork server is gone"));
     return absl::DeadlineExceededError(absl::StrCat(what, ": its fork server (pid ", server_.pid(),
                                                     ") did not answer within ",
-                                                    kAnswerLimit.count(), " s, or was killed"));
+                                                    kAnswerLimit.count(), " s"));
   }
   if (answer.pid > 0) return Subprocess::Adopt(answer.pid, what);
   if (answer.forked) {

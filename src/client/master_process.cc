@@ -2,7 +2,6 @@
 #include "client/master_process.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 #include "os/files.h"
+#include "os/wait_readable.h"
 
 namespace tony::client {
 namespace {
@@ -38,21 +38,9 @@ std::string LastLines(const std::string& path, size_t count) {
   return absl::StrJoin(lines, "\n");
 }
 
-/// True when there is something to read, or nobody left who could write; false when the deadline
-/// passed.
-bool WaitReadable(int fd, Duration deadline) {
-  pollfd poll_fd{fd, POLLIN, 0};
-  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count();
-  int count;
-  do {
-    count = poll(&poll_fd, 1, static_cast<int>(millis));
-  } while (count < 0 && errno == EINTR);
-  return count > 0;
-}
-
 /// Waits for a process that is about to end, so that its log is complete.
 void Reap(os::Subprocess& process) {
-  if (WaitReadable(process.pidfd(), kEndPatience)) (void)process.TryWait();
+  if (os::WaitReadable(process.pidfd(), kEndPatience)) (void)process.TryWait();
 }
 
 }  // namespace
@@ -79,7 +67,7 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::Subprocess::Start(request));
   write_end.Reset();
 
-  if (!WaitReadable(read_end.get(), deadline)) {
+  if (!os::WaitReadable(read_end.get(), deadline)) {
     process.Signal(SIGKILL);
     Reap(process);
     return absl::DeadlineExceededError(absl::StrCat(

@@ -2,7 +2,6 @@
 #include "os/fork_server.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -19,12 +17,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
 #include "common/status_macros.h"
 #include "os/files.h"
 #include "os/message_socket.h"
 #include "os/process_title.h"
 #include "os/spawn_payload.h"
+#include "os/wait_readable.h"
 
 namespace tony::os {
 namespace {
@@ -44,18 +42,6 @@ struct ForkAnswer {
   int error_number = 0;  // then: why
   bool forked = true;    // then: whether it was the request's fault, not the fork's
 };
-
-// Whatever signals arrive meanwhile.
-bool Readable(int fd, std::chrono::milliseconds limit) {
-  const SystemClock clock;
-  const TimePoint deadline = clock.Now() + limit;
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.Now());
-    pollfd watched{.fd = fd, .events = POLLIN};
-    const int ready = ::poll(&watched, 1, static_cast<int>(std::max<int64_t>(0, left.count())));
-    if (ready >= 0 || errno != EINTR) return ready > 0;
-  }
-}
 
 // fork(), but the new process is a child of this one's parent, who gets its exit status. The C
 // library has no call for that, and its note of the thread's own number would stay the server's:
@@ -154,8 +140,8 @@ absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(const std::string&
 
 ForkServer::~ForkServer() {
   socket_.Reset();  // to the server the end
-  if (!Readable(server_.pidfd(), kEndLimit)) server_.Signal(SIGKILL);
-  Readable(server_.pidfd(), kEndLimit);
+  if (!WaitReadable(server_.pidfd(), kEndLimit)) server_.Signal(SIGKILL);
+  WaitReadable(server_.pidfd(), kEndLimit);
   (void)server_.TryWait();
 }
 
@@ -189,7 +175,7 @@ absl::StatusOr<Subprocess> ForkServer::Answer(const std::string& what,
                                               const std::string& working_folder) {
   ForkAnswer answer;
   std::vector<UniqueFd> none;
-  const bool readable = Readable(socket_.get(), kAnswerLimit);
+  const bool readable = WaitReadable(socket_.get(), kAnswerLimit);
   if (!readable || ReceiveMessage(socket_.get(), answer, none, /*wait=*/false) <= 0) {
     socket_.Reset();
     server_.Signal(SIGKILL);

@@ -32,9 +32,8 @@ class ForkServer {
   /// `request.environment`; both must be there. NotFound, PermissionDenied – the working folder
   /// cannot be entered. InvalidArgument – a descriptor is not open, or there are more than five to
   /// inherit. ResourceExhausted – no memory for the request. Unavailable – the server is gone or
-  /// cannot fork, and nothing was started. DeadlineExceeded – it has not answered within 10 s, or
-  /// died instead, and whether it has started the process is not known; it is ended, and every
-  /// later call is answered with Unavailable.
+  /// cannot fork, and nothing was started. DeadlineExceeded – no answer within 10 s; the server is
+  /// ended, and every later call is answered with Unavailable.
   absl::StatusOr<Subprocess> Fork(const SubprocessRequest& request);
 
   pid_t pid() const { return server_.pid(); }

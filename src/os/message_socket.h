@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-#include <string>
 #include <type_traits>
 #include <vector>
 

@@ -2,14 +2,13 @@
 #include "os/spawn_payload.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "os/files.h"
 #include "os/proc_file.h"
 
 namespace tony::os {
@@ -39,11 +38,6 @@ std::vector<std::string> TakeStrings(std::string_view& rest) {
   return strings;
 }
 
-absl::Status FileError() {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "cannot hand the program's environment to who starts it: ", std::strerror(errno)));
-}
-
 }  // namespace
 
 std::string PackSpawnPayload(const SpawnPayload& payload) {
@@ -70,15 +64,10 @@ SpawnPayload UnpackSpawnPayload(const std::string& packed) {
 
 absl::StatusOr<UniqueFd> PayloadFile(const SpawnPayload& payload) {
   const std::string packed = PackSpawnPayload(payload);
+  constexpr char kWhat[] = "a program's environment, for who starts it";
   UniqueFd file(::memfd_create("tony-spawn", MFD_CLOEXEC));
-  if (!file.valid()) return FileError();
-  size_t written = 0;
-  while (written < packed.size()) {
-    const ssize_t count = ::write(file.get(), packed.data() + written, packed.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return FileError();
-    written += static_cast<size_t>(count);
-  }
+  if (!file.valid()) return ErrnoError(errno, kWhat);
+  TONY_RETURN_IF_ERROR(WriteAll(file.get(), packed.data(), packed.size(), kWhat));
   return file;
 }
 

@@ -40,10 +40,7 @@ class ExampleTests:
 
     @classmethod
     def setUpClass(cls):
-        made = subprocess.run(
-            [ROOT / "scripts/python-environment"], stdout=subprocess.PIPE, text=True, check=True
-        )
-        cls.python = made.stdout.strip()
+        cls.python = tony_cli.examples_python()
 
     def start(self, *task_params, retries=0):
         """Starts the example with options for its program; returns the job."""

@@ -5,7 +5,6 @@
 """
 
 import pathlib
-import subprocess
 import sys
 import unittest
 
@@ -24,9 +23,7 @@ class HeldPortsTest(unittest.TestCase):
     """A job with one task, which serves."""
 
     def serve(self, server, framework):
-        python = subprocess.run(
-            [ROOT / "scripts/python-environment"], stdout=subprocess.PIPE, text=True, check=True
-        ).stdout.strip()
+        python = tony_cli.examples_python()
         site = tony_cli.Site(self, programs)
         program = pathlib.Path(__file__).with_name("serve_held_port.py")
         job = site.submit(

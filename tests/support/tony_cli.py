@@ -32,6 +32,13 @@ def task_name(task):
     return f"{task['type']}:{task.get('index', 0)}"
 
 
+def examples_python():
+    """Returns the interpreter of the examples' Python environment, which the first call makes."""
+    script = pathlib.Path(__file__).resolve().parents[2] / "scripts/python-environment"
+    made = subprocess.run([script], stdout=subprocess.PIPE, text=True, check=True)
+    return made.stdout.strip()
+
+
 class Site:
     """A folder with jobs of its own and the programs that run them. Not thread safe."""
 

@@ -2,7 +2,6 @@
 #include "backend/local/local_backend.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -13,11 +12,13 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "core/job/task_exit.h"
 #include "os/files.h"
 #include "os/subprocess.h"
+#include "os/wait_readable.h"
 
 namespace tony::backend {
 namespace {
@@ -60,13 +61,11 @@ LocalBackend::~LocalBackend() {
   for (auto& [id, live] : containers_) {
     if (live.executor != nullptr) live.executor->process.Signal(SIGKILL);
   }
-  const auto deadline = std::chrono::steady_clock::now() + kEndLimit;
+  const SystemClock clock;
+  const TimePoint deadline = clock.Now() + kEndLimit;
   for (auto& [id, live] : containers_) {
     if (live.executor == nullptr) continue;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
-    pollfd ended{.fd = live.executor->process.pidfd(), .events = POLLIN};
-    ::poll(&ended, 1, static_cast<int>(std::max<int64_t>(0, left.count())));
+    os::WaitReadable(live.executor->process.pidfd(), deadline - clock.Now());
     if (!live.executor->process.TryWait()) {
       LogWarning(absl::StrCat("tony-executor of ", id, " (pid ", live.executor->process.pid(),
                               ") cannot be killed; what the job holds stays taken until it ends"));

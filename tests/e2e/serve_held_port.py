@@ -77,7 +77,9 @@ def serve_tensorboard():
             assert chunk, said.decode()
             said += chunk
         assert_connects(port)
-        child.terminate()
+        # Not terminate(): TensorBoard exits by an exception from its handler of SIGTERM, which is
+        # lost where Python ignores exceptions, and right after its start that happens.
+        child.kill()
     return port
 
 

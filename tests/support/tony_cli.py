@@ -188,7 +188,10 @@ class Job:
 
     def wait(self, deadline_seconds=DEADLINE_SECONDS):
         """Returns the exit code of tony-submit, when all it printed has been read."""
-        code = self.client.wait(deadline_seconds)
+        try:
+            code = self.client.wait(deadline_seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"no end of the job\n{self.describe()}") from None
         for reader in self._readers:
             reader.join(deadline_seconds)
         return code

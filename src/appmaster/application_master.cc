@@ -26,6 +26,9 @@ constexpr std::chrono::seconds kOwnerPatience{10};
 /// How long a client may take to read the last events.
 constexpr std::chrono::seconds kFarewellPatience{2};
 
+/// Exit code of one that has been replaced.
+constexpr int kDeposed = 3;
+
 absl::StatusOr<v1::StagedFiles> ReadStaged(const std::string& path) {
   TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(path));
   v1::StagedFiles staged;
@@ -45,12 +48,6 @@ absl::StatusOr<spec::BuildResult> ReadJob(const backend::JobFolder& folder) {
   if (!result.ok()) return absl::InvalidArgumentError(spec::RenderProblems(result.problems));
   result.job = core::WithMasterTask(std::move(result.job));
   return result;
-}
-
-int CountTasks(const core::JobDescription& job) {
-  int tasks = 0;
-  for (const core::TaskType& type : job.types) tasks += type.instances;
-  return tasks;
 }
 
 bool WantsGpus(const core::JobDescription& job) {
@@ -75,21 +72,34 @@ absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(Opt
 absl::Status ApplicationMaster::Open() {
   TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
   TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(folder_));
+  TONY_RETURN_IF_ERROR(OpenJournal(std::move(built.job)));
   executor_starter_ = std::make_unique<backend::ExecutorStarter>(
-      options_.executor_path, options_.job_id(), CountTasks(built.job));
+      options_.executor_path, options_.job_id(),
+      machine_->tasks().size() - machine_->tasks().bound());
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(folder_.staged()));
   TONY_RETURN_IF_ERROR(os::MakeFolders(folder_.checkpoints()));
-  machine_ = std::make_unique<core::JobMachine>(std::move(built.job));
-  assignments_ = std::make_unique<Assignments>(options_.job_id(), machine_->job(), built.local,
-                                               folder_, std::move(staged));
+  assignments_ =
+      std::make_unique<Assignments>(options_.job_id(), journal_->incarnation(), machine_->job(),
+                                    built.local, folder_, std::move(staged));
   TONY_RETURN_IF_ERROR(OpenHistory());
   TONY_RETURN_IF_ERROR(OpenServer());
   return OpenBackend(built.local);
 }
 
+absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
+  TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(folder_.journal(), clock_));
+  journal_ = std::make_unique<Journal>(std::move(journal));
+  machine_ = std::make_unique<core::JobMachine>(std::move(job));
+  for (const Journal::Past& past : journal_->TakePast()) {
+    for (const core::Decision& decision : past.decisions) machine_->Replay(decision, past.at);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ApplicationMaster::OpenHistory() {
   TONY_ASSIGN_OR_RETURN(History history, History::Open(folder_.events(), clock_, event_log_));
   history_ = std::make_unique<History>(std::move(history));
+  if (!history_->empty()) return absl::OkStatus();
   const core::JobDescription& job = machine_->job();
   core::JobSubmitted submitted;
   submitted.job_id = options_.job_id();
@@ -126,8 +136,9 @@ absl::Status ApplicationMaster::OpenServer() {
   };
   job_service_ = std::make_unique<rpc::JobService>(options_.job_id(), event_log_, callbacks);
   runner_ = std::make_unique<JobRunner>(
-      *machine_, JobRunner::Ports{loop_, clock_, *history_, *executor_service_, *authority_,
-                                  folder_, *assignments_, [this] { OnFinished(); }});
+      *machine_, JobRunner::Ports{loop_, clock_, *journal_, *history_, *executor_service_,
+                                  *authority_, folder_, *assignments_, [this] { OnFinished(); },
+                                  [this](const std::string& why) { OnDeposed(why); }});
   TONY_ASSIGN_OR_RETURN(server_, rpc::MasterServer::Start(kLocalHost, credentials, *job_service_,
                                                           *executor_service_));
   runner_->set_master_address(server_->address());
@@ -155,13 +166,19 @@ absl::Status ApplicationMaster::OpenBackend(const spec::LocalSettings& local) {
 absl::Status ApplicationMaster::Start() {
   TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.am_address(), server_->address()));
   if (options_.ready_fd >= 0) {
-    TONY_RETURN_IF_ERROR(os::WriteAll(options_.ready_fd, "ready\n", 6, "the client's pipe"));
+    // An ApplicationMaster that was started again may find nobody there who waits for it.
+    (void)os::WriteAll(options_.ready_fd, "ready\n", 6, "the client's pipe");
     close(options_.ready_fd);
   }
   if (!options_.detached) {
     owner_deadline_ = loop_.After(kOwnerPatience, [this] { OnOwnerMissing(); });
   }
-  runner_->Apply(core::input::Start{});
+  if (history_->ended()) {
+    // An earlier one has done it all, but for going.
+    loop_.Post([this] { OnFinished(); });
+  } else {
+    runner_->Apply(core::input::Start{journal_->incarnation()});
+  }
   return absl::OkStatus();
 }
 
@@ -191,6 +208,11 @@ void ApplicationMaster::OnFinished() {
   event_log_.Close();
   // A job may be over before its client has connected, who is to read the verdict all the same.
   if (owner_deadline_ == nullptr) loop_.Stop();
+}
+
+void ApplicationMaster::OnDeposed(const std::string& why) {
+  LogError(absl::StrCat("this ApplicationMaster leaves without a trace: ", why));
+  _exit(kDeposed);
 }
 
 ApplicationMaster::~ApplicationMaster() {

@@ -8,6 +8,7 @@
 #include "appmaster/assignments.h"
 #include "appmaster/history.h"
 #include "appmaster/job_runner.h"
+#include "appmaster/journal.h"
 #include "appmaster/options.h"
 #include "backend/job_folder.h"
 #include "backend/local/executor_starter.h"
@@ -20,6 +21,7 @@
 
 namespace tony::appmaster {
 
+/// Goes on where an earlier one was lost, when the job's folder has a journal.
 /// Lives from Create() until its loop has stopped. Not thread safe: owned by the event loop.
 ///
 ///   gRPC threads ── inputs ──▶ EventLoop ──▶ JobRunner ──▶ JobMachine (pure)
@@ -45,6 +47,8 @@ class ApplicationMaster {
   ApplicationMaster(Options options, EventLoop& loop);
 
   absl::Status Open();
+  /// Reads what earlier ApplicationMasters of the job left, if there were any.
+  absl::Status OpenJournal(core::JobDescription job);
   absl::Status OpenHistory();
   absl::Status OpenServer();
   absl::Status OpenBackend(const spec::LocalSettings& local);
@@ -52,6 +56,7 @@ class ApplicationMaster {
   void OnOwnerAttached();
   void OnOwnerMissing();
   void OnFinished();
+  void OnDeposed(const std::string& why);
   void CleanUp();
 
   const Options options_;
@@ -60,6 +65,7 @@ class ApplicationMaster {
   SystemClock clock_;
   os::UniqueFd lock_;  ///< held as long as this process lives
   rpc::EventLog event_log_;
+  std::unique_ptr<Journal> journal_;
   std::unique_ptr<core::JobMachine> machine_;
   std::unique_ptr<Assignments> assignments_;
   std::unique_ptr<History> history_;

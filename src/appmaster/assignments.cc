@@ -8,10 +8,11 @@
 
 namespace tony::appmaster {
 
-Assignments::Assignments(std::string job_id, const core::JobDescription& job,
+Assignments::Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
                          const spec::LocalSettings& local, backend::JobFolder folder,
                          v1::StagedFiles staged)
     : job_id_(std::move(job_id)),
+      incarnation_(incarnation),
       job_(job),
       gpu_tool_(local.gpu_program),
       folder_(std::move(folder)),
@@ -27,7 +28,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.mutable_task()->set_type(task.id.type);
   assignment.mutable_task()->set_index(task.id.index);
   assignment.set_job_id(job_id_);
-  assignment.set_incarnation(1);
+  assignment.set_incarnation(incarnation_);
   assignment.set_framework(core::FrameworkName(job_.framework));
   assignment.set_tracked_tasks(tracked_tasks_);
   assignment.set_chief(core::IsChief(task.id, job_.FindType("chief") != nullptr));
@@ -51,6 +52,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.set_metrics_interval_ms(static_cast<int32_t>(timeouts.metrics_interval.count()));
   assignment.set_execution_timeout_ms(timeouts.execution.count());
   assignment.set_kill_grace_ms(timeouts.kill_grace.count());
+  assignment.set_reattach_ms(timeouts.reattach.count());
   assignment.set_tail_lines(job_.error_message_max_depth);
   for (int gpu : task.container->gpus) assignment.add_gpus(gpu);
   assignment.set_gpu_tool(gpu_tool_);

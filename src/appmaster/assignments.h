@@ -15,13 +15,15 @@ namespace tony::appmaster {
 /// Makes assignments from the job's description. Thread safe (immutable).
 class Assignments {
  public:
-  Assignments(std::string job_id, const core::JobDescription& job, const spec::LocalSettings& local,
-              backend::JobFolder folder, v1::StagedFiles staged);
+  /// `incarnation`: of this ApplicationMaster.
+  Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
+              const spec::LocalSettings& local, backend::JobFolder folder, v1::StagedFiles staged);
 
   v1::Assignment For(const core::Task& task) const;
 
  private:
   const std::string job_id_;
+  const int incarnation_;
   const core::JobDescription& job_;
   const std::string gpu_tool_;
   const backend::JobFolder folder_;

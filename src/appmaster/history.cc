@@ -1,7 +1,13 @@
 // Recording of events.
 #include "appmaster/history.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "rpc/convert.h"
@@ -11,8 +17,37 @@ namespace tony::appmaster {
 
 absl::StatusOr<History> History::Open(const std::string& path, const Clock& clock,
                                       rpc::EventLog& log) {
+  std::string lines;
+  if (absl::StatusOr<std::string> text = os::ReadFile(path); text.ok()) {
+    lines = text->substr(0, text->rfind('\n') + 1);
+    if (lines.size() < text->size() &&
+        truncate(path.c_str(), static_cast<off_t>(lines.size())) != 0) {
+      return os::ErrnoError(errno, path);
+    }
+  } else if (!absl::IsNotFound(text.status())) {
+    return text.status();
+  }
   TONY_ASSIGN_OR_RETURN(os::AppendFile file, os::AppendFile::Open(path));
-  return History(std::move(file), clock, log);
+  History history(std::move(file), clock, log);
+  history.Take(lines);
+  return history;
+}
+
+void History::Take(const std::string& lines) {
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(lines, '\n', absl::SkipEmpty()))) {
+    absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
+    if (!event.ok() || event->sequence <= last_sequence_) {
+      LogError(absl::StrCat("the history has a line that is none: ", line));
+      continue;
+    }
+    while (++last_sequence_ < event->sequence) {
+      const core::JobNote lost{"What happened here could not be written to the history"};
+      log_->Append(rpc::ToProto(core::JobEvent{last_sequence_, event->unix_millis, lost}));
+    }
+    ended_ = ended_ || std::holds_alternative<core::JobEnded>(event->body);
+    log_->Append(rpc::ToProto(*event));
+  }
 }
 
 void History::Record(core::JobEventBody body) {

@@ -14,9 +14,14 @@ namespace tony::appmaster {
 /// Not thread safe: owned by the event loop (the log is read by gRPC's threads and guards itself).
 class History {
  public:
-  /// Opens `path` (mode 0600) for appending. Errno codes.
+  /// Opens `path` (mode 0600) for appending, and shows what an earlier ApplicationMaster wrote
+  /// there. A last line that it did not finish is cut off. Errno codes.
   static absl::StatusOr<History> Open(const std::string& path, const Clock& clock,
                                       rpc::EventLog& log);
+
+  /// Whether an earlier ApplicationMaster has recorded the job's last event.
+  bool ended() const { return ended_; }
+  bool empty() const { return last_sequence_ == 0; }
 
   /// Writes the event to the file first, then shows it. A file that cannot be written is said once,
   /// in the log.
@@ -26,10 +31,13 @@ class History {
   History(os::AppendFile file, const Clock& clock, rpc::EventLog& log)
       : file_(std::move(file)), clock_(&clock), log_(&log) {}
 
+  void Take(const std::string& lines);
+
   os::AppendFile file_;
   const Clock* clock_;
   rpc::EventLog* log_;
   int64_t last_sequence_ = 0;
+  bool ended_ = false;
   bool said_loss_ = false;
 };
 

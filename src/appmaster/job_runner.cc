@@ -23,7 +23,13 @@ JobRunner::JobRunner(core::JobMachine& machine, Ports ports)
     : machine_(machine), ports_(std::move(ports)) {}
 
 void JobRunner::Apply(const core::JobInput& input) {
-  for (const core::JobEffect& effect : machine_.Apply(input, ports_.clock.Now())) {
+  if (deposed_) return;
+  const core::JobEffects effects = machine_.Apply(input, ports_.clock.Now());
+  if (!effects.empty()) {
+    const auto* journal = std::get_if<core::effect::Journal>(&effects.front());
+    if (journal != nullptr && !Keep(journal->decisions)) return;
+  }
+  for (const core::JobEffect& effect : effects) {
     std::visit([this](const auto& kind) { Run(kind); }, effect);
   }
   deadline_.reset();
@@ -47,6 +53,29 @@ void JobRunner::OnAllocationRefused(bool never_fits, const std::string& sentence
 
 void JobRunner::OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) {
   Apply(core::input::ContainerEnded{container_id, end});
+}
+
+bool JobRunner::Keep(const core::Decisions& decisions) {
+  const absl::Status kept = ports_.journal.Append(decisions);
+  if (absl::IsAborted(kept)) {
+    deposed_ = true;
+    deadline_.reset();
+    ports_.on_deposed(std::string(kept.message()));
+    return false;
+  }
+  if (!kept.ok() && !std::exchange(said_loss_, true)) {
+    // The job is worth more than its journal.
+    ports_.history.Record(core::JobNote{
+        absl::StrCat("The journal cannot be written, so the job would not outlive its "
+                     "ApplicationMaster: ",
+                     std::string(kept.message()))});
+  }
+  if (kept.ok()) said_loss_ = false;
+  return true;
+}
+
+void JobRunner::Run(const core::effect::ReclaimContainers& effect) {
+  backend_->Reclaim(effect.containers);
 }
 
 void JobRunner::Run(const core::effect::RequestContainers& effect) {
@@ -80,6 +109,7 @@ void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
   context.arguments = {
       absl::StrCat("--container-id=", effect.container_id),
       absl::StrCat("--master=", master_address_), absl::StrCat("--credentials=", *credentials),
+      absl::StrCat("--address-file=", ports_.folder.am_address()),
       absl::StrCat("--registry-timeout-ms=", machine_.job().timeouts.registry.count())};
   context.environment = EnvironmentList(machine_.job().container_env);
   context.name = effect.task.ToPath();
@@ -91,6 +121,12 @@ void JobRunner::Run(const core::effect::SendAssignment& effect) {
   if (task == nullptr) return;
   v1::MasterMessage message;
   *message.mutable_assignment() = ports_.assignments.For(*task);
+  Send(effect.container_id, message);
+}
+
+void JobRunner::Run(const core::effect::SendReattached& effect) {
+  v1::MasterMessage message;
+  message.mutable_reattached()->set_incarnation(ports_.journal.incarnation());
   Send(effect.container_id, message);
 }
 
@@ -111,7 +147,8 @@ void JobRunner::Run(const core::effect::SendStart& effect) {
 void JobRunner::Run(const core::effect::SendShutdown& effect) {
   v1::MasterMessage message;
   message.mutable_shutdown()->set_reason(rpc::ToUtf8(effect.reason));
-  Send(effect.container_id, message);
+  // Who is gone need not be told.
+  (void)ports_.executors.Send(effect.container_id, message);
 }
 
 void JobRunner::Run(const core::effect::KillContainer& effect) {

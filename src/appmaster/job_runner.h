@@ -6,6 +6,7 @@
 
 #include "appmaster/assignments.h"
 #include "appmaster/history.h"
+#include "appmaster/journal.h"
 #include "backend/job_folder.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
@@ -24,12 +25,16 @@ class JobRunner : public core::ClusterBackend::Listener {
   struct Ports {
     EventLoop& loop;
     const Clock& clock;
+    Journal& journal;
     History& history;
     rpc::ExecutorService& executors;
     const rpc::CertificateAuthority& authority;
     const backend::JobFolder& folder;
     const Assignments& assignments;
     std::function<void()> on_finished;  ///< no container is left and the last event is recorded
+    /// Another ApplicationMaster has taken over. Nothing more is done; not even this process's end
+    /// may touch the job.
+    std::function<void(const std::string& why)> on_deposed;
   };
 
   JobRunner(core::JobMachine& machine, Ports ports);
@@ -46,10 +51,15 @@ class JobRunner : public core::ClusterBackend::Listener {
   void OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) override;
 
  private:
+  /// Keeps decisions before they are carried out. False: they must not be.
+  bool Keep(const core::Decisions& decisions);
+  void Run(const core::effect::Journal&) {}  // kept by Apply()
+  void Run(const core::effect::ReclaimContainers& effect);
   void Run(const core::effect::RequestContainers& effect);
   void Run(const core::effect::CancelRequests& effect);
   void Run(const core::effect::LaunchExecutor& effect);
   void Run(const core::effect::SendAssignment& effect);
+  void Run(const core::effect::SendReattached& effect);
   void Run(const core::effect::SendPrepare& effect);
   void Run(const core::effect::SendStart& effect);
   void Run(const core::effect::SendShutdown& effect);
@@ -64,6 +74,8 @@ class JobRunner : public core::ClusterBackend::Listener {
   Ports ports_;
   core::ClusterBackend* backend_ = nullptr;
   std::string master_address_;
+  bool deposed_ = false;
+  bool said_loss_ = false;
   std::unique_ptr<EventLoop::Handle> deadline_;
 };
 

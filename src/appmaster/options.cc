@@ -25,13 +25,16 @@ std::string UserName() {
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   Options options;
-  std::string ready_fd;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (absl::StartsWith(argument, "--job-folder=")) {
       options.job_folder = argument.substr(argument.find('=') + 1);
     } else if (absl::StartsWith(argument, "--ready-fd=")) {
       if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.ready_fd)) {
+        return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
+      }
+    } else if (absl::StartsWith(argument, "--restarts=")) {
+      if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.restarts)) {
         return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
       }
     } else if (argument == "--detached") {

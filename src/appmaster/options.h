@@ -11,6 +11,7 @@ namespace tony::appmaster {
 struct Options {
   std::string job_folder;  ///< absolute; its last part is the job's id
   bool detached = false;   ///< the job outlives the client
+  int restarts = 0;        ///< of a detached job's ApplicationMaster, should it be killed
   int ready_fd = -1;  ///< a line is written here once the address is published; -1: nobody waits
 
   std::string executor_path;             ///< beside this program

@@ -45,6 +45,9 @@ struct Describer {
   std::string operator()(const core::VisualizationReady& event) const {
     return SafeText(absl::StrCat("Visualization: ", event.url, " (", event.task.ToString(), ")"));
   }
+  std::string operator()(const core::MasterRestarted& event) const {
+    return absl::StrCat("The ApplicationMaster was lost; number ", event.incarnation, " goes on");
+  }
   std::string operator()(const core::JobNote& event) const {
     return SafeText(absl::StrCat("Note: ", event.sentence));
   }

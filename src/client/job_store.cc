@@ -65,7 +65,9 @@ absl::Status NoSuchJob(const std::string& wish, const std::vector<std::string>& 
 
 }  // namespace
 
-bool IsAlive(const backend::JobFolder& folder) { return os::IsFileLocked(folder.am_lock()); }
+bool IsAlive(const backend::JobFolder& folder) {
+  return os::IsFileLocked(folder.am_lock()) || os::IsFileLocked(folder.am_guard());
+}
 
 absl::StatusOr<std::vector<std::string>> JobStore::Ids() const {
   const std::string jobs = backend::JobsFolder(local_dir_);

@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::millisecond
     return std::find(paths.begin(), paths.end(), path) != paths.end();
   };
   const bool lost_count = changed(folder_.root());
-  if (lost_count || changed(folder_.am_lock())) looks_left_ = kLooks;
+  if (lost_count || changed(folder_.am_lock()) || changed(folder_.am_guard())) looks_left_ = kLooks;
   if (lost_count || changed(folder_.events())) ReadEvents();
   if (looks_left_ > 0) {
     --looks_left_;

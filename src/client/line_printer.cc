@@ -17,10 +17,12 @@ constexpr auto kWaitingInterval = std::chrono::seconds(5);
 void LinePrinter::OnEvent(const core::JobEvent& event) {
   if (event.sequence <= view_.last_sequence) return;
   const bool waited = view_.waiting.has_value();
+  const bool repeated = IsRepeated(event);
   view_.Apply(event);
   if (view_.waiting && !waited) waiting_since_ = clock_.Now();
   if (!view_.waiting) printed_waiting_.reset();
   if (const auto* change = std::get_if<core::TaskChanged>(&event.body)) {
+    if (repeated) return;
     changed_[change->task] = *change;
     failures_ += DescribeFailure(*change);
     return;
@@ -34,6 +36,12 @@ void LinePrinter::OnEvent(const core::JobEvent& event) {
     FlushTasks();
     write_(RenderVerdict(view_, screen_()));
   }
+}
+
+bool LinePrinter::IsRepeated(const core::JobEvent& event) const {
+  const auto* change = std::get_if<core::TaskChanged>(&event.body);
+  const core::JobView::Task* task = change == nullptr ? nullptr : view_.FindTask(change->task);
+  return task != nullptr && task->last == *change;
 }
 
 void LinePrinter::Refresh() {

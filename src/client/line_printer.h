@@ -20,6 +20,8 @@ class LinePrinter : public ProgressPrinter {
 
  private:
   /// Prints the groups of tasks that changed since the last time.
+  /// A restarted ApplicationMaster says again what its executors tell it.
+  bool IsRepeated(const core::JobEvent& event) const;
   void FlushTasks();
   void PrintWaiting();
 

@@ -45,8 +45,8 @@ void Reap(os::Subprocess& process) {
 
 }  // namespace
 
-absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& folder, bool detached,
-                                                   Duration deadline) {
+absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& folder,
+                                                   const Options& options) {
   const std::string log_path = folder.logs() + "/am.log";
   os::UniqueFd log(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log.valid()) return os::ErrnoError(errno, log_path);
@@ -59,7 +59,10 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   TONY_ASSIGN_OR_RETURN(const std::string program, ProgramBeside("tony-am"));
   request.arguments = {program, absl::StrCat("--job-folder=", folder.root()),
                        absl::StrCat("--ready-fd=", kReadyFd)};
-  if (detached) request.arguments.push_back("--detached");
+  if (options.detached) {
+    request.arguments.push_back("--detached");
+    request.arguments.push_back(absl::StrCat("--restarts=", options.restarts));
+  }
   request.working_folder = folder.root();
   request.stdout_fd = log.get();
   request.stderr_fd = log.get();
@@ -67,8 +70,8 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::Subprocess::Start(request));
   write_end.Reset();
 
-  if (!os::WaitReadable(read_end.get(), deadline)) {
-    process.Signal(SIGKILL);
+  if (!os::WaitReadable(read_end.get(), options.deadline)) {
+    process.SignalSession(SIGKILL);
     Reap(process);
     return absl::DeadlineExceededError(absl::StrCat(
         "the ApplicationMaster was not ready in time (tony.client.am-start-timeout-ms); its log ",
@@ -83,6 +86,6 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   return MasterProcess(std::move(process));
 }
 
-void MasterProcess::Kill() const { process_.Signal(SIGKILL); }
+void MasterProcess::Kill() const { process_.SignalSession(SIGKILL); }
 
 }  // namespace tony::client

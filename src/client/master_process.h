@@ -14,15 +14,24 @@ namespace tony::client {
 /// Not thread safe.
 class MasterProcess {
  public:
+  /// How it is started.
+  struct Options {
+    bool detached = false;  ///< the job outlives the client
+    int restarts = 0;       ///< how often a detached one is started again by its keeper
+    Duration deadline{0};   ///< for its first answer
+  };
+
   /// Starts tony-am (which lies beside this program) and waits until it has published its address.
   /// Unavailable – it ended before that; the message has the last lines of its log.
   /// DeadlineExceeded – it did not get ready within `deadline` and was killed.
-  static absl::StatusOr<MasterProcess> Start(const backend::JobFolder& folder, bool detached,
-                                             Duration deadline);
+  static absl::StatusOr<MasterProcess> Start(const backend::JobFolder& folder,
+                                             const Options& options);
 
+  pid_t pid() const { return process_.pid(); }
   /// Readable once the process has ended.
   int pidfd() const { return process_.pidfd(); }
   bool ended() { return process_.TryWait().has_value(); }
+  /// Its keeper, too.
   void Kill() const;
 
  private:

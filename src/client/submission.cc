@@ -4,8 +4,11 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/job_connection.h"
+#include "os/reap_orphans.h"
 
 namespace tony::client {
 namespace {
@@ -15,42 +18,66 @@ constexpr std::chrono::milliseconds kRedrawInterval{200};
 constexpr std::chrono::seconds kStopDeadline{5};
 /// For the ApplicationMaster to clean up and exit after the last event.
 constexpr std::chrono::seconds kExitPatience{30};
+/// Before a third ApplicationMaster is started, and each one after it.
+constexpr std::chrono::milliseconds kRestartPause{200};
+
+void Say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 }  // namespace
 
-Submission::Submission(EventLoop& loop, MasterProcess& master, rpc::JobClient& client,
+Submission::Submission(EventLoop& loop, Options options, MasterProcess master,
                        ProgressPrinter& printer)
-    : loop_(loop), master_(master), client_(client), printer_(printer) {}
+    : loop_(loop), options_(std::move(options)), master_(std::move(master)), printer_(printer) {}
+
+Submission::~Submission() = default;
 
 absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
   auto signals =
       loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  os::BecomeSubreaper();
+  WatchMaster();
+  if (absl::Status following = Follow(); !following.ok()) return following;
+  Redraw();
+  loop_.Run();
+  redraw_.reset();
+  // Executors of a lost ApplicationMaster became this process's children.
+  if (master_over_) os::ReapOrphans();
+  printer_.Refresh();
+  if (verdict_) return *verdict_;
+  return absl::UnavailableError(absl::StrCat("the ApplicationMaster went away without a verdict (",
+                                             stream_status_.ToString(), ") and was started again ",
+                                             restarts_, " times; its tasks end without it"));
+}
+
+void Submission::WatchMaster() {
+  master_over_ = false;
   master_watch_ = loop_.WatchReadable(master_.pidfd(), [this] {
     master_watch_.reset();
     master_.ended();  // reaps it
     master_over_ = true;
     LeaveIfOver();
   });
+}
+
+absl::Status Submission::Follow() {
+  absl::StatusOr<std::unique_ptr<rpc::JobClient>> client = ConnectToJob(options_.folder);
+  if (!client.ok()) return client.status();
+  client_ = *std::move(client);
+  stream_over_ = false;
   // The stream may end after this object has: only the loop runs what is posted, and outlives the
   // client.
-  client_.Follow(0, /*owner=*/true,
-                 {[this, &loop = loop_](core::JobEvent event) {
-                    loop.Post([this, event = std::move(event)] { OnEvent(event); });
-                  },
-                  [this, &loop = loop_](absl::Status status) {
-                    loop.Post([this, status] { OnStreamClosed(status); });
-                  }});
-  Redraw();
-  loop_.Run();
-  redraw_.reset();
-  printer_.Refresh();
-  if (verdict_) return *verdict_;
-  return absl::UnavailableError(absl::StrCat("the ApplicationMaster went away without a verdict (",
-                                             stream_status_.ToString(),
-                                             "); its tasks end with it"));
+  client_->Follow(last_sequence_, /*owner=*/true,
+                  {[this, &loop = loop_](core::JobEvent event) {
+                     loop.Post([this, event = std::move(event)] { OnEvent(event); });
+                   },
+                   [this, &loop = loop_](absl::Status status) {
+                     loop.Post([this, status] { OnStreamClosed(status); });
+                   }});
+  return absl::OkStatus();
 }
 
 void Submission::OnEvent(const core::JobEvent& event) {
+  last_sequence_ = event.sequence;
   if (const auto* ended = std::get_if<core::JobEnded>(&event.body)) verdict_ = ended->verdict;
   printer_.OnEvent(event);
 }
@@ -66,24 +93,58 @@ void Submission::OnStreamClosed(const absl::Status& status) {
 }
 
 void Submission::LeaveIfOver() {
-  if (stream_over_ && master_over_) loop_.Stop();
+  if (!stream_over_ || !master_over_) return;
+  master_deadline_.reset();
+  if (verdict_ || restarts_ >= options_.restarts) return loop_.Stop();
+  // The first time at once: the tasks go on, but not for long.
+  if (restarts_ == 0) return Restart();
+  restart_ = loop_.After(kRestartPause, [this] { Restart(); });
+}
+
+void Submission::Restart() {
+  ++restarts_;
+  os::ReapOrphans();
+  Say(absl::StrCat("the ApplicationMaster was lost; starting another (",
+                   options_.restarts - restarts_, " restarts left)"));
+  absl::StatusOr<MasterProcess> master =
+      MasterProcess::Start(options_.folder, {.deadline = options_.start_deadline});
+  absl::Status following = master.status();
+  if (master.ok()) {
+    client_.reset();
+    master_ = *std::move(master);
+    WatchMaster();
+    following = Follow();
+  }
+  if (!following.ok()) {
+    Say(absl::StrCat("that failed: ", std::string(following.message())));
+    stream_over_ = true;
+    return LeaveIfOver();
+  }
+  if (!stop_reason_.empty()) SendStop();
 }
 
 void Submission::OnSignal(int number) {
   const char* name = number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
   if (++interrupts_ > 2) {
     // The stream breaks with this process, which ends the job as well.
-    std::fprintf(stderr, "leaving; the job is being stopped without anybody watching\n");
+    Say("leaving; the job is being stopped without anybody watching");
     loop_.Stop();
     return;
   }
-  const absl::Status stopped = client_.Stop(
-      absl::StrCat("Stopped by the user who submitted it (", name, ")"), kStopDeadline);
-  if (!stopped.ok()) {
-    std::fprintf(stderr, "cannot tell the ApplicationMaster to stop: %s\n",
-                 std::string(stopped.message()).c_str());
-  } else if (interrupts_ == 1) {
-    std::fprintf(stderr, "stopping the job; twice more to leave at once\n");
+  stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
+  SendStop();
+  if (stop_reason_.empty() && interrupts_ == 1) {
+    Say("stopping the job; twice more to leave at once");
+  }
+}
+
+void Submission::SendStop() {
+  const absl::Status stopped = client_->Stop(stop_reason_, kStopDeadline);
+  if (stopped.ok()) {
+    stop_reason_.clear();
+  } else {
+    Say(absl::StrCat("cannot tell the ApplicationMaster to stop yet: ",
+                     std::string(stopped.message())));
   }
 }
 

@@ -1,9 +1,12 @@
-// Follows a submitted job to its end: events to the printer, Ctrl-C to the ApplicationMaster.
+// Follows a submitted job to its end: events to the printer, Ctrl-C to the ApplicationMaster, and
+// another ApplicationMaster when that is lost.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "backend/job_folder.h"
 #include "client/master_process.h"
 #include "client/progress_printer.h"
@@ -16,33 +19,49 @@ namespace tony::client {
 /// Not thread safe: owned by the event loop, which it runs.
 class Submission {
  public:
-  /// All arguments outlive this, and `loop` outlives `client`.
-  Submission(EventLoop& loop, MasterProcess& master, rpc::JobClient& client,
-             ProgressPrinter& printer);
+  struct Options {
+    backend::JobFolder folder;
+    Duration start_deadline{0};  ///< for an ApplicationMaster's first answer
+    int restarts = 0;            ///< how often one that was lost is replaced
+  };
+
+  /// `loop` and `printer` outlive this.
+  Submission(EventLoop& loop, Options options, MasterProcess master, ProgressPrinter& printer);
+  ~Submission();
 
   /// Returns when the job has ended and its ApplicationMaster is gone: the verdict.
-  /// Unavailable – the ApplicationMaster went away without one.
+  /// Unavailable – the ApplicationMaster went away without one, and so did those that replaced it;
+  /// otherwise the code of what is missing in the job's folder.
   absl::StatusOr<core::Verdict> FollowToEnd();
 
  private:
+  absl::Status Follow();
+  void WatchMaster();
   void OnEvent(const core::JobEvent& event);
   void OnStreamClosed(const absl::Status& status);
-  void OnSignal(int number);
-  void Redraw();
   void LeaveIfOver();
+  void Restart();
+  void OnSignal(int number);
+  void SendStop();
+  void Redraw();
 
   EventLoop& loop_;
-  MasterProcess& master_;
-  rpc::JobClient& client_;
+  const Options options_;
+  MasterProcess master_;
   ProgressPrinter& printer_;
+  std::unique_ptr<rpc::JobClient> client_;
   std::optional<core::Verdict> verdict_;
   absl::Status stream_status_;
+  int64_t last_sequence_ = 0;
   bool stream_over_ = false;
   bool master_over_ = false;
+  int restarts_ = 0;
   int interrupts_ = 0;
+  std::string stop_reason_;  ///< a wish that no ApplicationMaster has noted yet; empty: none
   std::unique_ptr<EventLoop::Handle> redraw_;
   std::unique_ptr<EventLoop::Handle> master_watch_;
   std::unique_ptr<EventLoop::Handle> master_deadline_;
+  std::unique_ptr<EventLoop::Handle> restart_;
 };
 
 }  // namespace tony::client

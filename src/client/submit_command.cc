@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "backend/local/capacity_probe.h"
 #include "client/dry_run.h"
-#include "client/job_connection.h"
 #include "client/job_id.h"
 #include "client/job_store.h"
 #include "client/staging.h"
@@ -19,6 +18,7 @@
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "core/schedule/admission.h"
+#include "os/file_lock.h"
 #include "os/files.h"
 #include "os/machine.h"
 #include "spec/job_builder.h"
@@ -75,14 +75,13 @@ void WriteOut(const std::string& text) {
 }
 
 absl::StatusOr<core::Verdict> Follow(const SubmitOptions& options, const Environment& environment,
-                                     const backend::JobFolder& folder, MasterProcess& master) {
+                                     Submission::Options job, MasterProcess master) {
   EventLoop loop;
-  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, ConnectToJob(folder));
   SystemClock clock;
   const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(
       StyleOf(options, environment), WriteOut,
       [&environment] { return DescribeScreen(STDOUT_FILENO, environment); }, clock);
-  Submission submission(loop, master, *client, *printer);
+  Submission submission(loop, std::move(job), std::move(master), *printer);
   return submission.FollowToEnd();
 }
 
@@ -102,8 +101,13 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
   if (!staged.ok()) {
     return FailWith(staged, absl::IsResourceExhausted(staged) ? kInfrastructure : kBadUsage);
   }
-  absl::StatusOr<MasterProcess> master = MasterProcess::Start(
-      folder, options.detach, job.configuration.GetDuration("tony.client.am-start-timeout-ms"));
+  const Duration deadline = job.configuration.GetDuration("tony.client.am-start-timeout-ms");
+  const int restarts = static_cast<int>(job.configuration.GetNumber("tony.am.max-restarts"));
+  absl::StatusOr<os::UniqueFd> guard(os::UniqueFd{});
+  if (!options.detach) guard = os::LockFile(folder.am_guard());
+  if (!guard.ok()) return FailWith(guard.status(), kInfrastructure);
+  absl::StatusOr<MasterProcess> master =
+      MasterProcess::Start(folder, {options.detach, restarts, deadline});
   if (!master.ok()) {
     Unstage(folder);
     return FailWith(master.status(), kInfrastructure);
@@ -112,9 +116,11 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
     WriteOut(options.json ? absl::StrCat("{\"job_id\":\"", job_id, "\"}\n") : job_id + "\n");
     return 0;
   }
-  absl::StatusOr<core::Verdict> verdict = Follow(options, environment, folder, *master);
+  absl::StatusOr<core::Verdict> verdict = Follow(
+      options, environment, Submission::Options{folder, deadline, restarts}, *std::move(master));
   if (verdict.ok()) return core::ExitCode(*verdict);
   // An ApplicationMaster that was killed has left its secrets behind.
+  guard->Reset();
   if (!IsAlive(folder)) Unstage(folder);
   return FailWith(verdict.status(), kInfrastructure);
 }

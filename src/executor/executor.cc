@@ -16,6 +16,7 @@ namespace tony::executor {
 namespace {
 
 using std::chrono::milliseconds;
+using Phase = core::input::HeldTask::Phase;
 
 /// How long the last messages may take to leave.
 constexpr milliseconds kLeavePatience{1000};
@@ -49,6 +50,8 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
       environment_(std::move(environment)),
       process_(loop, keeper,
                {[this](pid_t pid) {
+                  held_.phase = Phase::kRunning;
+                  held_.pid = pid;
                   v1::ExecutorMessage message;
                   message.mutable_task_started()->set_epoch(run_epoch_);
                   message.mutable_task_started()->set_pid(pid);
@@ -61,26 +64,22 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
 }
 
 Executor::~Executor() {
-  session_.reset();
+  connection_.reset();
   if (localizer_.joinable()) localizer_.join();
   if (gpu_reader_.joinable()) gpu_reader_.join();
 }
 
 void Executor::Start(const rpc::Credentials& credentials) {
-  session_ = std::make_unique<rpc::ExecutorSession>(
-      options_.master_address, credentials,
-      rpc::ExecutorSession::Callbacks{[this](v1::MasterMessage message) {
-                                        loop_.Post([this, message = std::move(message)] {
-                                          OnMessage(message);
-                                        });
-                                      },
-                                      [this](absl::Status status) {
-                                        loop_.Post([this, status] { OnSessionClosed(status); });
-                                      }});
-  v1::ExecutorMessage message;
-  message.mutable_hello()->set_container_id(options_.container_id);
-  message.mutable_hello()->set_containment(keeper_.containment_name());
-  Send(std::move(message));
+  connection_ = std::make_unique<MasterConnection>(
+      loop_, MasterConnection::Options{options_.master_address, options_.address_file, credentials},
+      MasterConnection::Callbacks{[this] { return Hello(); },
+                                  [this](const v1::MasterMessage& message) { OnMessage(message); },
+                                  [this](const std::string& why) {
+                                    ShutDown(1,
+                                             absl::StrCat("there is no ApplicationMaster: ", why));
+                                  },
+                                  [this] { loop_.Stop(); }});
+  connection_->Open();
   if (options_.registry_timeout > milliseconds::zero()) {
     registry_deadline_ = loop_.After(options_.registry_timeout, [this] {
       ShutDown(1, "the ApplicationMaster did not answer (tony.task.executor.registry-timeout-sec)");
@@ -88,11 +87,22 @@ void Executor::Start(const rpc::Credentials& credentials) {
   }
 }
 
+v1::ExecutorMessage Executor::Hello() const {
+  v1::ExecutorMessage message;
+  v1::Hello* hello = message.mutable_hello();
+  hello->set_container_id(options_.container_id);
+  hello->set_containment(keeper_.containment_name());
+  if (incarnation_ > 0) *hello->mutable_held() = rpc::ToProto(held_);
+  return message;
+}
+
 void Executor::OnMessage(const v1::MasterMessage& message) {
   if (shutting_down_) return;
   switch (message.body_case()) {
     case v1::MasterMessage::kAssignment:
       return OnAssignment(message.assignment());
+    case v1::MasterMessage::kReattached:
+      return OnReattached(message.reattached());
     case v1::MasterMessage::kPrepare:
       return OnPrepare(message.prepare());
     case v1::MasterMessage::kStart:
@@ -104,10 +114,26 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
   }
 }
 
+bool Executor::Obeys(int incarnation) {
+  if (incarnation < incarnation_) {
+    connection_->Refuse();
+    return false;
+  }
+  incarnation_ = incarnation;
+  return true;
+}
+
+void Executor::OnReattached(const v1::Reattached& reattached) {
+  if (!Obeys(reattached.incarnation())) return;
+  LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()));
+}
+
 void Executor::OnAssignment(const v1::Assignment& assignment) {
+  if (!Obeys(assignment.incarnation())) return;
   LogInfo(absl::StrCat("assigned to ", assignment.task().type(), ":", assignment.task().index(),
                        " of job ", assignment.job_id()));
   assignment_ = assignment;
+  connection_->set_patience(milliseconds(assignment.reattach_ms()));
   registry_deadline_.reset();
   BeatLater();
   Measure();
@@ -133,6 +159,9 @@ void Executor::OnLocalized(const absl::Status& status) {
 void Executor::OnPrepare(const v1::Prepare& prepare) {
   LogInfo(absl::StrCat("preparing for epoch ", prepare.epoch(), ", attempt ", prepare.attempt()));
   preparing_ = true;
+  held_ = {};
+  held_.epoch = prepare.epoch();
+  started_ = false;
   identity_.epoch = prepare.epoch();
   identity_.attempt = prepare.attempt();
   if (process_.active()) {
@@ -149,6 +178,9 @@ void Executor::RegisterIfReady() {
   const absl::Status reserved = ports_.Reserve(assignment_.wants_visualization_port());
   if (!reserved.ok()) return FailTask(std::string(reserved.message()));
   identity_.visualization_port = ports_.visualization_port();
+  held_.phase = Phase::kRegistered;
+  held_.port = ports_.task_port();
+  held_.visualization_port = ports_.visualization_port();
   v1::ExecutorMessage message;
   v1::Registered* registered = message.mutable_registered();
   registered->set_epoch(identity_.epoch);
@@ -163,7 +195,9 @@ void Executor::FailTask(const std::string& message) {
 }
 
 void Executor::OnStart(const v1::Start& start) {
-  if (start.epoch() != identity_.epoch || process_.active()) return;
+  // It may come twice, once from each of two ApplicationMasters.
+  if (start.epoch() != identity_.epoch || preparing_ || process_.active() || started_) return;
+  started_ = true;
   v1::ClusterSpec spec;
   if (!spec.ParseFromString(start.cluster_spec())) {
     return FailTask("the cluster spec of the ApplicationMaster cannot be read");
@@ -189,6 +223,10 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
 
 void Executor::OnTaskEnded(core::TaskExit exit) {
   LogInfo(absl::StrCat("the program ", exit.Describe()));
+  if (!preparing_) {
+    held_.phase = Phase::kEnded;
+    held_.exit = exit;
+  }
   // A stranger on the port explains most failures to bind, and is gone from sight with the next
   // epoch.
   if (!exit.ok()) ReportStrangers();
@@ -206,13 +244,6 @@ void Executor::OnTreeGone() {
   }
 }
 
-void Executor::OnSessionClosed(const absl::Status& status) {
-  session_over_ = true;
-  if (leave_deadline_) loop_.Stop();
-  if (shutting_down_) return;
-  ShutDown(1, absl::StrCat("the stream to the ApplicationMaster is over: ", status.ToString()));
-}
-
 void Executor::OnSignal(int number) { ShutDown(1, absl::StrCat("signal ", number)); }
 
 void Executor::ShutDown(int exit_code, const std::string& why) {
@@ -226,13 +257,9 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
 }
 
 void Executor::Leave() {
-  if (session_over_) {
-    loop_.Stop();
-    return;
-  }
   // What is queued, the task's end say, is to arrive; an ApplicationMaster that does not take it is
   // not waited for.
-  session_->Close();
+  connection_->Close();
   leave_deadline_ = loop_.After(kLeavePatience, [this] { loop_.Stop(); });
 }
 

@@ -9,13 +9,15 @@
 
 #include "absl/status/status.h"
 #include "common/event_loop.h"
+#include "core/job/job_input.h"
+#include "executor/master_connection.h"
 #include "executor/options.h"
 #include "executor/task_environment.h"
 #include "executor/task_ports.h"
 #include "executor/task_process.h"
 #include "executor/usage_sampler.h"
 #include "os/keeper.h"
-#include "rpc/executor_session.h"
+#include "rpc/credentials.h"
 #include "tony/v1/application_master.pb.h"
 
 namespace tony::executor {
@@ -26,8 +28,9 @@ namespace tony::executor {
 ///   ─▶ start(spec): spawn ─▶ started ─▶ ended ─▶ (prepare of the next epoch | shutdown)
 ///
 /// Unpacking happens once, on a thread of its own; everything else on the event loop. When the
-/// stream to the ApplicationMaster breaks, the process tree is ended and so is the executor. Not
-/// thread safe: owned by the loop.
+/// stream to the ApplicationMaster breaks, the program runs on: the next stream, maybe to another
+/// ApplicationMaster, begins with what the executor is at. When there is none in time, the process
+/// tree is ended and so is the executor. Not thread safe: owned by the loop.
 class Executor {
  public:
   /// `keeper` was started before any thread; it and `loop` must outlive this. `environment` is the
@@ -49,7 +52,10 @@ class Executor {
   void OnLocalized(const absl::Status& status);
   void OnPrepare(const v1::Prepare& prepare);
   void OnStart(const v1::Start& start);
-  void OnSessionClosed(const absl::Status& status);
+  void OnReattached(const v1::Reattached& reattached);
+  /// False for an ApplicationMaster that another one has replaced.
+  bool Obeys(int incarnation);
+  v1::ExecutorMessage Hello() const;
   void OnTaskEnded(core::TaskExit exit);
   void OnTreeGone();
 
@@ -62,7 +68,7 @@ class Executor {
   void ReportStrangers();
   void ShutDown(int exit_code, const std::string& why);
   void Leave();
-  void Send(v1::ExecutorMessage message) { session_->Send(std::move(message)); }
+  void Send(v1::ExecutorMessage message) { connection_->Send(std::move(message)); }
 
   EventLoop& loop_;
   os::Keeper& keeper_;
@@ -73,13 +79,15 @@ class Executor {
   TaskPorts ports_;
   UsageSampler sampler_;
   v1::Assignment assignment_;
-  RunIdentity identity_;  ///< of the epoch that was prepared last
+  RunIdentity identity_;        ///< of the epoch that was prepared last
+  int incarnation_ = 0;         ///< newest of an ApplicationMaster that was heard; 0: none
+  core::input::HeldTask held_;  ///< what the next stream begins with
   int run_epoch_ = 0;     ///< in which the program was started last: its end belongs to that one
+  bool started_ = false;  ///< told to start in the epoch that was prepared last
   bool localized_ = false;
   absl::Status localization_;  ///< why unpacking failed
   bool preparing_ = false;     ///< told to register, and not done yet
   bool shutting_down_ = false;
-  bool session_over_ = false;
   int exit_code_ = 1;
   bool measuring_gpus_ = false;
   std::unique_ptr<EventLoop::Handle> registry_deadline_;
@@ -88,7 +96,7 @@ class Executor {
   std::unique_ptr<EventLoop::Handle> leave_deadline_;
   std::thread localizer_;
   std::thread gpu_reader_;
-  std::unique_ptr<rpc::ExecutorSession> session_;  ///< last: its callbacks use the rest
+  std::unique_ptr<MasterConnection> connection_;  ///< last: its callbacks use the rest
 };
 
 }  // namespace tony::executor

@@ -21,6 +21,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) 
       return true;
     };
     if (!take("container-id", options.container_id) && !take("master", options.master_address) &&
+        !take("address-file", options.address_file) &&
         !take("credentials", options.credentials_file) &&
         !take("registry-timeout-ms", registry_timeout)) {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));

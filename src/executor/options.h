@@ -11,7 +11,9 @@ namespace tony::executor {
 
 struct Options {
   std::string container_id;
-  std::string master_address;    ///< "host:port"
+  std::string master_address;  ///< "host:port"
+  std::string
+      address_file;  ///< where the next one's is found should this one be lost; may be empty
   std::string credentials_file;  ///< of the role executor/<container id>
   std::chrono::milliseconds registry_timeout{
       0};  ///< for the ApplicationMaster's first answer; 0: none

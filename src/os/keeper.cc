@@ -23,6 +23,7 @@
 #include "os/message_socket.h"
 #include "os/process_tree.h"
 #include "os/process_tree_containment.h"
+#include "os/reap_orphans.h"
 #include "os/spawn_payload.h"
 
 namespace tony::os {
@@ -107,7 +108,7 @@ absl::StatusOr<std::unique_ptr<Keeper>> Keeper::Start(const std::string& contain
   UniqueFd own_end(ends[0]);
   UniqueFd keeper_end(ends[1]);
   // When the keeper is killed its children come to this process instead of getting away.
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  BecomeSubreaper();
   ProcessTreeContainment containment(container_id);
   const pid_t owner = ::getpid();
   // The keeper is deaf to signals from its first moment on.

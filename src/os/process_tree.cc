@@ -111,6 +111,25 @@ std::vector<pid_t> Descendants(pid_t root) {
   return found;
 }
 
+std::map<std::string, pid_t> ProcessesByArgument(const std::string& prefix) {
+  const ProcessTable table;
+  std::map<std::string, pid_t> found;
+  std::string line;
+  for (const ProcessEntry& entry : table.entries()) {
+    if (entry.dead || !ReadProcFile(ProcPath(entry.pid, "cmdline"), line)) continue;
+    while (!line.empty() && line.back() == '\0') line.pop_back();
+    // One that shows a title of its own divides its arguments by spaces.
+    const char divider = line.find('\0') != std::string::npos ? '\0' : ' ';
+    const size_t at = (divider + line).find(divider + prefix);
+    if (at == std::string::npos) continue;
+    const size_t begin = at + prefix.size();
+    const std::string rest = line.substr(begin, line.find(divider, begin) - begin);
+    const auto [known, added] = found.emplace(rest, entry.pid);
+    if (!added && table.Descends(known->second, entry.pid)) known->second = entry.pid;
+  }
+  return found;
+}
+
 ForkMark ForkMark::At(pid_t pid) {
   ForkMark mark;
   mark.pid_ = pid;

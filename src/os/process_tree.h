@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@ inline constexpr char kContainerIdVariable[] = "TONY_CONTAINER_ID";
 /// All living descendants of `root`, without itself. Zombies are left out. One pass over /proc, so
 /// a process that starts meanwhile may be missed.
 std::vector<pid_t> Descendants(pid_t root);
+
+/// Processes that have a command line argument which begins with `prefix` ("--container-id="), by the
+/// rest of the argument; in one that shows a title of its own (process_title.h) that ends at a space.
+/// Of those with the same rest that descend from each other it is the topmost.
+std::map<std::string, pid_t> ProcessesByArgument(const std::string& prefix);
 
 /// A moment on the kernel's counters of processes, which lets later searches pass over the older
 /// ones. A plain value.

@@ -9,12 +9,13 @@
 #include <cerrno>
 
 #include "os/process_tree.h"
+#include "os/reap_orphans.h"
 
 namespace tony::os {
 
 void ProcessTreeContainment::Enter(pid_t owner) {
   owner_ = owner;
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  BecomeSubreaper();
 }
 
 std::vector<pid_t> ProcessTreeContainment::Signal(int number) {

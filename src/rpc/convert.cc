@@ -118,4 +118,55 @@ core::ClusterSpec FromProto(const v1::ClusterSpec& proto) {
   return spec;
 }
 
+v1::HeldTask ToProto(const core::input::HeldTask& held) {
+  using Phase = core::input::HeldTask::Phase;
+  v1::HeldTask proto;
+  switch (held.phase) {
+    case Phase::kPreparing:
+      proto.set_phase(v1::HeldTask::PREPARING);
+      break;
+    case Phase::kRegistered:
+      proto.set_phase(v1::HeldTask::REGISTERED);
+      break;
+    case Phase::kRunning:
+      proto.set_phase(v1::HeldTask::RUNNING);
+      break;
+    case Phase::kEnded:
+      proto.set_phase(v1::HeldTask::ENDED);
+      *proto.mutable_exit() = ToProto(held.exit);
+      break;
+  }
+  proto.set_epoch(held.epoch);
+  proto.set_port(held.port);
+  proto.set_visualization_port(held.visualization_port);
+  proto.set_pid(held.pid);
+  return proto;
+}
+
+core::input::HeldTask FromProto(const v1::HeldTask& proto) {
+  using Phase = core::input::HeldTask::Phase;
+  core::input::HeldTask held;
+  switch (proto.phase()) {
+    case v1::HeldTask::REGISTERED:
+      held.phase = Phase::kRegistered;
+      break;
+    case v1::HeldTask::RUNNING:
+      held.phase = Phase::kRunning;
+      break;
+    case v1::HeldTask::ENDED:
+      held.phase = Phase::kEnded;
+      break;
+    // An unknown phase of a newer peer is none that could be built upon.
+    default:
+      held.phase = Phase::kPreparing;
+      break;
+  }
+  held.epoch = proto.epoch();
+  held.port = proto.port();
+  held.visualization_port = proto.visualization_port();
+  held.pid = proto.pid();
+  if (proto.has_exit()) held.exit = FromProto(proto.exit());
+  return held;
+}
+
 }  // namespace tony::rpc

@@ -5,15 +5,14 @@
 #include "rpc/utf8.h"
 
 namespace tony::rpc {
-namespace {
 
 v1::Verdict ToProto(const core::Verdict& verdict) {
   v1::Verdict proto;
   proto.set_outcome(core::OutcomeName(verdict.outcome));
   proto.set_reason(core::ReasonName(verdict.reason));
   proto.set_sentence(ToUtf8(verdict.sentence));
-  if (verdict.guilty) *proto.mutable_guilty() = rpc::ToProto(*verdict.guilty);
-  if (verdict.exit) *proto.mutable_exit() = rpc::ToProto(*verdict.exit);
+  if (verdict.guilty) *proto.mutable_guilty() = ToProto(*verdict.guilty);
+  if (verdict.exit) *proto.mutable_exit() = ToProto(*verdict.exit);
   proto.set_exit_code(core::ExitCode(verdict));
   return proto;
 }
@@ -26,10 +25,12 @@ absl::StatusOr<core::Verdict> FromProto(const v1::Verdict& proto) {
         absl::StrCat("unknown verdict ", proto.outcome(), " / ", proto.reason()));
   }
   core::Verdict verdict{*outcome, *reason, proto.sentence(), std::nullopt, std::nullopt};
-  if (proto.has_guilty()) verdict.guilty = rpc::FromProto(proto.guilty());
-  if (proto.has_exit()) verdict.exit = rpc::FromProto(proto.exit());
+  if (proto.has_guilty()) verdict.guilty = FromProto(proto.guilty());
+  if (proto.has_exit()) verdict.exit = FromProto(proto.exit());
   return verdict;
 }
+
+namespace {
 
 /// Fills the body of a message from each kind of event. One string that is not UTF-8 would make the
 /// whole message unreadable, so every one is converted.
@@ -93,11 +94,14 @@ struct BodyWriter {
     *body->mutable_task() = rpc::ToProto(event.task);
     *body->mutable_usage() = rpc::ToProto(event.usage);
   }
+  void operator()(const core::MasterRestarted& event) {
+    proto.mutable_master_restarted()->set_incarnation(event.incarnation);
+  }
   void operator()(const core::JobNote& event) {
     proto.mutable_note()->set_sentence(ToUtf8(event.sentence));
   }
   void operator()(const core::JobEnded& event) {
-    *proto.mutable_ended()->mutable_verdict() = ToProto(event.verdict);
+    *proto.mutable_ended()->mutable_verdict() = rpc::ToProto(event.verdict);
   }
 };
 
@@ -164,13 +168,15 @@ absl::StatusOr<core::JobEventBody> BodyFromProto(const v1::JobEvent& proto) {
     case v1::JobEvent::kVisualizationReady:
       return core::VisualizationReady{rpc::FromProto(proto.visualization_ready().task()),
                                       proto.visualization_ready().url()};
+    case v1::JobEvent::kMasterRestarted:
+      return core::MasterRestarted{proto.master_restarted().incarnation()};
     case v1::JobEvent::kTaskMeasured:
       return core::TaskMeasured{rpc::FromProto(proto.task_measured().task()),
                                 rpc::FromProto(proto.task_measured().usage())};
     case v1::JobEvent::kNote:
       return core::JobNote{proto.note().sentence()};
     case v1::JobEvent::kEnded: {
-      TONY_ASSIGN_OR_RETURN(core::Verdict verdict, FromProto(proto.ended().verdict()));
+      TONY_ASSIGN_OR_RETURN(core::Verdict verdict, rpc::FromProto(proto.ended().verdict()));
       return core::JobEnded{std::move(verdict)};
     }
     case v1::JobEvent::BODY_NOT_SET:

@@ -22,12 +22,18 @@ class RefusedAttach : public Reactor {
   void OnDone() override { delete this; }
 };
 
+core::input::ExecutorAttached ToInput(const std::string& container_id, const v1::Hello& hello) {
+  core::input::ExecutorAttached attached{container_id, std::nullopt};
+  if (hello.has_held()) attached.held = FromProto(hello.held());
+  return attached;
+}
+
 /// What a message means to the state machine; nothing for an empty one.
 std::optional<core::JobInput> ToInput(const std::string& container_id,
                                       const v1::ExecutorMessage& message) {
   switch (message.body_case()) {
     case v1::ExecutorMessage::kHello:
-      return core::input::ExecutorAttached{container_id};
+      return ToInput(container_id, message.hello());
     case v1::ExecutorMessage::kRegistered: {
       const v1::Registered& body = message.registered();
       return core::input::ExecutorRegistered{container_id, body.epoch(), body.port(),
@@ -80,9 +86,9 @@ class ExecutorService::Stream : public Reactor {
   }
 
   void OnReadDone(bool ok) override {
+    if (!ok) return Break();
     {
       std::lock_guard lock(service_.mutex_);
-      if (!ok) FinishLocked(grpc::Status::OK);
       if (finished_) return;
     }
     if (std::optional<core::JobInput> input = ToInput(container_id_, incoming_)) {
@@ -98,25 +104,32 @@ class ExecutorService::Stream : public Reactor {
     if (ok) WriteNextLocked();
   }
 
-  void OnCancel() override {
-    std::lock_guard lock(service_.mutex_);
-    FinishLocked(grpc::Status::OK);
-  }
+  void OnCancel() override { Break(); }
 
   void OnDone() override { delete this; }
 
  private:
+  /// The executor has ended the stream, or it is gone. One that another stream has replaced says
+  /// nothing.
+  void Break() {
+    std::lock_guard lock(service_.mutex_);
+    if (!FinishLocked(grpc::Status::OK)) return;
+    // With the lock, so that it comes before anything that the container's next stream says.
+    service_.sink_(core::input::ExecutorDetached{container_id_});
+  }
+
   void WriteNextLocked() {
     if (writing_ || finished_ || outgoing_.empty()) return;
     writing_ = true;
     StartWrite(&outgoing_.front());
   }
 
-  /// From here on nothing is sent or taken in.
-  void FinishLocked(const grpc::Status& status) {
-    if (std::exchange(finished_, true)) return;
+  /// From here on nothing is sent or taken in. False when that was so before.
+  bool FinishLocked(const grpc::Status& status) {
+    if (std::exchange(finished_, true)) return false;
     service_.streams_.erase(container_id_);
     Finish(status);
+    return true;
   }
 
   ExecutorService& service_;

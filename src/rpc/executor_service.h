@@ -14,7 +14,8 @@ namespace tony::rpc {
 
 /// Turns messages of executors into inputs of the job's state machine and carries its answers. Who
 /// speaks is what the certificate says; a second stream of a container ends the first. Thread safe;
-/// the sink is called from gRPC's threads, for one container in the order of its messages.
+/// the sink is called from gRPC's threads, for one container in the order of its messages, the last
+/// of which is that its stream broke. It must not call the service.
 class ExecutorService : public v1::ExecutorService::CallbackService {
  public:
   using Sink = std::function<void(core::JobInput)>;

@@ -34,6 +34,7 @@ core::Timeouts BuildTimeouts(const Configuration& configuration) {
       static_cast<int>(configuration.GetNumber("tony.task.max-missed-heartbeats"));
   timeouts.metrics_interval = configuration.GetDuration("tony.task.metrics-interval-ms");
   timeouts.kill_grace = configuration.GetDuration("tony.task.kill-grace-ms");
+  timeouts.reattach = configuration.GetDuration("tony.am.reattach-timeout-ms");
   timeouts.shutdown = configuration.GetDuration("tony.am.shutdown-timeout-ms");
   return timeouts;
 }

@@ -106,6 +106,17 @@ KeyGroup ApplicationMasterKeys() {
       {.name = "tony.am.resources",
        .type = ValueType::kResources,
        .meaning = "Files, folders and archives for the command of a job without tasks."},
+      {.name = "tony.am.max-restarts",
+       .type = ValueType::kCount,
+       .default_value = "10",
+       .meaning = "How many times an ApplicationMaster that was killed is started again. Its tasks go "
+                  "on meanwhile."},
+      {.name = "tony.am.reattach-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "10000",
+       .minimum = 1,
+       .meaning = "How long tasks go on without an ApplicationMaster, and how long a restarted one "
+                  "waits for them."},
       {.name = "tony.am.shutdown-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "15000",

@@ -33,12 +33,12 @@ class AssignmentsTest : public ::testing::Test {
     return *entry->mutable_archive();
   }
   v1::Assignment For(const std::string& type, int index = 0, std::vector<int> gpus = {}) {
-    const Assignments assignments("job-1", job_, local_, backend::JobFolder("/jobs/job-1"),
+    const Assignments assignments("job-1", 3, job_, local_, backend::JobFolder("/jobs/job-1"),
                                   staged_);
     core::Task task;
     task.id = {type, index};
     task.type = job_.FindType(type);
-    task.container = core::Container{"c1", type, "127.0.0.1", "h", std::move(gpus)};
+    task.container = core::Container{"c1", type, "127.0.0.1", "h", std::move(gpus), {}};
     return assignments.For(task);
   }
   std::vector<std::string> PathsFor(const std::string& type) {
@@ -60,7 +60,7 @@ TEST_F(AssignmentsTest, NamesTheTaskAndItsPlaces) {
   EXPECT_EQ(assignment.task().type(), "worker");
   EXPECT_EQ(assignment.task().index(), 1);
   EXPECT_EQ(assignment.job_id(), "job-1");
-  EXPECT_EQ(assignment.incarnation(), 1);
+  EXPECT_EQ(assignment.incarnation(), 3);
   EXPECT_EQ(assignment.framework(), "pytorch");
   EXPECT_EQ(assignment.command(), "run worker");
   EXPECT_EQ(assignment.log_folder(), "/jobs/job-1/logs/worker-1");

@@ -11,6 +11,7 @@
 #include "common/logging.h"
 #include "rpc/convert.h"
 #include "rpc/event_json.h"
+#include "tests/os/file_size_limit.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::appmaster {
@@ -84,17 +85,43 @@ TEST_F(HistoryTest, KeepsWhatTheFileHas) {
   history->Record(Note("after"));
   ASSERT_EQ(Written().size(), 2u);
   EXPECT_TRUE(Written()[0].body == Note("before"));
+  EXPECT_EQ(Written()[1].sequence, 2);
+  EXPECT_EQ(Shown().size(), 2u);
+}
+
+TEST_F(HistoryTest, CutsOffALineThatWasNotFinishedAndFillsWhatIsMissing) {
+  os::Put(path_, rpc::EventToJsonLine({1, 5, Note("one")}) + "\n" +
+                     rpc::EventToJsonLine({4, 5, Note("four")}) + "\n" + "{\"seque");
+  auto history = History::Open(path_, clock_, log_);
+  ASSERT_TRUE(history.ok()) << history.status();
+  EXPECT_FALSE(history->ended());
+  history->Record(core::JobEnded{});
+  const std::vector<core::JobEvent> shown = Shown();
+  ASSERT_EQ(shown.size(), 5u);
+  EXPECT_TRUE(shown[3].body == Note("four"));
+  EXPECT_EQ(Written().back().sequence, 5);
+  rpc::EventLog another;
+  EXPECT_TRUE(History::Open(path_, clock_, another)->ended());
 }
 
 TEST_F(HistoryTest, AFullDiskIsSaidOnceAndFollowersGoOn) {
   const std::string daemon_log = folder_ / "am.log";
   ASSERT_TRUE(SetUpLogging(daemon_log, LogLevel::kInfo).ok());
-  auto history = History::Open("/dev/full", clock_, log_);
+  // Larger than the daemon's log, for which the disk is not full.
+  std::string before;
+  for (int i = 1; i <= 1000; ++i) {
+    before += rpc::EventToJsonLine({i, 0, Note("before")}) + "\n";
+  }
+  os::Put(path_, before);
+  auto history = History::Open(path_, clock_, log_);
   ASSERT_TRUE(history.ok()) << history.status();
-  for (int i = 0; i < 3; ++i) history->Record(Note("x"));
-  EXPECT_EQ(Shown().size(), 3u);
+  {
+    const os::FileSizeLimit full(before.size());
+    for (int i = 0; i < 3; ++i) history->Record(Note("x"));
+  }
+  EXPECT_EQ(Shown().size(), 1003u);
   const std::string said = os::Contents(daemon_log);
-  EXPECT_THAT(said, HasSubstr("/dev/full"));
+  EXPECT_THAT(said, HasSubstr(path_));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
 }
 

@@ -98,15 +98,18 @@ class JobRunnerTest : public ::testing::Test {
   void Prepare(core::JobDescription job) {
     std::filesystem::create_directories(folder_.secrets());
     machine_ = std::make_unique<core::JobMachine>(std::move(job));
-    assignments_ = std::make_unique<Assignments>("job-1", machine_->job(), spec::LocalSettings{},
+    assignments_ = std::make_unique<Assignments>("job-1", 1, machine_->job(), spec::LocalSettings{},
                                                  folder_, v1::StagedFiles{});
     history_ = std::make_unique<History>(History::Open(folder_.events(), clock_, log_).value());
+    journal_ = std::make_unique<Journal>(Journal::Open(folder_.journal(), clock_).value());
     runner_ = std::make_unique<JobRunner>(
-        *machine_, JobRunner::Ports{driver_.loop(), clock_, *history_, executors_, authority_,
-                                    folder_, *assignments_, [this] {
+        *machine_, JobRunner::Ports{driver_.loop(), clock_, *journal_, *history_, executors_,
+                                    authority_, folder_, *assignments_,
+                                    [this] {
                                       ++finished_;
                                       driver_.Changed();
-                                    }});
+                                    },
+                                    [this](const std::string& why) { deposed_ = why; }});
     backend_ = std::make_unique<LaunchingBackend>(*runner_);
     runner_->set_backend(backend_.get());
     server_ = rpc::MasterServer::Start(
@@ -155,7 +158,9 @@ class JobRunnerTest : public ::testing::Test {
                                   }};
   std::unique_ptr<core::JobMachine> machine_;
   std::unique_ptr<Assignments> assignments_;
+  std::unique_ptr<Journal> journal_;
   std::unique_ptr<History> history_;
+  std::string deposed_;  ///< why, once it is
   std::unique_ptr<JobRunner> runner_;
   std::unique_ptr<LaunchingBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/backend/backend_support.h"
@@ -46,10 +47,13 @@ class Job {
   void Run(const std::string& container_id, const std::string& script,
            const std::vector<std::string>& environment = {}) {
     thread_.Run([&] {
-      backend_->Launch(container_id, {.arguments = {"-c", script},
+      backend_->Launch(container_id, {.arguments = {"-c", script, "--container-id=" + container_id},
                                       .environment = environment,
                                       .name = "task-of-" + container_id});
     });
+  }
+  void Reclaim(const std::vector<core::Container>& containers) {
+    thread_.Run([&] { backend_->Reclaim(containers); });
   }
   void Kill(const std::string& container_id) {
     thread_.Run([&] { backend_->Kill(container_id); });
@@ -97,7 +101,8 @@ TEST_F(LocalBackendTest, GrantsContainersWithIdsAndGpus) {
                                          .type = "worker",
                                          .host = "127.0.0.1",
                                          .host_id = "this-boot",
-                                         .gpus = {0}}));
+                                         .gpus = {0},
+                                         .resources = Workers(2, 10, 1).resources}));
   EXPECT_EQ(granted[1].id, "job-1-c0002");
   EXPECT_THAT(granted[1].gpus, ElementsAre(1));
   EXPECT_EQ(granted[2].type, "ps");
@@ -198,6 +203,55 @@ TEST_F(LocalBackendTest, ASecondJobStartsWhenTheFirstsProcessesAreKilled) {
   EXPECT_EQ(second.events.WaitGranted(1).size(), 1u);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - killed;
   RecordProperty("milliseconds_to_start", static_cast<int>(took.count()));
+}
+
+TEST_F(LocalBackendTest, AnotherApplicationMasterTakesOver) {
+  // Executors are known among all processes by it.
+  const std::string job_id = "job" + std::to_string(::getpid());
+  const core::Capacity machine = SmallMachine(100, 2);
+  Signpost running;
+  ForkedChild master([&] {
+    LoopThread loop;
+    Job first(loop, Options(job_id, machine));
+    first.Request({Workers(2, 20, 1), Workers(1, 20)});
+    const auto granted = first.events.WaitGranted(3);
+    for (int i : {0, 2}) {
+      const std::string& id = granted.at(static_cast<size_t>(i)).id;
+      first.Run(id, "mkfifo wait; echo $$ > pid.new; mv pid.new pid; read line < wait");
+      while (!os::Exists(first.FolderOf(id) + "/pid")) std::this_thread::yield();
+    }
+    running.Reach();
+    ::pause();
+    return 0;
+  });
+  ASSERT_EQ(running.Await(), '.');
+  master.Kill(SIGKILL);
+  master.Wait();
+
+  std::vector<core::Container> containers;
+  for (const int number : {1, 2, 3}) {
+    core::Container& container = containers.emplace_back();
+    container.id = absl::StrCat(job_id, "-c000", number);
+    container.type = "worker";
+    container.resources = Workers(1, 20, number < 3 ? 1 : 0).resources;
+    if (number < 3) container.gpus = {number - 1};
+  }
+  LoopThread loop;
+  Job second(loop, Options(job_id, machine));
+  second.Reclaim(containers);
+  // The one that was never launched is not there; the others are, and can be ended.
+  EXPECT_TRUE(second.events.WaitEnded(containers[1].id).lost);
+  EXPECT_EQ(second.events.ended_count(), 1u);
+  second.Kill(containers[2].id);
+  EXPECT_TRUE(second.events.WaitEnded(containers[2].id).lost);
+  // What the job holds is used again, under numbers that are new.
+  second.Request({Workers(1, 20, 1)});
+  const core::Container next = second.events.WaitGranted(1).at(0);
+  EXPECT_EQ(next.id, job_id + "-c0004");
+  EXPECT_THAT(next.gpus, ElementsAre(1));
+  EXPECT_EQ(Claims().at(0).held.size(), 3u);
+  second.End();
+  EXPECT_THAT(Claims(), ElementsAre());
 }
 
 TEST_F(LocalBackendTest, JobsStartInTheOrderInWhichTheyAsked) {

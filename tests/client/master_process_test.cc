@@ -25,7 +25,7 @@ constexpr seconds kPatience{30};
 class MasterProcessTest : public StagedJobTest {
  protected:
   absl::StatusOr<MasterProcess> Start(Duration deadline = kPatience) {
-    return MasterProcess::Start(job_folder_, /*detached=*/true, deadline);
+    return MasterProcess::Start(job_folder_, {.detached = true, .deadline = deadline});
   }
   static bool AwaitEnd(const MasterProcess& master) {
     pollfd watched{.fd = master.pidfd(), .events = POLLIN};

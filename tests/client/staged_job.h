@@ -38,7 +38,7 @@ class StagedJobTest : public ::testing::Test {
     return job;
   }
   absl::Status StageLoaded(const spec::LoadedJob& job) {
-    return StageJob(job, "job-1", job_folder_);
+    return StageJob(job, job_id_, job_folder_);
   }
   absl::Status Stage(const Properties& properties = {}) { return StageLoaded(Load(properties)); }
 
@@ -52,7 +52,9 @@ class StagedJobTest : public ::testing::Test {
 
   os::TemporaryFolder folder_;
   const std::string local_dir_ = folder_ / "local dir";
-  const backend::JobFolder job_folder_{local_dir_ + "/jobs/job-1"};
+  /// Executors are known by it among all processes, so tests that run side by side differ in it.
+  const std::string job_id_ = "job" + folder_.path().substr(folder_.path().rfind('-'));
+  const backend::JobFolder job_folder_{local_dir_ + "/jobs/" + job_id_};
 };
 
 }  // namespace tony::client

@@ -82,10 +82,10 @@ TEST_F(StagingTest, TheSecretsAreThisJobs) {
   const auto authority =
       rpc::CertificateAuthority::Load(rpc::ReadSecretFile(job_folder_.authority()).value());
   ASSERT_TRUE(authority.ok()) << authority.status();
-  EXPECT_EQ(authority->job_id(), "job-1");
+  EXPECT_EQ(authority->job_id(), job_id_);
   const auto client = rpc::LoadCredentials(job_folder_.client_credentials());
   ASSERT_TRUE(client.ok()) << client.status();
-  EXPECT_EQ(client->ca_pem, authority->Issue(rpc::ClientRole("job-1")).value().ca_pem);
+  EXPECT_EQ(client->ca_pem, authority->Issue(rpc::ClientRole(job_id_)).value().ca_pem);
 }
 
 TEST_F(StagingTest, AProgramsFolderIsPackedForAll) {

@@ -7,8 +7,10 @@
 
 #include <functional>
 
-#include "client/job_connection.h"
+#include "absl/strings/str_cat.h"
 #include "os/file_lock.h"
+#include "os/files.h"
+#include "os/process_tree.h"
 #include "tests/client/staged_job.h"
 
 namespace tony::client {
@@ -16,12 +18,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr std::chrono::seconds kPatience{30};
+
 // Calls a function at the first running task.
 class Watcher : public ProgressPrinter {
  public:
   explicit Watcher(std::function<void()> when_running) : when_running_(std::move(when_running)) {}
   void OnEvent(const core::JobEvent& event) override {
     ++events;
+    if (std::holds_alternative<core::MasterRestarted>(event.body)) when_restarted();
     const auto* change = std::get_if<core::TaskChanged>(&event.body);
     if (change != nullptr && change->state == core::TaskState::kRunning) when_running_();
   }
@@ -29,6 +34,7 @@ class Watcher : public ProgressPrinter {
 
   int events = 0;
   int refreshes = 0;
+  std::function<void()> when_restarted = [] {};
 
  private:
   const std::function<void()> when_running_;
@@ -36,30 +42,39 @@ class Watcher : public ProgressPrinter {
 
 class SubmissionTest : public StagedJobTest {
  protected:
-  // Runs the job `command`; `when_running` is called on the loop.
+  // Runs the job `command`; `when_running` is called on the loop with the ApplicationMaster's id.
   absl::StatusOr<core::Verdict> Run(const std::string& command,
-                                    std::function<void(MasterProcess&)> when_running) {
+                                    std::function<void(pid_t)> when_running, int restarts = 0) {
     EXPECT_EQ(Stage({{"tony.worker.command", command}}), absl::OkStatus());
-    auto master = MasterProcess::Start(job_folder_, /*detached=*/false, std::chrono::seconds(30));
+    auto master = MasterProcess::Start(job_folder_, {.deadline = kPatience});
     EXPECT_TRUE(master.ok()) << master.status();
     if (!master.ok()) return master.status();
     EventLoop loop;
-    const auto client = ConnectToJob(job_folder_);
-    EXPECT_TRUE(client.ok()) << client.status();
-    Watcher watcher([&] { when_running(*master); });
-    Submission submission(loop, *master, **client, watcher);
+    const pid_t pid = master->pid();
+    Watcher watcher([&] { when_running(pid); });
+    watcher.when_restarted = when_restarted_;
+    Submission submission(loop, {job_folder_, kPatience, restarts}, *std::move(master), watcher);
     auto verdict = submission.FollowToEnd();
     events_ = watcher.events;
     refreshes_ = watcher.refreshes;
     return verdict;
   }
 
+  /// The ApplicationMaster that runs the job now.
+  void KillMaster() {
+    const auto masters = os::ProcessesByArgument("--job-folder=");
+    const auto found = masters.find(job_folder_.root());
+    ASSERT_NE(found, masters.end());
+    ASSERT_EQ(::kill(found->second, SIGKILL), 0);
+  }
+
   int events_ = 0;
   int refreshes_ = 0;
+  std::function<void()> when_restarted_ = [] {};
 };
 
 TEST_F(SubmissionTest, EndsWithTheVerdictWhenTheMasterIsGone) {
-  const auto verdict = Run("exit 3", [](MasterProcess&) {});
+  const auto verdict = Run("exit 3", [](pid_t) {});
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_EQ(core::ExitCode(*verdict), 1);
   EXPECT_FALSE(os::IsFileLocked(job_folder_.am_lock()));
@@ -68,7 +83,7 @@ TEST_F(SubmissionTest, EndsWithTheVerdictWhenTheMasterIsGone) {
 }
 
 TEST_F(SubmissionTest, CtrlCStopsTheJob) {
-  const auto verdict = Run("sleep 600", [](MasterProcess&) { ::raise(SIGINT); });
+  const auto verdict = Run("sleep 600", [](pid_t) { ::raise(SIGINT); });
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_EQ(verdict->outcome, core::Outcome::kKilled);
   EXPECT_EQ(verdict->reason, core::Reason::kKilledByUser);
@@ -76,16 +91,34 @@ TEST_F(SubmissionTest, CtrlCStopsTheJob) {
 }
 
 TEST_F(SubmissionTest, AThirdCtrlCLeavesWithoutTheVerdict) {
-  const auto verdict = Run("trap '' TERM; sleep 600", [](MasterProcess&) {
+  const auto verdict = Run("trap '' TERM; sleep 600", [](pid_t) {
     for (int i = 0; i < 3; ++i) ::raise(SIGINT);
   });
   EXPECT_EQ(verdict.status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(SubmissionTest, AMasterThatWasKilledLeavesNoVerdict) {
-  const auto verdict = Run("sleep 600", [](MasterProcess& master) { master.Kill(); });
+  const auto verdict = Run("sleep 600", [](pid_t master) { ::kill(master, SIGKILL); });
   EXPECT_EQ(verdict.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(verdict.status().message()), HasSubstr("without a verdict"));
+}
+
+TEST_F(SubmissionTest, AMasterThatWasKilledIsReplaced) {
+  const std::string flag = folder_ / "go";
+  int restarts = 0;
+  when_restarted_ = [&] {
+    if (++restarts == 2) EXPECT_EQ(os::WriteFileAtomically(flag, ""), absl::OkStatus());
+  };
+  const auto verdict = Run(
+      absl::StrCat("until [ -e ", flag, " ]; do sleep 0.02; done"),
+      [&](pid_t) {
+        // The task runs, and says so to the first and to the second, which then is killed.
+        if (restarts < 2) KillMaster();
+      },
+      /*restarts=*/2);
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_EQ(verdict->outcome, core::Outcome::kSucceeded);
+  EXPECT_EQ(restarts, 2);
 }
 
 }  // namespace

@@ -20,9 +20,14 @@ bool IsEdge(JobState from, JobState to) {
 
 }  // namespace
 
-std::vector<std::string> JobAuditor::Check(const JobInput& input, const JobEffects& effects) {
+std::vector<std::string> JobAuditor::Check(const JobInput& input, const JobEffects& effects,
+                                           bool complete) {
   violations_.clear();
-  if (IsStale(input) && !effects.empty()) Complain("a stale message had an effect");
+  // All that a stranger gets is the word to go.
+  const bool only_shutdown = std::all_of(
+      effects.begin(), effects.end(),
+      [](const JobEffect& effect) { return std::holds_alternative<effect::SendShutdown>(effect); });
+  if (IsStale(input) && !only_shutdown) Complain("a stale message had an effect");
   std::visit([this](const auto& kind) { See(kind); }, input);
   for (const JobEffect& effect : effects) {
     const size_t before = violations_.size();
@@ -31,7 +36,7 @@ std::vector<std::string> JobAuditor::Check(const JobInput& input, const JobEffec
       absl::StrAppend(&violations_[i], ", at: ", RenderEffect(effect));
     }
   }
-  CheckTable();
+  if (complete) CheckTable();
   return violations_;
 }
 
@@ -62,7 +67,13 @@ void JobAuditor::See(const input::ContainerEnded& ended) {
 
 void JobAuditor::See(const input::ExecutorAttached& attached) {
   auto known = launched_.find(attached.container_id);
-  if (known != launched_.end()) known->second.attached = true;
+  if (known == launched_.end() || known->second.gone) return;
+  known->second.attached = true;
+  known->second.rejoined = attached.held.has_value();
+  if (!attached.held || attached.held->epoch != epoch_) return;
+  if (attached.held->phase == input::HeldTask::Phase::kPreparing) return;
+  known->second.registered_epoch = epoch_;
+  known->second.port = attached.held->port;
 }
 
 void JobAuditor::See(const input::ExecutorRegistered& registered) {
@@ -72,6 +83,44 @@ void JobAuditor::See(const input::ExecutorRegistered& registered) {
   if (known->second.registered_epoch == registered.epoch) return;
   known->second.registered_epoch = registered.epoch;
   known->second.port = registered.port;
+}
+
+void JobAuditor::Restarted(const JobMachine& machine) {
+  machine_ = &machine;
+  state_ = machine.state();
+  if (machine.epoch() < epoch_) Complain("an epoch was forgotten");
+  epoch_ = machine.epoch();
+  awaited_.clear();
+  for (const Task& task : machine.tasks().all()) {
+    if (!task.container || launched_.count(task.container->id) > 0) continue;
+    // Bound, but the ApplicationMaster was lost before the launch.
+    launched_.emplace(task.container->id, Known{task.id});
+  }
+  for (auto& [id, known] : launched_) known.rejoined = false;
+  // What was granted and not launched has gone back with the ApplicationMaster.
+  for (const std::string& container : granted_) {
+    if (launched_.count(container) == 0) gone_.insert(container);
+  }
+}
+
+void JobAuditor::Check(const effect::Journal& effect) {
+  for (const Decision& decision : effect.decisions) {
+    if (const auto* bound = std::get_if<decision::ContainerBound>(&decision)) {
+      journaled_containers_.insert(bound->container.id);
+    } else if (const auto* released = std::get_if<decision::GangReleased>(&decision)) {
+      journaled_release_ = released->epoch;
+    } else if (const auto* begun = std::get_if<decision::EpochBegun>(&decision)) {
+      journaled_epoch_ = begun->epoch;
+    } else if (std::holds_alternative<decision::VerdictReached>(decision)) {
+      journaled_verdict_ = true;
+    }
+  }
+}
+
+void JobAuditor::Check(const effect::ReclaimContainers& effect) {
+  for (const Container& container : effect.containers) {
+    if (!IsLive(container.id)) granted_.insert(container.id);
+  }
 }
 
 void JobAuditor::Check(const effect::RequestContainers& effect) {
@@ -84,6 +133,7 @@ void JobAuditor::Check(const effect::RequestContainers& effect) {
 void JobAuditor::Check(const effect::LaunchExecutor& effect) {
   if (granted_.count(effect.container_id) == 0)
     Complain("launch in a container that was not granted");
+  if (journaled_containers_.count(effect.container_id) == 0) Complain("a launch not journaled");
   if (--awaited_[effect.task.type] < 0) Complain("a container is used that nobody asked for");
   if (!launched_.emplace(effect.container_id, Known{effect.task}).second) {
     Complain("a second launch in one container");
@@ -94,34 +144,40 @@ void JobAuditor::Check(const effect::SendPrepare& effect) {
   const auto known = launched_.find(effect.container_id);
   if (known == launched_.end() || !known->second.attached)
     Complain("prepare before the executor attached");
+  if (effect.epoch > journaled_epoch_) Complain("an epoch not journaled");
   if (effect.epoch != epoch_) Complain(absl::StrCat("prepare for another epoch than ", epoch_));
 }
 
 void JobAuditor::Check(const effect::SendStart& effect) {
-  if (started_epoch_ >= effect.epoch) Complain("a second start in one epoch");
   if (effect.epoch != epoch_) Complain(absl::StrCat("start for another epoch than ", epoch_));
-  started_epoch_ = effect.epoch;
-  ++starts_;
-  const auto tasks = static_cast<size_t>(machine_.tasks().size());
-  if (effect.container_ids.size() != tasks || effect.spec->endpoints.size() != tasks) {
-    Complain("start without some of the tasks");
+  if (effect.epoch > journaled_release_) Complain("a start not journaled");
+  const auto tasks = static_cast<size_t>(machine_->tasks().size());
+  if (effect.spec->endpoints.size() != tasks) Complain("a spec without some of the tasks");
+  for (const std::string& container_id : effect.container_ids) CheckStart(container_id, effect);
+  if (effect.container_ids.size() == tasks && started_epoch_ != effect.epoch) {
+    started_epoch_ = effect.epoch;
+    ++starts_;
     return;
   }
-  for (size_t i = 0; i < tasks; ++i) {
-    const auto found = launched_.find(effect.container_ids[i]);
-    if (found == launched_.end() || found->second.gone) {
-      Complain(absl::StrCat("start of a container that is gone: ", effect.container_ids[i]));
-      continue;
-    }
-    const Known& known = found->second;
-    if (known.registered_epoch != effect.epoch) {
-      Complain(absl::StrCat("start before ", effect.container_ids[i], " has registered"));
-    }
-    const Endpoint& endpoint = effect.spec->endpoints[i];
-    if (endpoint.task != known.task || endpoint.port != known.port) {
-      Complain(absl::StrCat("the spec has a wrong endpoint ", endpoint.task.ToString(), " ",
-                            endpoint.Address()));
-    }
+  // Otherwise it makes up for one that an executor never got.
+  for (const std::string& container_id : effect.container_ids) {
+    if (!launched_[container_id].rejoined) Complain("a second start, or one without some tasks");
+  }
+}
+
+void JobAuditor::CheckStart(const std::string& container_id, const effect::SendStart& effect) {
+  const auto found = launched_.find(container_id);
+  if (found == launched_.end() || found->second.gone) {
+    Complain(absl::StrCat("start of a container that is gone: ", container_id));
+    return;
+  }
+  const Known& known = found->second;
+  if (known.registered_epoch != effect.epoch) {
+    Complain(absl::StrCat("start before ", container_id, " has registered"));
+  }
+  const Endpoint* endpoint = effect.spec->Find(known.task);
+  if (endpoint == nullptr || endpoint->port != known.port) {
+    Complain(absl::StrCat("the spec has a wrong endpoint for ", known.task.ToString()));
   }
 }
 
@@ -134,14 +190,14 @@ void JobAuditor::Check(const effect::KillContainer& effect) {
 void JobAuditor::Check(const effect::Record& effect) {
   if (ended_) Complain("a record after JobEnded");
   if (const auto* changed = std::get_if<JobStateChanged>(&effect.body)) {
-    if (!IsEdge(state_, changed->state))
+    if (state_ != changed->state && !IsEdge(state_, changed->state))
       Complain(absl::StrCat("no edge from ", JobStateName(state_)));
     state_ = changed->state;
   }
   if (const auto* opened = std::get_if<EpochOpened>(&effect.body)) {
     if (opened->epoch != epoch_ + 1) Complain("an epoch was skipped");
     epoch_ = opened->epoch;
-    if (epoch_ + opened->retries_left != machine_.job().retry_count)
+    if (epoch_ + opened->retries_left != machine_->job().retry_count)
       Complain("the budget is not respected");
     if (opened->retries_left < 0) Complain("the budget is overdrawn");
   }
@@ -153,22 +209,23 @@ void JobAuditor::Check(const effect::Record& effect) {
 
 void JobAuditor::Check(const effect::Finish&) {
   if (!ended_) Complain("finish before JobEnded");
+  if (!journaled_verdict_) Complain("a verdict not journaled");
   if (finished_) Complain("a second finish");
   finished_ = true;
 }
 
 void JobAuditor::CheckTable() {
-  if (machine_.state() != state_) Complain("a state was entered that was not recorded");
-  if (machine_.epoch() != epoch_) Complain("an epoch was opened that was not recorded");
+  if (machine_->state() != state_) Complain("a state was entered that was not recorded");
+  if (machine_->epoch() != epoch_) Complain("an epoch was opened that was not recorded");
   std::set<std::string> bound;
   std::map<std::string, int> unbound;
   std::map<TaskState, int> counts;
-  for (const Task& task : machine_.tasks().all()) {
+  for (const Task& task : machine_->tasks().all()) {
     ++counts[task.state];
     if (task.container && !bound.insert(task.container->id).second) {
       Complain(absl::StrCat(task.container->id, " is bound to two tasks"));
     }
-    if (task.container && machine_.tasks().FindByContainer(task.container->id) != &task) {
+    if (task.container && machine_->tasks().FindByContainer(task.container->id) != &task) {
       Complain(absl::StrCat(task.container->id, " is not found to be of ", task.id.ToString()));
     }
     const bool awaits = !task.container && task.state == TaskState::kNew;
@@ -176,11 +233,11 @@ void JobAuditor::CheckTable() {
     if (task.state == TaskState::kFailed && !task.exit) Complain("a failure without an exit");
   }
   for (const auto& [state, count] : counts) {
-    if (machine_.tasks().count(state) != count)
+    if (machine_->tasks().count(state) != count)
       Complain(absl::StrCat("wrong count of ", TaskStateName(state)));
   }
-  if (state_ == JobState::kNew || machine_.verdict()) return;
-  for (const TaskType& type : machine_.job().types) {
+  if (state_ == JobState::kNew || machine_->verdict()) return;
+  for (const TaskType& type : machine_->job().types) {
     if (awaited_[type.name] == unbound[type.name]) continue;
     Complain(absl::StrCat(awaited_[type.name], " containers are asked for, ", unbound[type.name],
                           " tasks wait for one: ", type.name));

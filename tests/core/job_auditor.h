@@ -18,14 +18,20 @@ namespace tony::core {
 ///    ports it named.
 /// 5. Epochs count up by one, and not more often than the budget allows.
 /// 6. Messages of another epoch, or of a container that is gone or was never used, have no effect.
-/// 7. JobEnded is recorded once and last; Finish follows it at once.
+/// 7. What follows from a decision comes after the decision was journaled.
+/// 8. JobEnded is recorded once and last; Finish follows it at once.
 /// Not thread safe.
 class JobAuditor {
  public:
-  explicit JobAuditor(const JobMachine& machine) : machine_(machine) {}
+  explicit JobAuditor(const JobMachine& machine) : machine_(&machine) {}
 
-  /// To be called after each input. Returns what was violated, empty when nothing was.
-  std::vector<std::string> Check(const JobInput& input, const JobEffects& effects);
+  /// Another machine goes on from the journal: what it does not know was not decided.
+  void Restarted(const JobMachine& machine);
+
+  /// To be called after each input. Returns what was violated, empty when nothing was. `complete`:
+  /// the machine lives on, and `effects` are not only the first ones.
+  std::vector<std::string> Check(const JobInput& input, const JobEffects& effects,
+                                 bool complete = true);
   /// To be called when the job is over.
   std::vector<std::string> CheckEnd() const;
 
@@ -37,6 +43,7 @@ class JobAuditor {
     TaskId task;
     bool gone = false;  ///< ended, or killed
     bool attached = false;
+    bool rejoined = false;  ///< has opened another stream with what it holds
     int registered_epoch = -1;
     int port = 0;
   };
@@ -48,10 +55,13 @@ class JobAuditor {
   template <typename Input>
   void See(const Input&) {}
 
+  void Check(const effect::Journal& effect);
+  void Check(const effect::ReclaimContainers& effect);
   void Check(const effect::RequestContainers& effect);
   void Check(const effect::CancelRequests&) { awaited_.clear(); }
   void Check(const effect::LaunchExecutor& effect);
   void Check(const effect::SendAssignment&) {}
+  void Check(const effect::SendReattached&) {}
   void Check(const effect::SendPrepare& effect);
   void Check(const effect::SendStart& effect);
   void Check(const effect::SendShutdown&) {}
@@ -60,14 +70,19 @@ class JobAuditor {
   void Check(const effect::Finish&);
   bool IsStale(const JobInput& input) const;
   bool IsLive(const std::string& container_id) const;
+  void CheckStart(const std::string& container_id, const effect::SendStart& effect);
   void CheckTable();
   void Complain(const std::string& what) { violations_.push_back(what); }
 
-  const JobMachine& machine_;
+  const JobMachine* machine_;
   JobState state_ = JobState::kNew;
   int epoch_ = 0;
   int started_epoch_ = -1;
   int starts_ = 0;
+  std::set<std::string> journaled_containers_;
+  int journaled_epoch_ = 0;
+  int journaled_release_ = -1;  ///< newest epoch whose gang is journaled as released
+  bool journaled_verdict_ = false;
   bool ended_ = false;  ///< JobEnded was recorded
   bool finished_ = false;
   std::set<std::string> granted_;

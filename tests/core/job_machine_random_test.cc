@@ -10,7 +10,7 @@
 namespace tony::core {
 namespace {
 
-constexpr int kInputs = 200'000;
+constexpr int kInputs = 1'000'000;
 constexpr int kStormySteps = 1'500;  ///< at most; then the world is calm
 constexpr int kCalmSteps = 20'000;   ///< enough for a job to end once nothing breaks any more
 
@@ -22,6 +22,7 @@ struct Tally {
   int jobs = 0;
   int restarted_jobs = 0;
   int starts = 0;
+  int master_restarts = 0;
 };
 
 void RunJob(uint64_t seed, Tally& tally) {
@@ -39,6 +40,7 @@ void RunJob(uint64_t seed, Tally& tally) {
   ++tally.jobs;
   tally.inputs += world.inputs();
   tally.starts += world.auditor().starts();
+  tally.master_restarts += world.restarts();
   if (world.machine().epoch() > 0) ++tally.restarted_jobs;
   ++tally.verdicts[world.machine().verdict()->reason];
 }
@@ -53,7 +55,8 @@ TEST(JobMachineRandomTest, WhatMustAlwaysBeTrueIsTrue) {
     absl::StrAppend(&verdicts, ReasonName(reason), "=", count, " ");
   RecordProperty("verdicts", verdicts);
   std::cout << tally.jobs << " jobs, " << tally.inputs << " inputs, " << tally.starts << " starts, "
-            << tally.restarted_jobs << " restarted jobs: " << verdicts << "\n";
+            << tally.restarted_jobs << " restarted jobs, " << tally.master_restarts
+            << " restarted ApplicationMasters: " << verdicts << "\n";
   for (Reason reason :
        {Reason::kTasksSucceeded, Reason::kSomeTasksFailed, Reason::kTaskFailed,
         Reason::kTaskNotStarted, Reason::kTaskLost, Reason::kHeartbeatLost,
@@ -62,7 +65,28 @@ TEST(JobMachineRandomTest, WhatMustAlwaysBeTrueIsTrue) {
     EXPECT_GT(tally.verdicts[reason], 0) << "never seen: " << ReasonName(reason);
   }
   EXPECT_GT(tally.restarted_jobs, tally.jobs / 10);
+  EXPECT_GT(tally.master_restarts, tally.jobs / 10);
   EXPECT_GT(tally.starts, tally.jobs / 2);
+}
+
+TEST(JobMachineRandomTest, NothingIsLostWithAnApplicationMaster) {
+  int restarts = 0;
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    JobWorld world(seed, JobWorld::Mishaps::kMasters);
+    for (int i = 0; i < kStormySteps && !world.over(); ++i) world.Step(false);
+    for (int i = 0; i < kCalmSteps && !world.over(); ++i) world.Step(true);
+    world.CheckEnd();
+    ASSERT_TRUE(world.trouble().empty()) << "seed " << seed << ": " << world.trouble();
+    ASSERT_TRUE(world.over()) << "seed " << seed;
+    ASSERT_EQ(world.machine().verdict()->reason, Reason::kTasksSucceeded)
+        << "seed " << seed << ": " << world.machine().verdict()->sentence << world.log();
+    ASSERT_EQ(world.machine().epoch(), 0) << "seed " << seed;
+    // A task that nobody waits for may not have come to its start.
+    ASSERT_GE(world.runs(), world.machine().tasks().tracked()) << "seed " << seed;
+    ASSERT_LE(world.runs(), world.machine().tasks().size()) << "seed " << seed;
+    restarts += world.restarts();
+  }
+  EXPECT_GT(restarts, 1000);
 }
 
 }  // namespace

@@ -46,6 +46,9 @@ struct RecordRenderer {
   std::string operator()(const TaskMeasured& event) {
     return absl::StrCat("usage of ", event.task.ToString(), " processes=", event.usage.processes);
   }
+  std::string operator()(const MasterRestarted& event) {
+    return absl::StrCat("ApplicationMaster ", event.incarnation);
+  }
   std::string operator()(const JobNote& event) {
     return absl::StrCat("note ", Quoted(event.sentence));
   }
@@ -57,7 +60,41 @@ struct RecordRenderer {
   }
 };
 
+struct DecisionRenderer {
+  std::string operator()(const decision::ContainerBound& decision) {
+    return absl::StrCat(decision.container.id, " is of ", decision.task.ToString());
+  }
+  std::string operator()(const decision::GangReleased& decision) {
+    return absl::StrCat("the gang of epoch ", decision.epoch, " is complete");
+  }
+  std::string operator()(const decision::TaskConcluded& decision) {
+    return absl::StrCat(decision.task.ToString(), " ", decision.exit.Describe());
+  }
+  std::string operator()(const decision::EpochBegun& decision) {
+    return absl::StrCat("epoch ", decision.epoch, " begins, retries-left=", decision.retries_left);
+  }
+  std::string operator()(const decision::VerdictReached& decision) {
+    return OutcomeName(decision.verdict.outcome);
+  }
+};
+
 struct EffectRenderer {
+  std::string operator()(const effect::Journal& effect) {
+    std::string line = "journal";
+    for (const Decision& decision : effect.decisions) {
+      absl::StrAppend(&line, line == "journal" ? " " : "; ",
+                      std::visit(DecisionRenderer{}, decision));
+    }
+    return line;
+  }
+  std::string operator()(const effect::ReclaimContainers& effect) {
+    std::string line = "reclaim";
+    for (const Container& container : effect.containers) absl::StrAppend(&line, " ", container.id);
+    return line;
+  }
+  std::string operator()(const effect::SendReattached& effect) {
+    return absl::StrCat("send ", effect.container_id, " reattached");
+  }
   std::string operator()(const effect::RequestContainers& effect) {
     std::string line = "request";
     for (const ContainerRequest& request : effect.requests) {

@@ -163,6 +163,13 @@ void JobScenario::Run(const Command& command) {
     Apply(input::Start{});
   } else if (command.name == "stop") {
     Apply(input::StopRequested{Reason::kKilledByUser, command.Word(0, "Stopped by a person")});
+  } else if (command.name == "stall") {
+    clock_.Advance(ParseDuration(command.Word(0)));
+    Apply(input::Tick{});
+  } else if (command.name == "lose-master") {
+    LoseMaster();
+  } else if (command.name == "end-reclaimed") {
+    if (!backend_->EndReclaimed()) Complain("every reclaimed container is there");
   } else if (command.name == "advance") {
     Advance(ParseDuration(command.Word(0)));
   } else if (!RunBackendCommand(command) && !RunExecutorCommand(command)) {
@@ -171,11 +178,38 @@ void JobScenario::Run(const Command& command) {
 }
 
 void JobScenario::NewJob(const Command& command) {
-  machine_ = std::make_unique<JobMachine>(ReadJob(command.words));
+  job_ = ReadJob(command.words);
+  machine_ = std::make_unique<JobMachine>(job_);
+  journal_.clear();
+  incarnation_ = 1;
   auditor_ = std::make_unique<JobAuditor>(*machine_);
   backend_ = std::make_unique<FakeClusterBackend>(*this);
   beating_.clear();
   job_began_ = clock_.Now();
+}
+
+void JobScenario::LoseMaster() {
+  machine_ = std::make_unique<JobMachine>(job_);
+  for (const auto& [decision, at] : journal_) machine_->Replay(decision, at);
+  auditor_->Restarted(*machine_);
+  backend_->MasterLost();
+  beating_.clear();
+  Apply(input::Start{++incarnation_});
+}
+
+input::HeldTask JobScenario::Held(const Command& command, int number) const {
+  using Phase = input::HeldTask::Phase;
+  const std::map<std::string, Phase> phases = {{"preparing", Phase::kPreparing},
+                                               {"registered", Phase::kRegistered},
+                                               {"running", Phase::kRunning},
+                                               {"ended", Phase::kEnded}};
+  input::HeldTask held;
+  held.phase = phases.at(command.Option("phase"));
+  held.epoch = command.Number("epoch", machine_->epoch());
+  held.port = 10000 + 100 * held.epoch + number;
+  if (held.phase == Phase::kRunning) held.pid = 1000 * (held.epoch + 1) + number;
+  held.exit.code = command.Number("code", 0);
+  return held;
 }
 
 bool JobScenario::RunBackendCommand(const Command& command) {
@@ -206,7 +240,13 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
     const int number = std::atoi(id.substr(1).c_str());
     if (command.name == "attach") {
       beating_.insert(id);
-      Apply(input::ExecutorAttached{id});
+      Apply(input::ExecutorAttached{id, std::nullopt});
+    } else if (command.name == "reattach") {
+      beating_.insert(id);
+      Apply(input::ExecutorAttached{id, Held(command, number)});
+    } else if (command.name == "detach") {
+      beating_.erase(id);
+      Apply(input::ExecutorDetached{id});
     } else if (command.name == "register") {
       Apply(input::ExecutorRegistered{id, epoch, 10000 + 100 * epoch + number,
                                       command.Number("page", 0)});
@@ -315,7 +355,13 @@ void JobScenario::Apply(const JobInput& input) {
 }
 
 void JobScenario::Obey(const JobEffect& effect) {
-  if (const auto* request = std::get_if<effect::RequestContainers>(&effect)) {
+  if (const auto* journal = std::get_if<effect::Journal>(&effect)) {
+    for (const Decision& decision : journal->decisions) {
+      journal_.emplace_back(decision, clock_.Now());
+    }
+  } else if (const auto* reclaim = std::get_if<effect::ReclaimContainers>(&effect)) {
+    backend_->Reclaim(reclaim->containers);
+  } else if (const auto* request = std::get_if<effect::RequestContainers>(&effect)) {
     backend_->Request(request->requests);
   } else if (std::holds_alternative<effect::CancelRequests>(effect)) {
     backend_->CancelRequests();

@@ -24,6 +24,10 @@ namespace tony::core {
 ///   grant all | TYPE…                what was asked for; `grant-unasked TYPE`, `grant-again c1`
 ///   wait "WHAT" "UNBLOCK"            the request has to wait
 ///   refuse never-fits|failed "WHY"
+///   lose-master                      another machine goes on from the journal; all streams break
+///   detach WHO…                      its stream breaks
+///   reattach WHO… [epoch=E] phase=preparing|registered|running|ended [code=N]
+///   end-reclaimed                    a container that was reclaimed turns out to be gone
 ///   attach WHO…                      WHO is all, a task (worker:0) or a container (c1)
 ///   register WHO… [epoch=E] [page=PORT]
 ///   started WHO… [epoch=E]
@@ -34,6 +38,7 @@ namespace tony::core {
 ///   silence WHO…                     no more heartbeats from it, as others send meanwhile
 ///   port-taken WHO holder="HOLDER"
 ///   advance 5s | 200ms               the deadlines on the way are looked at
+///   stall 60s                        the ApplicationMaster is stopped: no tick, nothing is read
 ///   stop ["WHY"]
 ///   quietly A; B; C                  runs commands whose effects are not shown
 ///
@@ -63,6 +68,8 @@ class JobScenario : public ClusterBackend::Listener {
   bool RunBackendCommand(const Command& command);
   bool RunExecutorCommand(const Command& command);
   void NewJob(const Command& command);
+  void LoseMaster();
+  input::HeldTask Held(const Command& command, int number) const;
   void End(const std::string& container_id, const Command& command);
   void Advance(Duration by);
   void SendHeartbeats();
@@ -80,7 +87,10 @@ class JobScenario : public ClusterBackend::Listener {
 
   FakeClock clock_;
   TimePoint job_began_;
+  JobDescription job_;
   std::unique_ptr<JobMachine> machine_;
+  std::vector<std::pair<Decision, TimePoint>> journal_;
+  int incarnation_ = 1;
   std::unique_ptr<JobAuditor> auditor_;
   std::unique_ptr<FakeClusterBackend> backend_;
   std::set<std::string> beating_;  ///< containers whose executors send heartbeats

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-JobDescription RandomJob(Dice& dice) {
+JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
   JobDescription job;
   const auto add = [&](const std::string& name, int instances, Tracking tracking) {
     TaskType type;
@@ -29,6 +29,12 @@ JobDescription RandomJob(Dice& dice) {
   job.fail_on_worker_failure = !dice.OneIn(3);
   job.retry_count = dice.Roll(5);
   job.timeouts.max_missed_heartbeats = 3;
+  if (mishaps == JobWorld::Mishaps::kMasters) {
+    job.retry_count = 0;
+    job.timeouts.reattach = std::chrono::hours(1);
+    job.timeouts.max_missed_heartbeats = 1000;
+    return job;
+  }
   if (dice.OneIn(3)) job.timeouts.application = milliseconds(1000 + dice.Roll(600000));
   if (dice.OneIn(3)) job.timeouts.allocation = milliseconds(1000 + dice.Roll(30000));
   if (!dice.OneIn(3)) job.timeouts.registration = milliseconds(1000 + dice.Roll(60000));
@@ -47,7 +53,13 @@ std::string Describe(const JobInput& input) {
       return "ended " + event.container_id;
     }
     std::string operator()(const input::ExecutorAttached& event) {
-      return "attached " + event.container_id;
+      return absl::StrCat("attached ", event.container_id,
+                          event.held ? absl::StrCat(" holding epoch=", event.held->epoch,
+                                                    " phase=", static_cast<int>(event.held->phase))
+                                     : "");
+    }
+    std::string operator()(const input::ExecutorDetached& event) {
+      return "detached " + event.container_id;
     }
     std::string operator()(const input::ExecutorRegistered& event) {
       return absl::StrCat("registered ", event.container_id, " epoch=", event.epoch);
@@ -79,9 +91,14 @@ int Dice::Roll(int sides) {
   return static_cast<int>((state_ >> 33) % static_cast<uint64_t>(sides));
 }
 
-JobWorld::JobWorld(uint64_t seed)
-    : dice_(seed), machine_(RandomJob(dice_)), auditor_(machine_), backend_(*this) {
-  if (dice_.OneIn(20)) Apply(input::StopRequested{});
+JobWorld::JobWorld(uint64_t seed, Mishaps mishaps)
+    : dice_(seed),
+      mishaps_(mishaps),
+      job_(RandomJob(dice_, mishaps)),
+      machine_(std::make_unique<JobMachine>(job_)),
+      auditor_(*machine_),
+      backend_(*this) {
+  if (mishaps_ == Mishaps::kAll && dice_.OneIn(20)) Apply(input::StopRequested{});
   Apply(input::Start{});
 }
 
@@ -90,7 +107,10 @@ void JobWorld::Step(bool calm) {
   if (what < 15) return BackendStep(calm);
   if (what < 25) return PassTime();
   if (what < 30) return Misdirect();
-  if (!calm && what == 30 && dice_.OneIn(20)) return Apply(input::StopRequested{});
+  if (!calm && what == 31 && dice_.OneIn(4)) return LoseMaster();
+  if (!calm && what == 32 && dice_.OneIn(4)) lose_master_ = true;
+  if (!calm && what == 30 && dice_.OneIn(20) && mishaps_ == Mishaps::kAll)
+    return Apply(input::StopRequested{});
   if (executors_.empty()) return;
   auto picked = executors_.begin();
   std::advance(picked, dice_.Roll(static_cast<int>(executors_.size())));
@@ -105,15 +125,16 @@ void JobWorld::BackendStep(bool calm) {
     backend_.End(std::string(id), {true, "killed"});
     return;
   }
+  if (dice_.OneIn(2) && backend_.EndReclaimed()) return;
   const std::vector<std::string> pending = backend_.pending();
-  if (!calm && dice_.OneIn(200)) {
+  if (!calm && mishaps_ == Mishaps::kAll && dice_.OneIn(200)) {
     backend_.Refuse(dice_.OneIn(2), "refused");
   } else if (!pending.empty() && dice_.OneIn(10)) {
     backend_.Wait("the cluster is full", "the end of another job");
   } else if (!pending.empty()) {
     backend_.Grant(pending[static_cast<size_t>(dice_.Roll(static_cast<int>(pending.size())))]);
-  } else if (!calm && dice_.OneIn(30)) {
-    backend_.GrantUnasked(machine_.job().types.front().name);
+  } else if (!calm && mishaps_ == Mishaps::kAll && dice_.OneIn(30)) {
+    backend_.GrantUnasked(machine_->job().types.front().name);
   }
 }
 
@@ -124,12 +145,18 @@ void JobWorld::ExecutorStep(const std::string& id, Executor& executor, bool calm
     return;
   }
   if (!calm && dice_.OneIn(60)) return Disturb(id, executor);
+  // An executor whose task is over need not be there any more.
+  const Task* task = machine_->tasks().FindByContainer(id);
+  if (task != nullptr && task->over() && dice_.OneIn(20)) {
+    return static_cast<void>(backend_.End(id, {true, "the node went away"}));
+  }
   if (!executor.attached) {
     executor.attached = true;
-    executor.outbox.push_back(input::ExecutorAttached{id});
+    executor.outbox.push_back(Hello(id, executor));
   } else if (!executor.outbox.empty() && !dice_.OneIn(3)) {
     const JobInput message = executor.outbox.front();
     executor.outbox.pop_front();
+    if (std::holds_alternative<input::ExecutorAttached>(message)) executor.heard = true;
     past_.push_back(message);
     Apply(message);
   } else if (!executor.inbox.empty()) {
@@ -146,7 +173,9 @@ void JobWorld::ExecutorStep(const std::string& id, Executor& executor, bool calm
 }
 
 void JobWorld::Obey(const std::string& id, Executor& executor, const JobEffect& effect) {
-  if (const auto* prepare = std::get_if<effect::SendPrepare>(&effect)) {
+  if (std::holds_alternative<effect::SendAssignment>(effect)) {
+    executor.assigned = true;
+  } else if (const auto* prepare = std::get_if<effect::SendPrepare>(&effect)) {
     if (executor.running) {
       // A program that is ended for the new epoch may be reported under either.
       const int epoch = dice_.OneIn(2) ? executor.epoch : prepare->epoch;
@@ -155,10 +184,13 @@ void JobWorld::Obey(const std::string& id, Executor& executor, const JobEffect& 
     }
     executor.running = false;
     executor.preparing = true;
+    executor.exit.reset();
     executor.epoch = prepare->epoch;
   } else if (const auto* start = std::get_if<effect::SendStart>(&effect)) {
-    if (start->epoch != executor.epoch) return;
+    // A start that comes twice finds the program running, or over.
+    if (start->epoch != executor.epoch || executor.running || executor.exit) return;
     executor.running = true;
+    ++runs_;
     executor.outbox.push_back(input::TaskStarted{id, executor.epoch, 1000});
   } else if (std::holds_alternative<effect::SendShutdown>(effect)) {
     if (executor.running && !dice_.OneIn(3)) {
@@ -175,12 +207,13 @@ void JobWorld::RunProgram(const std::string& id, Executor& executor, bool calm) 
   }
   executor.running = false;
   TaskExit exit;
-  if (!calm && dice_.OneIn(4)) exit.code = 1;
+  if (!calm && mishaps_ == Mishaps::kAll && dice_.OneIn(4)) exit.code = 1;
+  executor.exit = exit;
   executor.outbox.push_back(input::TaskEnded{id, executor.epoch, exit});
 }
 
 void JobWorld::Disturb(const std::string& id, Executor& executor) {
-  switch (dice_.Roll(5)) {
+  switch (mishaps_ == Mishaps::kAll ? dice_.Roll(7) : 3) {
     case 0:
       executor.hangs = true;
       return;
@@ -191,12 +224,58 @@ void JobWorld::Disturb(const std::string& id, Executor& executor) {
     case 2:
       if (!executor.preparing) return;
       executor.preparing = false;
-      executor.outbox.push_back(input::TaskEnded{
-          id, executor.epoch, {TaskExit::Cause::kNotStarted, 0, 0, "no space left", {}}});
+      executor.exit = TaskExit{TaskExit::Cause::kNotStarted, 0, 0, "no space left", {}};
+      executor.outbox.push_back(input::TaskEnded{id, executor.epoch, *executor.exit});
+      return;
+    case 3:
+    case 4:
+      if (!executor.attached) return;
+      BreakStream(executor);
+      Apply(input::ExecutorDetached{id});
       return;
     default:
       backend_.End(id, {true, "the node went away"});
   }
+}
+
+input::ExecutorAttached JobWorld::Hello(const std::string& id, const Executor& executor) const {
+  using Phase = input::HeldTask::Phase;
+  input::ExecutorAttached hello{id, std::nullopt};
+  if (!executor.assigned) return hello;
+  input::HeldTask& held = hello.held.emplace();
+  held.epoch = executor.epoch;
+  held.port = executor.port;
+  if (executor.epoch < 0 || executor.preparing) {
+    held.phase = Phase::kPreparing;
+  } else if (executor.exit) {
+    held.phase = Phase::kEnded;
+    held.exit = *executor.exit;
+  } else {
+    held.phase = executor.running ? Phase::kRunning : Phase::kRegistered;
+    held.pid = executor.running ? 1000 : 0;
+  }
+  return hello;
+}
+
+void JobWorld::BreakStream(Executor& executor) {
+  executor.attached = false;
+  executor.heard = false;
+  executor.inbox.clear();
+  executor.outbox.clear();
+}
+
+void JobWorld::LoseMaster() {
+  if (over()) return;
+  ++restarts_;
+  lose_master_ = false;
+  for (auto& [id, executor] : executors_) BreakStream(executor);
+  std::erase_if(past_, [](const JobInput&) { return true; });
+  backend_.MasterLost();
+  machine_ = std::make_unique<JobMachine>(job_);
+  for (const auto& [decision, at] : journal_) machine_->Replay(decision, at);
+  auditor_.Restarted(*machine_);
+  log_.push_back("== the ApplicationMaster is lost; the next one goes on\n");
+  Apply(input::Start{restarts_ + 1});
 }
 
 /// Something that was said before, and what a container that nobody knows might say.
@@ -206,16 +285,22 @@ void JobWorld::Misdirect() {
   if (const auto* ended = std::get_if<input::TaskEnded>(&message)) {
     // A copy of an exit of this epoch cannot be told from the exit itself, as long as there was
     // none.
-    if (ended->epoch == machine_.epoch()) return;
+    if (ended->epoch == machine_->epoch()) return;
   }
+  // A stream begins once, and with what is true then.
+  if (std::holds_alternative<input::ExecutorAttached>(message)) return;
   Apply(message);
-  if (dice_.OneIn(4)) Apply(input::ExecutorRegistered{"stranger", machine_.epoch(), 1, 0});
-  if (dice_.OneIn(4)) Apply(input::TaskEnded{"stranger", machine_.epoch(), {}});
+  if (dice_.OneIn(4)) Apply(input::ExecutorRegistered{"stranger", machine_->epoch(), 1, 0});
+  if (dice_.OneIn(4)) Apply(input::TaskEnded{"stranger", machine_->epoch(), {}});
 }
 
 /// As in the ApplicationMaster: to the next deadline at most, where the machine gets its tick.
 void JobWorld::PassTime() {
-  const std::optional<TimePoint> deadline = machine_.NextDeadline();
+  // Where nobody may be lost, those who are to attach again do so in time.
+  const bool all_attached = std::all_of(executors_.begin(), executors_.end(),
+                                        [](const auto& entry) { return entry.second.heard; });
+  if (mishaps_ == Mishaps::kMasters && !all_attached) return;
+  const std::optional<TimePoint> deadline = machine_->NextDeadline();
   const Duration random = milliseconds(1 + dice_.Roll(1000));
   if (!deadline || clock_.Now() + random < *deadline) {
     clock_.Advance(random);
@@ -225,19 +310,26 @@ void JobWorld::PassTime() {
   }
   std::vector<std::string> alive;
   for (const auto& [id, executor] : executors_) {
-    if (executor.attached && !executor.hangs && !backend_.killed(id)) alive.push_back(id);
+    if (executor.heard && !executor.hangs && !backend_.killed(id)) alive.push_back(id);
   }
-  for (const std::string& id : alive) Apply(input::Heartbeat{id, std::nullopt});
+  for (const std::string& id : alive) {
+    if (executors_[id].heard) Apply(input::Heartbeat{id, std::nullopt});
+  }
 }
 
 void JobWorld::Apply(const JobInput& input) {
   ++inputs_;
-  const JobEffects effects = machine_.Apply(input, clock_.Now());
-  log_.push_back("-> " + Describe(input) + "\n" + RenderEffects(effects));
+  JobEffects effects = machine_->Apply(input, clock_.Now());
+  const bool lost = lose_master_ && depth_ == 0 && !effects.empty() && !over();
+  if (lost) effects.resize(static_cast<size_t>(dice_.Roll(static_cast<int>(effects.size()))));
+  log_.push_back(absl::StrCat("-> ", Describe(input), "\n", RenderEffects(effects)));
   if (log_.size() > 60) log_.pop_front();
-  const std::vector<std::string> violations = auditor_.Check(input, effects);
+  const std::vector<std::string> violations = auditor_.Check(input, effects, !lost);
   if (!violations.empty()) Complain(absl::StrJoin(violations, "\n"));
+  ++depth_;
   for (const JobEffect& effect : effects) Carry(effect);
+  --depth_;
+  if (lost) LoseMaster();
 }
 
 void JobWorld::Carry(const JobEffect& effect) {
@@ -245,7 +337,15 @@ void JobWorld::Carry(const JobEffect& effect) {
     auto found = executors_.find(id);
     if (found != executors_.end()) found->second.inbox.push_back(effect);
   };
-  if (const auto* request = std::get_if<effect::RequestContainers>(&effect)) {
+  if (const auto* journal = std::get_if<effect::Journal>(&effect)) {
+    for (const Decision& decision : journal->decisions) {
+      journal_.emplace_back(decision, clock_.Now());
+    }
+  } else if (const auto* reclaim = std::get_if<effect::ReclaimContainers>(&effect)) {
+    backend_.Reclaim(reclaim->containers);
+  } else if (const auto* assignment = std::get_if<effect::SendAssignment>(&effect)) {
+    deliver(assignment->container_id);
+  } else if (const auto* request = std::get_if<effect::RequestContainers>(&effect)) {
     backend_.Request(request->requests);
   } else if (std::holds_alternative<effect::CancelRequests>(effect)) {
     backend_.CancelRequests();
@@ -269,8 +369,10 @@ void JobWorld::CheckEnd() {
 }
 
 void JobWorld::Complain(const std::string& what) {
-  if (trouble_.empty()) trouble_ = absl::StrCat(what, "\nafter:\n", absl::StrJoin(log_, ""));
+  if (trouble_.empty()) trouble_ = absl::StrCat(what, "\nafter:\n", log());
 }
+
+std::string JobWorld::log() const { return absl::StrJoin(log_, ""); }
 
 void JobWorld::OnContainerGranted(const Container& container) {
   Apply(input::ContainerGranted{container});

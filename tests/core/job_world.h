@@ -26,33 +26,50 @@ class Dice {
   uint64_t state_;
 };
 
-/// One job in a world where executors crash, hang and fail, containers go away, messages arrive
-/// late, twice or from the past, and a person may lose patience. Messages of one executor arrive in
-/// their order, as on its stream; between executors, and against the backend's events, any order
-/// may happen. Every answer of the machine is audited. Not thread safe.
+/// One job in a world where ApplicationMasters are lost between any two of their effects and
+/// restarted from the journal, streams break and are opened again, executors crash, hang and fail,
+/// containers go away, messages arrive late, twice or from the past, and a person may lose
+/// patience. Messages of one executor arrive in their order, as on its stream; between executors,
+/// and against the backend's events, any order may happen. Every answer of the machine is audited.
+/// Not thread safe.
 class JobWorld : private ClusterBackend::Listener {
  public:
-  explicit JobWorld(uint64_t seed);
+  /// What goes wrong in it.
+  enum class Mishaps {
+    kAll,
+    kMasters,  ///< ApplicationMasters are lost and streams break; programs end well, nothing else
+               ///< is lost, nobody stops the job, no deadline but the heartbeats' runs
+  };
+
+  explicit JobWorld(uint64_t seed, Mishaps mishaps = Mishaps::kAll);
 
   /// Lets one thing happen. `calm`: nothing breaks any more, what hangs dies, and programs end
   /// well.
   void Step(bool calm);
-  bool over() const { return machine_.state() == JobState::kEnded; }
+  bool over() const { return machine_->state() == JobState::kEnded; }
   int inputs() const { return inputs_; }
-  const JobMachine& machine() const { return machine_; }
+  int restarts() const { return restarts_; }
+  /// Times that a program was started.
+  int runs() const { return runs_; }
+  const JobMachine& machine() const { return *machine_; }
   const JobAuditor& auditor() const { return auditor_; }
   /// What went wrong, with the last inputs and answers before it; empty when nothing did.
   const std::string& trouble() const { return trouble_; }
+  /// The last inputs and answers.
+  std::string log() const;
   /// To be called at the end of the job.
   void CheckEnd();
 
  private:
   struct Executor {
-    bool attached = false;  ///< has said hello
+    bool attached = false;  ///< has said hello on its present stream
+    bool heard = false;     ///< and it has arrived
+    bool assigned = false;
     bool hangs = false;
     int epoch = -1;  ///< that it prepares or runs for
     bool preparing = false;
     bool running = false;
+    std::optional<TaskExit> exit;  ///< of the epoch, once the program has ended
     int port = 0;
     std::deque<JobInput> outbox;
     std::deque<JobEffect> inbox;
@@ -63,6 +80,11 @@ class JobWorld : private ClusterBackend::Listener {
   void Obey(const std::string& id, Executor& executor, const JobEffect& effect);
   void RunProgram(const std::string& id, Executor& executor, bool calm);
   void Disturb(const std::string& id, Executor& executor);
+  /// What the executor says when it attaches.
+  input::ExecutorAttached Hello(const std::string& id, const Executor& executor) const;
+  void BreakStream(Executor& executor);
+  /// The ApplicationMaster is gone with all that was on its way; the next one goes on.
+  void LoseMaster();
   void Misdirect();
   void PassTime();
   void Apply(const JobInput& input);
@@ -75,8 +97,11 @@ class JobWorld : private ClusterBackend::Listener {
   void OnContainerEnded(const std::string& container_id, const ContainerEnd& end) override;
 
   Dice dice_;
+  const Mishaps mishaps_;
   FakeClock clock_;
-  JobMachine machine_;
+  const JobDescription job_;
+  std::unique_ptr<JobMachine> machine_;
+  std::vector<std::pair<Decision, TimePoint>> journal_;
   JobAuditor auditor_;
   FakeClusterBackend backend_;
   std::map<std::string, Executor> executors_;
@@ -85,6 +110,10 @@ class JobWorld : private ClusterBackend::Listener {
   std::string trouble_;
   int next_port_ = 20000;
   int inputs_ = 0;
+  int restarts_ = 0;
+  int runs_ = 0;
+  bool lose_master_ = false;  ///< in the middle of the next answer
+  int depth_ = 0;             ///< of Apply(), which effects may lead to again
 };
 
 }  // namespace tony::core

@@ -138,22 +138,6 @@ class DetachTest(JobTest):
         processes.wait_until_gone(END_SECONDS)
         self.assert_nothing_left(self.site.job_folder())
 
-    def test_killed_master(self):
-        ready = self.pipe("ready")
-        job_id, _ = self.detach(f"echo > {ready.path}; sleep 600")
-        ready.read()
-        job_processes = machine.processes_with(job_id)
-        (master,) = (pid for pid, command in job_processes.items() if "tony-am" in command)
-        processes = machine.Processes(self, job_processes)
-        os.kill(master, signal.SIGKILL)
-        processes.wait_until_gone(END_SECONDS)
-        self.assertEqual(machine.processes_with(job_id), {})
-        status = self.site.verb("status", job_id)
-        self.assertEqual(status["state"], "LOST")
-        self.assertIn("its ApplicationMaster went away without a verdict", status["sentence"])
-        (listed,) = self.site.verb("list")
-        self.assertEqual((listed["id"], listed["state"]), (job_id, "LOST"))
-
 
 class KillTest(JobTest):
     """One process of a job with two workers is killed with -9."""
@@ -195,20 +179,6 @@ class KillTest(JobTest):
         """Container, port and attempt of each task as it ran in an epoch."""
         running = [job.wait_for_task(f"worker:{index}", "RUNNING", epoch) for index in range(2)]
         return [(task["container"], task["port"], task["attempt"]) for task in running]
-
-    def test_master(self):
-        job = self.start()
-        processes = machine.Processes(self, machine.processes_with(job.id))
-        os.kill(self.process(job, "tony-am"), signal.SIGKILL)
-        self.assertEqual(job.wait(), 3)
-        self.assertIn("the ApplicationMaster went away without a verdict", job.errors())
-        processes.wait_until_gone(END_SECONDS)
-        self.assertEqual(machine.processes_with(job.id), {})
-        # Its containers stay: the tasks may still have been ending when the client was done.
-        self.assertFalse((job.folder / "secrets").exists())
-        self.assertFalse((job.folder / "archives").exists())
-        self.assert_private(job.folder)
-        self.assertEqual(self.site.verb("status")["state"], "LOST")
 
     def test_fork_server_with_a_retry(self):
         job = self.start(*RETRY)

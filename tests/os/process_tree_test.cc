@@ -50,6 +50,31 @@ TEST(ProcessTreeTest, DescendantsAreFoundAtAnyDepth) {
   End(second);
 }
 
+TEST(ProcessTreeTest, ArgumentsTellProcessesApart) {
+  LinePipe output, idle;
+  const auto start = [&](const std::string& argument) {
+    return ForkChild([&] {
+      ::dup2(idle.read_fd(), STDIN_FILENO);
+      ::dup2(output.write_fd(), STDOUT_FILENO);
+      // The subshell shows the same arguments.
+      ::execlp("bash", "bash", "-c", "(echo x; read); :", "first", argument.c_str(), nullptr);
+    });
+  };
+  const std::string prefix = "--process-tree-test-" + std::to_string(::getpid()) + "=";
+  const pid_t one = start(prefix + "one and a half");
+  const pid_t two = start(prefix + "two");
+  output.ReadLine();
+  output.ReadLine();
+  EXPECT_THAT(ProcessesByArgument(prefix),
+              testing::UnorderedElementsAre(testing::Pair("one and a half", one),
+                                            testing::Pair("two", two)));
+  EXPECT_THAT(ProcessesByArgument("x" + prefix), IsEmpty());
+  for (const pid_t pid : {one, two}) {
+    for (const pid_t below : Descendants(pid)) ::kill(below, SIGKILL);
+    End(pid);
+  }
+}
+
 TEST(ProcessTreeTest, ZombiesAreLeftOut) {
   const pid_t zombie = ForkChild([] {});
   siginfo_t info;

@@ -60,6 +60,7 @@ inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
           core::EpochOpened{4, text, task, 2},
           core::VisualizationReady{task, text},
           core::TaskMeasured{task, FullUsage()},
+          core::MasterRestarted{3},
           core::JobNote{text},
           core::JobEnded{verdict}};
 }
@@ -68,7 +69,7 @@ inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
 inline std::vector<core::JobEventBody> BareBodies() {
   return {core::JobSubmitted{}, core::JobStateChanged{}, core::JobWaiting{},
           core::TaskChanged{},  core::EpochOpened{},     core::VisualizationReady{},
-          core::TaskMeasured{}, core::JobNote{},         core::JobEnded{}};
+          core::TaskMeasured{}, core::MasterRestarted{}, core::JobNote{},         core::JobEnded{}};
 }
 
 }  // namespace tony::rpc

@@ -199,6 +199,7 @@ TEST_F(ExecutorServiceTest, WhatIsQueuedArrivesBeforeTheExecutorCloses) {
   EXPECT_EQ(executor.closed.Next(), absl::OkStatus());
   EXPECT_EQ(NextAttached(), kContainer);
   for (int i = 0; i < kMessages; ++i) ASSERT_EQ(NextInput<input::TaskStarted>().pid, i);
+  EXPECT_EQ(NextInput<input::ExecutorDetached>().container_id, kContainer);
   EXPECT_EQ(executor_service_.Send(kContainer, Prepare(1)).code(), absl::StatusCode::kNotFound);
   executor.SayHello();  // too late: dropped
   executor.session.reset();
@@ -250,6 +251,7 @@ TEST_F(ExecutorServiceTest, AMessageThatCannotBeReadIsTheEnd) {
     EXPECT_TRUE(executor.messages.empty());
     executor.session.reset();
     EXPECT_TRUE(BecomesUnknown(kContainer));
+    EXPECT_EQ(NextInput<input::ExecutorDetached>().container_id, kContainer);
   }
 }
 

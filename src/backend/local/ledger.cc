@@ -41,9 +41,9 @@ bool EndsWith(const std::string& text, const std::string& suffix) {
          text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
-// True when the lock was free and is now ours, false when somebody has it.
-absl::StatusOr<bool> TryLock(int fd, const std::string& path) {
-  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+// True when the lock was free and is now ours, false when somebody has it who excludes us.
+absl::StatusOr<bool> TryLock(int fd, const std::string& path, int kind = LOCK_EX) {
+  while (::flock(fd, kind | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
     if (errno != EINTR) return os::ErrnoError(errno, path);
   }
@@ -190,21 +190,27 @@ absl::StatusOr<std::vector<core::Claim>> Ledger::ReadClaims() const {
   return claims;
 }
 
-absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Create(const Ledger& ledger,
-                                                                 const std::string& job_id) {
+absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Open(const Ledger& ledger,
+                                                               const std::string& job_id) {
   TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger.folder_));
   const std::string path = PathOf(ledger.folder_, job_id, kLockSuffix);
   // Opened for writing, so that the close by the last holder's death is announced to those who
   // wait.
   os::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return os::ErrnoError(errno, path);
-  TONY_ASSIGN_OR_RETURN(const bool locked, TryLock(fd.get(), path));
-  if (!locked) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("a process of job ", job_id, " still holds its claim ", path));
+  TONY_ASSIGN_OR_RETURN(const bool nobody_lives, TryLock(fd.get(), path));
+  // The mutex is ours, so that nobody can come between where the kernel lets go for a moment.
+  TONY_ASSIGN_OR_RETURN(const bool shared, TryLock(fd.get(), path, LOCK_SH));
+  if (!shared) return absl::UnavailableError(absl::StrCat(path, " is locked by a stranger"));
+  core::Claim claim{.job_id = job_id};
+  if (nobody_lives) {
+    ::unlink(PathOf(ledger.folder_, job_id, kClaimSuffix).c_str());  // of the dead
+  } else if (absl::StatusOr<core::Claim> held = ReadClaim(ledger.folder_, job_id); held.ok()) {
+    claim = std::move(held).value();
+  } else if (!absl::IsNotFound(held.status())) {
+    SetAside(PathOf(ledger.folder_, job_id, kClaimSuffix), held.status());
   }
-  ::unlink(PathOf(ledger.folder_, job_id, kClaimSuffix).c_str());  // of a dead job with this id
-  core::Claim claim{.job_id = job_id, .pid = ::getpid()};
+  claim.pid = ::getpid();
   return std::unique_ptr<LedgerClaim>(new LedgerClaim(ledger, std::move(claim), std::move(fd)));
 }
 

@@ -20,9 +20,10 @@ namespace tony::backend {
 ///     done JOB.lock    flock'ed for as long as any process of the job lives; empty, never
 ///     rewritten JOB.json    the job's claim; replaced as a whole by rename
 ///
-/// The lock belongs to an open file description that the ApplicationMaster creates and its
-/// executors inherit: the kernel drops it when the last of them is gone, however they died, and no
-/// process id is ever trusted. A claim whose lock can be taken is dead; whoever sees it removes it.
+/// The lock is a shared one, of open file descriptions that the job's ApplicationMasters create and
+/// their executors inherit: the kernel drops it when the last of them is gone, however they died,
+/// and no process id is ever trusted. A claim whose lock can be taken by oneself alone is dead;
+/// whoever sees it removes it.
 /// Lock and contents are two files because renaming a new file over a locked one would leave the
 /// lock on the old one. Nothing needs fsync: after a crash of the machine every claim is dead.
 ///
@@ -56,10 +57,10 @@ class Ledger {
 /// Ledger::Claims(). Not thread safe: owned by the event loop.
 class LedgerClaim {
  public:
-  /// AlreadyExists – a process of that job lives and holds its claim; ResourceExhausted – the disk
-  /// is full.
-  static absl::StatusOr<std::unique_ptr<LedgerClaim>> Create(const Ledger& ledger,
-                                                             const std::string& job_id);
+  /// A new claim; or, where processes of the job live that inherited one, that claim: what is held
+  /// and the place in the queue. ResourceExhausted – the disk is full.
+  static absl::StatusOr<std::unique_ptr<LedgerClaim>> Open(const Ledger& ledger,
+                                                           const std::string& job_id);
   /// Gives back what is held, unless a process that inherited the descriptor lives on: then the
   /// claim lives with it.
   ~LedgerClaim();

@@ -11,12 +11,16 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "core/job/task_exit.h"
 #include "os/files.h"
+#include "os/proc_file.h"
+#include "os/process_handle.h"
+#include "os/process_tree.h"
 #include "os/subprocess.h"
 #include "os/wait_readable.h"
 
@@ -24,6 +28,16 @@ namespace tony::backend {
 namespace {
 
 constexpr std::chrono::seconds kEndLimit(5);
+/// By which an executor of this job is known among all processes; see LaunchContext.
+constexpr char kContainerIdFlag[] = "--container-id=";
+
+/// 7 of "JOB-c0007"; 0 of an id of another form.
+int NumberOf(const std::string& container_id) {
+  int number = 0;
+  const size_t at = container_id.rfind("-c");
+  if (at == std::string::npos || !absl::SimpleAtoi(container_id.substr(at + 2), &number)) return 0;
+  return number;
+}
 
 std::string NameOf(const std::string& variable) { return variable.substr(0, variable.find('=')); }
 
@@ -49,9 +63,30 @@ core::ContainerEnd EndOf(const os::ExitStatus& status) {
 
 }  // namespace
 
+/// A child of this process, or one that an earlier ApplicationMaster started. Not thread safe.
 struct LocalBackend::Executor {
-  os::Subprocess process;
+  std::variant<os::Subprocess, os::ProcessHandle> process;
   std::unique_ptr<EventLoop::Handle> watch;  // after `process`, whose descriptor it watches
+
+  pid_t pid() const {
+    return std::visit([](const auto& kind) { return kind.pid(); }, process);
+  }
+  int pidfd() const {
+    return std::visit([](const auto& kind) { return kind.pidfd(); }, process);
+  }
+  void Signal(int number) const {
+    std::visit([number](const auto& kind) { kind.Signal(number); }, process);
+  }
+  /// Nothing while it lives.
+  std::optional<core::ContainerEnd> End() {
+    if (const auto* stranger = std::get_if<os::ProcessHandle>(&process)) {
+      if (!stranger->ended()) return std::nullopt;
+      return core::ContainerEnd{.lost = true, .sentence = "tony-executor has ended"};
+    }
+    const std::optional<os::ExitStatus> status = std::get<os::Subprocess>(process).TryWait();
+    if (!status) return std::nullopt;
+    return EndOf(*status);
+  }
 };
 
 LocalBackend::LocalBackend(EventLoop& loop, LocalBackendOptions options, Listener& listener)
@@ -59,15 +94,15 @@ LocalBackend::LocalBackend(EventLoop& loop, LocalBackendOptions options, Listene
 
 LocalBackend::~LocalBackend() {
   for (auto& [id, live] : containers_) {
-    if (live.executor != nullptr) live.executor->process.Signal(SIGKILL);
+    if (live.executor != nullptr) live.executor->Signal(SIGKILL);
   }
   const SystemClock clock;
   const TimePoint deadline = clock.Now() + kEndLimit;
   for (auto& [id, live] : containers_) {
     if (live.executor == nullptr) continue;
-    os::WaitReadable(live.executor->process.pidfd(), deadline - clock.Now());
-    if (!live.executor->process.TryWait()) {
-      LogWarning(absl::StrCat("tony-executor of ", id, " (pid ", live.executor->process.pid(),
+    os::WaitReadable(live.executor->pidfd(), deadline - clock.Now());
+    if (!live.executor->End()) {
+      LogWarning(absl::StrCat("tony-executor of ", id, " (pid ", live.executor->pid(),
                               ") cannot be killed; what the job holds stays taken until it ends"));
     }
   }
@@ -77,6 +112,66 @@ void LocalBackend::Later(std::function<void()> function) {
   loop_.Post([alive = std::weak_ptr<bool>(alive_), function = std::move(function)] {
     if (!alive.expired()) function();
   });
+}
+
+absl::Status LocalBackend::OpenClaim() {
+  if (claim_ != nullptr) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(const Ledger ledger, Ledger::Open(options_.ledger_folder));
+  TONY_ASSIGN_OR_RETURN(claim_, LedgerClaim::Open(ledger, options_.job_id));
+  for (const core::Grant& grant : claim_->claim().held) slots_.push_back({.grant = grant});
+  return absl::OkStatus();
+}
+
+void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
+  if (const absl::Status status = OpenClaim(); !status.ok()) {
+    LogWarning(absl::StrCat("the ledger: ", std::string(status.message())));
+  }
+  const std::map<std::string, pid_t> executors = os::ProcessesByArgument(kContainerIdFlag);
+  for (const core::Container& container : containers) {
+    last_number_ = std::max(last_number_, NumberOf(container.id));
+    LiveContainer live;
+    live.container = container;
+    live.slot = SlotOf(container);
+    slots_[live.slot].taken = true;
+    const auto found = executors.find(container.id);
+    if (found != executors.end()) live.executor = Find(container.id, found->second);
+    live.state = live.executor != nullptr ? State::kRunning : State::kFailedToStart;
+    if (live.executor == nullptr) {
+      Later([this, id = container.id] {
+        End(id, {.lost = true, .sentence = "tony-executor is gone, since when nobody knows"});
+      });
+    }
+    containers_.emplace(container.id, std::move(live));
+  }
+}
+
+std::unique_ptr<LocalBackend::Executor> LocalBackend::Find(const std::string& container_id,
+                                                           pid_t pid) {
+  absl::StatusOr<os::ProcessHandle> process = os::ProcessHandle::Open(pid);
+  if (!process.ok()) return nullptr;
+  // Now that the number cannot pass to another: is it still the same process?
+  if (os::ReadProcFile(absl::StrCat("/proc/", pid, "/cmdline")).find(container_id) ==
+      std::string::npos) {
+    return nullptr;
+  }
+  auto executor = std::make_unique<Executor>(Executor{.process = std::move(*process)});
+  Watch(*executor, container_id);
+  return executor;
+}
+
+void LocalBackend::Watch(Executor& executor, const std::string& container_id) {
+  executor.watch = loop_.WatchReadable(executor.pidfd(),
+                                       [this, container_id] { OnExecutorReadable(container_id); });
+}
+
+// The slot that the ledger gave for the container; a new one where the ledger does not know.
+size_t LocalBackend::SlotOf(const core::Container& container) {
+  const core::Grant grant{.resources = container.resources, .gpus = container.gpus};
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!slots_[i].taken && slots_[i].grant == grant) return i;
+  }
+  slots_.push_back({.grant = grant});
+  return slots_.size() - 1;
 }
 
 void LocalBackend::Request(const Requests& requests) {
@@ -135,10 +230,7 @@ LocalBackend::Requests LocalBackend::MissingSlots(const Requests& requests) cons
 }
 
 absl::StatusOr<core::Admission> LocalBackend::Ask(const Requests& missing) {
-  if (claim_ == nullptr) {
-    TONY_ASSIGN_OR_RETURN(const Ledger ledger, Ledger::Open(options_.ledger_folder));
-    TONY_ASSIGN_OR_RETURN(claim_, LedgerClaim::Create(ledger, options_.job_id));
-  }
+  TONY_RETURN_IF_ERROR(OpenClaim());
   // Asking anew would lose the place in the queue. If slots became free meanwhile, what is too much
   // stays free.
   if (claim_->claim().wanted.empty()) TONY_RETURN_IF_ERROR(claim_->Want(missing));
@@ -165,7 +257,8 @@ core::Container LocalBackend::TakeSlot(const core::ContainerRequest& request) {
                     .type = request.type,
                     .host = "127.0.0.1",
                     .host_id = options_.host_id,
-                    .gpus = slot->grant.gpus};
+                    .gpus = slot->grant.gpus,
+                    .resources = slot->grant.resources};
   live.slot = static_cast<size_t>(slot - slots_.begin());
   const core::Container container = live.container;
   containers_.emplace(container.id, std::move(live));
@@ -227,15 +320,13 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
   request.inherited_fds = {claim_->descriptor()};
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, options_.start_executor(request));
   live.executor = std::make_unique<Executor>(Executor{.process = std::move(process)});
-  live.executor->watch =
-      loop_.WatchReadable(live.executor->process.pidfd(), [this, id] { OnExecutorReadable(id); });
+  Watch(*live.executor, id);
   return absl::OkStatus();
 }
 
 void LocalBackend::OnExecutorReadable(const std::string& container_id) {
-  const std::optional<os::ExitStatus> status =
-      containers_.at(container_id).executor->process.TryWait();
-  if (status) End(container_id, EndOf(*status));
+  const std::optional<core::ContainerEnd> end = containers_.at(container_id).executor->End();
+  if (end) End(container_id, *end);
 }
 
 void LocalBackend::End(const std::string& container_id, const core::ContainerEnd& end) {
@@ -251,7 +342,7 @@ void LocalBackend::Kill(const std::string& container_id) {
   const auto found = containers_.find(container_id);
   if (found == containers_.end()) return;
   LiveContainer& live = found->second;
-  if (live.state == State::kRunning) live.executor->process.Signal(SIGKILL);
+  if (live.state == State::kRunning) live.executor->Signal(SIGKILL);
   if (live.state != State::kGranted) return;
   slots_[live.slot].taken = false;
   containers_.erase(found);

@@ -38,6 +38,9 @@ struct LocalBackendOptions {
 
 /// Not thread safe: owned by the event loop.
 ///
+/// After the loss of an ApplicationMaster the next one finds the executors by their command lines
+/// and what they hold in the ledger; they are not its children, so how they ended nobody learns.
+///
 /// Each container that the ledger admitted leaves a slot, kept until this object is destroyed: when
 /// the container has ended, the job's next request for the same resources is granted the slot at
 /// once.
@@ -57,6 +60,7 @@ class LocalBackend : public core::ClusterBackend {
   LocalBackend(const LocalBackend&) = delete;
   LocalBackend& operator=(const LocalBackend&) = delete;
 
+  void Reclaim(const std::vector<core::Container>& containers) override;
   void Request(const std::vector<core::ContainerRequest>& requests) override;
   void Launch(const std::string& container_id, const core::LaunchContext& context) override;
   void Kill(const std::string& container_id) override;
@@ -83,6 +87,7 @@ class LocalBackend : public core::ClusterBackend {
   // Requests, one after the other.
   void Advance();
   Requests MissingSlots(const Requests& requests) const;
+  absl::Status OpenClaim();
   absl::StatusOr<core::Admission> Ask(const Requests& missing);
   void Grant(const Requests& requests);
   core::Container TakeSlot(const core::ContainerRequest& request);
@@ -91,6 +96,9 @@ class LocalBackend : public core::ClusterBackend {
   void StopWaiting();
 
   // Containers.
+  std::unique_ptr<Executor> Find(const std::string& container_id, pid_t pid);
+  void Watch(Executor& executor, const std::string& container_id);
+  size_t SlotOf(const core::Container& container);
   absl::Status Start(LiveContainer& live, const core::LaunchContext& context);
   void OnExecutorReadable(const std::string& container_id);
   void End(const std::string& container_id, const core::ContainerEnd& end);

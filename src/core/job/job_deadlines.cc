@@ -11,6 +11,8 @@ using std::chrono::milliseconds;
 
 /// How long everybody may be awaited before the missing ones are named.
 constexpr milliseconds kPatience{5000};
+/// An executor whose stream broke tries at once to open another; one that is dead never does.
+constexpr milliseconds kReattachPatience{3000};
 /// How long the backend may take to report the end of a container that it was told to kill after
 /// the verdict.
 constexpr milliseconds kKillPatience{10000};
@@ -54,6 +56,7 @@ std::optional<TimePoint> JobMachine::NextDeadline() const {
 
 void JobMachine::On(const input::Tick&) {
   const Timeouts& timeouts = job_.timeouts;
+  ForgiveOwnAbsence();
   checked_at_ = now_;
   if (state_ == JobState::kStopping) {
     CheckStopping();
@@ -68,9 +71,16 @@ void JobMachine::On(const input::Tick&) {
     Decide(std::move(verdict));
     return;
   }
-  CheckHeartbeats();
+  CheckSilence();
   if (Gathering()) CheckAllocation();
   if (Gathering()) CheckRegistration();
+}
+
+void JobMachine::On(const input::ExecutorDetached& detached) {
+  Task* task = tasks_.FindByContainer(detached.container_id);
+  if (task == nullptr || !task->attached) return;
+  task->attached = false;
+  task->reattach_by = now_ + kReattachPatience;
 }
 
 void JobMachine::CheckAllocation() {
@@ -116,28 +126,46 @@ void JobMachine::SayWhoIsMissing() {
                  "says more"}});
 }
 
-void JobMachine::CheckHeartbeats() {
+void JobMachine::ForgiveOwnAbsence() {
+  // This process was stopped, or starved: what was sent meanwhile may still lie unread, and
+  // nobody's silence has been seen.
+  const Duration late = now_ - checked_at_ - job_.timeouts.heartbeat_interval;
+  if (late <= job_.timeouts.heartbeat_interval) return;
+  for (Task& task : tasks_.all()) {
+    task.last_heard += late;
+    if (task.reattach_by) *task.reattach_by += late;
+  }
+}
+
+void JobMachine::CheckSilence() {
   const Duration allowed = Silence(job_.timeouts);
   for (Task& task : tasks_.all()) {
-    if (!task.attached || now_ - task.last_heard < allowed) continue;
-    OnSilent(task, absl::StrCat("no heartbeat of container ", task.container->id, " on ",
-                                task.container->host, " for ", Seconds(allowed)));
+    if (!task.container || task.killed) continue;
+    const std::string where =
+        absl::StrCat("container ", task.container->id, " on ", task.container->host);
+    if (task.attached && now_ - task.last_heard >= allowed) {
+      OnSilent(task, Reason::kHeartbeatLost,
+               absl::StrCat("no heartbeat of ", where, " for ", Seconds(allowed)));
+    } else if (task.reattach_by && now_ >= *task.reattach_by) {
+      OnSilent(task, Reason::kTaskLost,
+               absl::StrCat("the executor of ", where, " broke off and did not attach again"));
+    }
     if (verdict_) return;
   }
 }
 
-void JobMachine::OnSilent(Task& task, const std::string& sentence) {
+void JobMachine::OnSilent(Task& task, Reason reason, const std::string& sentence) {
   Kill(task);
   if (task.over()) return;
-  if (state_ == JobState::kRestarting && task.kept) {
-    // Lost together with what failed the last epoch. Its container's end will bring the
-    // replacement.
+  if (Gathering() && task.kept) {
+    // Lost together with what failed the last epoch, or with the ApplicationMaster. Its container's
+    // end will bring the replacement.
     ChangeTask(task, TaskState::kStarting, sentence);
     return;
   }
   task.exit = TaskExit{TaskExit::Cause::kLost, 0, 0, sentence, {}};
   Verdict failure = SuccessPolicy::FailureOf(task);
-  failure.reason = Reason::kHeartbeatLost;
+  failure.reason = reason;
   OnTaskFailed(task, failure);
 }
 

@@ -8,12 +8,24 @@
 #include <vector>
 
 #include "core/cluster/cluster_spec.h"
+#include "core/job/job_decision.h"
 #include "core/job/job_event.h"
 #include "core/ports/cluster_backend.h"
 
 namespace tony::core {
 
 namespace effect {
+
+/// Keep these decisions where a later ApplicationMaster finds them. The first of the effects that
+/// follow from one input: nothing is done that is not known.
+struct Journal {
+  Decisions decisions;
+};
+
+/// Find the containers that were granted to earlier ApplicationMasters of the job.
+struct ReclaimContainers {
+  std::vector<Container> containers;
+};
 
 /// Ask the backend for containers.
 struct RequestContainers {
@@ -33,6 +45,11 @@ struct LaunchExecutor {
 struct SendAssignment {
   std::string container_id;
   TaskId task;
+};
+
+/// Tell an executor that attached again who the ApplicationMaster is now, and that it is to go on.
+struct SendReattached {
+  std::string container_id;
 };
 
 /// Tell an executor to end what runs and to register for `epoch`.
@@ -73,8 +90,9 @@ struct Finish {
 }  // namespace effect
 
 using JobEffect =
-    std::variant<effect::RequestContainers, effect::CancelRequests, effect::LaunchExecutor,
-                 effect::SendAssignment, effect::SendPrepare, effect::SendStart,
+    std::variant<effect::Journal, effect::ReclaimContainers, effect::RequestContainers,
+                 effect::CancelRequests, effect::LaunchExecutor, effect::SendAssignment,
+                 effect::SendReattached, effect::SendPrepare, effect::SendStart,
                  effect::SendShutdown, effect::KillContainer, effect::Record, effect::Finish>;
 using JobEffects = std::vector<JobEffect>;
 

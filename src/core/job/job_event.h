@@ -87,6 +87,12 @@ struct TaskMeasured {
   bool operator==(const TaskMeasured&) const = default;
 };
 
+/// The ApplicationMaster was lost; another one has taken over and goes on from its decisions.
+struct MasterRestarted {
+  int incarnation = 0;  ///< of the new one; the first is 1
+  bool operator==(const MasterRestarted&) const = default;
+};
+
 /// Something a person should know that changes no state.
 struct JobNote {
   std::string sentence;
@@ -99,8 +105,9 @@ struct JobEnded {
   bool operator==(const JobEnded&) const = default;
 };
 
-using JobEventBody = std::variant<JobSubmitted, JobStateChanged, JobWaiting, TaskChanged,
-                                  EpochOpened, VisualizationReady, TaskMeasured, JobNote, JobEnded>;
+using JobEventBody =
+    std::variant<JobSubmitted, JobStateChanged, JobWaiting, TaskChanged, EpochOpened,
+                 VisualizationReady, TaskMeasured, MasterRestarted, JobNote, JobEnded>;
 
 /// An event as it is stored and sent.
 struct JobEvent {

@@ -13,8 +13,11 @@ namespace tony::core {
 
 namespace input {
 
-/// The ApplicationMaster is up.
-struct Start {};
+/// The ApplicationMaster is up. With decisions of earlier ones (JobMachine::Replay) the job goes
+/// on.
+struct Start {
+  int incarnation = 1;  ///< of the ApplicationMaster
+};
 
 struct ContainerGranted {
   Container container;
@@ -35,8 +38,30 @@ struct ContainerEnded {
   ContainerEnd end;
 };
 
-/// The executor of a container opened its stream.
+/// What an executor that was attached before is at.
+struct HeldTask {
+  enum class Phase {
+    kPreparing,   ///< ends what ran, unpacks, reserves ports
+    kRegistered,  ///< waits for the cluster spec, with `port` and `visualization_port`
+    kRunning,     ///< the user's process runs, as `pid`
+    kEnded,       ///< it has ended, or could not be started: `exit`
+  };
+  Phase phase = Phase::kPreparing;
+  int epoch = -1;  ///< for which it was prepared last; -1: not at all
+  int port = 0;
+  int visualization_port = 0;
+  int64_t pid = 0;
+  TaskExit exit;
+};
+
+/// The executor of a container opened a stream: its first, or another one with what it holds.
 struct ExecutorAttached {
+  std::string container_id;
+  std::optional<HeldTask> held;
+};
+
+/// The executor's stream broke.
+struct ExecutorDetached {
   std::string container_id;
 };
 
@@ -87,7 +112,8 @@ struct Tick {};
 using JobInput =
     std::variant<input::Start, input::ContainerGranted, input::AllocationWaiting,
                  input::AllocationRefused, input::ContainerEnded, input::ExecutorAttached,
-                 input::ExecutorRegistered, input::TaskStarted, input::TaskEnded, input::Heartbeat,
-                 input::PortTaken, input::StopRequested, input::Tick>;
+                 input::ExecutorDetached, input::ExecutorRegistered, input::TaskStarted,
+                 input::TaskEnded, input::Heartbeat, input::PortTaken, input::StopRequested,
+                 input::Tick>;
 
 }  // namespace tony::core

@@ -1,5 +1,5 @@
 // The steps of JobMachine: containers, executors and tasks as they come and go. Deadlines are in
-// job_deadlines.cc.
+// job_deadlines.cc, broken streams and restarted ApplicationMasters in job_recovery.cc.
 #include "core/job/job_machine.h"
 
 #include <algorithm>
@@ -9,18 +9,13 @@
 #include "core/runtime/runtime.h"
 
 namespace tony::core {
-namespace {
 
-/// Asks for one more container. Tasks come in the order of their types, so only the last request
-/// can be of this one.
-void AddOne(effect::RequestContainers& request, const TaskType& type) {
+void JobMachine::AddTo(effect::RequestContainers& request, const TaskType& type) {
   if (request.requests.empty() || request.requests.back().type != type.name) {
     request.requests.push_back(ContainerRequest{type.name, 0, type.resources});
   }
   ++request.requests.back().count;
 }
-
-}  // namespace
 
 JobMachine::JobMachine(JobDescription job)
     : job_(std::move(job)), policy_(job_), tasks_(job_.types), retries_left_(job_.retry_count) {}
@@ -33,6 +28,9 @@ JobEffects JobMachine::Apply(const JobInput& input, TimePoint now) {
     partly_held_since_.reset();
   } else if (!partly_held_since_) {
     partly_held_since_ = now_;
+  }
+  if (!decisions_.empty()) {
+    effects_.insert(effects_.begin(), effect::Journal{std::exchange(decisions_, {})});
   }
   return std::exchange(effects_, {});
 }
@@ -72,7 +70,11 @@ void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sent
 
 Task* JobMachine::Heard(const std::string& container_id) {
   Task* task = tasks_.FindByContainer(container_id);
-  if (task == nullptr || task->killed) return nullptr;
+  if (task == nullptr || task->killed) {
+    // It was taken for lost and is not, or it comes too late. Whatever it runs is to end.
+    Do(effect::SendShutdown{container_id, "the job has no use for this container"});
+    return nullptr;
+  }
   task->last_heard = now_;
   return task;
 }
@@ -80,6 +82,7 @@ Task* JobMachine::Heard(const std::string& container_id) {
 void JobMachine::Kill(Task& task) {
   task.killed = true;
   task.attached = false;
+  NoLongerAwaited(task);
   Do(effect::KillContainer{task.container->id});
 }
 
@@ -88,7 +91,8 @@ bool JobMachine::Gathering() const {
          state_ == JobState::kRestarting;
 }
 
-void JobMachine::On(const input::Start&) {
+void JobMachine::On(const input::Start& start) {
+  if (replayed_) return Resume(start.incarnation);
   if (!Move(JobTrigger::kStart)) return;
   started_at_ = now_;
   checked_at_ = now_;
@@ -108,12 +112,17 @@ void JobMachine::On(const input::ContainerGranted& granted) {
     Do(effect::KillContainer{granted.container.id});
     return;
   }
-  tasks_.Bind(*task, granted.container);
-  task->waiting_since = now_;
-  task->last_heard = now_;
-  task->attempt = std::max(1, task->attempt);
-  ChangeTask(*task, TaskState::kStarting);
-  Do(effect::LaunchExecutor{granted.container.id, task->id});
+  Note(decision::ContainerBound{granted.container, task->id});
+  Bind(*task, granted.container);
+}
+
+void JobMachine::Bind(Task& task, const Container& container) {
+  tasks_.Bind(task, container);
+  task.waiting_since = now_;
+  task.last_heard = now_;
+  task.attempt = std::max(1, task.attempt);
+  ChangeTask(task, TaskState::kStarting);
+  Do(effect::LaunchExecutor{container.id, task.id});
   if (state_ == JobState::kAllocating && tasks_.bound() == tasks_.size()) {
     Move(JobTrigger::kGangGranted);
   }
@@ -135,14 +144,17 @@ void JobMachine::On(const input::AllocationRefused& refused) {
 
 void JobMachine::On(const input::ExecutorAttached& attached) {
   Task* task = Heard(attached.container_id);
-  if (task == nullptr || verdict_) {
-    const char* why = verdict_ ? "the job is over" : "the job has no use for this container";
-    Do(effect::SendShutdown{attached.container_id, why});
+  if (task == nullptr) return;
+  if (verdict_) {
+    // It may have a stream now through which it can be told.
+    Do(effect::SendShutdown{attached.container_id, verdict_->sentence});
     return;
   }
+  if (attached.held) return Rejoin(*task, *attached.held);
   // Told a second time, it would end what it runs.
   if (task->attached) return;
   task->attached = true;
+  NoLongerAwaited(*task);
   Do(effect::SendAssignment{attached.container_id, task->id});
   Do(effect::SendPrepare{attached.container_id, epoch_, task->attempt});
 }
@@ -150,9 +162,13 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
 void JobMachine::On(const input::ExecutorRegistered& registered) {
   Task* task = Heard(registered.container_id);
   if (task == nullptr || registered.epoch != epoch_ || task->state != TaskState::kStarting) return;
-  task->port = registered.port;
-  task->visualization_port = registered.visualization_port;
-  ChangeTask(*task, TaskState::kReady);
+  Register(*task, registered.port, registered.visualization_port);
+}
+
+void JobMachine::Register(Task& task, int port, int visualization_port) {
+  task.port = port;
+  task.visualization_port = visualization_port;
+  ChangeTask(task, TaskState::kReady);
   ReleaseGang();
 }
 
@@ -160,7 +176,7 @@ void JobMachine::ReleaseGang() {
   if (tasks_.count(TaskState::kReady) < tasks_.size()) return;
   if (!Move(JobTrigger::kGangRegistered)) return;
   auto spec = std::make_shared<ClusterSpec>();
-  effect::SendStart start;
+  std::vector<std::string> container_ids;
   for (const Task& task : tasks_.all()) {
     Endpoint endpoint;
     endpoint.task = task.id;
@@ -177,11 +193,15 @@ void JobMachine::ReleaseGang() {
       Do(effect::Record{VisualizationReady{task.id, absl::StrCat("http://", page.Address())}});
     }
     spec->endpoints.push_back(std::move(endpoint));
-    start.container_ids.push_back(task.container->id);
+    container_ids.push_back(task.container->id);
   }
-  start.epoch = epoch_;
-  start.spec = std::move(spec);
-  Do(std::move(start));
+  spec_ = std::move(spec);
+  Note(decision::GangReleased{epoch_, spec_});
+  SendStart(std::move(container_ids));
+}
+
+void JobMachine::SendStart(std::vector<std::string> container_ids) {
+  Do(effect::SendStart{std::move(container_ids), epoch_, spec_});
 }
 
 void JobMachine::On(const input::TaskStarted& started) {
@@ -194,30 +214,32 @@ void JobMachine::On(const input::TaskStarted& started) {
 
 void JobMachine::On(const input::TaskEnded& ended) {
   Task* task = Heard(ended.container_id);
-  if (task == nullptr || ended.epoch != epoch_) return;
-  const bool live = task->state == TaskState::kStarting || task->state == TaskState::kReady ||
-                    task->state == TaskState::kRunning;
+  if (task != nullptr && ended.epoch == epoch_) End(*task, ended.exit);
+}
+
+void JobMachine::End(Task& task, const TaskExit& exit) {
+  const bool live = task.state == TaskState::kStarting || task.state == TaskState::kReady ||
+                    task.state == TaskState::kRunning;
   if (!live) return;
   // No process of this epoch runs before the gang is complete: then only a failure to prepare can
   // be meant.
-  if (Gathering() && ended.exit.cause != TaskExit::Cause::kNotStarted &&
-      ended.exit.cause != TaskExit::Cause::kLost) {
+  if (Gathering() && exit.cause != TaskExit::Cause::kNotStarted &&
+      exit.cause != TaskExit::Cause::kLost) {
     return;
   }
-  task->exit = ended.exit;
+  task.exit = exit;
   if (verdict_) {
-    ChangeTask(*task, ended.exit.ok() ? TaskState::kSucceeded : TaskState::kStopped);
+    ChangeTask(task, exit.ok() ? TaskState::kSucceeded : TaskState::kStopped);
     return;
   }
-  if (!ended.exit.ok()) {
-    OnTaskFailed(*task, SuccessPolicy::FailureOf(*task));
-    return;
-  }
-  ChangeTask(*task, TaskState::kSucceeded);
+  if (!exit.ok()) return OnTaskFailed(task, SuccessPolicy::FailureOf(task));
+  Note(decision::TaskConcluded{task.id, exit});
+  ChangeTask(task, TaskState::kSucceeded);
   if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) Decide(std::move(*verdict));
 }
 
 void JobMachine::OnTaskFailed(Task& task, const Verdict& failure) {
+  Note(decision::TaskConcluded{task.id, *task.exit});
   ChangeTask(task, TaskState::kFailed, task.exit->Describe());
   if (Gathering() || policy_.FailsAttempt(task)) {
     FailAttempt(failure);
@@ -235,18 +257,20 @@ void JobMachine::On(const input::ContainerEnded& ended) {
   if (task == nullptr) return;
   if (verdict_) {
     if (!task->over()) ChangeTask(*task, TaskState::kStopped);
+    NoLongerAwaited(*task);
     tasks_.Unbind(*task);
     EndIfAllGone();
     return;
   }
-  const bool kept = task->kept;
+  const bool replaced = Gathering() && task->kept;
   const std::string what = absl::StrCat("container ", ended.container_id, " on ",
                                         task->container->host, ": ", ended.end.sentence);
+  NoLongerAwaited(*task);
   tasks_.Unbind(*task);
   if (task->over()) return;
-  if (state_ == JobState::kRestarting && kept) {
-    // It was lost together with what failed the last epoch: replaced without touching the budget
-    // again.
+  if (replaced) {
+    // It was lost together with what failed the last epoch, or with the ApplicationMaster: replaced
+    // without touching the budget again.
     ChangeTask(*task, TaskState::kNew, what);
     Do(effect::RequestContainers{{ContainerRequest{task->id.type, 1, task->type->resources}}});
     return;
@@ -268,6 +292,8 @@ void JobMachine::OpenEpoch(const Verdict& cause) {
   // What was prepared and never started is no attempt of a task.
   const int started = Gathering() ? 0 : 1;
   ++epoch_;
+  spec_.reset();
+  Note(decision::EpochBegun{epoch_, cause.sentence, cause.guilty, retries_left_});
   Do(effect::Record{EpochOpened{epoch_, cause.sentence, cause.guilty, retries_left_}});
   Move(JobTrigger::kAttemptFailed, cause.sentence);
   effect::RequestContainers request;
@@ -278,7 +304,7 @@ void JobMachine::OpenEpoch(const Verdict& cause) {
     task.attempt += started;
     if (!task.container) {
       // What an earlier epoch asked for is still to come.
-      if (task.state != TaskState::kNew) AddOne(request, *task.type);
+      if (task.state != TaskState::kNew) AddTo(request, *task.type);
       ChangeTask(task, TaskState::kNew);
       continue;
     }
@@ -317,13 +343,14 @@ void JobMachine::On(const input::StopRequested& request) {
 void JobMachine::Decide(Verdict verdict) {
   if (verdict_) return;
   verdict_ = std::move(verdict);
+  Note(decision::VerdictReached{*verdict_});
   Do(effect::CancelRequests{});
   Move(JobTrigger::kVerdict, verdict_->sentence);
   for (Task& task : tasks_.all()) {
     if (!task.container) continue;
     if (task.attached) {
       Do(effect::SendShutdown{task.container->id, verdict_->sentence});
-    } else if (!task.killed) {
+    } else if (!task.killed && !task.reattach_by) {
       Kill(task);
     }
   }

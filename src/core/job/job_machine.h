@@ -25,17 +25,25 @@ namespace tony::core {
 ///  4. Ends of tasks are judged by SuccessPolicy. A failed attempt opens a new epoch while the
 ///     budget lasts: every executor ends its process tree and registers again with new ports; lost
 ///     containers are asked for anew.
-///  5. With a verdict all executors are told to shut down; those that do not within kill_grace +
+///  5. An executor whose stream broke goes on with what it runs, and says so in its next stream;
+///     what was said meanwhile is made up for. One that does not come back in time counts as lost.
+///  6. Every decision is in the answer before what follows from it. Replay() brings another machine
+///     to where this one was, and Start goes on from there.
+///  7. With a verdict all executors are told to shut down; those that do not within kill_grace +
 ///     shutdown are killed. The job ends when no container is left, or when those killed are not
 ///     reported gone either.
-/// Messages of another epoch, or of a container that is no longer bound, change nothing.
-/// Not thread safe: owned by the event loop. Does no I/O.
+/// Messages of another epoch, or of a container that is no longer bound, change nothing; an
+/// executor that speaks for such a container is told to shut down. Not thread safe: owned by the
+/// event loop. Does no I/O.
 class JobMachine {
  public:
   explicit JobMachine(JobDescription job);
   JobMachine(const JobMachine&) = delete;  // tasks point into the description
   JobMachine& operator=(const JobMachine&) = delete;
 
+  /// Takes over what an earlier ApplicationMaster decided at `at`. In their order, before the first
+  /// input.
+  void Replay(const Decision& decision, TimePoint at);
   /// Takes one input and returns what is to be done, in order.
   JobEffects Apply(const JobInput& input, TimePoint now);
   /// When Apply(Tick) has something to look at; nothing while no deadline runs.
@@ -48,12 +56,13 @@ class JobMachine {
   const JobDescription& job() const { return job_; }
 
  private:
-  void On(const input::Start&);
+  void On(const input::Start& start);
   void On(const input::ContainerGranted& granted);
   void On(const input::AllocationWaiting& waiting);
   void On(const input::AllocationRefused& refused);
   void On(const input::ContainerEnded& ended);
   void On(const input::ExecutorAttached& attached);
+  void On(const input::ExecutorDetached& detached);
   void On(const input::ExecutorRegistered& registered);
   void On(const input::TaskStarted& started);
   void On(const input::TaskEnded& ended);
@@ -62,11 +71,29 @@ class JobMachine {
   void On(const input::StopRequested& request);
   void On(const input::Tick&);
 
+  void Redo(const decision::ContainerBound& bound);
+  void Redo(const decision::GangReleased& released);
+  void Redo(const decision::TaskConcluded& concluded);
+  void Redo(const decision::EpochBegun& begun);
+  void Redo(const decision::VerdictReached& reached);
+  /// Goes on after Replay(): finds the containers again, asks for what is missing.
+  void Resume(int incarnation);
+  void Rejoin(Task& task, const input::HeldTask& held);
+  /// Its executor is back, or it is known that it never will be.
+  void NoLongerAwaited(Task& task);
+
   bool Move(JobTrigger trigger, const std::string& sentence = "");
   void ChangeTask(Task& task, TaskState state, const std::string& sentence = "");
   /// Whether containers and registrations are still to come before all tasks may run.
   bool Gathering() const;
+  void Bind(Task& task, const Container& container);
   void ReleaseGang();
+  void Register(Task& task, int port, int visualization_port);
+  void SendStart(std::vector<std::string> container_ids);
+  void End(Task& task, const TaskExit& exit);
+  /// Asks for one more container. Tasks come in the order of their types, so only the last request
+  /// can be of this one.
+  static void AddTo(effect::RequestContainers& request, const TaskType& type);
   void OnTaskFailed(Task& task, const Verdict& failure);
   /// Ends a container by force. The task stays bound to it until the backend says that it is gone.
   void Kill(Task& task);
@@ -76,12 +103,18 @@ class JobMachine {
   void EndIfAllGone();
   void CheckAllocation();
   void CheckRegistration();
-  void CheckHeartbeats();
-  void OnSilent(Task& task, const std::string& sentence);
+  void ForgiveOwnAbsence();
+  void CheckSilence();
+  void OnSilent(Task& task, Reason reason, const std::string& sentence);
   void CheckStopping();
   void SayWhoIsMissing();
   /// The task bound to the container, having noted that its executor is alive; null when none is.
   Task* Heard(const std::string& container_id);
+  /// Puts a decision on record, before everything that this answer has done.
+  template <typename Kind>
+  void Note(Kind decision) {
+    decisions_.push_back(std::move(decision));
+  }
   template <typename Effect>
   void Do(Effect effect) {
     effects_.push_back(std::move(effect));
@@ -99,8 +132,12 @@ class JobMachine {
   TimePoint checked_at_;                        ///< when the deadlines were looked at last
   std::optional<TimePoint> partly_held_since_;  ///< while a part of the gang's containers is there
   std::optional<Verdict> verdict_;
+  std::shared_ptr<const ClusterSpec> spec_;  ///< of this epoch, once the gang is complete
+  bool replayed_ = false;
+  int awaited_back_ = 0;  ///< executors that the restarted ApplicationMaster waits for
   std::optional<TimePoint> killed_stragglers_at_;
   std::optional<TimePoint> said_missing_since_;  ///< the wait whose missing tasks were named
+  Decisions decisions_;                          ///< of the input being applied
   JobEffects effects_;                           ///< of the input being applied
 };
 

@@ -65,6 +65,7 @@ struct Folder {
   void operator()(const TaskMeasured& event) {
     if (JobView::Task* task = FindMutable(view, event.task)) task->usage = event.usage;
   }
+  void operator()(const MasterRestarted& event) { view.incarnation = event.incarnation; }
   void operator()(const JobNote& event) { view.notes.push_back(event.sentence); }
   void operator()(const JobEnded& event) {
     view.state = JobState::kEnded;

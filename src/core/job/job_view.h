@@ -20,6 +20,7 @@ struct JobView {
   JobSubmitted job;
   JobState state = JobState::kNew;
   int epoch = 0;
+  int incarnation = 1;  ///< of the ApplicationMaster
   int64_t submitted_millis = 0;
   int64_t state_since_millis = 0;
   int64_t ended_millis = 0;           ///< 0 while the job lives

@@ -6,6 +6,7 @@ namespace tony::core {
 TaskTable::TaskTable(const std::vector<TaskType>& types) {
   for (const TaskType& type : types) {
     std::set<size_t>& unbound = unbound_[type.name];
+    first_of_type_[type.name] = tasks_.size();
     for (int index = 0; index < type.instances; ++index) {
       unbound.insert(tasks_.size());
       Task task;
@@ -27,6 +28,13 @@ Task* TaskTable::FindByContainer(const std::string& container_id) {
 const Task* TaskTable::FindByContainer(const std::string& container_id) const {
   auto found = by_container_.find(container_id);
   return found == by_container_.end() ? nullptr : &tasks_[found->second];
+}
+
+Task* TaskTable::Find(const TaskId& id) {
+  auto found = first_of_type_.find(id.type);
+  if (found == first_of_type_.end() || id.index < 0) return nullptr;
+  const size_t position = found->second + static_cast<size_t>(id.index);
+  return position < tasks_.size() && tasks_[position].id == id ? &tasks_[position] : nullptr;
 }
 
 Task* TaskTable::FirstUnbound(const std::string& type) {
@@ -58,6 +66,8 @@ void TaskTable::Unbind(Task& task) {
   unbound_[task.id.type].insert(position);
   task.container.reset();
   task.attached = false;
+  task.reattach_by.reset();
+  task.awaited_back = false;
   task.kept = false;
   task.killed = false;
 }

@@ -26,10 +26,12 @@ struct Task {
   int attempt = 0;  ///< starts, the one that is prepared included; 0 before the first container
   std::optional<Container> container;  ///< bound
   bool attached = false;               ///< its executor's stream is open
-  bool kept = false;                   ///< the container is older than this epoch
-  bool killed = false;                 ///< tony ends the container: its executor is not heard
-  TimePoint waiting_since;             ///< container granted, or epoch opened when kept
-  TimePoint last_heard;                ///< newest message of its executor
+  bool kept = false;    ///< the container is older than this epoch, or than this ApplicationMaster
+  bool killed = false;  ///< tony ends the container: its executor is not heard
+  TimePoint waiting_since;               ///< container granted, or epoch opened when kept
+  TimePoint last_heard;                  ///< newest message of its executor
+  std::optional<TimePoint> reattach_by;  ///< while the executor is to open another stream
+  bool awaited_back = false;             ///< since the ApplicationMaster was restarted
   int port = 0;
   int visualization_port = 0;
   int64_t pid = 0;
@@ -55,6 +57,8 @@ class TaskTable {
   /// Null when no task is bound to the container.
   Task* FindByContainer(const std::string& container_id);
   const Task* FindByContainer(const std::string& container_id) const;
+  /// Null when the job has no such task.
+  Task* Find(const TaskId& id);
   /// The first task of `type` without a container; null when there is none.
   Task* FirstUnbound(const std::string& type);
 
@@ -77,6 +81,7 @@ class TaskTable {
   std::vector<Task> tasks_;
   absl::flat_hash_map<std::string, size_t> by_container_;
   absl::flat_hash_map<std::string, std::set<size_t>> unbound_;  ///< by type
+  absl::flat_hash_map<std::string, size_t> first_of_type_;
   std::array<int, 7> counts_{};
   std::array<int, 7> tracked_counts_{};
   int tracked_ = 0;

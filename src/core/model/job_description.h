@@ -69,6 +69,8 @@ struct Timeouts {
   std::chrono::milliseconds execution{0};  ///< one run of the user's process
   std::chrono::milliseconds heartbeat_interval{1000};
   int max_missed_heartbeats = 25;
+  std::chrono::milliseconds reattach{
+      10000};  ///< an executor's stream to a restarted ApplicationMaster; and how long it looks for one
   std::chrono::milliseconds metrics_interval{5000};
   std::chrono::milliseconds kill_grace{5000};  ///< SIGTERM to SIGKILL of the user's process tree
   std::chrono::milliseconds shutdown{

@@ -24,6 +24,7 @@ struct Container {
   std::string host;       ///< address at which the other tasks reach it
   std::string host_id;    ///< equal for two containers exactly when they are on one host
   std::vector<int> gpus;  ///< indices of the devices that it holds
+  Resources resources;    ///< what was granted
 
   bool operator==(const Container&) const = default;
 };
@@ -61,6 +62,9 @@ class ClusterBackend {
 
   virtual ~ClusterBackend() = default;
 
+  /// Takes over containers that were granted to earlier ApplicationMasters of this job; before any
+  /// other call. OnContainerEnded follows for each that is gone, now or later.
+  virtual void Reclaim(const std::vector<Container>& containers) = 0;
   /// Asks for containers, all or none of one call. Answered by OnContainerGranted for each or
   /// OnAllocationRefused.
   virtual void Request(const std::vector<ContainerRequest>& requests) = 0;

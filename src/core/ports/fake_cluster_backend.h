@@ -18,6 +18,15 @@ class FakeClusterBackend : public ClusterBackend {
  public:
   explicit FakeClusterBackend(Listener& listener) : listener_(listener) {}
 
+  void Reclaim(const std::vector<Container>& containers) override {
+    std::string call = "reclaim";
+    for (const Container& container : containers) {
+      absl::StrAppend(&call, " ", container.id);
+      if (!holds(container.id)) gone_.push_back(container.id);
+    }
+    calls_.push_back(std::move(call));
+  }
+
   void Request(const std::vector<ContainerRequest>& requests) override {
     std::string call = "request";
     for (const ContainerRequest& request : requests) {
@@ -95,6 +104,7 @@ class FakeClusterBackend : public ClusterBackend {
     Container container;
     container.id = absl::StrCat("c", number);
     container.type = type;
+    container.resources.gpus = gpus;
     container.host = absl::StrCat("host", host);
     container.host_id = absl::StrCat("id-of-host", host);
     for (int i = 0; i < gpus; ++i) container.gpus.push_back(next_gpu_++);
@@ -114,6 +124,20 @@ class FakeClusterBackend : public ClusterBackend {
     if (!requests_.empty()) requests_.pop_front();
     listener_.OnAllocationRefused(never_fits, sentence);
   }
+  /// The ApplicationMaster was lost: its requests are, and what it has not launched.
+  void MasterLost() {
+    requests_.clear();
+    gone_.clear();
+    std::erase_if(containers_, [](const auto& entry) { return !entry.second.launched; });
+  }
+  /// Tells the end of a container that was reclaimed and is gone; false when there is none.
+  bool EndReclaimed() {
+    if (gone_.empty()) return false;
+    const std::string container_id = gone_.front();
+    gone_.pop_front();
+    listener_.OnContainerEnded(container_id, {true, "gone while no ApplicationMaster was there"});
+    return true;
+  }
   /// The container is over. False when there is none of that name (any more).
   bool End(const std::string& container_id, const ContainerEnd& end) {
     if (containers_.erase(container_id) == 0) return false;
@@ -131,6 +155,7 @@ class FakeClusterBackend : public ClusterBackend {
   Listener& listener_;
   std::deque<std::vector<ContainerRequest>> requests_;
   std::map<std::string, Held> containers_;
+  std::deque<std::string> gone_;  ///< reclaimed, and not there any more
   std::vector<std::string> calls_;
   int hosts_ = 0;
   int last_number_ = 0;

@@ -1,0 +1,61 @@
+// What a job's state machine has decided: the journal from which a later ApplicationMaster goes on.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/cluster/cluster_spec.h"
+#include "core/job/task_exit.h"
+#include "core/job/verdict.h"
+#include "core/ports/cluster_backend.h"
+
+namespace tony::core {
+
+namespace decision {
+
+/// The container is this task's; what the task was bound to before is gone. Its executor is
+/// launched next.
+struct ContainerBound {
+  Container container;
+  TaskId task;
+  bool operator==(const ContainerBound&) const = default;
+};
+
+/// Everybody has registered for `epoch`; all are told to start next.
+struct GangReleased {
+  int epoch = 0;
+  std::shared_ptr<const ClusterSpec> spec;
+};
+
+/// The end of a task's run in this epoch, as the verdict will count it.
+struct TaskConcluded {
+  TaskId task;
+  TaskExit exit;
+  bool operator==(const TaskConcluded&) const = default;
+};
+
+/// The attempt failed, and the budget was there for another.
+struct EpochBegun {
+  int epoch = 0;
+  std::string cause;
+  std::optional<TaskId> guilty;
+  int retries_left = 0;
+  bool operator==(const EpochBegun&) const = default;
+};
+
+struct VerdictReached {
+  Verdict verdict;
+  bool operator==(const VerdictReached&) const = default;
+};
+
+}  // namespace decision
+
+using Decision =
+    std::variant<decision::ContainerBound, decision::GangReleased, decision::TaskConcluded,
+                 decision::EpochBegun, decision::VerdictReached>;
+using Decisions = std::vector<Decision>;
+
+}  // namespace tony::core

@@ -1,0 +1,116 @@
+// Opening streams, and when to try again.
+#include "executor/master_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/logging.h"
+#include "os/files.h"
+
+namespace tony::executor {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How often the address file is looked at while there is no stream.
+constexpr milliseconds kLookInterval{25};
+constexpr milliseconds kFirstPause{100};
+constexpr milliseconds kLongestPause{2000};
+
+}  // namespace
+
+MasterConnection::MasterConnection(EventLoop& loop, Options options, Callbacks callbacks)
+    : loop_(loop),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      address_(options_.address) {}
+
+void MasterConnection::Open() {
+  const int stream = ++stream_;
+  tried_at_ = SystemClock().Now();
+  session_ = std::make_unique<rpc::ExecutorSession>(
+      address_, options_.credentials,
+      rpc::ExecutorSession::Callbacks{[this, stream](v1::MasterMessage message) {
+                                        loop_.Post([this, stream, message = std::move(message)] {
+                                          if (stream != stream_ || over_) return;
+                                          deadline_.reset();
+                                          pause_ = Duration::zero();
+                                          callbacks_.on_message(message);
+                                        });
+                                      },
+                                      [this, stream](absl::Status status) {
+                                        loop_.Post([this, stream, status] {
+                                          OnStreamClosed(stream, status);
+                                        });
+                                      }});
+  session_->Send(callbacks_.hello());
+}
+
+void MasterConnection::Send(v1::ExecutorMessage message) {
+  if (session_ != nullptr) session_->Send(std::move(message));
+}
+
+void MasterConnection::Close() {
+  closing_ = true;
+  retry_.reset();
+  deadline_.reset();
+  if (session_ != nullptr) return session_->Close();
+  over_ = true;
+  loop_.Post([this] { callbacks_.on_closed(); });
+}
+
+void MasterConnection::Refuse() { OnBroken("it is an older ApplicationMaster's"); }
+
+void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {
+  if (stream != stream_ || over_) return;
+  if (closing_) {
+    over_ = true;
+    callbacks_.on_closed();
+    return;
+  }
+  if (absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status)) {
+    return Lose(status.ToString());
+  }
+  OnBroken(status.ToString());
+}
+
+void MasterConnection::OnBroken(const std::string& why) {
+  session_.reset();
+  why_ = why;
+  if (options_.address_file.empty()) return Lose(why);
+  if (deadline_ == nullptr) {
+    LogInfo(absl::StrCat("the stream to the ApplicationMaster broke: ", why));
+    deadline_ = loop_.After(patience_, [this] { Lose(why_); });
+  }
+  pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
+  TryAgainLater();
+}
+
+void MasterConnection::TryAgainLater() {
+  retry_ = loop_.After(kLookInterval, [this] { TryAgain(); });
+}
+
+void MasterConnection::TryAgain() {
+  absl::StatusOr<std::string> address = os::ReadFile(options_.address_file);
+  if (!address.ok()) {
+    // An ApplicationMaster that goes in good order takes its address away.
+    return Lose(absl::StrCat("the job is over: ", std::string(address.status().message())));
+  }
+  const bool another = *address != address_;
+  if (!another && SystemClock().Now() < tried_at_ + pause_) return TryAgainLater();
+  if (another) pause_ = Duration::zero();
+  address_ = *std::move(address);
+  Open();
+}
+
+void MasterConnection::Lose(const std::string& why) {
+  if (std::exchange(over_, true)) return;
+  retry_.reset();
+  deadline_.reset();
+  session_.reset();
+  callbacks_.on_lost(why);
+}
+
+}  // namespace tony::executor

@@ -1,0 +1,74 @@
+// The executor's way to its job's ApplicationMaster, whichever that is at the moment.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/event_loop.h"
+#include "rpc/credentials.h"
+#include "rpc/executor_session.h"
+#include "tony/v1/application_master.pb.h"
+
+namespace tony::executor {
+
+/// One stream after the other. When a stream breaks, the ApplicationMaster may have been lost, and
+/// the next one writes its address into a file:
+///
+///   open ──▶ heard ──▶ broken ──▶ file read, opened anew … until heard again, or patience is over
+///
+/// What is sent while no stream is there is dropped: the first message of the next one tells all
+/// that counts. Not thread safe: owned by the event loop.
+class MasterConnection {
+ public:
+  struct Options {
+    std::string address;       ///< "host:port" of the first one
+    std::string address_file;  ///< where each one writes its own; empty: there will be no other
+    rpc::Credentials credentials;
+  };
+  struct Callbacks {
+    /// The first message of a stream.
+    std::function<v1::ExecutorMessage()> hello;
+    std::function<void(const v1::MasterMessage&)> on_message;
+    /// There is no ApplicationMaster any more, and none has come in time. Once.
+    std::function<void(const std::string& why)> on_lost;
+    /// After Close(): what was queued has been sent, or never will be. Once.
+    std::function<void()> on_closed;
+  };
+
+  MasterConnection(EventLoop& loop, Options options, Callbacks callbacks);
+
+  void Open();
+  void Send(v1::ExecutorMessage message);
+  /// Sends what is queued and ends the stream; on_closed follows, not from within this call.
+  void Close();
+  /// Drops the stream as if it had broken: this is not the ApplicationMaster to obey.
+  void Refuse();
+  /// How long to look for another ApplicationMaster; 10 s before.
+  void set_patience(Duration patience) { patience_ = patience; }
+
+ private:
+  void OnStreamClosed(int stream, const absl::Status& status);
+  void OnBroken(const std::string& why);
+  void TryAgainLater();
+  void TryAgain();
+  void Lose(const std::string& why);
+
+  EventLoop& loop_;
+  const Options options_;
+  const Callbacks callbacks_;
+  std::string address_;  ///< of the stream that is or was open
+  Duration patience_ = std::chrono::seconds(10);
+  Duration pause_{0};  ///< before the same address is tried again
+  TimePoint tried_at_;
+  int stream_ = 0;  ///< number of the newest stream
+  bool closing_ = false;
+  bool over_ = false;  ///< on_lost or on_closed was called
+  std::string why_;    ///< the last stream broke
+  std::unique_ptr<EventLoop::Handle> retry_;
+  std::unique_ptr<EventLoop::Handle> deadline_;    ///< while nobody is heard
+  std::unique_ptr<rpc::ExecutorSession> session_;  ///< last: its callbacks use the rest
+};
+
+}  // namespace tony::executor

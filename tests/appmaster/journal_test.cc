@@ -1,0 +1,120 @@
+// The journal: what the next ApplicationMaster finds, and how one learns that it was replaced.
+#include "appmaster/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/fake_clock.h"
+#include "os/files.h"
+#include "tests/os/file_size_limit.h"
+#include "tests/os/temporary_folder.h"
+
+namespace tony::appmaster {
+namespace {
+
+using ::testing::HasSubstr;
+namespace decision = core::decision;
+
+core::Decision Verdict(const std::string& sentence) {
+  core::Verdict verdict;
+  verdict.sentence = sentence;
+  return decision::VerdictReached{verdict};
+}
+
+std::string SentenceOf(const core::Decision& decision) {
+  return std::get<decision::VerdictReached>(decision).verdict.sentence;
+}
+
+class JournalTest : public ::testing::Test {
+ protected:
+  Journal Open() { return Journal::Open(path_, clock_).value(); }
+
+  os::TemporaryFolder folder_;
+  const std::string path_ = folder_ / "journal";
+  FakeClock clock_;
+};
+
+TEST_F(JournalTest, TheFirstFindsNothing) {
+  Journal journal = Open();
+  EXPECT_EQ(journal.incarnation(), 1);
+  EXPECT_TRUE(journal.TakePast().empty());
+}
+
+TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
+  auto spec = std::make_shared<core::ClusterSpec>();
+  spec->endpoints = {{{"worker", 0}, "h", 2222, "id", "0,1", false},
+                     {{"tensorboard", 0}, "::1", 1, "id", "", true}};
+  const core::TaskExit exit{core::TaskExit::Cause::kSignaled, 0, 9, "why", {"a", "b"}};
+  core::Verdict verdict;
+  verdict.outcome = core::Outcome::kFailed;
+  verdict.reason = core::Reason::kTaskLost;
+  verdict.guilty = core::TaskId{"worker", 1};
+  verdict.exit = exit;
+  const core::Container container{"j-c0001", "worker", "h", "id", {2, 3}, {64, 1, 2}};
+  const core::Decisions all = {decision::ContainerBound{container, {"worker", 7}},
+                               decision::GangReleased{4, spec},
+                               decision::TaskConcluded{{"ps", 0}, exit},
+                               decision::EpochBegun{5, "it failed", core::TaskId{"ps", 0}, 2},
+                               decision::EpochBegun{6, "", std::nullopt, 1},
+                               decision::VerdictReached{verdict}};
+  ASSERT_EQ(Open().Append(all), absl::OkStatus());
+
+  const std::vector<Journal::Past> past = Open().TakePast();
+  ASSERT_EQ(past.size(), 1u);
+  ASSERT_EQ(past[0].decisions.size(), all.size());
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(past[0].decisions[i].index(), all[i].index());
+  const auto& found = past[0].decisions;
+  EXPECT_EQ(std::get<0>(found[0]), std::get<0>(all[0]));
+  EXPECT_EQ(std::get<1>(found[1]).epoch, 4);
+  EXPECT_EQ(*std::get<1>(found[1]).spec, *spec);
+  EXPECT_EQ(std::get<2>(found[2]), std::get<2>(all[2]));
+  EXPECT_EQ(std::get<3>(found[3]), std::get<3>(all[3]));
+  EXPECT_EQ(std::get<3>(found[4]), std::get<3>(all[4]));
+  EXPECT_EQ(std::get<4>(found[5]), std::get<4>(all[5]));
+}
+
+TEST_F(JournalTest, KnowsHowLongAgoItWas) {
+  ASSERT_EQ(Open().Append({Verdict("1")}), absl::OkStatus());
+  clock_.Advance(std::chrono::seconds(90));
+  Journal next = Open();
+  EXPECT_EQ(next.incarnation(), 2);
+  EXPECT_EQ(clock_.Now() - next.TakePast().at(0).at, std::chrono::seconds(90));
+}
+
+TEST_F(JournalTest, OneThatWasReplacedLearnsItAtItsNextDecision) {
+  Journal first = Open();
+  ASSERT_EQ(first.Append({Verdict("1")}), absl::OkStatus());
+  Journal second = Open();
+  EXPECT_EQ(first.Append({Verdict("2")}).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(second.Append({Verdict("3")}), absl::OkStatus());
+  const std::vector<Journal::Past> past = Open().TakePast();
+  ASSERT_EQ(past.size(), 2u);
+  EXPECT_EQ(SentenceOf(past[1].decisions.at(0)), "3");
+}
+
+TEST_F(JournalTest, WhatAFullDiskRefusedIsWrittenWithTheNext) {
+  Journal journal = Open();
+  {
+    const os::FileSizeLimit full(0);
+    EXPECT_FALSE(journal.Append({Verdict("1")}).ok());
+    EXPECT_FALSE(journal.Append({Verdict("2")}).ok());
+  }
+  ASSERT_EQ(journal.Append({Verdict("3")}), absl::OkStatus());
+  const std::vector<Journal::Past> past = Open().TakePast();
+  ASSERT_EQ(past.size(), 1u);
+  ASSERT_EQ(past[0].decisions.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(SentenceOf(past[0].decisions[static_cast<size_t>(i)]), std::to_string(i + 1));
+  }
+}
+
+TEST_F(JournalTest, AnUnreadableEntryIsNamed) {
+  (void)Open();
+  os::Put(path_ + "/00000002.json", "{\"decisions\":[{}]}");
+  const absl::Status status = Journal::Open(path_, clock_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("00000002.json"));
+}
+
+}  // namespace
+}  // namespace tony::appmaster

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""An ApplicationMaster that is killed with -9 is replaced, and its tasks never notice."""
+
+import json
+import os
+import pathlib
+import signal
+
+import integration_case
+import machine
+from integration_case import JobTest
+
+END_SECONDS = 20
+
+
+class MasterRestartTest(JobTest):
+    """Jobs that lose their ApplicationMaster."""
+
+    def master_of(self, job_id):
+        """The id of the job's ApplicationMaster; one that is kept is below its keeper."""
+        masters = [
+            pid
+            for pid, command in machine.processes_with(job_id).items()
+            if "/tony-am " in command
+        ]
+        return max(masters, key=lambda pid: self.parent_of(pid) in masters)
+
+    def parent_of(self, pid):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[1])
+
+    def kill_master(self, job, number=signal.SIGKILL):
+        os.kill(self.master_of(job.id), number)
+
+    def wait_for_master(self, job, incarnation):
+        job.wait_for(
+            lambda events: any(
+                event.get("master_restarted", {}).get("incarnation") == incarnation
+                for event in events
+            ),
+            f"ApplicationMaster {incarnation}",
+        )
+
+    def wait_until_attached(self, job, incarnation):
+        """Waits until all executors have attached to that ApplicationMaster."""
+        self.wait_for_master(job, incarnation)
+        wanted = incarnation - 1
+        job.wait_for(
+            lambda events: sum(
+                event.get("state_changed", {}).get("sentence") == "The executors are attached again"
+                for event in events
+            )
+            >= wanted,
+            "attached executors",
+        )
+
+    def start(self, command, *arguments, workers=2):
+        job = self.submit(command, *arguments, workers=workers)
+        pids = job.wait_until_running(*(f"worker:{index}" for index in range(workers)))
+        return job, pids
+
+    def test_tasks_go_on(self):
+        gate = self.pipe("gate")
+        job, pids = self.start(f"read < {gate.path}; echo $TONY_ATTEMPT $TONY_EPOCH")
+        self.kill_master(job)
+        self.wait_until_attached(job, 2)
+        for pid in pids:
+            os.kill(pid, 0)
+        gate.write(2)
+        self.assert_succeeds(job)
+        for index in range(2):
+            self.assertEqual(job.log(f"worker:{index}"), b"1 0\n")
+        self.assertEqual(job.events("epoch_opened"), [])
+        sequences = [int(event["sequence"]) for event in job.raw_events("sequence")]
+        self.assertEqual(sequences, list(range(1, len(sequences) + 1)))
+
+    def test_twice_in_a_row(self):
+        gate = self.pipe("gate")
+        job, _ = self.start(f"read < {gate.path}")
+        self.kill_master(job)
+        self.wait_for_master(job, 2)
+        self.kill_master(job)
+        self.wait_for_master(job, 3)
+        gate.write(2)
+        self.assert_succeeds(job)
+        self.assertEqual(job.events("epoch_opened"), [])
+
+    def test_an_end_meanwhile_is_not_lost(self):
+        gate = self.pipe("gate")
+        for code, verdict in ((0, "TASKS_SUCCEEDED"), (7, "TASK_FAILED")):
+            with self.subTest(code=code):
+                job, pids = self.start(f"read < {gate.path}; exit {code}", workers=1)
+                ended = machine.Processes(self, {pid: "program" for pid in pids})
+                # Nobody listens while the program ends.
+                self.kill_master(job, signal.SIGSTOP)
+                gate.write()
+                ended.wait_until_gone(END_SECONDS)
+                self.kill_master(job)
+                self.assert_ends(job, 1 if code else 0, verdict)
+
+    def test_an_executor_lost_meanwhile(self):
+        for arguments, code, reason in (
+            ((), 3, "TASK_LOST"),
+            (("--conf", "tony.am.retry-count=1"), 0, "TASKS_SUCCEEDED"),
+        ):
+            with self.subTest(arguments=arguments):
+                job, _ = self.start("[ $TONY_ATTEMPT = 2 ] || sleep 600", *arguments)
+                container = job.wait_for_task("worker:1", "RUNNING")["container"]
+                (executor,) = (
+                    pid
+                    for pid, command in machine.processes_with(container).items()
+                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == "tony-executor\n"
+                )
+                self.kill_master(job, signal.SIGSTOP)
+                os.kill(executor, signal.SIGKILL)
+                self.kill_master(job)
+                self.assert_ends(job, code, reason)
+
+    def test_control_c_afterwards(self):
+        job, _ = self.start("sleep 600 & sleep 600")
+        self.kill_master(job)
+        self.wait_until_attached(job, 2)
+        job.client.send_signal(signal.SIGINT)
+        self.assert_ends(job, 4, "KILLED_BY_USER")
+
+    def test_no_restart_left(self):
+        job, _ = self.start("sleep 600", "--conf", "tony.am.max-restarts=0",
+                            "--conf", "tony.am.reattach-timeout-ms=500")
+        processes = machine.Processes(self, machine.processes_with(job.id))
+        self.kill_master(job)
+        self.assertEqual(job.wait(), 3)
+        self.assertIn("the ApplicationMaster went away without a verdict", job.errors())
+        processes.wait_until_gone(END_SECONDS)
+        self.assertEqual(machine.processes_with(job.id), {})
+        # Its containers stay: the tasks may still have been ending when the client was done.
+        self.assertFalse((job.folder / "secrets").exists())
+        self.assertFalse((job.folder / "archives").exists())
+        self.assert_private(job.folder)
+        self.assertEqual(self.site.verb("status")["state"], "LOST")
+
+    def detach(self, command, *arguments):
+        """Starts a detached job of one worker; returns its id."""
+        result = self.site.run(
+            *("tony-submit", "--detach", "--json", "--executes", command),
+            *("--conf", "tony.worker.instances=1", *integration_case.SMALL, *arguments),
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        job_id = json.loads(result.stdout)["job_id"]
+        # Should the test fail, nothing of the job stays.
+        self.addCleanup(self.site.run, "tony", "kill", job_id)
+        return job_id
+
+    def test_detached(self):
+        ready, gate = self.pipe("ready"), self.pipe("gate")
+        job_id = self.detach(f"echo > {ready.path}; read < {gate.path}; echo done")
+        ready.read()
+        processes = machine.Processes(self, machine.processes_with(job_id))
+        os.kill(self.master_of(job_id), signal.SIGKILL)
+        gate.write()
+        logs = self.site.run("tony", "logs", "--follow", job_id, "worker:0")
+        self.assertEqual(logs.stdout, "done\n")
+        processes.wait_until_gone(END_SECONDS)
+        self.assertEqual(self.site.verb("status", job_id)["state"], "SUCCEEDED")
+        self.assert_nothing_left(self.site.job_folder())
+
+    def test_detached_without_a_restart_left(self):
+        ready = self.pipe("ready")
+        job_id = self.detach(
+            f"echo > {ready.path}; sleep 600",
+            *("--conf", "tony.am.max-restarts=0", "--conf", "tony.am.reattach-timeout-ms=500"),
+        )
+        ready.read()
+        processes = machine.Processes(self, machine.processes_with(job_id))
+        os.kill(self.master_of(job_id), signal.SIGKILL)
+        processes.wait_until_gone(END_SECONDS)
+        self.assertEqual(machine.processes_with(job_id), {})
+        status = self.site.verb("status", job_id)
+        self.assertEqual(status["state"], "LOST")
+        self.assertIn("its ApplicationMaster went away without a verdict", status["sentence"])
+        (listed,) = self.site.verb("list")
+        self.assertEqual((listed["id"], listed["state"]), (job_id, "LOST"))
+
+
+if __name__ == "__main__":
+    integration_case.main()

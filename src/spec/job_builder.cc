@@ -77,6 +77,10 @@ void BuildApplication(const Configuration& configuration, core::JobDescription* 
   job->fail_on_worker_failure =
       configuration.GetBoolean("tony.application.fail-on-worker-failure-enabled");
   job->retry_count = static_cast<int>(configuration.GetNumber("tony.am.retry-count"));
+  job->infrastructure_retry_count =
+      static_cast<int>(configuration.GetNumber("tony.am.infrastructure-retry-count"));
+  job->retry_backoff = configuration.GetDuration("tony.am.retry-backoff-ms");
+  job->retry_backoff_max = configuration.GetDuration("tony.am.retry-backoff-max-ms");
   job->timeouts = BuildTimeouts(configuration);
   job->error_message_max_depth = static_cast<int>(
       configuration.GetNumber("tony.task.executor.execution.error-message-max-depth"));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "spec/key_check.h"
 #include "spec/key_table.h"
@@ -40,6 +41,7 @@ class TypeBuilder {
     type_.stop_on_failure =
         Contains(configuration_.GetList("tony.application.stop-on-failure-jobtypes"), type_.name);
     type_.port_release = configuration_.GetBoolean(KeyOf("port-release"));
+    type_.restart_scope = RestartScope();
     type_.command = Command();
     type_.files = BuildFiles(configuration_, type_.name, &result_);
     CheckMaximum();
@@ -75,6 +77,13 @@ class TypeBuilder {
           ProblemAt(configuration_, key, "TensorBoard runs once; 1 is used", ""));
     }
     return 1;
+  }
+
+  core::RestartScope RestartScope() const {
+    const std::string scope = absl::AsciiStrToLower(configuration_.GetText(KeyOf("restart-scope")));
+    if (scope == "type") return core::RestartScope::kType;
+    if (scope == "task") return core::RestartScope::kTask;
+    return core::RestartScope::kJob;
   }
 
   std::string Command() {

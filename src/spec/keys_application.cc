@@ -121,7 +121,24 @@ KeyGroup TimeLimitKeys() {
       {.name = "tony.am.retry-count",
        .type = ValueType::kCount,
        .default_value = "0",
-       .meaning = "How many times a failed job starts over."},
+       .meaning = "How many restarts failures of the program may cost: a code other than 0, a "
+                  "signal, a program that cannot be started or that runs longer than allowed."},
+      {.name = "tony.am.infrastructure-retry-count",
+       .type = ValueType::kCount,
+       .default_value = "3",
+       .meaning = "How many restarts the loss of containers and executors may cost: processes of "
+                  "tony that end, lost heartbeats, late registrations. Not 0 by default, and apart "
+                  "from `tony.am.retry-count`: a lost machine is not the program's fault."},
+      {.name = "tony.am.retry-backoff-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "1000",
+       .meaning = "How long the second restart in a row waits; each further one waits twice as "
+                  "long. The first comes at once; 0: all do."},
+      {.name = "tony.am.retry-backoff-max-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "60000",
+       .meaning = "The longest wait before a restart. Tasks that ran for longer than this end the "
+                  "row: the next restart comes at once."},
   };
   return group;
 }

@@ -53,6 +53,15 @@ KeyGroup TaskTypeKeys() {
        .default_value = "false",
        .meaning = "Release the reserved ports right before the program starts, for servers that "
                   "set neither `SO_REUSEADDR` nor `SO_REUSEPORT`."},
+      {.name = "tony.<type>.restart-scope",
+       .type = ValueType::kChoice,
+       .default_value = "job",
+       .choices = {"job", "type", "task"},
+       .meaning =
+           "What starts anew when a task of this type fails: the whole job with new ports, the "
+           "tasks of its type, or it alone; the latter two at their old ports, for programs whose "
+           "neighbours connect again by themselves. A lost container or port always concerns the "
+           "whole job, and so does any failure before all tasks run."},
   };
   return group;
 }

@@ -122,7 +122,11 @@ TEST_F(JobBuilderTest, CarriesEverySettingOfTheApplication) {
                                     {"tony.containers.envs", "B=2"},
                                     {"tony.worker.env", "C=3"},
                                     {"tony.worker.port-release", "true"},
+                                    {"tony.worker.restart-scope", "TASK"},
                                     {"tony.am.retry-count", "3"},
+                                    {"tony.am.infrastructure-retry-count", "4"},
+                                    {"tony.am.retry-backoff-ms", "12"},
+                                    {"tony.am.retry-backoff-max-ms", "13"},
                                     {"tony.am.memory", "256m"},
                                     {"tony.am.vcores", "2"},
                                     {"tony.application.timeout", "1"},
@@ -143,7 +147,11 @@ TEST_F(JobBuilderTest, CarriesEverySettingOfTheApplication) {
   EXPECT_THAT(job.container_env, ElementsAre(Pair("B", "2")));
   EXPECT_THAT(job.types[0].env, ElementsAre(Pair("C", "3")));
   EXPECT_TRUE(job.types[0].port_release);
+  EXPECT_EQ(job.types[0].restart_scope, core::RestartScope::kTask);
   EXPECT_EQ(job.retry_count, 3);
+  EXPECT_EQ(job.infrastructure_retry_count, 4);
+  EXPECT_EQ(job.retry_backoff, milliseconds(12));
+  EXPECT_EQ(job.retry_backoff_max, milliseconds(13));
   EXPECT_EQ(job.am_resources, (core::Resources{256, 2, 0}));
   const core::Timeouts timeouts = {.application = milliseconds(1),
                                    .allocation = milliseconds(2),

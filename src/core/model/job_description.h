@@ -44,6 +44,13 @@ struct ResourceEntry {
   bool operator==(const ResourceEntry&) const = default;
 };
 
+/// What starts anew when a task fails.
+enum class RestartScope {
+  kJob,   ///< all tasks, as a new epoch with new ports
+  kType,  ///< the tasks of its type, in their kept containers, at their old ports
+  kTask,  ///< the task alone, likewise
+};
+
 /// One heterogeneous group of tasks, e.g. the workers.
 struct TaskType {
   std::string name;
@@ -55,8 +62,21 @@ struct TaskType {
   Tracking tracking = Tracking::kTracked;
   bool stop_on_failure = false;  ///< a failure ends the attempt even where failures are tolerated
   bool port_release = false;     ///< release reserved ports right before the program starts
+  RestartScope restart_scope = RestartScope::kJob;
+  std::vector<std::string> depends_on;  ///< types that come first; each once, all of this job
 
   bool operator==(const TaskType&) const = default;
+};
+
+/// How long a type may run on when a group of types has ended.
+struct DependencyTimeout {
+  std::string type;   ///< whose time is limited
+  std::string group;  ///< the group's name, for sentences
+  std::vector<std::string> group_types;
+  std::chrono::milliseconds limit{0};  ///< from the end of the group's last task; zero: at once
+  bool ignored = false;                ///< stop waiting for the type instead of failing
+
+  bool operator==(const DependencyTimeout&) const = default;
 };
 
 /// All durations: zero means "no limit" unless said otherwise.
@@ -92,7 +112,11 @@ struct JobDescription {
   std::map<std::string, std::string>
       container_env;                   ///< for the executors themselves, and their children
   bool fail_on_worker_failure = true;  ///< any tracked failure fails the attempt
-  int retry_count = 0;                 ///< new epochs after failures
+  int retry_count = 0;                 ///< restarts after failures of the user's program
+  int infrastructure_retry_count = 3;  ///< restarts after the loss of a container or an executor
+  std::chrono::milliseconds retry_backoff{1000};       ///< before the second restart; zero: none
+  std::chrono::milliseconds retry_backoff_max{60000};  ///< what its doubling ends at
+  std::vector<DependencyTimeout> dependency_timeouts;  ///< none names its type in its own group
   Timeouts timeouts;
   int error_message_max_depth = 20;  ///< lines of a failed task's output in the verdict
   std::string checkpoint_dir;        ///< empty: a folder of the job's own

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "spec/job_order.h"
 #include "spec/job_rules.h"
 #include "spec/job_types.h"
 #include "spec/key_check.h"
@@ -104,6 +105,7 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
   BuildApplication(configuration, &result.job);
   result.job.python_interpreter = result.packaging.python_binary_path;
   BuildTaskTypes(configuration, &result);
+  BuildTaskOrder(configuration, &result);
   if (result.job.types.empty()) BuildSingleContainer(configuration, &result);
   CheckJob(configuration, &result);
   return result;

@@ -222,6 +222,11 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
 }
 
 void Executor::OnTaskEnded(core::TaskExit exit) {
+  if (signal_ != 0 && exit.cause == core::TaskExit::Cause::kStopped) {
+    // Somebody else than the ApplicationMaster ended the executor, and the program with it.
+    exit.cause = core::TaskExit::Cause::kLost;
+    exit.message = absl::StrCat("signal ", signal_, " told its executor to end");
+  }
   LogInfo(absl::StrCat("the program ", exit.Describe()));
   if (!preparing_) {
     held_.phase = Phase::kEnded;
@@ -244,7 +249,10 @@ void Executor::OnTreeGone() {
   }
 }
 
-void Executor::OnSignal(int number) { ShutDown(1, absl::StrCat("signal ", number)); }
+void Executor::OnSignal(int number) {
+  if (!shutting_down_) signal_ = number;
+  ShutDown(1, absl::StrCat("signal ", number));
+}
 
 void Executor::ShutDown(int exit_code, const std::string& why) {
   if (shutting_down_) return;

@@ -89,6 +89,7 @@ class Executor {
   bool preparing_ = false;     ///< told to register, and not done yet
   bool shutting_down_ = false;
   int exit_code_ = 1;
+  int signal_ = 0;  ///< that began the shutdown; 0: none did
   bool measuring_gpus_ = false;
   std::unique_ptr<EventLoop::Handle> registry_deadline_;
   std::unique_ptr<EventLoop::Handle> heartbeat_timer_;

@@ -35,6 +35,7 @@ void TaskProcess::Run(const Command& command) {
   active_ = true;
   ended_ = false;
   timed_out_ = false;
+  stopped_ = false;
   tail_ = OutputTail(static_cast<size_t>(command.tail_lines));
   const absl::Status spawned = Spawn(command);
   if (!spawned.ok()) {
@@ -79,6 +80,10 @@ void TaskProcess::Kill(Duration grace) {
     callbacks_.on_tree_gone();
     return;
   }
+  if (!timed_out_) {
+    stopped_ = true;
+    timeout_.reset();
+  }
   const absl::Status status = keeper_.Kill(grace);
   if (!status.ok()) LogError(absl::StrCat("cannot end the process tree: ", status.ToString()));
 }
@@ -112,6 +117,10 @@ void TaskProcess::On(const os::KeeperExited& exited) {
     exit.code = exited.status.code;
     exit.message = exit.code == 0 ? "" : Explain(exit.code, exit.tail);
   }
+  if (stopped_ && !exit.ok()) {
+    exit.cause = core::TaskExit::Cause::kStopped;
+    exit.message.clear();
+  }
   End(std::move(exit));
 }
 
@@ -135,6 +144,7 @@ void TaskProcess::On(const os::KeeperLost& lost) {
 void TaskProcess::End(core::TaskExit exit) {
   timeout_.reset();
   if (std::exchange(ended_, true)) return;
+  exit.ended_millis = clock_.UnixMillis();
   callbacks_.on_ended(std::move(exit));
 }
 

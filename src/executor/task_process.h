@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/task_exit.h"
 #include "executor/log_pump.h"
@@ -43,7 +44,8 @@ class TaskProcess {
 
   /// Starts the program; failures arrive as on_ended with kNotStarted, then on_tree_gone.
   void Run(const Command& command);
-  /// Ends the whole tree; on_tree_gone follows, at once when nothing runs.
+  /// Ends the whole tree; on_tree_gone follows, at once when nothing runs. The program has then
+  /// ended by kStopped, unless it manages to succeed.
   void Kill(Duration grace);
   /// From Run() until on_tree_gone.
   bool active() const { return active_; }
@@ -62,6 +64,7 @@ class TaskProcess {
   EventLoop& loop_;
   os::Keeper& keeper_;
   const Callbacks callbacks_;
+  const SystemClock clock_;
   std::unique_ptr<EventLoop::Handle> keeper_watch_;
   std::unique_ptr<EventLoop::Handle> timeout_;
   std::vector<std::unique_ptr<LogPump>> pumps_;
@@ -69,6 +72,7 @@ class TaskProcess {
   bool active_ = false;
   bool ended_ = true;  ///< the end of the newest run was told, or there was none
   bool timed_out_ = false;
+  bool stopped_ = false;  ///< Kill() came before the end
 };
 
 }  // namespace tony::executor

@@ -32,11 +32,15 @@ v1::TaskExit ToProto(const core::TaskExit& exit) {
     case core::TaskExit::Cause::kLost:
       proto.set_cause(v1::TaskExit::LOST);
       break;
+    case core::TaskExit::Cause::kStopped:
+      proto.set_cause(v1::TaskExit::STOPPED);
+      break;
   }
   proto.set_code(exit.code);
   proto.set_signal(exit.signal);
   proto.set_message(ToUtf8(exit.message));
   for (const std::string& line : exit.tail) proto.add_tail(ToUtf8(line));
+  proto.set_ended_millis(exit.ended_millis);
   return proto;
 }
 
@@ -55,6 +59,9 @@ core::TaskExit FromProto(const v1::TaskExit& proto) {
     case v1::TaskExit::TIMED_OUT:
       exit.cause = core::TaskExit::Cause::kTimedOut;
       break;
+    case v1::TaskExit::STOPPED:
+      exit.cause = core::TaskExit::Cause::kStopped;
+      break;
     // An unknown cause of a newer peer is no success.
     default:
       exit.cause = core::TaskExit::Cause::kLost;
@@ -64,6 +71,7 @@ core::TaskExit FromProto(const v1::TaskExit& proto) {
   exit.signal = proto.signal();
   exit.message = proto.message();
   exit.tail.assign(proto.tail().begin(), proto.tail().end());
+  exit.ended_millis = proto.ended_millis();
   return exit;
 }
 

@@ -141,6 +141,7 @@ TEST_F(SuccessPolicyTest, TheReasonFollowsFromHowTheTaskEnded) {
       {TaskExit::Cause::kNotStarted, Reason::kTaskNotStarted},
       {TaskExit::Cause::kTimedOut, Reason::kTaskTimedOut},
       {TaskExit::Cause::kLost, Reason::kTaskLost},
+      {TaskExit::Cause::kStopped, Reason::kTaskFailed},
   };
   for (const auto& [cause, reason] : pairs) {
     task.exit = TaskExit{cause, 1, 9, "", {"last line"}};

@@ -74,10 +74,11 @@ TEST(TaskExitTest, DescribesEachEnd) {
   EXPECT_EQ(exit.Describe(), "could not be started: no space left");
   exit = {TaskExit::Cause::kTimedOut, 0, 0, "", {}};
   EXPECT_EQ(exit.Describe(), "was stopped because it ran longer than allowed");
-  EXPECT_TRUE(exit.infrastructure());
   exit = {TaskExit::Cause::kLost, 0, 0, "the node is down", {}};
   EXPECT_EQ(exit.Describe(), "was lost: the node is down");
-  EXPECT_TRUE(exit.infrastructure());
+  exit = {TaskExit::Cause::kStopped, 0, SIGTERM, "", {}};
+  EXPECT_FALSE(exit.ok());
+  EXPECT_EQ(exit.Describe(), "was ended by tony");
 }
 
 }  // namespace

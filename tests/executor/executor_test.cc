@@ -117,7 +117,9 @@ TEST_F(ExecutorTest, EndsEverythingAtASignalAndSaysSo) {
   executor_->OnSignal(SIGTERM);
   EXPECT_EQ(ExitCode(), 1);
   ExpectGone(tree);
-  EXPECT_EQ(Next<input::TaskEnded>().exit.cause, TaskExit::Cause::kSignaled);
+  const TaskExit exit = Next<input::TaskEnded>().exit;
+  EXPECT_EQ(exit.cause, TaskExit::Cause::kLost);
+  EXPECT_EQ(exit.message, "signal 15 told its executor to end");
 }
 
 TEST_F(ExecutorTest, EndsEverythingAtAShutdown) {

@@ -112,6 +112,14 @@ TEST_F(TaskProcessTest, TellsTheSignalThatEndedTheProgram) {
   EXPECT_FALSE(exit.ok());
 }
 
+TEST_F(TaskProcessTest, TellsWhenTheProgramEnded) {
+  const SystemClock clock;
+  const int64_t before = clock.UnixMillis();
+  const TaskExit exit = RunToEnd("exit 1");
+  EXPECT_GE(exit.ended_millis, before);
+  EXPECT_LE(exit.ended_millis, clock.UnixMillis());
+}
+
 TEST_F(TaskProcessTest, SaysThatACommandWasNotFound) {
   const TaskExit exit = RunToEnd("no-such-command --x");
   EXPECT_EQ(exit.code, 127);
@@ -188,8 +196,18 @@ TEST_F(TaskProcessTest, AKillGivesTheProgramItsGrace) {
   ASSERT_EQ(ready_.NextLine(), "up");
   process_.Kill(minutes(10));
   ASSERT_TRUE(AwaitTreeGone());
+  EXPECT_EQ(exit_.cause, TaskExit::Cause::kStopped);
   EXPECT_EQ(exit_.code, 3);
   EXPECT_THAT(exit_.tail, Contains("asked"));
+}
+
+TEST_F(TaskProcessTest, AProgramThatSucceedsWhenItIsAskedToEndHasSucceeded) {
+  process_.Run(
+      Bash("trap 'echo saved; exit 0' TERM; echo up > $READY; while :; do sleep 0.01; done"));
+  ASSERT_EQ(ready_.NextLine(), "up");
+  process_.Kill(minutes(10));
+  ASSERT_TRUE(AwaitTreeGone());
+  EXPECT_TRUE(exit_.ok());
 }
 
 TEST_F(TaskProcessTest, AKillEndsWhatIgnoresSigterm) {
@@ -197,7 +215,7 @@ TEST_F(TaskProcessTest, AKillEndsWhatIgnoresSigterm) {
   ASSERT_EQ(ready_.NextLine(), "up");
   process_.Kill(milliseconds(50));
   ASSERT_TRUE(AwaitTreeGone());
-  EXPECT_EQ(exit_.cause, TaskExit::Cause::kSignaled);
+  EXPECT_EQ(exit_.cause, TaskExit::Cause::kStopped);
   EXPECT_EQ(exit_.signal, SIGKILL);
 }
 

@@ -77,8 +77,8 @@ TEST(ConvertTest, EveryVerdictComesBackWithItsExitCode) {
 
 TEST(ConvertTest, EveryCauseOfAnEndComesBack) {
   using Cause = core::TaskExit::Cause;
-  for (const Cause cause :
-       {Cause::kExited, Cause::kSignaled, Cause::kNotStarted, Cause::kTimedOut, Cause::kLost}) {
+  for (const Cause cause : {Cause::kExited, Cause::kSignaled, Cause::kNotStarted, Cause::kTimedOut,
+                            Cause::kLost, Cause::kStopped}) {
     core::TaskExit exit;
     exit.cause = cause;
     EXPECT_TRUE(FromProto(ToProto(exit)) == exit);

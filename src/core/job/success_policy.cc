@@ -13,6 +13,7 @@ Reason ReasonOf(const TaskExit& exit) {
   switch (exit.cause) {
     case TaskExit::Cause::kExited:
     case TaskExit::Cause::kSignaled:
+    case TaskExit::Cause::kStopped:
       return Reason::kTaskFailed;
     case TaskExit::Cause::kNotStarted:
       return Reason::kTaskNotStarted;

@@ -29,6 +29,9 @@ std::string TaskExit::Describe() const {
     case Cause::kLost:
       text = "was lost";
       break;
+    case Cause::kStopped:
+      text = "was ended by tony";
+      break;
   }
   if (!message.empty()) absl::StrAppend(&text, ": ", message);
   return text;

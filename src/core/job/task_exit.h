@@ -15,6 +15,7 @@ struct TaskExit {
     kNotStarted,  ///< could not be prepared or spawned; `message` says why
     kTimedOut,    ///< killed by tony after tony.task.executor.execution-timeout-ms
     kLost,        ///< its container or executor went away; nobody saw the process end
+    kStopped,     ///< by tony, for a reason that is not its own: `code` or `signal` says how
   };
 
   Cause cause = Cause::kExited;
@@ -22,12 +23,11 @@ struct TaskExit {
   int signal = 0;
   std::string message;            ///< one sentence of context; may be empty
   std::vector<std::string> tail;  ///< last lines of the output, oldest first
+  int64_t ended_millis = 0;       ///< since 1970, by the clock of the task's host; 0: not known
 
   bool operator==(const TaskExit&) const = default;
 
   bool ok() const { return cause == Cause::kExited && code == 0; }
-  /// True where the platform failed rather than the user's program.
-  bool infrastructure() const { return cause == Cause::kLost || cause == Cause::kTimedOut; }
   /// "exited with code 3", "was killed by signal 9 (SIGKILL)", …
   std::string Describe() const;
 };

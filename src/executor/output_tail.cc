@@ -1,9 +1,17 @@
 // Splitting of output into lines.
 #include "executor/output_tail.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "core/job/python_traceback.h"
 
 namespace tony::executor {
+
+OutputTail::OutputTail(size_t max_lines)
+    : max_lines_(max_lines),
+      keep_lines_(max_lines == 0 ? 0 : std::max(max_lines, kMaxTracebackLines)) {}
 
 void OutputTail::Add(int stream, const char* data, size_t size) {
   std::string& unfinished = unfinished_[stream];
@@ -15,26 +23,43 @@ void OutputTail::Add(int stream, const char* data, size_t size) {
       unfinished.erase(0, unfinished.size() - kMaxLineBytes);
     }
     if (newline == nullptr) return;
-    Push(std::move(unfinished));
-    unfinished.clear();
+    Push({stream, std::exchange(unfinished, {})});
     data += length + 1;
     size -= length + 1;
   }
 }
 
-void OutputTail::Push(std::string line) {
+void OutputTail::Push(Line line) {
   lines_.push_back(std::move(line));
-  if (lines_.size() > max_lines_) lines_.pop_front();
+  if (lines_.size() > max_lines_)
+    older_bytes_ += lines_[lines_.size() - max_lines_ - 1].text.size();
+  while (lines_.size() > max_lines_ &&
+         (lines_.size() > keep_lines_ || older_bytes_ > kMaxTracebackBytes)) {
+    older_bytes_ -= lines_.front().text.size();
+    lines_.pop_front();
+  }
 }
 
 std::vector<std::string> OutputTail::Lines() const {
-  std::vector<std::string> result(lines_.begin(), lines_.end());
-  for (const std::string& line : unfinished_) {
-    if (!line.empty()) result.push_back(line);
+  std::vector<Line> lines(lines_.begin(), lines_.end());
+  for (int stream = 0; stream < 2; ++stream) {
+    if (!unfinished_[stream].empty()) lines.push_back({stream, unfinished_[stream]});
   }
-  if (result.size() > max_lines_) {
-    result.erase(result.begin(), result.end() - static_cast<std::ptrdiff_t>(max_lines_));
+  size_t begin = lines.size() - std::min(lines.size(), max_lines_);
+  // The lines of one stream may stand between those of a traceback in the other.
+  for (int stream = 0; stream < 2 && max_lines_ > 0; ++stream) {
+    std::vector<std::string> texts;
+    std::vector<size_t> numbers;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i].stream != stream) continue;
+      texts.push_back(lines[i].text);
+      numbers.push_back(i);
+    }
+    const auto traceback = core::LastPythonTraceback(texts);
+    if (traceback) begin = std::min(begin, numbers[traceback->first]);
   }
+  std::vector<std::string> result;
+  for (size_t i = begin; i < lines.size(); ++i) result.push_back(std::move(lines[i].text));
   return result;
 }
 

@@ -71,7 +71,9 @@ KeyGroup ExecutorKeys() {
        .type = ValueType::kCount,
        .default_value = "20",
        .maximum = 1000,
-       .meaning = "How many of the last lines of a failed task's output the verdict shows."},
+       .meaning =
+           "How many of the last lines of a failed task's output the verdict shows; a Python "
+           "traceback is shown whole, up to 200 lines."},
       {.name = "tony.gpu-exec-path",
        .default_value = "nvidia-smi",
        .meaning = "The program, by name or path, that lists GPUs and their use."},

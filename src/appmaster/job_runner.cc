@@ -134,6 +134,7 @@ void JobRunner::Run(const core::effect::SendPrepare& effect) {
   v1::MasterMessage message;
   message.mutable_prepare()->set_epoch(effect.epoch);
   message.mutable_prepare()->set_attempt(effect.attempt);
+  message.mutable_prepare()->set_keep_ports(effect.keep_ports);
   Send(effect.container_id, message);
 }
 

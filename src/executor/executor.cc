@@ -53,7 +53,8 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                   held_.phase = Phase::kRunning;
                   held_.pid = pid;
                   v1::ExecutorMessage message;
-                  message.mutable_task_started()->set_epoch(run_epoch_);
+                  message.mutable_task_started()->set_epoch(run_.epoch);
+                  message.mutable_task_started()->set_attempt(run_.attempt);
                   message.mutable_task_started()->set_pid(pid);
                   Send(std::move(message));
                 },
@@ -161,6 +162,8 @@ void Executor::OnPrepare(const v1::Prepare& prepare) {
   preparing_ = true;
   held_ = {};
   held_.epoch = prepare.epoch();
+  held_.attempt = prepare.attempt();
+  keep_ports_ = prepare.keep_ports();
   started_ = false;
   identity_.epoch = prepare.epoch();
   identity_.attempt = prepare.attempt();
@@ -175,8 +178,10 @@ void Executor::RegisterIfReady() {
   if (!preparing_ || !localized_ || process_.active() || shutting_down_) return;
   preparing_ = false;
   if (!localization_.ok()) return FailTask(std::string(localization_.message()));
-  const absl::Status reserved = ports_.Reserve(assignment_.wants_visualization_port());
-  if (!reserved.ok()) return FailTask(std::string(reserved.message()));
+  if (!keep_ports_) {
+    const absl::Status reserved = ports_.Reserve(assignment_.wants_visualization_port());
+    if (!reserved.ok()) return FailTask(std::string(reserved.message()));
+  }
   identity_.visualization_port = ports_.visualization_port();
   held_.phase = Phase::kRegistered;
   held_.port = ports_.task_port();
@@ -184,13 +189,14 @@ void Executor::RegisterIfReady() {
   v1::ExecutorMessage message;
   v1::Registered* registered = message.mutable_registered();
   registered->set_epoch(identity_.epoch);
+  registered->set_attempt(identity_.attempt);
   registered->set_port(ports_.task_port());
   registered->set_visualization_port(ports_.visualization_port());
   Send(std::move(message));
 }
 
 void Executor::FailTask(const std::string& message) {
-  run_epoch_ = identity_.epoch;
+  run_ = {identity_.epoch, identity_.attempt};
   OnTaskEnded({core::TaskExit::Cause::kNotStarted, 0, 0, message, {}});
 }
 
@@ -217,7 +223,7 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
   command.tail_lines = assignment_.tail_lines();
   if (assignment_.release_ports()) ports_.ReleaseSockets();
   sampler_.Reset();
-  run_epoch_ = identity_.epoch;
+  run_ = {identity_.epoch, identity_.attempt};
   process_.Run(command);
 }
 
@@ -236,7 +242,8 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   // epoch.
   if (!exit.ok()) ReportStrangers();
   v1::ExecutorMessage message;
-  message.mutable_task_ended()->set_epoch(run_epoch_);
+  message.mutable_task_ended()->set_epoch(run_.epoch);
+  message.mutable_task_ended()->set_attempt(run_.attempt);
   *message.mutable_task_ended()->mutable_exit() = rpc::ToProto(exit);
   Send(std::move(message));
 }

@@ -82,8 +82,13 @@ class Executor {
   RunIdentity identity_;        ///< of the epoch that was prepared last
   int incarnation_ = 0;         ///< newest of an ApplicationMaster that was heard; 0: none
   core::input::HeldTask held_;  ///< what the next stream begins with
-  int run_epoch_ = 0;     ///< in which the program was started last: its end belongs to that one
-  bool started_ = false;  ///< told to start in the epoch that was prepared last
+  /// In which the program was started last: its end belongs to that one.
+  struct {
+    int epoch = 0;
+    int attempt = 0;
+  } run_;
+  bool keep_ports_ = false;  ///< of the epoch that goes on
+  bool started_ = false;     ///< told to start in the epoch that was prepared last
   bool localized_ = false;
   absl::Status localization_;  ///< why unpacking failed
   bool preparing_ = false;     ///< told to register, and not done yet

@@ -63,7 +63,7 @@ void Executor::ReportStrangers() {
   for (const Stranger& stranger : ports_.Strangers(own)) {
     v1::ExecutorMessage message;
     v1::PortTaken* taken = message.mutable_port_taken();
-    taken->set_epoch(run_epoch_);
+    taken->set_epoch(run_.epoch);
     taken->set_port(stranger.port);
     taken->set_holder(rpc::ToUtf8(stranger.description));
     Send(std::move(message));

@@ -145,6 +145,7 @@ v1::HeldTask ToProto(const core::input::HeldTask& held) {
       break;
   }
   proto.set_epoch(held.epoch);
+  proto.set_attempt(held.attempt);
   proto.set_port(held.port);
   proto.set_visualization_port(held.visualization_port);
   proto.set_pid(held.pid);
@@ -170,6 +171,7 @@ core::input::HeldTask FromProto(const v1::HeldTask& proto) {
       break;
   }
   held.epoch = proto.epoch();
+  held.attempt = proto.attempt();
   held.port = proto.port();
   held.visualization_port = proto.visualization_port();
   held.pid = proto.pid();

@@ -49,23 +49,34 @@ struct DecisionWriter {
     *body->mutable_task() = rpc::ToProto(concluded.task);
     *body->mutable_exit() = rpc::ToProto(concluded.exit);
   }
-  void operator()(const core::decision::EpochBegun& begun) {
-    v1::EpochBegun* body = proto.mutable_epoch_begun();
-    body->set_epoch(begun.epoch);
-    body->set_cause(ToUtf8(begun.cause));
-    if (begun.guilty) *body->mutable_guilty() = rpc::ToProto(*begun.guilty);
-    body->set_retries_left(begun.retries_left);
+  void operator()(const core::decision::TasksRestarted& restarted) {
+    v1::TasksRestarted* body = proto.mutable_tasks_restarted();
+    body->set_epoch(restarted.epoch);
+    for (const core::TaskId& task : restarted.tasks) *body->add_tasks() = rpc::ToProto(task);
+    body->set_cause(ToUtf8(restarted.cause));
+    if (restarted.guilty) *body->mutable_guilty() = rpc::ToProto(*restarted.guilty);
+    body->mutable_budgets()->set_user(restarted.budgets.user);
+    body->mutable_budgets()->set_infrastructure(restarted.budgets.infrastructure);
+    body->mutable_budgets()->set_lost_port(restarted.budgets.lost_port);
+    body->mutable_budgets()->set_in_a_row(restarted.budgets.in_a_row);
+    body->set_delay_ms(
+        std::chrono::duration_cast<std::chrono::milliseconds>(restarted.delay).count());
   }
   void operator()(const core::decision::VerdictReached& reached) {
     *proto.mutable_verdict_reached()->mutable_verdict() = rpc::ToProto(reached.verdict);
   }
 };
 
-core::decision::EpochBegun FromProto(const v1::EpochBegun& proto) {
-  core::decision::EpochBegun begun{proto.epoch(), proto.cause(), std::nullopt,
-                                   proto.retries_left()};
-  if (proto.has_guilty()) begun.guilty = rpc::FromProto(proto.guilty());
-  return begun;
+core::decision::TasksRestarted FromProto(const v1::TasksRestarted& proto) {
+  core::decision::TasksRestarted restarted;
+  restarted.epoch = proto.epoch();
+  for (const v1::TaskId& task : proto.tasks()) restarted.tasks.push_back(rpc::FromProto(task));
+  restarted.cause = proto.cause();
+  if (proto.has_guilty()) restarted.guilty = rpc::FromProto(proto.guilty());
+  restarted.budgets = {proto.budgets().user(), proto.budgets().infrastructure(),
+                       proto.budgets().lost_port(), proto.budgets().in_a_row()};
+  restarted.delay = std::chrono::milliseconds(proto.delay_ms());
+  return restarted;
 }
 
 }  // namespace
@@ -88,8 +99,8 @@ absl::StatusOr<core::Decision> FromProto(const v1::Decision& proto) {
     case v1::Decision::kTaskConcluded:
       return core::decision::TaskConcluded{FromProto(proto.task_concluded().task()),
                                            FromProto(proto.task_concluded().exit())};
-    case v1::Decision::kEpochBegun:
-      return FromProto(proto.epoch_begun());
+    case v1::Decision::kTasksRestarted:
+      return FromProto(proto.tasks_restarted());
     case v1::Decision::kVerdictReached: {
       TONY_ASSIGN_OR_RETURN(core::Verdict verdict, FromProto(proto.verdict_reached().verdict()));
       return core::decision::VerdictReached{std::move(verdict)};

@@ -36,14 +36,16 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
       return ToInput(container_id, message.hello());
     case v1::ExecutorMessage::kRegistered: {
       const v1::Registered& body = message.registered();
-      return core::input::ExecutorRegistered{container_id, body.epoch(), body.port(),
-                                             body.visualization_port()};
+      return core::input::ExecutorRegistered{container_id, body.epoch(), body.attempt(),
+                                             body.port(), body.visualization_port()};
     }
     case v1::ExecutorMessage::kTaskStarted:
       return core::input::TaskStarted{container_id, message.task_started().epoch(),
+                                      message.task_started().attempt(),
                                       message.task_started().pid()};
     case v1::ExecutorMessage::kTaskEnded:
       return core::input::TaskEnded{container_id, message.task_ended().epoch(),
+                                    message.task_ended().attempt(),
                                     FromProto(message.task_ended().exit())};
     case v1::ExecutorMessage::kHeartbeat: {
       core::input::Heartbeat heartbeat{container_id, std::nullopt};

@@ -64,12 +64,14 @@ class PlayedExecutor {
   void Register(int epoch, int port) {
     v1::ExecutorMessage message;
     message.mutable_registered()->set_epoch(epoch);
+    message.mutable_registered()->set_attempt(epoch + 1);
     message.mutable_registered()->set_port(port);
     session_->Send(std::move(message));
   }
   void EndTask(int epoch, int code) {
     v1::ExecutorMessage message;
     message.mutable_task_ended()->set_epoch(epoch);
+    message.mutable_task_ended()->set_attempt(epoch + 1);
     *message.mutable_task_ended()->mutable_exit() =
         rpc::ToProto(core::TaskExit{core::TaskExit::Cause::kExited, code, 0, "", {}});
     session_->Send(std::move(message));
@@ -91,6 +93,7 @@ class JobRunnerTest : public ::testing::Test {
     type.command = "train";
     job.types.push_back(type);
     job.container_env = {{"MINE", "a b"}, {"OTHER", ""}};
+    job.infrastructure_retry_count = 0;
     job.timeouts.registry = std::chrono::seconds(77);
     return job;
   }

@@ -51,12 +51,14 @@ TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
   verdict.guilty = core::TaskId{"worker", 1};
   verdict.exit = exit;
   const core::Container container{"j-c0001", "worker", "h", "id", {2, 3}, {64, 1, 2}};
-  const core::Decisions all = {decision::ContainerBound{container, {"worker", 7}},
-                               decision::GangReleased{4, spec},
-                               decision::TaskConcluded{{"ps", 0}, exit},
-                               decision::EpochBegun{5, "it failed", core::TaskId{"ps", 0}, 2},
-                               decision::EpochBegun{6, "", std::nullopt, 1},
-                               decision::VerdictReached{verdict}};
+  const core::Decisions all = {
+      decision::ContainerBound{container, {"worker", 7}},
+      decision::GangReleased{4, spec},
+      decision::TaskConcluded{{"ps", 0}, exit},
+      decision::TasksRestarted{
+          5, {}, "it failed", core::TaskId{"ps", 0}, {1, 2, 3, 4}, std::chrono::seconds(2)},
+      decision::TasksRestarted{5, {{"ps", 0}, {"worker", 3}}, "", std::nullopt, {}, {}},
+      decision::VerdictReached{verdict}};
   ASSERT_EQ(Open().Append(all), absl::OkStatus());
 
   const std::vector<Journal::Past> past = Open().TakePast();

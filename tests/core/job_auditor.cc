@@ -49,10 +49,13 @@ bool JobAuditor::IsStale(const JobInput& input) const {
   const auto stale = [&](const auto& message) {
     return message.epoch != epoch_ || !IsLive(message.container_id);
   };
+  const auto past = [&](const auto& message) {
+    return stale(message) || launched_.at(message.container_id).attempt != message.attempt;
+  };
   if (const auto* registered = std::get_if<input::ExecutorRegistered>(&input))
-    return stale(*registered);
-  if (const auto* started = std::get_if<input::TaskStarted>(&input)) return stale(*started);
-  if (const auto* ended = std::get_if<input::TaskEnded>(&input)) return stale(*ended);
+    return past(*registered);
+  if (const auto* started = std::get_if<input::TaskStarted>(&input)) return past(*started);
+  if (const auto* ended = std::get_if<input::TaskEnded>(&input)) return past(*ended);
   if (const auto* taken = std::get_if<input::PortTaken>(&input)) return stale(*taken);
   if (const auto* heartbeat = std::get_if<input::Heartbeat>(&input))
     return !IsLive(heartbeat->container_id);
@@ -79,7 +82,8 @@ void JobAuditor::See(const input::ExecutorAttached& attached) {
 void JobAuditor::See(const input::ExecutorRegistered& registered) {
   auto known = launched_.find(registered.container_id);
   if (known == launched_.end() || known->second.gone || registered.epoch != epoch_) return;
-  // The first registration for an epoch counts; others of it are copies.
+  if (known->second.attempt != registered.attempt) return;
+  // The first registration for an epoch counts; others of it are copies, or have the same port.
   if (known->second.registered_epoch == registered.epoch) return;
   known->second.registered_epoch = registered.epoch;
   known->second.port = registered.port;
@@ -109,8 +113,15 @@ void JobAuditor::Check(const effect::Journal& effect) {
       journaled_containers_.insert(bound->container.id);
     } else if (const auto* released = std::get_if<decision::GangReleased>(&decision)) {
       journaled_release_ = released->epoch;
-    } else if (const auto* begun = std::get_if<decision::EpochBegun>(&decision)) {
-      journaled_epoch_ = begun->epoch;
+    } else if (const auto* restarted = std::get_if<decision::TasksRestarted>(&decision)) {
+      journaled_epoch_ = restarted->epoch;
+      const JobDescription& job = machine_->job();
+      ++restarts_;
+      if (restarted->budgets.user > job.retry_count ||
+          restarted->budgets.infrastructure > job.infrastructure_retry_count ||
+          restarted->budgets.lost_port > RestartPolicy::kLostPortRestarts) {
+        Complain("the budget is not respected");
+      }
     } else if (std::holds_alternative<decision::VerdictReached>(decision)) {
       journaled_verdict_ = true;
     }
@@ -145,6 +156,10 @@ void JobAuditor::Check(const effect::SendPrepare& effect) {
   if (known == launched_.end() || !known->second.attached)
     Complain("prepare before the executor attached");
   if (effect.epoch > journaled_epoch_) Complain("an epoch not journaled");
+  if (known != launched_.end()) {
+    known->second.attempt = effect.attempt;
+    known->second.restarted = effect.keep_ports;
+  }
   if (effect.epoch != epoch_) Complain(absl::StrCat("prepare for another epoch than ", epoch_));
 }
 
@@ -161,7 +176,8 @@ void JobAuditor::Check(const effect::SendStart& effect) {
   }
   // Otherwise it makes up for one that an executor never got.
   for (const std::string& container_id : effect.container_ids) {
-    if (!launched_[container_id].rejoined) Complain("a second start, or one without some tasks");
+    const Known& known = launched_[container_id];
+    if (!known.rejoined && !known.restarted) Complain("a second start, or one without some tasks");
   }
 }
 
@@ -197,9 +213,9 @@ void JobAuditor::Check(const effect::Record& effect) {
   if (const auto* opened = std::get_if<EpochOpened>(&effect.body)) {
     if (opened->epoch != epoch_ + 1) Complain("an epoch was skipped");
     epoch_ = opened->epoch;
-    if (epoch_ + opened->retries_left != machine_->job().retry_count)
-      Complain("the budget is not respected");
-    if (opened->retries_left < 0) Complain("the budget is overdrawn");
+    if (opened->retries_left < 0 || opened->infrastructure_retries_left < 0) {
+      Complain("the budget is overdrawn");
+    }
   }
   if (std::holds_alternative<JobEnded>(effect.body)) {
     ended_ = true;

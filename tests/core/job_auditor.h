@@ -15,7 +15,7 @@ namespace tony::core {
 ///    killed at the end.
 /// 3. What is asked for and not yet granted equals the tasks that wait for a container.
 /// 4. Start is sent once for an epoch, to all containers, when each has registered for it, with the
-///    ports it named.
+///    ports it named; again only to those that start again in it, or had not got it.
 /// 5. Epochs count up by one, and not more often than the budget allows.
 /// 6. Messages of another epoch, or of a container that is gone or was never used, have no effect.
 /// 7. What follows from a decision comes after the decision was journaled.
@@ -43,7 +43,9 @@ class JobAuditor {
     TaskId task;
     bool gone = false;  ///< ended, or killed
     bool attached = false;
-    bool rejoined = false;  ///< has opened another stream with what it holds
+    bool rejoined = false;   ///< has opened another stream with what it holds
+    bool restarted = false;  ///< told to start again in an epoch that goes on
+    int attempt = 0;         ///< that it was prepared for
     int registered_epoch = -1;
     int port = 0;
   };
@@ -83,6 +85,7 @@ class JobAuditor {
   int journaled_epoch_ = 0;
   int journaled_release_ = -1;  ///< newest epoch whose gang is journaled as released
   bool journaled_verdict_ = false;
+  int restarts_ = 0;
   bool ended_ = false;  ///< JobEnded was recorded
   bool finished_ = false;
   std::set<std::string> granted_;

@@ -47,16 +47,16 @@ class Simulation {
     const double began = CpuSeconds();
     Apply(input::Start{});
     GrantAll();
-    ForEach([](const std::string& id) { return input::ExecutorAttached{id}; });
+    ForEach([](const std::string& id) { return input::ExecutorAttached{id, std::nullopt}; });
     ForEach([](const std::string& id) { return input::Heartbeat{id, std::nullopt}; });
-    ForEach([](const std::string& id) { return input::ExecutorRegistered{id, 0, 2222, 0}; });
-    ForEach([](const std::string& id) { return input::TaskStarted{id, 0, 1}; });
+    ForEach([](const std::string& id) { return input::ExecutorRegistered{id, 0, 1, 2222, 0}; });
+    ForEach([](const std::string& id) { return input::TaskStarted{id, 0, 1, 1}; });
     for (int second = 0; second < 10; ++second) {
       now_ += std::chrono::seconds(1);
       ForEach([](const std::string& id) { return input::Heartbeat{id, std::nullopt}; });
       Apply(input::Tick{});
     }
-    ForEach([](const std::string& id) { return input::TaskEnded{id, 0, {}}; });
+    ForEach([](const std::string& id) { return input::TaskEnded{id, 0, 1, {}}; });
     ForEach([](const std::string& id) { return input::ContainerEnded{id, {false, "ended"}}; });
     cost_.cpu_seconds = CpuSeconds() - began;
     cost_.succeeded = view_.verdict && view_.verdict->outcome == Outcome::kSucceeded;
@@ -151,9 +151,9 @@ TEST(JobMachineScaleTest, ARestartThatReplacesEverythingAsksInOneRequest) {
     for (int i = 0; i < type.instances; ++i) {
       const std::string id = "c" + std::to_string(granted++);
       machine.Apply(input::ContainerGranted{{id, type.name, "host", "host", {}}}, now);
-      machine.Apply(input::ExecutorAttached{id}, now);
-      machine.Apply(input::ExecutorRegistered{id, 0, 2222, 0}, now);
-      machine.Apply(input::TaskEnded{id, 0, {}}, now);
+      machine.Apply(input::ExecutorAttached{id, std::nullopt}, now);
+      machine.Apply(input::ExecutorRegistered{id, 0, 1, 2222, 0}, now);
+      machine.Apply(input::TaskEnded{id, 0, 1, {}}, now);
     }
   }
   ASSERT_EQ(machine.state(), JobState::kRunning);
@@ -162,7 +162,7 @@ TEST(JobMachineScaleTest, ARestartThatReplacesEverythingAsksInOneRequest) {
   for (int i = 0; i < 1'000; ++i) {
     const std::string id = "c" + std::to_string(i);
     if (i == 500) continue;
-    machine.Apply(input::TaskEnded{id, 0, {}}, now);
+    machine.Apply(input::TaskEnded{id, 0, 1, {}}, now);
     machine.Apply(input::ContainerEnded{id, {true, "gone"}}, now);
   }
   const JobEffects effects = machine.Apply(input::ContainerEnded{"c500", {true, "gone"}}, now);

@@ -36,7 +36,8 @@ struct RecordRenderer {
     return line;
   }
   std::string operator()(const EpochOpened& event) {
-    return absl::StrCat("epoch ", event.epoch, " retries-left=", event.retries_left,
+    return absl::StrCat("epoch ", event.epoch, " retries-left=", event.retries_left, "+",
+                        event.infrastructure_retries_left,
                         Optional("guilty=", event.guilty ? event.guilty->ToString() : ""), " ",
                         Quoted(event.cause));
   }
@@ -70,8 +71,16 @@ struct DecisionRenderer {
   std::string operator()(const decision::TaskConcluded& decision) {
     return absl::StrCat(decision.task.ToString(), " ", decision.exit.Describe());
   }
-  std::string operator()(const decision::EpochBegun& decision) {
-    return absl::StrCat("epoch ", decision.epoch, " begins, retries-left=", decision.retries_left);
+  std::string operator()(const decision::TasksRestarted& decision) {
+    std::string text =
+        decision.tasks.empty() ? absl::StrCat("epoch ", decision.epoch, " begins") : "again";
+    for (const TaskId& task : decision.tasks) absl::StrAppend(&text, " ", task.ToString());
+    const RestartState& spent = decision.budgets;
+    absl::StrAppend(&text, " spent=", spent.user, "+", spent.infrastructure, "+", spent.lost_port);
+    if (decision.delay > Duration(0)) {
+      absl::StrAppend(&text, " delay=", decision.delay / std::chrono::milliseconds(1), "ms");
+    }
+    return text;
   }
   std::string operator()(const decision::VerdictReached& decision) {
     return OutcomeName(decision.verdict.outcome);
@@ -111,7 +120,7 @@ struct EffectRenderer {
   }
   std::string operator()(const effect::SendPrepare& effect) {
     return absl::StrCat("send ", effect.container_id, " prepare epoch=", effect.epoch,
-                        " attempt=", effect.attempt);
+                        " attempt=", effect.attempt, effect.keep_ports ? " with its ports" : "");
   }
   std::string operator()(const effect::SendStart& effect) {
     return absl::StrCat("send ", absl::StrJoin(effect.container_ids, " "),

@@ -46,7 +46,8 @@ bool Contains(const std::string& list, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// TYPE=N for each type, and: untracked= sidecar= stop-on-failure= (lists), retries=N, tolerant (a
+/// TYPE=N for each type, and: untracked= sidecar= stop-on-failure= (lists), retries=N (of both
+/// budgets), infrastructure=N (of that one), backoff= (none), scope=TYPE:task|type,… , tolerant (a
 /// worker may fail), application= allocation= registration= heartbeat= grace= shutdown=
 /// (durations), missed=N.
 JobDescription ReadJob(const std::vector<std::string>& words) {
@@ -58,9 +59,9 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
     const std::vector<std::string> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
     if (parts.size() < 2) {
       options[parts[0]] = "true";
-    } else if (std::string(
-                   "untracked sidecar stop-on-failure retries application allocation registration "
-                   "heartbeat grace shutdown missed")
+    } else if (std::string("untracked sidecar stop-on-failure retries infrastructure backoff scope "
+                           "application allocation registration "
+                           "heartbeat grace shutdown missed")
                    .find(parts[0]) != std::string::npos) {
       options[parts[0]] = parts[1];
     } else {
@@ -73,12 +74,18 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
     type.instances = instances;
     if (Contains(options["untracked"], name)) type.tracking = Tracking::kUntracked;
     if (Contains(options["sidecar"], name)) type.tracking = Tracking::kSidecar;
+    if (Contains(options["scope"], name + ":task")) type.restart_scope = RestartScope::kTask;
+    if (Contains(options["scope"], name + ":type")) type.restart_scope = RestartScope::kType;
     type.stop_on_failure = Contains(options["stop-on-failure"], name);
     job.types.push_back(std::move(type));
   }
   Timeouts& timeouts = job.timeouts;
   job.fail_on_worker_failure = options.count("tolerant") == 0;
   job.retry_count = std::atoi(options["retries"].c_str());
+  job.infrastructure_retry_count = options.count("infrastructure")
+                                       ? std::atoi(options["infrastructure"].c_str())
+                                       : job.retry_count;
+  job.retry_backoff = ParseDuration(options["backoff"]);
   timeouts.application = ParseDuration(options["application"]);
   timeouts.allocation = ParseDuration(options["allocation"]);
   timeouts.registration = ParseDuration(options["registration"]);
@@ -197,7 +204,7 @@ void JobScenario::LoseMaster() {
   Apply(input::Start{++incarnation_});
 }
 
-input::HeldTask JobScenario::Held(const Command& command, int number) const {
+input::HeldTask JobScenario::Held(const Command& command, int number, int attempt) const {
   using Phase = input::HeldTask::Phase;
   const std::map<std::string, Phase> phases = {{"preparing", Phase::kPreparing},
                                                {"registered", Phase::kRegistered},
@@ -206,6 +213,7 @@ input::HeldTask JobScenario::Held(const Command& command, int number) const {
   input::HeldTask held;
   held.phase = phases.at(command.Option("phase"));
   held.epoch = command.Number("epoch", machine_->epoch());
+  held.attempt = attempt;
   held.port = 10000 + 100 * held.epoch + number;
   if (held.phase == Phase::kRunning) held.pid = 1000 * (held.epoch + 1) + number;
   held.exit.code = command.Number("code", 0);
@@ -238,22 +246,24 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
   const int epoch = command.Number("epoch", machine_->epoch());
   for (const std::string& id : ContainersOf(command)) {
     const int number = std::atoi(id.substr(1).c_str());
+    const Task* task = machine_->tasks().FindByContainer(id);
+    const int attempt = command.Number("attempt", task == nullptr ? 1 : task->attempt);
     if (command.name == "attach") {
       beating_.insert(id);
       Apply(input::ExecutorAttached{id, std::nullopt});
     } else if (command.name == "reattach") {
       beating_.insert(id);
-      Apply(input::ExecutorAttached{id, Held(command, number)});
+      Apply(input::ExecutorAttached{id, Held(command, number, attempt)});
     } else if (command.name == "detach") {
       beating_.erase(id);
       Apply(input::ExecutorDetached{id});
     } else if (command.name == "register") {
-      Apply(input::ExecutorRegistered{id, epoch, 10000 + 100 * epoch + number,
+      Apply(input::ExecutorRegistered{id, epoch, attempt, 10000 + 100 * epoch + number,
                                       command.Number("page", 0)});
     } else if (command.name == "started") {
-      Apply(input::TaskStarted{id, epoch, 1000 * (epoch + 1) + number});
+      Apply(input::TaskStarted{id, epoch, attempt, 1000 * (epoch + 1) + number});
     } else if (command.name == "end") {
-      End(id, command);
+      End(id, attempt, command);
     } else if (command.name == "lost") {
       backend_->End(id, {true, command.Option("why", "the node went away")});
     } else if (command.name == "gone") {
@@ -276,8 +286,10 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
   return true;
 }
 
-void JobScenario::End(const std::string& container_id, const Command& command) {
-  input::TaskEnded ended{container_id, command.Number("epoch", machine_->epoch()), {}};
+void JobScenario::End(const std::string& container_id, int attempt, const Command& command) {
+  input::TaskEnded ended{container_id, command.Number("epoch", machine_->epoch()), attempt, {}};
+  ended.exit.ended_millis = command.Number("at", 0);
+  if (command.options.count("says")) ended.exit.tail = {command.Option("says")};
   TaskExit& exit = ended.exit;
   if (command.options.count("signal")) {
     exit.cause = TaskExit::Cause::kSignaled;

@@ -29,9 +29,10 @@ namespace tony::core {
 ///   reattach WHO… [epoch=E] phase=preparing|registered|running|ended [code=N]
 ///   end-reclaimed                    a container that was reclaimed turns out to be gone
 ///   attach WHO…                      WHO is all, a task (worker:0) or a container (c1)
-///   register WHO… [epoch=E] [page=PORT]
-///   started WHO… [epoch=E]
-///   end WHO… code=N | signal=N | timed-out | not-started="WHY" [epoch=E]
+///   register WHO… [epoch=E] [attempt=A] [page=PORT]
+///   started WHO… [epoch=E] [attempt=A]
+///   end WHO… code=N | signal=N | timed-out | not-started="WHY" [epoch=E] [attempt=A] [at=MILLIS]
+///           [says="LAST LINE OF ITS OUTPUT"]
 ///   lost WHO… [why="WHY"]            its container went away
 ///   gone WHO…                        its executor has ended, and so has its container
 ///   heartbeat WHO… [processes=N]
@@ -69,8 +70,8 @@ class JobScenario : public ClusterBackend::Listener {
   bool RunExecutorCommand(const Command& command);
   void NewJob(const Command& command);
   void LoseMaster();
-  input::HeldTask Held(const Command& command, int number) const;
-  void End(const std::string& container_id, const Command& command);
+  input::HeldTask Held(const Command& command, int number, int attempt) const;
+  void End(const std::string& container_id, int attempt, const Command& command);
   void Advance(Duration by);
   void SendHeartbeats();
   void Apply(const JobInput& input);

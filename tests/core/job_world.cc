@@ -20,6 +20,8 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
     type.instances = instances;
     type.tracking = tracking;
     type.stop_on_failure = dice.OneIn(8);
+    if (dice.OneIn(3)) type.restart_scope = RestartScope::kTask;
+    if (dice.OneIn(6)) type.restart_scope = RestartScope::kType;
     job.types.push_back(std::move(type));
   };
   if (dice.OneIn(3)) add("chief", 1, Tracking::kTracked);
@@ -28,6 +30,8 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
   if (dice.OneIn(3)) add("tensorboard", 1, Tracking::kSidecar);
   job.fail_on_worker_failure = !dice.OneIn(3);
   job.retry_count = dice.Roll(5);
+  job.infrastructure_retry_count = dice.Roll(4);
+  if (dice.OneIn(2)) job.retry_backoff = milliseconds(0);
   job.timeouts.max_missed_heartbeats = 3;
   if (mishaps == JobWorld::Mishaps::kMasters) {
     job.retry_count = 0;
@@ -165,8 +169,9 @@ void JobWorld::ExecutorStep(const std::string& id, Executor& executor, bool calm
     Obey(id, executor, effect);
   } else if (executor.preparing && dice_.OneIn(2)) {
     executor.preparing = false;
-    executor.port = next_port_++;
-    executor.outbox.push_back(input::ExecutorRegistered{id, executor.epoch, executor.port, 0});
+    if (!executor.keep_ports) executor.port = next_port_++;
+    executor.outbox.push_back(
+        input::ExecutorRegistered{id, executor.epoch, executor.attempt, executor.port, 0});
   } else if (executor.running) {
     RunProgram(id, executor, calm);
   }
@@ -177,24 +182,26 @@ void JobWorld::Obey(const std::string& id, Executor& executor, const JobEffect& 
     executor.assigned = true;
   } else if (const auto* prepare = std::get_if<effect::SendPrepare>(&effect)) {
     if (executor.running) {
-      // A program that is ended for the new epoch may be reported under either.
-      const int epoch = dice_.OneIn(2) ? executor.epoch : prepare->epoch;
-      executor.outbox.push_back(
-          input::TaskEnded{id, epoch, {TaskExit::Cause::kSignaled, 0, 15, "", {}}});
+      const int epoch = executor.epoch;
+      executor.outbox.push_back(input::TaskEnded{
+          id, epoch, executor.attempt, {TaskExit::Cause::kStopped, 0, 15, "", {}}});
     }
     executor.running = false;
     executor.preparing = true;
     executor.exit.reset();
     executor.epoch = prepare->epoch;
+    executor.attempt = prepare->attempt;
+    executor.keep_ports = prepare->keep_ports;
   } else if (const auto* start = std::get_if<effect::SendStart>(&effect)) {
     // A start that comes twice finds the program running, or over.
     if (start->epoch != executor.epoch || executor.running || executor.exit) return;
     executor.running = true;
     ++runs_;
-    executor.outbox.push_back(input::TaskStarted{id, executor.epoch, 1000});
+    executor.outbox.push_back(input::TaskStarted{id, executor.epoch, executor.attempt, 1000});
   } else if (std::holds_alternative<effect::SendShutdown>(effect)) {
     if (executor.running && !dice_.OneIn(3)) {
-      Apply(input::TaskEnded{id, executor.epoch, {TaskExit::Cause::kSignaled, 0, 15, "", {}}});
+      Apply(input::TaskEnded{
+          id, executor.epoch, executor.attempt, {TaskExit::Cause::kStopped, 0, 15, "", {}}});
     }
     backend_.End(id, {false, "tony-executor exited with code 0"});
   }
@@ -207,9 +214,13 @@ void JobWorld::RunProgram(const std::string& id, Executor& executor, bool calm) 
   }
   executor.running = false;
   TaskExit exit;
-  if (!calm && mishaps_ == Mishaps::kAll && dice_.OneIn(4)) exit.code = 1;
+  if (!calm && mishaps_ == Mishaps::kAll && dice_.OneIn(4)) {
+    exit.code = 1;
+    // Some look as if a peer had gone.
+    if (dice_.OneIn(3)) exit.tail = {"ConnectionResetError: Connection reset by peer"};
+  }
   executor.exit = exit;
-  executor.outbox.push_back(input::TaskEnded{id, executor.epoch, exit});
+  executor.outbox.push_back(input::TaskEnded{id, executor.epoch, executor.attempt, exit});
 }
 
 void JobWorld::Disturb(const std::string& id, Executor& executor) {
@@ -225,7 +236,8 @@ void JobWorld::Disturb(const std::string& id, Executor& executor) {
       if (!executor.preparing) return;
       executor.preparing = false;
       executor.exit = TaskExit{TaskExit::Cause::kNotStarted, 0, 0, "no space left", {}};
-      executor.outbox.push_back(input::TaskEnded{id, executor.epoch, *executor.exit});
+      executor.outbox.push_back(
+          input::TaskEnded{id, executor.epoch, executor.attempt, *executor.exit});
       return;
     case 3:
     case 4:
@@ -244,6 +256,7 @@ input::ExecutorAttached JobWorld::Hello(const std::string& id, const Executor& e
   if (!executor.assigned) return hello;
   input::HeldTask& held = hello.held.emplace();
   held.epoch = executor.epoch;
+  held.attempt = executor.attempt;
   held.port = executor.port;
   if (executor.epoch < 0 || executor.preparing) {
     held.phase = Phase::kPreparing;
@@ -285,13 +298,15 @@ void JobWorld::Misdirect() {
   if (const auto* ended = std::get_if<input::TaskEnded>(&message)) {
     // A copy of an exit of this epoch cannot be told from the exit itself, as long as there was
     // none.
-    if (ended->epoch == machine_->epoch()) return;
+    const Task* task = machine_->tasks().FindByContainer(ended->container_id);
+    const bool current = task != nullptr && ended->attempt == task->attempt;
+    if (ended->epoch == machine_->epoch() && current) return;
   }
   // A stream begins once, and with what is true then.
   if (std::holds_alternative<input::ExecutorAttached>(message)) return;
   Apply(message);
-  if (dice_.OneIn(4)) Apply(input::ExecutorRegistered{"stranger", machine_->epoch(), 1, 0});
-  if (dice_.OneIn(4)) Apply(input::TaskEnded{"stranger", machine_->epoch(), {}});
+  if (dice_.OneIn(4)) Apply(input::ExecutorRegistered{"stranger", machine_->epoch(), 1, 1, 0});
+  if (dice_.OneIn(4)) Apply(input::TaskEnded{"stranger", machine_->epoch(), 1, {}});
 }
 
 /// As in the ApplicationMaster: to the next deadline at most, where the machine gets its tick.

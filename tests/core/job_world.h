@@ -67,7 +67,9 @@ class JobWorld : private ClusterBackend::Listener {
     bool assigned = false;
     bool hangs = false;
     int epoch = -1;  ///< that it prepares or runs for
+    int attempt = 0;
     bool preparing = false;
+    bool keep_ports = false;
     bool running = false;
     std::optional<TaskExit> exit;  ///< of the epoch, once the program has ended
     int port = 0;

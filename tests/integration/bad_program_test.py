@@ -115,19 +115,24 @@ class BadProgramTest(JobTest):
                 self.assert_named(stranger, option)
 
     def assert_named(self, stranger, option):
-        """A job fails while `stranger` listens on its port, and says that this process does."""
+        """A job fails while `stranger` listens on its port, says that this process does, and gets
+        another port."""
         ports = self.pipe(f"ports-{option}")
         gate = self.pipe(f"gate-{option}")
         first_port = r"rest=${TF_CONFIG#*127.0.0.1:}; echo ${rest%%\"*}"
-        job = self.submit(f"{first_port} > {ports.path}; read < {gate.path}; exit 1")
+        job = self.submit(
+            f"[ $TONY_EPOCH = 1 ] && exit; {first_port} > {ports.path}; read < {gate.path}; exit 1"
+        )
         port = int(ports.read())
         stranger.setsockopt(socket.SOL_SOCKET, option, 1)
         stranger.bind(("127.0.0.1", port))
         stranger.listen()
         gate.write()
         name = pathlib.Path("/proc/self/comm").read_text().strip()
+        self.assert_succeeds(job)
+        (opened,) = job.events("epoch_opened")
         self.assertEqual(
-            self.assert_ends(job, 1, "TASK_FAILED"),
+            opened["cause"],
             "worker:0 exited with code 1; its reserved port was taken by "
             f"pid {os.getpid()} ({name}) of user {os.getuid()} (port {port})",
         )

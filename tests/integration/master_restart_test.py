@@ -100,8 +100,8 @@ class MasterRestartTest(JobTest):
 
     def test_an_executor_lost_meanwhile(self):
         for arguments, code, reason in (
-            ((), 3, "TASK_LOST"),
-            (("--conf", "tony.am.retry-count=1"), 0, "TASKS_SUCCEEDED"),
+            (("--conf", "tony.am.infrastructure-retry-count=0"), 3, "TASK_LOST"),
+            ((), 0, "TASKS_SUCCEEDED"),
         ):
             with self.subTest(arguments=arguments):
                 job, _ = self.start("[ $TONY_ATTEMPT = 2 ] || sleep 600", *arguments)

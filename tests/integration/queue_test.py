@@ -15,10 +15,13 @@ ROOM_FOR_ONE = ("--conf", "tony.local.memory=100m")
 class QueueTest(JobTest):
     """Each job is one task that runs until its gate opens."""
 
-    def start(self, name):
+    def start(self, name, *arguments):
         gate = self.pipe(f"gate-{name}")
         job = self.submit(
-            f"read < {gate.path}", *ROOM_FOR_ONE, "--conf", f"tony.application.name={name}"
+            f"read < {gate.path}",
+            *ROOM_FOR_ONE,
+            *("--conf", f"tony.application.name={name}"),
+            *arguments,
         )
         return job, gate
 
@@ -77,7 +80,7 @@ class QueueTest(JobTest):
         self.assert_succeeds(third)
 
     def test_job_whose_processes_are_all_killed_makes_room(self):
-        first, _ = self.start("first")
+        first, _ = self.start("first", "--conf", "tony.am.max-restarts=0")
         first.wait_until_running("worker:0")
         second, second_gate = self.start("second")
         self.waiting(second)

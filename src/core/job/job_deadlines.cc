@@ -44,7 +44,9 @@ std::optional<TimePoint> JobMachine::NextDeadline() const {
   const Timeouts& timeouts = job_.timeouts;
   // Counted from the last look, not from the last input: steady heartbeats would put it off for
   // ever.
-  const TimePoint next = checked_at_ + std::max(milliseconds(1), timeouts.heartbeat_interval);
+  TimePoint next = checked_at_ + std::max(milliseconds(1), timeouts.heartbeat_interval);
+  if (not_before_ > checked_at_) next = std::min(next, not_before_);
+  if (judge_at_ && *judge_at_ > checked_at_) next = std::min(next, *judge_at_);
   if (state_ == JobState::kStopping && !killed_stragglers_at_) {
     return std::min<TimePoint>(next, state_since_ + timeouts.kill_grace + timeouts.shutdown);
   }
@@ -73,7 +75,19 @@ void JobMachine::On(const input::Tick&) {
   }
   CheckSilence();
   if (Gathering()) CheckAllocation();
-  if (Gathering()) CheckRegistration();
+  if (Gathering() || tasks_.count(TaskState::kStarting) > 0) CheckRegistration();
+  if (judge_at_) CheckJudgement();
+  ReleaseGang();
+  ReleaseRestarted();
+}
+
+void JobMachine::CheckJudgement() {
+  if (now_ < *judge_at_) return;
+  // Whose stream is broken may be the one that all others lost.
+  for (const Task& task : tasks_.all()) {
+    if (task.reattach_by && !task.awaited_back) return;
+  }
+  Judge();
 }
 
 void JobMachine::On(const input::ExecutorDetached& detached) {
@@ -96,18 +110,20 @@ void JobMachine::CheckAllocation() {
 
 void JobMachine::CheckRegistration() {
   const Duration allowed = job_.timeouts.registration;
-  std::optional<Verdict> verdict;
+  Task* first = nullptr;
   for (Task& task : tasks_.all()) {
     const bool late = task.state == TaskState::kStarting && task.container && allowed.count() > 0 &&
                       now_ - task.waiting_since >= allowed;
     if (!late) continue;
     // The first is named, but all are replaced: each would cost the budget once more otherwise.
-    if (!verdict) verdict = LateRegistration(task, allowed);
+    if (first == nullptr) first = &task;
     Kill(task);
   }
-  if (verdict) {
-    FailAttempt(*verdict);
-  } else {
+  if (first != nullptr) {
+    const Verdict verdict = LateRegistration(*first, allowed);
+    first->exit = TaskExit::Lost(verdict.sentence);
+    OnFailure(*first, verdict);
+  } else if (Gathering()) {
     SayWhoIsMissing();
   }
 }
@@ -163,7 +179,7 @@ void JobMachine::OnSilent(Task& task, Reason reason, const std::string& sentence
     ChangeTask(task, TaskState::kStarting, sentence);
     return;
   }
-  task.exit = TaskExit{TaskExit::Cause::kLost, 0, 0, sentence, {}};
+  task.exit = TaskExit::Lost(sentence);
   Verdict failure = SuccessPolicy::FailureOf(task);
   failure.reason = reason;
   OnTaskFailed(task, failure);

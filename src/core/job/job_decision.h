@@ -7,7 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "common/clock.h"
 #include "core/cluster/cluster_spec.h"
+#include "core/job/restart_policy.h"
 #include "core/job/task_exit.h"
 #include "core/job/verdict.h"
 #include "core/ports/cluster_backend.h"
@@ -37,13 +39,15 @@ struct TaskConcluded {
   bool operator==(const TaskConcluded&) const = default;
 };
 
-/// The attempt failed, and the budget was there for another.
-struct EpochBegun {
-  int epoch = 0;
+/// Tasks start anew because of a failure: all of them in a new epoch, or `tasks` in this one.
+struct TasksRestarted {
+  int epoch = 0;              ///< the new one, or the one that goes on
+  std::vector<TaskId> tasks;  ///< empty: a new epoch
   std::string cause;
   std::optional<TaskId> guilty;
-  int retries_left = 0;
-  bool operator==(const EpochBegun&) const = default;
+  RestartState budgets;  ///< with what this one has cost
+  Duration delay{0};     ///< before the programs may start
+  bool operator==(const TasksRestarted&) const = default;
 };
 
 struct VerdictReached {
@@ -55,7 +59,7 @@ struct VerdictReached {
 
 using Decision =
     std::variant<decision::ContainerBound, decision::GangReleased, decision::TaskConcluded,
-                 decision::EpochBegun, decision::VerdictReached>;
+                 decision::TasksRestarted, decision::VerdictReached>;
 using Decisions = std::vector<Decision>;
 
 }  // namespace tony::core

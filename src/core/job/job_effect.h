@@ -57,6 +57,7 @@ struct SendPrepare {
   std::string container_id;
   int epoch = 0;
   int attempt = 0;
+  bool keep_ports = false;  ///< others know them already
 };
 
 /// Give all of `container_ids` the cluster spec and let them start the user's process.

@@ -70,7 +70,8 @@ struct EpochOpened {
   int epoch = 0;
   std::string cause;
   std::optional<TaskId> guilty;
-  int retries_left = 0;
+  int retries_left = 0;                 ///< after failures of the user's program
+  int infrastructure_retries_left = 0;  ///< after lost containers and executors
   bool operator==(const EpochOpened&) const = default;
 };
 

@@ -47,7 +47,8 @@ struct HeldTask {
     kEnded,       ///< it has ended, or could not be started: `exit`
   };
   Phase phase = Phase::kPreparing;
-  int epoch = -1;  ///< for which it was prepared last; -1: not at all
+  int epoch = -1;   ///< for which it was prepared last; -1: not at all
+  int attempt = 0;  ///< likewise
   int port = 0;
   int visualization_port = 0;
   int64_t pid = 0;
@@ -69,6 +70,7 @@ struct ExecutorDetached {
 struct ExecutorRegistered {
   std::string container_id;
   int epoch = 0;
+  int attempt = 0;
   int port = 0;
   int visualization_port = 0;  ///< 0: none
 };
@@ -76,12 +78,14 @@ struct ExecutorRegistered {
 struct TaskStarted {
   std::string container_id;
   int epoch = 0;
+  int attempt = 0;
   int64_t pid = 0;
 };
 
 struct TaskEnded {
   std::string container_id;
   int epoch = 0;
+  int attempt = 0;
   TaskExit exit;
 };
 

@@ -1,5 +1,6 @@
-// The steps of JobMachine: containers, executors and tasks as they come and go. Deadlines are in
-// job_deadlines.cc, broken streams and restarted ApplicationMasters in job_recovery.cc.
+// The steps of JobMachine: containers, executors and tasks as they come and go. Failures and
+// restarts are in job_restart.cc, deadlines in job_deadlines.cc, broken streams and restarted
+// ApplicationMasters in job_recovery.cc.
 #include "core/job/job_machine.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ void JobMachine::AddTo(effect::RequestContainers& request, const TaskType& type)
 }
 
 JobMachine::JobMachine(JobDescription job)
-    : job_(std::move(job)), policy_(job_), tasks_(job_.types), retries_left_(job_.retry_count) {}
+    : job_(std::move(job)), policy_(job_), tasks_(job_.types), restarts_(job_) {}
 
 JobEffects JobMachine::Apply(const JobInput& input, TimePoint now) {
   now_ = now;
@@ -161,7 +162,7 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
 
 void JobMachine::On(const input::ExecutorRegistered& registered) {
   Task* task = Heard(registered.container_id);
-  if (task == nullptr || registered.epoch != epoch_ || task->state != TaskState::kStarting) return;
+  if (!IsCurrent(task, registered) || task->state != TaskState::kStarting) return;
   Register(*task, registered.port, registered.visualization_port);
 }
 
@@ -170,10 +171,11 @@ void JobMachine::Register(Task& task, int port, int visualization_port) {
   task.visualization_port = visualization_port;
   ChangeTask(task, TaskState::kReady);
   ReleaseGang();
+  ReleaseRestarted();
 }
 
 void JobMachine::ReleaseGang() {
-  if (tasks_.count(TaskState::kReady) < tasks_.size()) return;
+  if (!Gathering() || tasks_.count(TaskState::kReady) < tasks_.size() || HeldBack()) return;
   if (!Move(JobTrigger::kGangRegistered)) return;
   auto spec = std::make_shared<ClusterSpec>();
   std::vector<std::string> container_ids;
@@ -196,6 +198,7 @@ void JobMachine::ReleaseGang() {
     container_ids.push_back(task.container->id);
   }
   spec_ = std::move(spec);
+  running_since_ = now_;
   Note(decision::GangReleased{epoch_, spec_});
   SendStart(std::move(container_ids));
 }
@@ -206,7 +209,7 @@ void JobMachine::SendStart(std::vector<std::string> container_ids) {
 
 void JobMachine::On(const input::TaskStarted& started) {
   Task* task = Heard(started.container_id);
-  if (task == nullptr || started.epoch != epoch_ || task->state != TaskState::kReady) return;
+  if (!IsCurrent(task, started) || task->state != TaskState::kReady) return;
   if (Gathering()) return;
   task->pid = started.pid;
   ChangeTask(*task, TaskState::kRunning);
@@ -214,7 +217,7 @@ void JobMachine::On(const input::TaskStarted& started) {
 
 void JobMachine::On(const input::TaskEnded& ended) {
   Task* task = Heard(ended.container_id);
-  if (task != nullptr && ended.epoch == epoch_) End(*task, ended.exit);
+  if (IsCurrent(task, ended)) End(*task, ended.exit);
 }
 
 void JobMachine::End(Task& task, const TaskExit& exit) {
@@ -230,6 +233,7 @@ void JobMachine::End(Task& task, const TaskExit& exit) {
   task.exit = exit;
   if (verdict_) {
     ChangeTask(task, exit.ok() ? TaskState::kSucceeded : TaskState::kStopped);
+    Reconsider(task);
     return;
   }
   if (!exit.ok()) return OnTaskFailed(task, SuccessPolicy::FailureOf(task));
@@ -238,34 +242,23 @@ void JobMachine::End(Task& task, const TaskExit& exit) {
   if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) Decide(std::move(*verdict));
 }
 
-void JobMachine::OnTaskFailed(Task& task, const Verdict& failure) {
-  Note(decision::TaskConcluded{task.id, *task.exit});
-  ChangeTask(task, TaskState::kFailed, task.exit->Describe());
-  if (Gathering() || policy_.FailsAttempt(task)) {
-    FailAttempt(failure);
-  } else if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) {
-    if (verdict->outcome == Outcome::kFailed) {
-      FailAttempt(*verdict);
-    } else {
-      Decide(std::move(*verdict));
-    }
-  }
-}
-
 void JobMachine::On(const input::ContainerEnded& ended) {
   Task* task = tasks_.FindByContainer(ended.container_id);
   if (task == nullptr) return;
+  const std::string what = absl::StrCat("container ", ended.container_id, " on ",
+                                        task->container->host, ": ", ended.end.sentence);
+  NoLongerAwaited(*task);
   if (verdict_) {
-    if (!task->over()) ChangeTask(*task, TaskState::kStopped);
-    NoLongerAwaited(*task);
+    if (!task->over()) {
+      if (ended.end.lost && !task->killed) task->exit = TaskExit::Lost(what);
+      ChangeTask(*task, TaskState::kStopped);
+      Reconsider(*task);
+    }
     tasks_.Unbind(*task);
     EndIfAllGone();
     return;
   }
   const bool replaced = Gathering() && task->kept;
-  const std::string what = absl::StrCat("container ", ended.container_id, " on ",
-                                        task->container->host, ": ", ended.end.sentence);
-  NoLongerAwaited(*task);
   tasks_.Unbind(*task);
   if (task->over()) return;
   if (replaced) {
@@ -275,45 +268,8 @@ void JobMachine::On(const input::ContainerEnded& ended) {
     Do(effect::RequestContainers{{ContainerRequest{task->id.type, 1, task->type->resources}}});
     return;
   }
-  task->exit = TaskExit{TaskExit::Cause::kLost, 0, 0, what, {}};
+  task->exit = TaskExit::Lost(what);
   OnTaskFailed(*task, SuccessPolicy::FailureOf(*task));
-}
-
-void JobMachine::FailAttempt(const Verdict& verdict) {
-  if (retries_left_ == 0 || state_ == JobState::kAllocating) {
-    Decide(verdict);
-    return;
-  }
-  --retries_left_;
-  OpenEpoch(verdict);
-}
-
-void JobMachine::OpenEpoch(const Verdict& cause) {
-  // What was prepared and never started is no attempt of a task.
-  const int started = Gathering() ? 0 : 1;
-  ++epoch_;
-  spec_.reset();
-  Note(decision::EpochBegun{epoch_, cause.sentence, cause.guilty, retries_left_});
-  Do(effect::Record{EpochOpened{epoch_, cause.sentence, cause.guilty, retries_left_}});
-  Move(JobTrigger::kAttemptFailed, cause.sentence);
-  effect::RequestContainers request;
-  for (Task& task : tasks_.all()) {
-    task.exit.reset();
-    task.stranger.clear();
-    task.waiting_since = now_;
-    task.attempt += started;
-    if (!task.container) {
-      // What an earlier epoch asked for is still to come.
-      if (task.state != TaskState::kNew) AddTo(request, *task.type);
-      ChangeTask(task, TaskState::kNew);
-      continue;
-    }
-    task.kept = true;
-    ChangeTask(task, TaskState::kStarting);
-    // One that has not attached yet learns the epoch when it does.
-    if (task.attached) Do(effect::SendPrepare{task.container->id, epoch_, task.attempt});
-  }
-  if (!request.requests.empty()) Do(std::move(request));
 }
 
 void JobMachine::On(const input::Heartbeat& heartbeat) {
@@ -343,6 +299,7 @@ void JobMachine::On(const input::StopRequested& request) {
 void JobMachine::Decide(Verdict verdict) {
   if (verdict_) return;
   verdict_ = std::move(verdict);
+  judge_at_.reset();
   Note(decision::VerdictReached{*verdict_});
   Do(effect::CancelRequests{});
   Move(JobTrigger::kVerdict, verdict_->sentence);

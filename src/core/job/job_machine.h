@@ -9,6 +9,8 @@
 #include "core/job/job_effect.h"
 #include "core/job/job_input.h"
 #include "core/job/job_state.h"
+#include "core/job/restart_policy.h"
+#include "core/job/root_cause.h"
 #include "core/job/success_policy.h"
 #include "core/job/task_table.h"
 #include "core/model/job_description.h"
@@ -22,9 +24,11 @@ namespace tony::core {
 ///  3. When every task has registered for the epoch, all get one cluster spec and start the user's
 ///     process. Until then the failure of any task fails the attempt, whatever its type: the gang
 ///     cannot be complete without it.
-///  4. Ends of tasks are judged by SuccessPolicy. A failed attempt opens a new epoch while the
-///     budget lasts: every executor ends its process tree and registers again with new ports; lost
-///     containers are asked for anew.
+///  4. Ends of tasks are judged by SuccessPolicy, who is guilty of several failures by RootCauseOf,
+///     and what follows by RestartPolicy, as long as the budgets last: a new epoch, for which every
+///     executor ends its process tree and registers again with new ports, and lost containers are
+///     asked for anew; or some tasks start again in this epoch, in their containers, at their old
+///     ports.
 ///  5. An executor whose stream broke goes on with what it runs, and says so in its next stream;
 ///     what was said meanwhile is made up for. One that does not come back in time counts as lost.
 ///  6. Every decision is in the answer before what follows from it. Replay() brings another machine
@@ -74,7 +78,7 @@ class JobMachine {
   void Redo(const decision::ContainerBound& bound);
   void Redo(const decision::GangReleased& released);
   void Redo(const decision::TaskConcluded& concluded);
-  void Redo(const decision::EpochBegun& begun);
+  void Redo(const decision::TasksRestarted& restarted);
   void Redo(const decision::VerdictReached& reached);
   /// Goes on after Replay(): finds the containers again, asks for what is missing.
   void Resume(int incarnation);
@@ -94,17 +98,35 @@ class JobMachine {
   /// Asks for one more container. Tasks come in the order of their types, so only the last request
   /// can be of this one.
   static void AddTo(effect::RequestContainers& request, const TaskType& type);
+  /// Whether the message is of what the task was prepared for last.
+  template <typename Message>
+  bool IsCurrent(const Task* task, const Message& message) const {
+    return task != nullptr && message.epoch == epoch_ && message.attempt == task->attempt;
+  }
   void OnTaskFailed(Task& task, const Verdict& failure);
   /// Ends a container by force. The task stays bound to it until the backend says that it is gone.
   void Kill(Task& task);
-  void FailAttempt(const Verdict& verdict);
-  void OpenEpoch(const Verdict& cause);
+  /// A failure that counts. One that may be the victim of another is judged a little later.
+  void OnFailure(const Task& task, const Verdict& failure);
+  /// What follows from the failures: a verdict, or a restart of what the guilty one's scope says.
+  void Judge();
+  void Restart(const Verdict& failure, const core::Restart& restart);
+  void OpenEpoch(const decision::TasksRestarted& restarted);
+  void RestartTasks(const decision::TasksRestarted& restarted);
+  void ForgetFailures();
+  /// Starts what was prepared anew in this epoch, as far as all that belongs together is ready.
+  void ReleaseRestarted();
+  /// Whether a restart has to wait for its time.
+  bool HeldBack();
+  /// A failure that is heard of after the verdict may be the one that all others came from.
+  void Reconsider(const Task& task);
   void Decide(Verdict verdict);
   void EndIfAllGone();
   void CheckAllocation();
   void CheckRegistration();
   void ForgiveOwnAbsence();
   void CheckSilence();
+  void CheckJudgement();
   void OnSilent(Task& task, Reason reason, const std::string& sentence);
   void CheckStopping();
   void SayWhoIsMissing();
@@ -125,7 +147,14 @@ class JobMachine {
   TaskTable tasks_;
   JobState state_ = JobState::kNew;
   int epoch_ = 0;
-  int retries_left_ = 0;
+  RestartPolicy restarts_;
+  int last_restart_ = 0;                    ///< number of the newest restart within an epoch
+  std::optional<TimePoint> running_since_;  ///< newest start of programs in this epoch
+  TimePoint not_before_;                    ///< of the next start of programs
+  std::optional<TimePoint> said_held_back_until_;
+  std::vector<TaskFailure> failures_;      ///< of this epoch, as they were reported
+  std::vector<Verdict> failure_verdicts_;  ///< of each of them
+  std::optional<TimePoint> judge_at_;      ///< while the failures are not judged yet
   TimePoint now_;
   TimePoint started_at_;
   TimePoint state_since_;

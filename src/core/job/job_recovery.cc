@@ -27,6 +27,7 @@ void JobMachine::Redo(const decision::ContainerBound& bound) {
 
 void JobMachine::Redo(const decision::GangReleased& released) {
   spec_ = released.spec;
+  running_since_ = now_;
   for (const Endpoint& endpoint : spec_->endpoints) {
     Task* task = tasks_.Find(endpoint.task);
     if (task == nullptr) continue;
@@ -43,12 +44,13 @@ void JobMachine::Redo(const decision::TaskConcluded& concluded) {
   ChangeTask(*task, concluded.exit.ok() ? TaskState::kSucceeded : TaskState::kFailed);
 }
 
-void JobMachine::Redo(const decision::EpochBegun& begun) {
-  Verdict cause;
-  cause.sentence = begun.cause;
-  cause.guilty = begun.guilty;
-  retries_left_ = begun.retries_left;
-  OpenEpoch(cause);
+void JobMachine::Redo(const decision::TasksRestarted& restarted) {
+  restarts_.Restore(restarted.budgets);
+  if (restarted.tasks.empty()) {
+    OpenEpoch(restarted);
+  } else {
+    RestartTasks(restarted);
+  }
 }
 
 void JobMachine::Redo(const decision::VerdictReached& reached) {
@@ -83,14 +85,20 @@ void JobMachine::Resume(int incarnation) {
     Do(std::move(reclaim));
   }
   if (!request.requests.empty()) Do(std::move(request));
-  if (verdict_) EndIfAllGone();
+  if (verdict_) return EndIfAllGone();
+  if (Gathering()) return;
+  // Failures that were not judged yet.
+  for (const Task& task : tasks_.all()) {
+    if (task.state != TaskState::kFailed || !policy_.FailsAttempt(task)) continue;
+    OnFailure(task, SuccessPolicy::FailureOf(task));
+    if (verdict_ || Gathering()) return;
+  }
 }
 
 void JobMachine::NoLongerAwaited(Task& task) {
   task.reattach_by.reset();
   if (!std::exchange(task.awaited_back, false) || --awaited_back_ > 0 || verdict_) return;
-  Do(effect::Record{JobStateChanged{state_, epoch_,
-                                    "The executors are attached again"}});
+  Do(effect::Record{JobStateChanged{state_, epoch_, "The executors are attached again"}});
 }
 
 void JobMachine::Rejoin(Task& task, const input::HeldTask& held) {
@@ -99,10 +107,18 @@ void JobMachine::Rejoin(Task& task, const input::HeldTask& held) {
   Do(effect::SendReattached{task.container->id});
   if (task.over()) return;
   using Phase = input::HeldTask::Phase;
-  const bool unknown_run = held.phase == Phase::kRunning && task.state == TaskState::kStarting;
-  if (held.epoch != epoch_ || unknown_run) {
-    Do(effect::SendPrepare{task.container->id, epoch_, task.attempt});
+  const bool started = held.phase == Phase::kRunning || held.phase == Phase::kEnded;
+  const bool unknown_run =
+      Gathering() && held.phase == Phase::kRunning && task.state == TaskState::kStarting;
+  if (held.epoch != epoch_ || held.attempt != task.attempt || unknown_run) {
+    Do(effect::SendPrepare{task.container->id, epoch_, task.attempt, task.restart != 0});
     return;
+  }
+  if (started && task.restart != 0) {
+    // It was told to start after all.
+    task.restart = 0;
+    task.port = held.port;
+    if (task.state == TaskState::kStarting) ChangeTask(task, TaskState::kReady);
   }
   if (held.phase == Phase::kPreparing) return;
   if (held.phase == Phase::kEnded) return End(task, held.exit);

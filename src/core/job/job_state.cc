@@ -19,6 +19,7 @@ constexpr std::array kEdges = {
     Edge{S::kAllocating, T::kGangGranted, S::kRegistering},
     Edge{S::kRegistering, T::kGangRegistered, S::kRunning},
     Edge{S::kRestarting, T::kGangRegistered, S::kRunning},
+    Edge{S::kAllocating, T::kAttemptFailed, S::kRestarting},
     Edge{S::kRegistering, T::kAttemptFailed, S::kRestarting},
     Edge{S::kRunning, T::kAttemptFailed, S::kRestarting},
     Edge{S::kRestarting, T::kAttemptFailed, S::kRestarting},

@@ -4,7 +4,7 @@
 //   NEW ───────────▶ ALLOCATING ──────────▶ REGISTERING ──────────▶ RUNNING
 //    │                   │                   │      ▲ gang registered │ ▲
 //    │                   │                   │      │                 │ │ gang registered
-//    │                   │                   └──────┼── attempt ──────┤ │
+//    │                   ├───────────────────┴──────┼── attempt ──────┤ │
 //    │                   │                          │   failed        ▼ │
 //    │                   │                          │             RESTARTING ◀─┐ attempt failed
 //    │                   │                          │                 │ └──────┘

@@ -90,6 +90,8 @@ class RestartPolicy {
   /// that come while the restart is under way and only belong to it are not asked about.
   RestartDecision Decide(const RestartCause& cause, TimePoint now);
 
+  /// Goes on from what was journaled.
+  void Restore(const RestartState& state) { state_ = state; }
   /// To be journaled after each Restart, before it is carried out.
   const RestartState& state() const { return state_; }
 

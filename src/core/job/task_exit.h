@@ -27,6 +27,9 @@ struct TaskExit {
 
   bool operator==(const TaskExit&) const = default;
 
+  /// Nobody saw its process end: `why`.
+  static TaskExit Lost(std::string why) { return {Cause::kLost, 0, 0, std::move(why), {}}; }
+
   bool ok() const { return cause == Cause::kExited && code == 0; }
   /// "exited with code 3", "was killed by signal 9 (SIGKILL)", …
   std::string Describe() const;

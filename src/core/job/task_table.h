@@ -36,7 +36,9 @@ struct Task {
   int visualization_port = 0;
   int64_t pid = 0;
   std::optional<TaskExit> exit;  ///< set in kFailed and kSucceeded
-  std::string stranger;          ///< who took one of its ports, if anybody did
+  /// It starts anew in an epoch that goes on, with those that have the same number; 0: it does not.
+  int restart = 0;
+  std::string stranger;  ///< who took one of its ports, if anybody did
 
   /// Its run in this epoch has ended.
   bool over() const {

@@ -1,0 +1,200 @@
+// What JobMachine does about failures: who is guilty, what starts anew, and when.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/job/failure_kind.h"
+#include "core/job/job_machine.h"
+
+namespace tony::core {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How long a failure that may be a victim's waits for its cause to be heard of.
+constexpr milliseconds kBlamePatience{500};
+
+std::string Restarts(int count) {
+  return absl::StrCat(count, count == 1 ? " restart" : " restarts");
+}
+
+}  // namespace
+
+void JobMachine::OnTaskFailed(Task& task, const Verdict& failure) {
+  Note(decision::TaskConcluded{task.id, *task.exit});
+  ChangeTask(task, TaskState::kFailed, task.exit->Describe());
+  if (Gathering() || policy_.FailsAttempt(task)) {
+    OnFailure(task, failure);
+  } else if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) {
+    if (verdict->outcome == Outcome::kFailed) {
+      OnFailure(*tasks_.Find(*verdict->guilty), *verdict);
+    } else {
+      Decide(std::move(*verdict));
+    }
+  }
+}
+
+void JobMachine::OnFailure(const Task& task, const Verdict& failure) {
+  failures_.push_back({task.id, *task.exit, task.container ? task.container->host_id : ""});
+  failure_verdicts_.push_back(failure);
+  const bool may_be_victim =
+      !Gathering() && tasks_.size() > 1 && KindOf(*task.exit) == FailureKind::kVictim;
+  if (!may_be_victim) return Judge();
+  if (!judge_at_) judge_at_ = now_ + kBlamePatience;
+}
+
+void JobMachine::Judge() {
+  judge_at_.reset();
+  const size_t root = RootCauseOf(failures_);
+  const Task& task = *tasks_.Find(failures_[root].task);
+  Verdict failure = failure_verdicts_[root];
+  RestartCause cause;
+  cause.task = task.id;
+  // A port that was let go of cannot be had back for certain.
+  cause.scope = task.type->port_release ? RestartScope::kJob : task.type->restart_scope;
+  cause.exit = failures_[root].exit;
+  cause.container_lost = !task.container || task.killed;
+  cause.port_taken = !task.stranger.empty();
+  if (!Gathering()) cause.running_since = running_since_;
+  const bool first = restarts_.state() == RestartState{};
+  RestartDecision decision = restarts_.Decide(cause, now_);
+  if (const auto* restart = std::get_if<core::Restart>(&decision)) {
+    return Restart(failure, *restart);
+  }
+  if (!first) absl::StrAppend(&failure.sentence, "; ", std::get<GiveUp>(decision).sentence);
+  Decide(std::move(failure));
+}
+
+void JobMachine::Restart(const Verdict& failure, const core::Restart& restart) {
+  decision::TasksRestarted restarted;
+  restarted.epoch = epoch_;
+  restarted.cause = failure.sentence;
+  restarted.guilty = failure.guilty;
+  restarted.budgets = restarts_.state();
+  restarted.delay = restart.not_before - now_;
+  bool widened = restart.scope == RestartScope::kJob;
+  std::set<TaskId> failed;
+  for (const TaskFailure& other : failures_) failed.insert(other.task);
+  for (const Task& task : tasks_.all()) {
+    const bool of_type =
+        restart.scope == RestartScope::kType && task.id.type == failure.guilty->type;
+    if (failed.count(task.id) == 0 && !of_type) continue;
+    widened = widened || !task.container || task.killed;
+    restarted.tasks.push_back(task.id);
+  }
+  if (!widened) return RestartTasks(restarted);
+  ++restarted.epoch;
+  restarted.tasks.clear();
+  OpenEpoch(restarted);
+}
+
+void JobMachine::OpenEpoch(const decision::TasksRestarted& restarted) {
+  // What was prepared and never started is no attempt of a task.
+  const int started = Gathering() ? 0 : 1;
+  epoch_ = restarted.epoch;
+  spec_.reset();
+  running_since_.reset();
+  not_before_ = now_ + restarted.delay;
+  ForgetFailures();
+  Note(restarted);
+  Do(effect::Record{EpochOpened{
+      epoch_, restarted.cause, restarted.guilty,
+      std::max(0, job_.retry_count - restarted.budgets.user),
+      std::max(0, job_.infrastructure_retry_count - restarted.budgets.infrastructure)}});
+  Move(JobTrigger::kAttemptFailed, restarted.cause);
+  effect::RequestContainers request;
+  for (Task& task : tasks_.all()) {
+    task.exit.reset();
+    task.stranger.clear();
+    task.restart = 0;
+    task.waiting_since = now_;
+    task.attempt += started;
+    if (!task.container) {
+      // What an earlier epoch asked for is still to come.
+      if (task.state != TaskState::kNew) AddTo(request, *task.type);
+      ChangeTask(task, TaskState::kNew);
+      continue;
+    }
+    task.kept = true;
+    ChangeTask(task, TaskState::kStarting);
+    // One that has not attached yet learns the epoch when it does.
+    if (task.attached) Do(effect::SendPrepare{task.container->id, epoch_, task.attempt});
+  }
+  if (!request.requests.empty()) Do(std::move(request));
+}
+
+void JobMachine::RestartTasks(const decision::TasksRestarted& restarted) {
+  not_before_ = now_ + restarted.delay;
+  ForgetFailures();
+  ++last_restart_;
+  Note(restarted);
+  std::vector<std::string> names;
+  for (const TaskId& id : restarted.tasks) names.push_back(id.ToString());
+  const int left = std::max(0, job_.retry_count - restarted.budgets.user);
+  Do(effect::Record{JobNote{absl::StrCat(restarted.cause, ": ", absl::StrJoin(names, ", "),
+                                         names.size() == 1 ? " starts" : " start",
+                                         " again, the others go on (", Restarts(left), " left)")}});
+  for (const TaskId& id : restarted.tasks) {
+    Task& task = *tasks_.Find(id);
+    task.exit.reset();
+    task.stranger.clear();
+    task.restart = last_restart_;
+    task.waiting_since = now_;
+    ++task.attempt;
+    ChangeTask(task, TaskState::kStarting);
+    if (!task.attached) continue;
+    Do(effect::SendPrepare{task.container->id, epoch_, task.attempt, /*keep_ports=*/true});
+  }
+}
+
+void JobMachine::ForgetFailures() {
+  failures_.clear();
+  failure_verdicts_.clear();
+  judge_at_.reset();
+}
+
+void JobMachine::ReleaseRestarted() {
+  if (state_ != JobState::kRunning) return;
+  std::set<int> ready, unready;
+  for (const Task& task : tasks_.all()) {
+    if (task.restart == 0) continue;
+    (task.state == TaskState::kReady ? ready : unready).insert(task.restart);
+  }
+  for (const int number : ready) {
+    if (unready.count(number) > 0 || HeldBack()) continue;
+    running_since_ = now_;
+    std::vector<std::string> container_ids;
+    for (Task& task : tasks_.all()) {
+      if (task.restart != number) continue;
+      task.restart = 0;
+      container_ids.push_back(task.container->id);
+    }
+    SendStart(std::move(container_ids));
+  }
+}
+
+bool JobMachine::HeldBack() {
+  if (now_ >= not_before_) return false;
+  if (said_held_back_until_ == not_before_) return true;
+  said_held_back_until_ = not_before_;
+  const auto left = std::chrono::ceil<std::chrono::seconds>(not_before_ - now_);
+  Do(effect::Record{
+      JobWaiting{absl::StrCat("all is ready for the next start, which comes ", left.count(),
+                              " s later, since several in a row have failed"),
+                 {},
+                 "tony.am.retry-backoff-ms"}});
+  return true;
+}
+
+void JobMachine::Reconsider(const Task& task) {
+  const bool counts = verdict_->outcome == Outcome::kFailed && !failures_.empty();
+  if (!counts || !task.exit || task.exit->ok()) return;
+  failures_.push_back({task.id, *task.exit, task.container ? task.container->host_id : ""});
+  if (RootCauseOf(failures_) + 1 < failures_.size()) return;
+  verdict_ = SuccessPolicy::FailureOf(task);
+  Note(decision::VerdictReached{*verdict_});
+}
+
+}  // namespace tony::core

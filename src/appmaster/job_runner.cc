@@ -108,9 +108,14 @@ void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
   core::LaunchContext context;
   context.arguments = {
       absl::StrCat("--container-id=", effect.container_id),
-      absl::StrCat("--master=", master_address_), absl::StrCat("--credentials=", *credentials),
+      absl::StrCat("--master=", master_address_),
+      absl::StrCat("--credentials=", *credentials),
       absl::StrCat("--address-file=", ports_.folder.am_address()),
-      absl::StrCat("--registry-timeout-ms=", machine_.job().timeouts.registry.count())};
+      absl::StrCat("--registry-timeout-ms=", machine_.job().timeouts.registry.count()),
+      absl::StrCat("--containment=", machine_.job().containment)};
+  if (const core::TaskType* type = machine_.job().FindType(effect.task.type)) {
+    context.arguments.push_back(absl::StrCat("--memory-mb=", type->resources.memory_mb));
+  }
   context.environment = EnvironmentList(machine_.job().container_env);
   context.name = effect.task.ToPath();
   backend_->Launch(effect.container_id, context);

@@ -38,6 +38,7 @@ Json TaskToJson(const core::JobView::Task& task, const ObservedJob& job) {
   json["state"] = core::TaskStateName(last.state);
   json["attempt"] = last.attempt;
   json["container"] = OrNull(last.container);
+  json["containment"] = OrNull(last.containment);
   json["host"] = OrNull(last.host);
   json["port"] = OrNull(last.port);
   json["pid"] = OrNull(last.pid);

@@ -1,8 +1,11 @@
 // `tony status`: one job, while it runs and afterwards.
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/job_json.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
@@ -10,6 +13,15 @@
 
 namespace tony::client {
 namespace {
+
+/// "Containment: cgroup": how the tasks' processes are held together, each way once.
+std::string ContainmentLine(const core::JobView& view) {
+  std::set<std::string> ways;
+  for (const core::JobView::Task& task : view.tasks) {
+    if (!task.last.containment.empty()) ways.insert(SafeText(task.last.containment));
+  }
+  return ways.empty() ? "" : absl::StrCat("Containment: ", absl::StrJoin(ways, ", "), "\n");
+}
 
 absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const JobStore store, OpenJobStore(line, context));
@@ -27,6 +39,7 @@ absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& contex
   } else {
     text = RenderJobTable(job.job, context.clock->UnixMillis(), screen);
   }
+  absl::StrAppend(&text, ContainmentLine(job.job.view));
   for (const std::string& note : job.job.view.notes)
     absl::StrAppend(&text, "Note: ", SafeText(note), "\n");
   if (!job.sentence.empty())

@@ -60,7 +60,7 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                 },
                 [this](core::TaskExit exit) { OnTaskEnded(std::move(exit)); },
                 [this] { OnTreeGone(); }, [this](const std::string& why) { ShutDown(1, why); }}),
-      sampler_(keeper.pid()) {
+      sampler_(keeper) {
   identity_.container_id = options_.container_id;
 }
 
@@ -221,6 +221,8 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
   command.timeout = milliseconds(assignment_.execution_timeout_ms());
   command.kill_grace = milliseconds(assignment_.kill_grace_ms());
   command.tail_lines = assignment_.tail_lines();
+  command.memory_limit_bytes = options_.containment.memory_bytes;
+  command.memory_key = absl::StrCat("tony.", assignment_.task().type(), ".memory");
   if (assignment_.release_ports()) ports_.ReleaseSockets();
   sampler_.Reset();
   run_ = {identity_.epoch, identity_.attempt};

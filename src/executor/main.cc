@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   if (!options.ok()) return Fail(options.status(), kBadUsage);
   // Before anything that starts a thread: the keeper is a fork of this process.
   absl::StatusOr<std::unique_ptr<tony::os::Keeper>> keeper =
-      tony::os::Keeper::Start(options->container_id);
+      tony::os::Keeper::Start(options->container_id, options->containment);
   if (!keeper.ok()) return Fail(keeper.status(), 1);
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   absl::StatusOr<tony::rpc::Credentials> credentials =

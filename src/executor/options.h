@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "os/containment_choice.h"
 
 namespace tony::executor {
 
@@ -16,11 +17,12 @@ struct Options {
       address_file;  ///< where the next one's is found should this one be lost; may be empty
   std::string credentials_file;  ///< of the role executor/<container id>
   std::chrono::milliseconds registry_timeout{
-      0};  ///< for the ApplicationMaster's first answer; 0: none
+      0};                              ///< for the ApplicationMaster's first answer; 0: none
+  os::ContainmentOptions containment;  ///< how the program is held, and to how much memory
 };
 
-/// `arguments` begins with the program's name. InvalidArgument – a flag is missing, unknown or no
-/// number.
+/// `arguments` begins with the program's name. InvalidArgument – a flag is missing, unknown, no
+/// number or no way of containment.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments);
 
 }  // namespace tony::executor

@@ -1,6 +1,10 @@
 // Events of the keeper turned into one end of the task.
 #include "executor/task_process.h"
 
+#include <signal.h>
+
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -24,6 +28,16 @@ std::string Explain(int code, const std::vector<std::string>& tail) {
   return "";
 }
 
+// What a shell exits with when the program that it waited for died of SIGKILL.
+constexpr int kShellOfKilled = 128 + SIGKILL;
+
+/// "2.1 GiB", "512 MiB"
+std::string BytesText(int64_t bytes) {
+  const bool large = bytes >= int64_t{1} << 30;
+  const double tenths = std::round(static_cast<double>(bytes) * 10 / (large ? 1 << 30 : 1 << 20));
+  return absl::StrCat(tenths / 10, large ? " GiB" : " MiB");
+}
+
 }  // namespace
 
 TaskProcess::TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callbacks)
@@ -36,10 +50,17 @@ void TaskProcess::Run(const Command& command) {
   ended_ = false;
   timed_out_ = false;
   stopped_ = false;
+  memory_limit_bytes_ = command.memory_limit_bytes;
+  memory_key_ = command.memory_key;
+  exceeding_bytes_ = 0;
   tail_ = OutputTail(static_cast<size_t>(command.tail_lines));
   const absl::Status spawned = Spawn(command);
   if (!spawned.ok()) {
-    End({core::TaskExit::Cause::kNotStarted, 0, 0, std::string(spawned.message()), {}});
+    std::string why(spawned.message());
+    if (keeper_.containment_name().empty()) {
+      absl::StrAppend(&why, "; set tony.task.containment to auto or another way");
+    }
+    End({core::TaskExit::Cause::kNotStarted, 0, 0, std::move(why), {}});
     TreeGone();
     return;
   }
@@ -96,7 +117,35 @@ void TaskProcess::OnKeeperReadable() {
   }
 }
 
-void TaskProcess::On(const os::KeeperStarted& started) { callbacks_.on_started(started.pid); }
+void TaskProcess::On(const os::KeeperStarted& started) {
+  if (memory_limit_bytes_ > 0 && !keeper_.limits_memory()) WatchMemory();
+  callbacks_.on_started(started.pid);
+}
+
+void TaskProcess::WatchMemory() {
+  memory_watch_ = std::make_unique<MemoryWatch>(
+      loop_, memory_limit_bytes_, [this] { return keeper_.Processes(); },
+      [this](int64_t bytes) {
+        exceeding_bytes_ = bytes;
+        Kill(Duration::zero());
+      });
+}
+
+void TaskProcess::JudgeMemory(const os::KeeperExited& exited, core::TaskExit& exit) const {
+  const int64_t peak = exceeding_bytes_ > 0 ? exceeding_bytes_ : exited.memory.peak_bytes;
+  const std::string numbers = absl::StrCat("peak ", BytesText(peak), ", limit ",
+                                           BytesText(memory_limit_bytes_), " (", memory_key_, ")");
+  const bool killed = exited.status.signal == SIGKILL || exited.status.code == kShellOfKilled;
+  if (exceeding_bytes_ > 0 || (exited.memory.kills > 0 && killed)) {
+    exit.cause = core::TaskExit::Cause::kOutOfMemory;
+    exit.message = numbers;
+  } else if (exited.memory.kills > 0) {
+    absl::StrAppend(&exit.message, exit.message.empty() ? "" : "; ", exited.memory.kills,
+                    exited.memory.kills == 1 ? " process that it had started was"
+                                             : " processes that it had started were",
+                    " ended since they used more memory than the container has: ", numbers);
+  }
+}
 
 void TaskProcess::On(const os::KeeperSpawnFailed& failed) {
   End({core::TaskExit::Cause::kNotStarted, 0, 0, failed.message, {}});
@@ -107,7 +156,7 @@ void TaskProcess::On(const os::KeeperExited& exited) {
   for (auto& pump : pumps_) pump->Drain();
   core::TaskExit exit;
   exit.tail = tail_.Lines();
-  if (timed_out_) {
+  if (timed_out_ && exceeding_bytes_ == 0) {
     exit.cause = core::TaskExit::Cause::kTimedOut;
     exit.message = "tony.task.executor.execution-timeout-ms has passed";
   } else if (exited.status.signal != 0) {
@@ -117,9 +166,11 @@ void TaskProcess::On(const os::KeeperExited& exited) {
     exit.code = exited.status.code;
     exit.message = exit.code == 0 ? "" : Explain(exit.code, exit.tail);
   }
-  if (stopped_ && !exit.ok()) {
+  if (stopped_ && !exit.ok() && exceeding_bytes_ == 0) {
     exit.cause = core::TaskExit::Cause::kStopped;
     exit.message.clear();
+  } else if (!timed_out_ || exceeding_bytes_ > 0) {
+    JudgeMemory(exited, exit);
   }
   End(std::move(exit));
 }
@@ -143,6 +194,7 @@ void TaskProcess::On(const os::KeeperLost& lost) {
 
 void TaskProcess::End(core::TaskExit exit) {
   timeout_.reset();
+  memory_watch_.reset();
   if (std::exchange(ended_, true)) return;
   exit.ended_millis = clock_.UnixMillis();
   callbacks_.on_ended(std::move(exit));

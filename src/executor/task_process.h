@@ -11,6 +11,7 @@
 #include "common/event_loop.h"
 #include "core/job/task_exit.h"
 #include "executor/log_pump.h"
+#include "executor/memory_watch.h"
 #include "executor/output_tail.h"
 #include "os/keeper.h"
 
@@ -27,6 +28,8 @@ class TaskProcess {
     Duration timeout{0};     ///< 0: none
     Duration kill_grace{0};
     int tail_lines = 20;
+    int64_t memory_limit_bytes = 0;  ///< of the whole tree, as the keeper was told; 0: none
+    std::string memory_key;          ///< where a user sets it
   };
 
   struct Callbacks {
@@ -58,6 +61,10 @@ class TaskProcess {
   void On(const os::KeeperExited& exited);
   void On(const os::KeeperTreeGone& gone);
   void On(const os::KeeperLost& lost);
+  void WatchMemory();
+  /// The end by lack of memory, if it was that; otherwise what is to be said of it goes into
+  /// `exit`.
+  void JudgeMemory(const os::KeeperExited& exited, core::TaskExit& exit) const;
   void End(core::TaskExit exit);
   void TreeGone();
 
@@ -73,6 +80,10 @@ class TaskProcess {
   bool ended_ = true;  ///< the end of the newest run was told, or there was none
   bool timed_out_ = false;
   bool stopped_ = false;  ///< Kill() came before the end
+  int64_t memory_limit_bytes_ = 0;
+  std::string memory_key_;
+  std::unique_ptr<MemoryWatch> memory_watch_;
+  int64_t exceeding_bytes_ = 0;  ///< the program was ended because it used them; 0: it was not
 };
 
 }  // namespace tony::executor

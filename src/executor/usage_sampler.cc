@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
-#include "os/process_tree.h"
 #include "os/resource_usage.h"
 
 namespace tony::executor {
 
 core::TaskUsage UsageSampler::Sample(const std::vector<os::Gpu>& gpus,
                                      const std::vector<int>& indices) {
-  const os::ResourceUsage measured = os::ReadResourceUsage(os::Descendants(keeper_));
+  const os::ResourceUsage measured = os::ReadResourceUsage(keeper_.Processes());
   max_memory_bytes_ = std::max(max_memory_bytes_, measured.rss_bytes);
   core::TaskUsage usage;
   usage.cpu_seconds = std::chrono::duration<double>(measured.cpu_time).count();

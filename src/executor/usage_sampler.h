@@ -1,20 +1,19 @@
 // Measures what the task's process tree and its GPUs use.
 #pragma once
 
-#include <sys/types.h>
-
 #include <vector>
 
 #include "core/job/task_exit.h"
 #include "os/gpus.h"
+#include "os/keeper.h"
 
 namespace tony::executor {
 
 /// Not thread safe: owned by the event loop.
 class UsageSampler {
  public:
-  /// `keeper`: root of the process tree.
-  explicit UsageSampler(pid_t keeper) : keeper_(keeper) {}
+  /// `keeper` of the program must outlive this.
+  explicit UsageSampler(const os::Keeper& keeper) : keeper_(keeper) {}
 
   /// One sample of the process tree, about a millisecond. `gpus`: what nvidia-smi said of all GPUs
   /// of the machine, of which those in `indices` count; without any the task has none.
@@ -23,7 +22,7 @@ class UsageSampler {
   void Reset() { max_memory_bytes_ = 0; }
 
  private:
-  const pid_t keeper_;
+  const os::Keeper& keeper_;
   int64_t max_memory_bytes_ = 0;
 };
 

@@ -13,11 +13,12 @@
 #include <cerrno>
 #include <cstring>
 #include <set>
-#include <thread>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "os/container_remains.h"
 #include "os/keeper_process.h"
 #include "os/keeper_wire.h"
 #include "os/message_socket.h"
@@ -73,63 +74,86 @@ KeeperEvent ToEvent(const KeeperReport& report) {
       return KeeperExited{.status = report.status,
                           .user_time = report.user_time,
                           .system_time = report.system_time,
-                          .max_rss_bytes = report.max_rss_bytes};
+                          .max_rss_bytes = report.max_rss_bytes,
+                          .memory = report.memory};
+    case KeeperReport::Kind::kEntered:
     case KeeperReport::Kind::kTreeGone:
       break;
   }
   return KeeperTreeGone{.leftovers = report.leftovers};
 }
 
-// Processes with the container's id that are not on the way from the first process to this one, and
-// all below them.
-std::set<pid_t> OrphansOf(const std::string& container_id) {
-  const pid_t self = ::getpid();
-  std::set<pid_t> orphans;
-  for (const pid_t marked : ProcessesOfContainer(container_id)) {
-    const std::vector<pid_t> below = Descendants(marked);
-    const std::set<pid_t> tree(below.begin(), below.end());
-    if (marked == self || tree.contains(self)) continue;
-    orphans.insert(marked);
-    orphans.insert(tree.begin(), tree.end());
-  }
-  return orphans;
-}
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Keeper>> Keeper::Start(const std::string& container_id) {
+absl::StatusOr<std::unique_ptr<Keeper>> Keeper::Start(const std::string& container_id,
+                                                      const ContainmentOptions& options) {
   if (container_id.empty() || HasNul(container_id)) {
     return absl::InvalidArgumentError("the container's id is empty or holds a NUL character");
   }
+  // When the keeper is killed its children come to this process instead of getting away.
+  BecomeSubreaper();
+  std::string error;
+  for (std::unique_ptr<Containment>& way : ContainmentsFor(container_id, options)) {
+    const std::string name = way->name();
+    absl::Status status = way->Prepare();
+    if (status.ok()) {
+      absl::StatusOr<std::unique_ptr<Keeper>> keeper = StartIn(container_id, std::move(way));
+      if (!absl::IsUnavailable(keeper.status())) return keeper;
+      status = keeper.status();
+    }
+    error = absl::StrCat("the containment '", name,
+                         "' does not work here: ", std::string(status.message()));
+  }
+  TONY_ASSIGN_OR_RETURN(
+      std::unique_ptr<Keeper> keeper,
+      StartIn(container_id, std::make_unique<ProcessTreeContainment>(container_id)));
+  keeper->containment_ = {.error = error};
+  return keeper;
+}
+
+absl::StatusOr<std::unique_ptr<Keeper>> Keeper::StartIn(const std::string& container_id,
+                                                        std::unique_ptr<Containment> way) {
+  absl::Cleanup clean_up = [&] {
+    if (way) way->CleanUp();
+  };
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return ResourceError("cannot make the keeper's socket pair");
   }
   UniqueFd own_end(ends[0]);
   UniqueFd keeper_end(ends[1]);
-  // When the keeper is killed its children come to this process instead of getting away.
-  BecomeSubreaper();
-  ProcessTreeContainment containment(container_id);
   const pid_t owner = ::getpid();
   // The keeper is deaf to signals from its first moment on.
   sigset_t all, before;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);
   const pid_t pid = ::fork();
-  if (pid == 0) RunKeeper(keeper_end.get(), owner, containment);
+  if (pid == 0) RunKeeper(keeper_end.get(), owner, *way);
   const int fork_error = errno;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   errno = fork_error;
   if (pid < 0) return ResourceError("cannot fork the keeper");
+  keeper_end.Reset();
+  KeeperReport report;
+  std::vector<UniqueFd> none;
+  if (ReceiveMessage(own_end.get(), report, none, /*wait=*/true) <= 0) {
+    ::waitpid(pid, nullptr, 0);
+    return absl::ResourceExhaustedError("the keeper ended before it had begun");
+  }
+  if (report.error_number != 0) {
+    ::waitpid(pid, nullptr, 0);
+    return absl::UnavailableError(report.message.data());
+  }
+  Contained contained{.way = std::move(way), .helper = report.pid};
   return std::unique_ptr<Keeper>(
-      new Keeper(std::move(own_end), pid, container_id, containment.name()));
+      new Keeper(std::move(own_end), pid, container_id, std::move(contained)));
 }
 
-Keeper::Keeper(UniqueFd socket, pid_t pid, std::string container_id, std::string containment_name)
+Keeper::Keeper(UniqueFd socket, pid_t pid, std::string container_id, Contained containment)
     : socket_(std::move(socket)),
       pid_(pid),
       container_id_(std::move(container_id)),
-      containment_name_(std::move(containment_name)) {}
+      containment_(std::move(containment)) {}
 
 Keeper::~Keeper() {
   if (lost_) return;
@@ -144,14 +168,23 @@ Keeper::~Keeper() {
     std::vector<UniqueFd> none;
     if (ReceiveMessage(socket_.get(), report, none, /*wait=*/false) == 0) {
       ::waitpid(pid_, nullptr, 0);  // its end of the socket closes in its exit
+      // What it could not remove from inside.
+      if (containment_.way) containment_.way->CleanUp();
       return;
     }
   }
 }
 
+std::vector<pid_t> Keeper::Processes() const {
+  std::vector<pid_t> processes = LikelyDescendants(pid_);
+  std::erase(processes, containment_.helper);
+  return processes;
+}
+
 absl::Status Keeper::Spawn(const SpawnRequest& request) {
   TONY_RETURN_IF_ERROR(CheckRequest(request));
   if (lost_) return absl::UnavailableError("the keeper of this container was killed");
+  if (!containment_.error.empty()) return absl::FailedPreconditionError(containment_.error);
   if (occupied_) {
     return absl::FailedPreconditionError(
         "the program started before, or something that it started, is still there");
@@ -192,6 +225,8 @@ std::optional<KeeperEvent> Keeper::Next() {
   if (received < 0 && errno == EAGAIN) return std::nullopt;
   if (received <= 0) return CleanUpAfterLoss();
   const KeeperEvent event = ToEvent(report);
+  if (report.kind == KeeperReport::Kind::kStarted) program_ = report.pid;
+  if (report.kind == KeeperReport::Kind::kExited) program_ = 0;
   if (std::holds_alternative<KeeperSpawnFailed>(event) ||
       std::holds_alternative<KeeperTreeGone>(event)) {
     occupied_ = false;
@@ -202,18 +237,11 @@ std::optional<KeeperEvent> Keeper::Next() {
 KeeperLost Keeper::CleanUpAfterLoss() {
   lost_ = true;
   ::waitpid(pid_, nullptr, 0);
-  const SystemClock clock;
-  const TimePoint deadline = clock.Now() + std::chrono::seconds(1);
-  std::set<pid_t> orphans = OrphansOf(container_id_);
-  while (!orphans.empty() && clock.Now() < deadline) {
-    for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    // They are our children by now; only they are reaped, so that nobody else's exit status is
-    // lost.
-    for (const pid_t pid : orphans) ::waitpid(pid, nullptr, WNOHANG);
-    orphans = OrphansOf(container_id_);
+  std::set<pid_t> children;  // of the keeper, which die with it
+  for (const pid_t pid : {containment_.helper, program_}) {
+    if (pid != 0) children.insert(pid);
   }
-  return {.survivors = static_cast<int>(orphans.size())};
+  return {.survivors = EndContainer(container_id_, children)};
 }
 
 }  // namespace tony::os

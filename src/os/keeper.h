@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "os/containment_choice.h"
 #include "os/exit_status.h"
 #include "os/unique_fd.h"
 
@@ -53,6 +54,7 @@ struct KeeperExited {
   Duration user_time{0};
   Duration system_time{0};
   int64_t max_rss_bytes = 0;  // of the largest single process
+  ContainedMemory memory;     // of the whole tree, where the kernel counts it
 };
 
 /// No process of the tree is left; Spawn() may be called again.
@@ -74,11 +76,14 @@ using KeeperEvent =
 /// Not thread safe: owned by the event loop, apart from Start().
 class Keeper {
  public:
-  /// Forks the keeper and makes the calling process a subreaper too. Call it early in main(),
-  /// before any thread exists and before descriptors are opened that matter to others.
+  /// Forks the keeper, in the first way of containment that works here of those that `options`
+  /// allow, and makes the calling process a subreaper too. Call it early in main(), before any
+  /// thread exists and before descriptors are opened that matter to others. Where no way works
+  /// there is a keeper all the same, which Spawn() then explains.
   /// InvalidArgument – `container_id` is empty or has a NUL. ResourceExhausted – no process or
   /// descriptor to be had.
-  static absl::StatusOr<std::unique_ptr<Keeper>> Start(const std::string& container_id);
+  static absl::StatusOr<std::unique_ptr<Keeper>> Start(const std::string& container_id,
+                                                       const ContainmentOptions& options = {});
 
   /// Ends the keeper and its tree, with SIGKILL; waits for that at most two seconds.
   ~Keeper();
@@ -89,13 +94,19 @@ class Keeper {
   int fd() const { return socket_.get(); }
   /// The keeper's own process: the root of the tree, for ProcessTree questions.
   pid_t pid() const { return pid_; }
-  /// How the tree is held together, for `tony status`: "process tree".
-  const std::string& containment_name() const { return containment_name_; }
+  /// How the tree is held together, for `tony status`: "cgroup", "namespace", "process-tree"; empty
+  /// where none of those allowed works.
+  std::string containment_name() const { return containment_.way ? containment_.way->name() : ""; }
+  /// Whether the kernel enforces ContainmentOptions::memory_bytes; otherwise somebody has to watch.
+  bool limits_memory() const { return containment_.way && containment_.way->limits_memory(); }
+  /// The processes of the program now, for measuring. Those that start or end meanwhile may be
+  /// missed.
+  std::vector<pid_t> Processes() const;
 
   /// Asks for a start; events tell what came of it.
   /// InvalidArgument – no program, or a string holds a NUL. FailedPrecondition – the tree of an
-  /// earlier spawn is not gone yet. Unavailable – the keeper is lost. ResourceExhausted – no
-  /// descriptor or memory for the request.
+  /// earlier spawn is not gone yet, or no way of containment works. Unavailable – the keeper is
+  /// lost. ResourceExhausted – no descriptor or memory for the request.
   absl::Status Spawn(const SpawnRequest& request);
 
   /// SIGTERM to the whole tree now, SIGKILL `grace` later, repeated until nothing is left. A second
@@ -107,13 +118,23 @@ class Keeper {
   std::optional<KeeperEvent> Next();
 
  private:
-  Keeper(UniqueFd socket, pid_t pid, std::string container_id, std::string containment_name);
+  // What came of the choice.
+  struct Contained {
+    std::unique_ptr<Containment> way;  // nothing: none of those allowed works
+    pid_t helper = 0;
+    std::string error;  // why there is none
+  };
+
+  Keeper(UniqueFd socket, pid_t pid, std::string container_id, Contained containment);
+  static absl::StatusOr<std::unique_ptr<Keeper>> StartIn(const std::string& container_id,
+                                                         std::unique_ptr<Containment> way);
   KeeperLost CleanUpAfterLoss();
 
   UniqueFd socket_;
   pid_t pid_;
   std::string container_id_;
-  std::string containment_name_;
+  Contained containment_;
+  pid_t program_ = 0;      // which runs
   bool occupied_ = false;  // between Spawn() and its last event
   bool lost_ = false;
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -34,6 +35,16 @@ Duration FromTimeval(const timeval& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
 
+void SetMessage(KeeperReport& report, const std::string& message) {
+  message.copy(report.message.data(), report.message.size() - 1);
+}
+
+// An owner that ends the keeper shuts down its side of the socket; one that has died has closed it.
+bool OwnerLives() {
+  pollfd watched{.fd = kSocket};
+  return ::poll(&watched, 1, 0) == 0 || (watched.revents & POLLHUP) == 0;
+}
+
 /// Not thread safe: the keeper has one thread.
 class KeeperProcess {
  public:
@@ -42,7 +53,10 @@ class KeeperProcess {
 
   [[noreturn]] void Run() {
     while (true) {
-      if (owner_gone_ && state_ == State::kIdle) ::_exit(0);
+      if (owner_gone_ && state_ == State::kIdle) {
+        containment_.Leave(OwnerLives());
+        ::_exit(0);
+      }
       Wait();
       Reap();
       Advance();
@@ -114,13 +128,13 @@ void KeeperProcess::Handle(const KeeperCommand& command, const std::vector<Uniqu
 }
 
 void KeeperProcess::Spawn(const KeeperCommand& command, const std::vector<UniqueFd>& descriptors) {
-  const SpawnResult result = SpawnProgram(ReadPayloadFile(descriptors[0].get()),
+  const SpawnResult result = SpawnProgram(containment_, ReadPayloadFile(descriptors[0].get()),
                                           descriptors[1].get(), descriptors[2].get());
   KeeperReport report;
   if (result.error_number != 0) {
     report.kind = KeeperReport::Kind::kSpawnFailed;
     report.error_number = result.error_number;
-    result.message.copy(report.message.data(), report.message.size() - 1);
+    SetMessage(report, result.message);
     Report(report);
     return;
   }
@@ -162,6 +176,7 @@ void KeeperProcess::Reap() {
     report.user_time = FromTimeval(usage.ru_utime);
     report.system_time = FromTimeval(usage.ru_stime);
     report.max_rss_bytes = int64_t{usage.ru_maxrss} * 1024;
+    report.memory = containment_.Memory();
     Report(report);
   }
 }
@@ -221,7 +236,15 @@ void RunKeeper(int socket, pid_t owner, Containment& containment) {
   // An ignored SIGCHLD, inherited from whoever started the owner, would make the kernel throw away
   // exit statuses.
   ::signal(SIGCHLD, SIG_DFL);
-  containment.Enter(owner);
+  const absl::Status entered = containment.Enter(owner);
+  KeeperReport report{.kind = KeeperReport::Kind::kEntered, .pid = containment.helper()};
+  if (!entered.ok()) {
+    report.error_number = EPERM;
+    SetMessage(report, std::string(entered.message()));
+  }
+  SendMessage(kSocket, report);
+  if (!entered.ok()) ::_exit(1);
+  containment.Settle();
   KeeperProcess(std::move(child_signals), containment).Run();
 }
 

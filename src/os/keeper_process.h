@@ -8,7 +8,8 @@
 namespace tony::os {
 
 /// Becomes the keeper of `owner`, with `socket` as the one descriptor that it keeps. Never returns:
-/// ends when the owner is gone and so is everything that was started. The calling process must have
+/// ends when it cannot enter `containment`, which it reports, or when the owner is gone and so is
+/// everything that was started. The calling process must have
 /// one thread, so that memory may be allocated after the fork.
 ///
 ///          Spawn, exec ok         program exits              Containment::Empty()

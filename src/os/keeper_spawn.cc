@@ -3,6 +3,7 @@
 #include "os/keeper_spawn.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,7 +16,7 @@
 namespace tony::os {
 namespace {
 
-enum class Step : int { kSetUp, kWorkingFolder, kExec };
+enum class Step : int { kContainment, kSetUp, kWorkingFolder, kExec };
 
 struct Failure {
   Step step = Step::kSetUp;
@@ -52,11 +53,19 @@ bool SetUpDescriptors(int& pipe_end, int stdout_fd, int stderr_fd) {
   return true;
 }
 
+// Nobody reads the pipe any more, so the keeper is gone. Its number as a parent would not tell in a
+// namespace, where it is always 0.
+bool KeeperGone(int pipe_end) {
+  pollfd watched{.fd = pipe_end};
+  return ::poll(&watched, 1, 0) > 0 && (watched.revents & POLLERR) != 0;
+}
+
 // Returns only when the exec has failed.
-Failure BecomeProgram(const SpawnPayload& payload, pid_t keeper, int& pipe_end, int stdout_fd,
-                      int stderr_fd) {
+Failure BecomeProgram(Containment& containment, const SpawnPayload& payload, int& pipe_end,
+                      int stdout_fd, int stderr_fd) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (::getppid() != keeper) ::_exit(127);  // it died before the line above
+  if (KeeperGone(pipe_end)) ::_exit(127);  // it died before the line above
+  if (const int error = containment.Join(); error != 0) return {Step::kContainment, error};
   ::setsid();
   const std::vector<char*> arguments = Pointers(payload.arguments);
   std::vector<char*> environment = Pointers(payload.environment);
@@ -76,9 +85,12 @@ Failure BecomeProgram(const SpawnPayload& payload, pid_t keeper, int& pipe_end, 
   return {Step::kExec, errno};
 }
 
-std::string Describe(const SpawnPayload& payload, const Failure& failure) {
+std::string Describe(const Containment& containment, const SpawnPayload& payload,
+                     const Failure& failure) {
   const std::string reason = std::strerror(failure.error_number);
   switch (failure.step) {
+    case Step::kContainment:
+      return "cannot enter the containment '" + containment.name() + "': " + reason;
     case Step::kSetUp:
       return "cannot set up the program's process: " + reason;
     case Step::kWorkingFolder:
@@ -95,21 +107,22 @@ std::string Describe(const SpawnPayload& payload, const Failure& failure) {
 
 }  // namespace
 
-SpawnResult SpawnProgram(const SpawnPayload& payload, int stdout_fd, int stderr_fd) {
+SpawnResult SpawnProgram(Containment& containment, const SpawnPayload& payload, int stdout_fd,
+                         int stderr_fd) {
+  const auto failed = [&](const Failure& failure) {
+    return SpawnResult{.error_number = failure.error_number,
+                       .message = Describe(containment, payload, failure)};
+  };
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return {.error_number = errno, .message = Describe(payload, {Step::kSetUp, errno})};
-  }
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failed({Step::kSetUp, errno});
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
-  const pid_t keeper = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid < 0) {
-    return {.error_number = errno, .message = Describe(payload, {Step::kSetUp, errno})};
-  }
+  const pid_t pid = containment.Fork();
+  if (pid < 0) return failed({Step::kSetUp, errno});
   if (pid == 0) {
+    read_end.Reset();
     int pipe_end = write_end.get();
-    const Failure failure = BecomeProgram(payload, keeper, pipe_end, stdout_fd, stderr_fd);
+    const Failure failure = BecomeProgram(containment, payload, pipe_end, stdout_fd, stderr_fd);
     (void)!::write(pipe_end, &failure, sizeof(failure));
     ::_exit(127);
   }
@@ -121,7 +134,7 @@ SpawnResult SpawnProgram(const SpawnPayload& payload, int stdout_fd, int stderr_
   } while (count < 0 && errno == EINTR);
   if (count != static_cast<ssize_t>(sizeof(failure))) return {.pid = pid};
   ::waitpid(pid, nullptr, 0);
-  return {.error_number = failure.error_number, .message = Describe(payload, failure)};
+  return failed(failure);
 }
 
 }  // namespace tony::os

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "os/containment.h"
 #include "os/spawn_payload.h"
 
 namespace tony::os {
@@ -16,9 +17,10 @@ struct SpawnResult {
   std::string message;
 };
 
-/// Starts the program; returns when its exec has succeeded or failed. The child dies with the
-/// calling process (PR_SET_PDEATHSIG), which must have one thread, and whose descriptors 0 to 2
-/// must be open.
-SpawnResult SpawnProgram(const SpawnPayload& payload, int stdout_fd, int stderr_fd);
+/// Starts the program in `containment`; returns when its exec has succeeded or failed. The child
+/// dies with the calling process (PR_SET_PDEATHSIG), which must have one thread, and whose
+/// descriptors 0 to 2 must be open.
+SpawnResult SpawnProgram(Containment& containment, const SpawnPayload& payload, int stdout_fd,
+                         int stderr_fd);
 
 }  // namespace tony::os

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/clock.h"
+#include "os/containment.h"
 #include "os/exit_status.h"
 
 namespace tony::os {
@@ -22,8 +23,10 @@ struct KeeperCommand {
 };
 
 /// Keeper to owner. Which fields count depends on the kind, as in the KeeperEvent of the same name.
+/// First of all comes one kEntered: in the containment, whose helper is `pid`; or error_number is
+/// not zero, the message says why not, and the keeper ends.
 struct KeeperReport {
-  enum class Kind : int32_t { kStarted, kSpawnFailed, kExited, kTreeGone };
+  enum class Kind : int32_t { kEntered, kStarted, kSpawnFailed, kExited, kTreeGone };
   Kind kind = Kind::kTreeGone;
   pid_t pid = 0;
   int error_number = 0;
@@ -32,6 +35,7 @@ struct KeeperReport {
   Duration user_time{0};
   Duration system_time{0};
   int64_t max_rss_bytes = 0;
+  ContainedMemory memory;
   std::array<char, 512> message{};  // ends with NUL
 };
 

@@ -1,4 +1,4 @@
-// Reading the kernel's text files with plain system calls.
+// The kernel's text files with plain system calls.
 #include "os/proc_file.h"
 
 #include <fcntl.h>
@@ -31,6 +31,12 @@ std::string ReadProcFile(const std::string& path) {
   std::string contents;
   if (!ReadProcFile(path, contents)) contents.clear();
   return contents;
+}
+
+int WriteProcFile(const std::string& path, const std::string& text) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.valid()) return errno;
+  return ::write(file.get(), text.data(), text.size()) < 0 ? errno : 0;
 }
 
 }  // namespace tony::os

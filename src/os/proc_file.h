@@ -1,4 +1,4 @@
-// Reading the kernel's text files, whose size is not known beforehand.
+// The kernel's text files, whose size is not known beforehand.
 #pragma once
 
 #include <string>
@@ -11,5 +11,9 @@ bool ReadProcFile(const std::string& path, std::string& contents);
 
 /// The same as a value; empty when it cannot be read.
 std::string ReadProcFile(const std::string& path);
+
+/// Writes `text` at once to a file that exists, of /proc or of a control group. Returns 0, or the
+/// error's number.
+int WriteProcFile(const std::string& path, const std::string& text);
 
 }  // namespace tony::os

@@ -2,11 +2,13 @@
 #include "os/process_tree.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 
 #include "os/proc_file.h"
@@ -29,8 +31,8 @@ int64_t Forks() {
 }
 
 template <typename Function>
-void ForEachProcess(Function function) {
-  DIR* folder = ::opendir("/proc");
+void ForEachNumber(const char* path, Function function) {
+  DIR* folder = ::opendir(path);
   if (folder == nullptr) return;
   while (const dirent* entry = ::readdir(folder)) {
     if (std::isdigit(static_cast<unsigned char>(entry->d_name[0]))) {
@@ -38,6 +40,11 @@ void ForEachProcess(Function function) {
     }
   }
   ::closedir(folder);
+}
+
+template <typename Function>
+void ForEachProcess(Function function) {
+  ForEachNumber("/proc", function);
 }
 
 std::string ProcPath(pid_t pid, const char* file) {
@@ -60,6 +67,17 @@ bool ParseStat(const std::string& stat, ProcessEntry& entry) {
   entry.parent = parent;
   entry.dead = state == 'X' || (state == 'Z' && threads <= 1);
   return true;
+}
+
+// Of all its threads.
+std::vector<pid_t> ChildrenOf(pid_t parent) {
+  std::vector<pid_t> children;
+  const std::string threads = ProcPath(parent, "task");
+  ForEachNumber(threads.c_str(), [&](pid_t thread) {
+    std::istringstream list(ReadProcFile(threads + "/" + std::to_string(thread) + "/children"));
+    for (pid_t child; list >> child;) children.push_back(child);
+  });
+  return children;
 }
 
 /// All processes and their parents at about one moment. Not thread safe.
@@ -126,6 +144,24 @@ std::map<std::string, pid_t> ProcessesByArgument(const std::string& prefix) {
     const std::string rest = line.substr(begin, line.find(divider, begin) - begin);
     const auto [known, added] = found.emplace(rest, entry.pid);
     if (!added && table.Descends(known->second, entry.pid)) known->second = entry.pid;
+  }
+  return found;
+}
+
+std::vector<pid_t> LikelyDescendants(pid_t root) {
+  if (::access("/proc/thread-self/children", F_OK) != 0) return Descendants(root);
+  std::vector<pid_t> found;
+  std::vector<pid_t> waiting = {root};
+  std::string stat;
+  while (!waiting.empty()) {
+    const pid_t parent = waiting.back();
+    waiting.pop_back();
+    for (const pid_t child : ChildrenOf(parent)) {
+      ProcessEntry entry;
+      if (!ReadProcFile(ProcPath(child, "stat"), stat) || !ParseStat(stat, entry)) continue;
+      if (!entry.dead) found.push_back(child);
+      waiting.push_back(child);
+    }
   }
   return found;
 }

@@ -13,9 +13,10 @@
 
 namespace tony::os {
 
-void ProcessTreeContainment::Enter(pid_t owner) {
+absl::Status ProcessTreeContainment::Enter(pid_t owner) {
   owner_ = owner;
   BecomeSubreaper();
+  return absl::OkStatus();
 }
 
 std::vector<pid_t> ProcessTreeContainment::Signal(int number) {

@@ -27,13 +27,13 @@ class ProcessTreeContainment : public Containment {
       : container_id_(std::move(container_id)) {}
 
   const std::string& name() const override { return name_; }
-  void Enter(pid_t owner) override;
+  absl::Status Enter(pid_t owner) override;
   void Started(pid_t program) override { program_ = ForkMark::At(program); }
   std::vector<pid_t> Signal(int number) override;
   bool Empty() override;
 
  private:
-  const std::string name_ = "process tree";
+  const std::string name_ = "process-tree";
   const std::string container_id_;
   pid_t owner_ = 0;
   ForkMark program_;  ///< nothing of the container is older

@@ -29,6 +29,9 @@ v1::TaskExit ToProto(const core::TaskExit& exit) {
     case core::TaskExit::Cause::kTimedOut:
       proto.set_cause(v1::TaskExit::TIMED_OUT);
       break;
+    case core::TaskExit::Cause::kOutOfMemory:
+      proto.set_cause(v1::TaskExit::OUT_OF_MEMORY);
+      break;
     case core::TaskExit::Cause::kLost:
       proto.set_cause(v1::TaskExit::LOST);
       break;
@@ -61,6 +64,9 @@ core::TaskExit FromProto(const v1::TaskExit& proto) {
       break;
     case v1::TaskExit::STOPPED:
       exit.cause = core::TaskExit::Cause::kStopped;
+      break;
+    case v1::TaskExit::OUT_OF_MEMORY:
+      exit.cause = core::TaskExit::Cause::kOutOfMemory;
       break;
     // An unknown cause of a newer peer is no success.
     default:

@@ -76,6 +76,7 @@ struct BodyWriter {
     body->set_pid(event.pid);
     if (event.exit) *body->mutable_exit() = rpc::ToProto(*event.exit);
     body->set_sentence(ToUtf8(event.sentence));
+    body->set_containment(ToUtf8(event.containment));
   }
   void operator()(const core::EpochOpened& event) {
     v1::EpochOpened* body = proto.mutable_epoch_opened();
@@ -134,6 +135,7 @@ absl::StatusOr<core::TaskChanged> FromProto(const v1::TaskChanged& proto) {
   event.pid = proto.pid();
   if (proto.has_exit()) event.exit = rpc::FromProto(proto.exit());
   event.sentence = proto.sentence();
+  event.containment = proto.containment();
   return event;
 }
 

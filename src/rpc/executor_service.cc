@@ -23,7 +23,8 @@ class RefusedAttach : public Reactor {
 };
 
 core::input::ExecutorAttached ToInput(const std::string& container_id, const v1::Hello& hello) {
-  core::input::ExecutorAttached attached{container_id, std::nullopt};
+  core::input::ExecutorAttached attached{.container_id = container_id,
+                                         .containment = hello.containment()};
   if (hello.has_held()) attached.held = FromProto(hello.held());
   return attached;
 }

@@ -24,7 +24,7 @@ KeyGroup TaskTypeKeys() {
        .type = ValueType::kMemory,
        .default_value = "2g",
        .minimum = 1,
-       .meaning = "Memory of each task."},
+       .meaning = "Memory of each task. One that uses more is ended."},
       {.name = "tony.<type>.vcores",
        .type = ValueType::kCount,
        .default_value = "1",

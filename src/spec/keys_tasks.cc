@@ -56,6 +56,14 @@ KeyGroup ExecutorKeys() {
        .type = ValueType::kMilliseconds,
        .default_value = "5000",
        .meaning = "Time between SIGTERM and SIGKILL for a user process and all that it started."},
+      {.name = "tony.task.containment",
+       .type = ValueType::kChoice,
+       .default_value = "auto",
+       .choices = {"auto", "cgroup", "namespace", "process-tree"},
+       .meaning = "How a task's processes are held together, so that none outlives it: by a "
+                  "control group, which also holds them to their memory where the kernel can; by a "
+                  "process namespace; by descent. `auto`: the first of these that works. A way "
+                  "that does not work ends the task."},
       {.name = "tony.task.executor.execution-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "0",
@@ -111,8 +119,9 @@ KeyGroup ApplicationMasterKeys() {
       {.name = "tony.am.max-restarts",
        .type = ValueType::kCount,
        .default_value = "10",
-       .meaning = "How many times an ApplicationMaster that was killed is started again. Its tasks go "
-                  "on meanwhile."},
+       .meaning =
+           "How many times an ApplicationMaster that was killed is started again. Its tasks go "
+           "on meanwhile."},
       {.name = "tony.am.reattach-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "10000",

@@ -91,10 +91,12 @@ class JobRunnerTest : public ::testing::Test {
     type.name = "worker";
     type.instances = 2;
     type.command = "train";
+    type.resources.memory_mb = 512;
     job.types.push_back(type);
     job.container_env = {{"MINE", "a b"}, {"OTHER", ""}};
     job.infrastructure_retry_count = 0;
     job.timeouts.registry = std::chrono::seconds(77);
+    job.containment = "process-tree";
     return job;
   }
 
@@ -181,6 +183,8 @@ TEST_F(JobRunnerTest, AsksForContainersAndLaunchesEachAsItComes) {
   EXPECT_EQ(PlayedExecutor::Flag(launch, "--container-id="), "c1");
   EXPECT_EQ(PlayedExecutor::Flag(launch, "--master="), server_->address());
   EXPECT_EQ(PlayedExecutor::Flag(launch, "--registry-timeout-ms="), "77000");
+  EXPECT_EQ(PlayedExecutor::Flag(launch, "--containment="), "process-tree");
+  EXPECT_EQ(PlayedExecutor::Flag(launch, "--memory-mb="), "512");
   EXPECT_THAT(launch.environment, ElementsAre("MINE=a b", "OTHER="));
   const std::string credentials = PlayedExecutor::Flag(launch, "--credentials=");
   EXPECT_EQ(credentials, folder_.secrets() + "/c1.pem");

@@ -46,6 +46,7 @@ class SampleEvents {
     if (state != core::TaskState::kNew) change.host = "127.0.0.1";
     if (state != core::TaskState::kNew && state != core::TaskState::kStarting)
       change.port = 20000 + index;
+    if (change.port != 0) change.containment = "cgroup";
     return change;
   }
   void AddTask(const std::string& type, int index, core::TaskState state) {

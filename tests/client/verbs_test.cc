@@ -110,10 +110,10 @@ TEST_F(VerbTest, ListShowsRunningEndedAndLostJobs) {
 TEST_F(VerbTest, StatusShowsTasksAndVerdict) {
   WriteJob(local_.path(), "job-a", FailedJob().events());
   EXPECT_EQ(Run({"status"}), kVerbDone);
-  EXPECT_THAT(out_,
-              AllOf(HasSubstr("worker:1  FAILED"),
-                    HasSubstr("FAILED (TASK_FAILED): worker:1 exited with code 3."),
-                    HasSubstr("Visualization: http://127.0.0.1:20100"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(out_, AllOf(HasSubstr("worker:1  FAILED"),
+                          HasSubstr("FAILED (TASK_FAILED): worker:1 exited with code 3."),
+                          HasSubstr("Visualization: http://127.0.0.1:20100"),
+                          HasSubstr("\nContainment: cgroup\n"), Not(HasSubstr("\x1b"))));
   const Json json = RunJson({"status", "job"});
   EXPECT_EQ(json["state"], "FAILED");
   EXPECT_EQ(json["verdict"]["guilty"], "worker:1");
@@ -121,6 +121,7 @@ TEST_F(VerbTest, StatusShowsTasksAndVerdict) {
   EXPECT_EQ(json["verdict"]["exit_code"], 1);
   EXPECT_EQ(json["tasks"].size(), 4u);
   EXPECT_EQ(json["tasks"][3]["state"], "FAILED");
+  EXPECT_EQ(json["tasks"][3]["containment"], "cgroup");
   EXPECT_EQ(json["visualization"], "http://127.0.0.1:20100");
 }
 

@@ -135,6 +135,7 @@ TEST(FailureKindTest, WhoHasNoMemoryIsNoVictim) {
         "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123 bytes"}) {
     EXPECT_EQ(OfCode(1, std::string(line) + "\n" + kReset), FailureKind::kOwnFault) << line;
   }
+  EXPECT_EQ(KindOf(Exit(Cause::kOutOfMemory, 0, kReset)), FailureKind::kOwnFault);
   EXPECT_EQ(KindOf(Exit(Cause::kSignaled, SIGTERM, kReset, "out of memory: the limit is 2 GiB")),
             FailureKind::kOwnFault);
 }

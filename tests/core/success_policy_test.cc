@@ -138,6 +138,7 @@ TEST_F(SuccessPolicyTest, TheReasonFollowsFromHowTheTaskEnded) {
   const std::pair<TaskExit::Cause, Reason> pairs[] = {
       {TaskExit::Cause::kExited, Reason::kTaskFailed},
       {TaskExit::Cause::kSignaled, Reason::kTaskFailed},
+      {TaskExit::Cause::kOutOfMemory, Reason::kOutOfMemory},
       {TaskExit::Cause::kNotStarted, Reason::kTaskNotStarted},
       {TaskExit::Cause::kTimedOut, Reason::kTaskTimedOut},
       {TaskExit::Cause::kLost, Reason::kTaskLost},

@@ -19,11 +19,17 @@ Verdict Of(Outcome outcome, Reason reason) {
 
 TEST(VerdictTest, ExitCodesTellTheUsersFaultFromOurs) {
   const std::map<Reason, int> codes = {
-      {Reason::kTaskFailed, 1},        {Reason::kTaskNotStarted, 1},
-      {Reason::kTaskTimedOut, 3},      {Reason::kTaskLost, 3},
-      {Reason::kHeartbeatLost, 3},     {Reason::kRegistrationTimeout, 3},
-      {Reason::kAllocationTimeout, 3}, {Reason::kApplicationTimeout, 3},
-      {Reason::kNeverFits, 5},         {Reason::kBackendFailed, 3},
+      {Reason::kTaskFailed, 1},
+      {Reason::kOutOfMemory, 1},
+      {Reason::kTaskNotStarted, 1},
+      {Reason::kTaskTimedOut, 3},
+      {Reason::kTaskLost, 3},
+      {Reason::kHeartbeatLost, 3},
+      {Reason::kRegistrationTimeout, 3},
+      {Reason::kAllocationTimeout, 3},
+      {Reason::kApplicationTimeout, 3},
+      {Reason::kNeverFits, 5},
+      {Reason::kBackendFailed, 3},
   };
   for (const auto& [reason, code] : codes) {
     EXPECT_EQ(ExitCode(Of(Outcome::kFailed, reason)), code) << ReasonName(reason);
@@ -74,6 +80,9 @@ TEST(TaskExitTest, DescribesEachEnd) {
   EXPECT_EQ(exit.Describe(), "could not be started: no space left");
   exit = {TaskExit::Cause::kTimedOut, 0, 0, "", {}};
   EXPECT_EQ(exit.Describe(), "was stopped because it ran longer than allowed");
+  exit = {TaskExit::Cause::kOutOfMemory, 0, 0, "peak 2.1 GiB, limit 2 GiB", {}};
+  EXPECT_EQ(exit.Describe(), "used more memory than its container has: peak 2.1 GiB, limit 2 GiB");
+  EXPECT_FALSE(exit.ok());
   exit = {TaskExit::Cause::kLost, 0, 0, "the node is down", {}};
   EXPECT_EQ(exit.Describe(), "was lost: the node is down");
   exit = {TaskExit::Cause::kStopped, 0, SIGTERM, "", {}};

@@ -130,7 +130,8 @@ class ExecutorFixture : public ::testing::Test {
   }
 
   const std::string container_ = absl::StrCat("job-1-c", ::getpid());
-  std::unique_ptr<os::Keeper> keeper_ = os::Keeper::Start(container_).value();
+  std::unique_ptr<os::Keeper> keeper_ =
+      os::Keeper::Start(container_, {.way = os::ContainmentWay::kProcessTree}).value();
   os::TemporaryFolder folder_;
   const std::string working_ = folder_ / "working folder";
   LoopDriver driver_;

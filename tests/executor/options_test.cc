@@ -32,6 +32,20 @@ TEST(ExecutorOptionsTest, WaitsForEverUnlessToldOtherwise) {
   EXPECT_EQ(options->registry_timeout, std::chrono::milliseconds(0));
 }
 
+TEST(ExecutorOptionsTest, TakesHowTheProgramIsHeld) {
+  const auto options = Parse({"--container-id=c", "--master=m:1", "--credentials=f",
+                              "--containment=namespace", "--memory-mb=2048"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->containment.way, os::ContainmentWay::kNamespace);
+  EXPECT_EQ(options->containment.memory_bytes, int64_t{2} << 30);
+  for (const std::string wrong : {"--containment=", "--containment=jail", "--memory-mb=2g",
+                                  "--memory-mb=-1", "--memory-mb=9999999999999999"}) {
+    const auto refused = Parse({"--container-id=c", "--master=m:1", "--credentials=f", wrong});
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr(wrong));
+  }
+}
+
 TEST(ExecutorOptionsTest, NeedsAllOfThem) {
   const std::vector<std::string> all = {"--container-id=c", "--master=m:1", "--credentials=f"};
   for (size_t missing = 0; missing < all.size(); ++missing) {

@@ -52,7 +52,9 @@ class TaskProcessTest : public ::testing::Test {
   }
 
   std::unique_ptr<os::Keeper> keeper_ =
-      os::Keeper::Start(absl::StrCat("task_process_test_", ::getpid())).value();
+      os::Keeper::Start(absl::StrCat("task_process_test_", ::getpid()),
+                        {.way = os::ContainmentWay::kProcessTree})
+          .value();
   os::TemporaryFolder folder_;
   const std::string logs_ = folder_ / "logs/attempt-1";
   LoopDriver driver_;

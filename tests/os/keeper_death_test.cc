@@ -28,32 +28,11 @@ std::vector<pid_t> ReadTree(LinePipe& output) {
   return tree;
 }
 
-TEST(KeeperDeathTest, NothingOutlivesAnOwnerThatIsKilled) {
-  const std::string id = UniqueId("owner_killed");
-  LinePipe output, keeper_output;
-  const pid_t owner = ForkChild([&] {
-    auto keeper = Keeper::Start(id);
-    if (!keeper.ok() || !(*keeper)->Spawn(BashRequest(kTree, output)).ok()) return;
-    ::dprintf(keeper_output.write_fd(), "%d\n", (*keeper)->pid());
-    while (true) ::pause();
-  });
-  const pid_t keeper = keeper_output.ReadNumber();
-  ASSERT_GT(keeper, 0);
-  const std::vector<pid_t> tree = ReadTree(output);
-  for (const pid_t pid : tree) ASSERT_TRUE(IsAlive(pid)) << pid;
-
-  ASSERT_EQ(::kill(owner, SIGKILL), 0);
-  EXPECT_TRUE(WaitGone(keeper));
-  for (const pid_t pid : tree) EXPECT_FALSE(IsAlive(pid)) << pid;
-  EXPECT_TRUE(ProcessesOfContainer(id).empty());
-  ::waitpid(owner, nullptr, 0);
-}
-
 TEST(KeeperDeathTest, NothingOutlivesAnOwnerThatJustEnds) {
   const std::string id = UniqueId("owner_ended");
   LinePipe output, keeper_output, go;
   const pid_t owner = ForkChild([&] {
-    auto keeper = Keeper::Start(id);
+    auto keeper = Keeper::Start(id, {.way = ContainmentWay::kProcessTree});
     if (!keeper.ok() || !(*keeper)->Spawn(BashRequest(kTree, output)).ok()) return;
     ::dprintf(keeper_output.write_fd(), "%d\n", (*keeper)->pid());
     go.CloseWriteEnd();
@@ -71,24 +50,10 @@ TEST(KeeperDeathTest, NothingOutlivesAnOwnerThatJustEnds) {
   ::waitpid(owner, nullptr, 0);
 }
 
-TEST(KeeperDeathTest, TheDestructorTakesTheTreeAlong) {
-  LinePipe output;
-  std::vector<pid_t> tree;
-  {
-    auto keeper = Keeper::Start(UniqueId("destroyed"));
-    ASSERT_TRUE(keeper.ok());
-    ASSERT_TRUE((*keeper)->Spawn(BashRequest(kTree, output)).ok());
-    tree = ReadTree(output);
-    tree.push_back((*keeper)->pid());
-    for (const pid_t pid : tree) ASSERT_TRUE(IsAlive(pid)) << pid;
-  }
-  for (const pid_t pid : tree) EXPECT_FALSE(IsAlive(pid)) << pid;
-}
-
 TEST(KeeperDeathTest, TheOwnerCleansUpWhenTheKeeperIsKilled) {
   const std::string id = UniqueId("keeper_killed");
   LinePipe output;
-  auto keeper = Keeper::Start(id);
+  auto keeper = Keeper::Start(id, {.way = ContainmentWay::kProcessTree});
   ASSERT_TRUE(keeper.ok());
   ASSERT_TRUE((*keeper)->Spawn(BashRequest(kTree, output)).ok());
   ASSERT_TRUE(WaitFor<KeeperStarted>(**keeper).has_value());

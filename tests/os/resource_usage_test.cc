@@ -60,7 +60,7 @@ TEST(ResourceUsageTest, SumsOverATree) {
           ->Spawn(BashRequest("for i in 1 2 3; do sleep 600 & done; echo ready; wait", output))
           .ok());
   ASSERT_EQ(output.ReadLine(), "ready");
-  const std::vector<pid_t> members = Descendants((*keeper)->pid());
+  const std::vector<pid_t> members = (*keeper)->Processes();
   EXPECT_EQ(members.size(), 4u);
   const ResourceUsage all = ReadResourceUsage(members);
   EXPECT_EQ(all.process_count, 4);

@@ -59,6 +59,7 @@ TEST(ConvertTest, EveryStateOfJobAndTaskComesBack) {
   for (int i = 0; i <= static_cast<int>(core::TaskState::kStopped); ++i) {
     core::TaskChanged change;
     change.state = static_cast<core::TaskState>(i);
+    change.containment = "namespace";
     ExpectSame(change, change);
   }
 }
@@ -78,7 +79,7 @@ TEST(ConvertTest, EveryVerdictComesBackWithItsExitCode) {
 TEST(ConvertTest, EveryCauseOfAnEndComesBack) {
   using Cause = core::TaskExit::Cause;
   for (const Cause cause : {Cause::kExited, Cause::kSignaled, Cause::kNotStarted, Cause::kTimedOut,
-                            Cause::kLost, Cause::kStopped}) {
+                            Cause::kOutOfMemory, Cause::kLost, Cause::kStopped}) {
     core::TaskExit exit;
     exit.cause = cause;
     EXPECT_TRUE(FromProto(ToProto(exit)) == exit);

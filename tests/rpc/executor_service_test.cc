@@ -28,6 +28,7 @@ struct Executor {
   void SayHello(const std::string& container_id = kContainer) {
     v1::ExecutorMessage message;
     message.mutable_hello()->set_container_id(container_id);
+    message.mutable_hello()->set_containment("cgroup");
     session->Send(std::move(message));
   }
 
@@ -48,6 +49,7 @@ class ExecutorServiceTest : public MasterFixture {
   std::string NextAttached() {
     const auto next = inputs_.Next();
     if (!next || !std::holds_alternative<input::ExecutorAttached>(*next)) return "none";
+    EXPECT_EQ(std::get<input::ExecutorAttached>(*next).containment, "cgroup");
     return std::get<input::ExecutorAttached>(*next).container_id;
   }
   // The next input, which must be of this type.

@@ -138,6 +138,7 @@ TEST_F(JobBuilderTest, CarriesEverySettingOfTheApplication) {
                                     {"tony.task.max-missed-heartbeats", "7"},
                                     {"tony.task.metrics-interval-ms", "800"},
                                     {"tony.task.kill-grace-ms", "9"},
+                                    {"tony.task.containment", "Namespace"},
                                     {"tony.am.shutdown-timeout-ms", "10"},
                                     {"tony.task.executor.execution.error-message-max-depth", "11"},
                                     {"tony.application.checkpoint-dir", "hdfs://x/ckpt"},
@@ -165,6 +166,7 @@ TEST_F(JobBuilderTest, CarriesEverySettingOfTheApplication) {
                                    .shutdown = milliseconds(10)};
   EXPECT_EQ(job.timeouts, timeouts);
   EXPECT_EQ(job.error_message_max_depth, 11);
+  EXPECT_EQ(job.containment, "namespace");
   EXPECT_EQ(job.checkpoint_dir, "hdfs://x/ckpt");
   EXPECT_FALSE(job.fail_on_worker_failure);
 }

@@ -17,6 +17,8 @@
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "core/job/task_exit.h"
+#include "os/cgroup_folder.h"
+#include "os/container_remains.h"
 #include "os/files.h"
 #include "os/proc_file.h"
 #include "os/process_handle.h"
@@ -90,7 +92,9 @@ struct LocalBackend::Executor {
 };
 
 LocalBackend::LocalBackend(EventLoop& loop, LocalBackendOptions options, Listener& listener)
-    : loop_(loop), options_(std::move(options)), listener_(listener) {}
+    : loop_(loop), options_(std::move(options)), listener_(listener) {
+  os::RemoveAbandonedGroups();
+}
 
 LocalBackend::~LocalBackend() {
   for (auto& [id, live] : containers_) {
@@ -326,7 +330,10 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
 
 void LocalBackend::OnExecutorReadable(const std::string& container_id) {
   const std::optional<core::ContainerEnd> end = containers_.at(container_id).executor->End();
-  if (end) End(container_id, *end);
+  if (!end) return;
+  // One that was killed may have left what its keeper, if that was killed too, held.
+  if (end->lost) os::EndContainer(container_id);
+  End(container_id, *end);
 }
 
 void LocalBackend::End(const std::string& container_id, const core::ContainerEnd& end) {

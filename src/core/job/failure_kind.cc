@@ -16,8 +16,8 @@ namespace {
 
 /// How libraries say that memory ran out. In lower case.
 constexpr const char* kOutOfMemory[] = {
-    "out of memory",  "outofmemoryerror",       "memoryerror",
-    "std::bad_alloc", "cannot allocate memory", "oom-kill",
+    "out of memory",          "outofmemoryerror", "memoryerror",           "std::bad_alloc",
+    "cannot allocate memory", "oom-kill",         "used more memory than",
 };
 
 /// How libraries say that a peer is gone. In lower case.
@@ -103,7 +103,8 @@ bool NamesBrokenConnection(const PythonTraceback& traceback,
 FailureKind KindOf(const TaskExit& exit) {
   if (exit.cause == TaskExit::Cause::kStopped) return FailureKind::kStopped;
   if (exit.cause == TaskExit::Cause::kLost) return FailureKind::kLost;
-  const bool memory = Mentions(exit.message, kOutOfMemory) || AnyMentions(exit.tail, kOutOfMemory);
+  const bool memory = exit.cause == TaskExit::Cause::kOutOfMemory ||
+                      Mentions(exit.message, kOutOfMemory) || AnyMentions(exit.tail, kOutOfMemory);
   if (exit.cause == TaskExit::Cause::kNotStarted || memory) return FailureKind::kOwnFault;
 
   const int signal = SignalOf(exit);

@@ -61,7 +61,9 @@ struct TaskChanged {
   int port = 0;     ///< the task's address in the cluster spec; 0 before registration
   int64_t pid = 0;  ///< of the user's process; 0 when it does not run
   std::optional<TaskExit> exit;
-  std::string sentence;  ///< why; may be empty
+  std::string sentence;     ///< why; may be empty
+  std::string containment;  ///< how its processes are held together: "cgroup"; empty before its
+                            ///< executor has attached
   bool operator==(const TaskChanged&) const = default;
 };
 

@@ -58,7 +58,8 @@ struct HeldTask {
 /// The executor of a container opened a stream: its first, or another one with what it holds.
 struct ExecutorAttached {
   std::string container_id;
-  std::optional<HeldTask> held;
+  std::optional<HeldTask> held = {};
+  std::string containment = {};  ///< how it holds the task's processes together
 };
 
 /// The executor's stream broke.

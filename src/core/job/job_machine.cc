@@ -61,6 +61,7 @@ void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sent
   if (task.container) {
     change.container = task.container->id;
     change.host = task.container->host;
+    change.containment = task.containment;
   }
   change.port = task.port;
   change.pid = task.pid;
@@ -151,6 +152,7 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
     Do(effect::SendShutdown{attached.container_id, verdict_->sentence});
     return;
   }
+  task->containment = attached.containment;
   if (attached.held) return Rejoin(*task, *attached.held);
   // Told a second time, it would end what it runs.
   if (task->attached) return;

@@ -19,6 +19,8 @@ Reason ReasonOf(const TaskExit& exit) {
       return Reason::kTaskNotStarted;
     case TaskExit::Cause::kTimedOut:
       return Reason::kTaskTimedOut;
+    case TaskExit::Cause::kOutOfMemory:
+      return Reason::kOutOfMemory;
     case TaskExit::Cause::kLost:
       return Reason::kTaskLost;
   }

@@ -26,6 +26,9 @@ std::string TaskExit::Describe() const {
     case Cause::kTimedOut:
       text = "was stopped because it ran longer than allowed";
       break;
+    case Cause::kOutOfMemory:
+      text = "used more memory than its container has";
+      break;
     case Cause::kLost:
       text = "was lost";
       break;

@@ -10,12 +10,13 @@ namespace tony::core {
 /// The true end of one run of the user's process.
 struct TaskExit {
   enum class Cause {
-    kExited,      ///< by itself, with `code`
-    kSignaled,    ///< by `signal`, sent by somebody else than tony
-    kNotStarted,  ///< could not be prepared or spawned; `message` says why
-    kTimedOut,    ///< killed by tony after tony.task.executor.execution-timeout-ms
-    kLost,        ///< its container or executor went away; nobody saw the process end
-    kStopped,     ///< by tony, for a reason that is not its own: `code` or `signal` says how
+    kExited,       ///< by itself, with `code`
+    kSignaled,     ///< by `signal`, sent by somebody else than tony
+    kNotStarted,   ///< could not be prepared or spawned; `message` says why
+    kTimedOut,     ///< killed by tony after tony.task.executor.execution-timeout-ms
+    kOutOfMemory,  ///< ended because it used more than its container has; `message` has the numbers
+    kLost,         ///< its container or executor went away; nobody saw the process end
+    kStopped,      ///< by tony, for a reason that is not its own: `code` or `signal` says how
   };
 
   Cause cause = Cause::kExited;

@@ -58,6 +58,7 @@ void TaskTable::Bind(Task& task, const Container& container) {
   unbound_[task.id.type].erase(position);
   by_container_[container.id] = position;
   task.container = container;
+  task.containment.clear();
 }
 
 void TaskTable::Unbind(Task& task) {

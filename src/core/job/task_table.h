@@ -26,6 +26,7 @@ struct Task {
   int attempt = 0;  ///< starts, the one that is prepared included; 0 before the first container
   std::optional<Container> container;  ///< bound
   bool attached = false;               ///< its executor's stream is open
+  std::string containment;             ///< of that executor
   bool kept = false;    ///< the container is older than this epoch, or than this ApplicationMaster
   bool killed = false;  ///< tony ends the container: its executor is not heard
   TimePoint waiting_since;               ///< container granted, or epoch opened when kept

@@ -11,6 +11,8 @@ std::string ReasonName(Reason reason) {
       return "SOME_TASKS_FAILED";
     case Reason::kTaskFailed:
       return "TASK_FAILED";
+    case Reason::kOutOfMemory:
+      return "OUT_OF_MEMORY";
     case Reason::kTaskNotStarted:
       return "TASK_NOT_STARTED";
     case Reason::kTaskTimedOut:
@@ -76,6 +78,7 @@ int ExitCode(const Verdict& verdict) {
   }
   switch (verdict.reason) {
     case Reason::kTaskFailed:
+    case Reason::kOutOfMemory:
     case Reason::kTaskNotStarted:
       return 1;
     case Reason::kNeverFits:

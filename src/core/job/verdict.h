@@ -16,6 +16,7 @@ enum class Reason {
   kTasksSucceeded,       ///< all tracked tasks ended with code 0
   kSomeTasksFailed,      ///< some tracked tasks failed, which the job file tolerates
   kTaskFailed,           ///< a task of the user's ended with another code or a signal
+  kOutOfMemory,          ///< a task of the user's used more memory than its container has
   kTaskNotStarted,       ///< a task's program, archive or environment could not be set up
   kTaskTimedOut,         ///< a task ran longer than tony.task.executor.execution-timeout-ms
   kTaskLost,             ///< a container or its executor went away

@@ -89,8 +89,8 @@ struct Timeouts {
   std::chrono::milliseconds execution{0};  ///< one run of the user's process
   std::chrono::milliseconds heartbeat_interval{1000};
   int max_missed_heartbeats = 25;
-  std::chrono::milliseconds reattach{
-      10000};  ///< an executor's stream to a restarted ApplicationMaster; and how long it looks for one
+  std::chrono::milliseconds reattach{10000};  ///< an executor's stream to a restarted
+                                              ///< ApplicationMaster; and how long it looks for one
   std::chrono::milliseconds metrics_interval{5000};
   std::chrono::milliseconds kill_grace{5000};  ///< SIGTERM to SIGKILL of the user's process tree
   std::chrono::milliseconds shutdown{
@@ -112,6 +112,7 @@ struct JobDescription {
   std::map<std::string, std::string>
       container_env;                   ///< for the executors themselves, and their children
   bool fail_on_worker_failure = true;  ///< any tracked failure fails the attempt
+  std::string containment = "auto";    ///< how executors hold processes together
   int retry_count = 0;                 ///< restarts after failures of the user's program
   int infrastructure_retry_count = 3;  ///< restarts after the loss of a container or an executor
   std::chrono::milliseconds retry_backoff{1000};       ///< before the second restart; zero: none

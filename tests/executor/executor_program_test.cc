@@ -32,8 +32,8 @@ class ExecutorProgramTest : public ExecutorFixture {
     ASSERT_TRUE(rpc::SaveCredentials(
                     authority_.Issue(rpc::ExecutorRole(kJobId, container_)).value(), credentials)
                     .ok());
-    StartProgram({"--container-id=" + container_, "--master=" + server_->address(),
-                  "--credentials=" + credentials});
+    StartProgram({"--container-id=" + container_, "--containment=process-tree",
+                  "--master=" + server_->address(), "--credentials=" + credentials});
     Next<input::ExecutorAttached>();
   }
   // -1 when it does not end in time.

@@ -8,6 +8,19 @@
 #include "core/job/python_traceback.h"
 
 namespace tony::executor {
+namespace {
+
+/// Where the last `lines` complete lines begin; `data` when there are not more.
+const char* StartOfLastLines(const char* data, size_t size, size_t lines) {
+  const char* end = data + size;
+  for (size_t seen = 0; seen <= lines; ++seen) {
+    end = static_cast<const char*>(memrchr(data, '\n', static_cast<size_t>(end - data)));
+    if (end == nullptr) return data;
+  }
+  return end + 1;
+}
+
+}  // namespace
 
 OutputTail::OutputTail(size_t max_lines)
     : max_lines_(max_lines),
@@ -15,6 +28,13 @@ OutputTail::OutputTail(size_t max_lines)
 
 void OutputTail::Add(int stream, const char* data, size_t size) {
   std::string& unfinished = unfinished_[stream];
+  // Of many lines at once only the last ones can matter.
+  const char* last_lines = StartOfLastLines(data, size, keep_lines_);
+  if (last_lines > data) {
+    unfinished.clear();
+    size -= static_cast<size_t>(last_lines - data);
+    data = last_lines;
+  }
   while (size > 0) {
     const char* newline = static_cast<const char*>(std::memchr(data, '\n', size));
     const size_t length = newline == nullptr ? size : static_cast<size_t>(newline - data);

@@ -78,10 +78,12 @@ absl::Status TaskProcess::Spawn(const Command& command) {
   for (int stream = 0; stream < 2; ++stream) {
     const std::string path =
         absl::StrCat(command.log_folder, stream == 0 ? "/stdout.log" : "/stderr.log");
-    TONY_ASSIGN_OR_RETURN(std::unique_ptr<LogPump> pump,
-                          LogPump::Open(loop_, path, [this, stream](const char* data, size_t size) {
-                            tail_.Add(stream, data, size);
-                          }));
+    TONY_ASSIGN_OR_RETURN(
+        std::unique_ptr<LogPump> pump,
+        LogPump::Open(
+            loop_, clock_, path, command.logs,
+            {[this, stream](const char* data, size_t size) { tail_.Add(stream, data, size); },
+             [this](const std::string& sentence) { OnLogLoss(sentence); }}));
     pumps_.push_back(std::move(pump));
   }
   os::SpawnRequest request =
@@ -202,10 +204,15 @@ void TaskProcess::End(core::TaskExit exit) {
 
 void TaskProcess::TreeGone() {
   // Every writer is gone, so what is in the pipes now is all there will be.
-  for (auto& pump : pumps_) pump->Drain();
+  for (auto& pump : pumps_) pump->Finish();
   pumps_.clear();
   active_ = false;
   callbacks_.on_tree_gone();
+}
+
+void TaskProcess::OnLogLoss(const std::string& sentence) {
+  LogError(sentence);
+  if (callbacks_.on_log_loss) callbacks_.on_log_loss(sentence);
 }
 
 }  // namespace tony::executor

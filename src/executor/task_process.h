@@ -25,7 +25,8 @@ class TaskProcess {
     std::vector<std::string> environment;  ///< "NAME=value", complete
     std::string working_folder;
     std::string log_folder;  ///< stdout.log and stderr.log are made there
-    Duration timeout{0};     ///< 0: none
+    LogOptions logs;
+    Duration timeout{0};  ///< 0: none
     Duration kill_grace{0};
     int tail_lines = 20;
     int64_t memory_limit_bytes = 0;  ///< of the whole tree, as the keeper was told; 0: none
@@ -40,6 +41,8 @@ class TaskProcess {
     std::function<void()> on_tree_gone;
     /// The keeper was killed: nothing can be run any more.
     std::function<void(std::string)> on_keeper_lost;
+    /// Output could not be kept: a sentence for people. May be empty.
+    std::function<void(const std::string&)> on_log_loss = {};
   };
 
   /// `keeper` must outlive this.
@@ -67,6 +70,7 @@ class TaskProcess {
   void JudgeMemory(const os::KeeperExited& exited, core::TaskExit& exit) const;
   void End(core::TaskExit exit);
   void TreeGone();
+  void OnLogLoss(const std::string& sentence);
 
   EventLoop& loop_;
   os::Keeper& keeper_;

@@ -12,8 +12,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "common/logging.h"
 #include "executor/output_tail.h"
+#include "os/files.h"
+#include "os/log_segments.h"
 #include "tests/common/loop_driver.h"
 #include "tests/os/temporary_folder.h"
 
@@ -25,14 +26,17 @@ using ::testing::HasSubstr;
 class LogPumpTest : public ::testing::Test {
  protected:
   LogPumpTest() { ::signal(SIGPIPE, SIG_IGN); }
-  ~LogPumpTest() override { (void)SetUpLogging("", LogLevel::kInfo); }
 
-  void Open(const std::string& path) {
-    auto pump = LogPump::Open(driver_.loop(), path, [this](const char* data, size_t size) {
-      tail_.Add(0, data, size);
-      observed_ += size;
-      driver_.Changed();
-    });
+  LogPump::Callbacks MakeCallbacks() {
+    return {[this](const char* data, size_t size) {
+              tail_.Add(0, data, size);
+              observed_ += size;
+              driver_.Changed();
+            },
+            [this](const std::string& sentence) { losses_.push_back(sentence); }};
+  }
+  void Open(const std::string& path, const LogOptions& options = {}) {
+    auto pump = LogPump::Open(driver_.loop(), clock_, path, options, MakeCallbacks());
     ASSERT_TRUE(pump.ok()) << pump.status();
     pump_ = *std::move(pump);
   }
@@ -48,6 +52,8 @@ class LogPumpTest : public ::testing::Test {
   LoopDriver driver_;
   OutputTail tail_{20};
   size_t observed_ = 0;
+  std::vector<std::string> losses_;
+  SystemClock clock_;
   std::unique_ptr<LogPump> pump_;
 };
 
@@ -132,24 +138,69 @@ TEST_F(LogPumpTest, AClosedPipeIsTheEnd) {
   EXPECT_EQ(os::Contents(path_), "last words");
 }
 
-TEST_F(LogPumpTest, AFullDiskIsSaidOnceAndTheProgramIsStillHeard) {
-  const std::string daemon_log = folder_ / "executor.log";
-  ASSERT_TRUE(SetUpLogging(daemon_log, LogLevel::kInfo).ok());
-  Open("/dev/full");
+TEST_F(LogPumpTest, AFullDiskIsSaidAndTheProgramIsStillHeard) {
+  ASSERT_EQ(::symlink("/dev/full", path_.c_str()), 0);
+  Open(path_);
   for (int i = 0; i < 3; ++i) {
     Write("line\n");
     pump_->Drain();
   }
   EXPECT_EQ(tail_.Lines().size(), 3u);
-  const std::string said = os::Contents(daemon_log);
-  EXPECT_THAT(said, HasSubstr("/dev/full"));
-  EXPECT_THAT(said, HasSubstr("No space left on device"));
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+  ASSERT_EQ(losses_.size(), 1u);
+  EXPECT_THAT(losses_[0], HasSubstr(path_));
+  EXPECT_THAT(losses_[0], HasSubstr("No space left on device"));
+  pump_->Finish();
+  ASSERT_EQ(losses_.size(), 2u);
+  EXPECT_THAT(losses_[1], HasSubstr("15 bytes of output were lost"));
+}
+
+TEST_F(LogPumpTest, SecretsReachNeitherTheLogNorTheTail) {
+  LogOptions options;
+  options.redact = {"customer-\\d+"};
+  Open(path_, options);
+  Write("password=hun");
+  pump_->Drain();  // the pieces of the output are cut here
+  Write("ter2 for customer-");
+  Write("42\nnext");
+  pump_->Drain();
+  const std::string expected = "password=[redacted] for [redacted]\nnext";
+  EXPECT_EQ(os::Contents(path_), expected);
+  EXPECT_THAT(tail_.Lines(), ::testing::ElementsAre("password=[redacted] for [redacted]", "next"));
+}
+
+TEST_F(LogPumpTest, APatternThatIsNoneIsRefused) {
+  LogOptions options;
+  options.redact = {"("};
+  const auto pump = LogPump::Open(driver_.loop(), clock_, path_, options, MakeCallbacks());
+  EXPECT_EQ(pump.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(LogPumpTest, ALogHasItsTimes) {
+  const int64_t before = clock_.UnixMillis();
+  Open(path_);
+  Write("one\n");
+  pump_->Drain();
+  const os::UniqueFd fd(::open(os::LogTimesPath(path_, 1).c_str(), O_RDONLY | O_CLOEXEC));
+  const std::vector<os::LogTime> times = os::ReadLogTimes(fd.get(), 0, 10);
+  ASSERT_EQ(times.size(), 1u);
+  EXPECT_GE(times[0].unix_millis, before);
+  EXPECT_LE(times[0].unix_millis, clock_.UnixMillis());
+}
+
+TEST_F(LogPumpTest, ALogGoesOnInSegments) {
+  LogOptions options;
+  options.limits = {100, 1000};
+  Open(path_, options);
+  for (int i = 0; i < 20; ++i) {
+    Write("a line of text\n");
+    pump_->Drain();
+  }
+  EXPECT_GT(os::FindLogSegments(path_).size(), 2u);
 }
 
 TEST_F(LogPumpTest, AFileThatCannotBeMadeIsNamed) {
   const std::string path = folder_ / "none/stdout.log";
-  const auto pump = LogPump::Open(driver_.loop(), path, [](const char*, size_t) {});
+  const auto pump = LogPump::Open(driver_.loop(), clock_, path, {}, MakeCallbacks());
   EXPECT_EQ(pump.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(pump.status().message()), HasSubstr(folder_ / "none"));
 }

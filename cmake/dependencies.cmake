@@ -35,5 +35,9 @@ else()
   target_link_libraries(tony_libarchive INTERFACE archive)
 endif()
 
+# Regular expressions; gRPC brings RE2 along.
+add_library(tony_re2 INTERFACE)
+target_link_libraries(tony_re2 INTERFACE $<IF:$<BOOL:${TONY_STATIC_DEPS}>,-l:libre2.a,re2> Threads::Threads)
+
 add_library(tony_tinyxml2 INTERFACE)
 target_link_libraries(tony_tinyxml2 INTERFACE tinyxml2)

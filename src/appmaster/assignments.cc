@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/model/log_share.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/visualization.h"
 
@@ -54,6 +55,10 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.set_kill_grace_ms(timeouts.kill_grace.count());
   assignment.set_reattach_ms(timeouts.reattach.count());
   assignment.set_tail_lines(job_.error_message_max_depth);
+  const core::LogShare logs = core::ShareOfOneStream(job_);
+  assignment.set_log_segment_bytes(logs.segment);
+  assignment.set_log_total_bytes(logs.total);
+  for (const std::string& pattern : job_.logs.redact) assignment.add_log_redact(pattern);
   for (int gpu : task.container->gpus) assignment.add_gpus(gpu);
   assignment.set_gpu_tool(gpu_tool_);
   return assignment;

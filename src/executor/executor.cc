@@ -218,6 +218,11 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
       TaskEnvironment(environment_, assignment_, identity_, cluster, working_folder_);
   command.working_folder = working_folder_;
   command.log_folder = absl::StrCat(assignment_.log_folder(), "/attempt-", identity_.attempt);
+  // An assignment without limits means the defaults.
+  if (assignment_.log_segment_bytes() > 0 && assignment_.log_total_bytes() > 0) {
+    command.logs.limits = {assignment_.log_segment_bytes(), assignment_.log_total_bytes()};
+  }
+  command.logs.redact.assign(assignment_.log_redact().begin(), assignment_.log_redact().end());
   command.timeout = milliseconds(assignment_.execution_timeout_ms());
   command.kill_grace = milliseconds(assignment_.kill_grace_ms());
   command.tail_lines = assignment_.tail_lines();

@@ -46,6 +46,8 @@ Unlike in TonY the job file beats the site file. A key may stand only once in a 
 * **Memory**: `2g`, `2048m`, or megabytes as a bare number.
 * **List**: items divided by commas; white space around items does not count. `\,` is a comma
   inside an item and `\\` a backslash; every other backslash is itself.
+* **Pattern**: a regular expression as RE2 takes it. In a list of them a comma is `\,`, say
+  `id-\d{3\,5}`.
 * **Path**: absolute, beginning with `~`, or relative to the folder of the file that names it (on
   the command line: to the current folder).
 * **Resource**: `path[::localName][#archive]`. A file or folder is laid into the working folder as
@@ -85,6 +87,8 @@ std::string TypeText(const Key& key) {
       return absl::StrCat("one of ", absl::StrJoin(key.choices, ", "));
     case ValueType::kList:
       return "list";
+    case ValueType::kPatterns:
+      return "list of patterns";
     case ValueType::kKeyValues:
       return "list of `NAME=value`";
     case ValueType::kResources:

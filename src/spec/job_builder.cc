@@ -40,6 +40,15 @@ core::Timeouts BuildTimeouts(const Configuration& configuration) {
   return timeouts;
 }
 
+core::LogPolicy BuildLogPolicy(const Configuration& configuration) {
+  core::LogPolicy logs;
+  logs.rotate_mb = configuration.GetMemoryMb("tony.task.log.rotate-size");
+  logs.stream_mb = configuration.GetMemoryMb("tony.task.log.max-size");
+  logs.job_mb = configuration.GetMemoryMb("tony.application.log.max-size");
+  logs.redact = configuration.GetList("tony.task.log.redact");
+  return logs;
+}
+
 Packaging BuildPackaging(const Configuration& configuration) {
   Packaging packaging;
   packaging.src_dir = configuration.GetText("tony.application.src-dir");
@@ -57,6 +66,7 @@ LocalSettings BuildLocalSettings(const Configuration& configuration, BuildResult
   local.gpus = static_cast<int>(configuration.GetNumber("tony.local.gpus"));
   local.vcores = static_cast<int>(configuration.GetNumber("tony.local.vcores"));
   local.memory_mb = configuration.GetMemoryMb("tony.local.memory");
+  local.history_days = static_cast<int>(configuration.GetNumber("tony.local.history-retention"));
   local.gpu_program = configuration.GetText("tony.gpu-exec-path");
   if (!absl::StartsWith(local.dir, "/") && !configuration.IsSet("tony.local.dir")) {
     result->problems.push_back({configuration.job_file(), 0, "tony.local.dir",
@@ -84,6 +94,7 @@ void BuildApplication(const Configuration& configuration, core::JobDescription* 
   job->retry_backoff_max = configuration.GetDuration("tony.am.retry-backoff-max-ms");
   job->containment = absl::AsciiStrToLower(configuration.GetText("tony.task.containment"));
   job->timeouts = BuildTimeouts(configuration);
+  job->logs = BuildLogPolicy(configuration);
   job->error_message_max_depth = static_cast<int>(
       configuration.GetNumber("tony.task.executor.execution.error-message-max-depth"));
   job->checkpoint_dir = configuration.GetText("tony.application.checkpoint-dir");

@@ -23,6 +23,7 @@ struct LocalSettings {
   int vcores = 0;           ///< 0: vcores are shares
   int64_t memory_mb = 0;    ///< MiB; 0: all of the machine's
   std::string gpu_program;  ///< `nvidia-smi` or a path to it
+  int history_days = 30;    ///< after which ended jobs are removed; 0 or less: never
 
   bool operator==(const LocalSettings&) const = default;
 };

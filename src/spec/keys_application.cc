@@ -58,6 +58,13 @@ KeyGroup ProgramKeys() {
        .type = ValueType::kLocation,
        .meaning = "Runs TensorBoard on this folder, as a sidecar of the type `tensorboard` that "
                   "finds it as `TB_LOG_DIR`."},
+      {.name = "tony.application.log.max-size",
+       .type = ValueType::kMemory,
+       .default_value = "64g",
+       .minimum = 1,
+       .meaning = "Size of all logs of the job's tasks together, divided evenly among tasks, their "
+                  "attempts (`tony.am.retry-count` and the first) and the two streams; each share "
+                  "is at least 1 MiB."},
       {.name = "tony.execution.envs",
        .type = ValueType::kKeyValues,
        .appends = true,

@@ -82,6 +82,21 @@ KeyGroup ExecutorKeys() {
        .meaning =
            "How many of the last lines of a failed task's output the verdict shows; a Python "
            "traceback is shown whole, up to 200 lines."},
+      {.name = "tony.task.log.rotate-size",
+       .type = ValueType::kMemory,
+       .default_value = "256m",
+       .minimum = 1,
+       .meaning = "Size of one file of a task's log, after which the next one begins."},
+      {.name = "tony.task.log.max-size",
+       .type = ValueType::kMemory,
+       .default_value = "2g",
+       .minimum = 1,
+       .meaning = "Size of all files of one stream (stdout, stderr) of one attempt of a task: the "
+                  "first and the newest ones are kept."},
+      {.name = "tony.task.log.redact",
+       .type = ValueType::kPatterns,
+       .meaning = "What is taken out of the output before it is written, besides well-known kinds "
+                  "of passwords, tokens and keys. A match lies within a line."},
       {.name = "tony.gpu-exec-path",
        .default_value = "nvidia-smi",
        .meaning = "The program, by name or path, that lists GPUs and their use."},
@@ -177,6 +192,16 @@ KeyGroup LocalKeys() {
        .reason = "local",
        .meaning = "How many virtual cores the machine has, as a hard limit; 0: virtual cores are "
                   "shares, any number fits."},
+      {.name = "tony.local.history-retention",
+       .type = ValueType::kCount,
+       .default_value = "30",
+       .minimum = -1,
+       .maximum = 36'500,
+       .status = KeyStatus::kOneBackend,
+       .reason = "local",
+       .meaning =
+           "After how many days `tony-submit` removes an ended job's folder with its history "
+           "and logs, unless it holds checkpoints; 0 and -1: never."},
       {.name = "tony.local.memory",
        .type = ValueType::kMemory,
        .minimum = 1,

@@ -1,6 +1,8 @@
 // One check per type of value; each message shows the form that would be right.
 #include "spec/value_check.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 
 #include "absl/strings/match.h"
@@ -72,6 +74,19 @@ std::optional<Complaint> CheckKeyValues(const std::string& value) {
   return std::nullopt;
 }
 
+std::optional<Complaint> CheckPatterns(const std::string& value) {
+  for (const std::string& item : SplitList(value)) {
+    const re2::RE2 pattern(item, re2::RE2::Quiet);
+    // RE2 would take the part of a{1,2} before the comma literally, and nothing would be matched.
+    const bool divided = re2::RE2::PartialMatch(item, R"([^\\]\{\d+$)");
+    if (pattern.ok() && !divided) continue;
+    const std::string why = divided ? "a comma divides it" : pattern.error();
+    return Complaint{absl::StrCat(Quoted(item), " is no pattern: ", why),
+                     "write a regular expression of RE2's, a comma inside of it as \\,"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Complaint> CheckAbsolute(const std::string& path) {
   const bool absolute = absl::StartsWith(path, "/") || !UriScheme(path).empty();
   if (path.empty() || absolute) return std::nullopt;
@@ -121,6 +136,8 @@ std::optional<Complaint> CheckValue(const Key& key, const std::string& value) {
       return CheckMemory(key, value);
     case ValueType::kChoice:
       return CheckChoice(key, value);
+    case ValueType::kPatterns:
+      return CheckPatterns(value);
     case ValueType::kKeyValues:
       return CheckKeyValues(value);
     case ValueType::kResources:

@@ -133,6 +133,17 @@ TEST_F(AssignmentsTest, EachTypeGetsWhatWasStagedForItInOrder) {
   EXPECT_EQ(For("idle").archives(0).digest(), "d");
 }
 
+TEST_F(AssignmentsTest, GivesEachStreamItsShareOfTheRoomForLogs) {
+  AddType("worker", 3);
+  AddType("ps", 1);
+  job_.retry_count = 1;
+  job_.logs.job_mb = 4 * 2 * 2 * 40;
+  job_.logs.redact = {"id-\\d+", "acme"};
+  EXPECT_EQ(For("worker").log_segment_bytes(), 10 << 20);
+  EXPECT_EQ(For("ps").log_total_bytes(), 40 << 20);
+  EXPECT_THAT(For("ps").log_redact(), ElementsAre("id-\\d+", "acme"));
+}
+
 TEST_F(AssignmentsTest, GivesTimesInMilliseconds) {
   using std::chrono::milliseconds;
   AddType("worker", 1).port_release = true;

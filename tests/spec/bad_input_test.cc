@@ -44,6 +44,14 @@ TEST_F(BadInputTest, UnknownKeysOnTheCommandLineNameTheOption) {
             "--conf: tony.worker.memroy: unknown key; did you mean tony.worker.memory?\n");
 }
 
+TEST_F(BadInputTest, PatternsMustBeSome) {
+  EXPECT_THAT(ProblemsWith({{"tony.task.log.redact", "fine, a(b"}}),
+              AllOf(HasSubstr("job.xml:4: tony.task.log.redact: 'a(b' is no pattern: missing )"),
+                    HasSubstr("a comma inside of it as \\,")));
+  EXPECT_THAT(ProblemsWith({{"tony.task.log.redact", "a{1,2}"}}),
+              HasSubstr("'a{1' is no pattern: a comma divides it; write"));
+}
+
 TEST_F(BadInputTest, AMisspeltTaskTypeIsFound) {
   EXPECT_EQ(ProblemsOf({{"tony.wroker.instances", "2"},
                         {"tony.wroker.memory", "2g"},

@@ -141,6 +141,10 @@ TEST_F(JobBuilderTest, CarriesEverySettingOfTheApplication) {
                                     {"tony.task.containment", "Namespace"},
                                     {"tony.am.shutdown-timeout-ms", "10"},
                                     {"tony.task.executor.execution.error-message-max-depth", "11"},
+                                    {"tony.task.log.rotate-size", "12"},
+                                    {"tony.task.log.max-size", "13m"},
+                                    {"tony.application.log.max-size", "14g"},
+                                    {"tony.task.log.redact", "id-\\d{3\\,5}, (?i)acme"},
                                     {"tony.application.checkpoint-dir", "hdfs://x/ckpt"},
                                     {"tony.application.fail-on-worker-failure-enabled", "false"}});
   const core::JobDescription& job = result.job;
@@ -165,6 +169,7 @@ TEST_F(JobBuilderTest, CarriesEverySettingOfTheApplication) {
                                    .kill_grace = milliseconds(9),
                                    .shutdown = milliseconds(10)};
   EXPECT_EQ(job.timeouts, timeouts);
+  EXPECT_EQ(job.logs, (core::LogPolicy{12, 13, 14 * 1024, {"id-\\d{3,5}", "(?i)acme"}}));
   EXPECT_EQ(job.error_message_max_depth, 11);
   EXPECT_EQ(job.containment, "namespace");
   EXPECT_EQ(job.checkpoint_dir, "hdfs://x/ckpt");

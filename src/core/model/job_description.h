@@ -99,6 +99,16 @@ struct Timeouts {
   bool operator==(const Timeouts&) const = default;
 };
 
+/// How the output of tasks is kept. Sizes in MiB.
+struct LogPolicy {
+  int64_t rotate_mb = 256;          ///< one file
+  int64_t stream_mb = 2048;         ///< one stream of one attempt
+  int64_t job_mb = 65536;           ///< all of a job's tasks together
+  std::vector<std::string> redact;  ///< RE2 patterns of what is not kept
+
+  bool operator==(const LogPolicy&) const = default;
+};
+
 /// A whole job.
 struct JobDescription {
   std::string name;
@@ -119,6 +129,7 @@ struct JobDescription {
   std::chrono::milliseconds retry_backoff_max{60000};  ///< what its doubling ends at
   std::vector<DependencyTimeout> dependency_timeouts;  ///< none names its type in its own group
   Timeouts timeouts;
+  LogPolicy logs;
   int error_message_max_depth = 20;  ///< lines of a failed task's output in the verdict
   std::string checkpoint_dir;        ///< empty: a folder of the job's own
   std::string program_archive;       ///< file name in the staging area; empty: none

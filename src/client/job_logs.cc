@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "os/log_segments.h"
 
 namespace tony::client {
 namespace {
@@ -52,6 +53,7 @@ std::optional<LogFile> Classify(const std::vector<std::string>& parts) {
 }
 
 bool IsWanted(const LogFile& log, const LogSelection& selection) {
+  if (selection.attempt > 0 && log.attempt != selection.attempt) return false;
   if (log.task == kMaster || selection.task == kMaster) return log.task == selection.task;
   const std::string type = log.task.substr(0, log.task.rfind(':'));
   if (!selection.task.empty() && log.task != selection.task && type != selection.task) return false;
@@ -74,10 +76,11 @@ auto OrderOf(const LogFile& log) {
 std::optional<LogFile> RecognizeLog(const backend::JobFolder& folder, const LogSelection& selection,
                                     const std::string& path) {
   const std::string logs = absl::StrCat(folder.logs(), "/");
-  if (!absl::StartsWith(path, logs)) return std::nullopt;
-  std::optional<LogFile> log = Classify(absl::StrSplit(path.substr(logs.size()), '/'));
+  const std::optional<os::LogSegmentName> segment = os::ParseLogSegment(path);
+  if (!segment || !absl::StartsWith(segment->path, logs)) return std::nullopt;
+  std::optional<LogFile> log = Classify(absl::StrSplit(segment->path.substr(logs.size()), '/'));
   if (!log || !IsWanted(*log, selection)) return std::nullopt;
-  log->path = path;
+  log->path = segment->path;
   return log;
 }
 
@@ -86,15 +89,18 @@ std::vector<LogFile> FindLogs(const backend::JobFolder& folder, const LogSelecti
   std::error_code error;
   std::filesystem::recursive_directory_iterator entry(folder.logs(), error);
   while (!error && entry != std::filesystem::recursive_directory_iterator()) {
-    if (std::optional<LogFile> log = RecognizeLog(folder, selection, entry->path().string())) {
-      found.push_back(*std::move(log));
-    }
+    const std::string path = entry->path().string();
+    std::optional<LogFile> log = RecognizeLog(folder, selection, path);
+    // Further segments belong to a log that is found by its first.
+    if (log && log->path == path) found.push_back(*std::move(log));
     entry.increment(error);
   }
-  std::sort(found.begin(), found.end(), [](const LogFile& left, const LogFile& right) {
-    return OrderOf(left) < OrderOf(right);
-  });
+  std::sort(found.begin(), found.end(), ComesBefore);
   return found;
+}
+
+bool ComesBefore(const LogFile& left, const LogFile& right) {
+  return OrderOf(left) < OrderOf(right);
 }
 
 absl::StatusOr<std::string> ResolveTask(const core::JobView& view, const std::string& wish) {

@@ -17,24 +17,28 @@ struct LogSelection {
   bool standard_output = true;
   bool standard_error = true;
   bool executor = false;  ///< tony-executor's own log
+  int attempt = 0;        ///< only logs of this attempt; 0: of all
 };
 
-/// One log file.
+/// One log, of one or more files.
 struct LogFile {
   std::string task;    ///< "worker:0" or "am"
   int attempt = 0;     ///< 0 for logs that are not of one attempt
   std::string stream;  ///< "stdout", "stderr", "executor", "am"
-  std::string path;
+  std::string path;    ///< of its first segment
 };
 
-/// What `path` is a log of, from its place in the job's folder; nothing when it is none or is not
-/// wanted.
+/// What `path` is a log or a segment of a log of, from its place in the job's folder; nothing when
+/// it is none or is not wanted.
 std::optional<LogFile> RecognizeLog(const backend::JobFolder& folder, const LogSelection& selection,
                                     const std::string& path);
 
 /// All wanted logs that are there, by type and index of the task, then attempt, then stdout before
 /// stderr.
 std::vector<LogFile> FindLogs(const backend::JobFolder& folder, const LogSelection& selection);
+
+/// The order of FindLogs().
+bool ComesBefore(const LogFile& left, const LogFile& right);
 
 /// The spelling of `wish` that LogSelection::task wants ("worker-0" is understood too).
 /// NotFound – the job has no such task; the message names those it has.

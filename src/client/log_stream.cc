@@ -1,8 +1,9 @@
-// Following of log files.
+// Merging and following of logs.
 #include "client/log_stream.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <queue>
 #include <system_error>
 #include <vector>
 
@@ -13,23 +14,23 @@
 namespace tony::client {
 
 size_t LogStream::PrintAll() {
-  const std::vector<LogFile> files = FindLogs(folder_, options_.selection);
-  for (const LogFile& log : files) {
-    Open* open = Find(log.path);
-    open->tail.Finish([&](const std::string& line) { use_(open->log, line); });
-  }
-  return files.size();
+  for (const LogFile& log : FindLogs(folder_, options_.selection)) Touch(log.path);
+  for (auto& [path, open] : logs_) noted_.insert(&open);
+  Merge(-1, true);
+  return logs_.size();
 }
 
 absl::Status LogStream::Follow() {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<JobWatch> watch, JobWatch::Start(folder_));
-  for (const LogFile& log : FindLogs(folder_, options_.selection)) Read(*Find(log.path));
+  for (const LogFile& log : FindLogs(folder_, options_.selection)) Touch(log.path);
   started_ = true;
   // The folder may have grown since: watch first, then read again what is there.
   TONY_RETURN_IF_ERROR(Visit(*watch, folder_.logs()));
   while (!watch->over()) {
+    Merge(clock_.UnixMillis() - kOrderingPatience.count(), false);
+    const bool waiting = !noted_.empty();
     TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                          watch->Wait(std::chrono::milliseconds(-1)));
+                          watch->Wait(waiting ? kOrderingPatience : std::chrono::milliseconds(-1)));
     for (const std::string& path : paths) {
       if (path == folder_.root()) TONY_RETURN_IF_ERROR(Visit(*watch, folder_.logs()));
       if (absl::StartsWith(path, folder_.logs())) TONY_RETURN_IF_ERROR(Visit(*watch, path));
@@ -42,7 +43,7 @@ absl::Status LogStream::Follow() {
 absl::Status LogStream::Visit(JobWatch& watch, const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored)) {
-    if (Open* open = Find(path)) Read(*open);
+    Touch(path);
     return absl::OkStatus();
   }
   const absl::Status watched = watch.Watch(path);
@@ -60,18 +61,64 @@ absl::Status LogStream::Visit(JobWatch& watch, const std::string& path) {
   return absl::OkStatus();
 }
 
-LogStream::Open* LogStream::Find(const std::string& path) {
-  auto found = logs_.find(path);
-  if (found != logs_.end()) return &found->second;
+void LogStream::Touch(const std::string& path) {
   const std::optional<LogFile> log = RecognizeLog(folder_, options_.selection, path);
-  if (!log) return nullptr;
-  Open& open = logs_.emplace(path, Open{*log, LineTail(path)}).first->second;
-  if (options_.tail >= 0 && !started_) open.tail.SkipToLast(options_.tail);
-  return &open;
+  if (!log) return;
+  auto found = logs_.find(log->path);
+  if (found == logs_.end()) {
+    found = logs_.emplace(log->path, Open{*log, LogReader(log->path), std::nullopt}).first;
+    LogReader& reader = found->second.reader;
+    if (options_.tail >= 0 && !started_) {
+      reader.SkipToLast(options_.tail);
+    } else if (options_.since >= 0) {
+      reader.SkipToTime(options_.since);
+    }
+  }
+  noted_.insert(&found->second);
 }
 
-void LogStream::Read(Open& open) {
-  open.tail.Read([&](const std::string& line) { use_(open.log, line); });
+bool LogStream::ByOrder::operator()(const Open* left, const Open* right) const {
+  // The queue gives out the largest first.
+  if (left->head->unix_millis != right->head->unix_millis) {
+    return left->head->unix_millis > right->head->unix_millis;
+  }
+  return ComesBefore(right->log, left->log);
+}
+
+void LogStream::Merge(int64_t horizon, bool to_end) {
+  std::vector<Open*> ready;
+  for (auto open = noted_.begin(); open != noted_.end();) {
+    if (ReadHead(**open, to_end)) {
+      ready.push_back(*open++);
+    } else {
+      open = noted_.erase(open);
+    }
+  }
+  std::priority_queue<Open*, std::vector<Open*>, ByOrder> queue(ByOrder(), std::move(ready));
+  while (!queue.empty()) {
+    Open* const next = queue.top();
+    const int64_t time = next->head->unix_millis;
+    // What comes from further in the future was written before the clock was set back.
+    if (horizon >= 0 && time > horizon && time <= horizon + 2 * kOrderingPatience.count()) return;
+    queue.pop();
+    use_(next->log, *next->head);
+    next->head.reset();
+    if (ReadHead(*next, to_end)) {
+      queue.push(next);
+    } else {
+      noted_.erase(next);
+    }
+  }
+}
+
+bool LogStream::ReadHead(Open& open, bool to_end) {
+  while (!open.head) {
+    LogLine line;
+    if (!(to_end ? open.reader.Finish(&line) : open.reader.Next(&line))) return false;
+    const bool old = line.unix_millis != 0 && line.unix_millis < options_.since;
+    if (!old) open.head = std::move(line);
+  }
+  return true;
 }
 
 }  // namespace tony::client

@@ -5,11 +5,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/first_error.h"
 #include "client/job_json.h"
 #include "client/log_stream.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/status_macros.h"
+#include "spec/values.h"
 
 namespace tony::client {
 namespace {
@@ -31,7 +34,14 @@ Target ReadTarget(const std::vector<std::string>& words) {
   return target;
 }
 
-absl::StatusOr<LogStreamOptions> ReadOptions(const CommandLine& line) {
+/// "2026-01-31 12:34:56.789" in the user's time zone; as many spaces when it is not known.
+std::string TimeText(int64_t unix_millis) {
+  if (unix_millis == 0) return std::string(23, ' ');
+  return absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::FromUnixMillis(unix_millis),
+                          absl::LocalTimeZone());
+}
+
+absl::StatusOr<LogStreamOptions> ReadOptions(const CommandLine& line, const Clock& clock) {
   LogStreamOptions options;
   if (line.Has("stdout") || line.Has("stderr") || line.Has("executor")) {
     options.selection.standard_output = line.Has("stdout");
@@ -43,38 +53,99 @@ absl::StatusOr<LogStreamOptions> ReadOptions(const CommandLine& line) {
     return absl::InvalidArgumentError(
         absl::StrCat("--tail '", line.Value("tail"), "' is no number of lines; write --tail=20"));
   }
+  if (line.Has("since")) {
+    const std::optional<int64_t> age = spec::ParseMillisecondsWithUnit(line.Value("since"));
+    if (!age) {
+      return absl::InvalidArgumentError(absl::StrCat("--since '", line.Value("since"),
+                                                     "' is no duration; write --since=5m, or a "
+                                                     "number with ms, s, h or d"));
+    }
+    options.since = clock.UnixMillis() - *age;
+  }
   return options;
 }
 
+nlohmann::ordered_json TimeJson(int64_t unix_millis) {
+  return unix_millis == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(unix_millis);
+}
+
+/// Text of a log as it may be shown.
+std::string Shown(const std::string& text, const VerbContext& context) {
+  return context.terminal ? SafeText(text) : text;
+}
+
 /// How a line reaches the user.
-LogLineUse MakePrinter(bool json, bool prefix, const VerbContext& context) {
-  if (json) {
-    return [&context](const LogFile& log, const std::string& line) {
+LogLineUse MakePrinter(const CommandLine& options, bool prefix, const VerbContext& context) {
+  if (options.Has("json")) {
+    return [&context](const LogFile& log, const LogLine& line) {
       nlohmann::ordered_json entry;
       entry["task"] = log.task;
       entry["attempt"] = log.attempt;
       entry["stream"] = log.stream;
-      entry["line"] = line;
+      entry["time_millis"] = TimeJson(line.unix_millis);
+      entry["line"] = line.text;
       context.out(DumpJsonLine(entry));
     };
   }
-  return [&context, prefix](const LogFile& log, const std::string& line) {
-    context.out(absl::StrCat(prefix ? absl::StrCat(log.task, " | ") : "",
-                             context.terminal ? SafeText(line) : line, "\n"));
+  const bool times = options.Has("timestamps");
+  return [&context, prefix, times](const LogFile& log, const LogLine& line) {
+    context.out(absl::StrCat(times ? absl::StrCat(TimeText(line.unix_millis), " ") : "",
+                             prefix ? absl::StrCat(log.task, " | ") : "", Shown(line.text, context),
+                             "\n"));
   };
+}
+
+void PrintErrorJson(const FoundError& found, const VerbContext& context) {
+  nlohmann::ordered_json json;
+  json["task"] = found.log.task;
+  json["attempt"] = found.log.attempt;
+  json["stream"] = found.log.stream;
+  json["time_millis"] = TimeJson(found.error.unix_millis);
+  json["line_number"] = found.error.line_number;
+  json["before"] = found.error.before;
+  json["lines"] = found.error.lines;
+  context.out(DumpJson(json));
+}
+
+void PrintErrorText(const FoundError& found, const VerbContext& context) {
+  const PrintedError& error = found.error;
+  context.out(absl::StrCat(
+      found.log.task, found.log.attempt > 0 ? absl::StrCat(", attempt ", found.log.attempt) : "",
+      ", ", found.log.stream, ", line ", error.line_number,
+      error.unix_millis > 0 ? absl::StrCat(", at ", TimeText(error.unix_millis)) : "", ":\n"));
+  for (const std::string& line : error.before) {
+    context.out(absl::StrCat("  | ", Shown(line, context), "\n"));
+  }
+  for (const std::string& line : error.lines) {
+    context.out(absl::StrCat("  > ", Shown(line, context), "\n"));
+  }
+}
+
+int PrintFirstError(const CommandLine& line, const StoredJob& job, const LogSelection& selection,
+                    const VerbContext& context) {
+  const std::optional<FoundError> found = selection.task.empty()
+                                              ? FindFirstErrorOfJob(job.folder, selection)
+                                              : FindFirstError(job.folder, selection);
+  if (!found) {
+    context.err(absl::StrCat("tony: there is no error in these logs of job ", job.id, "\n"));
+    return kVerbNotPossible;
+  }
+  line.Has("json") ? PrintErrorJson(*found, context) : PrintErrorText(*found, context);
+  return kVerbDone;
 }
 
 absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context) {
   const Target target = ReadTarget(line.positionals);
-  TONY_ASSIGN_OR_RETURN(LogStreamOptions options, ReadOptions(line));
+  TONY_ASSIGN_OR_RETURN(LogStreamOptions options, ReadOptions(line, *context.clock));
   TONY_ASSIGN_OR_RETURN(const JobStore store, OpenJobStore(line, context));
   TONY_ASSIGN_OR_RETURN(const StoredJob job, store.Find(target.job));
   if (!target.task.empty()) {
     TONY_ASSIGN_OR_RETURN(options.selection.task, ResolveTask(job.job.view, target.task));
   }
+  if (line.Has("first-error")) return PrintFirstError(line, job, options.selection, context);
   const bool one_task =
       options.selection.task == "am" || absl::StrContains(options.selection.task, ":");
-  LogStream stream(job.folder, options, MakePrinter(line.Has("json"), !one_task, context));
+  LogStream stream(job.folder, options, *context.clock, MakePrinter(line, !one_task, context));
   if (line.Has("follow")) {
     TONY_RETURN_IF_ERROR(stream.Follow());
   } else if (stream.PrintAll() == 0) {
@@ -95,9 +166,17 @@ Verb LogsVerb() {
           "(am); without it\n"
           "the logs of all tasks are printed, each line behind its task's name. A single word with "
           "a colon is a "
-          "TASK.\n",
+          "TASK.\n"
+          "Lines of several logs are merged by the time at which they were printed.\n"
+          "--first-error looks into the logs of the task that failed the job, and into all others "
+          "when there is\nno error in them; known kinds of secrets never stand in logs "
+          "(tony.task.log.redact adds to them).\n",
           {{"follow", "", false, "go on printing until the job has ended", "f"},
            {"tail", "N", false, "only the last N lines of each log"},
+           {"since", "5m", false, "only lines that are not older (ms, s, m, h, d)"},
+           {"timestamps", "", false, "print when each line was printed"},
+           {"first-error", "", false,
+            "print the first error, a Python traceback whole, with the lines before it"},
            {"stdout", "", false, "only the standard output"},
            {"stderr", "", false, "only the standard error"},
            {"executor", "", false, "the executor's own log"}},

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -11,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/job_watch.h"
 #include "client/observed_job.h"
-#include "tests/client/job_folders.h"
+#include "tests/client/timed_log.h"
 
 namespace tony::client {
 namespace {
@@ -29,9 +30,9 @@ std::string Attempt(const backend::JobFolder& folder, const core::TaskId& task, 
 class Collector {
  public:
   LogLineUse Use() {
-    return [this](const LogFile& log, const std::string& line) {
+    return [this](const LogFile& log, const LogLine& line) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      lines_.push_back(absl::StrCat(log.task, "/", log.attempt, "/", log.stream, ": ", line));
+      lines_.push_back(absl::StrCat(log.task, "/", log.attempt, "/", log.stream, ": ", line.text));
       changed_.notify_all();
     };
   }
@@ -53,6 +54,17 @@ class Collector {
   std::vector<std::string> lines_;
 };
 
+/// A clock that stands still until it is moved. Thread safe.
+class HandClock : public Clock {
+ public:
+  TimePoint Now() const override { return TimePoint{}; }
+  int64_t UnixMillis() const override { return millis_; }
+  void Advance(int64_t millis) { millis_ += millis; }
+
+ private:
+  std::atomic<int64_t> millis_ = 1'700'000'000'000;
+};
+
 /// A running job with logs of two tasks.
 struct LoggingJob {
   LoggingJob() {
@@ -66,11 +78,12 @@ struct LoggingJob {
   }
   std::vector<std::string> Print(const LogStreamOptions& options) {
     Collector collector;
-    LogStream(folder, options, collector.Use()).PrintAll();
+    LogStream(folder, options, clock, collector.Use()).PrintAll();
     return collector.lines();
   }
 
   TemporaryFolder local;
+  SystemClock clock;
   backend::JobFolder folder = WriteJob(local.path(), "job-a", RunningJob().events());
 };
 
@@ -112,7 +125,8 @@ TEST(LogStream, FollowsNewLinesNewAttemptsAndRotationToTheEnd) {
   Collector collector;
   absl::Status result = absl::UnknownError("not yet");
   std::thread follower([&] {
-    result = LogStream(job.folder, {{"worker", true, true, false}, 1}, collector.Use()).Follow();
+    result = LogStream(job.folder, {{"worker", true, true, false}, 1}, job.clock, collector.Use())
+                 .Follow();
   });
   EXPECT_TRUE(collector.WaitFor("worker:9/1/stdout: w9 two"));
   const std::string first = Attempt(job.folder, {"worker", 9}, 1, "stdout");
@@ -137,12 +151,76 @@ TEST(LogStream, FollowsNewLinesNewAttemptsAndRotationToTheEnd) {
   EXPECT_EQ(std::count(lines.begin(), lines.end(), "worker:9/2/stdout: again"), 1);
 }
 
+TEST(LogStream, MergesTasksByTime) {
+  TemporaryFolder local;
+  SystemClock clock;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", RunningJob().events());
+  const std::string zero = Attempt(folder, {"worker", 0}, 1, "stdout");
+  const std::string zero_errors = Attempt(folder, {"worker", 0}, 1, "stderr");
+  const std::string one = Attempt(folder, {"worker", 1}, 1, "stdout");
+  AppendTimed(one, "b\nc\n", 20);
+  AppendTimed(zero, "a\n", 10);
+  AppendTimed(zero, "f\n", 40, 2);
+  AppendTimed(zero_errors, "d\n", 20);
+  AppendTimed(one, "e", 30);
+  AppendLog(Attempt(folder, {"worker", 2}, 1, "stdout"), "no times\n");
+  const auto print = [&](const LogStreamOptions& options) {
+    Collector collector;
+    LogStream(folder, options, clock, collector.Use()).PrintAll();
+    return collector.lines();
+  };
+  EXPECT_THAT(print({}),
+              ElementsAre("worker:2/1/stdout: no times", "worker:0/1/stdout: a",
+                          "worker:0/1/stderr: d", "worker:1/1/stdout: b", "worker:1/1/stdout: c",
+                          "worker:1/1/stdout: e", "worker:0/1/stdout: f"));
+  LogStreamOptions since;
+  since.since = 30;
+  EXPECT_THAT(print(since), ElementsAre("worker:2/1/stdout: no times", "worker:1/1/stdout: e",
+                                        "worker:0/1/stdout: f"));
+  LogStreamOptions tail;
+  tail.tail = 1;
+  EXPECT_THAT(print(tail), ElementsAre("worker:2/1/stdout: no times", "worker:0/1/stderr: d",
+                                       "worker:1/1/stdout: e", "worker:0/1/stdout: f"));
+}
+
+TEST(LogStream, FollowsSegmentsMergedByTime) {
+  TemporaryFolder local;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", RunningJob().events());
+  HandClock clock;
+  auto lock = std::make_unique<HeldLock>(folder);
+  const std::string zero = Attempt(folder, {"worker", 0}, 1, "stdout");
+  const std::string one = Attempt(folder, {"worker", 1}, 1, "stdout");
+  const int64_t now = clock.UnixMillis();
+  AppendTimed(zero, "start\n", now - 1000);
+  Collector collector;
+  absl::Status result = absl::UnknownError("not yet");
+  std::thread follower([&] { result = LogStream(folder, {}, clock, collector.Use()).Follow(); });
+  EXPECT_TRUE(collector.WaitFor("worker:0/1/stdout: start"));
+  // The younger line comes first, and waits for the older one.
+  AppendTimed(one, "younger\n", now - 10);
+  AppendTimed(zero, "older\n", now - 20);
+  AppendTimed(zero, "next segment\n", now, 2);
+  clock.Advance(1000);
+  EXPECT_TRUE(collector.WaitFor("worker:0/1/stdout: next segment"));
+  // From before the clock was set back: waits for nothing.
+  AppendTimed(one, "from the future\n", now + 86'400'000);
+  EXPECT_TRUE(collector.WaitFor("worker:1/1/stdout: from the future"));
+  lock.reset();
+  follower.join();
+  EXPECT_TRUE(result.ok()) << result;
+  EXPECT_THAT(collector.lines(),
+              ElementsAre("worker:0/1/stdout: start", "worker:0/1/stdout: older",
+                          "worker:1/1/stdout: younger", "worker:0/1/stdout: next segment",
+                          "worker:1/1/stdout: from the future"));
+}
+
 TEST(LogStream, StopsFollowingWhenTheApplicationMasterDies) {
   LoggingJob job;
   auto lock = std::make_unique<HeldLock>(job.folder);
   Collector collector;
   absl::Status result = absl::UnknownError("not yet");
-  std::thread follower([&] { result = LogStream(job.folder, {}, collector.Use()).Follow(); });
+  std::thread follower(
+      [&] { result = LogStream(job.folder, {}, job.clock, collector.Use()).Follow(); });
   EXPECT_TRUE(collector.WaitFor("worker:10/1/stdout: w10"));
   lock.reset();
   follower.join();

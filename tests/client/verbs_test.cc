@@ -12,7 +12,7 @@
 #include "rpc/certificate_authority.h"
 #include "rpc/event_log.h"
 #include "rpc/master_server.h"
-#include "tests/client/job_folders.h"
+#include "tests/client/timed_log.h"
 
 namespace tony::client {
 namespace {
@@ -54,6 +54,42 @@ class VerbTest : public ::testing::Test {
   VerbContext context_;
   std::string out_, err_;
 };
+
+TEST_F(VerbTest, LogsKnowTheirTimes) {
+  const backend::JobFolder folder = WriteJob(local_.path(), "job-a", FailedJob().events());
+  const int64_t now = clock_.UnixMillis();
+  const std::string log = folder.task_logs({"worker", 0}) + "/attempt-1/stdout.log";
+  AppendTimed(log, "old\n", now - 3'600'000);
+  AppendTimed(log, "new\n", now);
+  EXPECT_EQ(Run({"logs", "--since", "5m"}), kVerbDone);
+  EXPECT_EQ(out_, "worker:0 | new\n");
+  EXPECT_EQ(Run({"logs", "worker:0", "--timestamps", "--tail=1"}), kVerbDone);
+  EXPECT_THAT(out_, ::testing::MatchesRegex("20..-..-.. ..:..:.*[.][0-9]+ new\n"));
+  EXPECT_EQ(Run({"logs", "worker:0", "--tail=1", "--json"}), kVerbDone);
+  EXPECT_EQ(Json::parse(out_)["time_millis"], now);
+  EXPECT_EQ(Run({"logs", "--since", "5"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr("--since=5m"));
+}
+
+TEST_F(VerbTest, TheFirstErrorIsPrintedWithItsPlace) {
+  const backend::JobFolder folder = WriteJob(local_.path(), "job-a", FailedJob().events());
+  const std::string log = folder.task_logs({"worker", 0}) + "/attempt-1/stderr.log";
+  AppendTimed(log, "before\n", 1'700'000'000'000);
+  EXPECT_EQ(Run({"logs", "--first-error"}), kVerbNotPossible);
+  EXPECT_THAT(err_, HasSubstr("no error in these logs of job job-a"));
+  AppendTimed(log, "Traceback (most recent call last):\n  f\nValueError: x\nafter\n",
+              1'700'000'001'000);
+  EXPECT_EQ(Run({"logs", "--first-error"}), kVerbDone);
+  EXPECT_THAT(out_, AllOf(HasSubstr("worker:0, attempt 1, stderr, line 2, at 2023-11-1"),
+                          HasSubstr("  | before\n  > Traceback (most recent call last):\n  >   f\n"
+                                    "  > ValueError: x\n"),
+                          Not(HasSubstr("after"))));
+  const Json json = RunJson({"logs", "--first-error"});
+  EXPECT_EQ(json["task"], "worker:0");
+  EXPECT_EQ(json["time_millis"], 1'700'000'001'000);
+  EXPECT_EQ(json["before"], Json({"before"}));
+  EXPECT_EQ(json["lines"].size(), 3u);
+}
 
 TEST_F(VerbTest, HelpAndBadUsage) {
   EXPECT_EQ(Run({"--help"}), kVerbDone);

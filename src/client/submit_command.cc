@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "backend/local/capacity_probe.h"
 #include "client/dry_run.h"
+#include "client/history_retention.h"
 #include "client/job_id.h"
 #include "client/job_store.h"
 #include "client/staging.h"
@@ -106,6 +107,7 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
   absl::StatusOr<os::UniqueFd> guard(os::UniqueFd{});
   if (!options.detach) guard = os::LockFile(folder.am_guard());
   if (!guard.ok()) return FailWith(guard.status(), kInfrastructure);
+  const HistorySweep sweep(job.result.local.dir, job.result.local.history_days, clock.UnixMillis());
   absl::StatusOr<MasterProcess> master =
       MasterProcess::Start(folder, {options.detach, restarts, deadline});
   if (!master.ok()) {

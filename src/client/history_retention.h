@@ -1,0 +1,35 @@
+// Removes the folders of jobs that ended long ago.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+namespace tony::client {
+
+/// Removes jobs below `local_dir`, oldest first, whose folder has not changed for `days`. Left
+/// alone are jobs whose ApplicationMaster lives or may just be starting, folders of other users,
+/// links, and jobs that hold checkpoints: those are work, not history. The ApplicationMaster's
+/// locks are held meanwhile, so that none starts there. Ends after `most` jobs, and before the next
+/// job once `stop` is set. What cannot be removed is left for the next time. Returns how many jobs
+/// went. Thread safe.
+int RemoveOldJobs(const std::string& local_dir, int days, int64_t now_unix_millis, int most,
+                  const std::atomic<bool>& stop);
+
+/// RemoveOldJobs() on a thread beside the submission of a new job, which it does not delay: it ends
+/// with its destructor, after the job that it is removing. Not thread safe.
+class HistorySweep {
+ public:
+  /// `days` of 0 or less: nothing is removed.
+  HistorySweep(std::string local_dir, int days, int64_t now_unix_millis);
+  ~HistorySweep();
+  HistorySweep(const HistorySweep&) = delete;
+  HistorySweep& operator=(const HistorySweep&) = delete;
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tony::client

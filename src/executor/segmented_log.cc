@@ -21,8 +21,6 @@ namespace {
 /// How far a segment may grow beyond its size so that a line stays whole; of a small segment a
 /// quarter.
 constexpr int64_t kLinePatience = 64 << 10;
-/// Freeing a large file at once would stop us for longer than the pipe can take.
-constexpr int64_t kFreeStep = 4 << 20;
 
 absl::StatusOr<os::UniqueFd> OpenForAppending(const std::string& path) {
   os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
@@ -78,7 +76,6 @@ absl::Status SegmentedLog::OpenSegment(int number) {
 }
 
 void SegmentedLog::Append(const char* data, size_t size, int64_t unix_millis) {
-  FreeDropped();
   while (size > 0) {
     size_t piece = Fitting(data, size);
     if (piece == 0) {
@@ -133,9 +130,9 @@ void SegmentedLog::DropOldest() {
     unlink(os::LogSegmentPath(path_, oldest_ - 1).c_str());
     unlink(os::LogTimesPath(path_, oldest_ - 1).c_str());
   }
-  FreeDropped();
-  dropped_ = std::move(doomed);
-  dropped_left_ = bytes;
+  // The last one to close the file frees its room, which waits for the disk where pages are on
+  // their way to it: longer than the pipe can take.
+  freeing_ = std::jthread([file = std::move(doomed)]() mutable { file.Reset(); });
   ++oldest_;
   if (first_time) {
     on_loss_(absl::StrCat("the log ", path_, " has reached its limit of ",
@@ -143,12 +140,6 @@ void SegmentedLog::DropOldest() {
                           " MiB (tony.task.log.max-size, tony.application.log.max-size): its start "
                           "and its end are kept, what lies between is dropped"));
   }
-}
-
-void SegmentedLog::FreeDropped() {
-  if (!dropped_.valid()) return;
-  dropped_left_ = std::max<int64_t>(0, dropped_left_ - kFreeStep);
-  if (dropped_left_ == 0 || ftruncate(dropped_.get(), dropped_left_) != 0) dropped_.Reset();
 }
 
 void SegmentedLog::Write(const char* data, size_t size, int64_t unix_millis) {
@@ -214,7 +205,6 @@ void SegmentedLog::Finish() {
   }
   lost_ = 0;
   lost_in_all_ = 0;
-  dropped_.Reset();
 }
 
 }  // namespace tony::executor

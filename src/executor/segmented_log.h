@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -61,7 +62,6 @@ class SegmentedLog {
   bool AdmitLoss();
   void NoteTime(int64_t unix_millis);
   void Lose(size_t size, const std::string& why);
-  void FreeDropped();
 
   std::string path_;
   LogLimits limits_;
@@ -75,11 +75,10 @@ class SegmentedLog {
   bool at_line_start_ = true;
   int oldest_ = 2;  ///< the oldest segment that may be dropped
   int64_t dropped_bytes_ = 0;
-  os::UniqueFd dropped_;  ///< a file without a name whose room is freed step by step
-  int64_t dropped_left_ = 0;
   int64_t lost_ = 0;  ///< bytes that no line of the log speaks of yet
   int64_t lost_in_all_ = 0;
   std::string why_lost_;
+  std::jthread freeing_;  ///< frees the room of the segment that was dropped last
 };
 
 }  // namespace tony::executor

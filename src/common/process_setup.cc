@@ -9,7 +9,7 @@ namespace tony {
 
 void SetUpProcess() {
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a log beyond the limit of `ulimit -f` is lost output, no death
+  std::signal(SIGXFSZ, SIG_IGN);
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
 

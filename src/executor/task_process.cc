@@ -211,7 +211,7 @@ void TaskProcess::TreeGone() {
 }
 
 void TaskProcess::OnLogLoss(const std::string& sentence) {
-  LogError(sentence);
+  LogWarning(sentence);
   if (callbacks_.on_log_loss) callbacks_.on_log_loss(sentence);
 }
 

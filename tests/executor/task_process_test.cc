@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "tests/executor/ready_pipe.h"
 #include "tests/os/process_support.h"
@@ -63,6 +65,7 @@ class TaskProcessTest : public ::testing::Test {
   pid_t pid_ = 0;
   TaskExit exit_;
   int trees_gone_ = 0;
+  std::vector<std::string> losses_;
   std::function<void()> when_ended_ = [] {};
   TaskProcess process_{driver_.loop(),
                        *keeper_,
@@ -79,7 +82,8 @@ class TaskProcessTest : public ::testing::Test {
                           ++trees_gone_;
                           Happened("tree gone");
                         },
-                        [this](std::string why) { Happened("keeper lost: " + why); }}};
+                        [this](std::string why) { Happened("keeper lost: " + why); },
+                        [this](const std::string& sentence) { losses_.push_back(sentence); }}};
 };
 
 TEST_F(TaskProcessTest, TellsStartEndAndThatTheTreeIsGone) {
@@ -157,6 +161,17 @@ TEST_F(TaskProcessTest, LogsThatCannotBeMadeAreAnEndWithoutAStart) {
   EXPECT_EQ(exit.cause, TaskExit::Cause::kNotStarted);
   EXPECT_THAT(exit.message, HasSubstr(folder_ / "logs"));
   EXPECT_THAT(events_, ElementsAre("ended", "tree gone"));
+}
+
+TEST_F(TaskProcessTest, OutputThatCannotBeKeptIsToldAndStopsNothing) {
+  std::filesystem::create_directories(logs_);
+  ASSERT_EQ(::symlink("/dev/full", (logs_ + "/stdout.log").c_str()), 0);
+  const TaskExit exit = RunToEnd("head -c 3000000 /dev/zero; echo; echo password=x; exit 7");
+  EXPECT_EQ(exit.code, 7);
+  EXPECT_EQ(exit.tail.back(), "password=[redacted]");
+  ASSERT_EQ(losses_.size(), 2u);
+  EXPECT_THAT(losses_[0], HasSubstr("No space left on device"));
+  EXPECT_THAT(losses_[1], HasSubstr("3000021 bytes of output were lost"));
 }
 
 TEST_F(TaskProcessTest, TakesCommandAndEnvironmentAsTheyAre) {

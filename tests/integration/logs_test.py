@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Logs of real jobs: bounded, without secrets, merged by time, with the first error found."""
+
+import json
+import subprocess
+import time
+
+import integration_case
+from integration_case import JobTest
+
+# 5 MB in lines that tell their place.
+MANY_LINES = "seq -f 'line %07.0f of a log that is longer than its limit' 1 100000"
+LINES = 100_000
+ONE_MIB = ("--conf", "tony.task.log.max-size=1m")
+# Neither the job file nor the history has the secret itself.
+SECRETS = (
+    "printf 'pass%s=hunter%d\\n' word 2 >&2; printf 'customer-%d\\n' 42 >&2; "
+    "printf 'half a pass' >&2; sleep 0.02; printf 'word: hunter%d' 2 >&2; exit 3"
+)
+
+
+class LogsTest(JobTest):
+    """What becomes of the output of tasks."""
+
+    def logs(self, *arguments):
+        """What `tony logs` prints."""
+        result = self.site.run("tony", "logs", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_a_log_keeps_its_start_and_its_end(self):
+        job = self.submit(MANY_LINES, *ONE_MIB)
+        self.assert_succeeds(job)
+        lines = self.logs("worker:0", "--stdout").splitlines()
+        (notice,) = (number for number, line in enumerate(lines) if line.startswith("[tony: "))
+        self.assertIn("were dropped here", lines[notice])
+        numbers = [int(line.split()[1]) for line in lines if line.startswith("line ")]
+        end = numbers[notice]
+        self.assertEqual(
+            numbers, [*range(1, notice + 1), *range(end, LINES + 1)], "whole lines, without a gap"
+        )
+        files = list((job.folder / "logs" / "worker-0" / "attempt-1").iterdir())
+        self.assertLess(sum(path.stat().st_size for path in files), 1.2 * 2**20)
+        last = self.logs("worker:0", "--stdout", "--tail", "3").splitlines()
+        self.assertEqual(last, lines[-3:])
+
+    def test_a_log_is_followed_across_its_segments(self):
+        begin = self.pipe("begin")
+        job = self.submit(
+            f"echo first; read < {begin.path}; {MANY_LINES}",
+            *("--conf", "tony.task.log.max-size=64m", "--conf", "tony.task.log.rotate-size=1m"),
+        )
+        job.wait_until_running("worker:0")
+        command = self.site.command("tony", "logs", "-f", "worker:0", "--stdout")
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as follower:
+            self.assertEqual(follower.stdout.readline(), b"first\n")
+            begin.write()
+            numbers = [int(line.split()[1]) for line in follower.stdout]
+        self.assertEqual(numbers, list(range(1, LINES + 1)))
+        self.assert_succeeds(job)
+
+    def test_secrets_stand_nowhere(self):
+        job = self.submit(SECRETS, "--conf", "tony.task.log.redact=customer-\\d+")
+        self.assert_ends(job, 1, "TASK_FAILED")
+        expected = "password=[redacted]\n[redacted]\nhalf a password: [redacted]"
+        self.assertEqual(job.log("worker:0", "stderr").decode(), expected)
+        self.assertEqual(job.verdict["exit"]["tail"], expected.splitlines())
+        for path in job.folder.rglob("*"):
+            if path.is_file():
+                self.assertNotIn(b"hunter2", path.read_bytes(), path)
+
+    def test_lines_of_all_tasks_are_merged_by_time(self):
+        turns = [self.pipe(f"turn-{index}") for index in range(2)]
+        said = self.pipe("said")
+        job = self.submit(
+            f"for i in 1 2 3; do read < {self.site.folder}/turn-$TASK_INDEX; "
+            f"echo $TASK_INDEX-$i; echo > {said.path}; done",
+            workers=2,
+        )
+        for _ in range(3):
+            for turn in turns:
+                turn.write()
+                said.read()
+                time.sleep(0.05)  # as far apart as times are told apart
+        self.assert_succeeds(job)
+        entries = [json.loads(line) for line in self.logs("--json", "--stdout").splitlines()]
+        self.assertEqual(
+            [entry["line"] for entry in entries], ["0-1", "1-1", "0-2", "1-2", "0-3", "1-3"]
+        )
+        times = [entry["time_millis"] for entry in entries]
+        self.assertEqual(times, sorted(times))
+        self.assertIn("worker:1 | 1-3\n", self.logs("--since", "1h", "--stdout"))
+
+    def test_the_first_error_is_that_of_the_guilty_task(self):
+        program = self.site.folder / "src"
+        program.mkdir()
+        (program / "train.py").write_text(
+            "import os, time\n"
+            "print('begin', flush=True)\n"
+            "if os.environ['TASK_INDEX'] == '0':\n"
+            "    print('ConnectionError: a peer is gone', flush=True)\n"
+            "    time.sleep(600)\n"
+            "time.sleep(0.1)\n"
+            "raise ValueError('the data is bad')\n"
+        )
+        job = self.submit("python3 train.py", "--src_dir=src", workers=2)
+        self.assert_ends(job, 1, "TASK_FAILED")
+        found = json.loads(self.logs("--first-error", "--json"))
+        self.assertEqual((found["task"], found["stream"]), ("worker:1", "stderr"))
+        self.assertEqual(found["lines"][0], "Traceback (most recent call last):")
+        self.assertEqual(found["lines"][-1], "ValueError: the data is bad")
+        self.assertIn("  > ValueError: the data is bad\n", self.logs("--first-error"))
+        victims = self.logs("--first-error", "worker:0")
+        self.assertIn("  | begin\n  > ConnectionError: a peer is gone\n", victims)
+
+
+if __name__ == "__main__":
+    integration_case.main()

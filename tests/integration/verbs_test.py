@@ -113,8 +113,12 @@ class VerbsTest(JobTest):
         self.assertEqual(self.tony("logs", self.job.id, "worker:0", "--stdout"), "begin 0\nend 0\n")
         self.assertEqual(self.tony("logs", "worker:0", "--stdout", "--tail", "1"), "end 0\n")
         lines = self.site.run("tony", "logs", "worker:1", "--stdout", "--json").stdout.splitlines()
+        entries = [json.loads(line) for line in lines]
+        times = [entry.pop("time_millis") for entry in entries]
+        self.assertGreater(times[0], 0)
+        self.assertEqual(times, sorted(times))
         self.assertEqual(
-            [json.loads(line) for line in lines],
+            entries,
             [
                 {"task": "worker:1", "attempt": 1, "stream": "stdout", "line": line}
                 for line in ("begin 1", "end 1")

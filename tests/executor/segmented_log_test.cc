@@ -4,13 +4,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "os/log_segments.h"
+#include "tests/os/file_size_limit.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::executor {
@@ -21,28 +20,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-/// No file may grow beyond so many bytes while this lives: a full disk that has room for other
-/// things. Not thread safe.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
-    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
-    rlimit limit = before_;
-    limit.rlim_cur = bytes;
-    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  }
-  ~FileSizeLimit() {
-    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0);
-    ::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  sighandler_t handler_;
-  rlimit before_{};
-};
 
 class SegmentedLogTest : public ::testing::Test {
  protected:
@@ -161,7 +138,7 @@ TEST_F(SegmentedLogTest, AFullDiskIsSaidInTheLogAtItsPlace) {
   Open(1 << 20, 1 << 22);
   Append("before\n");
   {
-    const FileSizeLimit full(100);
+    const os::FileSizeLimit full(100);
     Append("half " + std::string(200, 'x') + "\n");
     Append("lost\n");
     ASSERT_THAT(said_, SizeIs(1));
@@ -181,11 +158,11 @@ TEST_F(SegmentedLogTest, ASmallRoomIsNotFilledWithHalfANotice) {
   Open(1 << 20, 1 << 22);
   Append("before\n");
   {
-    const FileSizeLimit full(7);
+    const os::FileSizeLimit full(7);
     Append("lost\n");
   }
   {
-    const FileSizeLimit full(20);
+    const os::FileSizeLimit full(20);
     Append("lost\n");
     EXPECT_EQ(Whole(), "before\n");
   }

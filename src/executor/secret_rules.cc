@@ -56,8 +56,8 @@ constexpr bool Is(const ClassTable& table, char byte) {
 enum class Form { kToken, kAssignment, kHeader, kUrl, kPrivateKey };
 
 /// One rule. Literals of kToken are compared exactly, others in any case; they have at least
-/// kSecretAnchorBytes letters, the last of which may be
-/// '?' for any letter or digit, or '*' for what a user's name may begin with.
+/// kSecretAnchorBytes bytes. The last byte may be '?', for any letter or digit, or '*', for what a
+/// user's name may begin with; what it stands for belongs to the value.
 struct Rule {
   std::string_view literal;
   Form form;

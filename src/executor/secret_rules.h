@@ -23,7 +23,7 @@ struct SecretMatch {
   ByteClass value_class = nullptr;
 };
 
-/// Bytes of the longest beginning that MayBegin() knows.
+/// By so many first bytes FindSecretAnchor() knows a rule.
 inline constexpr size_t kSecretAnchorBytes = 4;
 
 /// The first place of [begin, end) at which a rule may match, or where fewer than

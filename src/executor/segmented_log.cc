@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -130,15 +131,21 @@ void SegmentedLog::DropOldest() {
     unlink(os::LogSegmentPath(path_, oldest_ - 1).c_str());
     unlink(os::LogTimesPath(path_, oldest_ - 1).c_str());
   }
-  // The last one to close the file frees its room, which waits for the disk where pages are on
-  // their way to it: longer than the pipe can take.
-  freeing_ = std::jthread([file = std::move(doomed)]() mutable { file.Reset(); });
+  FreeAside(std::move(doomed));
   ++oldest_;
   if (first_time) {
     on_loss_(absl::StrCat("the log ", path_, " has reached its limit of ",
                           limits_.total_bytes >> 20,
                           " MiB (tony.task.log.max-size, tony.application.log.max-size): its start "
                           "and its end are kept, what lies between is dropped"));
+  }
+}
+
+void SegmentedLog::FreeAside(os::UniqueFd file) {
+  try {
+    freeing_ = std::jthread([file = std::move(file)]() mutable { file.Reset(); });
+  } catch (const std::system_error&) {
+    // No thread to be had: it was freed here and now.
   }
 }
 

@@ -56,6 +56,9 @@ class SegmentedLog {
   /// How many of the bytes belong into this segment; 0: it is full.
   size_t Fitting(const char* data, size_t size) const;
   void DropOldest();
+  /// Closes a file without a name on a thread. Its room is freed with that, which waits for the
+  /// disk where pages are on their way to it: longer than the pipe can take.
+  void FreeAside(os::UniqueFd file);
   void Write(const char* data, size_t size, int64_t unix_millis);
   /// A line of our own: all of it or nothing.
   bool WriteNotice(const std::string& text);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "backend/job_folder.h"
 #include "os/file_lock.h"
 #include "os/files.h"
@@ -74,7 +75,7 @@ int RemoveOldJobs(const std::string& local_dir, int days, int64_t now_unix_milli
   for (const auto& [millis, name] :
        OldFolders(jobs, now_unix_millis - days * kMillisPerDay, stop)) {
     if (stop || removed == most) break;
-    if (RemoveJob(backend::JobFolder(jobs + "/" + name))) ++removed;
+    if (RemoveJob(backend::JobFolder(absl::StrCat(jobs, "/", name)))) ++removed;
   }
   return removed;
 }

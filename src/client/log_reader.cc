@@ -93,12 +93,13 @@ void LogReader::GoTo(int number, int64_t offset) {
 
 void LogReader::SkipToLast(int64_t lines) {
   std::vector<int> segments = os::FindLogSegments(path_);
+  std::reverse(segments.begin(), segments.end());
   bool newest = true;
-  for (auto number = segments.rbegin(); number != segments.rend(); ++number) {
-    const os::UniqueFd fd = OpenToRead(os::LogSegmentPath(path_, *number));
+  for (const int number : segments) {
+    const os::UniqueFd fd = OpenToRead(os::LogSegmentPath(path_, number));
     const LastLines found = FindLastLines(fd.get(), lines, newest);
     lines -= found.count;
-    GoTo(*number, found.start);
+    GoTo(number, found.start);
     if (found.start > 0) return;
     newest = false;
   }
@@ -106,13 +107,14 @@ void LogReader::SkipToLast(int64_t lines) {
 
 void LogReader::SkipToTime(int64_t unix_millis) {
   std::vector<int> segments = os::FindLogSegments(path_);
-  for (auto number = segments.rbegin(); number != segments.rend(); ++number) {
-    const os::UniqueFd fd = OpenToRead(os::LogTimesPath(path_, *number));
+  std::reverse(segments.begin(), segments.end());
+  for (const int number : segments) {
+    const os::UniqueFd fd = OpenToRead(os::LogTimesPath(path_, number));
     const int64_t count = SizeOf(fd.get()) / os::kLogTimeBytes;
     const int64_t record = LastRecordBefore(fd.get(), count, unix_millis);
     const std::vector<os::LogTime> time =
         os::ReadLogTimes(fd.get(), std::max<int64_t>(0, record), 1);
-    GoTo(*number, record < 0 || time.empty() ? 0 : time[0].offset);
+    GoTo(number, record < 0 || time.empty() ? 0 : time[0].offset);
     if (record >= 0) return;
   }
 }

@@ -57,7 +57,7 @@ void PatternRedactor::PassOn(size_t size, const OutputSink& sink) {
   re2::StringPiece match;
   for (size_t at = 0; at < size;) {
     if (!pattern_->Match(text, at, text.size(), re2::RE2::UNANCHORED, &match, 1)) break;
-    const size_t begin = static_cast<size_t>(match.data() - text.data());
+    const auto begin = static_cast<size_t>(match.data() - text.data());
     if (begin >= size) break;
     at = begin + std::max<size_t>(1, match.size());
     if (match.empty()) continue;

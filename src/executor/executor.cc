@@ -11,6 +11,7 @@
 #include "executor/localizer.h"
 #include "os/process_tree.h"
 #include "rpc/convert.h"
+#include "rpc/utf8.h"
 
 namespace tony::executor {
 namespace {
@@ -59,7 +60,12 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                   Send(std::move(message));
                 },
                 [this](core::TaskExit exit) { OnTaskEnded(std::move(exit)); },
-                [this] { OnTreeGone(); }, [this](const std::string& why) { ShutDown(1, why); }}),
+                [this] { OnTreeGone(); }, [this](const std::string& why) { ShutDown(1, why); },
+                [this](const std::string& sentence) {
+                  v1::ExecutorMessage message;
+                  message.mutable_log_loss()->set_sentence(rpc::ToUtf8(sentence));
+                  Send(std::move(message));
+                }}),
       sampler_(keeper) {
   identity_.container_id = options_.container_id;
 }

@@ -81,6 +81,7 @@ std::string Describe(const JobInput& input) {
     std::string operator()(const input::PortTaken& event) {
       return "port taken " + event.container_id;
     }
+    std::string operator()(const input::LogLoss& event) { return "log loss " + event.container_id; }
     std::string operator()(const input::StopRequested&) { return "stop"; }
     std::string operator()(const input::Tick&) { return "tick"; }
   };

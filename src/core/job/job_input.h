@@ -103,6 +103,12 @@ struct PortTaken {
   std::string holder;
 };
 
+/// A part of what the task's program printed was not kept.
+struct LogLoss {
+  std::string container_id;
+  std::string sentence;
+};
+
 /// A person, the lost client or a signal wants the job to end.
 struct StopRequested {
   Reason reason = Reason::kKilledByUser;
@@ -118,7 +124,7 @@ using JobInput =
     std::variant<input::Start, input::ContainerGranted, input::AllocationWaiting,
                  input::AllocationRefused, input::ContainerEnded, input::ExecutorAttached,
                  input::ExecutorDetached, input::ExecutorRegistered, input::TaskStarted,
-                 input::TaskEnded, input::Heartbeat, input::PortTaken, input::StopRequested,
+                 input::TaskEnded, input::Heartbeat, input::PortTaken, input::LogLoss, input::StopRequested,
                  input::Tick>;
 
 }  // namespace tony::core

@@ -290,6 +290,12 @@ void JobMachine::On(const input::PortTaken& taken) {
                            " is listened on by a stranger: ", taken.holder)}});
 }
 
+void JobMachine::On(const input::LogLoss& loss) {
+  if (Task* task = Heard(loss.container_id)) {
+    Do(effect::Record{JobNote{absl::StrCat(task->id.ToString(), ": ", loss.sentence)}});
+  }
+}
+
 void JobMachine::On(const input::StopRequested& request) {
   Verdict verdict;
   verdict.outcome = Outcome::kKilled;

@@ -72,6 +72,7 @@ class JobMachine {
   void On(const input::TaskEnded& ended);
   void On(const input::Heartbeat& heartbeat);
   void On(const input::PortTaken& taken);
+  void On(const input::LogLoss& loss);
   void On(const input::StopRequested& request);
   void On(const input::Tick&);
 

@@ -70,8 +70,8 @@ class ContainmentTest(JobTest):
                 job = self.submit(
                     f"(trap '' TERM; exec sleep 600) & setsid sleep 600 & "
                     f"echo ready > {line.path}; wait",
-                    "--conf",
-                    f"tony.task.containment={way}",
+                    *("--conf", f"tony.task.containment={way}"),
+                    *("--conf", "tony.am.infrastructure-retry-count=0"),
                 )
                 self.assertEqual(line.read(), "ready")
                 processes = machine.processes_with(job.folder.name)

@@ -122,7 +122,7 @@ absl::Status ApplicationMaster::OpenServer() {
                         authority_->Issue(rpc::ApplicationMasterRole(options_.job_id())));
   executor_service_ =
       std::make_unique<rpc::ExecutorService>(options_.job_id(), [this](core::JobInput input) {
-        loop_.Post([this, input = std::move(input)] { runner_->Apply(input); });
+        loop_.Post([this, input = std::move(input)] { runner_->Take(input); });
       });
   rpc::JobService::Callbacks callbacks;
   callbacks.on_stop = [this](const std::string& reason) {

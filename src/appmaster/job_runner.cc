@@ -22,13 +22,30 @@ std::vector<std::string> EnvironmentList(const std::map<std::string, std::string
 JobRunner::JobRunner(core::JobMachine& machine, Ports ports)
     : machine_(machine), ports_(std::move(ports)) {}
 
-void JobRunner::Apply(const core::JobInput& input) {
+void JobRunner::Apply(core::JobInput input) {
+  taken_.push_back(std::move(input));
+  ApplyTaken();
+}
+
+void JobRunner::Take(core::JobInput input) {
+  taken_.push_back(std::move(input));
+  if (taken_.size() == 1) ports_.loop.Post([this] { ApplyTaken(); });
+}
+
+void JobRunner::ApplyTaken() {
   if (deposed_) return;
-  const core::JobEffects effects = machine_.Apply(input, ports_.clock.Now());
-  if (!effects.empty()) {
-    const auto* journal = std::get_if<core::effect::Journal>(&effects.front());
-    if (journal != nullptr && !Keep(journal->decisions)) return;
+  core::Decisions decisions;
+  core::JobEffects effects;
+  for (const core::JobInput& input : std::exchange(taken_, {})) {
+    for (core::JobEffect& effect : machine_.Apply(input, ports_.clock.Now())) {
+      if (auto* journal = std::get_if<core::effect::Journal>(&effect)) {
+        decisions.insert(decisions.end(), journal->decisions.begin(), journal->decisions.end());
+      } else {
+        effects.push_back(std::move(effect));
+      }
+    }
   }
+  if (!decisions.empty() && !Keep(decisions)) return;
   for (const core::JobEffect& effect : effects) {
     std::visit([this](const auto& kind) { Run(kind); }, effect);
   }
@@ -40,7 +57,7 @@ void JobRunner::Apply(const core::JobInput& input) {
 }
 
 void JobRunner::OnContainerGranted(const core::Container& container) {
-  Apply(core::input::ContainerGranted{container});
+  Take(core::input::ContainerGranted{container});
 }
 
 void JobRunner::OnAllocationWaiting(const std::string& what, const std::string& unblock) {

@@ -42,8 +42,12 @@ class JobRunner : public core::ClusterBackend::Listener {
   void set_backend(core::ClusterBackend* backend) { backend_ = backend; }
   void set_master_address(std::string address) { master_address_ = std::move(address); }
 
-  /// One input: runs its effects and sets the timer for the machine's next deadline.
-  void Apply(const core::JobInput& input);
+  /// One input, after those that were taken: runs the effects and sets the timer for the machine's
+  /// next deadline.
+  void Apply(core::JobInput input);
+  /// The same, but soon: inputs that come together are applied together, so that one entry of the
+  /// journal keeps the decisions of all.
+  void Take(core::JobInput input);
 
   void OnContainerGranted(const core::Container& container) override;
   void OnAllocationWaiting(const std::string& what, const std::string& unblock) override;
@@ -51,9 +55,10 @@ class JobRunner : public core::ClusterBackend::Listener {
   void OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) override;
 
  private:
+  void ApplyTaken();
   /// Keeps decisions before they are carried out. False: they must not be.
   bool Keep(const core::Decisions& decisions);
-  void Run(const core::effect::Journal&) {}  // kept by Apply()
+  void Run(const core::effect::Journal&) {}  // taken out by ApplyTaken()
   void Run(const core::effect::ReclaimContainers& effect);
   void Run(const core::effect::RequestContainers& effect);
   void Run(const core::effect::CancelRequests& effect);
@@ -74,6 +79,7 @@ class JobRunner : public core::ClusterBackend::Listener {
   Ports ports_;
   core::ClusterBackend* backend_ = nullptr;
   std::string master_address_;
+  std::vector<core::JobInput> taken_;
   bool deposed_ = false;
   bool said_loss_ = false;
   std::unique_ptr<EventLoop::Handle> deadline_;

@@ -127,6 +127,12 @@ class JobRunnerTest : public ::testing::Test {
     if (server_ != nullptr) server_->Shutdown(Duration::zero());
   }
 
+  // Grants are taken up in the loop's next turn.
+  bool Launched(size_t count) {
+    driver_.Changed();
+    return driver_.Await([&] { return backend_->launched.size() >= count; });
+  }
+
   // What the job's machine says to an executor next.
   v1::MasterMessage Next(PlayedExecutor& executor) {
     std::optional<v1::MasterMessage> message;
@@ -177,6 +183,7 @@ TEST_F(JobRunnerTest, AsksForContainersAndLaunchesEachAsItComes) {
   runner_->Apply(core::input::Start{});
   EXPECT_THAT(backend_->calls(), ElementsAre("request worker=2"));
   ASSERT_TRUE(backend_->Grant("worker"));
+  ASSERT_TRUE(Launched(1));
   EXPECT_THAT(backend_->calls(), ElementsAre("request worker=2", "launch c1 worker-0"));
 
   const core::LaunchContext& launch = backend_->launched.at("c1");
@@ -195,6 +202,7 @@ TEST_F(JobRunnerTest, RunsAGangFromItsGrantToItsVerdict) {
   Prepare(TwoWorkers());
   runner_->Apply(core::input::Start{});
   backend_->GrantAll();
+  ASSERT_TRUE(Launched(2));
   PlayedExecutor one(driver_, backend_->launched.at("c1"));
   PlayedExecutor two(driver_, backend_->launched.at("c2"));
   for (PlayedExecutor* executor : {&one, &two}) {
@@ -228,6 +236,7 @@ TEST_F(JobRunnerTest, AFailureIsTheVerdictAndItsReasonIsToldInUtf8) {
   Prepare(TwoWorkers());
   runner_->Apply(core::input::Start{});
   backend_->GrantAll();
+  ASSERT_TRUE(Launched(2));
   PlayedExecutor one(driver_, backend_->launched.at("c1"));
   EXPECT_TRUE(Next(one).has_assignment());
   EXPECT_TRUE(Next(one).has_prepare());

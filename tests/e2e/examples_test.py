@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the examples through the real programs: they train, as one, and survive a killed worker.
+"""Runs the examples through the real programs: they train, as one, and outlive what is killed.
 
     examples_test.py PROGRAMS [unittest's arguments]
 
@@ -146,6 +146,26 @@ class ExampleTests:
         self.assert_succeeds(job)
         self.assert_trained(job)
         self.assert_one_restart(job)
+        code, said = self.run_check()
+        self.assertEqual(code, 0, said)
+
+    def test_goes_on_without_its_master(self):
+        job = self.start("--slow-step-seconds 0.01")
+        pids = job.wait_until_running("worker:0", "worker:1")
+        for lost in (1, 2):
+            self.wait_for_steps(job, lost * CHECKPOINT_EVERY)
+            (master,) = machine.programs_of(job.id, "tony-am")
+            os.kill(master, signal.SIGKILL)
+            job.wait_for(
+                lambda events, lost=lost: sum("master_restarted" in event for event in events)
+                == lost,
+                f"ApplicationMaster {lost + 1}",
+            )
+        self.assertEqual(job.wait_until_running("worker:0", "worker:1"), pids)
+        self.assert_succeeds(job)
+        self.assert_trained(job)
+        for task in self.loggers:
+            self.assertEqual(set(self.assert_each_step_once(task)), {0})
         code, said = self.run_check()
         self.assertEqual(code, 0, said)
 

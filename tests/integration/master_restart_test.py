@@ -18,11 +18,7 @@ class MasterRestartTest(JobTest):
 
     def master_of(self, job_id):
         """The id of the job's ApplicationMaster; one that is kept is below its keeper."""
-        masters = [
-            pid
-            for pid, command in machine.processes_with(job_id).items()
-            if "/tony-am " in command
-        ]
+        masters = machine.programs_of(job_id, "tony-am")
         return max(masters, key=lambda pid: self.parent_of(pid) in masters)
 
     def parent_of(self, pid):

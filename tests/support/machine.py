@@ -25,6 +25,15 @@ def processes_with(text):
     return found
 
 
+def programs_of(job_id, program):
+    """Returns the ids of a job's processes that run one of our programs ("tony-am")."""
+    return [
+        pid
+        for pid, command in processes_with(job_id).items()
+        if f"/{program} " in command and command.split(" ")[0].endswith(f"/{program}")
+    ]
+
+
 class Processes:
     """Some processes whose end is awaited. Not thread safe."""
 

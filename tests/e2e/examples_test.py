@@ -70,6 +70,15 @@ class ExampleTests:
         self.assertEqual(len(accuracies), 1, printed)
         self.assertGreaterEqual(float(accuracies[0]), ACCURACY)
 
+    def assert_trained_in_one_epoch(self, job):
+        """The job succeeds without a restart, and trains as one."""
+        self.assert_succeeds(job)
+        self.assert_trained(job)
+        for task in self.loggers:
+            self.assertEqual(set(self.assert_each_step_once(task)), {0})
+        code, said = self.run_check()
+        self.assertEqual(code, 0, said)
+
     def describe(self, job):
         """What happened, and the programs' last words, for messages."""
         parts = [job.describe()]
@@ -124,12 +133,7 @@ class ExampleTests:
 
     def test_trains_as_one(self):
         job = self.start()
-        self.assert_succeeds(job)
-        self.assert_trained(job)
-        for task in self.loggers:
-            self.assertEqual(set(self.assert_each_step_once(task)), {0})
-        code, said = self.run_check()
-        self.assertEqual(code, 0, said)
+        self.assert_trained_in_one_epoch(job)
 
     def test_check_fails_without_exchange(self):
         job = self.start("--cut-exchange")
@@ -162,12 +166,7 @@ class ExampleTests:
                 f"ApplicationMaster {lost + 1}",
             )
         self.assertEqual(job.wait_until_running("worker:0", "worker:1"), pids)
-        self.assert_succeeds(job)
-        self.assert_trained(job)
-        for task in self.loggers:
-            self.assertEqual(set(self.assert_each_step_once(task)), {0})
-        code, said = self.run_check()
-        self.assertEqual(code, 0, said)
+        self.assert_trained_in_one_epoch(job)
 
     def assert_one_restart(self, job):
         """One new epoch, because of the killed worker, that begins behind a checkpoint."""

@@ -3,6 +3,7 @@
 A test file is run as `FILE PROGRAMS [unittest's arguments]`; PROGRAMS is the folder of tony-submit.
 """
 
+import json
 import pathlib
 import stat
 import sys
@@ -35,6 +36,18 @@ class JobTest(unittest.TestCase):
             *SMALL,
             *arguments,
         )
+
+    def detach(self, command, *arguments):
+        """Starts a detached job of one worker; returns its id."""
+        result = self.site.run(
+            *("tony-submit", "--detach", "--json", "--executes", command),
+            *("--conf", "tony.worker.instances=1", *SMALL, *arguments),
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        job_id = json.loads(result.stdout)["job_id"]
+        # Should the test fail, nothing of the job stays.
+        self.addCleanup(self.site.run, "tony", "kill", job_id)
+        return job_id
 
     def assert_ends(self, job, code, reason=None, deadline_seconds=tony_cli.DEADLINE_SECONDS):
         """Waits for the job's end, which leaves nothing behind; returns the verdict's sentence."""

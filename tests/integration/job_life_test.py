@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """What happens to a job when it is stopped, or when one of its processes is killed with -9."""
 
-import json
 import os
 import pathlib
 import pty
@@ -104,24 +103,11 @@ class StopTest(JobTest):
 class DetachTest(JobTest):
     """The job goes on without its client."""
 
-    def detach(self, command):
-        """Starts a job of one worker; returns its id and those of its processes."""
-        result = self.site.run(
-            *("tony-submit", "--detach", "--json", "--executes", command),
-            *("--conf", "tony.worker.instances=1", *integration_case.SMALL),
-        )
-        self.assertEqual(result.returncode, 0, result.stderr)
-        job_id = json.loads(result.stdout)["job_id"]
-        # Should the test fail, nothing of the job stays.
-        self.addCleanup(self.site.run, "tony", "kill", job_id)
-        return job_id, machine.Processes(self, machine.processes_with(job_id))
-
     def test_job_goes_on_without_its_client(self):
         ready = self.pipe("ready")
         gate = self.pipe("gate")
-        job_id, processes = self.detach(
-            f"echo $JOB_ID > {ready.path}; read < {gate.path}; echo done"
-        )
+        job_id = self.detach(f"echo $JOB_ID > {ready.path}; read < {gate.path}; echo done")
+        processes = machine.Processes(self, machine.processes_with(job_id))
         self.assertEqual(ready.read(), job_id)
         self.assertEqual(self.site.verb("status", job_id)["state"], "RUNNING")
         gate.write()
@@ -133,7 +119,8 @@ class DetachTest(JobTest):
 
     def test_kill(self):
         ready = self.pipe("ready")
-        job_id, processes = self.detach(f"echo > {ready.path}; sleep 600")
+        job_id = self.detach(f"echo > {ready.path}; sleep 600")
+        processes = machine.Processes(self, machine.processes_with(job_id))
         ready.read()
         self.assertEqual(self.site.verb("kill", job_id)["state"], "KILLED")
         processes.wait_until_gone(END_SECONDS)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """An ApplicationMaster that is killed with -9 is replaced, and its tasks never notice."""
 
-import json
 import os
 import pathlib
 import signal
@@ -133,18 +132,6 @@ class MasterRestartTest(JobTest):
         self.assertFalse((job.folder / "archives").exists())
         self.assert_private(job.folder)
         self.assertEqual(self.site.verb("status")["state"], "LOST")
-
-    def detach(self, command, *arguments):
-        """Starts a detached job of one worker; returns its id."""
-        result = self.site.run(
-            *("tony-submit", "--detach", "--json", "--executes", command),
-            *("--conf", "tony.worker.instances=1", *integration_case.SMALL, *arguments),
-        )
-        self.assertEqual(result.returncode, 0, result.stderr)
-        job_id = json.loads(result.stdout)["job_id"]
-        # Should the test fail, nothing of the job stays.
-        self.addCleanup(self.site.run, "tony", "kill", job_id)
-        return job_id
 
     def test_detached(self):
         ready, gate = self.pipe("ready"), self.pipe("gate")

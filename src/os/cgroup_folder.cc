@@ -9,6 +9,7 @@
 
 #include <cctype>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -172,8 +173,18 @@ bool CgroupFolder::Remove() const {
   return ::rmdir(path_.c_str()) == 0;
 }
 
+namespace {
+
+/// By its number; 0 where /proc does not tell.
+uint64_t PidNamespace() {
+  struct stat info {};
+  return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
+}  // namespace
+
 std::string CgroupNameOf(const std::string& container_id, pid_t owner) {
-  return absl::StrCat(NameWithoutOwner(container_id), owner);
+  return absl::StrCat(NameWithoutOwner(container_id), owner, "-", PidNamespace());
 }
 
 std::vector<CgroupFolder> ContainerGroups(const std::string& container_id) {
@@ -185,7 +196,7 @@ std::vector<CgroupFolder> ContainerGroups(const std::string& container_id) {
     for (const CgroupFolder& group : FoldersBelow(place)) {
       const std::string name = group.path().substr(place.size() + 1);
       if (name.starts_with(beginning) &&
-          name.find_first_not_of("0123456789", beginning.size()) == std::string::npos) {
+          name.find_first_not_of("0123456789-", beginning.size()) == std::string::npos) {
         groups.push_back(group);
       }
     }
@@ -201,6 +212,8 @@ void RemoveAbandonedGroups() {
       const std::string name = group.path().substr(place.size() + 1);
       const pid_t owner = std::atoi(name.c_str() + name.find_last_of('.') + 1);
       if (!name.starts_with(kNameBeginning) || owner <= 0) continue;
+      // In another namespace the number says nothing here.
+      if (!name.ends_with(absl::StrCat("-", PidNamespace()))) continue;
       if (::kill(owner, 0) != 0 && errno == ESRCH) group.Remove();
     }
   }

@@ -61,8 +61,8 @@ class CgroupFolder {
   std::string path_;
 };
 
-/// "tony-ID.OWNER": the name of a container's groups, below the group of its owner, which is the
-/// process that makes them.
+/// "tony-ID.OWNER-NAMESPACE": the name of a container's groups, below the group of its owner, which
+/// is the process that makes them, in the caller's process namespace.
 std::string CgroupNameOf(const std::string& container_id, pid_t owner);
 
 /// The groups of a container that are there, of whichever owner in the caller's own group.
@@ -72,7 +72,7 @@ std::vector<CgroupFolder> ContainerGroups(const std::string& container_id);
 /// at once; gives up after a second.
 bool RemoveContainerGroups(const std::string& container_id);
 
-/// Removes the groups in the caller's own one whose owner is gone and in which nothing runs: of
+/// Removes the groups in the caller's own one, and of its process namespace, whose owner is gone and in which nothing runs: of
 /// containers of which everything was killed at once, so that nobody was left to remove them.
 void RemoveAbandonedGroups();
 

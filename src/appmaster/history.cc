@@ -14,6 +14,13 @@
 #include "rpc/event_json.h"
 
 namespace tony::appmaster {
+namespace {
+
+/// Of events for which there is no room on the disk. Beyond it they are forgotten; a reader sees by
+/// their numbers that some are missing.
+constexpr size_t kMostUnwritten = 8 << 20;
+
+}  // namespace
 
 absl::StatusOr<History> History::Open(const std::string& path, const Clock& clock,
                                       rpc::EventLog& log) {
@@ -28,7 +35,8 @@ absl::StatusOr<History> History::Open(const std::string& path, const Clock& cloc
     return text.status();
   }
   TONY_ASSIGN_OR_RETURN(os::AppendFile file, os::AppendFile::Open(path));
-  History history(std::move(file), clock, log);
+  History history(std::move(file), path, clock, log);
+  history.size_ = static_cast<int64_t>(lines.size());
   history.Take(lines);
   return history;
 }
@@ -52,12 +60,24 @@ void History::Take(const std::string& lines) {
 
 void History::Record(core::JobEventBody body) {
   const core::JobEvent event{++last_sequence_, clock_->UnixMillis(), std::move(body)};
-  const absl::Status written = file_.Append(rpc::EventToJsonLine(event) + "\n");
-  if (!written.ok() && !said_loss_) {
-    said_loss_ = true;
+  if (unwritten_.size() > kMostUnwritten) unwritten_.clear();
+  unwritten_ += rpc::EventToJsonLine(event) + "\n";
+  WriteLines();
+  log_->Append(rpc::ToProto(event));
+}
+
+void History::WriteLines() {
+  const absl::Status written = file_.Append(unwritten_);
+  if (written.ok()) {
+    size_ += static_cast<int64_t>(unwritten_.size());
+    unwritten_.clear();
+    return;
+  }
+  // Not half a line, behind which the next one would be lost, too.
+  (void)!truncate(path_.c_str(), static_cast<off_t>(size_));
+  if (!std::exchange(said_loss_, true)) {
     LogError(absl::StrCat("the history is incomplete: ", std::string(written.message())));
   }
-  log_->Append(rpc::ToProto(event));
 }
 
 }  // namespace tony::appmaster

@@ -24,16 +24,20 @@ class History {
   bool empty() const { return last_sequence_ == 0; }
 
   /// Writes the event to the file first, then shows it. A file that cannot be written is said once,
-  /// in the log.
+  /// in the log; what it lacks is written with the next event for which there is room.
   void Record(core::JobEventBody body);
 
  private:
-  History(os::AppendFile file, const Clock& clock, rpc::EventLog& log)
-      : file_(std::move(file)), clock_(&clock), log_(&log) {}
+  History(os::AppendFile file, std::string path, const Clock& clock, rpc::EventLog& log)
+      : file_(std::move(file)), path_(std::move(path)), clock_(&clock), log_(&log) {}
 
   void Take(const std::string& lines);
+  void WriteLines();
 
   os::AppendFile file_;
+  std::string path_;
+  int64_t size_ = 0;       ///< of the file's whole lines
+  std::string unwritten_;  ///< lines that the file lacks at its end
   const Clock* clock_;
   rpc::EventLog* log_;
   int64_t last_sequence_ = 0;

@@ -120,9 +120,26 @@ TEST_F(HistoryTest, AFullDiskIsSaidOnceAndFollowersGoOn) {
     for (int i = 0; i < 3; ++i) history->Record(Note("x"));
   }
   EXPECT_EQ(Shown().size(), 1003u);
+  EXPECT_EQ(Written().size(), 1000u);
   const std::string said = os::Contents(daemon_log);
   EXPECT_THAT(said, HasSubstr(path_));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+}
+
+TEST_F(HistoryTest, WhatAFullDiskLacksIsMadeUpForWhenThereIsRoom) {
+  auto history = History::Open(path_, clock_, log_);
+  ASSERT_TRUE(history.ok()) << history.status();
+  history->Record(Note("one"));
+  {
+    // Room for a part of the next line.
+    const os::FileSizeLimit full(os::Contents(path_).size() + 5);
+    history->Record(Note("two"));
+    history->Record(Note("three"));
+    EXPECT_EQ(Written().size(), 1u);
+  }
+  history->Record(Note("four"));
+  EXPECT_TRUE(Written() == Shown());
+  EXPECT_EQ(Written().size(), 4u);
 }
 
 TEST_F(HistoryTest, AFileThatCannotBeMadeIsNamed) {

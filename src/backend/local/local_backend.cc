@@ -142,6 +142,7 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
     live.state = live.executor != nullptr ? State::kRunning : State::kFailedToStart;
     if (live.executor == nullptr) {
       Later([this, id = container.id] {
+        os::EndContainer(id);  // its keeper may have been killed with it
         End(id, {.lost = true, .sentence = "tony-executor is gone, since when nobody knows"});
       });
     }

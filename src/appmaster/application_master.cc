@@ -224,9 +224,7 @@ ApplicationMaster::~ApplicationMaster() {
 }
 
 void ApplicationMaster::CleanUp() {
-  unlink(folder_.am_address().c_str());
-  for (const std::string& path :
-       {folder_.secrets(), folder_.containers(), folder_.archives(), folder_.cache()}) {
+  for (const std::string& path : folder_.transient()) {
     const absl::Status removed = os::RemoveTree(path);
     if (!removed.ok()) LogWarning(std::string(removed.message()));
   }

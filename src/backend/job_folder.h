@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/model/task_id.h"
 
@@ -44,6 +45,10 @@ class JobFolder {
   /// Logs of one task: executor.log, and stdout.log and stderr.log in a folder for each attempt.
   std::string task_logs(const core::TaskId& task) const { return logs() + "/" + task.ToPath(); }
   std::string checkpoints() const { return root_ + "/checkpoints"; }
+  /// What is of no use, and not to stay, when no process of the job lives.
+  std::vector<std::string> transient() const {
+    return {am_address(), secrets(), containers(), archives(), cache()};
+  }
 
  private:
   std::string root_;

@@ -12,6 +12,7 @@
 #include "client/dry_run.h"
 #include "client/history_retention.h"
 #include "client/job_id.h"
+#include "client/job_remains.h"
 #include "client/job_store.h"
 #include "client/staging.h"
 #include "client/submission.h"
@@ -114,16 +115,22 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
     Unstage(folder);
     return FailWith(master.status(), kInfrastructure);
   }
+  (void)RemoveRemainsOfLostJobs(job.result.local.dir);
   if (options.detach) {
     WriteOut(options.json ? absl::StrCat("{\"job_id\":\"", job_id, "\"}\n") : job_id + "\n");
     return 0;
   }
   absl::StatusOr<core::Verdict> verdict = Follow(
       options, environment, Submission::Options{folder, deadline, restarts}, *std::move(master));
-  if (verdict.ok()) return core::ExitCode(*verdict);
-  // An ApplicationMaster that was killed has left its secrets behind.
   guard->Reset();
-  if (!IsAlive(folder)) Unstage(folder);
+  const bool alive = IsAlive(folder);
+  if (verdict.ok()) {
+    // An ApplicationMaster that was killed right after the verdict has not cleaned up.
+    if (!alive) (void)RemoveRemains(folder);
+    return core::ExitCode(*verdict);
+  }
+  // Executors may still be ending their tasks, but nobody needs the secrets any more.
+  if (!alive) Unstage(folder);
   return FailWith(verdict.status(), kInfrastructure);
 }
 

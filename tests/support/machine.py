@@ -6,8 +6,8 @@ import select
 import time
 
 
-def processes_with(text):
-    """Returns the living processes whose command line or environment holds `text`.
+def processes_with(*texts):
+    """Returns the living processes whose command line or environment holds one of `texts`.
 
     A dictionary of process id to command line, without the caller. Those of other users are not
     seen.
@@ -18,7 +18,8 @@ def processes_with(text):
             continue
         try:
             command = (entry / "cmdline").read_bytes()
-            if text.encode() in command + (entry / "environ").read_bytes():
+            words = command + (entry / "environ").read_bytes()
+            if any(text.encode() in words for text in texts):
                 found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             pass  # it has just ended, or is not ours
@@ -32,6 +33,34 @@ def programs_of(job_id, program):
         for pid, command in processes_with(job_id).items()
         if f"/{program} " in command and command.split(" ")[0].endswith(f"/{program}")
     ]
+
+
+def name_of(pid):
+    """Returns the short name of a process, at most 15 characters; None when it is gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").rstrip("\n")
+    except OSError:
+        return None
+
+
+def parent_of(pid):
+    """Returns the id of a process's parent; None when it is gone."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def wait_until(find, deadline_seconds):
+    """Returns the first true value of `find()`, or its last one after the deadline.
+
+    For what /proc shows and nobody announces.
+    """
+    end = time.monotonic() + deadline_seconds
+    while not (found := find()) and time.monotonic() < end:
+        time.sleep(0.001)
+    return found
 
 
 class Processes:

@@ -86,9 +86,13 @@ class Site:
             check=False,
         )
 
-    def submit(self, *arguments):
-        """Starts tony-submit; returns the job."""
-        return Job(self._test, self, arguments)
+    def submit(self, *arguments, prefix=()):
+        """Starts tony-submit, by the command `prefix` where there is one; returns the job."""
+        return Job(self._test, self, arguments, prefix)
+
+    def detach(self, *arguments):
+        """Starts a job that goes on without tony-submit; returns it."""
+        return DetachedJob(self._test, self, arguments)
 
     def verb(self, *arguments):
         """Runs `tony` with --json, which must succeed; returns what it says."""
@@ -102,57 +106,25 @@ class Site:
         return folder
 
 
-class Job:
-    """One job, followed by the tony-submit that started it. Not thread safe."""
+class EventStream:
+    """The events of a job, read as they come from a process that prints them. Not thread safe."""
 
-    def __init__(self, test, site, arguments):
+    def __init__(self, site):
         self._site = site
         self._events = []
         self._changed = threading.Condition()
         self._over = False
-        self._errors = []
-        self.client = subprocess.Popen(
-            site.command("tony-submit", "--json", *arguments),
-            cwd=site.folder,
-            env=site.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # a process group of its own, as a shell gives it
-        )
-        self._readers = [
-            threading.Thread(target=self._read_events),
-            threading.Thread(target=self._read_errors),
-        ]
-        for reader in self._readers:
-            reader.start()
-        test.addCleanup(self._stop)
 
-    def _read_events(self):
-        for line in self.client.stdout:
+    def _read_events(self, lines):
+        for line in lines:
+            if not line.endswith(b"\n"):
+                break  # who wrote it was killed meanwhile
             with self._changed:
                 self._events.append(json.loads(line))
                 self._changed.notify_all()
         with self._changed:
             self._over = True
             self._changed.notify_all()
-
-    def _read_errors(self):
-        for line in self.client.stderr:
-            self._errors.append(line.decode(errors="replace"))
-
-    def _stop(self):
-        """Ends the job as Ctrl-C does, when the test gave up on it."""
-        if self.client.poll() is None:
-            self.client.send_signal(signal.SIGINT)
-            try:
-                self.client.wait(30)
-            finally:
-                self.client.kill()
-        for reader in self._readers:
-            reader.join()
-        self.client.stdout.close()
-        self.client.stderr.close()
 
     def wait_for(self, find, what, deadline_seconds=DEADLINE_SECONDS):
         """Returns the first true value of `find(events so far)`.
@@ -186,16 +158,6 @@ class Job:
         """Waits until the programs of all `names` run; returns their process ids."""
         return [int(self.wait_for_task(name, "RUNNING", epoch)["pid"]) for name in names]
 
-    def wait(self, deadline_seconds=DEADLINE_SECONDS):
-        """Returns the exit code of tony-submit, when all it printed has been read."""
-        try:
-            code = self.client.wait(deadline_seconds)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"no end of the job\n{self.describe()}") from None
-        for reader in self._readers:
-            reader.join(deadline_seconds)
-        return code
-
     @property
     def id(self):
         """The job's id. Waits for the first event."""
@@ -222,10 +184,6 @@ class Job:
         (ended,) = self.events("ended")
         return ended["verdict"]
 
-    def errors(self):
-        """What tony-submit wrote to stderr so far."""
-        return "".join(self._errors)
-
     def log(self, task, stream="stdout", attempt=1):
         """The bytes that the program of `task`, e.g. "worker:0", printed."""
         folder = self.folder / "logs" / task.replace(":", "-") / f"attempt-{attempt}"
@@ -233,8 +191,100 @@ class Job:
 
     def describe(self):
         """What happened, for messages of tests."""
-        lines = [json.dumps(event) for event in self._events[-12:]]
-        return "\n".join([f"exit code {self.client.poll()}", *lines, self.errors()])
+        with self._changed:
+            return "\n".join(json.dumps(event) for event in self._events[-12:])
+
+
+class Job(EventStream):
+    """One job, followed by the tony-submit that started it. Not thread safe."""
+
+    def __init__(self, test, site, arguments, prefix=()):
+        """`prefix` is a command that executes the one which follows it, e.g. with less of something."""
+        super().__init__(site)
+        self._errors = []
+        self.client = subprocess.Popen(
+            [*prefix, *site.command("tony-submit", "--json", *arguments)],
+            cwd=site.folder,
+            env=site.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a process group of its own, as a shell gives it
+        )
+        self._readers = [
+            threading.Thread(target=self._read_events, args=(self.client.stdout,)),
+            threading.Thread(target=self._read_errors),
+        ]
+        for reader in self._readers:
+            reader.start()
+        test.addCleanup(self._stop)
+
+    def _read_errors(self):
+        for line in self.client.stderr:
+            self._errors.append(line.decode(errors="replace"))
+
+    def _stop(self):
+        """Ends the job as Ctrl-C does, when the test gave up on it."""
+        if self.client.poll() is None:
+            self.client.send_signal(signal.SIGINT)
+            try:
+                self.client.wait(30)
+            finally:
+                self.client.kill()
+        for reader in self._readers:
+            reader.join()
+        self.client.stdout.close()
+        self.client.stderr.close()
+
+    def wait(self, deadline_seconds=DEADLINE_SECONDS):
+        """Returns the exit code of tony-submit, when all it printed has been read."""
+        try:
+            code = self.client.wait(deadline_seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"no end of the job\n{self.describe()}") from None
+        for reader in self._readers:
+            reader.join(deadline_seconds)
+        return code
+
+    def errors(self):
+        """What tony-submit wrote to stderr so far."""
+        return "".join(self._errors)
+
+    def describe(self):
+        """What happened, for messages of tests."""
+        return "\n".join([f"exit code {self.client.poll()}", super().describe(), self.errors()])
+
+
+class DetachedJob(EventStream):
+    """One job that goes on without its client, followed by its history. Not thread safe."""
+
+    def __init__(self, test, site, arguments):
+        super().__init__(site)
+        self.result = site.run("tony-submit", "--detach", "--json", *arguments)
+        test.assertEqual(self.result.returncode, 0, self.result.stderr)
+        self._id = json.loads(self.result.stdout)["job_id"]
+        # Should the test fail, nothing of the job stays.
+        test.addCleanup(site.run, "tony", "kill", self._id)
+        self._tail = subprocess.Popen(
+            ["tail", "-n", "+1", "-F", self.folder / "events.jsonl"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._reader = threading.Thread(target=self._read_events, args=(self._tail.stdout,))
+        self._reader.start()
+        test.addCleanup(self.close)
+
+    @property
+    def id(self):
+        """The job's id."""
+        return self._id
+
+    def close(self):
+        """Follows the job no longer."""
+        self._tail.kill()
+        self._tail.wait()
+        self._reader.join()
+        self._tail.stdout.close()
 
 
 class Line:

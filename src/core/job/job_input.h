@@ -124,7 +124,7 @@ using JobInput =
     std::variant<input::Start, input::ContainerGranted, input::AllocationWaiting,
                  input::AllocationRefused, input::ContainerEnded, input::ExecutorAttached,
                  input::ExecutorDetached, input::ExecutorRegistered, input::TaskStarted,
-                 input::TaskEnded, input::Heartbeat, input::PortTaken, input::LogLoss, input::StopRequested,
-                 input::Tick>;
+                 input::TaskEnded, input::Heartbeat, input::PortTaken, input::LogLoss,
+                 input::StopRequested, input::Tick>;
 
 }  // namespace tony::core

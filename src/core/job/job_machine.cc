@@ -88,6 +88,11 @@ void JobMachine::Kill(Task& task) {
   Do(effect::KillContainer{task.container->id});
 }
 
+void JobMachine::Dismiss(Task& task) {
+  task.dismissed = true;
+  Do(effect::SendShutdown{task.container->id, verdict_->sentence});
+}
+
 bool JobMachine::Gathering() const {
   return state_ == JobState::kAllocating || state_ == JobState::kRegistering ||
          state_ == JobState::kRestarting;
@@ -148,9 +153,10 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
   Task* task = Heard(attached.container_id);
   if (task == nullptr) return;
   if (verdict_) {
-    // It may have a stream now through which it can be told.
-    Do(effect::SendShutdown{attached.container_id, verdict_->sentence});
-    return;
+    // It may have a stream now through which it can be told, and an end that is not known yet.
+    const bool ended = attached.held && attached.held->phase == input::HeldTask::Phase::kEnded;
+    if (ended && IsCurrent(task, *attached.held)) End(*task, attached.held->exit);
+    return Dismiss(*task);
   }
   task->containment = attached.containment;
   if (attached.held) return Rejoin(*task, *attached.held);
@@ -252,7 +258,7 @@ void JobMachine::On(const input::ContainerEnded& ended) {
   NoLongerAwaited(*task);
   if (verdict_) {
     if (!task->over()) {
-      if (ended.end.lost && !task->killed) task->exit = TaskExit::Lost(what);
+      if (ended.end.lost && !task->killed && !task->dismissed) task->exit = TaskExit::Lost(what);
       ChangeTask(*task, TaskState::kStopped);
       Reconsider(*task);
     }
@@ -314,7 +320,7 @@ void JobMachine::Decide(Verdict verdict) {
   for (Task& task : tasks_.all()) {
     if (!task.container) continue;
     if (task.attached) {
-      Do(effect::SendShutdown{task.container->id, verdict_->sentence});
+      Dismiss(task);
     } else if (!task.killed && !task.reattach_by) {
       Kill(task);
     }

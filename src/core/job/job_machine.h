@@ -107,6 +107,8 @@ class JobMachine {
   void OnTaskFailed(Task& task, const Verdict& failure);
   /// Ends a container by force. The task stays bound to it until the backend says that it is gone.
   void Kill(Task& task);
+  /// Tells its executor the verdict, and to go.
+  void Dismiss(Task& task);
   /// A failure that counts. One that may be the victim of another is judged a little later.
   void OnFailure(const Task& task, const Verdict& failure);
   /// What follows from the failures: a verdict, or a restart of what the guilty one's scope says.

@@ -71,6 +71,7 @@ void TaskTable::Unbind(Task& task) {
   task.awaited_back = false;
   task.kept = false;
   task.killed = false;
+  task.dismissed = false;
 }
 
 }  // namespace tony::core

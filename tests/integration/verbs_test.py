@@ -14,10 +14,10 @@ class VerbsTest(JobTest):
     def setUp(self):
         super().setUp()
         ready = self.pipe("ready")
-        self.gate = self.pipe("gate")
+        self.gates = [self.pipe(f"gate-{index}") for index in range(2)]
         self.job = self.submit(
             f'echo "begin $TASK_INDEX"; echo oops >&2; '
-            f"echo > {ready.path}; read < {self.gate.path}; "
+            f"echo > {ready.path}; read < {self.site.folder}/gate-$TASK_INDEX; "
             'echo "end $TASK_INDEX"; exit $TASK_INDEX',
             *(
                 "--conf",
@@ -33,7 +33,10 @@ class VerbsTest(JobTest):
 
     def end(self):
         """Lets the job end, which fails because of worker:1."""
-        self.gate.write(2)
+        # Not together: the failure of one might end the other before it has said all.
+        self.gates[0].write()
+        self.job.wait_for_task("worker:0", "SUCCEEDED")
+        self.gates[1].write()
         sentence = self.assert_ends(self.job, 1, "TASK_FAILED")
         self.assertEqual(sentence, "worker:1 exited with code 1")
 

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backend/job_folder.h"
+#include "client/job_remains.h"
 #include "os/file_lock.h"
 #include "os/files.h"
 #include "os/unique_fd.h"
@@ -81,8 +82,9 @@ int RemoveOldJobs(const std::string& local_dir, int days, int64_t now_unix_milli
 }
 
 HistorySweep::HistorySweep(std::string local_dir, int days, int64_t now_unix_millis) {
-  if (days <= 0) return;
   thread_ = std::thread([this, local_dir = std::move(local_dir), days, now_unix_millis] {
+    (void)RemoveRemainsOfLostJobs(local_dir);
+    if (days <= 0) return;
     (void)RemoveOldJobs(local_dir, days, now_unix_millis, kJobsAtOnce, stop_);
   });
 }

@@ -17,11 +17,12 @@ namespace tony::client {
 int RemoveOldJobs(const std::string& local_dir, int days, int64_t now_unix_millis, int most,
                   const std::atomic<bool>& stop);
 
-/// RemoveOldJobs() on a thread beside the submission of a new job, which it does not delay: it ends
-/// with its destructor, after the job that it is removing. Not thread safe.
+/// RemoveRemainsOfLostJobs() and RemoveOldJobs() on a thread beside the submission of a new job,
+/// which it does not delay: it ends with its destructor, after the job that it is removing. Not
+/// thread safe.
 class HistorySweep {
  public:
-  /// `days` of 0 or less: nothing is removed.
+  /// `days` of 0 or less: no job is too old.
   HistorySweep(std::string local_dir, int days, int64_t now_unix_millis);
   ~HistorySweep();
   HistorySweep(const HistorySweep&) = delete;

@@ -115,7 +115,6 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
     Unstage(folder);
     return FailWith(master.status(), kInfrastructure);
   }
-  (void)RemoveRemainsOfLostJobs(job.result.local.dir);
   if (options.detach) {
     WriteOut(options.json ? absl::StrCat("{\"job_id\":\"", job_id, "\"}\n") : job_id + "\n");
     return 0;

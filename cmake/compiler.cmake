@@ -30,6 +30,7 @@ if(TONY_SANITIZE)
   endif()
 elseif(TONY_STATIC_DEPS)
   # Not position independent: starts faster and shares more pages between executors (docs/design/linking.md).
+  # Bound at the start: the fork server looks libc's functions up once, not each executor again.
   add_compile_options(-fno-pie -ffunction-sections -fdata-sections)
-  add_link_options(-no-pie -Wl,--gc-sections)
+  add_link_options(-no-pie -Wl,--gc-sections -Wl,-z,now)
 endif()

@@ -29,6 +29,7 @@ int Fail(const absl::Status& status, int exit_code) {
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
+  (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   std::vector<std::string> arguments(argv, argv + argc);
   if (tony::os::IsForkServer(argc, argv)) {
     tony::rpc::WarmUpTls();
@@ -40,7 +41,6 @@ int main(int argc, char** argv) {
   absl::StatusOr<std::unique_ptr<tony::os::Keeper>> keeper =
       tony::os::Keeper::Start(options->container_id, options->containment);
   if (!keeper.ok()) return Fail(keeper.status(), 1);
-  (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   absl::StatusOr<tony::rpc::Credentials> credentials =
       tony::rpc::LoadCredentials(options->credentials_file);
   if (!credentials.ok()) return Fail(credentials.status(), 1);

@@ -4,8 +4,10 @@
 #include "rpc/tls_setup.h"
 
 #include <openssl/core_dispatch.h>
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/params.h>
 #include <openssl/provider.h>
 #include <openssl/ssl.h>
 
@@ -47,6 +49,12 @@ struct Provider {
   std::map<int, std::vector<OSSL_ALGORITHM>> tables;
 };
 
+/// Who asked for capabilities. A plain value.
+struct Receiver {
+  OSSL_CALLBACK* callback = nullptr;
+  void* argument = nullptr;
+};
+
 // Null when OpenSSL refuses. The callbacks have no place of their own to find it in: the context
 // that OpenSSL hands to them has to be the own provider's.
 Provider* TheProvider();
@@ -83,9 +91,23 @@ const OSSL_ALGORITHM* QueryOperation(void* /*context*/, int operation, int* no_s
   return found == TheProvider()->tables.end() ? nullptr : found->second.data();
 }
 
+// OpenSSL looks for the algorithm of each group whenever a context of TLS is made, at some length
+// for one that is not there: so only groups that can be used are passed on.
+int PassOnGroup(const OSSL_PARAM* group, void* receiver) {
+  const OSSL_PARAM* const algorithm = OSSL_PARAM_locate_const(group, OSSL_CAPABILITY_TLS_GROUP_ALG);
+  const char* name = nullptr;
+  if (algorithm == nullptr || OSSL_PARAM_get_utf8_string_ptr(algorithm, &name) != 1 ||
+      std::string_view(name) != "EC") {
+    return 1;  // go on
+  }
+  const auto* const to = static_cast<const Receiver*>(receiver);
+  return to->callback(group, to->argument);
+}
+
 int GetCapabilities(void* /*context*/, const char* capability, OSSL_CALLBACK* callback,
                     void* argument) {
-  return OSSL_PROVIDER_get_capabilities(TheProvider()->own, capability, callback, argument);
+  Receiver receiver{.callback = callback, .argument = argument};
+  return OSSL_PROVIDER_get_capabilities(TheProvider()->own, capability, PassOnGroup, &receiver);
 }
 
 // Must be there, although there is nothing to do: the own provider stays to the process's end.

@@ -59,7 +59,7 @@ LogPump::LogPump(EventLoop& loop, const Clock& clock, os::UniqueFd read_end, os:
       to_patterns_([this](const char* data, size_t size) { patterns_.Add(data, size, to_log_); }),
       to_log_([this](const char* data, size_t size) { Keep(data, size); }),
       callbacks_(std::move(callbacks)),
-      buffer_(kReadBytes) {}
+      buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)) {}
 
 void LogPump::Watch() {
   watch_ = loop_.WatchReadable(read_end_.get(), [this] { OnReadable(); });
@@ -106,12 +106,12 @@ void LogPump::Finish() {
 ssize_t LogPump::ReadOnce() {
   ssize_t count;
   do {
-    count = read(read_end_.get(), buffer_.data(), buffer_.size());
+    count = read(read_end_.get(), buffer_.get(), kReadBytes);
   } while (count < 0 && errno == EINTR);
   if (count == 0) over_ = true;
   if (count <= 0) return count;
   read_at_ = clock_.UnixMillis();
-  scanner_.Add(buffer_.data(), static_cast<size_t>(count), to_patterns_);
+  scanner_.Add(buffer_.get(), static_cast<size_t>(count), to_patterns_);
   return count;
 }
 

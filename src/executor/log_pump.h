@@ -76,7 +76,7 @@ class LogPump {
   const OutputSink to_patterns_;
   const OutputSink to_log_;
   const Callbacks callbacks_;
-  std::vector<char> buffer_;
+  const std::unique_ptr<char[]> buffer_;  ///< a page of it costs memory once it is filled
   bool may_pause_ = false;  ///< the pipe is large enough
   bool over_ = false;       ///< the end of the pipe was seen
   int64_t read_at_ = 0;     ///< Unix milliseconds of the newest read

@@ -73,8 +73,9 @@ absl::Status NamespaceContainment::StartInit() {
   ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &no_limit, sizeof(no_limit));
   const ssize_t received = ReceiveMessage(init_socket_.get(), answer, none, /*wait=*/true);
   ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &kAnswerLimit, sizeof(kAnswerLimit));
+  if (received > 0 && answer.error_number == 0) return absl::OkStatus();
+  Leave(/*owner_lives=*/true);  // or the keeper's owner would be left a zombie
   if (received <= 0) return Failed("the first process of a namespace ended", ECHILD);
-  if (answer.error_number == 0) return absl::OkStatus();
   return Failed("cannot mount a /proc of its own in a namespace", answer.error_number);
 }
 

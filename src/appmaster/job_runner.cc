@@ -99,6 +99,8 @@ void JobRunner::Run(const core::effect::RequestContainers& effect) {
   backend_->Request(effect.requests);
 }
 
+void JobRunner::Run(const core::effect::GiveBackSpare&) { backend_->GiveBackSpare(); }
+
 void JobRunner::Run(const core::effect::CancelRequests&) { backend_->CancelRequests(); }
 
 absl::StatusOr<std::string> JobRunner::IssueCredentials(const std::string& container_id) {

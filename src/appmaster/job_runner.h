@@ -61,6 +61,7 @@ class JobRunner : public core::ClusterBackend::Listener {
   void Run(const core::effect::Journal&) {}  // taken out by ApplyTaken()
   void Run(const core::effect::ReclaimContainers& effect);
   void Run(const core::effect::RequestContainers& effect);
+  void Run(const core::effect::GiveBackSpare& effect);
   void Run(const core::effect::CancelRequests& effect);
   void Run(const core::effect::LaunchExecutor& effect);
   void Run(const core::effect::SendAssignment& effect);

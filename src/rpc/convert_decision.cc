@@ -62,6 +62,9 @@ struct DecisionWriter {
     body->set_delay_ms(
         std::chrono::duration_cast<std::chrono::milliseconds>(restarted.delay).count());
   }
+  void operator()(const core::decision::TrackingStopped& stopped) {
+    proto.mutable_tracking_stopped()->set_type(ToUtf8(stopped.type));
+  }
   void operator()(const core::decision::VerdictReached& reached) {
     *proto.mutable_verdict_reached()->mutable_verdict() = rpc::ToProto(reached.verdict);
   }
@@ -101,6 +104,8 @@ absl::StatusOr<core::Decision> FromProto(const v1::Decision& proto) {
                                            FromProto(proto.task_concluded().exit())};
     case v1::Decision::kTasksRestarted:
       return FromProto(proto.tasks_restarted());
+    case v1::Decision::kTrackingStopped:
+      return core::decision::TrackingStopped{proto.tracking_stopped().type()};
     case v1::Decision::kVerdictReached: {
       TONY_ASSIGN_OR_RETURN(core::Verdict verdict, FromProto(proto.verdict_reached().verdict()));
       return core::decision::VerdictReached{std::move(verdict)};

@@ -58,6 +58,7 @@ TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
       decision::TasksRestarted{
           5, {}, "it failed", core::TaskId{"ps", 0}, {1, 2, 3, 4}, std::chrono::seconds(2)},
       decision::TasksRestarted{5, {{"ps", 0}, {"worker", 3}}, "", std::nullopt, {}, {}},
+      decision::TrackingStopped{"evaluator"},
       decision::VerdictReached{verdict}};
   ASSERT_EQ(Open().Append(all), absl::OkStatus());
 
@@ -73,6 +74,7 @@ TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
   EXPECT_EQ(std::get<3>(found[3]), std::get<3>(all[3]));
   EXPECT_EQ(std::get<3>(found[4]), std::get<3>(all[4]));
   EXPECT_EQ(std::get<4>(found[5]), std::get<4>(all[5]));
+  EXPECT_EQ(std::get<5>(found[6]), std::get<5>(all[6]));
 }
 
 TEST_F(JournalTest, KnowsHowLongAgoItWas) {

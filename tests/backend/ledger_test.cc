@@ -86,6 +86,21 @@ TEST_F(LedgerTest, CancelLeavesTheQueueButKeepsWhatIsHeld) {
   EXPECT_EQ(first->claim().held.size(), 1u);
 }
 
+TEST_F(LedgerTest, WhatIsGivenBackIsThereForOthers) {
+  const core::Capacity machine = SmallMachine(100, 2);
+  const auto first = Holding("job-1", machine, Workers(2, 30, 1));
+  const auto second = NewClaim("job-2");
+  ASSERT_TRUE(second->Want({Workers(1, 60, 1)}).ok());
+  EXPECT_TRUE(std::holds_alternative<core::MustWait>(second->TryAdmit(machine).value()));
+  const core::Grant spare = first->claim().held.at(0);
+  const core::Grant unknown{.resources = Workers(1, 5).resources};
+  ASSERT_TRUE(first->GiveBack({spare, unknown}).ok());
+  EXPECT_EQ(first->claim().held.size(), 1u);
+  const core::Admission admission = second->TryAdmit(machine).value();
+  ASSERT_TRUE(std::holds_alternative<core::Admitted>(admission));
+  EXPECT_EQ(std::get<core::Admitted>(admission).containers.at(0).gpus, spare.gpus);
+}
+
 TEST_F(LedgerTest, AKilledProcessLosesItsClaim) {
   Signpost holding;
   ForkedChild child([&] {

@@ -58,6 +58,9 @@ class Job {
   void Kill(const std::string& container_id) {
     thread_.Run([&] { backend_->Kill(container_id); });
   }
+  void GiveBackSpare() {
+    thread_.Run([&] { backend_->GiveBackSpare(); });
+  }
   void Cancel() {
     thread_.Run([&] { backend_->CancelRequests(); });
   }
@@ -355,6 +358,76 @@ TEST_F(LocalBackendTest, ALostContainerIsReplacedFromWhatTheJobHolds) {
   EXPECT_EQ(again[2].id, "job-1-c0003");
   EXPECT_EQ(again[2].gpus, granted[1].gpus);
   EXPECT_EQ(next.events.granted_count(), 0u);
+}
+
+TEST_F(LocalBackendTest, WhatEndedContainersLeftIsGivenBackBeyondWhatIsAskedFor) {
+  LoopThread loop;
+  const core::Capacity machine = SmallMachine(100, 0);
+  Job job(loop, Options("job-1", machine));
+  job.Request({Workers(3, 25), Workers(1, 10)});
+  const std::vector<core::Container> granted = job.events.WaitGranted(4);
+  ASSERT_EQ(granted.size(), 4u);
+  Job next(loop, Options("job-2", machine));
+  next.Request({Workers(1, 50)});
+  ASSERT_NE(next.events.WaitWaiting(), "");
+  job.Run(granted[3].id, "exec sleep 1000");
+  for (size_t i : {0u, 1u, 2u}) {
+    job.Run(granted[i].id, "exit 0");
+    job.events.WaitEnded(granted[i].id);
+  }
+  EXPECT_EQ(next.events.granted_count(), 0u);
+  // One of the three is used again, the other two go.
+  job.Request({Workers(1, 25)});
+  job.GiveBackSpare();
+  EXPECT_EQ(job.events.WaitGranted(5).size(), 5u);
+  EXPECT_EQ(next.events.WaitGranted(1).size(), 1u);
+  // The slots of what goes on are found all the same.
+  job.Kill(granted[3].id);
+  job.events.WaitEnded(granted[3].id);
+  job.Request({Workers(1, 10)});
+  EXPECT_EQ(job.events.WaitGranted(6).size(), 6u);
+  next.End();
+  job.End();
+  EXPECT_THAT(Claims(), ElementsAre());
+}
+
+TEST_F(LocalBackendTest, OneThatIsGoneTakesNothingFromWhoHasItsPlace) {
+  const std::string job_id = "job" + std::to_string(::getpid()) + "g";
+  const core::Capacity machine = SmallMachine(100, 0);
+  Signpost running;
+  ForkedChild master([&] {
+    LoopThread loop;
+    Job first(loop, Options(job_id, machine));
+    first.Request({Workers(1, 60)});
+    const std::string gone = first.events.WaitGranted(1).at(0).id;
+    first.Run(gone, "exit 0");
+    first.events.WaitEnded(gone);
+    first.Request({Workers(1, 60)});
+    const std::string id = first.events.WaitGranted(2).at(1).id;
+    first.Run(id, "mkfifo wait; echo $$ > pid.new; mv pid.new pid; read line < wait");
+    while (!os::Exists(first.FolderOf(id) + "/pid")) std::this_thread::yield();
+    running.Reach();
+    ::pause();
+    return 0;
+  });
+  ASSERT_EQ(running.Await(), '.');
+  master.Kill(SIGKILL);
+  master.Wait();
+
+  std::vector<core::Container> containers(2);
+  for (int i : {0, 1}) {
+    core::Container& container = containers[static_cast<size_t>(i)];
+    container.id = absl::StrCat(job_id, "-c000", i + 1);
+    container.resources = Workers(1, 60).resources;
+  }
+  LoopThread loop;
+  Job second(loop, Options(job_id, machine));
+  second.Reclaim(containers);
+  EXPECT_TRUE(second.events.WaitEnded(containers[0].id).lost);
+  EXPECT_EQ(second.events.ended_count(), 1u);
+  second.Request({Workers(1, 60)});  // there is one place, and it is taken
+  EXPECT_THAT(second.events.WaitRefused(), HasSubstr("besides the 60 that it holds"));
+  second.End();
 }
 
 TEST_F(LocalBackendTest, AGrantedContainerThatNeverRanIsGivenBackSilently) {

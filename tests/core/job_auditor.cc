@@ -112,7 +112,11 @@ void JobAuditor::Check(const effect::Journal& effect) {
     if (const auto* bound = std::get_if<decision::ContainerBound>(&decision)) {
       journaled_containers_.insert(bound->container.id);
     } else if (const auto* released = std::get_if<decision::GangReleased>(&decision)) {
-      journaled_release_ = released->epoch;
+      for (const Endpoint& endpoint : released->spec->endpoints) {
+        released_[endpoint.task] = released->epoch;
+      }
+    } else if (const auto* stopped = std::get_if<decision::TrackingStopped>(&decision)) {
+      untracked_.insert(stopped->type);
     } else if (const auto* restarted = std::get_if<decision::TasksRestarted>(&decision)) {
       journaled_epoch_ = restarted->epoch;
       const JobDescription& job = machine_->job();
@@ -156,29 +160,75 @@ void JobAuditor::Check(const effect::SendPrepare& effect) {
   if (known == launched_.end() || !known->second.attached)
     Complain("prepare before the executor attached");
   if (effect.epoch > journaled_epoch_) Complain("an epoch not journaled");
-  if (known != launched_.end()) {
-    known->second.attempt = effect.attempt;
-    known->second.restarted = effect.keep_ports;
-  }
+  if (known != launched_.end()) known->second.attempt = effect.attempt;
   if (effect.epoch != epoch_) Complain(absl::StrCat("prepare for another epoch than ", epoch_));
 }
 
 void JobAuditor::Check(const effect::SendStart& effect) {
   if (effect.epoch != epoch_) Complain(absl::StrCat("start for another epoch than ", epoch_));
-  if (effect.epoch > journaled_release_) Complain("a start not journaled");
-  const auto tasks = static_cast<size_t>(machine_->tasks().size());
-  if (effect.spec->endpoints.size() != tasks) Complain("a spec without some of the tasks");
-  for (const std::string& container_id : effect.container_ids) CheckStart(container_id, effect);
-  if (effect.container_ids.size() == tasks && started_epoch_ != effect.epoch) {
-    started_epoch_ = effect.epoch;
-    ++starts_;
-    return;
-  }
-  // Otherwise it makes up for one that an executor never got.
+  bool first = false;
   for (const std::string& container_id : effect.container_ids) {
-    const Known& known = launched_[container_id];
-    if (!known.rejoined && !known.restarted) Complain("a second start, or one without some tasks");
+    CheckStart(container_id, effect);
+    Known& known = launched_[container_id];
+    if (!Released(known.task)) Complain("a start not journaled");
+    // A second one makes up for one that an executor never got.
+    const bool in_epoch = known.started_epoch == effect.epoch;
+    if (in_epoch && known.started_attempt == known.attempt && !known.rejoined) {
+      Complain("a second start");
+    }
+    first = first || (!in_epoch && !known.rejoined);
+    known.started_epoch = effect.epoch;
+    known.started_attempt = known.attempt;
   }
+  if (!first) return;
+  ++starts_;
+  CheckGang(effect);
+}
+
+void JobAuditor::CheckGang(const effect::SendStart& effect) {
+  std::set<TaskId> members;
+  for (const std::string& container_id : effect.container_ids) {
+    members.insert(launched_[container_id].task);
+  }
+  const std::vector<TaskType>& types = machine_->job().types;
+  const bool ordered = std::any_of(types.begin(), types.end(),
+                                   [](const TaskType& type) { return !type.depends_on.empty(); });
+  for (const TaskType& type : types) {
+    int there = 0;
+    for (int i = 0; i < type.instances; ++i) there += members.contains({type.name, i}) ? 1 : 0;
+    if (there == 0 && ordered) continue;
+    if (there != type.instances) Complain(absl::StrCat("a start without some of ", type.name));
+    if (HasToWait(type.name, false)) Complain(absl::StrCat("a start too early: ", type.name));
+  }
+}
+
+bool JobAuditor::Succeeded(const std::string& type) const {
+  const std::vector<Task>& tasks = machine_->tasks().all();
+  return std::all_of(tasks.begin(), tasks.end(), [&type](const Task& task) {
+    return task.id.type != type || task.state == TaskState::kSucceeded;
+  });
+}
+
+bool JobAuditor::Released(const TaskId& task) const {
+  const auto found = released_.find(task);
+  return found != released_.end() && found->second == epoch_;
+}
+
+bool JobAuditor::HasToWait(const std::string& type, bool room) const {
+  const JobDescription& job = machine_->job();
+  for (const std::string& name : job.FindType(type)->depends_on) {
+    const TaskType& needed = *job.FindType(name);
+    const bool tracked = needed.tracking == Tracking::kTracked && !untracked_.contains(name);
+    bool released = true;
+    for (int i = 0; i < needed.instances; ++i) released = released && Released({name, i});
+    if (!Succeeded(name) && (tracked || !released)) return true;
+    if (!room) continue;
+    if (HasToWait(name, room)) return true;
+    for (const Task& task : machine_->tasks().all()) {
+      if (tracked && task.id.type == name && task.container) return true;
+    }
+  }
+  return false;
 }
 
 void JobAuditor::CheckStart(const std::string& container_id, const effect::SendStart& effect) {
@@ -255,6 +305,7 @@ void JobAuditor::CheckTable() {
   if (state_ == JobState::kNew || machine_->verdict()) return;
   for (const TaskType& type : machine_->job().types) {
     if (awaited_[type.name] == unbound[type.name]) continue;
+    if (awaited_[type.name] == 0 && HasToWait(type.name, true)) continue;
     Complain(absl::StrCat(awaited_[type.name], " containers are asked for, ", unbound[type.name],
                           " tasks wait for one: ", type.name));
   }

@@ -13,9 +13,12 @@ namespace tony::core {
 /// 1. Job states follow the transition table.
 /// 2. A container is bound to one task, a task to one container; each granted one has ended or was
 ///    killed at the end.
-/// 3. What is asked for and not yet granted equals the tasks that wait for a container.
-/// 4. Start is sent once for an epoch, to all containers, when each has registered for it, with the
-///    ports it named; again only to those that start again in it, or had not got it.
+/// 3. What is asked for and not yet granted equals the tasks that wait for a container; nothing is
+///    asked for as long as what it depends on is not fulfilled, or its containers are still there.
+/// 4. Start is sent once for an epoch, to all containers of a type together, and to all of a job
+///    without order, when each has registered for it, with the ports it named; again only to those
+///    that start again in it, or had not got it. What a task depends on has succeeded, or was
+///    started no later where it is not waited for.
 /// 5. Epochs count up by one, and not more often than the budget allows.
 /// 6. Messages of another epoch, or of a container that is gone or was never used, have no effect.
 /// 7. What follows from a decision comes after the decision was journaled.
@@ -43,11 +46,12 @@ class JobAuditor {
     TaskId task;
     bool gone = false;  ///< ended, or killed
     bool attached = false;
-    bool rejoined = false;   ///< has opened another stream with what it holds
-    bool restarted = false;  ///< told to start again in an epoch that goes on
-    int attempt = 0;         ///< that it was prepared for
+    bool rejoined = false;  ///< has opened another stream with what it holds
+    int attempt = 0;        ///< that it was prepared for
     int registered_epoch = -1;
     int port = 0;
+    int started_epoch = -1;
+    int started_attempt = -1;
   };
 
   void See(const input::ContainerGranted& granted) { granted_.insert(granted.container.id); }
@@ -60,6 +64,7 @@ class JobAuditor {
   void Check(const effect::Journal& effect);
   void Check(const effect::ReclaimContainers& effect);
   void Check(const effect::RequestContainers& effect);
+  void Check(const effect::GiveBackSpare&) {}
   void Check(const effect::CancelRequests&) { awaited_.clear(); }
   void Check(const effect::LaunchExecutor& effect);
   void Check(const effect::SendAssignment&) {}
@@ -73,17 +78,23 @@ class JobAuditor {
   bool IsStale(const JobInput& input) const;
   bool IsLive(const std::string& container_id) const;
   void CheckStart(const std::string& container_id, const effect::SendStart& effect);
+  void CheckGang(const effect::SendStart& effect);
+  bool Succeeded(const std::string& type) const;
+  bool Released(const TaskId& task) const;
+  /// Whether nothing of `type` may start yet; `room`: or be asked for, since what it depends on,
+  /// perhaps through others, is still there.
+  bool HasToWait(const std::string& type, bool room) const;
   void CheckTable();
   void Complain(const std::string& what) { violations_.push_back(what); }
 
   const JobMachine* machine_;
   JobState state_ = JobState::kNew;
   int epoch_ = 0;
-  int started_epoch_ = -1;
+  std::map<TaskId, int> released_;   ///< newest epoch for which its start was journaled
+  std::set<std::string> untracked_;  ///< types that were tracked, and are no longer
   int starts_ = 0;
   std::set<std::string> journaled_containers_;
   int journaled_epoch_ = 0;
-  int journaled_release_ = -1;  ///< newest epoch whose gang is journaled as released
   bool journaled_verdict_ = false;
   int restarts_ = 0;
   bool ended_ = false;  ///< JobEnded was recorded

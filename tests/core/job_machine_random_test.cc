@@ -21,6 +21,7 @@ struct Tally {
   int inputs = 0;
   int jobs = 0;
   int restarted_jobs = 0;
+  int later_stages = 0;  ///< jobs that succeeded in several stages
   int starts = 0;
   int master_restarts = 0;
 };
@@ -43,6 +44,11 @@ void RunJob(uint64_t seed, Tally& tally) {
   tally.master_restarts += world.restarts();
   if (world.machine().epoch() > 0) ++tally.restarted_jobs;
   ++tally.verdicts[world.machine().verdict()->reason];
+  const JobDescription& job = world.machine().job();
+  if (world.machine().verdict()->outcome == Outcome::kSucceeded &&
+      StageGraph(job.types).stages().size() > 1) {
+    ++tally.later_stages;
+  }
 }
 
 TEST(JobMachineRandomTest, WhatMustAlwaysBeTrueIsTrue) {
@@ -55,18 +61,20 @@ TEST(JobMachineRandomTest, WhatMustAlwaysBeTrueIsTrue) {
     absl::StrAppend(&verdicts, ReasonName(reason), "=", count, " ");
   RecordProperty("verdicts", verdicts);
   std::cout << tally.jobs << " jobs, " << tally.inputs << " inputs, " << tally.starts << " starts, "
-            << tally.restarted_jobs << " restarted jobs, " << tally.master_restarts
+            << tally.restarted_jobs << " restarted jobs, " << tally.later_stages
+            << " successes in several stages, " << tally.master_restarts
             << " restarted ApplicationMasters: " << verdicts << "\n";
-  for (Reason reason :
-       {Reason::kTasksSucceeded, Reason::kSomeTasksFailed, Reason::kTaskFailed,
-        Reason::kTaskNotStarted, Reason::kTaskLost, Reason::kHeartbeatLost,
-        Reason::kRegistrationTimeout, Reason::kAllocationTimeout, Reason::kApplicationTimeout,
-        Reason::kNeverFits, Reason::kBackendFailed, Reason::kKilledByUser}) {
+  for (Reason reason : {Reason::kTasksSucceeded, Reason::kSomeTasksFailed, Reason::kTaskFailed,
+                        Reason::kTaskNotStarted, Reason::kTaskLost, Reason::kHeartbeatLost,
+                        Reason::kRegistrationTimeout, Reason::kAllocationTimeout,
+                        Reason::kApplicationTimeout, Reason::kDependencyTimeout, Reason::kNeverFits,
+                        Reason::kBackendFailed, Reason::kKilledByUser}) {
     EXPECT_GT(tally.verdicts[reason], 0) << "never seen: " << ReasonName(reason);
   }
   EXPECT_GT(tally.restarted_jobs, tally.jobs / 10);
   EXPECT_GT(tally.master_restarts, tally.jobs / 10);
   EXPECT_GT(tally.starts, tally.jobs / 2);
+  EXPECT_GT(tally.later_stages, tally.jobs / 20);
 }
 
 TEST(JobMachineRandomTest, NothingIsLostWithAnApplicationMaster) {

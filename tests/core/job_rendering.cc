@@ -82,6 +82,9 @@ struct DecisionRenderer {
     }
     return text;
   }
+  std::string operator()(const decision::TrackingStopped& decision) {
+    return absl::StrCat(decision.type, " is tracked no longer");
+  }
   std::string operator()(const decision::VerdictReached& decision) {
     return OutcomeName(decision.verdict.outcome);
   }
@@ -111,6 +114,7 @@ struct EffectRenderer {
     }
     return line;
   }
+  std::string operator()(const effect::GiveBackSpare&) { return "give back what is spare"; }
   std::string operator()(const effect::CancelRequests&) { return "cancel requests"; }
   std::string operator()(const effect::LaunchExecutor& effect) {
     return absl::StrCat("launch ", effect.container_id, " for ", effect.task.ToString());

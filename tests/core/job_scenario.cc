@@ -46,9 +46,31 @@ bool Contains(const std::string& list, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Of "worker:prep+ps,eval:worker", for "worker": prep and ps.
+std::vector<std::string> Dependencies(const std::string& orders, const std::string& type) {
+  std::vector<std::string> names;
+  for (const auto& order : absl::StrSplit(orders, ',', absl::SkipEmpty())) {
+    const std::vector<std::string> parts = absl::StrSplit(order, ':');
+    if (parts[0] == type) names = absl::StrSplit(parts.at(1), '+');
+  }
+  return names;
+}
+
+std::vector<DependencyTimeout> ReadLimits(const std::string& text) {
+  std::vector<DependencyTimeout> limits;
+  for (const auto& one : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const std::vector<std::string> parts = absl::StrSplit(one, ':');
+    limits.push_back({parts.at(0), "A", absl::StrSplit(parts.at(2), '+'),
+                      ParseDuration(parts.at(1)), parts.size() > 3});
+  }
+  return limits;
+}
+
 /// TYPE=N for each type, and: untracked= sidecar= stop-on-failure= (lists), retries=N (of both
-/// budgets), infrastructure=N (of that one), backoff= (none), scope=TYPE:task|type,… , tolerant (a
-/// worker may fail), application= allocation= registration= heartbeat= grace= shutdown=
+/// budgets), infrastructure=N (of that one), backoff= (none), scope=TYPE:task|type,… ,
+/// after=TYPE:TYPE+TYPE,… (the first depends on the others),
+/// limit=TYPE:DURATION:TYPE+TYPE[:ignored],… (of the first after the group of the others), tolerant
+/// (a worker may fail), application= allocation= registration= heartbeat= grace= shutdown=
 /// (durations), missed=N.
 JobDescription ReadJob(const std::vector<std::string>& words) {
   JobDescription job;
@@ -59,10 +81,10 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
     const std::vector<std::string> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
     if (parts.size() < 2) {
       options[parts[0]] = "true";
-    } else if (std::string("untracked sidecar stop-on-failure retries infrastructure backoff scope "
-                           "application allocation registration "
-                           "heartbeat grace shutdown missed")
-                   .find(parts[0]) != std::string::npos) {
+    } else if (Contains("untracked,sidecar,stop-on-failure,retries,infrastructure,backoff,scope,"
+                        "after,limit,application,allocation,registration,heartbeat,grace,shutdown,"
+                        "missed",
+                        parts[0])) {
       options[parts[0]] = parts[1];
     } else {
       types.emplace_back(parts[0], std::atoi(parts[1].c_str()));
@@ -77,8 +99,10 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
     if (Contains(options["scope"], name + ":task")) type.restart_scope = RestartScope::kTask;
     if (Contains(options["scope"], name + ":type")) type.restart_scope = RestartScope::kType;
     type.stop_on_failure = Contains(options["stop-on-failure"], name);
+    type.depends_on = Dependencies(options["after"], name);
     job.types.push_back(std::move(type));
   }
+  job.dependency_timeouts = ReadLimits(options["limit"]);
   Timeouts& timeouts = job.timeouts;
   job.fail_on_worker_failure = options.count("tolerant") == 0;
   job.retry_count = std::atoi(options["retries"].c_str());
@@ -375,6 +399,8 @@ void JobScenario::Obey(const JobEffect& effect) {
     backend_->Reclaim(reclaim->containers);
   } else if (const auto* request = std::get_if<effect::RequestContainers>(&effect)) {
     backend_->Request(request->requests);
+  } else if (std::holds_alternative<effect::GiveBackSpare>(effect)) {
+    backend_->GiveBackSpare();
   } else if (std::holds_alternative<effect::CancelRequests>(effect)) {
     backend_->CancelRequests();
   } else if (const auto* launch = std::get_if<effect::LaunchExecutor>(&effect)) {

@@ -12,6 +12,34 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// A chain, a diamond, or whatever the dice say: each type may depend on those before it in some
+/// order.
+void AddOrder(Dice& dice, JobDescription& job) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < job.types.size(); ++i) {
+    order.insert(order.begin() + dice.Roll(static_cast<int>(i) + 1), i);
+  }
+  for (size_t i = 1; i < order.size(); ++i) {
+    for (size_t earlier = 0; earlier < i; ++earlier) {
+      if (dice.OneIn(3)) {
+        job.types[order[i]].depends_on.push_back(job.types[order[earlier]].name);
+      }
+    }
+  }
+}
+
+void AddLimit(Dice& dice, JobDescription& job) {
+  const int types = static_cast<int>(job.types.size());
+  const int type = dice.Roll(types);
+  const int other = dice.Roll(types);
+  if (type == other) return;
+  job.dependency_timeouts.push_back({job.types[static_cast<size_t>(type)].name,
+                                     "A",
+                                     {job.types[static_cast<size_t>(other)].name},
+                                     milliseconds(dice.Roll(60000)),
+                                     dice.OneIn(2)});
+}
+
 JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
   JobDescription job;
   const auto add = [&](const std::string& name, int instances, Tracking tracking) {
@@ -28,6 +56,11 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
   add("worker", 1 + dice.Roll(4), Tracking::kTracked);
   if (dice.OneIn(2)) add("ps", 1 + dice.Roll(2), Tracking::kUntracked);
   if (dice.OneIn(3)) add("tensorboard", 1, Tracking::kSidecar);
+  if (dice.OneIn(2)) {
+    if (!dice.OneIn(3)) add("prep", 1 + dice.Roll(2), Tracking::kTracked);
+    if (dice.OneIn(2)) add("evaluator", 1, Tracking::kTracked);
+    AddOrder(dice, job);
+  }
   job.fail_on_worker_failure = !dice.OneIn(3);
   job.retry_count = dice.Roll(5);
   job.infrastructure_retry_count = dice.Roll(4);
@@ -38,6 +71,9 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
     job.timeouts.reattach = std::chrono::hours(1);
     job.timeouts.max_missed_heartbeats = 1000;
     return job;
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (dice.OneIn(3)) AddLimit(dice, job);
   }
   if (dice.OneIn(3)) job.timeouts.application = milliseconds(1000 + dice.Roll(600000));
   if (dice.OneIn(3)) job.timeouts.allocation = milliseconds(1000 + dice.Roll(30000));
@@ -363,6 +399,8 @@ void JobWorld::Carry(const JobEffect& effect) {
     deliver(assignment->container_id);
   } else if (const auto* request = std::get_if<effect::RequestContainers>(&effect)) {
     backend_.Request(request->requests);
+  } else if (std::holds_alternative<effect::GiveBackSpare>(effect)) {
+    backend_.GiveBackSpare();
   } else if (std::holds_alternative<effect::CancelRequests>(effect)) {
     backend_.CancelRequests();
   } else if (const auto* launch = std::get_if<effect::LaunchExecutor>(&effect)) {

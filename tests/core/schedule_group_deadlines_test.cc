@@ -45,7 +45,9 @@ TEST(GroupDeadlinesTest, ALimitRunsFromTheEndOfTheGroupsLastType) {
   EXPECT_THAT(due, ElementsAre(OverdueType{
                        "evaluator", false,
                        "evaluator had not ended 30 s after group A (chief, worker) had, which is "
-                       "the limit of tony.application.dependency.evaluator.timeout.after.A"}));
+                       "the limit of tony.application.dependency.evaluator.timeout.after.A; raise "
+                       "it, or set tony.application.dependency.evaluator.timeout.after.A.ignored "
+                       "to true to go on without it"}));
   EXPECT_EQ(deadlines.NextDeadline(), std::nullopt) << "reported once";
   EXPECT_THAT(deadlines.TakeDue(At(500)), IsEmpty());
 }

@@ -30,79 +30,74 @@ std::vector<TaskType> Pipeline() {
           Type("ps", {}, 2, Tracking::kUntracked), Type("board", {}, 1, Tracking::kSidecar)};
 }
 
-TEST(StageGraphTest, WithoutDependenciesEverythingStartsAtOnce) {
+std::vector<std::string> WaitsFor(const StageGraph& graph, const std::string& type,
+                                  const JobProgress& progress) {
+  return graph.WaitsFor(graph.stages()[graph.StageOf(type)], progress);
+}
+
+TEST(StageGraphTest, WithoutDependenciesEverythingStartsTogether) {
   const StageGraph graph({Type("worker", {}, 4), Type("ps", {}, 1, Tracking::kUntracked)});
-  EXPECT_FALSE(graph.ordered());
-  EXPECT_THAT(graph.Startable({}), ElementsAre("worker", "ps"));
-  EXPECT_THAT(graph.Startable({{"worker", {.started = 1}}}), ElementsAre("ps"));
-  EXPECT_THAT(graph.Complete({}), IsEmpty());
+  EXPECT_THAT(graph.stages(), ElementsAre(Stage{{"worker", "ps"}, {}, {"worker", "ps"}}));
+  EXPECT_THAT(WaitsFor(graph, "ps", {}), IsEmpty());
+  EXPECT_THAT(StageGraph({}).stages(), IsEmpty());
 }
 
 TEST(StageGraphTest, APipelineGoesStepByStep) {
   const StageGraph graph(Pipeline());
-  EXPECT_TRUE(graph.ordered());
+  EXPECT_THAT(graph.stages(),
+              ElementsAre(Stage{{"prep", "ps", "board"}, {}, {"prep", "ps", "board"}},
+                          Stage{{"train"}, {"prep", "ps"}, {"train", "ps", "board"}},
+                          Stage{{"eval"}, {"train", "board"}, {"eval", "ps", "board"}}));
+  EXPECT_EQ(graph.StageOf("board"), 0u);
+  EXPECT_EQ(graph.StageOf("eval"), 2u);
   JobProgress progress;
-  EXPECT_THAT(graph.Startable(progress), ElementsAre("prep", "ps", "board"));
-  EXPECT_THAT(graph.WaitsFor("train", progress), ElementsAre("prep", "ps"));
+  EXPECT_THAT(WaitsFor(graph, "prep", progress), IsEmpty());
+  EXPECT_THAT(WaitsFor(graph, "train", progress), ElementsAre("prep", "ps"));
 
   progress["prep"] = {.started = 2, .succeeded = 1};
   progress["ps"] = {.started = 1};
-  progress["board"] = {.started = 1};
-  EXPECT_THAT(graph.Startable(progress), IsEmpty());
-  EXPECT_THAT(graph.WaitsFor("train", progress), ElementsAre("prep", "ps"));
-
+  EXPECT_THAT(WaitsFor(graph, "train", progress), ElementsAre("prep", "ps"));
   progress["prep"] = {.started = 2, .succeeded = 2};
-  EXPECT_THAT(graph.WaitsFor("train", progress), ElementsAre("ps"));
-  EXPECT_THAT(graph.Complete(progress), ElementsAre("prep"));
-
+  EXPECT_THAT(WaitsFor(graph, "train", progress), ElementsAre("ps"));
   progress["ps"] = {.started = 2};
-  EXPECT_THAT(graph.Startable(progress), ElementsAre("train"));
-  EXPECT_THAT(graph.WaitsFor("train", progress), IsEmpty());
+  EXPECT_THAT(WaitsFor(graph, "train", progress), IsEmpty());
+  EXPECT_THAT(WaitsFor(graph, "eval", progress), ElementsAre("train", "board"));
+}
 
-  progress["train"] = {.started = 3, .succeeded = 2};
-  EXPECT_THAT(graph.Startable(progress), IsEmpty());
-  progress["train"] = {.started = 3, .succeeded = 3};
-  EXPECT_THAT(graph.Startable(progress), ElementsAre("eval"));
-  EXPECT_THAT(graph.Complete(progress), ElementsAre("train", "prep"));
+TEST(StageGraphTest, TypesWithTheSameDependenciesAreOneStage) {
+  // Whether a dependency of a dependency is named as well makes no difference.
+  const StageGraph graph({Type("c", {"b", "a"}), Type("d", {"b"}), Type("b", {"a"}), Type("a"),
+                          Type("e", {"a"}), Type("f", {"c"})});
+  std::vector<std::vector<std::string>> types;
+  for (const Stage& stage : graph.stages()) types.push_back(stage.types);
+  EXPECT_THAT(types, ElementsAre(ElementsAre("a"), ElementsAre("b", "e"), ElementsAre("c", "d"),
+                                 ElementsAre("f")));
 }
 
 TEST(StageGraphTest, OnWhatIsNotWaitedForOneDependsOnceItRuns) {
   for (Tracking tracking : {Tracking::kUntracked, Tracking::kSidecar}) {
     const StageGraph graph({Type("server", {}, 2, tracking), Type("client", {"server"})});
-    EXPECT_THAT(graph.Startable({{"server", {.started = 1}}}), IsEmpty());
-    EXPECT_THAT(graph.Startable({{"server", {.started = 2}}}), ElementsAre("client"));
-    EXPECT_THAT(graph.Startable({{"server", {.started = 2, .failed = 2}}}), ElementsAre("client"))
-        << "a sidecar's failure is ignored, an untracked task's ends the job by itself";
-    EXPECT_THAT(graph.Blocked({{"server", {.started = 1, .failed = 1}}}), IsEmpty());
-    EXPECT_THAT(graph.Complete({{"server", {.started = 2, .succeeded = 2}}}), IsEmpty());
+    EXPECT_THAT(WaitsFor(graph, "client", {{"server", {.started = 1}}}), ElementsAre("server"));
+    EXPECT_THAT(WaitsFor(graph, "client", {{"server", {.started = 2}}}), IsEmpty());
   }
+  const StageGraph graph({Type("late", {}, 2), Type("next", {"late"})});
+  EXPECT_THAT(WaitsFor(graph, "next", {{"late", {.started = 2}}}), ElementsAre("late"));
+  EXPECT_THAT(WaitsFor(graph, "next", {{"late", {.started = 2, .waited_for = false}}}), IsEmpty());
+  EXPECT_THAT(WaitsFor(graph, "next", {{"late", {.started = 1, .waited_for = false}}}),
+              ElementsAre("late"));
 }
 
-TEST(StageGraphTest, AFailureStopsWhatDependsOnIt) {
+TEST(StageGraphTest, KnowsWhatDependsOnAType) {
   const StageGraph graph(Pipeline());
-  const JobProgress progress = {{"prep", {.started = 2, .succeeded = 1, .failed = 1}},
-                                {"ps", {.started = 2}},
-                                {"board", {.started = 1}}};
-  EXPECT_THAT(graph.Startable(progress), IsEmpty());
-  EXPECT_THAT(graph.Blocked(progress),
-              ElementsAre(BlockedType{"eval", "prep"}, BlockedType{"train", "prep"}));
   EXPECT_THAT(graph.Dependents("prep"), ElementsAre("eval", "train"));
   EXPECT_THAT(graph.Dependents("board"), ElementsAre("eval"));
   EXPECT_THAT(graph.Dependents("eval"), IsEmpty());
   EXPECT_THAT(graph.Dependents("nobody"), IsEmpty());
 }
 
-TEST(StageGraphTest, WhatRunsIsNotBlocked) {
-  const StageGraph graph({Type("a"), Type("b", {"a"}), Type("c", {"b"})});
-  EXPECT_THAT(graph.Blocked({{"a", {.started = 1, .failed = 1}}, {"b", {.started = 1}}}),
-              ElementsAre(BlockedType{"c", "a"}));
-}
-
 TEST(StageGraphTest, UnknownNamesKeepNobodyWaiting) {
   const StageGraph graph({Type("a", {"gone"})});
-  EXPECT_FALSE(graph.ordered());
-  EXPECT_THAT(graph.Startable({}), ElementsAre("a"));
-  EXPECT_THAT(graph.WaitsFor("gone", {}), IsEmpty());
+  EXPECT_THAT(graph.stages(), ElementsAre(Stage{{"a"}, {}, {"a"}}));
 }
 
 TEST(StageGraphTest, FindsCycles) {
@@ -181,12 +176,10 @@ TEST(StageGraphTest, RandomGraphsHaveACycleExactlyWhenTheOracleSaysSo) {
   EXPECT_LT(with_cycle, 2500);
 }
 
-/// A job whose tasks are started and ended at random, and the definitions of StageGraph over it,
-/// written down as naively as possible.
+/// The definitions of StageGraph, written down as naively as possible.
 class Oracle {
  public:
-  Oracle(const std::vector<TaskType>& types, JobProgress& progress)
-      : types_(types), progress_(progress) {}
+  explicit Oracle(const std::vector<TaskType>& types) : types_(types) {}
 
   bool DependsOn(const std::string& type, const std::string& ancestor) const {
     const std::vector<std::string>& direct = Named(types_, type).depends_on;
@@ -194,86 +187,71 @@ class Oracle {
       return name == ancestor || DependsOn(name, ancestor);
     });
   }
-  bool Done(const std::string& name) const {
-    const TaskType& type = Named(types_, name);
-    return type.tracking == Tracking::kTracked ? progress_[name].succeeded == type.instances
-                                               : progress_[name].started == type.instances;
-  }
-  bool MayStart(const TaskType& type) const {
-    return std::all_of(type.depends_on.begin(), type.depends_on.end(),
-                       [this](const std::string& name) { return Done(name); });
-  }
-  std::vector<std::string> Startable() const {
-    std::vector<std::string> names;
-    for (const TaskType& type : types_) {
-      if (progress_[type.name].started == 0 && MayStart(type)) names.push_back(type.name);
-    }
-    return names;
-  }
-  std::set<std::string> Blocked() const {
+  std::set<std::string> Ancestors(const std::string& type) const {
     std::set<std::string> names;
-    for (const TaskType& type : types_) {
-      for (const TaskType& other : types_) {
-        if (progress_[type.name].started == 0 && other.tracking == Tracking::kTracked &&
-            progress_[other.name].failed > 0 && DependsOn(type.name, other.name)) {
-          names.insert(type.name);
-        }
-      }
+    for (const TaskType& other : types_) {
+      if (DependsOn(type, other.name)) names.insert(other.name);
     }
     return names;
+  }
+  bool MayStart(const std::string& type, JobProgress progress) const {
+    const std::vector<std::string>& direct = Named(types_, type).depends_on;
+    return std::all_of(direct.begin(), direct.end(), [&](const std::string& name) {
+      const TaskType& needed = Named(types_, name);
+      return needed.tracking == Tracking::kTracked ? progress[name].succeeded == needed.instances
+                                                   : progress[name].started == needed.instances;
+    });
   }
 
  private:
   const std::vector<TaskType>& types_;
-  JobProgress& progress_;
 };
 
-/// Lets one type start or one task end. False when nothing is left to happen.
-bool Step(const std::vector<TaskType>& types, const StageGraph& graph, JobProgress& progress,
-          std::mt19937& random) {
-  std::vector<TypeProgress*> running;
-  for (const TaskType& type : types) {
-    TypeProgress& one = progress[type.name];
-    if (one.started > one.succeeded + one.failed) running.push_back(&one);
-  }
-  const std::vector<std::string> startable = graph.Startable(progress);
-  if (running.empty() && startable.empty()) return false;
-  if (!startable.empty() && (running.empty() || random() % 2 == 0)) {
-    const std::string& name = startable[random() % startable.size()];
-    progress[name].started = Named(types, name).instances;
-  } else {
-    TypeProgress& one = *running[random() % running.size()];
-    ++(random() % 12 == 0 ? one.failed : one.succeeded);
-  }
-  return true;
-}
-
-TEST(StageGraphTest, RandomJobsGoAsTheOracleSaysAndEverythingRunsOrIsBlocked) {
-  int blocked_jobs = 0;
+TEST(StageGraphTest, RandomGraphsHaveTheStagesThatTheOracleSays) {
   for (unsigned seed = 0; seed < 1000; ++seed) {
     std::mt19937 random(seed);
     const std::vector<TaskType> types = RandomTypes(random, false);
     const StageGraph graph(types);
-    JobProgress progress;
-    const Oracle oracle(types, progress);
-    do {
-      ASSERT_EQ(graph.Startable(progress), oracle.Startable()) << "seed " << seed;
-      std::set<std::string> blocked;
-      for (const BlockedType& type : graph.Blocked(progress)) {
-        blocked.insert(type.type);
-        ASSERT_TRUE(oracle.DependsOn(type.type, type.failed));
-        ASSERT_GT(progress[type.failed].failed, 0);
-      }
-      ASSERT_EQ(blocked, oracle.Blocked()) << "seed " << seed;
-    } while (Step(types, graph, progress, random));
+    const Oracle oracle(types);
     for (const TaskType& type : types) {
-      EXPECT_EQ(progress[type.name].started == 0, oracle.Blocked().contains(type.name));
-      EXPECT_EQ(graph.WaitsFor(type.name, progress).empty(), oracle.MayStart(type));
+      const size_t stage = graph.StageOf(type.name);
+      for (const TaskType& other : types) {
+        const bool same = oracle.Ancestors(type.name) == oracle.Ancestors(other.name);
+        ASSERT_EQ(stage == graph.StageOf(other.name), same) << "seed " << seed;
+        const bool before = oracle.DependsOn(type.name, other.name);
+        ASSERT_TRUE(!before || graph.StageOf(other.name) < stage) << "seed " << seed;
+      }
     }
-    blocked_jobs += oracle.Blocked().empty() ? 0 : 1;
   }
-  EXPECT_GT(blocked_jobs, 100);
-  EXPECT_LT(blocked_jobs, 900);
+}
+
+// Whole jobs: one stage after the other starts, and each type of a stage may when the stage may.
+TEST(StageGraphTest, RandomJobsGoAsTheOracleSaysAndEverythingRuns) {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    std::mt19937 random(seed);
+    const std::vector<TaskType> types = RandomTypes(random, false);
+    const StageGraph graph(types);
+    const Oracle oracle(types);
+    JobProgress progress;
+    std::vector<const Stage*> left;
+    for (const Stage& stage : graph.stages()) left.push_back(&stage);
+    while (!left.empty()) {
+      std::vector<size_t> startable;
+      for (size_t i = 0; i < left.size(); ++i) {
+        const bool may = graph.WaitsFor(*left[i], progress).empty();
+        for (const std::string& type : left[i]->types) {
+          ASSERT_EQ(oracle.MayStart(type, progress), may) << "seed " << seed;
+        }
+        if (may) startable.push_back(i);
+      }
+      ASSERT_FALSE(startable.empty()) << "seed " << seed;
+      const size_t next = startable[random() % startable.size()];
+      for (const std::string& type : left[next]->types) {
+        progress[type].started = progress[type].succeeded = Named(types, type).instances;
+      }
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(next));
+    }
+  }
 }
 
 }  // namespace

@@ -91,6 +91,22 @@ TEST_F(SuccessPolicyTest, ATypeOfStopOnFailureCountsAlthoughFailuresAreTolerated
   EXPECT_FALSE(FailsAttempt("tensorboard:0"));
 }
 
+TEST_F(SuccessPolicyTest, WhatOthersDependOnCountsAlthoughFailuresAreTolerated) {
+  Make(true, false);
+  Add("evaluator", 1, Tracking::kTracked);
+  job_.types.back().depends_on = {"worker"};
+  table_ = std::make_unique<TaskTable>(job_.types);
+  EXPECT_TRUE(FailsAttempt("worker:1"));
+  EXPECT_FALSE(FailsAttempt("evaluator:0"));
+}
+
+TEST_F(SuccessPolicyTest, NobodyIsWaitedForOnceNothingIsTracked) {
+  Make(false, true);
+  table_->StopTracking("worker");
+  EXPECT_EQ(Judge()->sentence, "There is no task left to wait for");
+  EXPECT_EQ(Judge()->outcome, Outcome::kSucceeded);
+}
+
 TEST_F(SuccessPolicyTest, IsNotOverBeforeTheLastTrackedTask) {
   Make(false, true);
   EXPECT_EQ(Judge(), std::nullopt);

@@ -28,6 +28,7 @@ TEST(VerdictTest, ExitCodesTellTheUsersFaultFromOurs) {
       {Reason::kRegistrationTimeout, 3},
       {Reason::kAllocationTimeout, 3},
       {Reason::kApplicationTimeout, 3},
+      {Reason::kDependencyTimeout, 3},
       {Reason::kNeverFits, 5},
       {Reason::kBackendFailed, 3},
   };

@@ -261,6 +261,16 @@ absl::StatusOr<core::Admission> LedgerClaim::TryAdmit(const core::Capacity& capa
   return admission;
 }
 
+absl::Status LedgerClaim::GiveBack(const std::vector<core::Grant>& grants) {
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_));
+  core::Claim claim = claim_;
+  for (const core::Grant& grant : grants) {
+    const auto found = std::find(claim.held.begin(), claim.held.end(), grant);
+    if (found != claim.held.end()) claim.held.erase(found);
+  }
+  return Replace(std::move(claim));
+}
+
 absl::Status LedgerClaim::Cancel() {
   if (claim_.wanted.empty()) return absl::OkStatus();
   TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_));

@@ -73,6 +73,9 @@ class LedgerClaim {
   /// Takes what is wanted if it is this job's turn and there is enough. Before Want(): Admitted
   /// with nothing. ResourceExhausted – the disk is full; nothing has changed.
   absl::StatusOr<core::Admission> TryAdmit(const core::Capacity& capacity);
+  /// Holds these no longer; what is not held is left out. ResourceExhausted – the disk is full;
+  /// nothing has changed.
+  absl::Status GiveBack(const std::vector<core::Grant>& grants);
   /// Leaves the queue; what is held stays.
   absl::Status Cancel();
 

@@ -135,10 +135,12 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
     last_number_ = std::max(last_number_, NumberOf(container.id));
     LiveContainer live;
     live.container = container;
-    live.slot = SlotOf(container);
-    slots_[live.slot].taken = true;
     const auto found = executors.find(container.id);
     if (found != executors.end()) live.executor = Find(container.id, found->second);
+    if (live.executor != nullptr) {
+      live.slot = SlotOf(container);
+      slots_[*live.slot].taken = true;
+    }
     live.state = live.executor != nullptr ? State::kRunning : State::kFailedToStart;
     if (live.executor == nullptr) {
       Later([this, id = container.id] {
@@ -182,6 +184,47 @@ size_t LocalBackend::SlotOf(const core::Container& container) {
 void LocalBackend::Request(const Requests& requests) {
   requests_.push_back(requests);
   Later([this] { Advance(); });
+}
+
+void LocalBackend::GiveBackSpare() {
+  const std::vector<size_t> spare = SpareSlots();
+  if (spare.empty()) return;
+  std::vector<core::Grant> grants;
+  for (size_t slot : spare) grants.push_back(slots_[slot].grant);
+  if (const absl::Status status = claim_->GiveBack(grants); !status.ok()) {
+    LogWarning(absl::StrCat("what the job needs no longer stays taken until it ends: ",
+                            std::string(status.message())));
+    return;
+  }
+  for (auto slot = spare.rbegin(); slot != spare.rend(); ++slot) Forget(*slot);
+}
+
+// The free slots that no request can use, in their order.
+std::vector<size_t> LocalBackend::SpareSlots() const {
+  std::vector<core::Resources> wanted;
+  for (const Requests& requests : requests_) {
+    for (const core::ContainerRequest& request : requests) {
+      wanted.insert(wanted.end(), static_cast<size_t>(request.count), request.resources);
+    }
+  }
+  std::vector<size_t> spare;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].taken) continue;
+    const auto use = std::find(wanted.begin(), wanted.end(), slots_[i].grant.resources);
+    if (use == wanted.end()) {
+      spare.push_back(i);
+    } else {
+      wanted.erase(use);
+    }
+  }
+  return spare;
+}
+
+void LocalBackend::Forget(size_t slot) {
+  slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(slot));
+  for (auto& [id, live] : containers_) {
+    if (live.slot && *live.slot > slot) --*live.slot;
+  }
 }
 
 void LocalBackend::CancelRequests() {
@@ -340,7 +383,7 @@ void LocalBackend::OnExecutorReadable(const std::string& container_id) {
 void LocalBackend::End(const std::string& container_id, const core::ContainerEnd& end) {
   const std::string id = container_id;  // the argument may live in what is erased here
   const auto found = containers_.find(id);
-  slots_[found->second.slot].taken = false;
+  if (found->second.slot) slots_[*found->second.slot].taken = false;
   containers_.erase(found);
   listener_.OnContainerEnded(id, end);
   Later([this] { Advance(); });
@@ -352,7 +395,7 @@ void LocalBackend::Kill(const std::string& container_id) {
   LiveContainer& live = found->second;
   if (live.state == State::kRunning) live.executor->Signal(SIGKILL);
   if (live.state != State::kGranted) return;
-  slots_[live.slot].taken = false;
+  slots_[*live.slot].taken = false;
   containers_.erase(found);
   Later([this] { Advance(); });
 }

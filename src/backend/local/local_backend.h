@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,9 +42,9 @@ struct LocalBackendOptions {
 /// After the loss of an ApplicationMaster the next one finds the executors by their command lines
 /// and what they hold in the ledger; they are not its children, so how they ended nobody learns.
 ///
-/// Each container that the ledger admitted leaves a slot, kept until this object is destroyed: when
-/// the container has ended, the job's next request for the same resources is granted the slot at
-/// once.
+/// Each container that the ledger admitted leaves a slot, kept until this object is destroyed or it
+/// is given back: when the container has ended, the job's next request for the same resources is
+/// granted the slot at once.
 ///
 /// An executor runs in JobFolder::container(id), writes its output to logs()/NAME/executor.log,
 /// leads a session of its own, and inherits the job's claim in the ledger as descriptor 3: as long
@@ -64,6 +65,7 @@ class LocalBackend : public core::ClusterBackend {
   void Request(const std::vector<core::ContainerRequest>& requests) override;
   void Launch(const std::string& container_id, const core::LaunchContext& context) override;
   void Kill(const std::string& container_id) override;
+  void GiveBackSpare() override;
   void CancelRequests() override;
 
  private:
@@ -71,7 +73,7 @@ class LocalBackend : public core::ClusterBackend {
   struct Executor;
   struct LiveContainer {
     core::Container container;
-    size_t slot = 0;
+    std::optional<size_t> slot;  ///< none: it was reclaimed and is gone, others may have it
     State state = State::kGranted;
     std::unique_ptr<Executor> executor;  ///< of a running one
   };
@@ -87,6 +89,8 @@ class LocalBackend : public core::ClusterBackend {
   // Requests, one after the other.
   void Advance();
   Requests MissingSlots(const Requests& requests) const;
+  std::vector<size_t> SpareSlots() const;
+  void Forget(size_t slot);
   absl::Status OpenClaim();
   absl::StatusOr<core::Admission> Ask(const Requests& missing);
   void Grant(const Requests& requests);

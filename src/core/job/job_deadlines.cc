@@ -1,5 +1,6 @@
 // The deadlines of JobMachine: each ends a wait with a sentence that names who is missing.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/job/job_machine.h"
@@ -45,20 +46,25 @@ std::optional<TimePoint> JobMachine::NextDeadline() const {
   // Counted from the last look, not from the last input: steady heartbeats would put it off for
   // ever.
   TimePoint next = checked_at_ + std::max(milliseconds(1), timeouts.heartbeat_interval);
-  if (not_before_ > checked_at_) next = std::min(next, not_before_);
+  for (const auto& [number, gang] : tasks_.gangs()) {
+    if (gang.not_before > checked_at_) next = std::min(next, gang.not_before);
+  }
   if (judge_at_ && *judge_at_ > checked_at_) next = std::min(next, *judge_at_);
   if (state_ == JobState::kStopping && !killed_stragglers_at_) {
     return std::min<TimePoint>(next, state_since_ + timeouts.kill_grace + timeouts.shutdown);
   }
-  if (state_ != JobState::kStopping && timeouts.application.count() > 0) {
-    return std::min<TimePoint>(next, started_at_ + timeouts.application);
+  if (state_ == JobState::kStopping) return next;
+  const std::optional<TimePoint> group = groups_.NextDeadline();
+  if (group && *group > checked_at_) next = std::min(next, *group);
+  if (timeouts.application.count() > 0) {
+    next = std::min<TimePoint>(next, started_at_ + timeouts.application);
   }
   return next;
 }
 
 void JobMachine::On(const input::Tick&) {
   const Timeouts& timeouts = job_.timeouts;
-  ForgiveOwnAbsence();
+  const bool was_absent = ForgiveOwnAbsence();
   checked_at_ = now_;
   if (state_ == JobState::kStopping) {
     CheckStopping();
@@ -74,11 +80,12 @@ void JobMachine::On(const input::Tick&) {
     return;
   }
   CheckSilence();
-  if (Gathering()) CheckAllocation();
-  if (Gathering() || tasks_.count(TaskState::kStarting) > 0) CheckRegistration();
-  if (judge_at_) CheckJudgement();
-  ReleaseGang();
-  ReleaseRestarted();
+  if (!verdict_) CheckAllocation();
+  if (!verdict_ && tasks_.count(TaskState::kStarting) > 0) CheckRegistration();
+  if (!verdict_) SayWhoIsMissing();
+  if (!verdict_ && judge_at_) CheckJudgement();
+  if (!verdict_ && !was_absent) CheckGroups();
+  ReleaseGangs();
 }
 
 void JobMachine::CheckJudgement() {
@@ -99,13 +106,16 @@ void JobMachine::On(const input::ExecutorDetached& detached) {
 
 void JobMachine::CheckAllocation() {
   const Duration allowed = job_.timeouts.allocation;
-  if (!partly_held_since_ || allowed.count() == 0 || now_ - *partly_held_since_ < allowed) return;
-  Verdict verdict;
-  verdict.reason = Reason::kAllocationTimeout;
-  verdict.sentence =
-      absl::StrCat("Only ", tasks_.bound(), " of ", tasks_.size(), " containers were held after ",
-                   Seconds(allowed), " (tony.container.allocation.timeout)");
-  Decide(std::move(verdict));
+  if (allowed.count() == 0) return;
+  for (const auto& [number, gang] : tasks_.gangs()) {
+    if (!gang.partly_held_since || now_ - *gang.partly_held_since < allowed) continue;
+    Verdict verdict;
+    verdict.reason = Reason::kAllocationTimeout;
+    verdict.sentence =
+        absl::StrCat("Only ", gang.bound, " of ", gang.size, " containers were held after ",
+                     Seconds(allowed), " (tony.container.allocation.timeout)");
+    return Decide(std::move(verdict));
+  }
 }
 
 void JobMachine::CheckRegistration() {
@@ -119,38 +129,38 @@ void JobMachine::CheckRegistration() {
     if (first == nullptr) first = &task;
     Kill(task);
   }
-  if (first != nullptr) {
-    const Verdict verdict = LateRegistration(*first, allowed);
-    first->exit = TaskExit::Lost(verdict.sentence);
-    OnFailure(*first, verdict);
-  } else if (Gathering()) {
-    SayWhoIsMissing();
-  }
+  if (first == nullptr) return;
+  const Verdict verdict = LateRegistration(*first, allowed);
+  first->exit = TaskExit::Lost(verdict.sentence);
+  OnFailure(*first, verdict);
 }
 
 void JobMachine::SayWhoIsMissing() {
-  const bool everybody_granted = tasks_.bound() == tasks_.size();
-  if (!everybody_granted || now_ - state_since_ < kPatience) return;
-  // Once per wait is enough on the record; a later state change clears it.
-  if (said_missing_since_ == state_since_) return;
-  said_missing_since_ = state_since_;
-  Do(effect::Record{
-      JobWaiting{absl::StrCat(tasks_.size() - tasks_.count(TaskState::kReady), " of ",
-                              tasks_.size(), " tasks are not ready"),
-                 tasks_.Names([](const Task& task) { return task.state != TaskState::kReady; }),
-                 "their executors unpack archives and reserve ports; the executor.log of each task "
-                 "says more"}});
+  for (auto& [number, gang] : tasks_.gangs()) {
+    const bool waits = gang.bound == gang.size && gang.ready < gang.size;
+    if (!waits || now_ - gang.since < kPatience) continue;
+    // Once per wait is enough on the record; a later state change clears it.
+    if (std::exchange(gang.said_missing, true)) continue;
+    Do(effect::Record{JobWaiting{
+        absl::StrCat(gang.size - gang.ready, " of ", gang.size, " tasks are not ready"),
+        tasks_.Names([number = number](const Task& task) {
+          return task.gang == number && task.state != TaskState::kReady;
+        }),
+        "their executors unpack archives and reserve ports; the executor.log of each task "
+        "says more"}});
+  }
 }
 
-void JobMachine::ForgiveOwnAbsence() {
+bool JobMachine::ForgiveOwnAbsence() {
   // This process was stopped, or starved: what was sent meanwhile may still lie unread, and
   // nobody's silence has been seen.
   const Duration late = now_ - checked_at_ - job_.timeouts.heartbeat_interval;
-  if (late <= job_.timeouts.heartbeat_interval) return;
+  if (late <= job_.timeouts.heartbeat_interval) return false;
   for (Task& task : tasks_.all()) {
     task.last_heard += late;
     if (task.reattach_by) *task.reattach_by += late;
   }
+  return true;
 }
 
 void JobMachine::CheckSilence() {
@@ -173,7 +183,7 @@ void JobMachine::CheckSilence() {
 void JobMachine::OnSilent(Task& task, Reason reason, const std::string& sentence) {
   Kill(task);
   if (task.over()) return;
-  if (Gathering() && task.kept) {
+  if (task.gathering() && task.kept) {
     // Lost together with what failed the last epoch, or with the ApplicationMaster. Its container's
     // end will bring the replacement.
     ChangeTask(task, TaskState::kStarting, sentence);

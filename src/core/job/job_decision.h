@@ -26,10 +26,10 @@ struct ContainerBound {
   bool operator==(const ContainerBound&) const = default;
 };
 
-/// Everybody has registered for `epoch`; all are told to start next.
+/// Everybody of a gang has registered for `epoch`; all are told to start next.
 struct GangReleased {
   int epoch = 0;
-  std::shared_ptr<const ClusterSpec> spec;
+  std::shared_ptr<const ClusterSpec> spec;  ///< of the gang's tasks alone
 };
 
 /// The end of a task's run in this epoch, as the verdict will count it.
@@ -50,6 +50,12 @@ struct TasksRestarted {
   bool operator==(const TasksRestarted&) const = default;
 };
 
+/// Nobody waits for this type any longer: it counts as untracked.
+struct TrackingStopped {
+  std::string type;
+  bool operator==(const TrackingStopped&) const = default;
+};
+
 struct VerdictReached {
   Verdict verdict;
   bool operator==(const VerdictReached&) const = default;
@@ -59,7 +65,7 @@ struct VerdictReached {
 
 using Decision =
     std::variant<decision::ContainerBound, decision::GangReleased, decision::TaskConcluded,
-                 decision::TasksRestarted, decision::VerdictReached>;
+                 decision::TasksRestarted, decision::TrackingStopped, decision::VerdictReached>;
 using Decisions = std::vector<Decision>;
 
 }  // namespace tony::core

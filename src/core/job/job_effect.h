@@ -32,6 +32,9 @@ struct RequestContainers {
   std::vector<ContainerRequest> requests;
 };
 
+/// Give back what ended containers have left, beyond what is asked for.
+struct GiveBackSpare {};
+
 /// Take back what was asked for and not granted.
 struct CancelRequests {};
 
@@ -92,9 +95,10 @@ struct Finish {
 
 using JobEffect =
     std::variant<effect::Journal, effect::ReclaimContainers, effect::RequestContainers,
-                 effect::CancelRequests, effect::LaunchExecutor, effect::SendAssignment,
-                 effect::SendReattached, effect::SendPrepare, effect::SendStart,
-                 effect::SendShutdown, effect::KillContainer, effect::Record, effect::Finish>;
+                 effect::GiveBackSpare, effect::CancelRequests, effect::LaunchExecutor,
+                 effect::SendAssignment, effect::SendReattached, effect::SendPrepare,
+                 effect::SendStart, effect::SendShutdown, effect::KillContainer, effect::Record,
+                 effect::Finish>;
 using JobEffects = std::vector<JobEffect>;
 
 }  // namespace tony::core

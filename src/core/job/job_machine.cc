@@ -1,35 +1,30 @@
-// The steps of JobMachine: containers, executors and tasks as they come and go. Failures and
-// restarts are in job_restart.cc, deadlines in job_deadlines.cc, broken streams and restarted
-// ApplicationMasters in job_recovery.cc.
+// The steps of JobMachine: containers, executors and tasks as they come and go. Stages and gangs
+// are in job_stages.cc, failures and restarts in job_restart.cc, deadlines in job_deadlines.cc,
+// broken streams and restarted ApplicationMasters in job_recovery.cc.
 #include "core/job/job_machine.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/runtime/runtime.h"
 
 namespace tony::core {
 
-void JobMachine::AddTo(effect::RequestContainers& request, const TaskType& type) {
-  if (request.requests.empty() || request.requests.back().type != type.name) {
-    request.requests.push_back(ContainerRequest{type.name, 0, type.resources});
-  }
-  ++request.requests.back().count;
-}
-
 JobMachine::JobMachine(JobDescription job)
-    : job_(std::move(job)), policy_(job_), tasks_(job_.types), restarts_(job_) {}
+    : job_(std::move(job)),
+      policy_(job_),
+      stages_(job_.types),
+      groups_(job_.dependency_timeouts),
+      tasks_(job_.types),
+      admitted_(stages_.stages().size()),
+      restarts_(job_) {}
 
 JobEffects JobMachine::Apply(const JobInput& input, TimePoint now) {
   now_ = now;
   std::visit([this](const auto& event) { On(event); }, input);
-  const bool partly_held = Gathering() && tasks_.bound() > 0 && tasks_.bound() < tasks_.size();
-  if (!partly_held) {
-    partly_held_since_.reset();
-  } else if (!partly_held_since_) {
-    partly_held_since_ = now_;
-  }
+  RequestMissing();
+  NotePartlyHeld();
+  SayWhichStageWaits();
   if (!decisions_.empty()) {
     effects_.insert(effects_.begin(), effect::Journal{std::exchange(decisions_, {})});
   }
@@ -41,12 +36,21 @@ bool JobMachine::Move(JobTrigger trigger, const std::string& sentence) {
   if (!next) return false;
   state_ = *next;
   state_since_ = now_;
-  Do(effect::Record{JobStateChanged{state_, epoch_, sentence}});
+  SayGoesOn(sentence);
   return true;
+}
+
+void JobMachine::SayGoesOn(const std::string& sentence) {
+  Do(effect::Record{JobStateChanged{state_, epoch_, sentence}});
+  said_.reset();
+  progressed_ = true;
 }
 
 void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sentence) {
   tasks_.SetState(task, state);
+  if (task.over() && task.fellows->over == task.fellows->size) {
+    groups_.OnTypeEnded(task.id.type, now_);
+  }
   task.since = now_;
   if (state != TaskState::kRunning) task.pid = 0;
   if (state == TaskState::kNew || state == TaskState::kStarting) {
@@ -88,33 +92,19 @@ void JobMachine::Kill(Task& task) {
   Do(effect::KillContainer{task.container->id});
 }
 
-void JobMachine::Dismiss(Task& task) {
+void JobMachine::Dismiss(Task& task, const std::string& why) {
   task.dismissed = true;
-  Do(effect::SendShutdown{task.container->id, verdict_->sentence});
-}
-
-bool JobMachine::Gathering() const {
-  return state_ == JobState::kAllocating || state_ == JobState::kRegistering ||
-         state_ == JobState::kRestarting;
+  Do(effect::SendShutdown{task.container->id, why});
 }
 
 void JobMachine::On(const input::Start& start) {
   if (replayed_) return Resume(start.incarnation);
-  if (!Move(JobTrigger::kStart)) return;
-  started_at_ = now_;
-  checked_at_ = now_;
-  effect::RequestContainers request;
-  for (const TaskType& type : job_.types) {
-    if (type.instances > 0) {
-      request.requests.push_back(ContainerRequest{type.name, type.instances, type.resources});
-    }
-  }
-  Do(std::move(request));
+  Begin();
 }
 
 void JobMachine::On(const input::ContainerGranted& granted) {
   if (tasks_.FindByContainer(granted.container.id) != nullptr) return;
-  Task* task = Gathering() ? tasks_.FirstUnbound(granted.container.type) : nullptr;
+  Task* task = verdict_ ? nullptr : tasks_.FirstAsked(granted.container.type);
   if (task == nullptr) {
     Do(effect::KillContainer{granted.container.id});
     return;
@@ -130,16 +120,17 @@ void JobMachine::Bind(Task& task, const Container& container) {
   task.attempt = std::max(1, task.attempt);
   ChangeTask(task, TaskState::kStarting);
   Do(effect::LaunchExecutor{container.id, task.id});
-  if (state_ == JobState::kAllocating && tasks_.bound() == tasks_.size()) {
-    Move(JobTrigger::kGangGranted);
-  }
+  if (task.gang == 0) return;
+  Gang& gang = tasks_.gangs().at(task.gang);
+  if (gang.bound < gang.size) return;
+  gang.since = now_;
+  if (state_ == JobState::kAllocating) Move(JobTrigger::kGangGranted);
 }
 
 void JobMachine::On(const input::AllocationWaiting& waiting) {
-  if (!Gathering()) return;
-  Do(effect::Record{JobWaiting{waiting.what,
-                               tasks_.Names([](const Task& task) { return !task.container; }),
-                               waiting.unblock}});
+  std::vector<std::string> asked = tasks_.Names([](const Task& task) { return task.asked; });
+  if (asked.empty() || verdict_) return;
+  Do(effect::Record{JobWaiting{waiting.what, std::move(asked), waiting.unblock}});
 }
 
 void JobMachine::On(const input::AllocationRefused& refused) {
@@ -156,7 +147,12 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
     // It may have a stream now through which it can be told, and an end that is not known yet.
     const bool ended = attached.held && attached.held->phase == input::HeldTask::Phase::kEnded;
     if (ended && IsCurrent(task, *attached.held)) End(*task, attached.held->exit);
-    return Dismiss(*task);
+    return Dismiss(*task, verdict_->sentence);
+  }
+  if (Settled(*task)) {
+    task->attached = true;
+    NoLongerAwaited(*task);
+    return Dismiss(*task, kStageOver);
   }
   task->containment = attached.containment;
   if (attached.held) return Rejoin(*task, *attached.held);
@@ -178,37 +174,7 @@ void JobMachine::Register(Task& task, int port, int visualization_port) {
   task.port = port;
   task.visualization_port = visualization_port;
   ChangeTask(task, TaskState::kReady);
-  ReleaseGang();
-  ReleaseRestarted();
-}
-
-void JobMachine::ReleaseGang() {
-  if (!Gathering() || tasks_.count(TaskState::kReady) < tasks_.size() || HeldBack()) return;
-  if (!Move(JobTrigger::kGangRegistered)) return;
-  auto spec = std::make_shared<ClusterSpec>();
-  std::vector<std::string> container_ids;
-  for (const Task& task : tasks_.all()) {
-    Endpoint endpoint;
-    endpoint.task = task.id;
-    endpoint.host = task.container->host;
-    endpoint.port = task.port;
-    endpoint.host_id = task.container->host_id;
-    for (int gpu : task.container->gpus) {
-      absl::StrAppend(&endpoint.devices, endpoint.devices.empty() ? "" : ",", gpu);
-    }
-    endpoint.sidecar = task.type->tracking == Tracking::kSidecar;
-    if (task.visualization_port != 0) {
-      Endpoint page = endpoint;
-      page.port = task.visualization_port;
-      Do(effect::Record{VisualizationReady{task.id, absl::StrCat("http://", page.Address())}});
-    }
-    spec->endpoints.push_back(std::move(endpoint));
-    container_ids.push_back(task.container->id);
-  }
-  spec_ = std::move(spec);
-  running_since_ = now_;
-  Note(decision::GangReleased{epoch_, spec_});
-  SendStart(std::move(container_ids));
+  ReleaseGangs();
 }
 
 void JobMachine::SendStart(std::vector<std::string> container_ids) {
@@ -218,7 +184,7 @@ void JobMachine::SendStart(std::vector<std::string> container_ids) {
 void JobMachine::On(const input::TaskStarted& started) {
   Task* task = Heard(started.container_id);
   if (!IsCurrent(task, started) || task->state != TaskState::kReady) return;
-  if (Gathering()) return;
+  if (task->gang != 0) return;
   task->pid = started.pid;
   ChangeTask(*task, TaskState::kRunning);
 }
@@ -234,7 +200,7 @@ void JobMachine::End(Task& task, const TaskExit& exit) {
   if (!live) return;
   // No process of this epoch runs before the gang is complete: then only a failure to prepare can
   // be meant.
-  if (Gathering() && exit.cause != TaskExit::Cause::kNotStarted &&
+  if (task.gathering() && exit.cause != TaskExit::Cause::kNotStarted &&
       exit.cause != TaskExit::Cause::kLost) {
     return;
   }
@@ -247,6 +213,13 @@ void JobMachine::End(Task& task, const TaskExit& exit) {
   if (!exit.ok()) return OnTaskFailed(task, SuccessPolicy::FailureOf(task));
   Note(decision::TaskConcluded{task.id, exit});
   ChangeTask(task, TaskState::kSucceeded);
+  JudgeEnd();
+  if (!verdict_) OnProgress();
+}
+
+void JobMachine::JudgeEnd() {
+  // What is still to be judged may start them anew.
+  if (judge_at_ && tasks_.tracked(TaskState::kFailed) > 0) return;
   if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) Decide(std::move(*verdict));
 }
 
@@ -266,14 +239,16 @@ void JobMachine::On(const input::ContainerEnded& ended) {
     EndIfAllGone();
     return;
   }
-  const bool replaced = Gathering() && task->kept;
+  const bool replaced = task->gathering() && task->kept;
   tasks_.Unbind(*task);
+  // Whoever waits for the room of this type may be asked for now.
+  missing_ = missing_ || task->fellows->bound == 0;
   if (task->over()) return;
   if (replaced) {
     // It was lost together with what failed the last epoch, or with the ApplicationMaster: replaced
     // without touching the budget again.
     ChangeTask(*task, TaskState::kNew, what);
-    Do(effect::RequestContainers{{ContainerRequest{task->id.type, 1, task->type->resources}}});
+    missing_ = true;
     return;
   }
   task->exit = TaskExit::Lost(what);
@@ -320,7 +295,7 @@ void JobMachine::Decide(Verdict verdict) {
   for (Task& task : tasks_.all()) {
     if (!task.container) continue;
     if (task.attached) {
-      Dismiss(task);
+      Dismiss(task, verdict_->sentence);
     } else if (!task.killed && !task.reattach_by) {
       Kill(task);
     }

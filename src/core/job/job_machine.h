@@ -1,8 +1,11 @@
 // A job's life as a pure state machine: told what happened, it answers what to do.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "core/cluster/cluster_spec.h"
@@ -14,26 +17,36 @@
 #include "core/job/success_policy.h"
 #include "core/job/task_table.h"
 #include "core/model/job_description.h"
+#include "core/schedule/group_deadlines.h"
+#include "core/schedule/stage_graph.h"
 
 namespace tony::core {
 
 /// The states and their transitions are drawn in job_state.h. How a job runs:
-///  1. Start asks for all containers at once. Each that is granted is bound to the next task of its
-///     type and its executor is launched at once; the gang gates later.
+///  1. Start asks for all containers of the first stage at once: of everything, in a job without
+///     order. Each that is granted is bound to the next task of its type and its executor is
+///     launched at once; the gang gates later.
 ///  2. An executor that attaches is told its task, and to prepare for the current epoch.
-///  3. When every task has registered for the epoch, all get one cluster spec and start the user's
-///     process. Until then the failure of any task fails the attempt, whatever its type: the gang
-///     cannot be complete without it.
-///  4. Ends of tasks are judged by SuccessPolicy, who is guilty of several failures by RootCauseOf,
+///  3. When every task of the gang has registered for the epoch, all get one cluster spec and start
+///     the user's process. Until then the failure of any task fails the attempt, whatever its type:
+///     the gang cannot be complete without it.
+///  4. A stage whose dependencies are fulfilled (StageGraph) is a gang of its own, while the job is
+///     RUNNING; its containers are asked for when those of the tracked types that it depends on are
+///     gone. Its spec has its own tasks, and those of other stages that were started before it,
+///     without types whose tasks have all succeeded. What has succeeded does not run again once its
+///     whole stage has, or anything that depends on it may start: its executors are told to go.
+///  5. Ends of tasks are judged by SuccessPolicy, who is guilty of several failures by RootCauseOf,
 ///     and what follows by RestartPolicy, as long as the budgets last: a new epoch, for which every
 ///     executor ends its process tree and registers again with new ports, and lost containers are
 ///     asked for anew; or some tasks start again in this epoch, in their containers, at their old
-///     ports.
-///  5. An executor whose stream broke goes on with what it runs, and says so in its next stream;
+///     ports. In a new epoch all stages that had begun start together.
+///  6. An executor whose stream broke goes on with what it runs, and says so in its next stream;
 ///     what was said meanwhile is made up for. One that does not come back in time counts as lost.
-///  6. Every decision is in the answer before what follows from it. Replay() brings another machine
+///  7. A type that has not ended in time after a group of others (GroupDeadlines) ends the job, or
+///     is waited for no longer.
+///  8. Every decision is in the answer before what follows from it. Replay() brings another machine
 ///     to where this one was, and Start goes on from there.
-///  7. With a verdict all executors are told to shut down; those that do not within kill_grace +
+///  9. With a verdict all executors are told to shut down; those that do not within kill_grace +
 ///     shutdown are killed. The job ends when no container is left, or when those killed are not
 ///     reported gone either.
 /// Messages of another epoch, or of a container that is no longer bound, change nothing; an
@@ -80,6 +93,7 @@ class JobMachine {
   void Redo(const decision::GangReleased& released);
   void Redo(const decision::TaskConcluded& concluded);
   void Redo(const decision::TasksRestarted& restarted);
+  void Redo(const decision::TrackingStopped& stopped);
   void Redo(const decision::VerdictReached& reached);
   /// Goes on after Replay(): finds the containers again, asks for what is missing.
   void Resume(int incarnation);
@@ -89,16 +103,47 @@ class JobMachine {
 
   bool Move(JobTrigger trigger, const std::string& sentence = "");
   void ChangeTask(Task& task, TaskState state, const std::string& sentence = "");
-  /// Whether containers and registrations are still to come before all tasks may run.
-  bool Gathering() const;
+  /// Says that the job goes on in its state, and with that that a wait is over.
+  void SayGoesOn(const std::string& sentence);
   void Bind(Task& task, const Container& container);
-  void ReleaseGang();
+
+  // Stages and gangs.
+  void Begin();
+  JobProgress Progress() const;
+  /// Takes in that a type's tasks have all succeeded, or were started.
+  void OnProgress();
+  void AdmitStages();
+  /// What has succeeded and will not run again lets its containers go.
+  void SettleTypes();
+  bool Settled(const Task& task) const { return settled_.count(task.id.type) > 0; }
+  /// They are to start together, and not before `delay` has passed.
+  void FormGang(const std::vector<Task*>& members, Duration delay);
+  /// Asks for the containers of all who are to start and have none.
+  void RequestMissing();
+  /// Whether containers that its stage takes the place of are still there.
+  bool AwaitsRoom(const Task& task) const;
+  void ReleaseGangs();
+  void Release(int number);
+  /// The tasks of `released` may start: they are in the cluster spec, and in no gang.
+  void Open(const decision::GangReleased& released);
+  std::shared_ptr<const ClusterSpec> SpecWith(
+      const std::shared_ptr<const ClusterSpec>& added) const;
+  static Endpoint EndpointOf(const Task& task);
+  /// Whether the gang has to wait for its time.
+  bool HeldBack(Gang& gang);
+  void NotePartlyHeld();
+  void SayWhichStageWaits();
+  /// "; train, which depends on prep, does not start", or nothing.
+  std::string NeverStarted(const std::string& type) const;
+  void CheckGroups();
+  /// Nobody waits for the type any longer.
+  void StopTracking(const std::string& type);
+  /// The verdict, where no tracked task is left to wait for.
+  void JudgeEnd();
+
   void Register(Task& task, int port, int visualization_port);
   void SendStart(std::vector<std::string> container_ids);
   void End(Task& task, const TaskExit& exit);
-  /// Asks for one more container. Tasks come in the order of their types, so only the last request
-  /// can be of this one.
-  static void AddTo(effect::RequestContainers& request, const TaskType& type);
   /// Whether the message is of what the task was prepared for last.
   template <typename Message>
   bool IsCurrent(const Task* task, const Message& message) const {
@@ -107,8 +152,8 @@ class JobMachine {
   void OnTaskFailed(Task& task, const Verdict& failure);
   /// Ends a container by force. The task stays bound to it until the backend says that it is gone.
   void Kill(Task& task);
-  /// Tells its executor the verdict, and to go.
-  void Dismiss(Task& task);
+  /// Tells its executor to go, and why.
+  void Dismiss(Task& task, const std::string& why);
   /// A failure that counts. One that may be the victim of another is judged a little later.
   void OnFailure(const Task& task, const Verdict& failure);
   /// What follows from the failures: a verdict, or a restart of what the guilty one's scope says.
@@ -117,17 +162,14 @@ class JobMachine {
   void OpenEpoch(const decision::TasksRestarted& restarted);
   void RestartTasks(const decision::TasksRestarted& restarted);
   void ForgetFailures();
-  /// Starts what was prepared anew in this epoch, as far as all that belongs together is ready.
-  void ReleaseRestarted();
-  /// Whether a restart has to wait for its time.
-  bool HeldBack();
   /// A failure that is heard of after the verdict may be the one that all others came from.
   void Reconsider(const Task& task);
   void Decide(Verdict verdict);
   void EndIfAllGone();
   void CheckAllocation();
   void CheckRegistration();
-  void ForgiveOwnAbsence();
+  /// True when there was one.
+  bool ForgiveOwnAbsence();
   void CheckSilence();
   void CheckJudgement();
   void OnSilent(Task& task, Reason reason, const std::string& sentence);
@@ -145,32 +187,38 @@ class JobMachine {
     effects_.push_back(std::move(effect));
   }
 
+  /// Why an executor goes whose task does not run again.
+  static constexpr char kStageOver[] = "the task has succeeded, and its stage is over";
+
   JobDescription job_;
   SuccessPolicy policy_;
+  StageGraph stages_;
+  GroupDeadlines groups_;
   TaskTable tasks_;
+  std::vector<bool> admitted_;     ///< by stage: it may start, or has
+  std::set<std::string> settled_;  ///< types that have succeeded and do not run again
+  int last_gang_ = 0;
+  bool missing_ = false;            ///< somebody may have to be asked for
+  bool progressed_ = false;         ///< who is waited for may have changed
+  std::optional<JobWaiting> said_;  ///< which stage waits, and for whom
   JobState state_ = JobState::kNew;
   int epoch_ = 0;
   RestartPolicy restarts_;
-  int last_restart_ = 0;                    ///< number of the newest restart within an epoch
   std::optional<TimePoint> running_since_;  ///< newest start of programs in this epoch
-  TimePoint not_before_;                    ///< of the next start of programs
-  std::optional<TimePoint> said_held_back_until_;
-  std::vector<TaskFailure> failures_;      ///< of this epoch, as they were reported
-  std::vector<Verdict> failure_verdicts_;  ///< of each of them
-  std::optional<TimePoint> judge_at_;      ///< while the failures are not judged yet
+  std::vector<TaskFailure> failures_;       ///< of this epoch, as they were reported
+  std::vector<Verdict> failure_verdicts_;   ///< of each of them
+  std::optional<TimePoint> judge_at_;       ///< while the failures are not judged yet
   TimePoint now_;
   TimePoint started_at_;
   TimePoint state_since_;
-  TimePoint checked_at_;                        ///< when the deadlines were looked at last
-  std::optional<TimePoint> partly_held_since_;  ///< while a part of the gang's containers is there
+  TimePoint checked_at_;  ///< when the deadlines were looked at last
   std::optional<Verdict> verdict_;
-  std::shared_ptr<const ClusterSpec> spec_;  ///< of this epoch, once the gang is complete
+  std::shared_ptr<const ClusterSpec> spec_;  ///< of this epoch, once a gang was complete
   bool replayed_ = false;
   int awaited_back_ = 0;  ///< executors that the restarted ApplicationMaster waits for
   std::optional<TimePoint> killed_stragglers_at_;
-  std::optional<TimePoint> said_missing_since_;  ///< the wait whose missing tasks were named
-  Decisions decisions_;                          ///< of the input being applied
-  JobEffects effects_;                           ///< of the input being applied
+  Decisions decisions_;  ///< of the input being applied
+  JobEffects effects_;   ///< of the input being applied
 };
 
 }  // namespace tony::core

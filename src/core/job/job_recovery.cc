@@ -8,10 +8,7 @@ namespace tony::core {
 
 void JobMachine::Replay(const Decision& decision, TimePoint at) {
   now_ = at;
-  if (!std::exchange(replayed_, true)) {
-    started_at_ = at;
-    Move(JobTrigger::kStart);
-  }
+  if (!std::exchange(replayed_, true)) Begin();
   std::visit([this](const auto& kind) { Redo(kind); }, decision);
   // They were carried out, or Resume() makes up for them.
   effects_.clear();
@@ -26,15 +23,14 @@ void JobMachine::Redo(const decision::ContainerBound& bound) {
 }
 
 void JobMachine::Redo(const decision::GangReleased& released) {
-  spec_ = released.spec;
-  running_since_ = now_;
-  for (const Endpoint& endpoint : spec_->endpoints) {
+  for (const Endpoint& endpoint : released.spec->endpoints) {
     Task* task = tasks_.Find(endpoint.task);
     if (task == nullptr) continue;
     task->port = endpoint.port;
     ChangeTask(*task, TaskState::kReady);
   }
-  Move(JobTrigger::kGangRegistered);
+  Open(released);
+  OnProgress();
 }
 
 void JobMachine::Redo(const decision::TaskConcluded& concluded) {
@@ -42,6 +38,11 @@ void JobMachine::Redo(const decision::TaskConcluded& concluded) {
   if (task == nullptr) return;
   task->exit = concluded.exit;
   ChangeTask(*task, concluded.exit.ok() ? TaskState::kSucceeded : TaskState::kFailed);
+  if (concluded.exit.ok()) {
+    OnProgress();
+  } else if (!task->gathering() && !policy_.FailsAttempt(*task)) {
+    tasks_.SetGang(*task, 0);
+  }
 }
 
 void JobMachine::Redo(const decision::TasksRestarted& restarted) {
@@ -51,6 +52,11 @@ void JobMachine::Redo(const decision::TasksRestarted& restarted) {
   } else {
     RestartTasks(restarted);
   }
+}
+
+void JobMachine::Redo(const decision::TrackingStopped& stopped) {
+  tasks_.StopTracking(stopped.type);
+  OnProgress();
 }
 
 void JobMachine::Redo(const decision::VerdictReached& reached) {
@@ -63,7 +69,8 @@ void JobMachine::Resume(int incarnation) {
   state_since_ = now_;
   checked_at_ = now_;
   effect::ReclaimContainers reclaim;
-  effect::RequestContainers request;
+  missing_ = true;
+  for (auto& [number, gang] : tasks_.gangs()) gang.since = now_;
   for (Task& task : tasks_.all()) {
     if (task.container) {
       reclaim.containers.push_back(*task.container);
@@ -72,8 +79,6 @@ void JobMachine::Resume(int incarnation) {
       task.last_heard = now_;
       task.reattach_by = now_ + job_.timeouts.reattach;
       task.awaited_back = true;
-    } else if (!task.over() && !verdict_) {
-      AddTo(request, *task.type);
     }
   }
   awaited_back_ = static_cast<int>(reclaim.containers.size());
@@ -84,21 +89,20 @@ void JobMachine::Resume(int incarnation) {
                    "they look for it; the executor.log of each task says more"}});
     Do(std::move(reclaim));
   }
-  if (!request.requests.empty()) Do(std::move(request));
   if (verdict_) return EndIfAllGone();
-  if (Gathering()) return;
   // Failures that were not judged yet.
+  const int epoch = epoch_;
   for (const Task& task : tasks_.all()) {
     if (task.state != TaskState::kFailed || !policy_.FailsAttempt(task)) continue;
     OnFailure(task, SuccessPolicy::FailureOf(task));
-    if (verdict_ || Gathering()) return;
+    if (verdict_ || epoch_ != epoch) return;
   }
 }
 
 void JobMachine::NoLongerAwaited(Task& task) {
   task.reattach_by.reset();
   if (!std::exchange(task.awaited_back, false) || --awaited_back_ > 0 || verdict_) return;
-  Do(effect::Record{JobStateChanged{state_, epoch_, "The executors are attached again"}});
+  SayGoesOn("The executors are attached again");
 }
 
 void JobMachine::Rejoin(Task& task, const input::HeldTask& held) {
@@ -107,25 +111,21 @@ void JobMachine::Rejoin(Task& task, const input::HeldTask& held) {
   Do(effect::SendReattached{task.container->id});
   if (task.over()) return;
   using Phase = input::HeldTask::Phase;
-  const bool started = held.phase == Phase::kRunning || held.phase == Phase::kEnded;
-  const bool unknown_run =
-      Gathering() && held.phase == Phase::kRunning && task.state == TaskState::kStarting;
+  const bool started =
+      held.phase == Phase::kRunning ||
+      (held.phase == Phase::kEnded && held.exit.cause != TaskExit::Cause::kNotStarted);
+  // It was told to start, but that was not kept.
+  const bool unknown_run = task.gang != 0 && task.state == TaskState::kStarting && started;
   if (held.epoch != epoch_ || held.attempt != task.attempt || unknown_run) {
-    Do(effect::SendPrepare{task.container->id, epoch_, task.attempt, task.restart != 0});
+    Do(effect::SendPrepare{task.container->id, epoch_, task.attempt, task.listed});
     return;
-  }
-  if (started && task.restart != 0) {
-    // It was told to start after all.
-    task.restart = 0;
-    task.port = held.port;
-    if (task.state == TaskState::kStarting) ChangeTask(task, TaskState::kReady);
   }
   if (held.phase == Phase::kPreparing) return;
   if (held.phase == Phase::kEnded) return End(task, held.exit);
   if (task.state == TaskState::kStarting) {
     return Register(task, held.port, held.visualization_port);
   }
-  if (Gathering()) return;
+  if (task.gang != 0) return;
   if (held.phase == Phase::kRegistered) {
     SendStart({task.container->id});
   } else if (task.state == TaskState::kReady) {

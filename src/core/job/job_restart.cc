@@ -25,9 +25,12 @@ std::string Restarts(int count) {
 void JobMachine::OnTaskFailed(Task& task, const Verdict& failure) {
   Note(decision::TaskConcluded{task.id, *task.exit});
   ChangeTask(task, TaskState::kFailed, task.exit->Describe());
-  if (Gathering() || policy_.FailsAttempt(task)) {
-    OnFailure(task, failure);
-  } else if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) {
+  if (task.gathering() || policy_.FailsAttempt(task)) return OnFailure(task, failure);
+  // The others of its gang are not to wait for it.
+  tasks_.SetGang(task, 0);
+  ReleaseGangs();
+  if (judge_at_) return;
+  if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) {
     if (verdict->outcome == Outcome::kFailed) {
       OnFailure(*tasks_.Find(*verdict->guilty), *verdict);
     } else {
@@ -40,7 +43,7 @@ void JobMachine::OnFailure(const Task& task, const Verdict& failure) {
   failures_.push_back({task.id, *task.exit, task.container ? task.container->host_id : ""});
   failure_verdicts_.push_back(failure);
   const bool may_be_victim =
-      !Gathering() && tasks_.size() > 1 && KindOf(*task.exit) == FailureKind::kVictim;
+      !task.gathering() && tasks_.size() > 1 && KindOf(*task.exit) == FailureKind::kVictim;
   if (!may_be_victim) return Judge();
   if (!judge_at_) judge_at_ = now_ + kBlamePatience;
 }
@@ -57,12 +60,13 @@ void JobMachine::Judge() {
   cause.exit = failures_[root].exit;
   cause.container_lost = !task.container || task.killed;
   cause.port_taken = !task.stranger.empty();
-  if (!Gathering()) cause.running_since = running_since_;
+  if (!task.gathering()) cause.running_since = running_since_;
   const bool first = restarts_.state() == RestartState{};
   RestartDecision decision = restarts_.Decide(cause, now_);
   if (const auto* restart = std::get_if<core::Restart>(&decision)) {
     return Restart(failure, *restart);
   }
+  failure.sentence += NeverStarted(task.id.type);
   if (!first) absl::StrAppend(&failure.sentence, "; ", std::get<GiveUp>(decision).sentence);
   Decide(std::move(failure));
 }
@@ -81,7 +85,7 @@ void JobMachine::Restart(const Verdict& failure, const core::Restart& restart) {
     const bool of_type =
         restart.scope == RestartScope::kType && task.id.type == failure.guilty->type;
     if (failed.count(task.id) == 0 && !of_type) continue;
-    widened = widened || !task.container || task.killed;
+    widened = widened || !task.container || task.killed || task.gathering();
     restarted.tasks.push_back(task.id);
   }
   if (!widened) return RestartTasks(restarted);
@@ -91,12 +95,9 @@ void JobMachine::Restart(const Verdict& failure, const core::Restart& restart) {
 }
 
 void JobMachine::OpenEpoch(const decision::TasksRestarted& restarted) {
-  // What was prepared and never started is no attempt of a task.
-  const int started = Gathering() ? 0 : 1;
   epoch_ = restarted.epoch;
   spec_.reset();
   running_since_.reset();
-  not_before_ = now_ + restarted.delay;
   ForgetFailures();
   Note(restarted);
   Do(effect::Record{EpochOpened{
@@ -104,16 +105,18 @@ void JobMachine::OpenEpoch(const decision::TasksRestarted& restarted) {
       std::max(0, job_.retry_count - restarted.budgets.user),
       std::max(0, job_.infrastructure_retry_count - restarted.budgets.infrastructure)}});
   Move(JobTrigger::kAttemptFailed, restarted.cause);
-  effect::RequestContainers request;
+  std::vector<Task*> members;
   for (Task& task : tasks_.all()) {
+    if (!admitted_[stages_.StageOf(task.id.type)] || Settled(task)) continue;
+    members.push_back(&task);
+    // What was prepared and never started is no attempt of a task.
+    if (!task.gathering()) ++task.attempt;
     task.exit.reset();
     task.stranger.clear();
-    task.restart = 0;
     task.waiting_since = now_;
-    task.attempt += started;
+    tasks_.SetListed(task, false);
+    groups_.OnTypeRestarted(task.id.type, now_);
     if (!task.container) {
-      // What an earlier epoch asked for is still to come.
-      if (task.state != TaskState::kNew) AddTo(request, *task.type);
       ChangeTask(task, TaskState::kNew);
       continue;
     }
@@ -122,13 +125,11 @@ void JobMachine::OpenEpoch(const decision::TasksRestarted& restarted) {
     // One that has not attached yet learns the epoch when it does.
     if (task.attached) Do(effect::SendPrepare{task.container->id, epoch_, task.attempt});
   }
-  if (!request.requests.empty()) Do(std::move(request));
+  FormGang(members, restarted.delay);
 }
 
 void JobMachine::RestartTasks(const decision::TasksRestarted& restarted) {
-  not_before_ = now_ + restarted.delay;
   ForgetFailures();
-  ++last_restart_;
   Note(restarted);
   std::vector<std::string> names;
   for (const TaskId& id : restarted.tasks) names.push_back(id.ToString());
@@ -136,56 +137,26 @@ void JobMachine::RestartTasks(const decision::TasksRestarted& restarted) {
   Do(effect::Record{JobNote{absl::StrCat(restarted.cause, ": ", absl::StrJoin(names, ", "),
                                          names.size() == 1 ? " starts" : " start",
                                          " again, the others go on (", Restarts(left), " left)")}});
+  std::vector<Task*> members;
   for (const TaskId& id : restarted.tasks) {
     Task& task = *tasks_.Find(id);
+    members.push_back(&task);
     task.exit.reset();
     task.stranger.clear();
-    task.restart = last_restart_;
     task.waiting_since = now_;
     ++task.attempt;
+    groups_.OnTypeRestarted(id.type, now_);
     ChangeTask(task, TaskState::kStarting);
     if (!task.attached) continue;
     Do(effect::SendPrepare{task.container->id, epoch_, task.attempt, /*keep_ports=*/true});
   }
+  FormGang(members, restarted.delay);
 }
 
 void JobMachine::ForgetFailures() {
   failures_.clear();
   failure_verdicts_.clear();
   judge_at_.reset();
-}
-
-void JobMachine::ReleaseRestarted() {
-  if (state_ != JobState::kRunning) return;
-  std::set<int> ready, unready;
-  for (const Task& task : tasks_.all()) {
-    if (task.restart == 0) continue;
-    (task.state == TaskState::kReady ? ready : unready).insert(task.restart);
-  }
-  for (const int number : ready) {
-    if (unready.count(number) > 0 || HeldBack()) continue;
-    running_since_ = now_;
-    std::vector<std::string> container_ids;
-    for (Task& task : tasks_.all()) {
-      if (task.restart != number) continue;
-      task.restart = 0;
-      container_ids.push_back(task.container->id);
-    }
-    SendStart(std::move(container_ids));
-  }
-}
-
-bool JobMachine::HeldBack() {
-  if (now_ >= not_before_) return false;
-  if (said_held_back_until_ == not_before_) return true;
-  said_held_back_until_ = not_before_;
-  const auto left = std::chrono::ceil<std::chrono::seconds>(not_before_ - now_);
-  Do(effect::Record{
-      JobWaiting{absl::StrCat("all is ready for the next start, which comes ", left.count(),
-                              " s later, since several in a row have failed"),
-                 {},
-                 "tony.am.retry-backoff-ms"}});
-  return true;
 }
 
 void JobMachine::Reconsider(const Task& task) {

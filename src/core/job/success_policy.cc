@@ -32,6 +32,7 @@ std::string SuccessSentence(int failed, int tracked) {
     return absl::StrCat(failed, " of ", tracked, " tracked tasks failed, which ",
                         "tony.application.fail-on-worker-failure-enabled=false tolerates");
   }
+  if (tracked == 0) return "There is no task left to wait for";
   if (tracked == 1) return "The tracked task succeeded";
   return absl::StrCat("All ", tracked, " tracked tasks succeeded");
 }
@@ -40,10 +41,14 @@ std::string SuccessSentence(int failed, int tracked) {
 
 SuccessPolicy::SuccessPolicy(const JobDescription& job)
     : has_chief_(job.FindType("chief") != nullptr),
-      fail_on_worker_failure_(job.fail_on_worker_failure) {}
+      fail_on_worker_failure_(job.fail_on_worker_failure) {
+  for (const TaskType& type : job.types) {
+    needed_.insert(type.depends_on.begin(), type.depends_on.end());
+  }
+}
 
 bool SuccessPolicy::FailsAttempt(const Task& task) const {
-  switch (task.type->tracking) {
+  switch (task.tracking()) {
     case Tracking::kSidecar:
       return false;
     case Tracking::kUntracked:
@@ -51,7 +56,8 @@ bool SuccessPolicy::FailsAttempt(const Task& task) const {
     case Tracking::kTracked:
       break;
   }
-  return fail_on_worker_failure_ || task.type->stop_on_failure || IsChief(task.id, has_chief_);
+  return fail_on_worker_failure_ || task.type->stop_on_failure || needed_.count(task.id.type) > 0 ||
+         IsChief(task.id, has_chief_);
 }
 
 std::optional<Verdict> SuccessPolicy::JudgeAll(const TaskTable& tasks) const {
@@ -61,8 +67,8 @@ std::optional<Verdict> SuccessPolicy::JudgeAll(const TaskTable& tasks) const {
   if (failed > 0 && failed == tracked) {
     const auto first = std::min_element(
         tasks.all().begin(), tasks.all().end(), [](const Task& left, const Task& right) {
-          const bool left_tracked = left.type->tracking == Tracking::kTracked;
-          const bool right_tracked = right.type->tracking == Tracking::kTracked;
+          const bool left_tracked = left.tracking() == Tracking::kTracked;
+          const bool right_tracked = right.tracking() == Tracking::kTracked;
           return left_tracked != right_tracked ? left_tracked : left.since < right.since;
         });
     Verdict verdict = FailureOf(*first);

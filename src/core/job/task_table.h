@@ -1,7 +1,8 @@
-// The job's tasks, found by name or by container, with counts by state.
+// The job's tasks, found by name or by container, with counts by state, by type and by gang.
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,13 +18,39 @@
 
 namespace tony::core {
 
+/// The tasks of one type, counted.
+struct TypeCounts {
+  Tracking tracking = Tracking::kTracked;  ///< the type's, unless nobody waits for it any longer
+  int size = 0;
+  int bound = 0;   ///< that have a container
+  int listed = 0;  ///< whose address of this epoch is in the cluster spec
+  int over = 0;    ///< whose run has ended
+  int succeeded = 0;
+
+  bool complete() const { return tracking == Tracking::kTracked && succeeded == size; }
+};
+
+/// Tasks that start together, when all of them have registered.
+struct Gang {
+  int size = 0;
+  int bound = 0;  ///< that have a container
+  int ready = 0;
+  TimePoint since;                             ///< it was formed, or got its last container
+  TimePoint not_before;                        ///< of its start
+  std::optional<TimePoint> partly_held_since;  ///< while a part of its containers is there
+  bool said_missing = false;                   ///< its missing tasks were named
+  bool said_held_back = false;                 ///< its time to start was named
+};
+
 /// One task within the current epoch, with the container it is bound to.
 struct Task {
   TaskId id;
   const TaskType* type = nullptr;
+  const TypeCounts* fellows = nullptr;  ///< of its type
   TaskState state = TaskState::kNew;
-  TimePoint since;  ///< of the newest change of state
-  int attempt = 0;  ///< starts, the one that is prepared included; 0 before the first container
+  TimePoint since;     ///< of the newest change of state
+  int attempt = 0;     ///< starts, the one that is prepared included; 0 before the first container
+  bool asked = false;  ///< a container is asked for
   std::optional<Container> container;  ///< bound
   bool attached = false;               ///< its executor's stream is open
   std::string containment;             ///< of that executor
@@ -38,10 +65,13 @@ struct Task {
   int visualization_port = 0;
   int64_t pid = 0;
   std::optional<TaskExit> exit;  ///< set in kFailed and kSucceeded
-  /// It starts anew in an epoch that goes on, with those that have the same number; 0: it does not.
-  int restart = 0;
-  std::string stranger;  ///< who took one of its ports, if anybody did
+  int gang = 0;                  ///< number of the gang that it is to start with; 0: none
+  bool listed = false;           ///< its address of this epoch is in the cluster spec
+  std::string stranger;          ///< who took one of its ports, if anybody did
 
+  Tracking tracking() const { return fellows->tracking; }
+  /// It is to start for the first time in this epoch.
+  bool gathering() const { return gang != 0 && !listed; }
   /// Its run in this epoch has ended.
   bool over() const {
     return state == TaskState::kSucceeded || state == TaskState::kFailed ||
@@ -63,32 +93,54 @@ class TaskTable {
   const Task* FindByContainer(const std::string& container_id) const;
   /// Null when the job has no such task.
   Task* Find(const TaskId& id);
-  /// The first task of `type` without a container; null when there is none.
-  Task* FirstUnbound(const std::string& type);
+  /// The first task of `type` for which a container is asked; null when there is none.
+  Task* FirstAsked(const std::string& type);
 
   void SetState(Task& task, TaskState state);
+  void Ask(Task& task);
   void Bind(Task& task, const Container& container);
   void Unbind(Task& task);
+  /// 0 takes it out of its gang; a gang is there as long as it has members.
+  void SetGang(Task& task, int number);
+  void SetListed(Task& task, bool listed);
+  /// Counts the tasks of `type` as untracked from here on.
+  void StopTracking(const std::string& type);
 
   int count(TaskState state) const { return counts_[static_cast<size_t>(state)]; }
   /// The same, of tracked tasks only.
   int tracked(TaskState state) const { return tracked_counts_[static_cast<size_t>(state)]; }
-  int tracked() const { return tracked_; }
+  int tracked() const;
   int bound() const { return static_cast<int>(by_container_.size()); }
   int size() const { return static_cast<int>(tasks_.size()); }
+  /// Of one of the job's types.
+  const TypeCounts& of(const std::string& type) const { return types_.at(type); }
+  /// By number. Clocks and marks are the caller's to set, counts are not.
+  std::map<int, Gang>& gangs() { return gangs_; }
+  const std::map<int, Gang>& gangs() const { return gangs_; }
   /// Names of the tasks for which `predicate` holds, e.g. {"ps:0", "worker:3"}; at most `limit`,
   /// then "and N more".
   template <typename Predicate>
   std::vector<std::string> Names(Predicate predicate, size_t limit = 16) const;
 
  private:
+  /// Adds the task to all counts, or with -1 takes it out.
+  void Count(const Task& task, int sign);
+  /// Changes what is counted.
+  template <typename Function>
+  void Change(Task& task, Function change) {
+    Count(task, -1);
+    change();
+    Count(task, 1);
+  }
+
   std::vector<Task> tasks_;
   absl::flat_hash_map<std::string, size_t> by_container_;
-  absl::flat_hash_map<std::string, std::set<size_t>> unbound_;  ///< by type
+  absl::flat_hash_map<std::string, std::set<size_t>> asked_;  ///< by type
   absl::flat_hash_map<std::string, size_t> first_of_type_;
+  std::map<std::string, TypeCounts> types_;  ///< tasks point into it
+  std::map<int, Gang> gangs_;
   std::array<int, 7> counts_{};
   std::array<int, 7> tracked_counts_{};
-  int tracked_ = 0;
 };
 
 template <typename Predicate>

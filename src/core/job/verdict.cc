@@ -27,6 +27,8 @@ std::string ReasonName(Reason reason) {
       return "ALLOCATION_TIMEOUT";
     case Reason::kApplicationTimeout:
       return "APPLICATION_TIMEOUT";
+    case Reason::kDependencyTimeout:
+      return "DEPENDENCY_TIMEOUT";
     case Reason::kNeverFits:
       return "NEVER_FITS";
     case Reason::kBackendFailed:

@@ -24,6 +24,7 @@ enum class Reason {
   kRegistrationTimeout,  ///< a task was not ready in time
   kAllocationTimeout,    ///< the containers were not had in time
   kApplicationTimeout,   ///< the job ran longer than tony.application.timeout
+  kDependencyTimeout,    ///< a type had not ended in time after a group of others
   kNeverFits,            ///< the request is larger than what there is
   kBackendFailed,        ///< the resource manager refused or failed
   kKilledByUser,         ///< Ctrl-C, `tony kill`

@@ -73,6 +73,8 @@ class ClusterBackend {
   /// Ends a container by force and with it every process in it; OnContainerEnded follows. A
   /// container that was never launched is given back without an event. Unknown ids are ignored.
   virtual void Kill(const std::string& container_id) = 0;
+  /// What the job keeps of ended containers is given back, beyond what has been asked for so far.
+  virtual void GiveBackSpare() = 0;
   /// Takes back every request that has not been granted.
   virtual void CancelRequests() = 0;
 };

@@ -53,6 +53,8 @@ class FakeClusterBackend : public ClusterBackend {
     }
   }
 
+  void GiveBackSpare() override { calls_.push_back("give back spare"); }
+
   void CancelRequests() override {
     calls_.push_back("cancel");
     requests_.clear();
@@ -62,7 +64,7 @@ class FakeClusterBackend : public ClusterBackend {
   void set_hosts(int hosts) { hosts_ = hosts; }
 
   /// What was called, oldest first: "request worker=2 ps=1", "launch c1 worker-0", "kill c1",
-  /// "cancel".
+  /// "give back spare", "cancel".
   const std::vector<std::string>& calls() const { return calls_; }
   /// Types of the containers that were asked for and not granted, one entry for each.
   std::vector<std::string> pending() const {

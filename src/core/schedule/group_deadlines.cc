@@ -15,10 +15,12 @@ std::string SentenceOf(const DependencyTimeout& timeout) {
       static_cast<double>(std::chrono::milliseconds(timeout.limit).count()) / 1000.0;
   const std::string key =
       absl::StrCat("tony.application.dependency.", timeout.type, ".timeout.after.", timeout.group);
-  return absl::StrCat(timeout.type, " had not ended ", seconds, " s after group ", timeout.group,
-                      " (", absl::StrJoin(timeout.group_types, ", "),
-                      ") had, which is the limit of ", key,
-                      timeout.ignored ? "; it is not waited for any longer" : "");
+  return absl::StrCat(
+      timeout.type, " had not ended ", seconds, " s after group ", timeout.group, " (",
+      absl::StrJoin(timeout.group_types, ", "), ") had, which is the limit of ", key,
+      timeout.ignored
+          ? "; it is not waited for any longer"
+          : absl::StrCat("; raise it, or set ", key, ".ignored to true to go on without it"));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include "core/schedule/stage_graph.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace tony::core {
 namespace {
@@ -82,6 +84,7 @@ StageGraph::StageGraph(const std::vector<TaskType>& types) {
   }
   std::vector<bool> done(types.size());
   for (size_t i = 0; i < nodes_.size(); ++i) AddAncestors(i, done);
+  MakeStages();
 }
 
 void StageGraph::AddAncestors(size_t node, std::vector<bool>& done) {
@@ -96,6 +99,51 @@ void StageGraph::AddAncestors(size_t node, std::vector<bool>& done) {
   }
 }
 
+void StageGraph::MakeStages() {
+  std::vector<size_t> order(nodes_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  // Who depends on another one has more ancestors than that.
+  std::stable_sort(order.begin(), order.end(), [this](size_t left, size_t right) {
+    const auto count = [this](size_t node) {
+      return std::count(nodes_[node].ancestors.begin(), nodes_[node].ancestors.end(), true);
+    };
+    return count(left) < count(right);
+  });
+  std::vector<const Node*> firsts;  // of each stage
+  for (size_t i : order) {
+    Node& node = nodes_[i];
+    const auto found = std::find_if(firsts.begin(), firsts.end(), [&node](const Node* first) {
+      return first->ancestors == node.ancestors;
+    });
+    node.stage = static_cast<size_t>(found - firsts.begin());
+    if (found == firsts.end()) firsts.push_back(&node);
+  }
+  for (size_t i = 0; i < firsts.size(); ++i) stages_.push_back(MakeStage(i, *firsts[i]));
+}
+
+Stage StageGraph::MakeStage(size_t index, const Node& first) const {
+  std::vector<bool> needed(nodes_.size());
+  for (const Node& node : nodes_) {
+    if (node.stage != index) continue;
+    for (size_t parent : node.depends_on) needed[parent] = true;
+  }
+  Stage stage;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    bool not_later = true;
+    for (size_t j = 0; j < nodes_.size(); ++j) {
+      not_later = not_later && (!node.ancestors[j] || first.ancestors[j]);
+    }
+    const bool own = node.stage == index;
+    if (own) stage.types.push_back(node.name);
+    if (needed[i]) stage.depends_on.push_back(node.name);
+    if (own || (not_later && node.tracking != Tracking::kTracked)) {
+      stage.together.push_back(node.name);
+    }
+  }
+  return stage;
+}
+
 const StageGraph::Node* StageGraph::Find(const std::string& name) const {
   const auto found = std::find_if(nodes_.begin(), nodes_.end(),
                                   [&name](const Node& node) { return node.name == name; });
@@ -104,44 +152,17 @@ const StageGraph::Node* StageGraph::Find(const std::string& name) const {
 
 bool StageGraph::Fulfilled(const Node& node, const JobProgress& progress) const {
   const TypeProgress now = Of(node.name, progress);
-  const int counted = node.tracking == Tracking::kTracked ? now.succeeded : now.started;
-  return counted >= node.instances;
+  const bool waited_for = node.tracking == Tracking::kTracked && now.waited_for;
+  return (waited_for ? now.succeeded : now.started) >= node.instances;
 }
 
-bool StageGraph::ordered() const {
-  return std::any_of(nodes_.begin(), nodes_.end(),
-                     [](const Node& node) { return !node.depends_on.empty(); });
-}
+size_t StageGraph::StageOf(const std::string& type) const { return Find(type)->stage; }
 
-std::vector<std::string> StageGraph::Startable(const JobProgress& progress) const {
-  std::vector<std::string> types;
-  for (const Node& node : nodes_) {
-    if (Of(node.name, progress).started > 0) continue;
-    const bool free = std::all_of(
-        node.depends_on.begin(), node.depends_on.end(),
-        [this, &progress](size_t parent) { return Fulfilled(nodes_[parent], progress); });
-    if (free) types.push_back(node.name);
-  }
-  return types;
-}
-
-std::vector<std::string> StageGraph::Complete(const JobProgress& progress) const {
-  std::vector<std::string> types;
-  for (const Node& node : nodes_) {
-    if (node.tracking == Tracking::kTracked && Fulfilled(node, progress)) {
-      types.push_back(node.name);
-    }
-  }
-  return types;
-}
-
-std::vector<std::string> StageGraph::WaitsFor(const std::string& type,
+std::vector<std::string> StageGraph::WaitsFor(const Stage& stage,
                                               const JobProgress& progress) const {
   std::vector<std::string> types;
-  const Node* const node = Find(type);
-  if (node == nullptr) return types;
-  for (size_t parent : node->depends_on) {
-    if (!Fulfilled(nodes_[parent], progress)) types.push_back(nodes_[parent].name);
+  for (const std::string& name : stage.depends_on) {
+    if (!Fulfilled(*Find(name), progress)) types.push_back(name);
   }
   return types;
 }
@@ -155,21 +176,6 @@ std::vector<std::string> StageGraph::Dependents(const std::string& type) const {
     if (node.ancestors[index]) types.push_back(node.name);
   }
   return types;
-}
-
-std::vector<BlockedType> StageGraph::Blocked(const JobProgress& progress) const {
-  std::vector<BlockedType> blocked;
-  for (const Node& node : nodes_) {
-    if (Of(node.name, progress).started > 0) continue;
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      const bool failed =
-          nodes_[i].tracking == Tracking::kTracked && Of(nodes_[i].name, progress).failed > 0;
-      if (!node.ancestors[i] || !failed) continue;
-      blocked.push_back({node.name, nodes_[i].name});
-      break;
-    }
-  }
-  return blocked;
 }
 
 }  // namespace tony::core

@@ -1,5 +1,5 @@
-// The order of task types: which may start, which are done, and what a failure leaves waiting for
-// ever.
+// The order of task types: which start together, after which others, and what a failure keeps from
+// starting.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace tony::core {
 struct TypeProgress {
   int started = 0;  ///< whose program was told to run: those that run, and those that ended
   int succeeded = 0;
-  int failed = 0;  ///< for good: no restart will come
+  bool waited_for = true;  ///< false: it is tracked no longer (DependencyTimeout::ignored)
 
   bool operator==(const TypeProgress&) const = default;
 };
@@ -22,21 +22,25 @@ struct TypeProgress {
 /// By name of the type; types that are not in it have not begun.
 using JobProgress = std::map<std::string, TypeProgress>;
 
-/// A type that will never start.
-struct BlockedType {
-  std::string type;
-  std::string failed;  ///< the type that it depends on, perhaps through others, and that failed
+/// Types that start together, since they depend on the same ones, directly or through others. All
+/// lists are in the job's order.
+struct Stage {
+  std::vector<std::string> types;
+  std::vector<std::string> depends_on;  ///< directly, of any of its types
+  /// Its types, and what is not waited for and certainly runs beside them: untracked types and
+  /// sidecars that start together with it or earlier.
+  std::vector<std::string> together;
 
-  bool operator==(const BlockedType&) const = default;
+  bool operator==(const Stage&) const = default;
 };
 
-/// 1. A type may start when everything that it depends on (TaskType::depends_on) is fulfilled.
+/// 1. A stage may start when everything that its types depend on (TaskType::depends_on) is
+///    fulfilled.
 /// 2. A tracked type is fulfilled when all its tasks have succeeded. TonY counts a dependency as
 ///    done with any exit status; here what is built on a failure does not start.
 /// 3. An untracked type or a sidecar is there to run on, so it is fulfilled when all its tasks have
 ///    been started. That says nothing about what it has got ready: who needs its server waits for
 ///    it by connecting.
-/// 4. A tracked type with a failed task blocks all that depends on it, directly or through others.
 /// Holds no progress: a restart that runs only what is not done needs no word here.
 /// Immutable, so thread safe.
 class StageGraph {
@@ -49,18 +53,14 @@ class StageGraph {
   /// depending on "b". Empty when there is none.
   static std::vector<std::string> FindCycle(const std::vector<TaskType>& types);
 
-  /// Whether any type depends on another one; where none does, all start together.
-  bool ordered() const;
-  /// The types that may start and have not begun, in the job's order.
-  std::vector<std::string> Startable(const JobProgress& progress) const;
-  /// The tracked types at their end: all their tasks have succeeded. In the job's order.
-  std::vector<std::string> Complete(const JobProgress& progress) const;
-  /// What of its direct dependencies keeps `type` from starting; empty when it may.
-  std::vector<std::string> WaitsFor(const std::string& type, const JobProgress& progress) const;
+  /// Each after those that it depends on; one for a job without dependencies, none without types.
+  const std::vector<Stage>& stages() const { return stages_; }
+  /// Index of the type's stage. `type` has to be one of the job's.
+  size_t StageOf(const std::string& type) const;
+  /// What of its direct dependencies keeps the stage from starting; empty when it may.
+  std::vector<std::string> WaitsFor(const Stage& stage, const JobProgress& progress) const;
   /// All that depends on `type`, directly or through others, in the job's order.
   std::vector<std::string> Dependents(const std::string& type) const;
-  /// The types that have not begun and never will, in the job's order.
-  std::vector<BlockedType> Blocked(const JobProgress& progress) const;
 
  private:
   struct Node {
@@ -69,13 +69,17 @@ class StageGraph {
     Tracking tracking = Tracking::kTracked;
     std::vector<size_t> depends_on;  ///< directly
     std::vector<bool> ancestors;     ///< by index of the node: also through others
+    size_t stage = 0;
   };
 
   void AddAncestors(size_t node, std::vector<bool>& done);
+  void MakeStages();
+  Stage MakeStage(size_t index, const Node& first) const;
   bool Fulfilled(const Node& node, const JobProgress& progress) const;
   const Node* Find(const std::string& name) const;
 
   std::vector<Node> nodes_;
+  std::vector<Stage> stages_;
 };
 
 }  // namespace tony::core

@@ -1,0 +1,303 @@
+// Stages and gangs of JobMachine: which tasks may start, who starts together, and for whom nobody
+// waits any longer.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/job/job_machine.h"
+
+namespace tony::core {
+namespace {
+
+/// So many tasks are named where somebody waits for them; while there are more, the list is not
+/// said anew with each that ends.
+constexpr int kNamed = 16;
+
+/// "a, b start", "a starts"
+std::string Sentence(const std::vector<std::string>& names, const std::string& of_one,
+                     const std::string& of_many) {
+  return absl::StrCat(absl::StrJoin(names, ", "), " ", names.size() == 1 ? of_one : of_many);
+}
+
+/// Asks for one more container. Tasks come in the order of their types, so only the last request
+/// can be of this one.
+void AddTo(effect::RequestContainers& request, const TaskType& type) {
+  if (request.requests.empty() || request.requests.back().type != type.name) {
+    request.requests.push_back(ContainerRequest{type.name, 0, type.resources});
+  }
+  ++request.requests.back().count;
+}
+
+}  // namespace
+
+void JobMachine::Begin() {
+  if (!Move(JobTrigger::kStart)) return;
+  started_at_ = now_;
+  checked_at_ = now_;
+  AdmitStages();
+}
+
+JobProgress JobMachine::Progress() const {
+  JobProgress progress;
+  for (const TaskType& type : job_.types) {
+    const TypeCounts& counts = tasks_.of(type.name);
+    progress[type.name] = {.started = counts.listed,
+                           .succeeded = counts.succeeded,
+                           .waited_for = counts.tracking == Tracking::kTracked};
+  }
+  return progress;
+}
+
+void JobMachine::OnProgress() {
+  progressed_ = true;
+  AdmitStages();
+  SettleTypes();
+}
+
+void JobMachine::AdmitStages() {
+  if (std::find(admitted_.begin(), admitted_.end(), false) == admitted_.end()) return;
+  const JobProgress progress = Progress();
+  for (size_t i = 0; i < admitted_.size(); ++i) {
+    const Stage& stage = stages_.stages()[i];
+    if (admitted_[i] || !stages_.WaitsFor(stage, progress).empty()) continue;
+    admitted_[i] = true;
+    std::vector<Task*> members;
+    for (Task& task : tasks_.all()) {
+      if (stages_.StageOf(task.id.type) == i) members.push_back(&task);
+    }
+    FormGang(members, Duration(0));
+    if (stage.depends_on.empty()) continue;
+    SayGoesOn(absl::StrCat(Sentence(stage.types, "comes", "come"), " next, after ",
+                           absl::StrJoin(stage.depends_on, ", ")));
+  }
+}
+
+void JobMachine::SettleTypes() {
+  std::set<std::string> settled;
+  for (size_t i = 0; i < admitted_.size(); ++i) {
+    const Stage& stage = stages_.stages()[i];
+    const bool whole =
+        std::all_of(stage.types.begin(), stage.types.end(), [this](const std::string& type) {
+          return tasks_.of(type).tracking != Tracking::kTracked || tasks_.of(type).complete();
+        });
+    if (whole) settled.insert(stage.types.begin(), stage.types.end());
+    if (admitted_[i]) settled.insert(stage.depends_on.begin(), stage.depends_on.end());
+  }
+  std::erase_if(settled, [this](const std::string& type) {
+    return settled_.count(type) > 0 || !tasks_.of(type).complete();
+  });
+  if (settled.empty()) return;
+  settled_.insert(settled.begin(), settled.end());
+  missing_ = true;
+  for (Task& task : tasks_.all()) {
+    if (settled.count(task.id.type) > 0 && task.attached) Dismiss(task, kStageOver);
+  }
+}
+
+void JobMachine::FormGang(const std::vector<Task*>& members, Duration delay) {
+  if (members.empty()) return;
+  ++last_gang_;
+  for (Task* task : members) tasks_.SetGang(*task, last_gang_);
+  Gang& gang = tasks_.gangs().at(last_gang_);
+  gang.since = now_;
+  gang.not_before = now_ + delay;
+  missing_ = true;
+}
+
+bool JobMachine::AwaitsRoom(const Task& task) const {
+  const Stage& stage = stages_.stages()[stages_.StageOf(task.id.type)];
+  return std::any_of(stage.depends_on.begin(), stage.depends_on.end(), [this](const auto& type) {
+    const TypeCounts& counts = tasks_.of(type);
+    return counts.tracking == Tracking::kTracked && counts.bound > 0;
+  });
+}
+
+void JobMachine::RequestMissing() {
+  if (!std::exchange(missing_, false) || verdict_) return;
+  effect::RequestContainers request;
+  for (Task& task : tasks_.all()) {
+    const bool needed = task.gang != 0 && task.state == TaskState::kNew && !task.asked;
+    if (!needed || AwaitsRoom(task)) continue;
+    AddTo(request, *task.type);
+    tasks_.Ask(task);
+  }
+  if (request.requests.empty()) return;
+  Do(std::move(request));
+  if (!settled_.empty()) Do(effect::GiveBackSpare{});
+}
+
+void JobMachine::NotePartlyHeld() {
+  for (auto& [number, gang] : tasks_.gangs()) {
+    if (gang.bound == 0 || gang.bound == gang.size) {
+      gang.partly_held_since.reset();
+    } else if (!gang.partly_held_since) {
+      gang.partly_held_since = now_;
+    }
+  }
+}
+
+bool JobMachine::HeldBack(Gang& gang) {
+  if (now_ >= gang.not_before) return false;
+  if (std::exchange(gang.said_held_back, true)) return true;
+  const auto left = std::chrono::ceil<std::chrono::seconds>(gang.not_before - now_);
+  Do(effect::Record{
+      JobWaiting{absl::StrCat("all is ready for the next start, which comes ", left.count(),
+                              " s later, since several in a row have failed"),
+                 {},
+                 "tony.am.retry-backoff-ms"}});
+  return true;
+}
+
+void JobMachine::ReleaseGangs() {
+  if (verdict_) return;
+  std::vector<int> complete;
+  for (auto& [number, gang] : tasks_.gangs()) {
+    if (gang.ready == gang.size && !HeldBack(gang)) complete.push_back(number);
+  }
+  for (const int number : complete) Release(number);
+}
+
+void JobMachine::Release(int number) {
+  auto spec = std::make_shared<ClusterSpec>();
+  std::vector<std::string> container_ids;
+  std::vector<VisualizationReady> pages;
+  for (const Task& task : tasks_.all()) {
+    if (task.gang != number) continue;
+    spec->endpoints.push_back(EndpointOf(task));
+    container_ids.push_back(task.container->id);
+    if (task.visualization_port == 0 || task.listed) continue;
+    Endpoint page = spec->endpoints.back();
+    page.port = task.visualization_port;
+    pages.push_back({task.id, absl::StrCat("http://", page.Address())});
+  }
+  const decision::GangReleased released{epoch_, std::move(spec)};
+  Note(released);
+  Open(released);
+  for (VisualizationReady& page : pages) Do(effect::Record{std::move(page)});
+  SendStart(std::move(container_ids));
+  OnProgress();
+}
+
+void JobMachine::Open(const decision::GangReleased& released) {
+  bool first = false;
+  std::vector<std::string> types;
+  for (const Endpoint& endpoint : released.spec->endpoints) {
+    Task* task = tasks_.Find(endpoint.task);
+    if (task == nullptr) continue;
+    if (types.empty() || types.back() != task->id.type) types.push_back(task->id.type);
+    first = first || !task->listed;
+    tasks_.SetGang(*task, 0);
+    tasks_.SetListed(*task, true);
+  }
+  if (first) spec_ = SpecWith(released.spec);
+  running_since_ = now_;
+  if (Move(JobTrigger::kGangRegistered)) return;
+  SayGoesOn(Sentence(types, first ? "starts" : "starts again", first ? "start" : "start again"));
+}
+
+std::shared_ptr<const ClusterSpec> JobMachine::SpecWith(
+    const std::shared_ptr<const ClusterSpec>& added) const {
+  if (spec_ == nullptr) return added;
+  std::map<TaskId, const Endpoint*> known;
+  for (const Endpoint& endpoint : spec_->endpoints) {
+    const TypeCounts& type = tasks_.of(endpoint.task.type);
+    if (type.succeeded < type.size) known[endpoint.task] = &endpoint;
+  }
+  for (const Endpoint& endpoint : added->endpoints) known[endpoint.task] = &endpoint;
+  auto spec = std::make_shared<ClusterSpec>();
+  for (const Task& task : tasks_.all()) {
+    const auto found = known.find(task.id);
+    if (found != known.end()) spec->endpoints.push_back(*found->second);
+  }
+  return spec;
+}
+
+Endpoint JobMachine::EndpointOf(const Task& task) {
+  Endpoint endpoint;
+  endpoint.task = task.id;
+  endpoint.host = task.container->host;
+  endpoint.port = task.port;
+  endpoint.host_id = task.container->host_id;
+  endpoint.devices = absl::StrJoin(task.container->gpus, ",");
+  endpoint.sidecar = task.tracking() == Tracking::kSidecar;
+  return endpoint;
+}
+
+void JobMachine::SayWhichStageWaits() {
+  if (!std::exchange(progressed_, false) || state_ != JobState::kRunning || awaited_back_ > 0) {
+    return;
+  }
+  const auto next = std::find(admitted_.begin(), admitted_.end(), false);
+  if (next == admitted_.end()) return;
+  const Stage& stage = stages_.stages()[static_cast<size_t>(next - admitted_.begin())];
+  std::set<std::string> types;
+  int left = 0;
+  bool tracked = false;
+  for (const std::string& type : stages_.WaitsFor(stage, Progress())) {
+    const TypeCounts& counts = tasks_.of(type);
+    types.insert(type);
+    tracked = tracked || counts.tracking == Tracking::kTracked;
+    left += counts.size - counts.succeeded;
+  }
+  JobWaiting waiting;
+  waiting.what =
+      absl::StrCat(Sentence(stage.types, "waits", "wait"), " for ", absl::StrJoin(types, ", "));
+  if (said_ && said_->what == waiting.what && left > kNamed) return;
+  waiting.missing = tasks_.Names(
+      [&types](const Task& task) {
+        return types.count(task.id.type) > 0 && task.state != TaskState::kSucceeded;
+      },
+      kNamed);
+  waiting.unblock = tracked ? "all of them have to succeed" : "all of them have to be started";
+  if (said_ == waiting) return;
+  said_ = waiting;
+  Do(effect::Record{std::move(waiting)});
+}
+
+std::string JobMachine::NeverStarted(const std::string& type) const {
+  std::vector<std::string> names = stages_.Dependents(type);
+  std::erase_if(names,
+                [this](const std::string& name) { return admitted_[stages_.StageOf(name)]; });
+  if (names.empty()) return "";
+  const bool one = names.size() == 1;
+  return absl::StrCat("; ", absl::StrJoin(names, ", "),
+                      one ? ", which depends on " : ", which depend on ", type,
+                      one ? ", does not start" : ", do not start");
+}
+
+void JobMachine::CheckGroups() {
+  const std::optional<TimePoint> due = groups_.NextDeadline();
+  if (!due || now_ < *due) return;
+  // Who is to attach again may bring an end that came in time.
+  for (const Task& task : tasks_.all()) {
+    if (task.reattach_by) return;
+  }
+  for (const OverdueType& overdue : groups_.TakeDue(now_)) {
+    if (verdict_) return;
+    if (overdue.ignored) {
+      if (tasks_.of(overdue.type).tracking != Tracking::kTracked) continue;
+      Do(effect::Record{JobNote{overdue.sentence}});
+      Note(decision::TrackingStopped{overdue.type});
+      StopTracking(overdue.type);
+      continue;
+    }
+    Verdict verdict;
+    verdict.reason = Reason::kDependencyTimeout;
+    verdict.sentence = overdue.sentence;
+    const auto late = std::find_if(
+        tasks_.all().begin(), tasks_.all().end(),
+        [&overdue](const Task& task) { return task.id.type == overdue.type && !task.over(); });
+    if (late != tasks_.all().end()) verdict.guilty = late->id;
+    Decide(std::move(verdict));
+  }
+}
+
+void JobMachine::StopTracking(const std::string& type) {
+  tasks_.StopTracking(type);
+  JudgeEnd();
+  if (!verdict_) OnProgress();
+}
+
+}  // namespace tony::core

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/job_json.h"
+#include "client/task_order.h"
 #include "client/task_preview.h"
 #include "client/terminal.h"
 #include "core/job/master_task.h"
@@ -135,6 +136,7 @@ std::string RenderDryRun(const spec::LoadedJob& loaded) {
       SafeText(absl::StrCat("Job ", job.name, " (", core::FrameworkName(job.framework),
                             "), not started: dry run")) +
       "\n\n" + RenderConfiguration(loaded.configuration) + "\n" + RenderContainers(job) + "\n";
+  if (const std::string order = RenderOrder(job); !order.empty()) text += order + "\n";
   if (!packaging.src_dir.empty())
     absl::StrAppend(&text, "Program: ", SafeText(packaging.src_dir), "\n");
   if (!packaging.python_venv.empty()) {
@@ -166,6 +168,7 @@ std::string RenderDryRunJson(const spec::LoadedJob& loaded) {
   const ContainerRow total = Total(rows);
   json["total"] = ToJson(total);
   json["total"].erase("type");
+  AddOrder(job, json);
   json["tasks"] = Json::array();
   for (const TaskPreview& task : PreviewTasks(job, kMaxTasks)) {
     json["tasks"].push_back({{"task", task.task.ToString()},

@@ -1,5 +1,5 @@
-// What --dry-run shows: the merged configuration, the containers, and what each task would find in
-// its environment.
+// What --dry-run shows: the merged configuration, the containers, the order of types, and what each
+// task would find in its environment.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace tony::client {
 /// of many tasks the first hundred. `job` must have no problems.
 std::string RenderDryRun(const spec::LoadedJob& job);
 
-/// The same as a JSON object: name, framework, configuration, containers, totals, tasks.
+/// The same as a JSON object: name, framework, configuration, containers, totals, stages, tasks.
 std::string RenderDryRunJson(const spec::LoadedJob& job);
 
 }  // namespace tony::client

@@ -20,6 +20,7 @@
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "core/schedule/admission.h"
+#include "core/schedule/stage_graph.h"
 #include "os/file_lock.h"
 #include "os/files.h"
 #include "os/machine.h"
@@ -53,17 +54,26 @@ spec::LoadedJob Load(const SubmitOptions& options, const Environment& environmen
   return spec::LoadJob(sources);
 }
 
-/// Refuses what this machine could never run; gives back nothing when it could.
+/// Refuses what this machine could never run; gives back nothing when it could. Of types with an
+/// order only what certainly runs together has to fit together.
 absl::StatusOr<std::optional<core::NeverFits>> CheckCapacity(const spec::BuildResult& built) {
-  std::vector<core::ContainerRequest> requests;
+  const core::JobDescription job = core::WithMasterTask(built.job);
   bool gpus = false;
-  for (const core::TaskType& type : core::WithMasterTask(built.job).types) {
-    if (type.instances == 0) continue;
-    requests.push_back({type.name, type.instances, type.resources});
-    gpus = gpus || type.resources.gpus > 0;
+  for (const core::TaskType& type : job.types) {
+    gpus = gpus || (type.instances > 0 && type.resources.gpus > 0);
   }
   TONY_ASSIGN_OR_RETURN(const os::Machine machine, os::ReadMachine());
-  return core::CheckFits(backend::ProbeCapacity(built.local, machine, gpus), requests);
+  const core::Capacity capacity = backend::ProbeCapacity(built.local, machine, gpus);
+  const core::StageGraph graph(job.types);
+  for (const core::Stage& stage : graph.stages()) {
+    std::vector<core::ContainerRequest> requests;
+    for (const std::string& name : stage.together) {
+      const core::TaskType& type = *job.FindType(name);
+      if (type.instances > 0) requests.push_back({type.name, type.instances, type.resources});
+    }
+    if (auto refused = core::CheckFits(capacity, requests)) return refused;
+  }
+  return std::nullopt;
 }
 
 ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {

@@ -1,16 +1,31 @@
 // Renders environments with placeholders.
 #include "client/task_preview.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "core/runtime/visualization.h"
+#include "core/schedule/stage_graph.h"
 
 namespace tony::client {
 namespace {
 
 // No port has this number, so the word PORT can take its place in what was rendered.
 constexpr int kNoPort = 99999;
+
+/// What a task finds that starts with `stage`.
+core::ClusterSpec SeenBy(const core::Stage& stage, const core::ClusterSpec& all) {
+  core::ClusterSpec seen;
+  for (const core::Endpoint& endpoint : all.endpoints) {
+    const auto& types = stage.together;
+    if (std::find(types.begin(), types.end(), endpoint.task.type) != types.end()) {
+      seen.endpoints.push_back(endpoint);
+    }
+  }
+  return seen;
+}
 
 core::ClusterSpec PreviewCluster(const core::JobDescription& job) {
   core::ClusterSpec cluster;
@@ -55,14 +70,18 @@ std::vector<TaskPreview> PreviewTasks(const core::JobDescription& job, size_t li
   context.job_id = "JOB_ID";
   context.container_id = "CONTAINER_ID";
   context.checkpoint_folder = job.checkpoint_dir.empty() ? "CHECKPOINT_DIR" : job.checkpoint_dir;
-  context.cluster = PreviewCluster(job);
+  const core::ClusterSpec cluster = PreviewCluster(job);
+  const core::StageGraph stages(job.types);
   for (const core::TaskType& type : job.types) {
     if (type.tracking == core::Tracking::kTracked) context.tracked_tasks += type.instances;
   }
   const std::optional<core::TaskId> visualization = core::VisualizationTask(job);
   std::vector<TaskPreview> previews;
-  for (const core::Endpoint& endpoint : context.cluster.endpoints) {
+  for (const core::Endpoint& endpoint : cluster.endpoints) {
     if (previews.size() == limit) break;
+    if (endpoint.task.index == 0) {
+      context.cluster = SeenBy(stages.stages()[stages.StageOf(endpoint.task.type)], cluster);
+    }
     context.task = endpoint.task;
     context.chief = core::IsChief(endpoint.task, job.FindType("chief") != nullptr);
     context.visualization_port = visualization == endpoint.task ? kNoPort : 0;

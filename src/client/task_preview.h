@@ -14,9 +14,10 @@ struct TaskPreview {
   core::Environment environment;  ///< without what is inherited from the machine (PATH, HOME, …)
 };
 
-/// The tasks in the job's order, at most `limit` of them, all on one host. What is only known while
-/// the job runs is a placeholder: HOST, PORT, JOB_ID, CONTAINER_ID, CHECKPOINT_DIR, and GPU0, GPU1,
-/// … for devices.
+/// The tasks in the job's order, at most `limit` of them, all on one host. Where types have an
+/// order each task finds those of its stage, and what certainly runs beside them. What is only
+/// known while the job runs is a placeholder: HOST, PORT, JOB_ID, CONTAINER_ID, CHECKPOINT_DIR, and
+/// GPU0, GPU1, … for devices.
 std::vector<TaskPreview> PreviewTasks(const core::JobDescription& job, size_t limit);
 
 }  // namespace tony::client

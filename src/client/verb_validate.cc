@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/job_json.h"
+#include "client/task_order.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/status_macros.h"
@@ -36,6 +37,7 @@ absl::StatusOr<int> RunValidate(const CommandLine& line, const VerbContext& cont
     json["valid"] = job.result.ok();
     json["problems"] = ToJson(job.result.problems);
     json["notes"] = ToJson(job.result.notes);
+    if (job.result.ok()) AddOrder(job.result.job, json);
     context.out(DumpJson(json));
   } else {
     for (const spec::Problem& note : job.result.notes) {
@@ -44,8 +46,10 @@ absl::StatusOr<int> RunValidate(const CommandLine& line, const VerbContext& cont
     for (const spec::Problem& problem : job.result.problems) {
       context.err(absl::StrCat(SafeText(spec::RenderProblem(problem)), "\n"));
     }
-    if (job.result.ok())
-      context.out(absl::StrCat(file.empty() ? "the job" : SafeText(file), " is valid\n"));
+    if (job.result.ok()) {
+      context.out(absl::StrCat(file.empty() ? "the job" : SafeText(file), " is valid\n",
+                               RenderOrder(job.result.job)));
+    }
   }
   return job.result.ok() ? kVerbDone : kVerbBadUsage;
 }

@@ -38,11 +38,11 @@ bool IsName(const std::string& word) {
 }
 
 std::vector<KeyGroup> AssembleGroups() {
-  return {ApplicationKeys(),       ProgramKeys(),       TaskTypeKeys(),   ContainerKeys(),
-          OutcomeKeys(),           TimeLimitKeys(),     TotalLimitKeys(), ExecutorKeys(),
-          ApplicationMasterKeys(), LocalKeys(),         OrderKeys(),      HadoopKeys(),
-          PlacementKeys(),         TypePlacementKeys(), JavaKeys(),       DockerKeys(),
-          HorovodKeys(),           HistoryKeys(),       PortalKeys(),     VersionKeys()};
+  return {ApplicationKeys(), ProgramKeys(),           TaskTypeKeys(),  ContainerKeys(),
+          OrderKeys(),       OutcomeKeys(),           TimeLimitKeys(), TotalLimitKeys(),
+          ExecutorKeys(),    ApplicationMasterKeys(), LocalKeys(),     HadoopKeys(),
+          PlacementKeys(),   TypePlacementKeys(),     JavaKeys(),      DockerKeys(),
+          HorovodKeys(),     HistoryKeys(),           PortalKeys(),    VersionKeys()};
 }
 
 Index BuildIndex() {

@@ -4,7 +4,6 @@
 namespace tony::spec {
 namespace {
 
-constexpr char kNoStages[] = "stages and groups of task types are not supported by this version";
 constexpr char kNoDocker[] = "Docker containers are not supported by this version";
 constexpr char kNoHorovod[] = "Horovod jobs are not supported by this version";
 constexpr char kNoHistory[] =
@@ -30,33 +29,6 @@ Key Noted(const std::string& name, ValueType type, const std::string& default_va
 }
 
 }  // namespace
-
-KeyGroup OrderKeys() {
-  using enum ValueType;
-  KeyGroup group;
-  group.title = "Order of task types";
-  group.introduction = "Task types that start after others, and time limits between them.";
-  Key mode =
-      Refused("tony.application.distributed-mode", kChoice, "GANG",
-              "all tasks of a job start together; another mode is not supported by this version",
-              "`GANG`: tasks start when all have registered; `FCFS`: each at once.");
-  mode.choices = {"GANG", "FCFS"};
-  group.keys = {
-      mode,
-      Refused("tony.application.prepare-stage", kList, "", kNoStages, "Task types that run first."),
-      Refused("tony.application.training-stage", kList, "", kNoStages,
-              "Task types that run after the prepare stage."),
-      Refused("tony.application.group.<group>", kList, "", kNoStages, "A named set of task types."),
-      Refused("tony.application.dependency.<type>.timeout.after.<group>", kSeconds, "", kNoStages,
-              "Fail when this type still runs that long after the group has ended."),
-      Refused("tony.application.dependency.<type>.timeout.after.<group>.ignored", kBoolean, "false",
-              kNoStages, "Stop waiting for the type instead of failing."),
-      Refused("tony.application.enable-preprocess", kBoolean, "false",
-              "a run of the command before the tasks start is not supported by this version",
-              "The ApplicationMaster runs the command first and hands on its parameters."),
-  };
-  return group;
-}
 
 KeyGroup HadoopKeys() {
   using enum ValueType;
@@ -106,7 +78,7 @@ KeyGroup PlacementKeys() {
 KeyGroup TypePlacementKeys() {
   using enum ValueType;
   KeyGroup group;
-  group.title = "Placement and order of one task type";
+  group.title = "Placement of one task type";
   group.introduction = "As above, for the tasks of one type.";
   group.per_type = true;
   group.keys = {
@@ -115,9 +87,6 @@ KeyGroup TypePlacementKeys() {
               "Placement constraint of this type."),
       Refused("tony.<type>.allocation-tags", kList, "", kOnlyYarn,
               "Tags that placement constraints refer to."),
-      Refused("tony.<type>.depends-on", kList, "",
-              "TonY never reads this key, and this version has no order between task types",
-              "Task types that have to be done before."),
   };
   return group;
 }

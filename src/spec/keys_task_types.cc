@@ -53,6 +53,10 @@ KeyGroup TaskTypeKeys() {
        .default_value = "false",
        .meaning = "Release the reserved ports right before the program starts, for servers that "
                   "set neither `SO_REUSEADDR` nor `SO_REUSEPORT`."},
+      {.name = "tony.<type>.depends-on",
+       .type = ValueType::kList,
+       .meaning = "Task types that come first: tracked ones have to have succeeded, others to have "
+                  "been started. TonY has this key and never reads it."},
       {.name = "tony.<type>.restart-scope",
        .type = ValueType::kChoice,
        .default_value = "job",

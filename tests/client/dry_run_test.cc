@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "client/task_preview.h"
@@ -39,6 +40,35 @@ std::vector<spec::Override> TensorFlowJob() {
 
 TEST(DryRun, ShowsConfigurationContainersAndTasks) {
   ExpectGolden("dry_run", RenderDryRun(Load(TensorFlowJob())));
+}
+
+TEST(DryRun, ShowsTheOrderAndWhatEachStageSees) {
+  const spec::LoadedJob job = Load({{"tony.prep.instances", "2"},
+                                    {"tony.worker.instances", "1"},
+                                    {"tony.ps.instances", "1"},
+                                    {"tony.evaluator.instances", "1"},
+                                    {"tony.containers.command", "x"},
+                                    {"tony.application.prepare-stage", "prep,ps"},
+                                    {"tony.evaluator.depends-on", "worker"},
+                                    {"tony.application.group.A", "worker"},
+                                    {"tony.application.dependency.ps.timeout.after.A", "5"}});
+  EXPECT_THAT(RenderDryRun(job), HasSubstr("Order:\n"
+                                           "  1. prep, ps\n"
+                                           "  2. worker after prep\n"
+                                           "  3. evaluator after prep, worker\n"
+                                           "  ps has 5 s to end after group A (worker), then the "
+                                           "job fails\n"));
+  const Json json = Json::parse(RenderDryRunJson(job));
+  EXPECT_EQ(json["stages"].size(), 3u);
+  EXPECT_EQ(json["dependency_timeouts"][0]["seconds"], 5);
+  std::map<std::string, std::string> seen;
+  for (const Json& task : json["tasks"]) {
+    seen[task["task"]] = task["environment"]["CLUSTER_SPEC"];
+  }
+  const std::string address = "[\"HOST:PORT\"]";
+  EXPECT_EQ(seen["prep:1"], "{\"prep\":[\"HOST:PORT\",\"HOST:PORT\"],\"ps\":" + address + "}");
+  EXPECT_EQ(seen["worker:0"], "{\"worker\":" + address + ",\"ps\":" + address + "}");
+  EXPECT_EQ(seen["evaluator:0"], "{\"ps\":" + address + ",\"evaluator\":" + address + "}");
 }
 
 TEST(DryRun, JsonHasTheSame) {

@@ -211,9 +211,25 @@ TEST_F(VerbTest, ValidateListsAllProblems) {
   EXPECT_EQ(Run({"validate", "job.xml", "--conf", "tony.containers.command=true"}), kVerbDone)
       << err_;
   EXPECT_THAT(out_, HasSubstr("job.xml is valid"));
+  EXPECT_THAT(out_, Not(HasSubstr("Order")));
   EXPECT_EQ(Run({"validate", "missing.xml"}), kVerbBadUsage);
   EXPECT_THAT(err_, HasSubstr("missing.xml"));
   EXPECT_EQ(Run({"validate", "a.xml", "b.xml"}), kVerbBadUsage);
+}
+
+TEST_F(VerbTest, ValidateShowsTheOrder) {
+  std::ofstream(local_.path() + "/job.xml")
+      << "<configuration><property><name>tony.worker.instances</name><value>2</value></property>"
+         "<property><name>tony.prep.instances</name><value>1</value></property>"
+         "<property><name>tony.containers.command</name><value>true</value></property>"
+         "<property><name>tony.application.prepare-stage</name><value>prep</value></property>"
+         "</configuration>";
+  EXPECT_EQ(Run({"validate", "job.xml"}), kVerbDone) << err_;
+  EXPECT_THAT(out_, HasSubstr("Order:\n  1. prep\n  2. worker after prep\n"));
+  EXPECT_EQ(Run({"validate", "job.xml", "--json"}), kVerbDone);
+  const Json json = Json::parse(out_);
+  EXPECT_EQ(json["stages"][1]["types"], Json::array({"worker"}));
+  EXPECT_EQ(json["stages"][1]["depends_on"], Json::array({"prep"}));
 }
 
 /// The ApplicationMaster of a job as `kill` sees it: address, credentials and the service.

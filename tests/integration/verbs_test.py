@@ -165,7 +165,14 @@ class NoJobTest(JobTest):
         result = self.site.run("tony", "validate", path)
         self.assertEqual((result.returncode, result.stdout), (0, f"{path} is valid\n"))
         self.assertEqual(
-            self.site.verb("validate", path), {"valid": True, "problems": [], "notes": []}
+            self.site.verb("validate", path),
+            {
+                "valid": True,
+                "problems": [],
+                "notes": [],
+                "stages": [{"types": ["worker"], "depends_on": []}],
+                "dependency_timeouts": [],
+            },
         )
 
 

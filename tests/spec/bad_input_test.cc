@@ -149,7 +149,6 @@ TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
               HasSubstr("Horovod jobs are not supported by this version"));
   EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}),
               HasSubstr("remove it or set it to GANG"));
-  EXPECT_THAT(ProblemsWith({{"tony.application.group.A", "worker"}}), HasSubstr("not supported"));
   EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("no history server"));
 }
 
@@ -165,6 +164,19 @@ TEST_F(BadInputTest, EveryRefusedKeyIsRefused) {
       EXPECT_THAT(ProblemsWith({{name, "something"}}), HasSubstr(name + ": " + key.reason));
     }
   }
+}
+
+TEST_F(BadInputTest, TheOrderOfTypesHasToMakeSense) {
+  EXPECT_EQ(ProblemsWith({{"tony.worker.depends-on", "worker"}}),
+            "job.xml:4: tony.worker.depends-on: the task types wait for each other: worker depends "
+            "on worker; take one of these dependencies out\n");
+  EXPECT_EQ(ProblemsWith({{"tony.application.group.A", "worker"},
+                          {"tony.application.dependency.worker.timeout.after.A", "30s"}}),
+            "job.xml:5: tony.application.dependency.worker.timeout.after.A: '30s' is not a whole "
+            "number of seconds; write 30\n"
+            "job.xml:5: tony.application.dependency.worker.timeout.after.A: worker is in the group "
+            "A itself, so it has ended when the group has; take it out of the group, or remove "
+            "this key\n");
 }
 
 TEST_F(BadInputTest, UnsupportedFrameworksAreRefused) {

@@ -237,6 +237,26 @@ TEST_F(JobBuilderTest, AJobWithoutTasksRunsItsCommandInTheMastersContainer) {
             "mine");
 }
 
+TEST_F(JobBuilderTest, CarriesTheOrderOfTypes) {
+  const BuildResult result =
+      Build({{"tony.prep.instances", "1"},
+             {"tony.worker.instances", "2"},
+             {"tony.evaluator.instances", "1"},
+             {"tony.containers.command", "true"},
+             {"tony.application.prepare-stage", "prep"},
+             {"tony.application.training-stage", "worker,evaluator"},
+             {"tony.evaluator.depends-on", "worker"},
+             {"tony.application.group.A", "worker"},
+             {"tony.application.dependency.evaluator.timeout.after.A", "60"},
+             {"tony.application.dependency.evaluator.timeout.after.A.ignored", "true"}});
+  EXPECT_THAT(result.job.FindType("prep")->depends_on, IsEmpty());
+  EXPECT_THAT(result.job.FindType("worker")->depends_on, ElementsAre("prep"));
+  EXPECT_THAT(result.job.FindType("evaluator")->depends_on, ElementsAre("worker", "prep"));
+  EXPECT_THAT(result.job.dependency_timeouts,
+              ElementsAre(core::DependencyTimeout{
+                  "evaluator", "A", {"worker"}, std::chrono::seconds(60), true}));
+}
+
 TEST_F(JobBuilderTest, TensorBoardIsASidecarThatRunsOnce) {
   const BuildResult result = Build({{"tony.tensorboard.instances", "3"},
                                     {"tony.tensorboard.command", "tensorboard --logdir x"},

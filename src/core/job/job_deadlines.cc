@@ -137,10 +137,11 @@ void JobMachine::CheckRegistration() {
 
 void JobMachine::SayWhoIsMissing() {
   for (auto& [number, gang] : tasks_.gangs()) {
-    const bool waits = gang.bound == gang.size && gang.ready < gang.size;
-    if (!waits || now_ - gang.since < kPatience) continue;
     // Once per wait is enough on the record; a later state change clears it.
-    if (std::exchange(gang.said_missing, true)) continue;
+    if (gang.said_missing || now_ - gang.since < kPatience) continue;
+    if (gang.bound == 0) SayWhoseRoomIsAwaited(number, gang);
+    if (gang.bound < gang.size || gang.ready == gang.size) continue;
+    gang.said_missing = true;
     Do(effect::Record{JobWaiting{
         absl::StrCat(gang.size - gang.ready, " of ", gang.size, " tasks are not ready"),
         tasks_.Names([number = number](const Task& task) {
@@ -149,6 +150,18 @@ void JobMachine::SayWhoIsMissing() {
         "their executors unpack archives and reserve ports; the executor.log of each task "
         "says more"}});
   }
+}
+
+void JobMachine::SayWhoseRoomIsAwaited(int number, Gang& gang) {
+  const auto member = std::find_if(tasks_.all().begin(), tasks_.all().end(),
+                                   [number](const Task& task) { return task.gang == number; });
+  if (!AwaitsRoom(*member)) return;
+  gang.said_missing = true;
+  Do(effect::Record{JobWaiting{
+      absl::StrCat(member->id.type, " waits for the containers of what it comes after"),
+      tasks_.Names([this](const Task& task) { return task.container && Settled(task); }),
+      "their executors end what the programs have left behind; the executor.log of each task says "
+      "more"}});
 }
 
 bool JobMachine::ForgiveOwnAbsence() {

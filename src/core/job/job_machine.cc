@@ -124,6 +124,7 @@ void JobMachine::Bind(Task& task, const Container& container) {
   Gang& gang = tasks_.gangs().at(task.gang);
   if (gang.bound < gang.size) return;
   gang.since = now_;
+  gang.said_missing = false;
   if (state_ == JobState::kAllocating) Move(JobTrigger::kGangGranted);
 }
 

@@ -175,6 +175,7 @@ class JobMachine {
   void OnSilent(Task& task, Reason reason, const std::string& sentence);
   void CheckStopping();
   void SayWhoIsMissing();
+  void SayWhoseRoomIsAwaited(int number, Gang& gang);
   /// The task bound to the container, having noted that its executor is alive; null when none is.
   Task* Heard(const std::string& container_id);
   /// Puts a decision on record, before everything that this answer has done.

@@ -14,6 +14,7 @@
 #include "os/file_lock.h"
 #include "os/files.h"
 #include "os/machine.h"
+#include "os/reap_orphans.h"
 #include "spec/job_builder.h"
 
 namespace tony::appmaster {
@@ -73,6 +74,8 @@ absl::Status ApplicationMaster::Open() {
   TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
   TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(folder_));
   TONY_RETURN_IF_ERROR(OpenJournal(std::move(built.job)));
+  // What outlives an executor and its keeper comes to this process.
+  os::BecomeSubreaper();
   executor_starter_ = std::make_unique<backend::ExecutorStarter>(
       options_.executor_path, options_.job_id(),
       machine_->tasks().size() - machine_->tasks().bound());
@@ -155,6 +158,7 @@ absl::Status ApplicationMaster::OpenBackend(const spec::LocalSettings& local) {
   options.start_executor = [this](const os::SubprocessRequest& request) {
     return executor_starter_->Start(request);
   };
+  options.other_children = [this] { return executor_starter_->Helpers(); };
   options.environment = options_.environment;
   options.host_id = machine.boot_id;
   options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(machine_->job()));

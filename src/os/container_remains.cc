@@ -1,4 +1,4 @@
-// Groups first, then what is found by its environment.
+// Groups first, then what is found by its environment or by its descent.
 #include "os/container_remains.h"
 
 #include <signal.h>
@@ -46,7 +46,8 @@ void Reap(std::set<pid_t>& processes) {
 
 }  // namespace
 
-int EndContainer(const std::string& container_id, std::set<pid_t> dying) {
+int EndContainer(const std::string& container_id, ProcessesBelow below) {
+  std::set<pid_t>& dying = below.dying;
   // Once they have ended nobody can tell any more whose they were.
   for (const CgroupFolder& group : ContainerGroups(container_id)) {
     group.Freeze();
@@ -57,7 +58,13 @@ int EndContainer(const std::string& container_id, std::set<pid_t> dying) {
   const TimePoint deadline = clock.Now() + kLimit;
   int looks_in_vain = 0;
   while (true) {
-    const std::set<pid_t> orphans = OrphansOf(container_id);
+    std::set<pid_t> orphans = OrphansOf(container_id);
+    if (below.own) {
+      // Zombies, too: a namespace's first process ends only when those that are this one's children
+      // have been reaped.
+      const std::vector<pid_t> others = DescendantsAndZombies(::getpid(), *below.own);
+      orphans.insert(others.begin(), others.end());
+    }
     for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
     dying.insert(orphans.begin(), orphans.end());
     Reap(dying);

@@ -237,11 +237,12 @@ std::optional<KeeperEvent> Keeper::Next() {
 KeeperLost Keeper::CleanUpAfterLoss() {
   lost_ = true;
   ::waitpid(pid_, nullptr, 0);
-  std::set<pid_t> children;  // of the keeper, which die with it
+  ProcessesBelow below{.own = std::set<pid_t>()};
+  // Children of the keeper, which die with it.
   for (const pid_t pid : {containment_.helper, program_}) {
-    if (pid != 0) children.insert(pid);
+    if (pid != 0) below.dying.insert(pid);
   }
-  return {.survivors = EndContainer(container_id_, children)};
+  return {.survivors = EndContainer(container_id_, std::move(below))};
 }
 
 }  // namespace tony::os

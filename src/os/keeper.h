@@ -63,7 +63,9 @@ struct KeeperTreeGone {
 };
 
 /// The keeper itself has died, which only somebody else's SIGKILL can cause. What it had started
-/// has been killed by Next(); the keeper is of no more use, and its fd() stays readable.
+/// has been killed by Next(), and so has all else below the owner, to whom orphans of the keeper
+/// come: nobody can tell them from the owner's own children. The keeper is of no more use, and its
+/// fd() stays readable.
 struct KeeperLost {
   int survivors = 0;  // processes that could not be killed within a second
 };
@@ -77,7 +79,8 @@ using KeeperEvent =
 class Keeper {
  public:
   /// Forks the keeper, in the first way of containment that works here of those that `options`
-  /// allow, and makes the calling process a subreaper too. Call it early in main(), before any
+  /// allow, and makes the calling process a subreaper too. That one starts nothing else that is to
+  /// outlive the keeper. Call it early in main(), before any
   /// thread exists and before descriptors are opened that matter to others. Where no way works
   /// there is a keeper all the same, which Spawn() then explains.
   /// InvalidArgument – `container_id` is empty or has a NUL. ResourceExhausted – no process or

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -114,6 +115,11 @@ class ProcessTable {
     return false;
   }
 
+  bool DescendsFromAny(pid_t pid, const std::set<pid_t>& ancestors) const {
+    return std::any_of(ancestors.begin(), ancestors.end(),
+                       [&](pid_t ancestor) { return Descends(pid, ancestor); });
+  }
+
  private:
   std::vector<ProcessEntry> entries_;
 };
@@ -125,6 +131,16 @@ std::vector<pid_t> Descendants(pid_t root) {
   std::vector<pid_t> found;
   for (const ProcessEntry& entry : table.entries()) {
     if (!entry.dead && table.Descends(entry.pid, root)) found.push_back(entry.pid);
+  }
+  return found;
+}
+
+std::vector<pid_t> DescendantsAndZombies(pid_t root, const std::set<pid_t>& spared) {
+  const ProcessTable table;
+  std::vector<pid_t> found;
+  for (const ProcessEntry& entry : table.entries()) {
+    if (!table.Descends(entry.pid, root) || spared.contains(entry.pid)) continue;
+    if (!table.DescendsFromAny(entry.pid, spared)) found.push_back(entry.pid);
   }
   return found;
 }

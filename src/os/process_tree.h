@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ inline constexpr char kContainerIdVariable[] = "TONY_CONTAINER_ID";
 /// All living descendants of `root`, without itself. Zombies are left out. One pass over /proc, so
 /// a process that starts meanwhile may be missed.
 std::vector<pid_t> Descendants(pid_t root);
+
+/// The same with the zombies, and without `spared` and all below those.
+std::vector<pid_t> DescendantsAndZombies(pid_t root, const std::set<pid_t>& spared);
 
 /// The same by asking each process for its children, which costs as much as the tree is large and
 /// not as much as the machine is busy. For measuring: a process whose neighbour ends meanwhile may

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "os/reap_orphans.h"
 #include "tests/backend/backend_support.h"
 #include "tests/os/temporary_folder.h"
 
@@ -145,6 +146,25 @@ TEST_F(LocalBackendTest, TellsHowExecutorsEnd) {
   EXPECT_EQ(job.events.ended_count(), 2u);
   job.Kill(granted[2].id);
   EXPECT_THAT(job.events.WaitEnded(granted[2].id).sentence, HasSubstr("killed by signal 9"));
+}
+
+TEST_F(LocalBackendTest, WhatAKilledExecutorLeavesIsEndedByItsDescent) {
+  os::BecomeSubreaper();
+  const ForkedChild other([] { return ::pause(); });
+  LoopThread loop;
+  LocalBackendOptions options = Options("job-1", SmallMachine(100, 0));
+  options.other_children = [&other] { return std::set<pid_t>{other.pid()}; };
+  Job job(loop, options);
+  job.Request({Workers(2, 10)});
+  const std::vector<core::Container> granted = job.events.WaitGranted(2);
+  job.Run(granted.at(0).id, "exec sleep 1000");
+  // Without the container's id, in a session of its own.
+  job.Run(granted.at(1).id, "env -i setsid sh -c 'setsid sleep 1000 & echo $!'; kill -9 $$");
+  EXPECT_TRUE(job.events.WaitEnded(granted[1].id).lost);
+  const pid_t daemon = std::stoi(os::Contents(job.LogOf(granted[1].id)));
+  EXPECT_EQ(::kill(daemon, 0), -1) << "it is not even a zombie";
+  EXPECT_EQ(::kill(other.pid(), 0), 0);
+  EXPECT_EQ(job.events.ended_count(), 1u);
 }
 
 TEST_F(LocalBackendTest, AProgramThatCannotStartEndsItsContainer) {

@@ -93,7 +93,7 @@ client            kill            daemons         running                       
 am                kill            daemons         running                       0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -
 executor          kill            daemons         running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
 keeper            kill            daemons         running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
-executor+keeper   kill            daemons         running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        process-tree
+executor+keeper   kill            daemons         running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
 client+am         kill            daemons         running                       0    0     | LOST                -                            -      -9    0        -
 everything        kill            daemons         running                       0    0     | LOST                -                            -      -9    0        cgroup/process-tree
 program           nothing         closes-output   running                       0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -

@@ -11,6 +11,8 @@ import machine
 from integration_case import JobTest
 
 WAYS = ("cgroup", "namespace", "process-tree")
+# A time that nobody else sleeps.
+OWN_SECONDS = 10**6 + os.getpid()
 # Keeps 300 MB in its memory, and waits with them.
 GREEDY = "tail -c 300000000 < <(head -c 300000000 /dev/zero | tr '\\0' x; sleep 600)"
 
@@ -63,13 +65,21 @@ class ContainmentTest(JobTest):
                 )
                 self.assertEqual(groups_of(job.folder.name), [])
 
+    @staticmethod
+    def kill(pid):
+        """The ApplicationMaster, which sees the executor's end, may do the same to the keeper."""
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
     def test_nothing_outlives_executor_and_keeper(self):
         for way in self.ways():
             with self.subTest(way):
                 line = self.pipe(f"line-{way}")
                 job = self.submit(
                     f"(trap '' TERM; exec sleep 600) & setsid sleep 600 & "
-                    f"echo ready > {line.path}; wait",
+                    f"env -i setsid bash -c 'setsid sleep {OWN_SECONDS} &'; echo ready > {line.path}; wait",
                     *("--conf", f"tony.task.containment={way}"),
                     *("--conf", "tony.am.infrastructure-retry-count=0"),
                 )
@@ -83,8 +93,10 @@ class ContainmentTest(JobTest):
                         os.kill(pid, signal.SIGSTOP)
                 for pid, name in names.items():
                     if name in ("tony-executor", "tony-keeper"):
-                        os.kill(pid, signal.SIGKILL)
+                        self.kill(pid)
                 self.assert_ends(job, 3)
+                # One that has lost the environment by which the others are known.
+                self.assertEqual(machine.processes_with(f"sleep\0{OWN_SECONDS}"), {})
                 self.assertEqual(groups_of(job.folder.name), [])
 
 

@@ -45,6 +45,10 @@ TEST(ProcessTreeTest, DescendantsAreFoundAtAnyDepth) {
   EXPECT_THAT(Descendants(child), testing::UnorderedElementsAre(first, second));
   EXPECT_THAT(Descendants(::getpid()), Contains(child));
   EXPECT_THAT(Descendants(::getpid()), Not(Contains(::getpid())));
+  EXPECT_THAT(DescendantsAndZombies(child, {}), testing::UnorderedElementsAre(first, second));
+  EXPECT_THAT(DescendantsAndZombies(child, {first, second}), IsEmpty());
+  EXPECT_THAT(DescendantsAndZombies(::getpid(), {child}),
+              testing::Each(testing::Not(testing::AnyOf(child, first, second))));
   End(child);
   End(first);
   End(second);

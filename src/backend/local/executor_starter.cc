@@ -36,4 +36,8 @@ absl::StatusOr<os::Subprocess> ExecutorStarter::Start(const os::SubprocessReques
   return os::Subprocess::Start(request);
 }
 
+std::set<pid_t> ExecutorStarter::Helpers() const {
+  return server_ == nullptr ? std::set<pid_t>() : std::set<pid_t>{server_->pid()};
+}
+
 }  // namespace tony::backend

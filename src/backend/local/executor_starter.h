@@ -1,7 +1,10 @@
 // Starts the executors of one job as processes of this machine.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -21,6 +24,9 @@ class ExecutorStarter {
 
   /// As os::Subprocess::Start(); `request` has an environment.
   absl::StatusOr<os::Subprocess> Start(const os::SubprocessRequest& request);
+
+  /// The caller's children that this has started and that are no executors.
+  std::set<pid_t> Helpers() const;
 
  private:
   std::unique_ptr<os::ForkServer> server_;  ///< none, or no longer: each by itself

@@ -144,7 +144,7 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
     live.state = live.executor != nullptr ? State::kRunning : State::kFailedToStart;
     if (live.executor == nullptr) {
       Later([this, id = container.id] {
-        os::EndContainer(id);  // its keeper may have been killed with it
+        EndRemains(id);
         End(id, {.lost = true, .sentence = "tony-executor is gone, since when nobody knows"});
       });
     }
@@ -375,9 +375,20 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
 void LocalBackend::OnExecutorReadable(const std::string& container_id) {
   const std::optional<core::ContainerEnd> end = containers_.at(container_id).executor->End();
   if (!end) return;
-  // One that was killed may have left what its keeper, if that was killed too, held.
-  if (end->lost) os::EndContainer(container_id);
+  if (end->lost) EndRemains(container_id);
   End(container_id, *end);
+}
+
+// Something, if its keeper was killed with it.
+void LocalBackend::EndRemains(const std::string& container_id) const {
+  os::ProcessesBelow below;
+  if (options_.other_children) {
+    below.own = options_.other_children();
+    for (const auto& [id, live] : containers_) {
+      if (live.executor != nullptr) below.own->insert(live.executor->pid());
+    }
+  }
+  os::EndContainer(container_id, std::move(below));
 }
 
 void LocalBackend::End(const std::string& container_id, const core::ContainerEnd& end) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct LocalBackendOptions {
   /// Starts an executor as a child of this process.
   std::function<absl::StatusOr<os::Subprocess>(const os::SubprocessRequest&)> start_executor =
       os::Subprocess::Start;
+  /// This process's children that are no executors of this job, where it knows them all and is a
+  /// subreaper: then also what has outlived an executor and its keeper together is found by its
+  /// descent.
+  std::function<std::set<pid_t>()> other_children;
   std::vector<std::string>
       environment;          ///< "NAME=value", what each executor has before its LaunchContext's
   std::string host_id;      ///< of this boot of this machine
@@ -105,6 +110,8 @@ class LocalBackend : public core::ClusterBackend {
   size_t SlotOf(const core::Container& container);
   absl::Status Start(LiveContainer& live, const core::LaunchContext& context);
   void OnExecutorReadable(const std::string& container_id);
+  /// Ends what an executor that was killed may have left.
+  void EndRemains(const std::string& container_id) const;
   void End(const std::string& container_id, const core::ContainerEnd& end);
 
   EventLoop& loop_;

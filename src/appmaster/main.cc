@@ -7,11 +7,9 @@
 #include "appmaster/application_master.h"
 #include "appmaster/master_keeper.h"
 #include "appmaster/options.h"
-#include "backend/job_folder.h"
 #include "common/event_loop.h"
 #include "common/logging.h"
 #include "common/process_setup.h"
-#include "os/file_lock.h"
 
 namespace {
 
@@ -29,12 +27,7 @@ int main(int argc, char** argv) {
   tony::SetUpProcess();
   absl::StatusOr<tony::appmaster::Options> options = tony::appmaster::ParseOptions(argc, argv);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
-  absl::StatusOr<tony::os::UniqueFd> guard(tony::os::UniqueFd{});
-  if (options->detached) {
-    guard = tony::os::LockFile(tony::backend::JobFolder(options->job_folder).am_guard());
-    if (!guard.ok()) return Fail(guard.status(), kInfrastructure);
-    tony::appmaster::SplitOffKeeper(options->restarts);
-  }
+  if (options->detached) tony::appmaster::SplitOffKeeper(options->restarts);
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   tony::EventLoop loop;
   {

@@ -27,7 +27,10 @@ class JobFolder {
   std::string am_address() const { return root_ + "/am.address"; }
   /// Held locked (os::LockFile) by the ApplicationMaster as long as it lives.
   std::string am_lock() const { return root_ + "/am.lock"; }
-  /// Held locked by the process that would start another ApplicationMaster if this one were lost.
+  /// Held locked by the process that stages the job and would start another ApplicationMaster if
+  /// this one were lost: from before the folder has its name on, and by a detached job's
+  /// ApplicationMaster and its keeper, which inherit it. It may be free only when no other
+  /// ApplicationMaster comes.
   std::string am_guard() const { return root_ + "/am.guard"; }
   /// Mode 0700: certificates and keys.
   std::string secrets() const { return root_ + "/secrets"; }
@@ -42,6 +45,8 @@ class JobFolder {
   std::string containers() const { return root_ + "/containers"; }
   std::string container(const std::string& id) const { return containers() + "/" + id; }
   std::string logs() const { return root_ + "/logs"; }
+  /// Of the ApplicationMaster; made before it is started.
+  std::string am_log() const { return logs() + "/am.log"; }
   /// Logs of one task: executor.log, and stdout.log and stderr.log in a folder for each attempt.
   std::string task_logs(const core::TaskId& task) const { return logs() + "/" + task.ToPath(); }
   std::string checkpoints() const { return root_ + "/checkpoints"; }

@@ -43,8 +43,7 @@ std::vector<std::pair<int64_t, std::string>> OldFolders(const std::string& jobs,
     const std::string name = entry->path().filename().string();
     struct stat status {};
     if (fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISDIR(status.st_mode) && status.st_uid == geteuid() && name[0] != '.' &&
-        Millis(status.st_mtim) < limit) {
+        S_ISDIR(status.st_mode) && status.st_uid == geteuid() && Millis(status.st_mtim) < limit) {
       old.emplace_back(Millis(status.st_mtim), name);
     }
     entry.increment(error);
@@ -56,7 +55,6 @@ std::vector<std::pair<int64_t, std::string>> OldFolders(const std::string& jobs,
 /// Removes the job unless it lives or holds checkpoints.
 bool RemoveJob(const backend::JobFolder& folder) {
   std::error_code error;
-  if (!std::filesystem::exists(folder.am_lock(), error) || error) return false;
   if (std::filesystem::exists(folder.checkpoints(), error) &&
       !std::filesystem::is_empty(folder.checkpoints(), error)) {
     return false;

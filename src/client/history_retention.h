@@ -9,7 +9,7 @@
 namespace tony::client {
 
 /// Removes jobs below `local_dir`, oldest first, whose folder has not changed for `days`. Left
-/// alone are jobs whose ApplicationMaster lives or may just be starting, folders of other users,
+/// alone are jobs whose client or ApplicationMaster lives, folders of other users,
 /// links, and jobs that hold checkpoints: those are work, not history. The ApplicationMaster's
 /// locks are held meanwhile, so that none starts there. Ends after `most` jobs, and before the next
 /// job once `stop` is set. What cannot be removed is left for the next time. Returns how many jobs

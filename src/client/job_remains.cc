@@ -15,10 +15,7 @@
 namespace tony::client {
 namespace {
 
-/// Whether there was an ApplicationMaster that should have removed what is there.
 bool HasRemains(const backend::JobFolder& folder) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(folder.am_lock(), ignored)) return false;
   const std::vector<std::string> paths = folder.transient();
   return std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
     std::error_code unseen;

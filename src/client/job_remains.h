@@ -1,4 +1,5 @@
-// Removes what only a job's ApplicationMaster would have removed, of jobs that have none any more.
+// Removes what only a job's ApplicationMaster would have removed, of jobs that have none and will
+// have none.
 #pragma once
 
 #include <string>
@@ -12,10 +13,11 @@ namespace tony::client {
 /// it printed stays. The first error of the file system; the rest is removed all the same.
 absl::Status RemoveRemains(const backend::JobFolder& folder);
 
-/// RemoveRemains() of all jobs below `local_dir` of which everything was killed at once. Left alone
-/// are jobs whose ApplicationMaster, client or executors live, or that have none yet; the
-/// ApplicationMaster's locks are held meanwhile, so that none starts there. What cannot be removed
-/// is left for the next time. Returns how many jobs had remains. Thread safe.
+/// RemoveRemains() of all jobs below `local_dir` of which everything was killed at once, or whose
+/// client was killed before they had an ApplicationMaster. Left alone are jobs whose
+/// ApplicationMaster, client or executors live; the ApplicationMaster's locks are held meanwhile,
+/// so that none starts there. What cannot be removed is left for the next time. Returns how many
+/// jobs had remains. Thread safe.
 int RemoveRemainsOfLostJobs(const std::string& local_dir);
 
 }  // namespace tony::client

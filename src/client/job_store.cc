@@ -148,11 +148,14 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
     return true;
   });
   job.submitted_millis = SubmittedMillis(job.folder);
-  const bool started = std::filesystem::exists(job.folder.am_lock(), ignored);
-  job.job.lost = started && !job.alive && !job.ended();
-  if (job.job.lost) {
+  job.job.lost = !job.alive && !job.ended();
+  const bool started =
+      job.job.view.last_sequence > 0 || std::filesystem::exists(job.folder.am_log(), ignored);
+  if (job.job.lost && started) {
     job.sentence = absl::StrCat(
         "its ApplicationMaster went away without a verdict; its last words: tony logs ", id, " am");
+  } else if (job.job.lost) {
+    job.sentence = "the client that submitted it was gone before its ApplicationMaster had started";
   } else if (!started && !job.ended()) {
     job.sentence = "its ApplicationMaster has not started";
   }

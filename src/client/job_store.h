@@ -47,7 +47,7 @@ class JobStore {
   std::string local_dir_;
 };
 
-/// True while an ApplicationMaster holds the folder's lock, or somebody is there to start another.
+/// True while an ApplicationMaster holds the folder's lock, or somebody is there to start one.
 bool IsAlive(const backend::JobFolder& folder);
 
 }  // namespace tony::client

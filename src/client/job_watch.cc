@@ -1,8 +1,6 @@
 // Waiting for a job's end without asking it.
 #include "client/job_watch.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "client/job_store.h"
@@ -53,12 +51,7 @@ void JobWatch::ReadEvents() {
 }
 
 void JobWatch::CheckAlive() {
-  const bool alive = IsAlive(folder_);
-  seen_alive_ = seen_alive_ || alive;
-  // A lock file that is not locked may be that of an ApplicationMaster which is just starting: then
-  // look on.
-  gone_ =
-      !alive && (seen_alive_ || looks_left_ == 0) && access(folder_.am_lock().c_str(), F_OK) == 0;
+  gone_ = !IsAlive(folder_);
   if (gone_) ReadEvents();
 }
 

@@ -32,8 +32,8 @@ class JobWatch {
   const core::JobView& view() const { return view_; }
   /// The job has its verdict.
   bool ended() const { return view_.verdict.has_value(); }
-  /// Nothing more will happen: the job has ended, or its ApplicationMaster is gone. One that has
-  /// not started yet is waited for.
+  /// Nothing more will happen: the job has ended, or its ApplicationMaster is gone, and so is
+  /// whoever would start one.
   bool over() const { return ended() || gone_; }
 
  private:
@@ -47,7 +47,6 @@ class JobWatch {
   std::unique_ptr<FolderWatcher> watcher_;
   LineTail events_;
   core::JobView view_;
-  bool seen_alive_ = false;
   bool gone_ = false;
   int looks_left_ = 0;  // after am.lock was closed
 };

@@ -47,7 +47,7 @@ void Reap(os::Subprocess& process) {
 
 absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& folder,
                                                    const Options& options) {
-  const std::string log_path = folder.logs() + "/am.log";
+  const std::string log_path = folder.am_log();
   os::UniqueFd log(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log.valid()) return os::ErrnoError(errno, log_path);
   int ends[2];
@@ -67,6 +67,7 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   request.stdout_fd = log.get();
   request.stderr_fd = log.get();
   request.inherited_fds = {write_end.get()};
+  if (options.detached && options.guard_fd >= 0) request.inherited_fds.push_back(options.guard_fd);
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::Subprocess::Start(request));
   write_end.Reset();
 

@@ -17,6 +17,7 @@ class MasterProcess {
   /// How it is started.
   struct Options {
     bool detached = false;  ///< the job outlives the client
+    int guard_fd = -1;      ///< the lock on am_guard(), which a detached one inherits
     int restarts = 0;       ///< how often a detached one is started again by its keeper
     Duration deadline{0};   ///< for its first answer
   };

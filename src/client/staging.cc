@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 
@@ -13,6 +14,7 @@
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "os/archive_writer.h"
+#include "os/file_lock.h"
 #include "os/files.h"
 #include "os/virtual_environment.h"
 #include "rpc/certificate_authority.h"
@@ -141,21 +143,35 @@ absl::Status Fill(const spec::LoadedJob& job, const std::string& job_id,
   return stager.Write();
 }
 
+/// `status`, after what there is of the job was removed.
+absl::Status Undo(const absl::Status& status, const std::string& path) {
+  const absl::Status removed = os::RemoveTree(path);
+  return removed.ok() ? status : Annotate(status, std::string(removed.message()));
+}
+
+/// The job's folder, under a name that is no job's until its guard is held.
+absl::StatusOr<os::UniqueFd> MakeGuardedFolder(const backend::JobFolder& folder) {
+  const std::filesystem::path path = folder.root();
+  TONY_RETURN_IF_ERROR(os::MakeFolders(path.parent_path().string()));
+  const std::string what = absl::StrCat("cannot make the job's folder ", folder.root());
+  const std::string unnamed = path.parent_path() / absl::StrCat(".", path.filename().string());
+  if (mkdir(unnamed.c_str(), 0700) != 0) return os::ErrnoError(errno, what);
+  absl::StatusOr<os::UniqueFd> guard = os::LockFile(backend::JobFolder(unnamed).am_guard());
+  if (!guard.ok()) return Undo(guard.status(), unnamed);
+  // One that is there is never replaced: it is not empty.
+  if (rename(unnamed.c_str(), folder.root().c_str()) == 0) return guard;
+  const int error = errno == ENOTEMPTY ? EEXIST : errno;
+  return Undo(os::ErrnoError(error, what), unnamed);
+}
+
 }  // namespace
 
-absl::Status StageJob(const spec::LoadedJob& job, const std::string& job_id,
-                      const backend::JobFolder& folder) {
-  const std::string parent = std::filesystem::path(folder.root()).parent_path();
-  TONY_RETURN_IF_ERROR(os::MakeFolders(parent));
-  if (mkdir(folder.root().c_str(), 0700) != 0) {
-    return os::ErrnoError(errno, absl::StrCat("cannot make the job's folder ", folder.root()));
-  }
-  const absl::Status status = Fill(job, job_id, folder);
-  if (!status.ok()) {
-    const absl::Status removed = os::RemoveTree(folder.root());
-    return removed.ok() ? status : Annotate(status, std::string(removed.message()));
-  }
-  return status;
+absl::StatusOr<os::UniqueFd> StageJob(const spec::LoadedJob& job, const std::string& job_id,
+                                      const backend::JobFolder& folder) {
+  TONY_ASSIGN_OR_RETURN(os::UniqueFd guard, MakeGuardedFolder(folder));
+  const absl::Status filled = Fill(job, job_id, folder);
+  if (!filled.ok()) return Undo(filled, folder.root());
+  return guard;
 }
 
 absl::Status RemoveStaged(const backend::JobFolder& folder) {

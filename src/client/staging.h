@@ -4,16 +4,21 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "backend/job_folder.h"
+#include "os/unique_fd.h"
 #include "spec/job_builder.h"
 
 namespace tony::client {
 
-/// Makes `folder` (mode 0700) with everything that the ApplicationMaster needs to start. After an
-/// error the folder is removed again. AlreadyExists – there is such a job; InvalidArgument,
-/// PermissionDenied – a file that cannot be packed, named; ResourceExhausted – the disk is full.
-absl::Status StageJob(const spec::LoadedJob& job, const std::string& job_id,
-                      const backend::JobFolder& folder);
+/// Makes `folder` (mode 0700) with everything that the ApplicationMaster needs to start, and
+/// returns the lock on its am_guard(). That is held before the folder can be seen, so that one
+/// whose guard nobody holds is nobody's: its client was killed, and what is in it may be removed
+/// (job_remains.h). After an error the folder is removed again. AlreadyExists – there is such a
+/// job; InvalidArgument, PermissionDenied – a file that cannot be packed, named; ResourceExhausted
+/// – the disk is full.
+absl::StatusOr<os::UniqueFd> StageJob(const spec::LoadedJob& job, const std::string& job_id,
+                                      const backend::JobFolder& folder);
 
 /// Removes archives and certificates of a job whose ApplicationMaster could not be started, or is
 /// gone without having done so; its logs stay. The codes of os::RemoveTree.

@@ -21,7 +21,6 @@
 #include "core/job/master_task.h"
 #include "core/schedule/admission.h"
 #include "core/schedule/stage_graph.h"
-#include "os/file_lock.h"
 #include "os/files.h"
 #include "os/machine.h"
 #include "spec/job_builder.h"
@@ -109,18 +108,16 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
   const std::string job_id = MakeLocalJobId(clock.UnixMillis(), std::random_device()());
   const backend::JobFolder folder(
       absl::StrCat(backend::JobsFolder(job.result.local.dir), "/", job_id));
-  const absl::Status staged = StageJob(job, job_id, folder);
-  if (!staged.ok()) {
-    return FailWith(staged, absl::IsResourceExhausted(staged) ? kInfrastructure : kBadUsage);
+  absl::StatusOr<os::UniqueFd> guard = StageJob(job, job_id, folder);
+  if (!guard.ok()) {
+    const bool full = absl::IsResourceExhausted(guard.status());
+    return FailWith(guard.status(), full ? kInfrastructure : kBadUsage);
   }
   const Duration deadline = job.configuration.GetDuration("tony.client.am-start-timeout-ms");
   const int restarts = static_cast<int>(job.configuration.GetNumber("tony.am.max-restarts"));
-  absl::StatusOr<os::UniqueFd> guard(os::UniqueFd{});
-  if (!options.detach) guard = os::LockFile(folder.am_guard());
-  if (!guard.ok()) return FailWith(guard.status(), kInfrastructure);
   const HistorySweep sweep(job.result.local.dir, job.result.local.history_days, clock.UnixMillis());
   absl::StatusOr<MasterProcess> master =
-      MasterProcess::Start(folder, {options.detach, restarts, deadline});
+      MasterProcess::Start(folder, {options.detach, guard->get(), restarts, deadline});
   if (!master.ok()) {
     Unstage(folder);
     return FailWith(master.status(), kInfrastructure);

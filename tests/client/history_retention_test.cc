@@ -65,11 +65,14 @@ TEST_F(HistoryRetentionTest, AJobWhoseApplicationMasterIsBeingReplacedStays) {
   EXPECT_TRUE(std::filesystem::exists(guarded.events()));
 }
 
-TEST_F(HistoryRetentionTest, AJobThatNeverHadAnApplicationMasterStays) {
-  const backend::JobFolder starting = WriteJob(local_.path(), "starting", {});
-  SetAge(starting, 300);
-  EXPECT_EQ(Remove(), 0);
-  EXPECT_TRUE(IsThere(starting));
+TEST_F(HistoryRetentionTest, AJobThatNeverHadAnApplicationMasterGoes) {
+  const backend::JobFolder staged = WriteJob(local_.path(), "staged", {});
+  // Its client was killed before it had its name.
+  const backend::JobFolder unnamed = WriteJob(local_.path(), ".unnamed", {});
+  SetAge(staged, 300);
+  SetAge(unnamed, 300);
+  EXPECT_EQ(Remove(), 2);
+  EXPECT_FALSE(IsThere(staged) || IsThere(unnamed));
 }
 
 TEST_F(HistoryRetentionTest, CheckpointsAreWorkAndStay) {

@@ -63,6 +63,16 @@ class HeldLock {
   os::UniqueFd fd_;
 };
 
+/// Holds am.guard as a client does that stages or follows the job. Not thread safe.
+class HeldGuard {
+ public:
+  explicit HeldGuard(const backend::JobFolder& folder)
+      : fd_(os::LockFile(folder.am_guard()).value()) {}
+
+ private:
+  os::UniqueFd fd_;
+};
+
 /// Appends to a log, making its folders.
 inline void AppendLog(const std::string& path, const std::string& text) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());

@@ -68,11 +68,17 @@ TEST_F(JobRemainsTest, AJobWhoseExecutorsStillEndIsLeftAlone) {
   EXPECT_EQ(Sweep(), 1);
 }
 
-TEST_F(JobRemainsTest, AJobThatHasNoApplicationMasterYetIsLeftAlone) {
-  const backend::JobFolder folder = Lost("job");
-  std::filesystem::remove(folder.am_lock());
-  EXPECT_EQ(Sweep(), 0);
-  EXPECT_EQ(Count(folder), 5);
+TEST_F(JobRemainsTest, AJobWhoseClientWasKilledWhileItStagedIsTidiedUp) {
+  const backend::JobFolder folder = WriteJob(local_dir_.path(), "job", {});
+  std::filesystem::create_directories(folder.secrets());
+  std::filesystem::create_directories(folder.archives());
+  {
+    const HeldGuard staging(folder);
+    EXPECT_EQ(Sweep(), 0);
+    EXPECT_EQ(Count(folder), 2);
+  }
+  EXPECT_EQ(Sweep(), 1);
+  EXPECT_EQ(Count(folder), 0);
 }
 
 TEST_F(JobRemainsTest, ThereNeedBeNoJobs) { EXPECT_EQ(Sweep(), 0); }

@@ -70,17 +70,29 @@ TEST(JobStore, AskingDoesNotKeepTheLock) {
   EXPECT_TRUE(IsAlive(folder));
 }
 
-TEST(JobStore, ToleratesAnIncompleteLastLineAndNoEventsAtAll) {
+TEST(JobStore, ToleratesAnIncompleteLastLine) {
   TemporaryFolder local;
   const backend::JobFolder folder = WriteJob(local.path(), "job-a", RunningJob().events());
   std::ofstream(folder.events(), std::ios::app) << "{\"sequence\": \"99\", \"not";
-  WriteJob(local.path(), "job-b", {});
   JobStore store(local.path());
   const HeldLock lock(folder);
   EXPECT_EQ(store.Find("job-a")->sentence, "");
   EXPECT_EQ(store.Find("job-a")->job.view.state, core::JobState::kRunning);
-  EXPECT_EQ(store.Find("job-b")->job.StateName(), "NEW");
-  EXPECT_THAT(store.Find("job-b")->sentence, HasSubstr("has not started"));
+}
+
+TEST(JobStore, AJobWithoutEventsIsNewWhileItsClientLives) {
+  TemporaryFolder local;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", {});
+  const JobStore store(local.path());
+  {
+    const HeldGuard client(folder);
+    EXPECT_EQ(store.Find("job-a")->job.StateName(), "NEW");
+    EXPECT_THAT(store.Find("job-a")->sentence, HasSubstr("has not started"));
+  }
+  EXPECT_EQ(store.Find("job-a")->job.StateName(), "LOST");
+  EXPECT_THAT(store.Find("job-a")->sentence, HasSubstr("was gone before"));
+  AppendLog(folder.am_log(), "it cannot read its job\n");
+  EXPECT_THAT(store.Find("job-a")->sentence, HasSubstr("tony logs job-a am"));
 }
 
 TEST(JobStore, LeavesDamagedLinesOutAndSaysSo) {

@@ -233,8 +233,12 @@ TEST(JobWatch, KnowsJobsThatAreOverAlready) {
   EXPECT_TRUE((*ended)->over() && (*ended)->ended());
   auto lost = JobWatch::Start(WriteJob(local.path(), "job-b", RunningJob().events()));
   EXPECT_TRUE((*lost)->over() && !(*lost)->ended());
-  auto young = JobWatch::Start(WriteJob(local.path(), "job-c", {}));
-  EXPECT_FALSE((*young)->over());
+  const backend::JobFolder staged = WriteJob(local.path(), "job-c", {});
+  {
+    const HeldGuard guard(staged);
+    EXPECT_FALSE((*JobWatch::Start(staged))->over());
+  }
+  EXPECT_TRUE((*JobWatch::Start(staged))->over());
   auto none = JobWatch::Start(backend::JobFolder(local.path() + "/none"));
   EXPECT_EQ(none.status().code(), absl::StatusCode::kNotFound);
 }
@@ -242,10 +246,13 @@ TEST(JobWatch, KnowsJobsThatAreOverAlready) {
 TEST(JobWatch, WaitsForAnApplicationMasterThatStartsLater) {
   TemporaryFolder local;
   const backend::JobFolder folder = WriteJob(local.path(), "job-a", {});
+  auto guard = std::make_unique<HeldGuard>(folder);
   auto watch = *JobWatch::Start(folder);
   EXPECT_TRUE(watch->Wait(std::chrono::milliseconds(0))->empty());
   auto lock = std::make_unique<HeldLock>(folder);
   ASSERT_FALSE(watch->Wait(std::chrono::seconds(10))->empty());
+  EXPECT_FALSE(watch->over());
+  guard.reset();
   EXPECT_FALSE(watch->over());
   lock.reset();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);

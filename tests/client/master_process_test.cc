@@ -27,7 +27,8 @@ constexpr seconds kPatience{30};
 class MasterProcessTest : public StagedJobTest {
  protected:
   absl::StatusOr<MasterProcess> Start(Duration deadline = kPatience) {
-    return MasterProcess::Start(job_folder_, {.detached = true, .deadline = deadline});
+    return MasterProcess::Start(
+        job_folder_, {.detached = true, .guard_fd = guard_.get(), .deadline = deadline});
   }
   static bool AwaitEnd(const MasterProcess& master) {
     pollfd watched{.fd = master.pidfd(), .events = POLLIN};
@@ -49,6 +50,22 @@ TEST_F(MasterProcessTest, IsReadyOnceItCanBeReached) {
   ASSERT_TRUE(AwaitEnd(*master));
   EXPECT_TRUE(master->ended());
   EXPECT_EQ(os::ModeOf(job_folder_.logs() + "/am.log"), 0600u);
+}
+
+TEST_F(MasterProcessTest, ADetachedOneHoldsTheGuard) {
+  ASSERT_EQ(Stage({{"tony.worker.command", "sleep 600"}}), absl::OkStatus());
+  auto master = Start();
+  ASSERT_TRUE(master.ok()) << master.status();
+  guard_.Reset();
+  EXPECT_TRUE(os::IsFileLocked(job_folder_.am_guard()));
+  master->Kill();
+  ASSERT_TRUE(AwaitEnd(*master));
+  EXPECT_TRUE(master->ended());
+  const auto late = std::chrono::steady_clock::now() + kPatience;
+  while (os::IsFileLocked(job_folder_.am_guard()) && std::chrono::steady_clock::now() < late) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(os::IsFileLocked(job_folder_.am_guard()));
 }
 
 TEST_F(MasterProcessTest, CanBeKilled) {

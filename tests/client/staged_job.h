@@ -38,7 +38,9 @@ class StagedJobTest : public ::testing::Test {
     return job;
   }
   absl::Status StageLoaded(const spec::LoadedJob& job) {
-    return StageJob(job, job_id_, job_folder_);
+    absl::StatusOr<os::UniqueFd> guard = StageJob(job, job_id_, job_folder_);
+    if (guard.ok()) guard_ = *std::move(guard);
+    return guard.status();
   }
   absl::Status Stage(const Properties& properties = {}) { return StageLoaded(Load(properties)); }
 
@@ -55,6 +57,7 @@ class StagedJobTest : public ::testing::Test {
   /// Executors are known by it among all processes, so tests that run side by side differ in it.
   const std::string job_id_ = "job" + folder_.path().substr(folder_.path().rfind('-'));
   const backend::JobFolder job_folder_{local_dir_ + "/jobs/" + job_id_};
+  os::UniqueFd guard_;  ///< on the job that was staged
 };
 
 }  // namespace tony::client

@@ -8,6 +8,7 @@
 
 #include "os/archive_reader.h"
 #include "os/archive_writer.h"
+#include "os/file_lock.h"
 #include "rpc/certificate_authority.h"
 #include "tests/client/staged_job.h"
 
@@ -75,6 +76,13 @@ TEST_F(StagingTest, NobodyElseMayLook) {
         job_folder_.staged(), job_folder_.archives() + "/program"}) {
     EXPECT_EQ(ModeOf(path), 0600u) << path;
   }
+}
+
+TEST_F(StagingTest, SomebodyCaresForTheJobUntilTheGuardIsLetGo) {
+  ASSERT_EQ(Stage(), absl::OkStatus());
+  EXPECT_TRUE(os::IsFileLocked(job_folder_.am_guard()));
+  guard_.Reset();
+  EXPECT_FALSE(os::IsFileLocked(job_folder_.am_guard()));
 }
 
 TEST_F(StagingTest, TheSecretsAreThisJobs) {

@@ -166,9 +166,16 @@ TEST_F(VerbTest, StatusOfLostAndOfUnbornJobs) {
   EXPECT_EQ(Run({"status", "job-a"}), kVerbDone);
   EXPECT_THAT(out_, AllOf(HasSubstr("(job-20240101-0001)  LOST  3.1s"),
                           HasSubstr("LOST: its ApplicationMaster went away without a verdict")));
-  WriteJob(local_.path(), "job-b", {});
+  const backend::JobFolder staged = WriteJob(local_.path(), "job-b", {});
+  {
+    const HeldGuard client(staged);
+    EXPECT_EQ(Run({"status", "job-b"}), kVerbDone);
+    EXPECT_EQ(out_, "job-b  NEW\nNEW: its ApplicationMaster has not started\n");
+  }
   EXPECT_EQ(Run({"status", "job-b"}), kVerbDone);
-  EXPECT_EQ(out_, "job-b  NEW\nNEW: its ApplicationMaster has not started\n");
+  EXPECT_EQ(out_,
+            "job-b  LOST\nLOST: the client that submitted it was gone before its ApplicationMaster "
+            "had started\n");
 }
 
 TEST_F(VerbTest, LogsPrefixLinesAndProtectTerminals) {

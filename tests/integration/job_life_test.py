@@ -92,6 +92,25 @@ class StopTest(JobTest):
         self.assert_nothing_left(job.folder)
         self.assertEqual(self.site.verb("status")["verdict"]["reason"], "CLIENT_GONE")
 
+    def test_client_killed_while_it_stages(self):
+        program = self.site.folder / "program"
+        program.mkdir()
+        with open(program / "data", "wb") as data:
+            data.truncate(4 << 30)  # takes seconds to pack, and no room
+        job = self.submit("true", "--src_dir", program)
+        archives = self.site.local_dir / "jobs"
+        self.assertTrue(machine.wait_until(lambda: [*archives.glob("*/archives/*")], END_SECONDS))
+        self.assertEqual(self.site.verb("list")[0]["state"], "NEW")
+        job.client.kill()
+        job.wait()
+        (told,) = self.site.verb("list")
+        self.assertEqual(told["state"], "LOST")
+        status = self.site.run("tony", "status", told["id"]).stdout
+        self.assertIn("the client that submitted it was gone before", status)
+        self.assertTrue((archives / told["id"] / "secrets").exists())
+        self.assert_succeeds(self.submit("true"))
+        self.assert_nothing_left(archives / told["id"])
+
     def test_kill_verb(self):
         job = self.start()
         told = self.site.verb("kill", job.id)

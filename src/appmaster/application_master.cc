@@ -22,8 +22,6 @@ namespace {
 
 /// Everybody of a local job is on this machine, so nothing listens elsewhere.
 constexpr char kLocalHost[] = "127.0.0.1";
-/// How long a client that is to own the job may take to connect.
-constexpr std::chrono::seconds kOwnerPatience{10};
 /// How long a client may take to read the last events.
 constexpr std::chrono::seconds kFarewellPatience{2};
 
@@ -61,7 +59,10 @@ bool WantsGpus(const core::JobDescription& job) {
 }  // namespace
 
 ApplicationMaster::ApplicationMaster(Options options, EventLoop& loop)
-    : options_(std::move(options)), loop_(loop), folder_(options_.job_folder) {}
+    : options_(std::move(options)),
+      loop_(loop),
+      folder_(options_.job_folder),
+      client_(options_.client_fd) {}
 
 absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(Options options,
                                                                              EventLoop& loop) {
@@ -169,13 +170,14 @@ absl::Status ApplicationMaster::OpenBackend(const spec::LocalSettings& local) {
 
 absl::Status ApplicationMaster::Start() {
   TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.am_address(), server_->address()));
-  if (options_.ready_fd >= 0) {
+  if (client_.valid()) {
     // An ApplicationMaster that was started again may find nobody there who waits for it.
-    (void)os::WriteAll(options_.ready_fd, "ready\n", 6, "the client's pipe");
-    close(options_.ready_fd);
-  }
-  if (!options_.detached) {
-    owner_deadline_ = loop_.After(kOwnerPatience, [this] { OnOwnerMissing(); });
+    (void)os::WriteAll(client_.get(), "ready\n", 6, "the client's socket");
+    if (options_.detached) {
+      client_.Reset();
+    } else {
+      client_watch_ = loop_.WatchReadable(client_.get(), [this] { OnOwnerLost(); });
+    }
   }
   if (history_->ended()) {
     // An earlier one has done it all, but for going.
@@ -197,21 +199,23 @@ void ApplicationMaster::Stop(core::Reason reason, const std::string& sentence) {
 }
 
 void ApplicationMaster::OnOwnerAttached() {
-  owner_deadline_.reset();
+  // From now on the stream tells of its end.
+  client_watch_.reset();
   if (finished_) loop_.Stop();
 }
 
-void ApplicationMaster::OnOwnerMissing() {
-  owner_deadline_.reset();
+void ApplicationMaster::OnOwnerLost() {
+  client_watch_.reset();
   if (finished_) return loop_.Stop();
-  Stop(core::Reason::kClientGone, "The client that submitted the job did not connect");
+  Stop(core::Reason::kClientGone,
+       "The client that submitted the job went away before it had connected");
 }
 
 void ApplicationMaster::OnFinished() {
   finished_ = true;
   event_log_.Close();
   // A job may be over before its client has connected, who is to read the verdict all the same.
-  if (owner_deadline_ == nullptr) loop_.Stop();
+  if (client_watch_ == nullptr) loop_.Stop();
 }
 
 void ApplicationMaster::OnDeposed(const std::string& why) {

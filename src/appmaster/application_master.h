@@ -54,7 +54,7 @@ class ApplicationMaster {
   absl::Status OpenBackend(const spec::LocalSettings& local);
   void Stop(core::Reason reason, const std::string& sentence);
   void OnOwnerAttached();
-  void OnOwnerMissing();
+  void OnOwnerLost();
   void OnFinished();
   void OnDeposed(const std::string& why);
   void CleanUp();
@@ -62,6 +62,7 @@ class ApplicationMaster {
   const Options options_;
   EventLoop& loop_;
   const backend::JobFolder folder_;
+  os::UniqueFd client_;  ///< Options::client_fd
   SystemClock clock_;
   os::UniqueFd lock_;  ///< held as long as this process lives
   rpc::EventLog event_log_;
@@ -76,8 +77,8 @@ class ApplicationMaster {
   std::unique_ptr<backend::ExecutorStarter> executor_starter_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
-  std::unique_ptr<EventLoop::Handle>
-      owner_deadline_;  ///< while the client that is to own the job is awaited
+  /// While the client that is to own the job is awaited.
+  std::unique_ptr<EventLoop::Handle> client_watch_;
   bool finished_ = false;
 };
 

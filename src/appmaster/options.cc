@@ -29,8 +29,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
     const std::string argument = argv[i];
     if (absl::StartsWith(argument, "--job-folder=")) {
       options.job_folder = argument.substr(argument.find('=') + 1);
-    } else if (absl::StartsWith(argument, "--ready-fd=")) {
-      if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.ready_fd)) {
+    } else if (absl::StartsWith(argument, "--client-fd=")) {
+      if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.client_fd)) {
         return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
       }
     } else if (absl::StartsWith(argument, "--restarts=")) {

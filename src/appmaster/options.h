@@ -12,7 +12,9 @@ struct Options {
   std::string job_folder;  ///< absolute; its last part is the job's id
   bool detached = false;   ///< the job outlives the client
   int restarts = 0;        ///< of a detached job's ApplicationMaster, should it be killed
-  int ready_fd = -1;  ///< a line is written here once the address is published; -1: nobody waits
+  /// A socket whose other end the client alone holds: a line is written here once the address is
+  /// published, and it ends with the client. -1: nobody waits.
+  int client_fd = -1;
 
   std::string executor_path;             ///< beside this program
   std::vector<std::string> environment;  ///< of this process, "NAME=value"

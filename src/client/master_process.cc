@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,7 +20,7 @@ namespace tony::client {
 namespace {
 
 /// In the child, where inherited descriptors become 3, 4, ….
-constexpr int kReadyFd = 3;
+constexpr int kClientFd = 3;
 /// How long a process may take to end after it was killed or has closed its pipe.
 constexpr std::chrono::seconds kEndPatience{2};
 
@@ -51,14 +52,16 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   os::UniqueFd log(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log.valid()) return os::ErrnoError(errno, log_path);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return os::ErrnoError(errno, "cannot make a pipe");
-  os::UniqueFd read_end(ends[0]);
-  os::UniqueFd write_end(ends[1]);
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return os::ErrnoError(errno, "cannot make a pair of sockets");
+  }
+  os::UniqueFd own_end(ends[0]);
+  os::UniqueFd master_end(ends[1]);
 
   os::SubprocessRequest request;
   TONY_ASSIGN_OR_RETURN(const std::string program, ProgramBeside("tony-am"));
   request.arguments = {program, absl::StrCat("--job-folder=", folder.root()),
-                       absl::StrCat("--ready-fd=", kReadyFd)};
+                       absl::StrCat("--client-fd=", kClientFd)};
   if (options.detached) {
     request.arguments.push_back("--detached");
     request.arguments.push_back(absl::StrCat("--restarts=", options.restarts));
@@ -66,12 +69,12 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   request.working_folder = folder.root();
   request.stdout_fd = log.get();
   request.stderr_fd = log.get();
-  request.inherited_fds = {write_end.get()};
+  request.inherited_fds = {master_end.get()};
   if (options.detached && options.guard_fd >= 0) request.inherited_fds.push_back(options.guard_fd);
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::Subprocess::Start(request));
-  write_end.Reset();
+  master_end.Reset();
 
-  if (!os::WaitReadable(read_end.get(), options.deadline)) {
+  if (!os::WaitReadable(own_end.get(), options.deadline)) {
     process.SignalSession(SIGKILL);
     Reap(process);
     return absl::DeadlineExceededError(absl::StrCat(
@@ -79,12 +82,12 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
         log_path, " ends with\n", LastLines(log_path, 10)));
   }
   char byte;
-  if (read(read_end.get(), &byte, 1) != 1) {
+  if (read(own_end.get(), &byte, 1) != 1) {
     Reap(process);
     return absl::UnavailableError(absl::StrCat("the ApplicationMaster ended at once; its log ",
                                                log_path, " ends with\n", LastLines(log_path, 10)));
   }
-  return MasterProcess(std::move(process));
+  return MasterProcess(std::move(process), std::move(own_end));
 }
 
 void MasterProcess::Kill() const { process_.SignalSession(SIGKILL); }

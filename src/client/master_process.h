@@ -8,10 +8,12 @@
 #include "backend/job_folder.h"
 #include "common/clock.h"
 #include "os/subprocess.h"
+#include "os/unique_fd.h"
 
 namespace tony::client {
 
-/// Not thread safe.
+/// As long as it lives, and this process with it, the ApplicationMaster knows that there is
+/// somebody to own its job. Not thread safe.
 class MasterProcess {
  public:
   /// How it is started.
@@ -36,9 +38,11 @@ class MasterProcess {
   void Kill() const;
 
  private:
-  explicit MasterProcess(os::Subprocess process) : process_(std::move(process)) {}
+  MasterProcess(os::Subprocess process, os::UniqueFd socket)
+      : process_(std::move(process)), socket_(std::move(socket)) {}
 
   os::Subprocess process_;
+  os::UniqueFd socket_;  ///< its end tells the ApplicationMaster that this process is gone
 };
 
 }  // namespace tony::client

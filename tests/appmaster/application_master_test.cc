@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,7 +124,13 @@ class ApplicationMasterTest : public ::testing::Test {
   absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create() {
     return ApplicationMaster::Create(MasterOptions(), driver_.loop());
   }
-  void Start(const Options& options) {
+  void Start(Options options) {
+    if (options.client_fd < 0) {
+      int ends[2];
+      ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+      client_end_.Reset(ends[0]);
+      options.client_fd = ends[1];
+    }
     auto master = ApplicationMaster::Create(options, driver_.loop());
     ASSERT_TRUE(master.ok()) << master.status();
     master_ = *std::move(master);
@@ -157,6 +164,7 @@ class ApplicationMasterTest : public ::testing::Test {
   const std::string job_id_ = absl::StrCat("job-", getpid());
   const backend::JobFolder folder_{temporary_ / ("local/jobs/" + job_id_)};
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create(job_id_).value();
+  os::UniqueFd client_end_;  // of the process that started the ApplicationMaster
   LoopDriver driver_;
   std::unique_ptr<ApplicationMaster> master_;
 };
@@ -238,6 +246,29 @@ TEST_F(ApplicationMasterTest, EndsTheJobWhenItsOwnerVanishes) {
   EXPECT_EQ(verdict.reason, core::Reason::kClientGone);
 }
 
+TEST_F(ApplicationMasterTest, EndsTheJobWhenItsOwnerDiesBeforeItConnects) {
+  Stage({{"tony.worker.command", "sleep 600"}});
+  Start(MasterOptions());
+  Client witness(driver_, folder_);
+  witness.Follow(/*owner=*/false);
+  ASSERT_TRUE(witness.AwaitTask(core::TaskState::kRunning));
+  client_end_.Reset();
+  const core::Verdict verdict = witness.AwaitVerdict();
+  EXPECT_EQ(verdict.outcome, core::Outcome::kKilled);
+  EXPECT_EQ(verdict.reason, core::Reason::kClientGone);
+  EXPECT_THAT(verdict.sentence, HasSubstr("before it had connected"));
+}
+
+TEST_F(ApplicationMasterTest, LeavesWhenItsOwnerDiesBeforeItHasReadTheVerdict) {
+  Stage({{"tony.worker.command", "exit 0"}});
+  Start(MasterOptions());
+  Client witness(driver_, folder_);
+  witness.Follow(/*owner=*/false);
+  EXPECT_EQ(witness.AwaitVerdict().outcome, core::Outcome::kSucceeded);
+  client_end_.Reset();
+  EXPECT_TRUE(driver_.AwaitStop());
+}
+
 TEST_F(ApplicationMasterTest, EndsTheJobAtASignal) {
   const auto client = Run({{"tony.worker.command", "sleep 600"}});
   ASSERT_TRUE(client->AwaitTask(core::TaskState::kRunning));
@@ -279,7 +310,7 @@ TEST_F(ApplicationMasterTest, SaysThatItIsReadyOnceItCanBeReached) {
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
   const os::UniqueFd ready(ends[0]);
   Options options = MasterOptions();
-  options.ready_fd = ends[1];
+  options.client_fd = ends[1];
   options.detached = true;
   Start(options);
   char text[16];

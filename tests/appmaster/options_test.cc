@@ -19,18 +19,18 @@ absl::StatusOr<Options> Parse(std::vector<std::string> arguments) {
 }
 
 TEST(MasterOptionsTest, TakesItsFlagsInAnyOrder) {
-  const auto options = Parse({"--detached", "--ready-fd=3", "--job-folder=/home/a b/jobs/job-1"});
+  const auto options = Parse({"--detached", "--client-fd=3", "--job-folder=/home/a b/jobs/job-1"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->job_folder, "/home/a b/jobs/job-1");
   EXPECT_EQ(options->job_id(), "job-1");
-  EXPECT_EQ(options->ready_fd, 3);
+  EXPECT_EQ(options->client_fd, 3);
   EXPECT_TRUE(options->detached);
 }
 
 TEST(MasterOptionsTest, BelongsToAClientWhoDoesNotWaitUnlessToldOtherwise) {
   const auto options = Parse({"--job-folder=/jobs/job-1"});
   ASSERT_TRUE(options.ok()) << options.status();
-  EXPECT_EQ(options->ready_fd, -1);
+  EXPECT_EQ(options->client_fd, -1);
   EXPECT_FALSE(options->detached);
 }
 
@@ -45,7 +45,7 @@ TEST(MasterOptionsTest, KnowsItsNeighbourItsUserAndItsEnvironment) {
 
 TEST(MasterOptionsTest, RefusesWhatItDoesNotKnow) {
   for (const std::string argument :
-       {"--verbose", "--detached=yes", "job.xml", "--ready-fd=three"}) {
+       {"--verbose", "--detached=yes", "job.xml", "--client-fd=three"}) {
     const auto options = Parse({"--job-folder=/jobs/job-1", argument});
     EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument) << argument;
     EXPECT_THAT(std::string(options.status().message()), HasSubstr(argument));

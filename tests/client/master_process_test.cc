@@ -13,6 +13,8 @@
 
 #include "client/job_connection.h"
 #include "os/file_lock.h"
+#include "os/process_handle.h"
+#include "os/wait_readable.h"
 #include "tests/client/staged_job.h"
 
 namespace tony::client {
@@ -27,8 +29,8 @@ constexpr seconds kPatience{30};
 class MasterProcessTest : public StagedJobTest {
  protected:
   absl::StatusOr<MasterProcess> Start(Duration deadline = kPatience) {
-    return MasterProcess::Start(
-        job_folder_, {.detached = true, .guard_fd = guard_.get(), .deadline = deadline});
+    return MasterProcess::Start(job_folder_,
+                                {.detached = true, .guard_fd = guard_.get(), .deadline = deadline});
   }
   static bool AwaitEnd(const MasterProcess& master) {
     pollfd watched{.fd = master.pidfd(), .events = POLLIN};
@@ -75,6 +77,18 @@ TEST_F(MasterProcessTest, CanBeKilled) {
   master->Kill();
   ASSERT_TRUE(AwaitEnd(*master));
   EXPECT_TRUE(master->ended());
+}
+
+TEST_F(MasterProcessTest, OneWhoseClientGoesBeforeItConnectsEndsItsJob) {
+  ASSERT_EQ(Stage({{"tony.worker.command", "sleep 600"}}), absl::OkStatus());
+  auto master = MasterProcess::Start(job_folder_, {.deadline = kPatience});
+  ASSERT_TRUE(master.ok()) << master.status();
+  const auto process = os::ProcessHandle::Open(master->pid());
+  ASSERT_TRUE(process.ok()) << process.status();
+  master = absl::CancelledError("the client is gone");
+  ASSERT_TRUE(os::WaitReadable(process->pidfd(), kPatience));
+  EXPECT_THAT(os::Contents(job_folder_.events()), HasSubstr("CLIENT_GONE"));
+  ::waitpid(process->pid(), nullptr, 0);
 }
 
 TEST_F(MasterProcessTest, OneThatEndsAtOnceIsQuotedWithItsLastWords) {

@@ -1,15 +1,63 @@
 // Process-wide settings.
 #include "common/process_setup.h"
 
+#include <errno.h>
+#include <unistd.h>
+
+#include <boost/system/system_error.hpp>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
 
 #include "absl/synchronization/mutex.h"
 
 namespace tony {
+namespace {
+
+std::string Advice(int error_number) {
+  switch (error_number) {
+    case EMFILE:
+      return "; raise the limit on open files (ulimit -n)";
+    case EAGAIN:
+      return "; raise the limit on processes and threads (ulimit -u)";
+    default:
+      return "";
+  }
+}
+
+std::string CurrentException() {
+  try {
+    throw;
+  } catch (const boost::system::system_error& error) {
+    return error.what() + Advice(error.code().value());
+  } catch (const std::system_error& error) {
+    return error.what() + Advice(error.code().value());
+  } catch (const std::bad_alloc&) {
+    return "there is no memory left";
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception of an unknown kind";
+  }
+}
+
+[[noreturn]] void EndWithSentence() {
+  if (!std::current_exception()) std::abort();  // a mistake of ours, for a debugger
+  ::dprintf(STDERR_FILENO, "%s: cannot go on: %s\n", program_invocation_short_name,
+            CurrentException().c_str());
+  ::_exit(kExitUnable);
+}
+
+}  // namespace
 
 void SetUpProcess() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(EndWithSentence);
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
 

@@ -183,10 +183,13 @@ void Executor::OnPrepare(const v1::Prepare& prepare) {
 void Executor::RegisterIfReady() {
   if (!preparing_ || !localized_ || process_.active() || shutting_down_) return;
   preparing_ = false;
-  if (!localization_.ok()) return FailTask(std::string(localization_.message()));
+  if (!localization_.ok()) return FailTask(NotStarted(std::string(localization_.message())));
   if (!keep_ports_) {
     const absl::Status reserved = ports_.Reserve(assignment_.wants_visualization_port());
-    if (!reserved.ok()) return FailTask(std::string(reserved.message()));
+    if (!reserved.ok()) {
+      return FailTask(
+          NotStarted(std::string(reserved.message()), absl::IsResourceExhausted(reserved)));
+    }
   }
   identity_.visualization_port = ports_.visualization_port();
   held_.phase = Phase::kRegistered;
@@ -201,9 +204,9 @@ void Executor::RegisterIfReady() {
   Send(std::move(message));
 }
 
-void Executor::FailTask(const std::string& message) {
+void Executor::FailTask(core::TaskExit exit) {
   run_ = {identity_.epoch, identity_.attempt};
-  OnTaskEnded({core::TaskExit::Cause::kNotStarted, 0, 0, message, {}});
+  OnTaskEnded(std::move(exit));
 }
 
 void Executor::OnStart(const v1::Start& start) {
@@ -212,7 +215,7 @@ void Executor::OnStart(const v1::Start& start) {
   started_ = true;
   v1::ClusterSpec spec;
   if (!spec.ParseFromString(start.cluster_spec())) {
-    return FailTask("the cluster spec of the ApplicationMaster cannot be read");
+    return FailTask(NotStarted("the cluster spec of the ApplicationMaster cannot be read"));
   }
   RunTask(rpc::FromProto(spec));
 }

@@ -60,7 +60,7 @@ class Executor {
   void OnTreeGone();
 
   void RegisterIfReady();
-  void FailTask(const std::string& message);
+  void FailTask(core::TaskExit exit);
   void RunTask(const core::ClusterSpec& cluster);
   void BeatLater();
   void Measure();

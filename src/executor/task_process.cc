@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <cerrno>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -31,6 +32,19 @@ std::string Explain(int code, const std::vector<std::string>& tail) {
 // What a shell exits with when the program that it waited for died of SIGKILL.
 constexpr int kShellOfKilled = 128 + SIGKILL;
 
+/// Of fork(), exec() and what is done between them.
+bool IsLackOfResources(int error_number) {
+  switch (error_number) {
+    case EAGAIN:  // processes
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// "2.1 GiB", "512 MiB"
 std::string BytesText(int64_t bytes) {
   const bool large = bytes >= int64_t{1} << 30;
@@ -39,6 +53,13 @@ std::string BytesText(int64_t bytes) {
 }
 
 }  // namespace
+
+core::TaskExit NotStarted(std::string why, bool lack_of_resources) {
+  if (lack_of_resources) {
+    return core::TaskExit::Lost(absl::StrCat("the machine has no room to start it: ", why));
+  }
+  return {core::TaskExit::Cause::kNotStarted, 0, 0, std::move(why), {}};
+}
 
 TaskProcess::TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callbacks)
     : loop_(loop), keeper_(keeper), callbacks_(std::move(callbacks)) {
@@ -60,7 +81,7 @@ void TaskProcess::Run(const Command& command) {
     if (keeper_.containment_name().empty()) {
       absl::StrAppend(&why, "; set tony.task.containment to auto or another way");
     }
-    End({core::TaskExit::Cause::kNotStarted, 0, 0, std::move(why), {}});
+    End(NotStarted(std::move(why), absl::IsResourceExhausted(spawned)));
     TreeGone();
     return;
   }
@@ -150,7 +171,7 @@ void TaskProcess::JudgeMemory(const os::KeeperExited& exited, core::TaskExit& ex
 }
 
 void TaskProcess::On(const os::KeeperSpawnFailed& failed) {
-  End({core::TaskExit::Cause::kNotStarted, 0, 0, failed.message, {}});
+  End(NotStarted(failed.message, IsLackOfResources(failed.error_number)));
   TreeGone();
 }
 

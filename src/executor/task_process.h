@@ -17,6 +17,11 @@
 
 namespace tony::executor {
 
+/// The end of a program that could not be started: its own fault, or for lack of what the machine
+/// has to give: descriptors, processes, memory, room on the disk. Then it is lost, at the
+/// infrastructure's expense.
+core::TaskExit NotStarted(std::string why, bool lack_of_resources = false);
+
 /// Runs programs one after the other in one container. Not thread safe: owned by the event loop.
 class TaskProcess {
  public:
@@ -48,7 +53,8 @@ class TaskProcess {
   /// `keeper` must outlive this.
   TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callbacks);
 
-  /// Starts the program; failures arrive as on_ended with kNotStarted, then on_tree_gone.
+  /// Starts the program; failures arrive as on_ended with what NotStarted() makes of them, then
+  /// on_tree_gone.
   void Run(const Command& command);
   /// Ends the whole tree; on_tree_gone follows, at once when nothing runs. The program has then
   /// ended by kStopped, unless it manages to succeed.

@@ -119,7 +119,7 @@ void KeeperProcess::Wait() {
 void KeeperProcess::Handle(const KeeperCommand& command, const std::vector<UniqueFd>& descriptors) {
   switch (command.kind) {
     case KeeperCommand::Kind::kSpawn:
-      if (state_ == State::kIdle && descriptors.size() == 3) Spawn(command, descriptors);
+      if (state_ == State::kIdle) Spawn(command, descriptors);
       return;
     case KeeperCommand::Kind::kKill:
       if (state_ != State::kIdle) Terminate(command.grace);
@@ -128,8 +128,12 @@ void KeeperProcess::Handle(const KeeperCommand& command, const std::vector<Uniqu
 }
 
 void KeeperProcess::Spawn(const KeeperCommand& command, const std::vector<UniqueFd>& descriptors) {
-  const SpawnResult result = SpawnProgram(containment_, ReadPayloadFile(descriptors[0].get()),
-                                          descriptors[1].get(), descriptors[2].get());
+  SpawnResult result{.error_number = EMFILE, .message = "the keeper has no descriptors left"};
+  // Those for which there is no room get lost on the way.
+  if (descriptors.size() == 3) {
+    result = SpawnProgram(containment_, ReadPayloadFile(descriptors[0].get()), descriptors[1].get(),
+                          descriptors[2].get());
+  }
   KeeperReport report;
   if (result.error_number != 0) {
     report.kind = KeeperReport::Kind::kSpawnFailed;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -108,6 +109,27 @@ TEST_F(TaskProcessTest, RunsAgainWhenTheTreeIsGone) {
     EXPECT_EQ(os::Contents(command.log_folder + "/stdout.log"), absl::StrCat(attempt, "\n"));
   }
   EXPECT_EQ(events_.size(), 9u);
+}
+
+TEST_F(TaskProcessTest, ALackOfDescriptorsIsNotTheProgramsFault) {
+  rlimit limit{};
+  ASSERT_EQ(::prlimit(keeper_->pid(), RLIMIT_NOFILE, nullptr, &limit), 0);
+  int ended = 0;
+  for (limit.rlim_cur = 5; limit.rlim_cur < 20; ++limit.rlim_cur) {
+    ASSERT_EQ(::prlimit(keeper_->pid(), RLIMIT_NOFILE, &limit, nullptr), 0);
+    TaskProcess::Command command = Bash("exit 0");
+    command.log_folder = absl::StrCat(folder_ / "logs/attempt-", limit.rlim_cur);
+    const TaskExit exit = RunToEnd(command);
+    if (exit.ok()) {
+      ++ended;
+    } else {
+      EXPECT_EQ(exit.cause, TaskExit::Cause::kLost) << limit.rlim_cur;
+      EXPECT_THAT(exit.message, HasSubstr("no room to start it"));
+      EXPECT_EQ(ended, 0) << "a higher limit is worse";
+    }
+  }
+  EXPECT_GT(ended, 0);
+  EXPECT_LT(ended, 15);
 }
 
 TEST_F(TaskProcessTest, TellsTheSignalThatEndedTheProgram) {

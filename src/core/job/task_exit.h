@@ -12,10 +12,11 @@ struct TaskExit {
   enum class Cause {
     kExited,       ///< by itself, with `code`
     kSignaled,     ///< by `signal`, sent by somebody else than tony
-    kNotStarted,   ///< could not be prepared or spawned; `message` says why
+    kNotStarted,   ///< could not be prepared or spawned, as it was told; `message` says why
     kTimedOut,     ///< killed by tony after tony.task.executor.execution-timeout-ms
     kOutOfMemory,  ///< ended because it used more than its container has; `message` has the numbers
-    kLost,         ///< its container or executor went away; nobody saw the process end
+    kLost,         ///< its container or executor went away, and nobody saw the process end; or
+                   ///< there was no room to start it
     kStopped,      ///< by tony, for a reason that is not its own: `code` or `signal` says how
   };
 

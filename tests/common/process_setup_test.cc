@@ -1,0 +1,59 @@
+// How a program ends that is not given what it needs.
+#include "common/process_setup.h"
+
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <new>
+#include <system_error>
+#include <thread>
+
+#include "common/event_loop.h"
+
+namespace tony {
+namespace {
+
+// In a child, where nothing catches it, on a thread like those of libraries.
+template <typename Function>
+void RunUncaught(Function function) {
+  SetUpProcess();
+  std::thread(function).join();
+  std::_Exit(0);
+}
+
+class ProcessSetupTest : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(ProcessSetupTest, AProgramWithoutDescriptorsSaysSo) {
+  const auto make_loop = [] {
+    const rlimit none{3, 3};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    EventLoop loop;
+    auto signals = loop.WatchSignals({SIGUSR1}, [](int) {});
+  };
+  EXPECT_EXIT(RunUncaught(make_loop), ::testing::ExitedWithCode(kExitUnable),
+              "cannot go on: .*Too many open files.*; raise the limit on open files \\(ulimit -n");
+}
+
+TEST_F(ProcessSetupTest, AProgramWithoutThreadsOrMemorySaysSo) {
+  const auto no_thread = [] {
+    throw std::system_error(EAGAIN, std::generic_category(), "a thread cannot be started");
+  };
+  EXPECT_EXIT(RunUncaught(no_thread), ::testing::ExitedWithCode(kExitUnable),
+              "cannot go on: a thread cannot be started.*ulimit -u");
+  EXPECT_EXIT(RunUncaught([] { throw std::bad_alloc(); }), ::testing::ExitedWithCode(kExitUnable),
+              "cannot go on: there is no memory left");
+}
+
+TEST_F(ProcessSetupTest, AMistakeOfOursIsLeftToADebugger) {
+  const auto lose_thread = [] { const std::thread lost([] {}); };
+  EXPECT_EXIT(RunUncaught(lose_thread), ::testing::KilledBySignal(SIGABRT), "");
+}
+
+}  // namespace
+}  // namespace tony

@@ -277,13 +277,26 @@ class Round:
         return {name: words for name, words in now.items() if name not in before}
 
     def _wait_until_nothing_is_left(self, before):
-        if self._row.outlives != ("-",) and self._containment() in self._row.outlives:
-            # Nobody is there to end them.
-            for name in self._left(before):
-                if name.startswith("process") and "(tony-" not in name:
-                    os.kill(int(name.split()[1]), signal.SIGKILL)
-        machine.wait_until(lambda: not self._left(before), GONE_SECONDS)
+        outlives = self._row.outlives != ("-",) and self._containment() in self._row.outlives
+
+        def nothing_left():
+            left = self._left(before)
+            if outlives:
+                self._kill(name for name in left if "(tony-" not in name)
+            return not left
+
+        machine.wait_until(nothing_left, GONE_SECONDS)
         self._assert_empty(self._left(before))
+
+    @staticmethod
+    def _kill(names):
+        """Ends processes of the program that nobody else is there to end."""
+        for name in names:
+            if name.startswith("process"):
+                try:
+                    os.kill(int(name.split()[1]), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass  # it was about to end
 
     def _check_folders(self, exit_code):
         """Secrets and working folders, and control groups."""

@@ -8,6 +8,7 @@ import fcntl
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -123,6 +124,17 @@ def _reap_until_ended(child):
             return os.waitstatus_to_exitcode(status)
 
 
+def _end_all_others():
+    """What a round that went wrong has left; of this process's own namespace, whose first it is."""
+    assert os.getpid() == 1
+    try:
+        os.kill(-1, signal.SIGKILL)
+        while True:
+            os.wait()
+    except (ProcessLookupError, ChildProcessError):
+        pass  # nobody is left
+
+
 def _set_up_and_run(user, command):
     _bring_up_loopback()
     _mount("/dev/shm", "mode=1777")
@@ -135,6 +147,7 @@ def _set_up_and_run(user, command):
         command = [*drop, *command, SMALL_DISK, small_disk]
         os.execvp(command[0], command)
     code = _reap_until_ended(child)
+    _end_all_others()
     _leave_control_groups(groups)
     subprocess.run(["umount", small_disk], check=True)
     shutil.rmtree(small_disk)

@@ -84,7 +84,8 @@ class JobProcesses:
         return [pid] if pid else []
 
     def _fork_server(self):
-        return list(self._processes("--fork-server"))
+        # What it has just forked shows its command line for a moment, and is younger.
+        return sorted(self._processes("--fork-server"))[:1]
 
     def _everything(self):
         return self._client() + [

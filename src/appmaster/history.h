@@ -24,20 +24,26 @@ class History {
   bool empty() const { return last_sequence_ == 0; }
 
   /// Writes the event to the file first, then shows it. A file that cannot be written is said once,
-  /// in the log; what it lacks is written with the next event for which there is room.
+  /// in the log; what it lacks is written with the next event for which there is room. For the last
+  /// event, JobEnded, room was reserved on the disk before the first: a job's verdict is kept also
+  /// on a disk that is full to the very end, if need be without the last lines of output in it.
   void Record(core::JobEventBody body);
 
  private:
-  History(os::AppendFile file, std::string path, const Clock& clock, rpc::EventLog& log)
-      : file_(std::move(file)), path_(std::move(path)), clock_(&clock), log_(&log) {}
+  History(os::AppendFile file, const Clock& clock, rpc::EventLog& log)
+      : file_(std::move(file)), clock_(&clock), log_(&log) {}
 
   void Take(const std::string& lines);
-  void WriteLines();
+  /// Sees to it that there is room for what is unwritten, and for the last event behind it.
+  /// ResourceExhausted – there is not.
+  absl::Status MakeRoom();
+  absl::Status WriteLines();
+  absl::Status WriteLast(core::JobEvent event);
 
   os::AppendFile file_;
-  std::string path_;
-  int64_t size_ = 0;       ///< of the file's whole lines
-  std::string unwritten_;  ///< lines that the file lacks at its end
+  int64_t size_ = 0;          ///< of the file's whole lines
+  int64_t reserved_end_ = 0;  ///< up to here there is room on the disk
+  std::string unwritten_;     ///< lines that the file lacks at its end
   const Clock* clock_;
   rpc::EventLog* log_;
   int64_t last_sequence_ = 0;

@@ -178,4 +178,17 @@ absl::Status AppendFile::Append(const std::string& text) const {
   return WriteAll(fd_.get(), text.data(), text.size(), path_);
 }
 
+absl::Status AppendFile::Reserve(int64_t bytes) const {
+  const off_t end = lseek(fd_.get(), 0, SEEK_END);
+  if (end >= 0 && fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, end, bytes) == 0) {
+    return absl::OkStatus();
+  }
+  return ErrnoError(errno, absl::StrCat("cannot reserve room for ", Quoted(path_)));
+}
+
+absl::Status AppendFile::Cut(int64_t size) const {
+  if (ftruncate(fd_.get(), size) == 0) return absl::OkStatus();
+  return ErrnoError(errno, absl::StrCat("cannot cut ", Quoted(path_)));
+}
+
 }  // namespace tony::os

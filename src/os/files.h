@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -62,6 +63,12 @@ class AppendFile {
   static absl::StatusOr<AppendFile> Open(const std::string& path, mode_t mode = 0600);
   /// Errno codes; after ResourceExhausted a part of `text` may have been written.
   absl::Status Append(const std::string& text) const;
+  /// Takes room on the disk for `bytes` beyond the file's end, where nobody sees them and no other
+  /// file can use it. ResourceExhausted – there is not that much; Unimplemented – not on this file
+  /// system; errno codes.
+  absl::Status Reserve(int64_t bytes) const;
+  /// Makes the file end at `size` and gives back the room behind that. Errno codes.
+  absl::Status Cut(int64_t size) const;
 
  private:
   AppendFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}

@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "absl/strings/str_split.h"
 #include "common/fake_clock.h"
@@ -12,6 +16,7 @@
 #include "rpc/convert.h"
 #include "rpc/event_json.h"
 #include "tests/os/file_size_limit.h"
+#include "tests/os/small_disk.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::appmaster {
@@ -46,6 +51,55 @@ class HistoryTest : public ::testing::Test {
     return events;
   }
 
+  // What a job whose last event has `tail` leaves on a disk that is full from its second event on.
+  // In a child that has the disk to itself, which ends with 0, kNoDisk, or what went wrong.
+  void EndOnAFullDisk(const std::vector<std::string>& tail, bool tail_fits) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (!os::MountSmallDisk(folder_.path(), 2 << 20)) ::_exit(kNoDisk);
+      RunOnAFullDisk(tail, tail_fits);
+      std::fflush(stdout);
+      ::_exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << status;
+    if (WEXITSTATUS(status) == kNoDisk) GTEST_SKIP() << "this user may not mount a small disk";
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  void RunOnAFullDisk(const std::vector<std::string>& tail, bool tail_fits) {
+    auto history = History::Open(path_, clock_, log_);
+    ASSERT_TRUE(history.ok()) << history.status();
+    history->Record(Note("one"));
+    const auto ballast = os::AppendFile::Open(folder_ / "ballast");
+    ASSERT_TRUE(ballast.ok());
+    while (ballast->Append(std::string(4096, 'x')).ok()) {
+    }
+    // More than there is room for.
+    for (int i = 0; i < 1000; ++i) history->Record(Note(std::string(1000, 'y')));
+    core::JobEnded ended;
+    ended.verdict.sentence = "worker:0 exited with code 3";
+    ended.verdict.exit = core::TaskExit{.code = 3, .tail = tail};
+    history->Record(ended);
+    const std::vector<core::JobEvent> written = Written();
+    ASSERT_FALSE(written.empty());
+    EXPECT_TRUE(written.front().body == Note("one"));
+    EXPECT_EQ(written.back().sequence, 1002);
+    if (!tail_fits) ended.verdict.exit->tail.clear();
+    EXPECT_TRUE(written.back().body == core::JobEventBody(ended));
+    EXPECT_TRUE(Shown().back().body == core::JobEventBody(ended) || !tail_fits);
+    EXPECT_LT(Reserved(), 8192);
+    rpc::EventLog another;
+    EXPECT_TRUE(History::Open(path_, clock_, another)->ended());
+  }
+  // Bytes on the disk behind the file's end.
+  int64_t Reserved() const {
+    struct stat info {};
+    EXPECT_EQ(::stat(path_.c_str(), &info), 0);
+    return info.st_blocks * 512 - info.st_size;
+  }
+
+  static constexpr int kNoDisk = 77;
   os::TemporaryFolder folder_;
   const std::string path_ = folder_ / "events.jsonl";
   FakeClock clock_;
@@ -140,6 +194,25 @@ TEST_F(HistoryTest, WhatAFullDiskLacksIsMadeUpForWhenThereIsRoom) {
   history->Record(Note("four"));
   EXPECT_TRUE(Written() == Shown());
   EXPECT_EQ(Written().size(), 4u);
+}
+
+TEST_F(HistoryTest, TheVerdictIsKeptOnADiskThatIsFullToTheEnd) {
+  EndOnAFullDisk(std::vector<std::string>(20, std::string(4096, 'z')), /*tail_fits=*/true);
+}
+
+TEST_F(HistoryTest, AVerdictThatIsTooLargeForAFullDiskIsKeptWithoutItsOutput) {
+  EndOnAFullDisk(std::vector<std::string>(200, std::string(4096, 'z')), /*tail_fits=*/false);
+}
+
+TEST_F(HistoryTest, RoomForTheLastEventIsReservedAndGivenBack) {
+  auto history = History::Open(path_, clock_, log_);
+  ASSERT_TRUE(history.ok()) << history.status();
+  const int64_t before = Reserved();
+  if (before < (256 << 10)) GTEST_SKIP() << "this file system reserves no room";
+  for (int i = 0; i < 1000; ++i) history->Record(Note(std::string(1000, 'y')));
+  EXPECT_GE(Reserved(), 256 << 10);
+  history->Record(core::JobEnded{});
+  EXPECT_LT(Reserved(), 8192);
 }
 
 TEST_F(HistoryTest, AFileThatCannotBeMadeIsNamed) {

@@ -104,7 +104,7 @@ executor          kill            ignores-term    running                       
 program           nothing         kills-all       running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0/1      -
 
 disk              full            packs           starting                      0    0     | -                   -                            -      3     0        -
-disk              full            prints          running..one-task-ended       0    0     | SUCCEEDED/LOST      TASKS_SUCCEEDED/-            -      0     0        -
+disk              full            prints          running..one-task-ended       0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -
 disk              full-for-a-while prints         running                       0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -
 descriptors       few             waits           starting                      0    0     | SUCCEEDED/FAILED/LOST/- TASKS_SUCCEEDED/TASK_LOST/BACKEND_FAILED/- -/it/other 0/3 0 -
 neighbour         nothing         waits           running                       0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -

@@ -183,13 +183,13 @@ void Executor::OnPrepare(const v1::Prepare& prepare) {
 void Executor::RegisterIfReady() {
   if (!preparing_ || !localized_ || process_.active() || shutting_down_) return;
   preparing_ = false;
-  if (!localization_.ok()) return FailTask(NotStarted(std::string(localization_.message())));
+  if (!localization_.ok()) {
+    // Whatever its code: an archive that is too large for our limits exhausts nothing.
+    return FailTask(NotStarted(absl::InvalidArgumentError(localization_.message())));
+  }
   if (!keep_ports_) {
     const absl::Status reserved = ports_.Reserve(assignment_.wants_visualization_port());
-    if (!reserved.ok()) {
-      return FailTask(
-          NotStarted(std::string(reserved.message()), absl::IsResourceExhausted(reserved)));
-    }
+    if (!reserved.ok()) return FailTask(NotStarted(reserved));
   }
   identity_.visualization_port = ports_.visualization_port();
   held_.phase = Phase::kRegistered;
@@ -215,7 +215,8 @@ void Executor::OnStart(const v1::Start& start) {
   started_ = true;
   v1::ClusterSpec spec;
   if (!spec.ParseFromString(start.cluster_spec())) {
-    return FailTask(NotStarted("the cluster spec of the ApplicationMaster cannot be read"));
+    return FailTask(NotStarted(
+        absl::InternalError("the cluster spec of the ApplicationMaster cannot be read")));
   }
   RunTask(rpc::FromProto(spec));
 }

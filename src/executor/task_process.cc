@@ -32,16 +32,16 @@ std::string Explain(int code, const std::vector<std::string>& tail) {
 // What a shell exits with when the program that it waited for died of SIGKILL.
 constexpr int kShellOfKilled = 128 + SIGKILL;
 
-/// Of fork(), exec() and what is done between them.
-bool IsLackOfResources(int error_number) {
-  switch (error_number) {
+/// Why fork(), exec() or what is done between them failed.
+absl::Status SpawnError(const os::KeeperSpawnFailed& failed) {
+  switch (failed.error_number) {
     case EAGAIN:  // processes
     case EMFILE:
     case ENFILE:
     case ENOMEM:
-      return true;
+      return absl::ResourceExhaustedError(failed.message);
     default:
-      return false;
+      return absl::InvalidArgumentError(failed.message);
   }
 }
 
@@ -54,11 +54,13 @@ std::string BytesText(int64_t bytes) {
 
 }  // namespace
 
-core::TaskExit NotStarted(std::string why, bool lack_of_resources) {
-  if (lack_of_resources) {
-    return core::TaskExit::Lost(absl::StrCat("the machine has no room to start it: ", why));
+core::TaskExit NotStarted(const absl::Status& why) {
+  const std::string message(why.message());
+  if (absl::IsResourceExhausted(why)) {
+    return core::TaskExit::Lost(absl::StrCat("the machine has no room to start it: ", message));
   }
-  return {core::TaskExit::Cause::kNotStarted, 0, 0, std::move(why), {}};
+  if (absl::IsUnavailable(why)) return core::TaskExit::Lost(message);
+  return {core::TaskExit::Cause::kNotStarted, 0, 0, message, {}};
 }
 
 TaskProcess::TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callbacks)
@@ -81,7 +83,7 @@ void TaskProcess::Run(const Command& command) {
     if (keeper_.containment_name().empty()) {
       absl::StrAppend(&why, "; set tony.task.containment to auto or another way");
     }
-    End(NotStarted(std::move(why), absl::IsResourceExhausted(spawned)));
+    End(NotStarted(absl::Status(spawned.code(), why)));
     TreeGone();
     return;
   }
@@ -171,7 +173,7 @@ void TaskProcess::JudgeMemory(const os::KeeperExited& exited, core::TaskExit& ex
 }
 
 void TaskProcess::On(const os::KeeperSpawnFailed& failed) {
-  End(NotStarted(failed.message, IsLackOfResources(failed.error_number)));
+  End(NotStarted(SpawnError(failed)));
   TreeGone();
 }
 

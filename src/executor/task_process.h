@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/task_exit.h"
@@ -17,10 +18,11 @@
 
 namespace tony::executor {
 
-/// The end of a program that could not be started: its own fault, or for lack of what the machine
-/// has to give: descriptors, processes, memory, room on the disk. Then it is lost, at the
-/// infrastructure's expense.
-core::TaskExit NotStarted(std::string why, bool lack_of_resources = false);
+/// The end of a program that could not be started: by its own fault, or lost, at the
+/// infrastructure's expense, for lack of what the machine has to give (ResourceExhausted:
+/// descriptors, processes, memory, room on the disk) or because its keeper was killed
+/// (Unavailable).
+core::TaskExit NotStarted(const absl::Status& why);
 
 /// Runs programs one after the other in one container. Not thread safe: owned by the event loop.
 class TaskProcess {

@@ -132,6 +132,14 @@ TEST_F(TaskProcessTest, ALackOfDescriptorsIsNotTheProgramsFault) {
   EXPECT_LT(ended, 15);
 }
 
+TEST_F(TaskProcessTest, AKeeperThatWasKilledBeforeTheStartIsNotTheProgramsFault) {
+  ASSERT_EQ(::kill(keeper_->pid(), SIGKILL), 0);
+  ASSERT_TRUE(os::WaitGone(keeper_->pid()));
+  const TaskExit exit = RunToEnd("exit 0");
+  EXPECT_EQ(exit.cause, TaskExit::Cause::kLost);
+  EXPECT_THAT(exit.message, HasSubstr("keeper of this container"));
+}
+
 TEST_F(TaskProcessTest, TellsTheSignalThatEndedTheProgram) {
   const TaskExit exit = RunToEnd("kill -SEGV $$");
   EXPECT_EQ(exit.cause, TaskExit::Cause::kSignaled);
@@ -333,7 +341,7 @@ TEST_F(TaskProcessTest, TheLossOfAKeeperBeforeAnyRunEndsNone) {
   ASSERT_TRUE(driver_.Await([&] { return !events_.empty(); }));
   EXPECT_THAT(events_, ElementsAre(HasSubstr("keeper lost")));
   const TaskExit exit = RunToEnd("exit 0");
-  EXPECT_EQ(exit.cause, TaskExit::Cause::kNotStarted);
+  EXPECT_EQ(exit.cause, TaskExit::Cause::kLost);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/model/lease.h"
 #include "core/model/log_share.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/visualization.h"
@@ -54,6 +55,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.set_execution_timeout_ms(timeouts.execution.count());
   assignment.set_kill_grace_ms(timeouts.kill_grace.count());
   assignment.set_reattach_ms(timeouts.reattach.count());
+  assignment.set_lease_ms(core::LeaseOf(timeouts).count());
   assignment.set_tail_lines(job_.error_message_max_depth);
   const core::LogShare logs = core::ShareOfOneStream(job_);
   assignment.set_log_segment_bytes(logs.segment);

@@ -94,7 +94,8 @@ void Executor::Start(const rpc::Credentials& credentials) {
   }
 }
 
-v1::ExecutorMessage Executor::Hello() const {
+v1::ExecutorMessage Executor::Hello() {
+  said_hello_at_ = clock_.Now();
   v1::ExecutorMessage message;
   v1::Hello* hello = message.mutable_hello();
   hello->set_container_id(options_.container_id);
@@ -111,9 +112,9 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
     case v1::MasterMessage::kReattached:
       return OnReattached(message.reattached());
     case v1::MasterMessage::kPrepare:
-      return OnPrepare(message.prepare());
+      return LeaseExpired() ? AskAnew() : OnPrepare(message.prepare());
     case v1::MasterMessage::kStart:
-      return OnStart(message.start());
+      return LeaseExpired() ? AskAnew() : OnStart(message.start());
     case v1::MasterMessage::kShutdown:
       return ShutDown(0, message.shutdown().reason());
     case v1::MasterMessage::BODY_NOT_SET:
@@ -132,6 +133,7 @@ bool Executor::Obeys(int incarnation) {
 
 void Executor::OnReattached(const v1::Reattached& reattached) {
   if (!Obeys(reattached.incarnation())) return;
+  RenewLease(said_hello_at_);
   LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()));
 }
 
@@ -142,6 +144,7 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   assignment_ = assignment;
   connection_->set_patience(milliseconds(assignment.reattach_ms()));
   registry_deadline_.reset();
+  RenewLease(said_hello_at_);
   BeatLater();
   Measure();
   std::vector<v1::Archive> archives(assignment.archives().begin(), assignment.archives().end());
@@ -283,12 +286,13 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
   LogInfo(absl::StrCat("shutting down: ", why));
   shutting_down_ = true;
   exit_code_ = exit_code;
-  heartbeat_timer_.reset();
+  // Heartbeats go on, and with them the lease, without which the program would have no grace.
   metrics_timer_.reset();
   process_.Kill(milliseconds(assignment_.kill_grace_ms()));
 }
 
 void Executor::Leave() {
+  heartbeat_timer_.reset();
   // What is queued, the task's end say, is to arrive; an ApplicationMaster that does not take it is
   // not waited for.
   connection_->Close();

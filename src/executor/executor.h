@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_input.h"
 #include "executor/master_connection.h"
@@ -30,7 +31,12 @@ namespace tony::executor {
 /// Unpacking happens once, on a thread of its own; everything else on the event loop. When the
 /// stream to the ApplicationMaster breaks, the program runs on: the next stream, maybe to another
 /// ApplicationMaster, begins with what the executor is at. When there is none in time, the process
-/// tree is ended and so is the executor. Not thread safe: owned by the loop.
+/// tree is ended and so is the executor.
+///
+/// Each sign of life is a lease: for so long after it no ApplicationMaster gives the task away. The
+/// keeper suspends the program when it has run out. An executor that finds so, since it was stopped
+/// or starved, obeys nothing that may have been on its way since then; it opens another stream,
+/// and the answer renews the lease or tells it to go. Not thread safe: owned by the loop.
 class Executor {
  public:
   /// `keeper` was started before any thread; it and `loop` must outlive this. `environment` is the
@@ -55,7 +61,7 @@ class Executor {
   void OnReattached(const v1::Reattached& reattached);
   /// False for an ApplicationMaster that another one has replaced.
   bool Obeys(int incarnation);
-  v1::ExecutorMessage Hello() const;
+  v1::ExecutorMessage Hello();
   void OnTaskEnded(core::TaskExit exit);
   void OnTreeGone();
 
@@ -63,6 +69,12 @@ class Executor {
   void FailTask(core::TaskExit exit);
   void RunTask(const core::ClusterSpec& cluster);
   void BeatLater();
+  void Beat();
+  /// A sign of life was given at `at`.
+  void RenewLease(TimePoint at);
+  bool LeaseExpired() const { return clock_.Now() >= lease_end_; }
+  /// Whether the task is still this executor's.
+  void AskAnew();
   void Measure();
   void MeasureWithGpus();
   void ReportStrangers();
@@ -72,6 +84,7 @@ class Executor {
 
   EventLoop& loop_;
   os::Keeper& keeper_;
+  const SystemClock clock_;
   const Options options_;
   const std::string working_folder_;
   const std::vector<std::string> environment_;
@@ -82,6 +95,8 @@ class Executor {
   RunIdentity identity_;        ///< of the epoch that was prepared last
   int incarnation_ = 0;         ///< newest of an ApplicationMaster that was heard; 0: none
   core::input::HeldTask held_;  ///< what the next stream begins with
+  TimePoint said_hello_at_;     ///< on the newest stream
+  TimePoint lease_end_ = TimePoint::max();
   /// In which the program was started last: its end belongs to that one.
   struct {
     int epoch = 0;

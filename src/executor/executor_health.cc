@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "common/logging.h"
 #include "executor/executor.h"
 #include "os/process_tree.h"
 #include "rpc/convert.h"
@@ -16,11 +17,35 @@ using std::chrono::milliseconds;
 void Executor::BeatLater() {
   const milliseconds interval(std::max(10, assignment_.heartbeat_interval_ms()));
   heartbeat_timer_ = loop_.After(interval, [this] {
-    v1::ExecutorMessage message;
-    message.mutable_heartbeat();
-    Send(std::move(message));
+    Beat();
     BeatLater();
   });
+}
+
+void Executor::Beat() {
+  if (LeaseExpired()) {
+    if (!shutting_down_) AskAnew();
+    return;
+  }
+  // Before it is sent, and so before anybody can count from it.
+  RenewLease(clock_.Now());
+  v1::ExecutorMessage message;
+  message.mutable_heartbeat();
+  Send(std::move(message));
+}
+
+void Executor::RenewLease(TimePoint at) {
+  if (assignment_.lease_ms() <= 0) return;
+  lease_end_ = at + milliseconds(assignment_.lease_ms());
+  // A keeper that was killed has taken the program along.
+  (void)keeper_.RenewLease(lease_end_);
+}
+
+void Executor::AskAnew() {
+  LogWarning(
+      "this executor gave no sign of life for so long that it may count as lost; its program is "
+      "suspended until the ApplicationMaster says that the task is still its own");
+  connection_->Reopen();
 }
 
 void Executor::Measure() {

@@ -63,6 +63,12 @@ void MasterConnection::Close() {
 
 void MasterConnection::Refuse() { OnBroken("it is an older ApplicationMaster's"); }
 
+void MasterConnection::Reopen() {
+  if (closing_ || over_ || deadline_ != nullptr) return;
+  AwaitAnswer("nobody answered the stream that was opened anew");
+  Open();
+}
+
 void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {
   if (stream != stream_ || over_) return;
   if (closing_) {
@@ -78,14 +84,17 @@ void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {
 
 void MasterConnection::OnBroken(const std::string& why) {
   session_.reset();
-  why_ = why;
   if (options_.address_file.empty()) return Lose(why);
-  if (deadline_ == nullptr) {
+  if (deadline_ == nullptr)
     LogInfo(absl::StrCat("the stream to the ApplicationMaster broke: ", why));
-    deadline_ = loop_.After(patience_, [this] { Lose(why_); });
-  }
+  AwaitAnswer(why);
   pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
   TryAgainLater();
+}
+
+void MasterConnection::AwaitAnswer(const std::string& why) {
+  why_ = why;
+  if (deadline_ == nullptr) deadline_ = loop_.After(patience_, [this] { Lose(why_); });
 }
 
 void MasterConnection::TryAgainLater() {

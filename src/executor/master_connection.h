@@ -45,12 +45,16 @@ class MasterConnection {
   void Close();
   /// Drops the stream as if it had broken: this is not the ApplicationMaster to obey.
   void Refuse();
+  /// Drops the stream and opens another one at once: what comes on it answers what is true now. No
+  /// effect while nobody is heard, when another one is on its way already.
+  void Reopen();
   /// How long to look for another ApplicationMaster; 10 s before.
   void set_patience(Duration patience) { patience_ = patience; }
 
  private:
   void OnStreamClosed(int stream, const absl::Status& status);
   void OnBroken(const std::string& why);
+  void AwaitAnswer(const std::string& why);
   void TryAgainLater();
   void TryAgain();
   void Lose(const std::string& why);

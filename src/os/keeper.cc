@@ -217,6 +217,14 @@ absl::Status Keeper::Kill(Duration grace) {
   return absl::OkStatus();
 }
 
+absl::Status Keeper::RenewLease(TimePoint end) {
+  const KeeperCommand command{.kind = KeeperCommand::Kind::kLease, .lease_end = end};
+  if (lost_ || !SendMessage(socket_.get(), command)) {
+    return absl::UnavailableError("the keeper of this container was killed");
+  }
+  return absl::OkStatus();
+}
+
 std::optional<KeeperEvent> Keeper::Next() {
   if (lost_) return std::nullopt;
   KeeperReport report;

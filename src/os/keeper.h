@@ -112,6 +112,13 @@ class Keeper {
   /// lost. ResourceExhausted – no descriptor or memory for the request.
   absl::Status Spawn(const SpawnRequest& request);
 
+  /// The program may run until `end`, by SystemClock. From then on the keeper suspends the whole
+  /// tree (SIGSTOP), until a later call sets another end: so whoever stops the owner stops the
+  /// program, and when owner, keeper and program were stopped together and continue, the program is
+  /// suspended again by the first of both that runs. Who is suspended has no grace: Kill() then
+  /// kills at once. Without a call there is no limit. Unavailable – the keeper is lost.
+  absl::Status RenewLease(TimePoint end);
+
   /// SIGTERM to the whole tree now, SIGKILL `grace` later, repeated until nothing is left. A second
   /// call can only shorten the grace. No effect when nothing runs: TreeGone is the one answer, and
   /// it comes once per spawn. Unavailable – the keeper is lost.

@@ -1,5 +1,5 @@
-// The keeper's loop: commands from the owner, ends of children, and the deadline after which it
-// kills.
+// The keeper's loop: commands from the owner, ends of children, the deadline after which it kills,
+// and the lease after which it suspends.
 #include "os/keeper_process.h"
 
 #include <fcntl.h>
@@ -23,6 +23,7 @@
 #include "os/keeper_spawn.h"
 #include "os/keeper_wire.h"
 #include "os/message_socket.h"
+#include "os/process_tree.h"
 
 namespace tony::os {
 namespace {
@@ -76,6 +77,8 @@ class KeeperProcess {
   void SignalAll(int number);
   void Report(const KeeperReport& report) { SendMessage(kSocket, report); }
   int PollTimeout() const;
+  bool LeaseExpired() const { return lease_end_ && clock_.Now() >= *lease_end_; }
+  void EnforceLease(bool expired);
 
   const UniqueFd child_signals_;
   Containment& containment_;
@@ -87,6 +90,8 @@ class KeeperProcess {
   std::optional<TimePoint> kill_at_;  // once the tree is being terminated
   std::optional<TimePoint> wake_at_;  // when Advance() has something to do although nothing happens
   Duration retry_ = kFirstRetry;
+  std::optional<TimePoint> lease_end_;  // of the program; without it there is no limit
+  bool suspended_ = false;
   std::set<pid_t> signalled_leftovers_;
 };
 
@@ -124,6 +129,9 @@ void KeeperProcess::Handle(const KeeperCommand& command, const std::vector<Uniqu
     case KeeperCommand::Kind::kKill:
       if (state_ != State::kIdle) Terminate(command.grace);
       return;
+    case KeeperCommand::Kind::kLease:
+      lease_end_ = command.lease_end;
+      return;
   }
 }
 
@@ -160,7 +168,8 @@ void KeeperProcess::Terminate(Duration grace) {
   const TimePoint deadline = clock_.Now() + grace;
   const bool first = !kill_at_;
   kill_at_ = first ? deadline : std::min(*kill_at_, deadline);
-  if (!first || grace <= Duration::zero()) return;  // Advance() kills
+  // Advance() kills; who may not run any more is not to run for its grace either.
+  if (!first || grace <= Duration::zero() || LeaseExpired()) return;
   SignalAll(SIGTERM);
   SignalAll(SIGCONT);  // what is stopped could not act on it
 }
@@ -191,16 +200,38 @@ void KeeperProcess::Advance() {
     if (containment_.Empty()) return FinishTree();
     if (!kill_at_) Terminate(leftover_grace_);
   }
+  const bool expired = LeaseExpired();
   const TimePoint now = clock_.Now();
-  const bool killing = kill_at_ && now >= *kill_at_;
+  const bool killing = kill_at_ && (expired || now >= *kill_at_);
   wake_at_ = killing ? std::nullopt : kill_at_;
-  if (killing) SignalAll(SIGKILL);
-  if (killing || state_ == State::kLeftovers) {
+  if (killing) {
+    SignalAll(SIGKILL);
+  } else {
+    EnforceLease(expired);
+  }
+  if (killing || expired || state_ == State::kLeftovers) {
     // Again soon: somebody may have forked meanwhile, and no signal tells of the end of a process
     // outside of the tree.
     wake_at_ = std::min(wake_at_.value_or(TimePoint::max()), now + retry_);
     retry_ = std::min(retry_ * 2, kLastRetry);
   }
+}
+
+void KeeperProcess::EnforceLease(bool expired) {
+  if (expired) {
+    // To find all of the tree takes milliseconds; most of it is here.
+    const std::vector<pid_t> near =
+        suspended_ ? std::vector<pid_t>() : LikelyDescendants(::getpid());
+    for (const pid_t pid : near) {
+      if (pid != containment_.helper()) ::kill(pid, SIGSTOP);
+    }
+    SignalAll(SIGSTOP);
+  } else {
+    if (suspended_) SignalAll(SIGCONT);
+    if (lease_end_) wake_at_ = std::min(wake_at_.value_or(TimePoint::max()), *lease_end_);
+    if (suspended_) retry_ = kFirstRetry;
+  }
+  suspended_ = expired;
 }
 
 void KeeperProcess::FinishTree() {
@@ -212,6 +243,7 @@ void KeeperProcess::FinishTree() {
   kill_at_.reset();
   wake_at_.reset();
   retry_ = kFirstRetry;
+  suspended_ = false;
   signalled_leftovers_.clear();
 }
 

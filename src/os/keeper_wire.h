@@ -17,9 +17,10 @@ namespace tony::os {
 /// Owner to keeper. kSpawn carries three descriptors: the packed SpawnPayload as a memory file,
 /// which may be larger than a socket's buffer, then standard output and standard error.
 struct KeeperCommand {
-  enum class Kind : int32_t { kSpawn, kKill };
+  enum class Kind : int32_t { kSpawn, kKill, kLease };
   Kind kind = Kind::kKill;
-  Duration grace{0};  // kSpawn: for leftovers; kKill: for the tree
+  Duration grace{0};    // kSpawn: for leftovers; kKill: for the tree
+  TimePoint lease_end;  // kLease
 };
 
 /// Keeper to owner. Which fields count depends on the kind, as in the KeeperEvent of the same name.

@@ -97,6 +97,10 @@ bool NamespaceContainment::AskInit(int signal) {
 std::vector<pid_t> NamespaceContainment::Signal(int number) {
   std::vector<pid_t> members = Descendants(::getpid());
   std::erase(members, init_);
+  if (number == SIGSTOP || number == SIGKILL) {
+    // Somebody outside may have stopped the first process, which is not to put this off.
+    for (const pid_t pid : members) ::kill(pid, number);
+  }
   AskInit(number);
   return members;
 }

@@ -28,6 +28,7 @@ core::Timeouts BuildTimeouts(const Configuration& configuration) {
   timeouts.application = configuration.GetDuration("tony.application.timeout");
   timeouts.allocation = configuration.GetDuration("tony.container.allocation.timeout");
   timeouts.registration = configuration.GetDuration("tony.container.registration.timeout");
+  timeouts.container_kill = configuration.GetDuration("tony.container.kill.timeout");
   timeouts.registry = configuration.GetDuration("tony.task.executor.registry-timeout-sec");
   timeouts.execution = configuration.GetDuration("tony.task.executor.execution-timeout-ms");
   timeouts.heartbeat_interval = configuration.GetDuration("tony.task.heartbeat-interval-ms");

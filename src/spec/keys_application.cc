@@ -125,6 +125,12 @@ KeyGroup TimeLimitKeys() {
        .default_value = "900000",
        .minimum = -1,
        .meaning = "How long a granted container may take until its task has registered."},
+      {.name = "tony.container.kill.timeout",
+       .type = ValueType::kMilliseconds,
+       .default_value = "10000",
+       .minimum = 1,
+       .meaning = "How long a container that was killed may take to be gone. After that its task "
+                  "gets another one, and the end of the job does not wait for it."},
       {.name = "tony.am.retry-count",
        .type = ValueType::kCount,
        .default_value = "0",

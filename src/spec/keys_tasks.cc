@@ -46,7 +46,10 @@ KeyGroup ExecutorKeys() {
        .type = ValueType::kCount,
        .default_value = "25",
        .minimum = 1,
-       .meaning = "After how many missed heartbeats a task counts as lost."},
+       .meaning =
+           "After how many missed heartbeats a task counts as lost. Its program does not run "
+           "on then: an executor that does not run for so long, or for "
+           "`tony.am.reattach-timeout-ms` if that is less, has its program suspended."},
       {.name = "tony.task.metrics-interval-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "5000",

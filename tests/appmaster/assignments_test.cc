@@ -68,6 +68,13 @@ TEST_F(AssignmentsTest, NamesTheTaskAndItsPlaces) {
   EXPECT_EQ(assignment.cache_folder(), "/jobs/job-1/cache");
 }
 
+TEST_F(AssignmentsTest, TheLeaseEndsBeforeAnybodyElseGetsTheTask) {
+  AddType("worker", 1);
+  EXPECT_EQ(For("worker").lease_ms(), 10'000);  // by when a restarted ApplicationMaster gives up
+  job_.timeouts.heartbeat_interval = std::chrono::milliseconds(100);
+  EXPECT_EQ(For("worker").lease_ms(), 2'500);  // 25 heartbeats
+}
+
 TEST_F(AssignmentsTest, TheJobsOwnCheckpointFolderIsTaken) {
   AddType("worker", 1);
   job_.checkpoint_dir = "/data/checkpoints";

@@ -23,11 +23,18 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 # pylint: disable=wrong-import-position
 import machine
 import tony_cli
+import withheld_kill
 
 STEPS = 300
 CHECKPOINT_EVERY = 20
 ACCURACY = 0.95
 DEADLINE_SECONDS = 120
+# Who is stopped counts as lost after 2 s, and his container as gone although nobody says so.
+SOON_LOST = (
+    "tony.task.heartbeat-interval-ms=100",
+    "tony.task.max-missed-heartbeats=20",
+    "tony.container.kill.timeout=500",
+)
 
 programs = None  # pylint: disable=invalid-name
 
@@ -42,9 +49,9 @@ class ExampleTests:
     def setUpClass(cls):
         cls.python = tony_cli.examples_python()
 
-    def start(self, *task_params, retries=0):
+    def start(self, *task_params, retries=0, conf=(), site=None):
         """Starts the example with options for its program; returns the job."""
-        self.site = tony_cli.Site(self, programs)
+        self.site = site or tony_cli.Site(self, programs)
         self.checkpoints = self.site.folder / "checkpoints"
         self.checkpoints.mkdir()
         steps = ("--steps", str(STEPS), "--checkpoint-every", str(CHECKPOINT_EVERY))
@@ -53,6 +60,7 @@ class ExampleTests:
             *("--task_params", " ".join((*steps, *task_params))),
             *("--conf", f"tony.application.checkpoint-dir={self.checkpoints}"),
             *("--conf", f"tony.am.retry-count={retries}"),
+            *(word for line in conf for word in ("--conf", line)),
             ROOT / "examples" / self.example / "job.xml",
         )
 
@@ -149,7 +157,7 @@ class ExampleTests:
         os.kill(worker, signal.SIGKILL)
         self.assert_succeeds(job)
         self.assert_trained(job)
-        self.assert_one_restart(job)
+        self.assert_one_restart(job, "signal 9")
         code, said = self.run_check()
         self.assertEqual(code, 0, said)
 
@@ -168,16 +176,51 @@ class ExampleTests:
         self.assertEqual(job.wait_until_running("worker:0", "worker:1"), pids)
         self.assert_trained_in_one_epoch(job)
 
-    def assert_one_restart(self, job):
-        """One new epoch, because of the killed worker, that begins behind a checkpoint."""
+    def assert_one_restart(self, job, cause):
+        """One new epoch, because of the second worker, that begins behind a checkpoint."""
         (opened,) = job.events("epoch_opened")
         self.assertEqual(tony_cli.task_name(opened["guilty"]), "worker:1")
-        self.assertIn("signal 9", opened["cause"])
+        self.assertIn(cause, opened["cause"])
         for task in self.loggers:
             epochs = self.assert_each_step_once(task)
             self.assertEqual(epochs, sorted(epochs))
             self.assertEqual(set(epochs), {0, 1})
             self.assertEqual(epochs.index(1) % CHECKPOINT_EVERY, 0)
+
+
+class SynchronousTests(ExampleTests):
+    """What holds for examples whose result does not depend on who is faster."""
+
+    def parameters(self):
+        """The parameters that the ranks left, as bytes."""
+        return {path.name: path.read_bytes() for path in self.checkpoints.glob("parameters-*.npz")}
+
+    def test_a_woken_executor_fences_itself(self):
+        self.assert_trained_in_one_epoch(self.start())
+        undisturbed = self.parameters()
+        self.assertEqual(len(undisturbed), len(self.loggers))
+
+        site = tony_cli.Site(self, programs)
+        withheld = withheld_kill.WithheldKill(site)
+        job = self.start("--slow-step-seconds 0.03", conf=SOON_LOST, site=site)
+        container = job.wait_for_task("worker:1", "RUNNING")["container"]
+        self.wait_for_steps(job, 5 * CHECKPOINT_EVERY // 2)
+        tree = machine.processes_with(container)
+        gone = machine.Processes(self, tree)
+        withheld.begin()
+        # The program first, which does not see then how its executor is stopped; awake, last.
+        for pid in sorted(tree, reverse=True):
+            os.kill(pid, signal.SIGSTOP)
+        job.wait_for_task("worker:1", "RUNNING", epoch=1)
+        for pid in sorted(tree):
+            os.kill(pid, signal.SIGCONT)
+        gone.wait_until_gone(DEADLINE_SECONDS)
+        withheld.end()
+
+        self.assert_succeeds(job)
+        self.assert_trained(job)
+        self.assert_one_restart(job, "no heartbeat")
+        self.assertEqual(self.parameters(), undisturbed)
 
 
 class TensorFlowParameterServer(ExampleTests, unittest.TestCase):
@@ -189,7 +232,7 @@ class TensorFlowParameterServer(ExampleTests, unittest.TestCase):
     loggers = ("chief-0",)
 
 
-class TensorFlowMultiWorker(ExampleTests, unittest.TestCase):
+class TensorFlowMultiWorker(SynchronousTests, unittest.TestCase):
     """Two workers in step with each other."""
 
     example = "tensorflow-mwms"
@@ -198,7 +241,7 @@ class TensorFlowMultiWorker(ExampleTests, unittest.TestCase):
     loggers = ("worker-0", "worker-1")
 
 
-class PyTorchDistributedDataParallel(ExampleTests, unittest.TestCase):
+class PyTorchDistributedDataParallel(SynchronousTests, unittest.TestCase):
     """Two workers in step with each other."""
 
     example = "pytorch-ddp"

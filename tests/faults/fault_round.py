@@ -18,6 +18,7 @@ import steps
 import table
 import targets
 import tony_cli
+import withheld_kill
 
 # By which every wait of a round ends, and how long the last of a job may take to go.
 DEADLINE_SECONDS = 40
@@ -133,6 +134,7 @@ class Round:
 
     def _make_site(self):
         site = tony_cli.Site(self._test, self._setting.programs)
+        self._withheld = None
         if self._row.target == "disk":
             site.local_dir = pathlib.Path(self._setting.small_disk) / self.marker
             self._test.addCleanup(shutil.rmtree, site.local_dir, ignore_errors=True)
@@ -142,6 +144,8 @@ class Round:
             "GATES": str(site.folder / "gates"),
             "VICTIM": str(self._victim),
         }
+        if self._row.what == "wake-late":
+            self._withheld = withheld_kill.WithheldKill(site)
         return site
 
     def _conf(self):
@@ -208,7 +212,8 @@ class Round:
         processes = targets.JobProcesses(job, *names)
         if self._row.what == "stop" and self._open_before_continued:
             self._let_go()
-        return faults.Fault(self._row, job, processes, self._random).inflict()
+        fault = faults.Fault(self._row, job, processes, self._random, self._withheld)
+        return fault.inflict()
 
     def _fill_disk(self):
         if self._row.target != "disk" or self._row.program == "packs":

@@ -15,6 +15,7 @@ FOR_GOOD_CONF = ("tony.task.heartbeat-interval-ms=50", "tony.task.max-missed-hea
 CONF = {
     "stop-for-good": FOR_GOOD_CONF,
     "kill-for-good": ("tony.am.max-restarts=0",),
+    "wake-late": (*FOR_GOOD_CONF, "tony.container.kill.timeout=200"),
 }
 
 
@@ -33,14 +34,17 @@ def _signal(pids, number):
 class Fault:
     """Does to a job what a row of the table says. Not thread safe."""
 
-    def __init__(self, row, job, processes, random):
+    def __init__(self, row, job, processes, random, withheld=None):
+        """`withheld` is the switch of the job's site for "wake-late"."""
         self._row = row
+        self._withheld = withheld
         self._job = job
         self._processes = processes
         self._random = random
         # Drawn first, so that they are the same however the job goes.
         self._stop_seconds = random.uniform(*_STOP_SECONDS)
         self._stop_events = random.randint(*_STOP_EVENTS)
+        self._executor_wakes_first = random.random() < 0.5
 
     def inflict(self):
         """Returns how many processes were there to be harmed; none where they had ended already."""
@@ -58,6 +62,7 @@ class Fault:
             "stop": self._stop,
             "stop-and-kill": self._stop_and_kill,
             "stop-for-good": lambda: _signal(self._targets(), signal.SIGSTOP),
+            "wake-late": self._wake_late,
         }[self._row.what]()
 
     def _targets(self):
@@ -117,4 +122,19 @@ class Fault:
         reached = _signal(targets, signal.SIGSTOP)
         threading.Event().wait(self._stop_seconds / 3)
         _signal(targets, signal.SIGKILL)
+        return reached
+
+    def _wake_late(self):
+        """Taken for lost, but not killed; awake when its task runs elsewhere. It has to end itself."""
+        targets = self._targets()
+        self._withheld.begin()
+        reached = _signal(targets, signal.SIGSTOP)
+        self._job.wait_for_task(self._processes.victim, "RUNNING", epoch=1)
+        order = reversed(targets) if self._executor_wakes_first else targets
+        _signal(order, signal.SIGCONT)
+        machine.wait_until(lambda: not any(map(machine.lives, targets)), _AGAIN_SECONDS)
+        alive = [pid for pid in targets if machine.lives(pid)]
+        self._withheld.end()
+        if alive:
+            raise AssertionError(f"awake, and not ended by themselves: {alive}")
         return reached

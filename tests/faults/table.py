@@ -19,7 +19,7 @@ STEPS = (
 # right they are divided by "/".
 #
 # target      whose process: client, am, am-keeper (of a detached job, as is detached-am), executor,
-#             ended-executor (of the task that has ended), keeper, program, fork-server, everything;
+#             executor-tree (with keeper and program), ended-executor (of the task that has ended), keeper, program, fork-server, everything;
 #             several with "+"; or what else is taken away
 # what        faults.py has them
 # program     what the tasks run: programs.py has them
@@ -63,6 +63,10 @@ executor          stop            waits           first-launched..stopping      
 executor          stop-for-good   waits           running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
 executor          stop-for-good   waits           running                       1    0     | FAILED              HEARTBEAT_LOST               it     3     0        -
 executor          terminate       waits           running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
+executor          wake-late       waits           all-registered..running       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
+executor-tree     wake-late       waits           all-registered..running       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
+executor-tree     wake-late       daemons         running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
+executor-tree     wake-late       ignores-term    running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
 ended-executor    kill            waits           one-task-ended                0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -
 fork-server       kill            waits           submitted..stopping           0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -
 fork-server       stop            waits           submitted..stopping           0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -

@@ -26,6 +26,7 @@ class JobProcesses:
             "executor": lambda: self._of_container(self.victim, "tony-executor"),
             "ended-executor": lambda: self._of_container(self._bystander, "tony-executor"),
             "keeper": lambda: self._of_container(self.victim, "tony-keeper"),
+            "executor-tree": self._executor_tree,
             "program": self._program,
             "fork-server": self._fork_server,
             "everything": self._everything,
@@ -75,6 +76,11 @@ class JobProcesses:
             return []
         found = self._processes(container)
         return [pid for pid in found if machine.name_of(pid) == name]
+
+    def _executor_tree(self):
+        """The program's first, the executor last: nobody sees how those below are stopped."""
+        container = self.container_of(self.victim)
+        return sorted(machine.processes_with(container), reverse=True) if container else []
 
     def _program(self):
         pid = 0

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "common/clock.h"
 #include "os/proc_file.h"
 #include "os/process_tree.h"
 #include "os/run_program.h"
@@ -29,9 +30,24 @@ bool WaitGone(pid_t pid) {
 }
 
 bool IsAlive(pid_t pid) {
+  const char state = StateOf(pid);
+  return state != 0 && state != 'Z';
+}
+
+char StateOf(pid_t pid) {
   const std::string stat = ReadProcFile("/proc/" + std::to_string(pid) + "/stat");
   const size_t name_end = stat.rfind(')');
-  return name_end != std::string::npos && stat.substr(name_end + 2, 1) != "Z";
+  return name_end == std::string::npos ? '\0' : stat[name_end + 2];
+}
+
+bool WaitForState(pid_t pid, char state) {
+  const SystemClock clock;
+  const TimePoint deadline = clock.Now() + std::chrono::milliseconds(kPatienceMillis);
+  while (clock.Now() < deadline) {
+    if (StateOf(pid) == state) return true;
+    ::poll(nullptr, 0, 1);  // nobody announces it
+  }
+  return false;
 }
 
 bool HasPython() {

@@ -26,6 +26,11 @@ bool WaitGone(pid_t pid);
 /// Whether the process exists and is no zombie.
 bool IsAlive(pid_t pid);
 
+/// The state of a process as /proc shows it, e.g. 'T' for stopped; 0 when it is gone.
+char StateOf(pid_t pid);
+/// Whether it came into that state in time.
+bool WaitForState(pid_t pid, char state);
+
 bool HasPython();
 
 /// A pipe whose reading end gives lines. Not thread safe.

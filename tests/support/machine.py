@@ -52,6 +52,15 @@ def parent_of(pid):
     return int(stat.rpartition(")")[2].split()[1])
 
 
+def lives(pid):
+    """Whether a process is there and has not ended: a zombie has."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
 def wait_until(find, deadline_seconds):
     """Returns the first true value of `find()`, or its last one after the deadline.
 

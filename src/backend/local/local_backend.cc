@@ -250,6 +250,9 @@ void LocalBackend::Advance() {
     } else if (const auto* admitted = std::get_if<core::Admitted>(&*admission)) {
       for (const core::Grant& grant : admitted->containers) slots_.push_back({.grant = grant});
     } else if (const auto* never = std::get_if<core::NeverFits>(&*admission)) {
+      // What the job holds is held against it: not for good, where a part of it is to be given
+      // back.
+      if (const std::optional<core::MustWait> end = AwaitedEnd()) return Wait(*end);
       Refuse(true, never->sentence);
     } else {
       Wait(std::get<core::MustWait>(*admission));
@@ -321,6 +324,17 @@ void LocalBackend::Wait(const core::MustWait& reason) {
   if (reason.sentence == waiting_sentence_) return;
   waiting_sentence_ = reason.sentence;
   listener_.OnAllocationWaiting(reason.sentence, reason.unblock);
+}
+
+std::optional<core::MustWait> LocalBackend::AwaitedEnd() const {
+  for (const auto& [id, live] : containers_) {
+    if (!live.killed) continue;
+    return core::MustWait{
+        .sentence = absl::StrCat("container ", id, " was killed, but its tony-executor (pid ",
+                                 live.executor->pid(), ") has not ended and holds what is needed"),
+        .unblock = "its end"};
+  }
+  return std::nullopt;
 }
 
 void LocalBackend::Refuse(bool never_fits, const std::string& sentence) {
@@ -404,7 +418,10 @@ void LocalBackend::Kill(const std::string& container_id) {
   const auto found = containers_.find(container_id);
   if (found == containers_.end()) return;
   LiveContainer& live = found->second;
-  if (live.state == State::kRunning) live.executor->Signal(SIGKILL);
+  if (live.state == State::kRunning) {
+    live.killed = true;
+    live.executor->Signal(SIGKILL);
+  }
   if (live.state != State::kGranted) return;
   slots_[*live.slot].taken = false;
   containers_.erase(found);

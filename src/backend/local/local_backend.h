@@ -80,6 +80,7 @@ class LocalBackend : public core::ClusterBackend {
     core::Container container;
     std::optional<size_t> slot;  ///< none: it was reclaimed and is gone, others may have it
     State state = State::kGranted;
+    bool killed = false;
     std::unique_ptr<Executor> executor;  ///< of a running one
   };
   struct Slot {
@@ -101,6 +102,8 @@ class LocalBackend : public core::ClusterBackend {
   void Grant(const Requests& requests);
   core::Container TakeSlot(const core::ContainerRequest& request);
   void Wait(const core::MustWait& reason);
+  /// Nothing where no container is to end that was killed.
+  std::optional<core::MustWait> AwaitedEnd() const;
   void Refuse(bool never_fits, const std::string& sentence);
   void StopWaiting();
 

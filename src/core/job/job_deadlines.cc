@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/job/job_machine.h"
+#include "core/model/lease.h"
 
 namespace tony::core {
 namespace {
@@ -14,17 +15,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kPatience{5000};
 /// An executor whose stream broke tries at once to open another; one that is dead never does.
 constexpr milliseconds kReattachPatience{3000};
-/// How long the backend may take to report the end of a container that it was told to kill after
-/// the verdict.
-constexpr milliseconds kKillPatience{10000};
 
 std::string Seconds(Duration duration) {
   return absl::StrCat(std::chrono::duration_cast<milliseconds>(duration).count() / 1000.0, " s");
-}
-
-/// Time without a sign after which an executor counts as lost.
-Duration Silence(const Timeouts& timeouts) {
-  return timeouts.heartbeat_interval * std::max(1, timeouts.max_missed_heartbeats);
 }
 
 Verdict LateRegistration(const Task& task, Duration allowed) {
@@ -80,6 +73,7 @@ void JobMachine::On(const input::Tick&) {
     return;
   }
   CheckSilence();
+  if (!verdict_) CheckKilled();
   if (!verdict_) CheckAllocation();
   if (!verdict_ && tasks_.count(TaskState::kStarting) > 0) CheckRegistration();
   if (!verdict_) SayWhoIsMissing();
@@ -171,13 +165,14 @@ bool JobMachine::ForgiveOwnAbsence() {
   if (late <= job_.timeouts.heartbeat_interval) return false;
   for (Task& task : tasks_.all()) {
     task.last_heard += late;
+    task.killed_at += late;
     if (task.reattach_by) *task.reattach_by += late;
   }
   return true;
 }
 
 void JobMachine::CheckSilence() {
-  const Duration allowed = Silence(job_.timeouts);
+  const Duration allowed = HeartbeatTimeout(job_.timeouts);
   for (Task& task : tasks_.all()) {
     if (!task.container || task.killed) continue;
     const std::string where =
@@ -208,10 +203,24 @@ void JobMachine::OnSilent(Task& task, Reason reason, const std::string& sentence
   OnTaskFailed(task, failure);
 }
 
+void JobMachine::CheckKilled() {
+  for (Task& task : tasks_.all()) {
+    if (!task.container || !task.killed) continue;
+    if (now_ - task.killed_at < job_.timeouts.container_kill) continue;
+    // Should its executor live on, it is told to go as soon as it says a word.
+    On(input::ContainerEnded{
+        task.container->id,
+        {true,
+         absl::StrCat("it was killed, but nobody says that it is gone; it is given up after ",
+                      Seconds(job_.timeouts.container_kill), " (tony.container.kill.timeout)")}});
+    if (verdict_) return;
+  }
+}
+
 void JobMachine::CheckStopping() {
   const Timeouts& timeouts = job_.timeouts;
   if (now_ - state_since_ < timeouts.kill_grace + timeouts.shutdown) return;
-  if (killed_stragglers_at_ && now_ - *killed_stragglers_at_ < kKillPatience) return;
+  if (killed_stragglers_at_ && now_ - *killed_stragglers_at_ < timeouts.container_kill) return;
   const bool give_up = killed_stragglers_at_.has_value();
   killed_stragglers_at_ = now_;
   for (Task& task : tasks_.all()) {

@@ -87,6 +87,7 @@ Task* JobMachine::Heard(const std::string& container_id) {
 
 void JobMachine::Kill(Task& task) {
   task.killed = true;
+  task.killed_at = now_;
   task.attached = false;
   NoLongerAwaited(task);
   Do(effect::KillContainer{task.container->id});

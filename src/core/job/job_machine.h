@@ -46,7 +46,9 @@ namespace tony::core {
 ///     is waited for no longer.
 ///  8. Every decision is in the answer before what follows from it. Replay() brings another machine
 ///     to where this one was, and Start goes on from there.
-///  9. With a verdict all executors are told to shut down; those that do not within kill_grace +
+///  9. A container that was killed is waited for until the backend reports its end; after
+///     container_kill its task gets another one all the same.
+/// 10. With a verdict all executors are told to shut down; those that do not within kill_grace +
 ///     shutdown are killed. The job ends when no container is left, or when those killed are not
 ///     reported gone either.
 /// Messages of another epoch, or of a container that is no longer bound, change nothing; an
@@ -171,6 +173,8 @@ class JobMachine {
   /// True when there was one.
   bool ForgiveOwnAbsence();
   void CheckSilence();
+  /// Containers whose end nobody reports are given up.
+  void CheckKilled();
   void CheckJudgement();
   void OnSilent(Task& task, Reason reason, const std::string& sentence);
   void CheckStopping();

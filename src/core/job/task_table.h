@@ -57,6 +57,7 @@ struct Task {
   bool kept = false;  ///< the container is older than this epoch, or than this ApplicationMaster
   bool dismissed = false;                ///< told to shut down: how it ends says nothing
   bool killed = false;                   ///< tony ends the container: its executor is not heard
+  TimePoint killed_at;                   ///< when that was asked for, last
   TimePoint waiting_since;               ///< container granted, or epoch opened when kept
   TimePoint last_heard;                  ///< newest message of its executor
   std::optional<TimePoint> reattach_by;  ///< while the executor is to open another stream

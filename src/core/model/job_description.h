@@ -95,6 +95,8 @@ struct Timeouts {
   std::chrono::milliseconds kill_grace{5000};  ///< SIGTERM to SIGKILL of the user's process tree
   std::chrono::milliseconds shutdown{
       15000};  ///< executors' time to end after the verdict, beyond kill_grace
+  std::chrono::milliseconds container_kill{
+      10000};  ///< from a container's kill by the backend to its end, beyond which it is given up
 
   bool operator==(const Timeouts&) const = default;
 };

@@ -1,0 +1,95 @@
+// An executor that was stopped for longer than its lease: its program waits, it asks whether the
+// task is still its own, and obeys the answer.
+#include <gtest/gtest.h>
+
+#include "tests/executor/executor_fixture.h"
+#include "tests/os/process_support.h"
+
+namespace tony::executor {
+namespace {
+
+namespace input = core::input;
+using Phase = input::HeldTask::Phase;
+
+class LeaseTest : public ExecutorFixture {
+ protected:
+  v1::Assignment LeasedAssignment(int lease_ms) const {
+    v1::Assignment assignment = AssignmentOf("trap 'echo asked' TERM; while :; do sleep 1; done");
+    assignment.set_incarnation(1);
+    assignment.set_reattach_ms(60'000);
+    assignment.set_lease_ms(lease_ms);
+    assignment.set_kill_grace_ms(600'000);
+    return assignment;
+  }
+  // Runs a program and does nothing, as if this process were stopped, until that is suspended.
+  pid_t RunUntilSuspended() {
+    const pid_t program = RunTask(LeasedAssignment(1000));
+    EXPECT_TRUE(os::WaitForState(program, 'T'));
+    return program;
+  }
+  void ExpectQuestion(Phase phase, int epoch) {
+    input::ExecutorAttached attached;
+    ASSERT_TRUE(driver_.Await([&] {
+      while (const auto next = inputs_.TryNext()) {
+        const auto* question = std::get_if<input::ExecutorAttached>(&*next);
+        if (question == nullptr) continue;  // signs of life, and the end of the other stream
+        attached = *question;
+        return true;
+      }
+      return false;
+    }));
+    ASSERT_TRUE(attached.held.has_value());
+    EXPECT_EQ(attached.held->phase, phase);
+    EXPECT_EQ(attached.held->epoch, epoch);
+  }
+  void SendReattached() {
+    v1::MasterMessage message;
+    message.mutable_reattached()->set_incarnation(1);
+    Send(message);
+  }
+};
+
+TEST_F(LeaseTest, TheProgramGoesOnWhenTheTaskIsStillItsOwn) {
+  const pid_t program = RunUntilSuspended();
+  ExpectQuestion(Phase::kRunning, 1);
+  EXPECT_TRUE(os::WaitForState(program, 'T'));
+  SendReattached();
+  ASSERT_TRUE(driver_.Await([&] {
+    return os::StateOf(program) == 'S';  // looked at with each heartbeat
+  }));
+}
+
+TEST_F(LeaseTest, TheProgramEndsWithoutAWordWhenItIsNot) {
+  const pid_t program = RunUntilSuspended();
+  ExpectQuestion(Phase::kRunning, 1);
+  SendShutdown();
+  EXPECT_EQ(ExitCode(), 0);
+  EXPECT_FALSE(os::IsAlive(program));
+  EXPECT_EQ(os::Contents(folder_ / "logs/attempt-1/stdout.log"), "");
+}
+
+TEST_F(LeaseTest, WhatWasOnItsWayMeanwhileIsNotObeyed) {
+  StartExecutor();
+  Next<input::ExecutorAttached>();
+  SendAssignment(LeasedAssignment(1));  // over before it has come
+  SendPrepare(1, 1);
+  ExpectQuestion(Phase::kPreparing, -1);
+  SendShutdown();
+  EXPECT_EQ(ExitCode(), 0);
+}
+
+TEST_F(LeaseTest, WhoBeatsKeepsIt) {
+  const pid_t program = RunTask(LeasedAssignment(1500));
+  int beats = 0;
+  ASSERT_TRUE(driver_.Await([&] {
+    while (const auto next = inputs_.TryNext()) {
+      EXPECT_TRUE(std::holds_alternative<input::Heartbeat>(*next));
+      ++beats;
+    }
+    return beats >= 100;  // two seconds
+  }));
+  EXPECT_TRUE(os::WaitForState(program, 'S'));
+}
+
+}  // namespace
+}  // namespace tony::executor

@@ -22,8 +22,6 @@ namespace {
 
 /// Everybody of a local job is on this machine, so nothing listens elsewhere.
 constexpr char kLocalHost[] = "127.0.0.1";
-/// How long a client may take to read the last events.
-constexpr std::chrono::seconds kFarewellPatience{2};
 
 /// Exit code of one that has been replaced.
 constexpr int kDeposed = 3;
@@ -162,6 +160,8 @@ absl::Status ApplicationMaster::OpenBackend(const spec::LocalSettings& local) {
   options.other_children = [this] { return executor_starter_->Helpers(); };
   options.environment = options_.environment;
   options.host_id = machine.boot_id;
+  options.ledger_timeout = local.ledger_timeout;
+  options.kill_timeout = machine_->job().timeouts.container_kill;
   options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(machine_->job()));
   backend_ = std::make_unique<backend::LocalBackend>(loop_, std::move(options), *runner_);
   runner_->set_backend(backend_.get());
@@ -225,7 +225,7 @@ void ApplicationMaster::OnDeposed(const std::string& why) {
 
 ApplicationMaster::~ApplicationMaster() {
   // No input may arrive while the rest goes away.
-  if (server_ != nullptr) server_->Shutdown(kFarewellPatience);
+  if (server_ != nullptr) server_->Shutdown(machine_->job().timeouts.last_events);
   backend_.reset();
   // Without the lock the folder is that of another ApplicationMaster.
   if (lock_.valid()) CleanUp();

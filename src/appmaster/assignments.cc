@@ -17,6 +17,7 @@ Assignments::Assignments(std::string job_id, int incarnation, const core::JobDes
       incarnation_(incarnation),
       job_(job),
       gpu_tool_(local.gpu_program),
+      gpu_timeout_(local.gpu_timeout),
       folder_(std::move(folder)),
       staged_(std::move(staged)) {
   for (const core::TaskType& type : job_.types) {
@@ -50,6 +51,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
     }
   }
   assignment.set_cache_folder(folder_.cache());
+  assignment.set_localization_timeout_ms(timeouts.localization.count());
   assignment.set_heartbeat_interval_ms(static_cast<int32_t>(timeouts.heartbeat_interval.count()));
   assignment.set_metrics_interval_ms(static_cast<int32_t>(timeouts.metrics_interval.count()));
   assignment.set_execution_timeout_ms(timeouts.execution.count());
@@ -63,6 +65,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   for (const std::string& pattern : job_.logs.redact) assignment.add_log_redact(pattern);
   for (int gpu : task.container->gpus) assignment.add_gpus(gpu);
   assignment.set_gpu_tool(gpu_tool_);
+  assignment.set_gpu_tool_timeout_ms(gpu_timeout_.count());
   return assignment;
 }
 

@@ -26,6 +26,7 @@ class Assignments {
   const int incarnation_;
   const core::JobDescription& job_;
   const std::string gpu_tool_;
+  const std::chrono::milliseconds gpu_timeout_;
   const backend::JobFolder folder_;
   const v1::StagedFiles staged_;
   int tracked_tasks_ = 0;

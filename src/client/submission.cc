@@ -14,10 +14,6 @@ namespace tony::client {
 namespace {
 
 constexpr std::chrono::milliseconds kRedrawInterval{200};
-/// For the ApplicationMaster to note a wish.
-constexpr std::chrono::seconds kStopDeadline{5};
-/// For the ApplicationMaster to clean up and exit after the last event.
-constexpr std::chrono::seconds kExitPatience{30};
 /// Before a third ApplicationMaster is started, and each one after it.
 constexpr std::chrono::milliseconds kRestartPause{200};
 
@@ -85,7 +81,7 @@ void Submission::OnEvent(const core::JobEvent& event) {
 void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
   stream_over_ = true;
-  master_deadline_ = loop_.After(kExitPatience, [this] {
+  master_deadline_ = loop_.After(options_.exit_deadline, [this] {
     master_.Kill();
     loop_.Stop();
   });
@@ -139,7 +135,7 @@ void Submission::OnSignal(int number) {
 }
 
 void Submission::SendStop() {
-  const absl::Status stopped = client_->Stop(stop_reason_, kStopDeadline);
+  const absl::Status stopped = client_->Stop(stop_reason_, options_.stop_deadline);
   if (stopped.ok()) {
     stop_reason_.clear();
   } else {

@@ -22,6 +22,8 @@ class Submission {
   struct Options {
     backend::JobFolder folder;
     Duration start_deadline{0};  ///< for an ApplicationMaster's first answer
+    Duration stop_deadline{0};   ///< for it to note that the job is to be stopped
+    Duration exit_deadline{0};   ///< for it to be gone after its last word
     int restarts = 0;            ///< how often one that was lost is replaced
   };
 

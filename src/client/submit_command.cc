@@ -113,11 +113,16 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
     const bool full = absl::IsResourceExhausted(guard.status());
     return FailWith(guard.status(), full ? kInfrastructure : kBadUsage);
   }
-  const Duration deadline = job.configuration.GetDuration("tony.client.am-start-timeout-ms");
-  const int restarts = static_cast<int>(job.configuration.GetNumber("tony.am.max-restarts"));
+  const spec::Configuration& conf = job.configuration;
+  const Submission::Options limits{
+      .folder = folder,
+      .start_deadline = conf.GetDuration("tony.client.am-start-timeout-ms"),
+      .stop_deadline = conf.GetDuration("tony.client.stop-timeout-ms"),
+      .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
+      .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts"))};
   const HistorySweep sweep(job.result.local.dir, job.result.local.history_days, clock.UnixMillis());
-  absl::StatusOr<MasterProcess> master =
-      MasterProcess::Start(folder, {options.detach, guard->get(), restarts, deadline});
+  absl::StatusOr<MasterProcess> master = MasterProcess::Start(
+      folder, {options.detach, guard->get(), limits.restarts, limits.start_deadline});
   if (!master.ok()) {
     Unstage(folder);
     return FailWith(master.status(), kInfrastructure);
@@ -126,8 +131,7 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
     WriteOut(options.json ? absl::StrCat("{\"job_id\":\"", job_id, "\"}\n") : job_id + "\n");
     return 0;
   }
-  absl::StatusOr<core::Verdict> verdict = Follow(
-      options, environment, Submission::Options{folder, deadline, restarts}, *std::move(master));
+  absl::StatusOr<core::Verdict> verdict = Follow(options, environment, limits, *std::move(master));
   guard->Reset();
   const bool alive = IsAlive(folder);
   if (verdict.ok()) {

@@ -15,7 +15,6 @@ namespace tony::client {
 namespace {
 
 constexpr char kDefaultWait[] = "60";
-constexpr auto kStopDeadline = std::chrono::seconds(10);
 
 absl::StatusOr<std::chrono::seconds> ReadWait(const CommandLine& line) {
   const std::string text = line.Has("wait") ? line.Value("wait") : kDefaultWait;
@@ -27,13 +26,14 @@ absl::StatusOr<std::chrono::seconds> ReadWait(const CommandLine& line) {
   return std::chrono::seconds(seconds);
 }
 
-/// Asks the job to end and waits for it. DeadlineExceeded – it goes on; Unavailable – it cannot be
-/// asked, or went away without a verdict.
-absl::Status Stop(const StoredJob& job, std::chrono::seconds wait, const VerbContext& context) {
+/// Asks the job to end, for which its ApplicationMaster has `ask_limit`, and waits for it.
+/// DeadlineExceeded – it goes on; Unavailable – it cannot be asked, or went away without a verdict.
+absl::Status Stop(const StoredJob& job, Duration ask_limit, std::chrono::seconds wait,
+                  const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobWatch> watch, JobWatch::Start(job.folder));
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, ConnectToJob(job.folder));
   const std::string reason = absl::StrCat("tony kill by ", context.environment.user);
-  const absl::Status asked = client->Stop(reason, kStopDeadline);
+  const absl::Status asked = client->Stop(reason, ask_limit);
   // A refusal may only mean that the job has just ended by itself; its folder tells.
   const TimePoint deadline = context.clock->Now() + (asked.ok() ? wait : std::chrono::seconds(1));
   while (!watch->over()) {
@@ -57,14 +57,16 @@ absl::StatusOr<int> RunKill(const CommandLine& line, const VerbContext& context)
     return absl::InvalidArgumentError("name the job to end, or \"latest\": tony kill JOB");
   }
   TONY_ASSIGN_OR_RETURN(const std::chrono::seconds wait, ReadWait(line));
-  TONY_ASSIGN_OR_RETURN(const JobStore store, OpenJobStore(line, context));
+  TONY_ASSIGN_OR_RETURN(const spec::Configuration configuration, ConfigurationOf(line, context));
+  const JobStore store(configuration.GetText("tony.local.dir"));
   TONY_ASSIGN_OR_RETURN(StoredJob job, store.Find(line.positionals[0]));
   if (job.ended()) {
     context.err(absl::StrCat("tony: job ", job.id, " has already ended\n"));
   } else if (!job.alive) {
     return absl::NotFoundError(absl::StrCat("job ", job.id, " does not run: ", job.sentence));
   } else {
-    TONY_RETURN_IF_ERROR(Stop(job, wait, context));
+    TONY_RETURN_IF_ERROR(
+        Stop(job, configuration.GetDuration("tony.client.stop-timeout-ms"), wait, context));
     TONY_ASSIGN_OR_RETURN(job, store.Read(job.id));
   }
   context.out(line.Has("json") ? DumpJson(JobToJson(job, false))

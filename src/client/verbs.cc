@@ -1,6 +1,8 @@
 // What the verbs share: finding the configuration and the jobs.
 #include "client/verbs.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/options.h"
@@ -22,13 +24,19 @@ absl::StatusOr<spec::Sources> SourcesOf(const CommandLine& line, const VerbConte
   return sources;
 }
 
-absl::StatusOr<JobStore> OpenJobStore(const CommandLine& line, const VerbContext& context) {
+absl::StatusOr<spec::Configuration> ConfigurationOf(const CommandLine& line,
+                                                    const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const spec::Sources sources, SourcesOf(line, context, ""));
-  const spec::LoadResult loaded = spec::LoadConfiguration(sources);
+  spec::LoadResult loaded = spec::LoadConfiguration(sources);
   if (!loaded.problems.empty()) {
     return absl::InvalidArgumentError(spec::RenderProblem(loaded.problems.front()));
   }
-  return JobStore(loaded.configuration.GetText("tony.local.dir"));
+  return std::move(loaded.configuration);
+}
+
+absl::StatusOr<JobStore> OpenJobStore(const CommandLine& line, const VerbContext& context) {
+  TONY_ASSIGN_OR_RETURN(const spec::Configuration configuration, ConfigurationOf(line, context));
+  return JobStore(configuration.GetText("tony.local.dir"));
 }
 
 }  // namespace tony::client

@@ -59,8 +59,11 @@ Verb ValidateVerb();
 absl::StatusOr<spec::Sources> SourcesOf(const CommandLine& line, const VerbContext& context,
                                         const std::string& job_file);
 
-/// The store below tony.local.dir. InvalidArgument – a --conf that is no KEY=VALUE, an unreadable
-/// site file.
+/// Site file and --conf. InvalidArgument – a --conf that is no KEY=VALUE, an unreadable site file.
+absl::StatusOr<spec::Configuration> ConfigurationOf(const CommandLine& line,
+                                                    const VerbContext& context);
+
+/// The store below tony.local.dir. The codes of ConfigurationOf().
 absl::StatusOr<JobStore> OpenJobStore(const CommandLine& line, const VerbContext& context);
 
 }  // namespace tony::client

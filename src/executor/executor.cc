@@ -154,7 +154,8 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   }
   localizer_ = std::thread([this, archives = std::move(archives)] {
     const absl::Status status =
-        Localize(archives, working_folder_, assignment_.cache_folder(), PathFolders(environment_));
+        Localize(archives, working_folder_, assignment_.cache_folder(),
+                 milliseconds(assignment_.localization_timeout_ms()), PathFolders(environment_));
     loop_.Post([this, status] { OnLocalized(status); });
   });
 }

@@ -68,8 +68,9 @@ void Executor::MeasureWithGpus() {
   measuring_gpus_ = true;
   if (gpu_reader_.joinable()) gpu_reader_.join();
   // nvidia-smi may take seconds, for which the loop must not wait.
-  gpu_reader_ = std::thread([this, tool = assignment_.gpu_tool()] {
-    os::GpuInventory inventory = os::DetectGpus(tool);
+  gpu_reader_ = std::thread([this, tool = assignment_.gpu_tool(),
+                             limit = milliseconds(assignment_.gpu_tool_timeout_ms())] {
+    os::GpuInventory inventory = os::DetectGpus(tool, limit);
     loop_.Post([this, gpus = std::move(inventory.gpus)] {
       measuring_gpus_ = false;
       if (!process_.active()) return;

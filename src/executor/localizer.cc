@@ -17,9 +17,6 @@
 namespace tony::executor {
 namespace {
 
-/// How long another container of this host may take to unpack what both need.
-constexpr std::chrono::minutes kUnpackPatience{10};
-
 absl::Status CopyFile(const std::string& from, const std::string& to) {
   std::error_code error;
   std::filesystem::copy_file(from, to, error);
@@ -28,10 +25,10 @@ absl::Status CopyFile(const std::string& from, const std::string& to) {
 }
 
 absl::Status LinkVirtualEnvironment(const v1::Archive& archive, const std::string& working_folder,
-                                    const std::string& cache_folder,
+                                    const std::string& cache_folder, Duration wait_limit,
                                     const std::vector<std::string>& interpreter_folders) {
   absl::StatusOr<std::string> folder = os::UnpackOnce(
-      cache_folder, archive.digest(), kUnpackPatience,
+      cache_folder, archive.digest(), wait_limit,
       [&](const std::string& filling) -> absl::Status {
         return os::UnpackVirtualEnvironment(archive.path(), filling, interpreter_folders).status();
       },
@@ -45,7 +42,7 @@ absl::Status LinkVirtualEnvironment(const v1::Archive& archive, const std::strin
 }
 
 absl::Status LocalizeOne(const v1::Archive& archive, const std::string& working_folder,
-                         const std::string& cache_folder,
+                         const std::string& cache_folder, Duration wait_limit,
                          const std::vector<std::string>& interpreter_folders) {
   switch (archive.kind()) {
     case v1::Archive::FILE:
@@ -56,7 +53,8 @@ absl::Status LocalizeOne(const v1::Archive& archive, const std::string& working_
       return os::UnpackArchive(archive.path(), absl::StrCat(working_folder, "/", archive.name()))
           .status();
     case v1::Archive::VIRTUAL_ENVIRONMENT:
-      return LinkVirtualEnvironment(archive, working_folder, cache_folder, interpreter_folders);
+      return LinkVirtualEnvironment(archive, working_folder, cache_folder, wait_limit,
+                                    interpreter_folders);
     default:
       return absl::InvalidArgumentError(absl::StrCat("unknown kind of archive: ", archive.path()));
   }
@@ -65,10 +63,11 @@ absl::Status LocalizeOne(const v1::Archive& archive, const std::string& working_
 }  // namespace
 
 absl::Status Localize(const std::vector<v1::Archive>& archives, const std::string& working_folder,
-                      const std::string& cache_folder,
+                      const std::string& cache_folder, Duration wait_limit,
                       const std::vector<std::string>& interpreter_folders) {
   for (const v1::Archive& archive : archives) {
-    TONY_RETURN_IF_ERROR(LocalizeOne(archive, working_folder, cache_folder, interpreter_folders));
+    TONY_RETURN_IF_ERROR(
+        LocalizeOne(archive, working_folder, cache_folder, wait_limit, interpreter_folders));
   }
   return absl::OkStatus();
 }

@@ -14,7 +14,6 @@
 namespace tony::os {
 namespace {
 
-constexpr Duration kQueryLimit = std::chrono::seconds(10);
 constexpr int64_t kMebibyte = 1 << 20;
 
 // -1 for "[N/A]", "[Not Supported]" and the like.
@@ -69,10 +68,10 @@ GpuInventory ParseGpuQuery(const std::string& output) {
   return inventory;
 }
 
-GpuInventory DetectGpus(const std::string& nvidia_smi) {
+GpuInventory DetectGpus(const std::string& nvidia_smi, Duration limit) {
   std::vector<std::string> command = {nvidia_smi};
   for (std::string& argument : GpuQueryArguments()) command.push_back(std::move(argument));
-  const absl::StatusOr<FinishedProgram> program = RunWithDeadline(command, kQueryLimit);
+  const absl::StatusOr<FinishedProgram> program = RunWithDeadline(command, limit);
   if (!program.ok()) return {.reason = std::string(program.status().message())};
   if (!program->status.ok()) {
     const ExitStatus& status = program->status;

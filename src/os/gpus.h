@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/clock.h"
+
 namespace tony::os {
 
 /// One GPU. A number that the driver does not tell ("[N/A]") is -1.
@@ -23,10 +25,10 @@ struct GpuInventory {
   std::string reason;  // a sentence when something hindered; empty when nvidia-smi answered
 };
 
-/// Runs `nvidia_smi` (a path, or a name looked up in PATH) and reads its answer; at most 10
-/// seconds. Not being there or failing means no GPUs. Blocks: call it at start, or from a thread of
+/// Runs `nvidia_smi` (a path, or a name looked up in PATH) and reads its answer, for which it has
+/// `limit`. Not being there or failing means no GPUs. Blocks: call it at start, or from a thread of
 /// its own.
-GpuInventory DetectGpus(const std::string& nvidia_smi);
+GpuInventory DetectGpus(const std::string& nvidia_smi, Duration limit = std::chrono::seconds(10));
 
 /// The arguments after the program's name that DetectGpus() uses.
 std::vector<std::string> GpuQueryArguments();

@@ -38,6 +38,11 @@ core::Timeouts BuildTimeouts(const Configuration& configuration) {
   timeouts.kill_grace = configuration.GetDuration("tony.task.kill-grace-ms");
   timeouts.reattach = configuration.GetDuration("tony.am.reattach-timeout-ms");
   timeouts.shutdown = configuration.GetDuration("tony.am.shutdown-timeout-ms");
+  timeouts.reconnect = configuration.GetDuration("tony.task.reconnect-timeout-ms");
+  timeouts.root_cause = configuration.GetDuration("tony.am.root-cause-timeout-ms");
+  timeouts.waiting_notice = configuration.GetDuration("tony.am.waiting-notice-ms");
+  timeouts.localization = configuration.GetDuration("tony.task.localization-timeout-ms");
+  timeouts.last_events = configuration.GetDuration("tony.am.wait-client-signal-stop-timeout-sec");
   return timeouts;
 }
 
@@ -69,6 +74,8 @@ LocalSettings BuildLocalSettings(const Configuration& configuration, BuildResult
   local.memory_mb = configuration.GetMemoryMb("tony.local.memory");
   local.history_days = static_cast<int>(configuration.GetNumber("tony.local.history-retention"));
   local.gpu_program = configuration.GetText("tony.gpu-exec-path");
+  local.gpu_timeout = configuration.GetDuration("tony.gpu-exec-timeout-ms");
+  local.ledger_timeout = configuration.GetDuration("tony.local.ledger-timeout-ms");
   if (!absl::StartsWith(local.dir, "/") && !configuration.IsSet("tony.local.dir")) {
     result->problems.push_back({configuration.job_file(), 0, "tony.local.dir",
                                 "the default, ~/.tony, needs a home folder",

@@ -2,6 +2,7 @@
 // with it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,12 +19,14 @@ inline constexpr int kMaxTasks = 10'000;
 
 /// What the local backend is told about this machine.
 struct LocalSettings {
-  std::string dir;          ///< absolute; folder of jobs and ledger
-  int gpus = -1;            ///< -1: detect
-  int vcores = 0;           ///< 0: vcores are shares
-  int64_t memory_mb = 0;    ///< MiB; 0: all of the machine's
-  std::string gpu_program;  ///< `nvidia-smi` or a path to it
-  int history_days = 30;    ///< after which ended jobs are removed; 0 or less: never
+  std::string dir;                                  ///< absolute; folder of jobs and ledger
+  int gpus = -1;                                    ///< -1: detect
+  int vcores = 0;                                   ///< 0: vcores are shares
+  int64_t memory_mb = 0;                            ///< MiB; 0: all of the machine's
+  std::string gpu_program;                          ///< `nvidia-smi` or a path to it
+  std::chrono::milliseconds gpu_timeout{10000};     ///< for its answer
+  std::chrono::milliseconds ledger_timeout{10000};  ///< for the ledger's lock
+  int history_days = 30;  ///< after which ended jobs are removed; 0 or less: never
 
   bool operator==(const LocalSettings&) const = default;
 };

@@ -50,6 +50,17 @@ KeyGroup ExecutorKeys() {
            "After how many missed heartbeats a task counts as lost. Its program does not run "
            "on then: an executor that does not run for so long, or for "
            "`tony.am.reattach-timeout-ms` if that is less, has its program suspended."},
+      {.name = "tony.task.reconnect-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "3000",
+       .minimum = 1,
+       .meaning = "How long an executor whose stream to the ApplicationMaster broke has to open "
+                  "another one, before its task counts as lost."},
+      {.name = "tony.task.localization-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "600000",
+       .minimum = 1,
+       .meaning = "How long a task waits for another one of its host that unpacks what both need."},
       {.name = "tony.task.metrics-interval-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "5000",
@@ -103,6 +114,11 @@ KeyGroup ExecutorKeys() {
       {.name = "tony.gpu-exec-path",
        .default_value = "nvidia-smi",
        .meaning = "The program, by name or path, that lists GPUs and their use."},
+      {.name = "tony.gpu-exec-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "10000",
+       .minimum = 1,
+       .meaning = "How long that program may take for one answer."},
   };
   return group;
 }
@@ -153,10 +169,22 @@ KeyGroup ApplicationMasterKeys() {
                   "`tony.task.kill-grace-ms`."},
       {.name = "tony.am.wait-client-signal-stop-timeout-sec",
        .type = ValueType::kSeconds,
-       .default_value = "15",
-       .status = KeyStatus::kNote,
-       .reason = "the ApplicationMaster waits for no signal of the client; the value is ignored",
-       .meaning = "Time that the ApplicationMaster waits for the client at the end."},
+       .default_value = "2",
+       .maximum = 100'000,
+       .meaning =
+           "How long the ApplicationMaster waits at the end for clients that have not read the "
+           "last events. TonY's default is 15."},
+      {.name = "tony.am.root-cause-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "500",
+       .meaning =
+           "How long a failure that looks like the consequence of another one, such as a lost "
+           "connection, waits for that one to be heard of, before it counts itself."},
+      {.name = "tony.am.waiting-notice-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "5000",
+       .meaning = "After how long a job that waits for its tasks says on the terminal and in its "
+                  "history which of them are missing. `tony status` says it at any time."},
       {.name = "tony.am.startup-timeout",
        .type = ValueType::kMilliseconds,
        .default_value = "0",
@@ -205,6 +233,15 @@ KeyGroup LocalKeys() {
        .meaning =
            "After how many days `tony-submit` removes an ended job's folder with its history "
            "and logs, unless it holds checkpoints; 0 and -1: never."},
+      {.name = "tony.local.ledger-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "10000",
+       .minimum = 1,
+       .status = KeyStatus::kOneBackend,
+       .reason = "local",
+       .meaning =
+           "How long a job waits for another process of tony that has locked the ledger: one "
+           "that was stopped, say."},
       {.name = "tony.local.memory",
        .type = ValueType::kMemory,
        .minimum = 1,
@@ -216,6 +253,20 @@ KeyGroup LocalKeys() {
        .default_value = "10000",
        .minimum = 1,
        .meaning = "How long the client waits for a started ApplicationMaster's first answer."},
+      {.name = "tony.client.stop-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "5000",
+       .minimum = 1,
+       .meaning =
+           "How long the client waits for the ApplicationMaster to note that the job is to be "
+           "stopped."},
+      {.name = "tony.client.am-exit-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "30000",
+       .minimum = 1,
+       .meaning =
+           "How long the client waits for an ApplicationMaster that says nothing any more to "
+           "be gone, before it kills it."},
   };
   return group;
 }

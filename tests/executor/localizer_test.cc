@@ -56,7 +56,8 @@ class LocalizerTest : public ::testing::Test {
                  packed->digest);
   }
   absl::Status Localize(const std::vector<v1::Archive>& archives) {
-    return executor::Localize(archives, working_, folder_ / "cache", {folder_ / "machine"});
+    return executor::Localize(archives, working_, folder_ / "cache", std::chrono::seconds(20),
+                              {folder_ / "machine"});
   }
 
   os::TemporaryFolder folder_;
@@ -96,7 +97,9 @@ TEST_F(LocalizerTest, AVirtualEnvironmentIsUnpackedOnceForTheHostAndLinked) {
   std::filesystem::remove(environment.path());
   const std::string second = folder_ / "second";
   std::filesystem::create_directories(second);
-  ASSERT_EQ(executor::Localize({environment}, second, folder_ / "cache", {}), absl::OkStatus());
+  ASSERT_EQ(
+      executor::Localize({environment}, second, folder_ / "cache", std::chrono::seconds(20), {}),
+      absl::OkStatus());
   EXPECT_EQ(os::LinkTarget(second + "/venv"), shared);
 }
 

@@ -21,7 +21,7 @@ core::Capacity ProbeCapacity(const spec::LocalSettings& settings, const os::Mach
     capacity.gpus.resize(static_cast<size_t>(settings.gpus));
     std::iota(capacity.gpus.begin(), capacity.gpus.end(), 0);
   } else if (with_gpus) {
-    const os::GpuInventory inventory = os::DetectGpus(settings.gpu_program);
+    const os::GpuInventory inventory = os::DetectGpus(settings.gpu_program, settings.gpu_timeout);
     for (const os::Gpu& gpu : inventory.gpus) capacity.gpus.push_back(gpu.index);
     capacity.gpu_note = inventory.reason;
   }

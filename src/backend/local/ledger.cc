@@ -30,7 +30,6 @@ constexpr char kLockSuffix[] = ".lock";
 constexpr char kClaimSuffix[] = ".json";
 constexpr char kCorruptSuffix[] = ".corrupt";
 constexpr char kTemporaryPrefix[] = ".tony-";  // of os::WriteFileAtomically
-constexpr std::chrono::seconds kMutexLimit(10);
 
 std::string PathOf(const std::string& folder, const std::string& job_id, const char* suffix) {
   return absl::StrCat(folder, "/", job_id, suffix);
@@ -54,22 +53,24 @@ absl::StatusOr<bool> TryLock(int fd, const std::string& path, int kind = LOCK_EX
 // folder for writers.
 class MutexGuard {
  public:
-  static absl::StatusOr<MutexGuard> Lock(const std::string& folder) {
+  static absl::StatusOr<MutexGuard> Lock(const std::string& folder, Duration limit) {
     const std::string path = absl::StrCat(folder, "/", kMutexName);
     os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600));
     if (!fd.valid()) return os::ErrnoError(errno, path);
     // Not a blocking flock: a process that was stopped at the wrong moment would stop all jobs
     // without a word.
-    const auto deadline = std::chrono::steady_clock::now() + kMutexLimit;
+    const auto deadline = std::chrono::steady_clock::now() + limit;
     for (std::chrono::milliseconds pause(1);; pause = std::min(pause * 2, kLongestPause)) {
       TONY_ASSIGN_OR_RETURN(const bool locked, TryLock(fd.get(), path));
       if (locked) return MutexGuard(std::move(fd));
       if (std::chrono::steady_clock::now() >= deadline) break;
       std::this_thread::sleep_for(pause);
     }
-    return absl::DeadlineExceededError(
-        absl::StrCat(path, " has been locked by another process for ", kMutexLimit.count(),
-                     " s: is one of your tony processes stopped? `fuser ", path, "` names it"));
+    return absl::DeadlineExceededError(absl::StrCat(
+        path, " has been locked by another process for ",
+        std::chrono::duration_cast<std::chrono::milliseconds>(limit).count(),
+        " ms (tony.local.ledger-timeout-ms): is one of your tony processes stopped? `fuser ", path,
+        "` names it"));
   }
   MutexGuard(MutexGuard&&) = default;
   ~MutexGuard() {
@@ -146,7 +147,7 @@ bool IsNetworkFileSystem(const std::string& folder) {
 
 }  // namespace
 
-absl::StatusOr<Ledger> Ledger::Open(const std::string& folder) {
+absl::StatusOr<Ledger> Ledger::Open(const std::string& folder, Duration limit) {
   TONY_RETURN_IF_ERROR(os::MakeFolders(folder, 0700));
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0) return os::ErrnoError(errno, folder);
@@ -160,11 +161,11 @@ absl::StatusOr<Ledger> Ledger::Open(const std::string& folder) {
         " is on a network file system, where other machines' jobs would be taken for this "
         "one's: set tony.local.dir to a folder on a local disk"));
   }
-  return Ledger(folder);
+  return Ledger(folder, limit);
 }
 
 absl::StatusOr<std::vector<core::Claim>> Ledger::Claims() const {
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(folder_));
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(folder_, limit_));
   return ReadClaims();
 }
 
@@ -192,7 +193,7 @@ absl::StatusOr<std::vector<core::Claim>> Ledger::ReadClaims() const {
 
 absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Open(const Ledger& ledger,
                                                                const std::string& job_id) {
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger.folder_));
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger.folder_, ledger.limit_));
   const std::string path = PathOf(ledger.folder_, job_id, kLockSuffix);
   // Opened for writing, so that the close by the last holder's death is announced to those who
   // wait.
@@ -215,7 +216,7 @@ absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Open(const Ledger& led
 }
 
 LedgerClaim::~LedgerClaim() {
-  const absl::StatusOr<MutexGuard> guard = MutexGuard::Lock(ledger_.folder_);
+  const absl::StatusOr<MutexGuard> guard = MutexGuard::Lock(ledger_.folder_, ledger_.limit_);
   lock_fd_.Reset();
   if (!guard.ok()) return;  // the claim is dead now; whoever sees it removes it
   const absl::StatusOr<bool> alive = IsAlive(ledger_.folder_, claim_.job_id);
@@ -239,7 +240,7 @@ absl::Status LedgerClaim::Replace(core::Claim claim) {
 }
 
 absl::Status LedgerClaim::Want(const std::vector<core::ContainerRequest>& wanted) {
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_));
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_, ledger_.limit_));
   TONY_ASSIGN_OR_RETURN(const std::vector<core::Claim> claims, ledger_.ReadClaims());
   core::Claim claim = claim_;
   claim.wanted = wanted;
@@ -248,7 +249,7 @@ absl::Status LedgerClaim::Want(const std::vector<core::ContainerRequest>& wanted
 }
 
 absl::StatusOr<core::Admission> LedgerClaim::TryAdmit(const core::Capacity& capacity) {
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_));
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_, ledger_.limit_));
   TONY_ASSIGN_OR_RETURN(std::vector<core::Claim> others, ledger_.ReadClaims());
   std::erase_if(others, [this](const core::Claim& claim) { return claim.job_id == claim_.job_id; });
   core::Admission admission = core::Admit(capacity, claim_, others);
@@ -262,7 +263,7 @@ absl::StatusOr<core::Admission> LedgerClaim::TryAdmit(const core::Capacity& capa
 }
 
 absl::Status LedgerClaim::GiveBack(const std::vector<core::Grant>& grants) {
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_));
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_, ledger_.limit_));
   core::Claim claim = claim_;
   for (const core::Grant& grant : grants) {
     const auto found = std::find(claim.held.begin(), claim.held.end(), grant);
@@ -273,7 +274,7 @@ absl::Status LedgerClaim::GiveBack(const std::vector<core::Grant>& grants) {
 
 absl::Status LedgerClaim::Cancel() {
   if (claim_.wanted.empty()) return absl::OkStatus();
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_));
+  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_, ledger_.limit_));
   core::Claim claim = claim_;
   claim.wanted.clear();
   return Replace(std::move(claim));

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/clock.h"
 #include "core/ports/cluster_backend.h"
 #include "core/schedule/admission.h"
 #include "os/unique_fd.h"
@@ -30,14 +31,15 @@ namespace tony::backend {
 /// Thread safe between processes; within one process owned by one thread.
 class Ledger {
  public:
-  /// Creates the folder (mode 0700) if it is missing.
+  /// Creates the folder (mode 0700) if it is missing. `limit`: how long the mutex is waited for.
   /// FailedPrecondition – it is on a network file system, whose locks mean other machines too, or
   /// belongs to another user; Unavailable – it cannot be created.
-  static absl::StatusOr<Ledger> Open(const std::string& folder);
+  static absl::StatusOr<Ledger> Open(const std::string& folder,
+                                     Duration limit = std::chrono::seconds(10));
 
   /// The claims of all jobs that live, by ticket. Removes the dead ones and sets unreadable ones
-  /// aside. DeadlineExceeded – another process keeps the mutex for 10 s; Unavailable – the folder
-  /// cannot be read.
+  /// aside. DeadlineExceeded – another process keeps the mutex for too long; Unavailable – the
+  /// folder cannot be read.
   absl::StatusOr<std::vector<core::Claim>> Claims() const;
 
   const std::string& folder() const { return folder_; }
@@ -45,12 +47,13 @@ class Ledger {
  private:
   friend class LedgerClaim;
 
-  explicit Ledger(std::string folder) : folder_(std::move(folder)) {}
+  Ledger(std::string folder, Duration limit) : folder_(std::move(folder)), limit_(limit) {}
 
   /// Needs the mutex.
   absl::StatusOr<std::vector<core::Claim>> ReadClaims() const;
 
   std::string folder_;
+  Duration limit_;
 };
 
 /// One job's place in the ledger. Every call takes the ledger's mutex, with the codes of

@@ -29,7 +29,6 @@
 namespace tony::backend {
 namespace {
 
-constexpr std::chrono::seconds kEndLimit(5);
 /// By which an executor of this job is known among all processes; see LaunchContext.
 constexpr char kContainerIdFlag[] = "--container-id=";
 
@@ -101,7 +100,7 @@ LocalBackend::~LocalBackend() {
     if (live.executor != nullptr) live.executor->Signal(SIGKILL);
   }
   const SystemClock clock;
-  const TimePoint deadline = clock.Now() + kEndLimit;
+  const TimePoint deadline = clock.Now() + options_.kill_timeout;
   for (auto& [id, live] : containers_) {
     if (live.executor == nullptr) continue;
     os::WaitReadable(live.executor->pidfd(), deadline - clock.Now());
@@ -120,7 +119,8 @@ void LocalBackend::Later(std::function<void()> function) {
 
 absl::Status LocalBackend::OpenClaim() {
   if (claim_ != nullptr) return absl::OkStatus();
-  TONY_ASSIGN_OR_RETURN(const Ledger ledger, Ledger::Open(options_.ledger_folder));
+  TONY_ASSIGN_OR_RETURN(const Ledger ledger,
+                        Ledger::Open(options_.ledger_folder, options_.ledger_timeout));
   TONY_ASSIGN_OR_RETURN(claim_, LedgerClaim::Open(ledger, options_.job_id));
   for (const core::Grant& grant : claim_->claim().held) slots_.push_back({.grant = grant});
   return absl::OkStatus();

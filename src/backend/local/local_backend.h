@@ -40,6 +40,8 @@ struct LocalBackendOptions {
       environment;          ///< "NAME=value", what each executor has before its LaunchContext's
   std::string host_id;      ///< of this boot of this machine
   core::Capacity capacity;  ///< see ProbeCapacity()
+  Duration ledger_timeout = std::chrono::seconds(10);  ///< see Ledger::Open()
+  Duration kill_timeout = std::chrono::seconds(5);     ///< for executors to end, in the destructor
 };
 
 /// Not thread safe: owned by the event loop.
@@ -60,8 +62,8 @@ class LocalBackend : public core::ClusterBackend {
   /// `loop` and `listener` outlive this object. The ledger is not touched before the first
   /// Request().
   LocalBackend(EventLoop& loop, LocalBackendOptions options, Listener& listener);
-  /// Kills every container, waits until each is gone (5 s at most), and then gives back what the
-  /// ledger granted. No event follows. Not from within a listener's call.
+  /// Kills every container, waits until each is gone, kill_timeout at most, and then gives back
+  /// what the ledger granted. No event follows. Not from within a listener's call.
   ~LocalBackend() override;
   LocalBackend(const LocalBackend&) = delete;
   LocalBackend& operator=(const LocalBackend&) = delete;

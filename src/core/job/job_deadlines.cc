@@ -11,11 +11,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long everybody may be awaited before the missing ones are named.
-constexpr milliseconds kPatience{5000};
-/// An executor whose stream broke tries at once to open another; one that is dead never does.
-constexpr milliseconds kReattachPatience{3000};
-
 std::string Seconds(Duration duration) {
   return absl::StrCat(std::chrono::duration_cast<milliseconds>(duration).count() / 1000.0, " s");
 }
@@ -95,7 +90,8 @@ void JobMachine::On(const input::ExecutorDetached& detached) {
   Task* task = tasks_.FindByContainer(detached.container_id);
   if (task == nullptr || !task->attached) return;
   task->attached = false;
-  task->reattach_by = now_ + kReattachPatience;
+  // One that lives tries at once to open another stream; one that is dead never does.
+  task->reattach_by = now_ + job_.timeouts.reconnect;
 }
 
 void JobMachine::CheckAllocation() {
@@ -132,7 +128,7 @@ void JobMachine::CheckRegistration() {
 void JobMachine::SayWhoIsMissing() {
   for (auto& [number, gang] : tasks_.gangs()) {
     // Once per wait is enough on the record; a later state change clears it.
-    if (gang.said_missing || now_ - gang.since < kPatience) continue;
+    if (gang.said_missing || now_ - gang.since < job_.timeouts.waiting_notice) continue;
     if (gang.bound == 0) SayWhoseRoomIsAwaited(number, gang);
     if (gang.bound < gang.size || gang.ready == gang.size) continue;
     gang.said_missing = true;

@@ -11,11 +11,6 @@
 namespace tony::core {
 namespace {
 
-using std::chrono::milliseconds;
-
-/// How long a failure that may be a victim's waits for its cause to be heard of.
-constexpr milliseconds kBlamePatience{500};
-
 std::string Restarts(int count) {
   return absl::StrCat(count, count == 1 ? " restart" : " restarts");
 }
@@ -45,7 +40,7 @@ void JobMachine::OnFailure(const Task& task, const Verdict& failure) {
   const bool may_be_victim =
       !task.gathering() && tasks_.size() > 1 && KindOf(*task.exit) == FailureKind::kVictim;
   if (!may_be_victim) return Judge();
-  if (!judge_at_) judge_at_ = now_ + kBlamePatience;
+  if (!judge_at_) judge_at_ = now_ + job_.timeouts.root_cause;
 }
 
 void JobMachine::Judge() {

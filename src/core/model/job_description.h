@@ -91,10 +91,15 @@ struct Timeouts {
   int max_missed_heartbeats = 25;
   std::chrono::milliseconds reattach{10000};  ///< an executor's stream to a restarted
                                               ///< ApplicationMaster; and how long it looks for one
+  std::chrono::milliseconds reconnect{3000};  ///< the same where the stream broke by itself
+  std::chrono::milliseconds root_cause{500};  ///< a victim's, for its cause to be heard of
+  std::chrono::milliseconds waiting_notice{5000};  ///< before a wait for tasks is put on record
   std::chrono::milliseconds metrics_interval{5000};
   std::chrono::milliseconds kill_grace{5000};  ///< SIGTERM to SIGKILL of the user's process tree
   std::chrono::milliseconds shutdown{
       15000};  ///< executors' time to end after the verdict, beyond kill_grace
+  std::chrono::milliseconds last_events{2000};     ///< clients' time to read them
+  std::chrono::milliseconds localization{600000};  ///< for another task to unpack what both need
   std::chrono::milliseconds container_kill{
       10000};  ///< from a container's kill by the backend to its end, beyond which it is given up
 

@@ -109,8 +109,10 @@ absl::Status ApplicationMaster::OpenHistory() {
   submitted.user = options_.user;
   submitted.framework = core::FrameworkName(job.framework);
   submitted.backend = "local";
-  for (const core::TaskType& type : job.types)
-    submitted.types.push_back({type.name, type.instances});
+  for (const core::TaskType& type : job.types) {
+    const bool tracked = type.tracking == core::Tracking::kTracked;
+    submitted.types.push_back({type.name, type.instances, tracked});
+  }
   submitted.log_folder = folder_.logs();
   history_->Record(std::move(submitted));
   return absl::OkStatus();

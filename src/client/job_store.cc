@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
+#include "core/job/job_wait.h"
 #include "os/file_lock.h"
 #include "rpc/event_json.h"
 
@@ -61,6 +62,35 @@ absl::Status NoSuchJob(const std::string& wish, const std::vector<std::string>& 
   }
   return absl::NotFoundError(
       absl::StrCat("no job '", wish, "'; known jobs: ", SomeNames(ids), " (tony list shows all)"));
+}
+
+/// What the job waits for while no ApplicationMaster says so.
+core::JobWaiting WaitForMaster(bool had_one) {
+  if (had_one) {
+    return {"its ApplicationMaster was lost, and another one is to go on",
+            {"the ApplicationMaster"},
+            "tony-submit, or the keeper of a detached job, starts it "
+            "(tony.am.max-restarts); the tasks run on meanwhile"};
+  }
+  return {"its files are staged, and its ApplicationMaster starts",
+          {"the ApplicationMaster"},
+          "tony-submit does both"};
+}
+
+/// Every wait has a sentence, also where none is on record.
+void FillInWait(StoredJob& job) {
+  core::JobView& view = job.job.view;
+  const bool had_master = view.last_sequence > 0;
+  if (job.ended() || job.job.lost) {
+    view.waiting.reset();
+  } else if (!os::IsFileLocked(job.folder.am_lock())) {
+    view.waiting = WaitForMaster(had_master);
+    view.waiting_since_millis = had_master ? job.job.last_millis : job.submitted_millis;
+  } else if (!view.waiting) {
+    view.waiting = core::WaitIn(view.state, core::AwaitedTasks(view));
+    view.waiting_since_millis =
+        view.state_since_millis != 0 ? view.state_since_millis : job.submitted_millis;
+  }
 }
 
 }  // namespace
@@ -159,6 +189,7 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
   } else if (!started && !job.ended()) {
     job.sentence = "its ApplicationMaster has not started";
   }
+  FillInWait(job);
   return job;
 }
 

@@ -36,6 +36,8 @@ absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& contex
   std::string text;
   if (job.job.view.last_sequence == 0) {
     text = SafeText(absl::StrCat(job.id, "  ", job.job.StateName())) + "\n";
+    const std::string waiting = RenderWaiting(job.job.view, context.clock->UnixMillis());
+    if (!waiting.empty()) absl::StrAppend(&text, waiting, "\n");
   } else {
     text = RenderJobTable(job.job, context.clock->UnixMillis(), screen);
   }

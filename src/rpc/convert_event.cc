@@ -48,6 +48,7 @@ struct BodyWriter {
       v1::JobSubmitted::Type* added = body->add_types();
       added->set_name(ToUtf8(type.name));
       added->set_instances(type.instances);
+      added->set_untracked(!type.tracked);
     }
     body->set_log_folder(ToUtf8(event.log_folder));
     body->set_schema_version(core::kJobEventVersion);
@@ -115,7 +116,8 @@ core::JobSubmitted FromProto(const v1::JobSubmitted& proto) {
   event.framework = proto.framework();
   event.backend = proto.backend();
   for (const v1::JobSubmitted::Type& type : proto.types()) {
-    event.types.push_back(core::JobSubmitted::Type{type.name(), type.instances()});
+    event.types.push_back(
+        core::JobSubmitted::Type{type.name(), type.instances(), !type.untracked()});
   }
   event.log_folder = proto.log_folder();
   return event;

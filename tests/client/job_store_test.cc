@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 
 #include "tests/client/job_folders.h"
 
@@ -107,6 +108,30 @@ TEST(JobStore, LeavesDamagedLinesOutAndSaysSo) {
   const absl::StatusOr<StoredJob> job = JobStore(local.path()).Find("job-a");
   EXPECT_TRUE(job->ended());
   EXPECT_THAT(job->sentence, HasSubstr("events.jsonl:" + std::to_string(events.size() + 1)));
+}
+
+TEST(JobStore, SaysWhatAnyJobThatLivesWaitsFor) {
+  TemporaryFolder local;
+  const backend::JobFolder running = WriteJob(local.path(), "running", RunningJob().events());
+  const backend::JobFolder restarted = WriteJob(local.path(), "restarted", RunningJob().events());
+  WriteJob(local.path(), "lost", RunningJob().events());
+  WriteJob(local.path(), "ended", FailedJob().events());
+  const backend::JobFolder staged = WriteJob(local.path(), "staged", {});
+  const HeldLock lock(running);
+  const os::UniqueFd staging = os::LockFile(staged.am_guard()).value();
+  const os::UniqueFd guard = os::LockFile(restarted.am_guard()).value();
+  JobStore store(local.path());
+  const std::map<std::string, std::string> words = {
+      {"running", "tasks run"}, {"restarted", "was lost"}, {"staged", "staged"}};
+  for (const auto& [id, part] : words) {
+    const core::JobView view = store.Find(id)->job.view;
+    ASSERT_TRUE(view.waiting.has_value()) << id;
+    EXPECT_THAT(view.waiting->what, HasSubstr(part));
+    EXPECT_FALSE(view.waiting->missing.empty()) << id;
+    EXPECT_FALSE(view.waiting->unblock.empty()) << id;
+    EXPECT_GT(view.waiting_since_millis, 0) << id;
+  }
+  for (const char* id : {"lost", "ended"}) EXPECT_FALSE(store.Find(id)->job.view.waiting) << id;
 }
 
 TEST(JobStore, FindsByPrefixSuffixAndLatest) {

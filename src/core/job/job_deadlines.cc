@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/job/job_machine.h"
+#include "core/job/job_wait.h"
 #include "core/model/lease.h"
 
 namespace tony::core {
@@ -55,6 +57,7 @@ void JobMachine::On(const input::Tick&) {
   const bool was_absent = ForgiveOwnAbsence();
   checked_at_ = now_;
   if (state_ == JobState::kStopping) {
+    SayWhoIsMissing();
     CheckStopping();
     return;
   }
@@ -63,7 +66,8 @@ void JobMachine::On(const input::Tick&) {
     Verdict verdict;
     verdict.reason = Reason::kApplicationTimeout;
     verdict.sentence = absl::StrCat("The job was not over after ", Seconds(timeouts.application),
-                                    " (tony.application.timeout); it was ", JobStateName(state_));
+                                    " (tony.application.timeout); it was ", JobStateName(state_),
+                                    ": ", DescribeWait(*WaitIn(state_, AwaitedTasks(tasks_))));
     Decide(std::move(verdict));
     return;
   }
@@ -92,6 +96,11 @@ void JobMachine::On(const input::ExecutorDetached& detached) {
   task->attached = false;
   // One that lives tries at once to open another stream; one that is dead never does.
   task->reattach_by = now_ + job_.timeouts.reconnect;
+  if (state_ != JobState::kRunning || task->over()) return;
+  Say({"the stream of an executor broke, which opens another one",
+       tasks_.Names([](const Task& other) { return other.reattach_by.has_value(); }),
+       absl::StrCat("it attaches again, or counts as lost after ", Seconds(job_.timeouts.reconnect),
+                    " (tony.task.reconnect-timeout-ms)")});
 }
 
 void JobMachine::CheckAllocation() {
@@ -103,7 +112,11 @@ void JobMachine::CheckAllocation() {
     verdict.reason = Reason::kAllocationTimeout;
     verdict.sentence =
         absl::StrCat("Only ", gang.bound, " of ", gang.size, " containers were held after ",
-                     Seconds(allowed), " (tony.container.allocation.timeout)");
+                     Seconds(allowed), " (tony.container.allocation.timeout); missing: ",
+                     absl::StrJoin(tasks_.Names([number = number](const Task& task) {
+                       return task.gang == number && !task.container;
+                     }),
+                                   ", "));
     return Decide(std::move(verdict));
   }
 }
@@ -126,19 +139,20 @@ void JobMachine::CheckRegistration() {
 }
 
 void JobMachine::SayWhoIsMissing() {
+  const Duration patience = job_.timeouts.waiting_notice;
+  if (state_ == JobState::kStopping) {
+    if (now_ - state_since_ < patience || std::exchange(said_who_ends_, true)) return;
+    return Do(effect::Record{*WaitIn(state_, AwaitedTasks(tasks_))});
+  }
   for (auto& [number, gang] : tasks_.gangs()) {
     // Once per wait is enough on the record; a later state change clears it.
-    if (gang.said_missing || now_ - gang.since < job_.timeouts.waiting_notice) continue;
+    if (gang.said_missing || now_ - gang.since < patience) continue;
     if (gang.bound == 0) SayWhoseRoomIsAwaited(number, gang);
     if (gang.bound < gang.size || gang.ready == gang.size) continue;
     gang.said_missing = true;
-    Do(effect::Record{JobWaiting{
-        absl::StrCat(gang.size - gang.ready, " of ", gang.size, " tasks are not ready"),
-        tasks_.Names([number = number](const Task& task) {
-          return task.gang == number && task.state != TaskState::kReady;
-        }),
-        "their executors unpack archives and reserve ports; the executor.log of each task "
-        "says more"}});
+    const JobState state =
+        state_ == JobState::kRestarting ? JobState::kRestarting : JobState::kRegistering;
+    Do(effect::Record{*WaitIn(state, AwaitedTasks(tasks_, number))});
   }
 }
 
@@ -152,6 +166,19 @@ void JobMachine::SayWhoseRoomIsAwaited(int number, Gang& gang) {
       tasks_.Names([this](const Task& task) { return task.container && Settled(task); }),
       "their executors end what the programs have left behind; the executor.log of each task says "
       "more"}});
+}
+
+void JobMachine::Say(JobWaiting waiting) {
+  Do(effect::Record{std::move(waiting)});
+  said_wait_ = true;
+}
+
+void JobMachine::UnsayIfOver() {
+  if (!said_wait_ || judge_at_) return;
+  for (const Task& task : tasks_.all()) {
+    if (task.reattach_by) return;
+  }
+  SayGoesOn("");
 }
 
 bool JobMachine::ForgiveOwnAbsence() {

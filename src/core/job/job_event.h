@@ -23,6 +23,7 @@ struct JobSubmitted {
   struct Type {
     std::string name;
     int instances = 0;
+    bool tracked = true;  ///< the job waits for the ends of its tasks
     bool operator==(const Type&) const = default;
   };
   std::string job_id;

@@ -24,6 +24,7 @@ JobEffects JobMachine::Apply(const JobInput& input, TimePoint now) {
   std::visit([this](const auto& event) { On(event); }, input);
   RequestMissing();
   NotePartlyHeld();
+  UnsayIfOver();
   SayWhichStageWaits();
   if (!decisions_.empty()) {
     effects_.insert(effects_.begin(), effect::Journal{std::exchange(decisions_, {})});
@@ -43,6 +44,7 @@ bool JobMachine::Move(JobTrigger trigger, const std::string& sentence) {
 void JobMachine::SayGoesOn(const std::string& sentence) {
   Do(effect::Record{JobStateChanged{state_, epoch_, sentence}});
   said_.reset();
+  said_wait_ = false;
   progressed_ = true;
 }
 

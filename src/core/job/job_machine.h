@@ -180,6 +180,10 @@ class JobMachine {
   void CheckStopping();
   void SayWhoIsMissing();
   void SayWhoseRoomIsAwaited(int number, Gang& gang);
+  /// Puts a wait on record that says more than the job's state.
+  void Say(JobWaiting waiting);
+  /// Takes back what was said when nothing of it is left. A change of state does so by itself.
+  void UnsayIfOver();
   /// The task bound to the container, having noted that its executor is alive; null when none is.
   Task* Heard(const std::string& container_id);
   /// Puts a decision on record, before everything that this answer has done.
@@ -222,8 +226,10 @@ class JobMachine {
   bool replayed_ = false;
   int awaited_back_ = 0;  ///< executors that the restarted ApplicationMaster waits for
   std::optional<TimePoint> killed_stragglers_at_;
-  Decisions decisions_;  ///< of the input being applied
-  JobEffects effects_;   ///< of the input being applied
+  bool said_who_ends_ = false;  ///< after the verdict
+  bool said_wait_ = false;      ///< by Say(), and not taken back
+  Decisions decisions_;         ///< of the input being applied
+  JobEffects effects_;          ///< of the input being applied
 };
 
 }  // namespace tony::core

@@ -40,7 +40,11 @@ void JobMachine::OnFailure(const Task& task, const Verdict& failure) {
   const bool may_be_victim =
       !task.gathering() && tasks_.size() > 1 && KindOf(*task.exit) == FailureKind::kVictim;
   if (!may_be_victim) return Judge();
-  if (!judge_at_) judge_at_ = now_ + job_.timeouts.root_cause;
+  if (judge_at_) return;
+  judge_at_ = now_ + job_.timeouts.root_cause;
+  Say({absl::StrCat(task.id.ToString(), " failed as if another task had gone, which is looked for"),
+       tasks_.Names([](const Task& other) { return other.reattach_by.has_value(); }),
+       "it comes by itself (tony.am.root-cause-timeout-ms)"});
 }
 
 void JobMachine::Judge() {

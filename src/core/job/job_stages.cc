@@ -146,7 +146,7 @@ bool JobMachine::HeldBack(Gang& gang) {
       JobWaiting{absl::StrCat("all is ready for the next start, which comes ", left.count(),
                               " s later, since several in a row have failed"),
                  {},
-                 "tony.am.retry-backoff-ms"}});
+                 "it comes by itself (tony.am.retry-backoff-ms)"}});
   return true;
 }
 

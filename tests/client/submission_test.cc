@@ -53,7 +53,13 @@ class SubmissionTest : public StagedJobTest {
     const pid_t pid = master->pid();
     Watcher watcher([&] { when_running(pid); });
     watcher.when_restarted = when_restarted_;
-    Submission submission(loop, {job_folder_, kPatience, restarts}, *std::move(master), watcher);
+    Submission submission(loop,
+                          {.folder = job_folder_,
+                           .start_deadline = kPatience,
+                           .stop_deadline = kPatience,
+                           .exit_deadline = kPatience,
+                           .restarts = restarts},
+                          *std::move(master), watcher);
     auto verdict = submission.FollowToEnd();
     events_ = watcher.events;
     refreshes_ = watcher.refreshes;

@@ -186,8 +186,6 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
         "its ApplicationMaster went away without a verdict; its last words: tony logs ", id, " am");
   } else if (job.job.lost) {
     job.sentence = "the client that submitted it was gone before its ApplicationMaster had started";
-  } else if (!started && !job.ended()) {
-    job.sentence = "its ApplicationMaster has not started";
   }
   FillInWait(job);
   return job;

@@ -88,7 +88,7 @@ TEST(JobStore, AJobWithoutEventsIsNewWhileItsClientLives) {
   {
     const HeldGuard client(folder);
     EXPECT_EQ(store.Find("job-a")->job.StateName(), "NEW");
-    EXPECT_THAT(store.Find("job-a")->sentence, HasSubstr("has not started"));
+    EXPECT_THAT(store.Find("job-a")->job.view.waiting->what, HasSubstr("ApplicationMaster starts"));
   }
   EXPECT_EQ(store.Find("job-a")->job.StateName(), "LOST");
   EXPECT_THAT(store.Find("job-a")->sentence, HasSubstr("was gone before"));

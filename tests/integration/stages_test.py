@@ -64,7 +64,8 @@ class StagesTest(JobTest):
         job.wait_until_running("worker:0", "worker:1")
         # What has prepared is gone, and so is its container.
         self.assertEqual(machine.processes_with(prepared["container"]), {})
-        self.assertIsNone(self.site.verb("status", job.id)["waiting"])
+        waiting = self.site.verb("status", job.id)["waiting"]
+        self.assertEqual(waiting["what"], "2 of 3 tasks run")
         training.write(2)
         self.assert_succeeds(job)
         self.assertRegex(job.log("prep:0"), rb'^\{"prep":\["127\.0\.0\.1:\d+"\]\}\n$')

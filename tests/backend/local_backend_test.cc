@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "os/process_tree.h"
 #include "os/reap_orphans.h"
 #include "tests/backend/backend_support.h"
 #include "tests/os/temporary_folder.h"
@@ -165,6 +166,22 @@ TEST_F(LocalBackendTest, WhatAKilledExecutorLeavesIsEndedByItsDescent) {
   EXPECT_EQ(::kill(daemon, 0), -1) << "it is not even a zombie";
   EXPECT_EQ(::kill(other.pid(), 0), 0);
   EXPECT_EQ(job.events.ended_count(), 1u);
+}
+
+TEST_F(LocalBackendTest, WhatAnExecutorLeavesThatHadBegunToStartIsEnded) {
+  LoopThread loop;
+  const std::string job_id = "job" + std::to_string(::getpid());
+  LocalBackendOptions options = Options(job_id, SmallMachine(100, 0));
+  options.start_executor = [](const os::SubprocessRequest& request) {
+    EXPECT_TRUE(os::Subprocess::Start(request).ok());
+    return absl::ResourceExhaustedError("no descriptor to watch it by");
+  };
+  Job job(loop, options);
+  job.Request({Workers(1, 10)});
+  const std::string id = job.events.WaitGranted(1).at(0).id;
+  job.Run(id, "sleep 1000; :", {std::string(os::kContainerIdVariable) + "=" + id});
+  EXPECT_EQ(job.events.WaitEnded(id).sentence, "no descriptor to watch it by");
+  EXPECT_THAT(os::ProcessesOfContainer(id), ElementsAre());
 }
 
 TEST_F(LocalBackendTest, AProgramThatCannotStartEndsItsContainer) {

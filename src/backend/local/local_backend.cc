@@ -359,6 +359,8 @@ void LocalBackend::Launch(const std::string& container_id, const core::LaunchCon
   found->second.state = status.ok() ? State::kRunning : State::kFailedToStart;
   if (status.ok()) return;
   Later([this, container_id, sentence = std::string(status.message())] {
+    // It may have been killed when it had begun, for want of a descriptor to watch it by.
+    EndRemains(container_id);
     End(container_id, {.lost = false, .sentence = sentence});
   });
 }

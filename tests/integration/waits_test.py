@@ -42,24 +42,36 @@ class WaitsTest(JobTest):
             state,
         )
 
-    def test_running_restarting_and_stopping(self):
-        fail, end = self.pipe("fail"), self.pipe("end")
-        job = self.submit(
-            'trap "" TERM; '
+    def stubborn(self, deaf, fail, end):
+        """A command that ignores SIGTERM, says so, and ends when it may; worker:1 fails at first."""
+        return (
+            f'trap "" TERM; echo > {deaf.path}; '
             f"[ $TASK_INDEX$TONY_ATTEMPT != 11 ] || {{ read < {fail.path}; exit 1; }}; "
-            f"read < {end.path}",
+            f"read < {end.path}"
+        )
+
+    def read_twice(self, line):
+        """Both tasks have said it."""
+        line.read()
+        line.read()
+
+    def test_running_restarting_and_stopping(self):
+        deaf, fail, end = self.pipe("deaf"), self.pipe("fail"), self.pipe("end")
+        job = self.submit(
+            self.stubborn(deaf, fail, end),
             *PATIENT,
             *("--conf", "tony.am.retry-count=1"),
             workers=2,
         )
         job.wait_until_running("worker:0", "worker:1")
+        self.read_twice(deaf)
         self.assert_waits(job, "RUNNING", "2 of 2 tasks run", ["worker:0", "worker:1"])
         fail.write()
         self.wait_for_state(job, "RESTARTING")
         job.wait_for_task("worker:1", "READY", epoch=1)
         self.assert_waits(job, "RESTARTING", "1 of 2 tasks are not ready", ["worker:0"])
         end.write()
-        job.wait_until_running("worker:0", "worker:1", epoch=1)
+        self.read_twice(deaf)
         job.client.send_signal(signal.SIGINT)
         self.wait_for_state(job, "STOPPING")
         self.assert_waits(job, "STOPPING", "2 of 2 tasks have not ended", ["worker:0", "worker:1"])
@@ -67,22 +79,20 @@ class WaitsTest(JobTest):
         self.assert_ends(job, 4, "KILLED_BY_USER")
 
     def test_the_notice_in_the_history(self):
-        fail, end = self.pipe("fail"), self.pipe("end")
+        deaf, fail, end = self.pipe("deaf"), self.pipe("fail"), self.pipe("end")
         job = self.submit(
-            'trap "" TERM; '
-            f"[ $TASK_INDEX$TONY_ATTEMPT != 11 ] || {{ read < {fail.path}; exit 1; }}; "
-            f"read < {end.path}",
+            self.stubborn(deaf, fail, end),
             *PATIENT,
             *("--conf", "tony.am.retry-count=1", "--conf", "tony.am.waiting-notice-ms=100"),
             *("--conf", "tony.task.heartbeat-interval-ms=50"),
             workers=2,
         )
-        job.wait_until_running("worker:0", "worker:1")
+        self.read_twice(deaf)
         fail.write()
         waiting = self.said(job, "are not ready")
         self.assertIn("worker:0", waiting["missing"])
         end.write()
-        job.wait_until_running("worker:0", "worker:1", epoch=1)
+        self.read_twice(deaf)
         job.client.send_signal(signal.SIGINT)
         self.assertIn("worker:1", self.said(job, "have not ended")["missing"])
         end.write(2)

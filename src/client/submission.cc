@@ -7,8 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/job_connection.h"
+#include "os/files.h"
 #include "os/reap_orphans.h"
+#include "rpc/event_json.h"
 
 namespace tony::client {
 namespace {
@@ -60,6 +63,7 @@ absl::Status Submission::Follow() {
   if (!client.ok()) return client.status();
   client_ = *std::move(client);
   stream_over_ = false;
+  answer_deadline_ = loop_.After(options_.start_deadline, [this] { OnNoAnswer(); });
   // The stream may end after this object has: only the loop runs what is posted, and outlives the
   // client.
   client_->Follow(last_sequence_, /*owner=*/true,
@@ -73,6 +77,7 @@ absl::Status Submission::Follow() {
 }
 
 void Submission::OnEvent(const core::JobEvent& event) {
+  answer_deadline_.reset();
   last_sequence_ = event.sequence;
   if (const auto* ended = std::get_if<core::JobEnded>(&event.body)) verdict_ = ended->verdict;
   printer_.OnEvent(event);
@@ -81,6 +86,7 @@ void Submission::OnEvent(const core::JobEvent& event) {
 void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
   stream_over_ = true;
+  answer_deadline_.reset();
   master_deadline_ = loop_.After(options_.exit_deadline, [this] {
     master_.Kill();
     loop_.Stop();
@@ -88,9 +94,26 @@ void Submission::OnStreamClosed(const absl::Status& status) {
   LeaveIfOver();
 }
 
+void Submission::OnNoAnswer() {
+  // One without descriptors, say: it cannot accept the stream.
+  Say("the ApplicationMaster runs but does not answer (tony.client.am-start-timeout-ms); ending "
+      "it");
+  master_.Kill();
+}
+
+void Submission::CatchUp() {
+  const absl::StatusOr<std::string> recorded = os::ReadFile(options_.folder.events());
+  if (!recorded.ok()) return;
+  for (const absl::string_view line : absl::StrSplit(*recorded, '\n', absl::SkipEmpty())) {
+    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(std::string(line));
+    if (event.ok() && event->sequence > last_sequence_) OnEvent(*event);
+  }
+}
+
 void Submission::LeaveIfOver() {
   if (!stream_over_ || !master_over_) return;
   master_deadline_.reset();
+  if (!verdict_) CatchUp();
   if (verdict_ || restarts_ >= options_.restarts) return loop_.Stop();
   // The first time at once: the tasks go on, but not for long.
   if (restarts_ == 0) return Restart();

@@ -21,7 +21,7 @@ class Submission {
  public:
   struct Options {
     backend::JobFolder folder;
-    Duration start_deadline{0};  ///< for an ApplicationMaster's first answer
+    Duration start_deadline{0};  ///< for an ApplicationMaster's first answer, and its first event
     Duration stop_deadline{0};   ///< for it to note that the job is to be stopped
     Duration exit_deadline{0};   ///< for it to be gone after its last word
     int restarts = 0;            ///< how often one that was lost is replaced
@@ -41,6 +41,9 @@ class Submission {
   void WatchMaster();
   void OnEvent(const core::JobEvent& event);
   void OnStreamClosed(const absl::Status& status);
+  void OnNoAnswer();
+  /// Takes in what was recorded and did not come through a stream.
+  void CatchUp();
   void LeaveIfOver();
   void Restart();
   void OnSignal(int number);
@@ -62,6 +65,7 @@ class Submission {
   std::string stop_reason_;  ///< a wish that no ApplicationMaster has noted yet; empty: none
   std::unique_ptr<EventLoop::Handle> redraw_;
   std::unique_ptr<EventLoop::Handle> master_watch_;
+  std::unique_ptr<EventLoop::Handle> answer_deadline_;
   std::unique_ptr<EventLoop::Handle> master_deadline_;
   std::unique_ptr<EventLoop::Handle> restart_;
 };

@@ -252,7 +252,8 @@ KeyGroup LocalKeys() {
        .type = ValueType::kMilliseconds,
        .default_value = "10000",
        .minimum = 1,
-       .meaning = "How long the client waits for a started ApplicationMaster's first answer."},
+       .meaning = "How long the client waits for a started ApplicationMaster's first answer, and "
+                  "then for its first event."},
       {.name = "tony.client.stop-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "5000",

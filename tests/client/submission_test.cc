@@ -51,11 +51,12 @@ class SubmissionTest : public StagedJobTest {
     if (!master.ok()) return master.status();
     EventLoop loop;
     const pid_t pid = master->pid();
+    before_following_(pid);
     Watcher watcher([&] { when_running(pid); });
     watcher.when_restarted = when_restarted_;
     Submission submission(loop,
                           {.folder = job_folder_,
-                           .start_deadline = kPatience,
+                           .start_deadline = start_deadline_,
                            .stop_deadline = kPatience,
                            .exit_deadline = kPatience,
                            .restarts = restarts},
@@ -77,6 +78,8 @@ class SubmissionTest : public StagedJobTest {
   int events_ = 0;
   int refreshes_ = 0;
   std::function<void()> when_restarted_ = [] {};
+  std::function<void(pid_t)> before_following_ = [](pid_t) {};
+  Duration start_deadline_ = kPatience;
 };
 
 TEST_F(SubmissionTest, EndsWithTheVerdictWhenTheMasterIsGone) {
@@ -86,6 +89,24 @@ TEST_F(SubmissionTest, EndsWithTheVerdictWhenTheMasterIsGone) {
   EXPECT_FALSE(os::IsFileLocked(job_folder_.am_lock()));
   EXPECT_GT(events_, 5);
   EXPECT_GE(refreshes_, 2);
+}
+
+TEST_F(SubmissionTest, AMasterThatDoesNotAnswerIsReplaced) {
+  before_following_ = [](pid_t pid) { ASSERT_EQ(::kill(pid, SIGSTOP), 0); };
+  start_deadline_ = std::chrono::seconds(2);
+  const auto verdict = Run(
+      "true", [](pid_t) {}, 1);
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_EQ(verdict->outcome, core::Outcome::kSucceeded) << verdict->sentence;
+}
+
+TEST_F(SubmissionTest, WhatItRecordedCountsOfAMasterThatDidNotAnswer) {
+  before_following_ = [](pid_t pid) { ASSERT_EQ(::kill(pid, SIGSTOP), 0); };
+  start_deadline_ = std::chrono::milliseconds(100);
+  const auto verdict = Run(
+      "true", [](pid_t) {}, 0);
+  EXPECT_EQ(verdict.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_GT(events_, 0);
 }
 
 TEST_F(SubmissionTest, CtrlCStopsTheJob) {

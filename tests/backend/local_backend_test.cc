@@ -4,13 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "os/process_tree.h"
 #include "os/reap_orphans.h"
-#include "tests/backend/backend_support.h"
-#include "tests/os/temporary_folder.h"
+#include "tests/backend/local_backend_job.h"
 
 namespace tony::backend {
 namespace {
@@ -19,82 +17,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-LocalBackendOptions OptionsFor(const std::string& root, const std::string& job_id,
-                               const core::Capacity& capacity) {
-  LocalBackendOptions options;
-  options.job_id = job_id;
-  options.job_folder = JobFolder(JobsFolder(root) + "/" + job_id);
-  options.ledger_folder = LedgerFolder(root);
-  options.executor_path = "/bin/sh";
-  options.environment = {"BASE=base", "BOTH=base"};
-  options.host_id = "this-boot";
-  options.capacity = capacity;
-  return options;
-}
-
-// One job: a backend that lives on the loop's thread, and what it reported.
-class Job {
- public:
-  Job(LoopThread& thread, LocalBackendOptions options)
-      : thread_(thread), folder_(options.job_folder) {
-    backend_ = thread_.Run(
-        [&] { return std::make_unique<LocalBackend>(thread_.loop(), std::move(options), events); });
-  }
-  ~Job() { End(); }
-
-  void Request(const std::vector<core::ContainerRequest>& requests) {
-    thread_.Run([&] { backend_->Request(requests); });
-  }
-  void Run(const std::string& container_id, const std::string& script,
-           const std::vector<std::string>& environment = {}) {
-    thread_.Run([&] {
-      backend_->Launch(container_id, {.arguments = {"-c", script, "--container-id=" + container_id},
-                                      .environment = environment,
-                                      .name = "task-of-" + container_id});
-    });
-  }
-  void Reclaim(const std::vector<core::Container>& containers) {
-    thread_.Run([&] { backend_->Reclaim(containers); });
-  }
-  void Kill(const std::string& container_id) {
-    thread_.Run([&] { backend_->Kill(container_id); });
-  }
-  void GiveBackSpare() {
-    thread_.Run([&] { backend_->GiveBackSpare(); });
-  }
-  void Cancel() {
-    thread_.Run([&] { backend_->CancelRequests(); });
-  }
-  void End() {
-    thread_.Run([&] { backend_.reset(); });
-  }
-  std::string LogOf(const std::string& container_id) const {
-    return folder_.logs() + "/task-of-" + container_id + "/executor.log";
-  }
-  std::string FolderOf(const std::string& container_id) const {
-    return folder_.container(container_id);
-  }
-
-  RecordingListener events;
-
- private:
-  LoopThread& thread_;
-  JobFolder folder_;
-  std::unique_ptr<LocalBackend> backend_;
-};
-
-class LocalBackendTest : public ::testing::Test {
- protected:
-  LocalBackendOptions Options(const std::string& job_id, const core::Capacity& capacity) const {
-    return OptionsFor(folder_.path(), job_id, capacity);
-  }
-  std::vector<core::Claim> Claims() const {
-    return Ledger::Open(LedgerFolder(folder_.path())).value().Claims().value();
-  }
-
-  os::TemporaryFolder folder_;
-};
 
 TEST_F(LocalBackendTest, GrantsContainersWithIdsAndGpus) {
   LoopThread loop;
@@ -213,87 +135,6 @@ TEST_F(LocalBackendTest, ASecondJobWaitsAndStartsWhenTheFirstEnds) {
   EXPECT_EQ(second.events.WaitGranted(1).size(), 1u);
 }
 
-TEST_F(LocalBackendTest, ASecondJobStartsWhenTheFirstsProcessesAreKilled) {
-  Signpost running;
-  ForkedChild master([&] {
-    LoopThread loop;
-    Job first(loop, Options("job-1", SmallMachine(100, 0)));
-    first.Request({Workers(1, 60)});
-    const std::string id = first.events.WaitGranted(1).at(0).id;
-    first.Run(id, "echo $$ > pid.new; mv pid.new pid; exec sleep 1000");
-    while (!os::Exists(first.FolderOf(id) + "/pid")) std::this_thread::yield();
-    running.Reach();
-    ::pause();
-    return 0;
-  });
-  ASSERT_EQ(running.Await(), '.');
-  const JobFolder folder(JobsFolder(folder_.path()) + "/job-1");
-  const pid_t executor = std::stoi(os::Contents(folder.container("job-1-c0001") + "/pid"));
-
-  LoopThread loop;
-  Job second(loop, Options("job-2", SmallMachine(100, 0)));
-  second.Request({Workers(1, 60)});
-  ASSERT_THAT(second.events.WaitWaiting(), HasSubstr("job-1"));
-  master.Kill(SIGKILL);
-  master.Wait();
-  EXPECT_EQ(Claims().size(), 2u);  // the executor still uses what the first job holds
-  EXPECT_EQ(second.events.granted_count(), 0u);
-  const auto killed = std::chrono::steady_clock::now();
-  ::kill(executor, SIGKILL);
-  EXPECT_EQ(second.events.WaitGranted(1).size(), 1u);
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - killed;
-  RecordProperty("milliseconds_to_start", static_cast<int>(took.count()));
-}
-
-TEST_F(LocalBackendTest, AnotherApplicationMasterTakesOver) {
-  // Executors are known among all processes by it.
-  const std::string job_id = "job" + std::to_string(::getpid());
-  const core::Capacity machine = SmallMachine(100, 2);
-  Signpost running;
-  ForkedChild master([&] {
-    LoopThread loop;
-    Job first(loop, Options(job_id, machine));
-    first.Request({Workers(2, 20, 1), Workers(1, 20)});
-    const auto granted = first.events.WaitGranted(3);
-    for (int i : {0, 2}) {
-      const std::string& id = granted.at(static_cast<size_t>(i)).id;
-      first.Run(id, "mkfifo wait; echo $$ > pid.new; mv pid.new pid; read line < wait");
-      while (!os::Exists(first.FolderOf(id) + "/pid")) std::this_thread::yield();
-    }
-    running.Reach();
-    ::pause();
-    return 0;
-  });
-  ASSERT_EQ(running.Await(), '.');
-  master.Kill(SIGKILL);
-  master.Wait();
-
-  std::vector<core::Container> containers;
-  for (const int number : {1, 2, 3}) {
-    core::Container& container = containers.emplace_back();
-    container.id = absl::StrCat(job_id, "-c000", number);
-    container.type = "worker";
-    container.resources = Workers(1, 20, number < 3 ? 1 : 0).resources;
-    if (number < 3) container.gpus = {number - 1};
-  }
-  LoopThread loop;
-  Job second(loop, Options(job_id, machine));
-  second.Reclaim(containers);
-  // The one that was never launched is not there; the others are, and can be ended.
-  EXPECT_TRUE(second.events.WaitEnded(containers[1].id).lost);
-  EXPECT_EQ(second.events.ended_count(), 1u);
-  second.Kill(containers[2].id);
-  EXPECT_TRUE(second.events.WaitEnded(containers[2].id).lost);
-  // What the job holds is used again, under numbers that are new.
-  second.Request({Workers(1, 20, 1)});
-  const core::Container next = second.events.WaitGranted(1).at(0);
-  EXPECT_EQ(next.id, job_id + "-c0004");
-  EXPECT_THAT(next.gpus, ElementsAre(1));
-  EXPECT_EQ(Claims().at(0).held.size(), 3u);
-  second.End();
-  EXPECT_THAT(Claims(), ElementsAre());
-}
-
 TEST_F(LocalBackendTest, JobsStartInTheOrderInWhichTheyAsked) {
   LoopThread loop;
   const core::Capacity machine = SmallMachine(100, 0);
@@ -376,27 +217,6 @@ TEST_F(LocalBackendTest, ALedgerThatCannotBeUsedRefusesTheRequest) {
   EXPECT_THAT(job.events.WaitRefused(), AllOf(StartsWith("failed: "), HasSubstr("ledger")));
 }
 
-TEST_F(LocalBackendTest, ALostContainerIsReplacedFromWhatTheJobHolds) {
-  LoopThread loop;
-  const core::Capacity machine = SmallMachine(100, 2);
-  Job job(loop, Options("job-1", machine));
-  job.Request({Workers(2, 40, 1)});
-  const std::vector<core::Container> granted = job.events.WaitGranted(2);
-  ASSERT_EQ(granted.size(), 2u);
-  Job next(loop, Options("job-2", machine));
-  next.Request({Workers(1, 40, 1)});
-  ASSERT_NE(next.events.WaitWaiting(), "");
-  job.Run(granted[0].id, "exec sleep 1000");
-  job.Run(granted[1].id, "exit 1");
-  job.events.WaitEnded(granted[1].id);
-  job.Request({Workers(1, 40, 1)});
-  const std::vector<core::Container> again = job.events.WaitGranted(3);
-  ASSERT_EQ(again.size(), 3u);
-  EXPECT_EQ(again[2].id, "job-1-c0003");
-  EXPECT_EQ(again[2].gpus, granted[1].gpus);
-  EXPECT_EQ(next.events.granted_count(), 0u);
-}
-
 TEST_F(LocalBackendTest, WhatEndedContainersLeftIsGivenBackBeyondWhatIsAskedFor) {
   LoopThread loop;
   const core::Capacity machine = SmallMachine(100, 0);
@@ -426,45 +246,6 @@ TEST_F(LocalBackendTest, WhatEndedContainersLeftIsGivenBackBeyondWhatIsAskedFor)
   next.End();
   job.End();
   EXPECT_THAT(Claims(), ElementsAre());
-}
-
-TEST_F(LocalBackendTest, OneThatIsGoneTakesNothingFromWhoHasItsPlace) {
-  const std::string job_id = "job" + std::to_string(::getpid()) + "g";
-  const core::Capacity machine = SmallMachine(100, 0);
-  Signpost running;
-  ForkedChild master([&] {
-    LoopThread loop;
-    Job first(loop, Options(job_id, machine));
-    first.Request({Workers(1, 60)});
-    const std::string gone = first.events.WaitGranted(1).at(0).id;
-    first.Run(gone, "exit 0");
-    first.events.WaitEnded(gone);
-    first.Request({Workers(1, 60)});
-    const std::string id = first.events.WaitGranted(2).at(1).id;
-    first.Run(id, "mkfifo wait; echo $$ > pid.new; mv pid.new pid; read line < wait");
-    while (!os::Exists(first.FolderOf(id) + "/pid")) std::this_thread::yield();
-    running.Reach();
-    ::pause();
-    return 0;
-  });
-  ASSERT_EQ(running.Await(), '.');
-  master.Kill(SIGKILL);
-  master.Wait();
-
-  std::vector<core::Container> containers(2);
-  for (int i : {0, 1}) {
-    core::Container& container = containers[static_cast<size_t>(i)];
-    container.id = absl::StrCat(job_id, "-c000", i + 1);
-    container.resources = Workers(1, 60).resources;
-  }
-  LoopThread loop;
-  Job second(loop, Options(job_id, machine));
-  second.Reclaim(containers);
-  EXPECT_TRUE(second.events.WaitEnded(containers[0].id).lost);
-  EXPECT_EQ(second.events.ended_count(), 1u);
-  second.Request({Workers(1, 60)});  // there is one place, and it is taken
-  EXPECT_THAT(second.events.WaitRefused(), HasSubstr("besides the 60 that it holds"));
-  second.End();
 }
 
 TEST_F(LocalBackendTest, AGrantedContainerThatNeverRanIsGivenBackSilently) {

@@ -111,7 +111,7 @@ class Round:
         threading.Event().wait(self._moment)
         self._fill_disk()
         self.reached = self._inflict(job)
-        if neighbour and "client" not in self._row.targets and self._row.what != "nothing":
+        if neighbour and "am" in self._row.targets:
             self._assert_waits(neighbour)
         if self._row.what == "full-for-a-while":
             self._gates.open(self._bystander)

@@ -1,0 +1,91 @@
+// A job on the local backend, and a fixture with room for several.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/local/local_backend.h"
+#include "gtest/gtest.h"
+#include "tests/backend/backend_support.h"
+#include "tests/os/temporary_folder.h"
+
+namespace tony::backend {
+
+inline LocalBackendOptions OptionsFor(const std::string& root, const std::string& job_id,
+                                      const core::Capacity& capacity) {
+  LocalBackendOptions options;
+  options.job_id = job_id;
+  options.job_folder = JobFolder(JobsFolder(root) + "/" + job_id);
+  options.ledger_folder = LedgerFolder(root);
+  options.executor_path = "/bin/sh";
+  options.environment = {"BASE=base", "BOTH=base"};
+  options.host_id = "this-boot";
+  options.capacity = capacity;
+  return options;
+}
+
+// One job: a backend that lives on the loop's thread, and what it reported.
+class Job {
+ public:
+  Job(LoopThread& thread, LocalBackendOptions options)
+      : thread_(thread), folder_(options.job_folder) {
+    backend_ = thread_.Run(
+        [&] { return std::make_unique<LocalBackend>(thread_.loop(), std::move(options), events); });
+  }
+  ~Job() { End(); }
+
+  void Request(const std::vector<core::ContainerRequest>& requests) {
+    thread_.Run([&] { backend_->Request(requests); });
+  }
+  void Run(const std::string& container_id, const std::string& script,
+           const std::vector<std::string>& environment = {}) {
+    thread_.Run([&] {
+      backend_->Launch(container_id, {.arguments = {"-c", script, "--container-id=" + container_id},
+                                      .environment = environment,
+                                      .name = "task-of-" + container_id});
+    });
+  }
+  void Reclaim(const std::vector<core::Container>& containers) {
+    thread_.Run([&] { backend_->Reclaim(containers); });
+  }
+  void Kill(const std::string& container_id) {
+    thread_.Run([&] { backend_->Kill(container_id); });
+  }
+  void GiveBackSpare() {
+    thread_.Run([&] { backend_->GiveBackSpare(); });
+  }
+  void Cancel() {
+    thread_.Run([&] { backend_->CancelRequests(); });
+  }
+  void End() {
+    thread_.Run([&] { backend_.reset(); });
+  }
+  std::string LogOf(const std::string& container_id) const {
+    return folder_.logs() + "/task-of-" + container_id + "/executor.log";
+  }
+  std::string FolderOf(const std::string& container_id) const {
+    return folder_.container(container_id);
+  }
+
+  RecordingListener events;
+
+ private:
+  LoopThread& thread_;
+  JobFolder folder_;
+  std::unique_ptr<LocalBackend> backend_;
+};
+
+class LocalBackendTest : public ::testing::Test {
+ protected:
+  LocalBackendOptions Options(const std::string& job_id, const core::Capacity& capacity) const {
+    return OptionsFor(folder_.path(), job_id, capacity);
+  }
+  std::vector<core::Claim> Claims() const {
+    return Ledger::Open(LedgerFolder(folder_.path())).value().Claims().value();
+  }
+
+  os::TemporaryFolder folder_;
+};
+
+}  // namespace tony::backend

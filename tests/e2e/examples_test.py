@@ -151,7 +151,8 @@ class ExampleTests:
         self.assertIn("FAILED: ", said)
 
     def test_resumes_after_a_killed_worker(self):
-        job = self.start("--slow-step-seconds 0.01", retries=1)
+        # Slow, so that a worker that starts seconds before the chief is not done by then.
+        job = self.start("--slow-step-seconds 0.03", retries=1)
         (worker,) = job.wait_until_running("worker:1")
         self.wait_for_steps(job, 5 * CHECKPOINT_EVERY // 2)
         os.kill(worker, signal.SIGKILL)

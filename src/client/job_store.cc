@@ -5,39 +5,26 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/recorded_events.h"
 #include "common/status_macros.h"
 #include "core/job/job_wait.h"
 #include "os/file_lock.h"
-#include "rpc/event_json.h"
 
 namespace tony::client {
 namespace {
 
 constexpr size_t kNamesInMessage = 5;
 
-/// Complete lines of the file, in order, until `use` returns false. The writer may be amid the last
-/// line.
-template <typename Use>
-void ForEachCompleteLine(const std::string& path, Use use) {
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
-  while (std::getline(file, line) && !file.eof()) {
-    if (!use(line)) return;
-  }
-}
-
 /// When the job was submitted: the time of its first event, or else of its folder.
 int64_t SubmittedMillis(const backend::JobFolder& folder) {
   int64_t millis = 0;
-  ForEachCompleteLine(folder.events(), [&](const std::string& line) {
-    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
+  ForEachRecordedEvent(folder, [&](int, const absl::StatusOr<core::JobEvent>& event) {
     if (event.ok()) millis = event->unix_millis;
     return false;
   });
@@ -164,10 +151,7 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
   // First the lock, then the events: the other way round a job that ends in between would look
   // lost.
   job.alive = IsAlive(job.folder);
-  int number = 0;
-  ForEachCompleteLine(job.folder.events(), [&](const std::string& line) {
-    ++number;
-    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
+  ForEachRecordedEvent(job.folder, [&](int number, const absl::StatusOr<core::JobEvent>& event) {
     if (event.ok()) {
       job.job.Apply(*event);
     } else if (job.sentence.empty()) {

@@ -4,14 +4,6 @@
 #include <variant>
 
 namespace tony::client {
-namespace {
-
-bool IsOver(core::TaskState state) {
-  return state == core::TaskState::kSucceeded || state == core::TaskState::kFailed ||
-         state == core::TaskState::kStopped;
-}
-
-}  // namespace
 
 void ObservedJob::Apply(const core::JobEvent& event) {
   if (event.sequence <= view.last_sequence) return;
@@ -22,7 +14,7 @@ void ObservedJob::Apply(const core::JobEvent& event) {
   if (change->state == core::TaskState::kRunning) {
     TaskTimes& task = times[change->task];
     if (task.started_millis == 0 || task.ended_millis != 0) task = TaskTimes{event.unix_millis, 0};
-  } else if (IsOver(change->state)) {
+  } else if (core::IsOver(change->state)) {
     TaskTimes& task = times[change->task];
     if (task.ended_millis == 0) task.ended_millis = event.unix_millis;
   } else {

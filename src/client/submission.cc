@@ -7,11 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "client/job_connection.h"
-#include "os/files.h"
+#include "client/recorded_events.h"
 #include "os/reap_orphans.h"
-#include "rpc/event_json.h"
 
 namespace tony::client {
 namespace {
@@ -102,12 +100,10 @@ void Submission::OnNoAnswer() {
 }
 
 void Submission::CatchUp() {
-  const absl::StatusOr<std::string> recorded = os::ReadFile(options_.folder.events());
-  if (!recorded.ok()) return;
-  for (const absl::string_view line : absl::StrSplit(*recorded, '\n', absl::SkipEmpty())) {
-    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(std::string(line));
+  ForEachRecordedEvent(options_.folder, [this](int, const absl::StatusOr<core::JobEvent>& event) {
     if (event.ok() && event->sequence > last_sequence_) OnEvent(*event);
-  }
+    return true;
+  });
 }
 
 void Submission::LeaveIfOver() {

@@ -47,6 +47,12 @@ enum class TaskState {
   kStopped,    ///< ended by tony: not waited for, or the job was over
 };
 
+/// Whether its run has ended.
+constexpr bool IsOver(TaskState state) {
+  return state == TaskState::kSucceeded || state == TaskState::kFailed ||
+         state == TaskState::kStopped;
+}
+
 /// "ALLOCATING", …
 std::string JobStateName(JobState state);
 /// "RUNNING", …

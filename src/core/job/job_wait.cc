@@ -5,34 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/job/task_names.h"
 
 namespace tony::core {
 namespace {
 
 using Tasks = std::vector<AwaitedTask>;
 
-constexpr size_t kMostNames = 16;
-
-bool IsOver(const AwaitedTask& task) {
-  return task.state == TaskState::kSucceeded || task.state == TaskState::kFailed ||
-         task.state == TaskState::kStopped;
-}
-
-std::vector<std::string> Names(const Tasks& tasks,
-                               const std::function<bool(const AwaitedTask&)>& missing) {
-  std::vector<std::string> names;
-  size_t more = 0;
-  for (const AwaitedTask& task : tasks) {
-    if (!missing(task)) continue;
-    if (names.size() < kMostNames) {
-      names.push_back(task.id.ToString());
-    } else {
-      ++more;
-    }
-  }
-  if (more > 0) names.push_back(absl::StrCat("and ", more, " more"));
-  return names;
-}
+bool IsOver(const AwaitedTask& task) { return core::IsOver(task.state); }
 
 size_t Count(const Tasks& tasks, const std::function<bool(const AwaitedTask&)>& missing) {
   size_t count = 0;
@@ -44,7 +24,7 @@ size_t Count(const Tasks& tasks, const std::function<bool(const AwaitedTask&)>& 
 JobWaiting Missing(const Tasks& tasks, const std::function<bool(const AwaitedTask&)>& missing,
                    const std::string& what, const std::string& unblock) {
   return {absl::StrCat(Count(tasks, missing), " of ", tasks.size(), " tasks ", what),
-          Names(tasks, missing), unblock};
+          TaskNames(tasks, missing), unblock};
 }
 
 JobWaiting WaitForRegistration(const Tasks& tasks,
@@ -69,7 +49,7 @@ JobWaiting WaitForPrograms(const Tasks& tasks) {
   if (Count(tasks, running) > 0) {
     return Missing(tasks, running, "run", "their programs end; `tony logs` shows what they print");
   }
-  return {"the tasks' ends are judged", Names(tasks, IsOver), "it comes by itself"};
+  return {"the tasks' ends are judged", TaskNames(tasks, IsOver), "it comes by itself"};
 }
 
 JobWaiting WaitForEnd(const Tasks& tasks) {
@@ -83,7 +63,7 @@ JobWaiting WaitForEnd(const Tasks& tasks) {
   if (Count(tasks, living) > 0) {
     return Missing(tasks, living, "have not ended yet; the verdict stands", unblock);
   }
-  return {"the executors end; the verdict stands", Names(tasks, IsOver), unblock};
+  return {"the executors end; the verdict stands", TaskNames(tasks, IsOver), unblock};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "core/job/job_state.h"
 #include "core/job/task_exit.h"
+#include "core/job/task_names.h"
 #include "core/model/job_description.h"
 #include "core/model/task_id.h"
 #include "core/ports/cluster_backend.h"
@@ -74,10 +75,7 @@ struct Task {
   /// It is to start for the first time in this epoch.
   bool gathering() const { return gang != 0 && !listed; }
   /// Its run in this epoch has ended.
-  bool over() const {
-    return state == TaskState::kSucceeded || state == TaskState::kFailed ||
-           state == TaskState::kStopped;
-  }
+  bool over() const { return IsOver(state); }
 };
 
 /// Not thread safe: owned by the state machine. References stay valid: the set of tasks never
@@ -118,10 +116,11 @@ class TaskTable {
   /// By number. Clocks and marks are the caller's to set, counts are not.
   std::map<int, Gang>& gangs() { return gangs_; }
   const std::map<int, Gang>& gangs() const { return gangs_; }
-  /// Names of the tasks for which `predicate` holds, e.g. {"ps:0", "worker:3"}; at most `limit`,
-  /// then "and N more".
+  /// Of the tasks for which `predicate` holds; see TaskNames().
   template <typename Predicate>
-  std::vector<std::string> Names(Predicate predicate, size_t limit = 16) const;
+  std::vector<std::string> Names(Predicate predicate, size_t limit = kMostTaskNames) const {
+    return TaskNames(tasks_, predicate, limit);
+  }
 
  private:
   /// Adds the task to all counts, or with -1 takes it out.
@@ -143,21 +142,5 @@ class TaskTable {
   std::array<int, 7> counts_{};
   std::array<int, 7> tracked_counts_{};
 };
-
-template <typename Predicate>
-std::vector<std::string> TaskTable::Names(Predicate predicate, size_t limit) const {
-  std::vector<std::string> names;
-  size_t more = 0;
-  for (const Task& task : tasks_) {
-    if (!predicate(task)) continue;
-    if (names.size() < limit) {
-      names.push_back(task.id.ToString());
-    } else {
-      ++more;
-    }
-  }
-  if (more > 0) names.push_back("and " + std::to_string(more) + " more");
-  return names;
-}
 
 }  // namespace tony::core

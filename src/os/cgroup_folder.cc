@@ -68,6 +68,12 @@ std::string NameWithoutOwner(const std::string& container_id) {
   return name;
 }
 
+/// By its number; 0 where /proc does not tell.
+uint64_t PidNamespace() {
+  struct stat info {};
+  return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
 bool EndAndRemove(const CgroupFolder& group) {
   const SystemClock clock;
   const TimePoint deadline = clock.Now() + kRemovalLimit;
@@ -173,16 +179,6 @@ bool CgroupFolder::Remove() const {
   return ::rmdir(path_.c_str()) == 0;
 }
 
-namespace {
-
-/// By its number; 0 where /proc does not tell.
-uint64_t PidNamespace() {
-  struct stat info {};
-  return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
-}
-
-}  // namespace
-
 std::string CgroupNameOf(const std::string& container_id, pid_t owner) {
   return absl::StrCat(NameWithoutOwner(container_id), owner, "-", PidNamespace());
 }
@@ -206,6 +202,7 @@ std::vector<CgroupFolder> ContainerGroups(const std::string& container_id) {
 
 void RemoveAbandonedGroups() {
   const CgroupPlaces places = OwnCgroupPlaces();
+  const std::string here = absl::StrCat("-", PidNamespace());
   for (const std::string& place : {places.unified, places.freezer, places.memory}) {
     if (place.empty()) continue;
     for (const CgroupFolder& group : FoldersBelow(place)) {
@@ -213,7 +210,7 @@ void RemoveAbandonedGroups() {
       const pid_t owner = std::atoi(name.c_str() + name.find_last_of('.') + 1);
       if (!name.starts_with(kNameBeginning) || owner <= 0) continue;
       // In another namespace the number says nothing here.
-      if (!name.ends_with(absl::StrCat("-", PidNamespace()))) continue;
+      if (!name.ends_with(here)) continue;
       if (::kill(owner, 0) != 0 && errno == ESRCH) group.Remove();
     }
   }

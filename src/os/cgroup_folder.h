@@ -72,8 +72,9 @@ std::vector<CgroupFolder> ContainerGroups(const std::string& container_id);
 /// at once; gives up after a second.
 bool RemoveContainerGroups(const std::string& container_id);
 
-/// Removes the groups in the caller's own one, and of its process namespace, whose owner is gone and in which nothing runs: of
-/// containers of which everything was killed at once, so that nobody was left to remove them.
+/// Removes the groups in the caller's own one, and of its process namespace, whose owner is gone
+/// and in which nothing runs: of containers of which everything was killed at once, so that nobody
+/// was left to remove them.
 void RemoveAbandonedGroups();
 
 }  // namespace tony::os

@@ -80,9 +80,9 @@ class Keeper {
  public:
   /// Forks the keeper, in the first way of containment that works here of those that `options`
   /// allow, and makes the calling process a subreaper too. That one starts nothing else that is to
-  /// outlive the keeper. Call it early in main(), before any
-  /// thread exists and before descriptors are opened that matter to others. Where no way works
-  /// there is a keeper all the same, which Spawn() then explains.
+  /// outlive the keeper. Call it early in main(), before any thread exists and before descriptors
+  /// are opened that matter to others. Where no way works there is a keeper all the same, which
+  /// Spawn() then explains.
   /// InvalidArgument – `container_id` is empty or has a NUL. ResourceExhausted – no process or
   /// descriptor to be had.
   static absl::StatusOr<std::unique_ptr<Keeper>> Start(const std::string& container_id,

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backend/local/local_backend.h"
@@ -45,6 +46,11 @@ class Job {
                                       .environment = environment,
                                       .name = "task-of-" + container_id});
     });
+  }
+  /// Run(), and returns when the script has begun; it leaves its number in the file "pid".
+  void RunAndAwait(const std::string& container_id, const std::string& script) {
+    Run(container_id, "echo $$ > pid.new; mv pid.new pid; " + script);
+    while (!os::Exists(FolderOf(container_id) + "/pid")) std::this_thread::yield();
   }
   void Reclaim(const std::vector<core::Container>& containers) {
     thread_.Run([&] { backend_->Reclaim(containers); });

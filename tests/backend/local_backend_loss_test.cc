@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <functional>
+
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,6 +18,25 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// Without another process, and still known by its command line.
+constexpr char kWaitForEver[] = "mkfifo wait; read line < wait";
+
+// An ApplicationMaster that has done `what` and is killed.
+void KillMasterAfter(const LocalBackendOptions& options, const std::function<void(Job&)>& what) {
+  Signpost running;
+  ForkedChild master([&] {
+    LoopThread loop;
+    Job job(loop, options);
+    what(job);
+    running.Reach();
+    ::pause();
+    return 0;
+  });
+  ASSERT_EQ(running.Await(), '.');
+  master.Kill(SIGKILL);
+  master.Wait();
+}
+
 TEST_F(LocalBackendTest, ASecondJobStartsWhenTheFirstsProcessesAreKilled) {
   Signpost running;
   ForkedChild master([&] {
@@ -23,8 +44,7 @@ TEST_F(LocalBackendTest, ASecondJobStartsWhenTheFirstsProcessesAreKilled) {
     Job first(loop, Options("job-1", SmallMachine(100, 0)));
     first.Request({Workers(1, 60)});
     const std::string id = first.events.WaitGranted(1).at(0).id;
-    first.Run(id, "echo $$ > pid.new; mv pid.new pid; exec sleep 1000");
-    while (!os::Exists(first.FolderOf(id) + "/pid")) std::this_thread::yield();
+    first.RunAndAwait(id, "exec sleep 1000");
     running.Reach();
     ::pause();
     return 0;
@@ -52,24 +72,13 @@ TEST_F(LocalBackendTest, AnotherApplicationMasterTakesOver) {
   // Executors are known among all processes by it.
   const std::string job_id = "job" + std::to_string(::getpid());
   const core::Capacity machine = SmallMachine(100, 2);
-  Signpost running;
-  ForkedChild master([&] {
-    LoopThread loop;
-    Job first(loop, Options(job_id, machine));
+  ASSERT_NO_FATAL_FAILURE(KillMasterAfter(Options(job_id, machine), [](Job& first) {
     first.Request({Workers(2, 20, 1), Workers(1, 20)});
     const auto granted = first.events.WaitGranted(3);
     for (int i : {0, 2}) {
-      const std::string& id = granted.at(static_cast<size_t>(i)).id;
-      first.Run(id, "mkfifo wait; echo $$ > pid.new; mv pid.new pid; read line < wait");
-      while (!os::Exists(first.FolderOf(id) + "/pid")) std::this_thread::yield();
+      first.RunAndAwait(granted.at(static_cast<size_t>(i)).id, kWaitForEver);
     }
-    running.Reach();
-    ::pause();
-    return 0;
-  });
-  ASSERT_EQ(running.Await(), '.');
-  master.Kill(SIGKILL);
-  master.Wait();
+  }));
 
   std::vector<core::Container> containers;
   for (const int number : {1, 2, 3}) {
@@ -121,25 +130,14 @@ TEST_F(LocalBackendTest, ALostContainerIsReplacedFromWhatTheJobHolds) {
 TEST_F(LocalBackendTest, OneThatIsGoneTakesNothingFromWhoHasItsPlace) {
   const std::string job_id = "job" + std::to_string(::getpid()) + "g";
   const core::Capacity machine = SmallMachine(100, 0);
-  Signpost running;
-  ForkedChild master([&] {
-    LoopThread loop;
-    Job first(loop, Options(job_id, machine));
+  ASSERT_NO_FATAL_FAILURE(KillMasterAfter(Options(job_id, machine), [](Job& first) {
     first.Request({Workers(1, 60)});
     const std::string gone = first.events.WaitGranted(1).at(0).id;
     first.Run(gone, "exit 0");
     first.events.WaitEnded(gone);
     first.Request({Workers(1, 60)});
-    const std::string id = first.events.WaitGranted(2).at(1).id;
-    first.Run(id, "mkfifo wait; echo $$ > pid.new; mv pid.new pid; read line < wait");
-    while (!os::Exists(first.FolderOf(id) + "/pid")) std::this_thread::yield();
-    running.Reach();
-    ::pause();
-    return 0;
-  });
-  ASSERT_EQ(running.Await(), '.');
-  master.Kill(SIGKILL);
-  master.Wait();
+    first.RunAndAwait(first.events.WaitGranted(2).at(1).id, kWaitForEver);
+  }));
 
   std::vector<core::Container> containers(2);
   for (int i : {0, 1}) {

@@ -57,6 +57,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.set_execution_timeout_ms(timeouts.execution.count());
   assignment.set_kill_grace_ms(timeouts.kill_grace.count());
   assignment.set_reattach_ms(timeouts.reattach.count());
+  assignment.set_silence_ms(timeouts.silence.count());
   assignment.set_lease_ms(core::LeaseOf(timeouts).count());
   assignment.set_tail_lines(job_.error_message_max_depth);
   const core::LogShare logs = core::ShareOfOneStream(job_);

@@ -1,9 +1,12 @@
 // The effects of the state machine, one by one.
 #include "appmaster/job_runner.h"
 
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "os/bounded_log.h"
 #include "rpc/convert.h"
 #include "rpc/credentials.h"
 #include "rpc/utf8.h"
@@ -51,9 +54,14 @@ void JobRunner::ApplyTaken() {
   }
   deadline_.reset();
   if (std::optional<TimePoint> next = machine_.NextDeadline()) {
-    deadline_ =
-        ports_.loop.After(*next - ports_.clock.Now(), [this] { Apply(core::input::Tick{}); });
+    deadline_ = ports_.loop.After(*next - ports_.clock.Now(), [this] { Tick(); });
   }
+}
+
+void JobRunner::Tick() {
+  // Where it cannot, it would say so again and again.
+  (void)os::BoundLog(STDERR_FILENO, STDOUT_FILENO);
+  Apply(core::input::Tick{});
 }
 
 void JobRunner::OnContainerGranted(const core::Container& container) {
@@ -151,6 +159,12 @@ void JobRunner::Run(const core::effect::SendAssignment& effect) {
 void JobRunner::Run(const core::effect::SendReattached& effect) {
   v1::MasterMessage message;
   message.mutable_reattached()->set_incarnation(ports_.journal.incarnation());
+  Send(effect.container_id, message);
+}
+
+void JobRunner::Run(const core::effect::AnswerHeartbeat& effect) {
+  v1::MasterMessage message;
+  message.mutable_heartbeat_answer()->set_sent(effect.sent);
   Send(effect.container_id, message);
 }
 

@@ -56,6 +56,7 @@ class JobRunner : public core::ClusterBackend::Listener {
 
  private:
   void ApplyTaken();
+  void Tick();
   /// Keeps decisions before they are carried out. False: they must not be.
   bool Keep(const core::Decisions& decisions);
   void Run(const core::effect::Journal&) {}  // taken out by ApplyTaken()
@@ -66,6 +67,7 @@ class JobRunner : public core::ClusterBackend::Listener {
   void Run(const core::effect::LaunchExecutor& effect);
   void Run(const core::effect::SendAssignment& effect);
   void Run(const core::effect::SendReattached& effect);
+  void Run(const core::effect::AnswerHeartbeat& effect);
   void Run(const core::effect::SendPrepare& effect);
   void Run(const core::effect::SendStart& effect);
   void Run(const core::effect::SendShutdown& effect);

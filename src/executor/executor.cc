@@ -105,6 +105,7 @@ v1::ExecutorMessage Executor::Hello() {
 }
 
 void Executor::OnMessage(const v1::MasterMessage& message) {
+  if (message.has_heartbeat_answer()) return OnHeartbeatAnswer(message.heartbeat_answer());
   if (shutting_down_) return;
   switch (message.body_case()) {
     case v1::MasterMessage::kAssignment:
@@ -117,6 +118,7 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
       return LeaseExpired() ? AskAnew() : OnStart(message.start());
     case v1::MasterMessage::kShutdown:
       return ShutDown(0, message.shutdown().reason());
+    case v1::MasterMessage::kHeartbeatAnswer:
     case v1::MasterMessage::BODY_NOT_SET:
       LogWarning("a message of an unknown kind was left out");
   }
@@ -142,7 +144,8 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   LogInfo(absl::StrCat("assigned to ", assignment.task().type(), ":", assignment.task().index(),
                        " of job ", assignment.job_id()));
   assignment_ = assignment;
-  connection_->set_patience(milliseconds(assignment.reattach_ms()));
+  connection_->set_patience(milliseconds(assignment.reattach_ms()),
+                            milliseconds(assignment.silence_ms()));
   registry_deadline_.reset();
   RenewLease(said_hello_at_);
   BeatLater();

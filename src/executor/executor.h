@@ -33,10 +33,11 @@ namespace tony::executor {
 /// ApplicationMaster, begins with what the executor is at. When there is none in time, the process
 /// tree is ended and so is the executor.
 ///
-/// Each sign of life is a lease: for so long after it no ApplicationMaster gives the task away. The
-/// keeper suspends the program when it has run out. An executor that finds so, since it was stopped
-/// or starved, obeys nothing that may have been on its way since then; it opens another stream,
-/// and the answer renews the lease or tells it to go. Not thread safe: owned by the loop.
+/// Each sign of life that is answered is a lease: for so long after it was given no
+/// ApplicationMaster gives the task away. The keeper suspends the program when it has run out. An
+/// executor that finds so, since it was stopped or starved or nobody answers, obeys nothing that
+/// may have been on its way since then; it opens another stream, and the answer renews the lease or
+/// tells it to go. Not thread safe: owned by the loop.
 class Executor {
  public:
   /// `keeper` was started before any thread; it and `loop` must outlive this. `environment` is the
@@ -59,6 +60,7 @@ class Executor {
   void OnPrepare(const v1::Prepare& prepare);
   void OnStart(const v1::Start& start);
   void OnReattached(const v1::Reattached& reattached);
+  void OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer);
   /// False for an ApplicationMaster that another one has replaced.
   bool Obeys(int incarnation);
   v1::ExecutorMessage Hello();
@@ -70,7 +72,7 @@ class Executor {
   void RunTask(const core::ClusterSpec& cluster);
   void BeatLater();
   void Beat();
-  /// A sign of life was given at `at`.
+  /// A sign of life that was given at `at` was answered.
   void RenewLease(TimePoint at);
   bool LeaseExpired() const { return clock_.Now() >= lease_end_; }
   /// Whether the task is still this executor's.
@@ -96,6 +98,7 @@ class Executor {
   int incarnation_ = 0;         ///< newest of an ApplicationMaster that was heard; 0: none
   core::input::HeldTask held_;  ///< what the next stream begins with
   TimePoint said_hello_at_;     ///< on the newest stream
+  TimePoint renewed_from_;  ///< when the sign of life was given from which the lease counts
   TimePoint lease_end_ = TimePoint::max();
   /// In which the program was started last: its end belongs to that one.
   struct {

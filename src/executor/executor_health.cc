@@ -6,6 +6,7 @@
 
 #include "common/logging.h"
 #include "executor/executor.h"
+#include "os/bounded_log.h"
 #include "os/process_tree.h"
 #include "rpc/convert.h"
 #include "rpc/utf8.h"
@@ -23,29 +24,35 @@ void Executor::BeatLater() {
 }
 
 void Executor::Beat() {
+  // Where it cannot, it would say so again and again.
+  (void)os::BoundLog(STDERR_FILENO, STDOUT_FILENO);
   if (LeaseExpired()) {
     if (!shutting_down_) AskAnew();
     return;
   }
-  // Before it is sent, and so before anybody can count from it.
-  RenewLease(clock_.Now());
   v1::ExecutorMessage message;
-  message.mutable_heartbeat();
+  message.mutable_heartbeat()->set_sent(clock_.Now().time_since_epoch().count());
   Send(std::move(message));
+}
+
+void Executor::OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer) {
+  const TimePoint sent{std::chrono::nanoseconds(answer.sent())};
+  if (sent > renewed_from_) RenewLease(sent);
 }
 
 void Executor::RenewLease(TimePoint at) {
   if (assignment_.lease_ms() <= 0) return;
+  renewed_from_ = at;
   lease_end_ = at + milliseconds(assignment_.lease_ms());
   // A keeper that was killed has taken the program along.
   (void)keeper_.RenewLease(lease_end_);
 }
 
 void Executor::AskAnew() {
+  if (!connection_->Reopen()) return;
   LogWarning(
-      "this executor gave no sign of life for so long that it may count as lost; its program is "
-      "suspended until the ApplicationMaster says that the task is still its own");
-  connection_->Reopen();
+      "the ApplicationMaster has answered no sign of life for so long that this executor may count "
+      "as lost; its program is suspended until it is heard that the task is still its own");
 }
 
 void Executor::Measure() {

@@ -18,6 +18,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLookInterval{25};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{2000};
+/// The kernel of a silent ApplicationMaster's host takes a connection, which then waits for longer.
+constexpr milliseconds kRefusedAtOnce{2000};
 
 }  // namespace
 
@@ -36,6 +38,7 @@ void MasterConnection::Open() {
                                         loop_.Post([this, stream, message = std::move(message)] {
                                           if (stream != stream_ || over_) return;
                                           deadline_.reset();
+                                          silent_ = false;
                                           pause_ = Duration::zero();
                                           callbacks_.on_message(message);
                                         });
@@ -63,10 +66,12 @@ void MasterConnection::Close() {
 
 void MasterConnection::Refuse() { OnBroken("it is an older ApplicationMaster's"); }
 
-void MasterConnection::Reopen() {
-  if (closing_ || over_ || deadline_ != nullptr) return;
+bool MasterConnection::Reopen() {
+  if (closing_ || over_ || deadline_ != nullptr) return false;
+  silent_ = true;
   AwaitAnswer("nobody answered the stream that was opened anew");
   Open();
+  return true;
 }
 
 void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {
@@ -87,6 +92,10 @@ void MasterConnection::OnBroken(const std::string& why) {
   if (options_.address_file.empty()) return Lose(why);
   if (deadline_ == nullptr)
     LogInfo(absl::StrCat("the stream to the ApplicationMaster broke: ", why));
+  if (silent_ && SystemClock().Now() < tried_at_ + kRefusedAtOnce) {
+    silent_ = false;
+    deadline_.reset();
+  }
   AwaitAnswer(why);
   pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
   TryAgainLater();
@@ -94,7 +103,8 @@ void MasterConnection::OnBroken(const std::string& why) {
 
 void MasterConnection::AwaitAnswer(const std::string& why) {
   why_ = why;
-  if (deadline_ == nullptr) deadline_ = loop_.After(patience_, [this] { Lose(why_); });
+  if (deadline_ != nullptr) return;
+  deadline_ = loop_.After(silent_ ? silence_patience_ : patience_, [this] { Lose(why_); });
 }
 
 void MasterConnection::TryAgainLater() {

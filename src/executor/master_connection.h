@@ -18,6 +18,9 @@ namespace tony::executor {
 ///
 ///   open ──▶ heard ──▶ broken ──▶ file read, opened anew … until heard again, or patience is over
 ///
+/// One that is there but silent is given more time than one that is gone, which shows when a new
+/// stream to it breaks at once.
+///
 /// What is sent while no stream is there is dropped: the first message of the next one tells all
 /// that counts. Not thread safe: owned by the event loop.
 class MasterConnection {
@@ -45,11 +48,15 @@ class MasterConnection {
   void Close();
   /// Drops the stream as if it had broken: this is not the ApplicationMaster to obey.
   void Refuse();
-  /// Drops the stream and opens another one at once: what comes on it answers what is true now. No
-  /// effect while nobody is heard, when another one is on its way already.
-  void Reopen();
-  /// How long to look for another ApplicationMaster; 10 s before.
-  void set_patience(Duration patience) { patience_ = patience; }
+  /// Drops the stream and opens another one at once: what comes on it answers what is true now.
+  /// False, and nothing is done, while nobody is heard and another one is on its way already.
+  bool Reopen();
+  /// How long to look for another ApplicationMaster, and how long to wait for one that is silent;
+  /// 10 s each before.
+  void set_patience(Duration gone, Duration silent) {
+    patience_ = gone;
+    silence_patience_ = silent;
+  }
 
  private:
   void OnStreamClosed(int stream, const absl::Status& status);
@@ -64,7 +71,9 @@ class MasterConnection {
   const Callbacks callbacks_;
   std::string address_;  ///< of the stream that is or was open
   Duration patience_ = std::chrono::seconds(10);
-  Duration pause_{0};  ///< before the same address is tried again
+  Duration silence_patience_ = std::chrono::seconds(10);
+  bool silent_ = false;  ///< the stream was dropped because nothing came on it
+  Duration pause_{0};    ///< before the same address is tried again
   TimePoint tried_at_;
   int stream_ = 0;  ///< number of the newest stream
   bool closing_ = false;

@@ -49,7 +49,8 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
                                     message.task_ended().attempt(),
                                     FromProto(message.task_ended().exit())};
     case v1::ExecutorMessage::kHeartbeat: {
-      core::input::Heartbeat heartbeat{container_id, std::nullopt};
+      core::input::Heartbeat heartbeat{.container_id = container_id, .usage = std::nullopt,
+                                       .sent = message.heartbeat().sent()};
       if (message.heartbeat().has_usage()) heartbeat.usage = FromProto(message.heartbeat().usage());
       return heartbeat;
     }

@@ -37,6 +37,7 @@ core::Timeouts BuildTimeouts(const Configuration& configuration) {
   timeouts.metrics_interval = configuration.GetDuration("tony.task.metrics-interval-ms");
   timeouts.kill_grace = configuration.GetDuration("tony.task.kill-grace-ms");
   timeouts.reattach = configuration.GetDuration("tony.am.reattach-timeout-ms");
+  timeouts.silence = configuration.GetDuration("tony.am.silence-timeout-ms");
   timeouts.shutdown = configuration.GetDuration("tony.am.shutdown-timeout-ms");
   timeouts.reconnect = configuration.GetDuration("tony.task.reconnect-timeout-ms");
   timeouts.root_cause = configuration.GetDuration("tony.am.root-cause-timeout-ms");

@@ -48,7 +48,7 @@ KeyGroup ExecutorKeys() {
        .minimum = 1,
        .meaning =
            "After how many missed heartbeats a task counts as lost. Its program does not run "
-           "on then: an executor that does not run for so long, or for "
+           "on then: an executor whose heartbeats were not answered for so long, or for "
            "`tony.am.reattach-timeout-ms` if that is less, has its program suspended."},
       {.name = "tony.task.reconnect-timeout-ms",
        .type = ValueType::kMilliseconds,
@@ -162,6 +162,12 @@ KeyGroup ApplicationMasterKeys() {
        .minimum = 1,
        .meaning = "How long tasks go on without an ApplicationMaster, and how long a restarted one "
                   "waits for them."},
+      {.name = "tony.am.silence-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "300000",
+       .minimum = 1,
+       .meaning = "How long tasks wait for an ApplicationMaster that is there but does not answer, "
+                  "because it was stopped, say; their programs are suspended meanwhile."},
       {.name = "tony.am.shutdown-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "15000",

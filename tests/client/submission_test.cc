@@ -134,7 +134,9 @@ TEST_F(SubmissionTest, AMasterThatWasKilledIsReplaced) {
   const std::string flag = folder_ / "go";
   int restarts = 0;
   when_restarted_ = [&] {
-    if (++restarts == 2) EXPECT_EQ(os::WriteFileAtomically(flag, ""), absl::OkStatus());
+    if (++restarts == 2) {
+      EXPECT_EQ(os::WriteFileAtomically(flag, ""), absl::OkStatus());
+    }
   };
   const auto verdict = Run(
       absl::StrCat("until [ -e ", flag, " ]; do sleep 0.02; done"),

@@ -155,6 +155,10 @@ void JobAuditor::Check(const effect::LaunchExecutor& effect) {
   }
 }
 
+void JobAuditor::Check(const effect::AnswerHeartbeat& effect) {
+  if (!IsLive(effect.container_id)) Complain("a lease for a container that is gone");
+}
+
 void JobAuditor::Check(const effect::SendPrepare& effect) {
   const auto known = launched_.find(effect.container_id);
   if (known == launched_.end() || !known->second.attached)

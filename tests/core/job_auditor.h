@@ -69,6 +69,7 @@ class JobAuditor {
   void Check(const effect::LaunchExecutor& effect);
   void Check(const effect::SendAssignment&) {}
   void Check(const effect::SendReattached&) {}
+  void Check(const effect::AnswerHeartbeat& effect);
   void Check(const effect::SendPrepare& effect);
   void Check(const effect::SendStart& effect);
   void Check(const effect::SendShutdown&) {}

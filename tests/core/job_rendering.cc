@@ -107,6 +107,9 @@ struct EffectRenderer {
   std::string operator()(const effect::SendReattached& effect) {
     return absl::StrCat("send ", effect.container_id, " reattached");
   }
+  std::string operator()(const effect::AnswerHeartbeat& effect) {
+    return absl::StrCat("send ", effect.container_id, " answer ", effect.sent);
+  }
   std::string operator()(const effect::RequestContainers& effect) {
     std::string line = "request";
     for (const ContainerRequest& request : effect.requests) {

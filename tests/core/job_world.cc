@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/model/lease.h"
 #include "tests/core/job_rendering.h"
 
 namespace tony::core {
@@ -66,6 +67,7 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
   job.infrastructure_retry_count = dice.Roll(4);
   if (dice.OneIn(2)) job.retry_backoff = milliseconds(0);
   job.timeouts.max_missed_heartbeats = 3;
+  if (dice.OneIn(2)) job.timeouts.container_kill = milliseconds(dice.Roll(10000));
   if (mishaps == JobWorld::Mishaps::kMasters) {
     job.retry_count = 0;
     job.timeouts.reattach = std::chrono::hours(1);
@@ -163,7 +165,7 @@ void JobWorld::BackendStep(bool calm) {
   // The end of a killed container may take any time, but comes.
   for (const auto& [id, executor] : executors_) {
     if (!backend_.killed(id) || dice_.OneIn(3)) continue;
-    backend_.End(std::string(id), {true, "killed"});
+    backend_.End(std::string(id), {true, "killed", !dice_.OneIn(4)});
     return;
   }
   if (dice_.OneIn(2) && backend_.EndReclaimed()) return;
@@ -261,7 +263,7 @@ void JobWorld::RunProgram(const std::string& id, Executor& executor, bool calm) 
 }
 
 void JobWorld::Disturb(const std::string& id, Executor& executor) {
-  switch (mishaps_ == Mishaps::kAll ? dice_.Roll(7) : 3) {
+  switch (mishaps_ == Mishaps::kAll ? dice_.Roll(8) : 3) {
     case 0:
       executor.hangs = true;
       return;
@@ -281,6 +283,9 @@ void JobWorld::Disturb(const std::string& id, Executor& executor) {
       if (!executor.attached) return;
       BreakStream(executor);
       Apply(input::ExecutorDetached{id});
+      return;
+    case 5:
+      backend_.End(id, {true, "the node does not answer", false});
       return;
     default:
       backend_.End(id, {true, "the node went away"});
@@ -365,7 +370,8 @@ void JobWorld::PassTime() {
     if (executor.heard && !executor.hangs && !backend_.killed(id)) alive.push_back(id);
   }
   for (const std::string& id : alive) {
-    if (executors_[id].heard) Apply(input::Heartbeat{id, std::nullopt});
+    if (executors_[id].heard)
+      Apply(input::Heartbeat{id, std::nullopt, clock_.Now().time_since_epoch().count() + 1});
   }
 }
 
@@ -397,6 +403,11 @@ void JobWorld::Carry(const JobEffect& effect) {
     backend_.Reclaim(reclaim->containers);
   } else if (const auto* assignment = std::get_if<effect::SendAssignment>(&effect)) {
     deliver(assignment->container_id);
+    Lease(assignment->container_id);
+  } else if (const auto* reattached = std::get_if<effect::SendReattached>(&effect)) {
+    Lease(reattached->container_id);
+  } else if (const auto* answer = std::get_if<effect::AnswerHeartbeat>(&effect)) {
+    Lease(answer->container_id);
   } else if (const auto* request = std::get_if<effect::RequestContainers>(&effect)) {
     backend_.Request(request->requests);
   } else if (std::holds_alternative<effect::GiveBackSpare>(effect)) {
@@ -413,7 +424,24 @@ void JobWorld::Carry(const JobEffect& effect) {
   } else if (const auto* shutdown = std::get_if<effect::SendShutdown>(&effect)) {
     deliver(shutdown->container_id);
   } else if (const auto* start = std::get_if<effect::SendStart>(&effect)) {
+    CheckLeases(start->container_ids);
     for (const std::string& id : start->container_ids) deliver(id);
+  }
+}
+
+void JobWorld::Lease(const std::string& container_id) {
+  const Task* task = machine_->tasks().FindByContainer(container_id);
+  if (task == nullptr || executors_.count(container_id) == 0) return;
+  leases_[container_id] = {task->id, clock_.Now() + LeaseOf(job_.timeouts)};
+}
+
+void JobWorld::CheckLeases(const std::vector<std::string>& container_ids) {
+  for (const std::string& id : container_ids) {
+    const Task* task = machine_->tasks().FindByContainer(id);
+    for (const auto& [other, lease] : leases_) {
+      if (task == nullptr || other == id || lease.first != task->id) continue;
+      if (lease.second > clock_.Now()) Complain(absl::StrCat(other, " may still run ", id, "'s"));
+    }
   }
 }
 
@@ -439,6 +467,7 @@ void JobWorld::OnAllocationRefused(bool never_fits, const std::string& sentence)
 }
 void JobWorld::OnContainerEnded(const std::string& container_id, const ContainerEnd& end) {
   executors_.erase(container_id);
+  if (end.seen) leases_.erase(container_id);
   Apply(input::ContainerEnded{container_id, end});
 }
 

@@ -91,6 +91,10 @@ class JobWorld : private ClusterBackend::Listener {
   void PassTime();
   void Apply(const JobInput& input);
   void Carry(const JobEffect& effect);
+  /// The executor may count on its task from now on for the time of the lease.
+  void Lease(const std::string& container_id);
+  /// Nobody else may count on the task of a container that is told to start.
+  void CheckLeases(const std::vector<std::string>& container_ids);
   void Complain(const std::string& what);
 
   void OnContainerGranted(const Container& container) override;
@@ -107,6 +111,8 @@ class JobWorld : private ClusterBackend::Listener {
   JobAuditor auditor_;
   FakeClusterBackend backend_;
   std::map<std::string, Executor> executors_;
+  /// Of executors that nobody saw end, too: their programs run on until then.
+  std::map<std::string, std::pair<TaskId, TimePoint>> leases_;
   std::vector<JobInput> past_;   ///< messages of executors that were delivered
   std::deque<std::string> log_;  ///< the last inputs and effects
   std::string trouble_;

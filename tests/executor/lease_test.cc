@@ -17,6 +17,7 @@ class LeaseTest : public ExecutorFixture {
     v1::Assignment assignment = AssignmentOf("trap 'echo asked' TERM; while :; do sleep 1; done");
     assignment.set_incarnation(1);
     assignment.set_reattach_ms(60'000);
+    assignment.set_silence_ms(60'000);
     assignment.set_lease_ms(lease_ms);
     assignment.set_kill_grace_ms(600'000);
     return assignment;
@@ -41,6 +42,11 @@ class LeaseTest : public ExecutorFixture {
     ASSERT_TRUE(attached.held.has_value());
     EXPECT_EQ(attached.held->phase, phase);
     EXPECT_EQ(attached.held->epoch, epoch);
+  }
+  void Answer(int64_t sent) {
+    v1::MasterMessage message;
+    message.mutable_heartbeat_answer()->set_sent(sent);
+    Send(message);
   }
   void SendReattached() {
     v1::MasterMessage message;
@@ -78,17 +84,35 @@ TEST_F(LeaseTest, WhatWasOnItsWayMeanwhileIsNotObeyed) {
   EXPECT_EQ(ExitCode(), 0);
 }
 
-TEST_F(LeaseTest, WhoBeatsKeepsIt) {
+TEST_F(LeaseTest, WhoIsAnsweredKeepsIt) {
   const pid_t program = RunTask(LeasedAssignment(1500));
   int beats = 0;
   ASSERT_TRUE(driver_.Await([&] {
     while (const auto next = inputs_.TryNext()) {
-      EXPECT_TRUE(std::holds_alternative<input::Heartbeat>(*next));
+      const auto* heartbeat = std::get_if<input::Heartbeat>(&*next);
+      EXPECT_NE(heartbeat, nullptr);
+      if (heartbeat == nullptr) continue;
       ++beats;
+      Answer(heartbeat->sent);
     }
     return beats >= 100;  // two seconds
   }));
   EXPECT_TRUE(os::WaitForState(program, 'S'));
+}
+
+TEST_F(LeaseTest, WhoBeatsInVainLosesIt) {
+  const pid_t program = RunTask(LeasedAssignment(500));
+  int64_t first = 0;
+  ASSERT_TRUE(driver_.Await([&] {
+    while (const auto next = inputs_.TryNext()) {
+      const auto* heartbeat = std::get_if<input::Heartbeat>(&*next);
+      if (heartbeat == nullptr) return true;  // the question
+      if (first == 0) first = heartbeat->sent;
+      Answer(first);  // to the first one, again and again: that is no news
+    }
+    return false;
+  }));
+  EXPECT_TRUE(os::WaitForState(program, 'T'));
 }
 
 }  // namespace

@@ -177,9 +177,8 @@ class KillTest(JobTest):
 
     def keeper_of(self, pid):
         """The process above a user's process."""
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        parent = int(fields[1])
-        self.assertEqual(pathlib.Path(f"/proc/{parent}/comm").read_text(), "tony-keeper\n")
+        parent = machine.parent_of(pid)
+        self.assertEqual(machine.name_of(parent), "tony-keeper")
         return parent
 
     def containers(self, job, epoch=0):

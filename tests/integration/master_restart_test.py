@@ -18,11 +18,7 @@ class MasterRestartTest(JobTest):
     def master_of(self, job_id):
         """The id of the job's ApplicationMaster; one that is kept is below its keeper."""
         masters = machine.programs_of(job_id, "tony-am")
-        return max(masters, key=lambda pid: self.parent_of(pid) in masters)
-
-    def parent_of(self, pid):
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return int(fields[1])
+        return max(masters, key=lambda pid: machine.parent_of(pid) in masters)
 
     def kill_master(self, job, number=signal.SIGKILL):
         os.kill(self.master_of(job.id), number)
@@ -78,6 +74,23 @@ class MasterRestartTest(JobTest):
         self.wait_for_master(job, 3)
         gate.write(2)
         self.assert_succeeds(job)
+        self.assertEqual(job.events("epoch_opened"), [])
+
+    def test_stopped_for_longer_than_the_lease(self):
+        gate = self.pipe("gate")
+        job, pids = self.start(
+            f"read < {gate.path}; echo $TONY_ATTEMPT $TONY_EPOCH",
+            *("--conf", "tony.am.reattach-timeout-ms=1000"),
+            *("--conf", "tony.task.heartbeat-interval-ms=50"),
+        )
+        self.kill_master(job, signal.SIGSTOP)
+        for pid in pids:
+            self.assertTrue(machine.wait_until(lambda: machine.state_of(pid) == "T", END_SECONDS))
+        self.kill_master(job, signal.SIGCONT)
+        gate.write(2)
+        self.assert_succeeds(job)
+        for index in range(2):
+            self.assertEqual(job.log(f"worker:{index}"), b"1 0\n")
         self.assertEqual(job.events("epoch_opened"), [])
 
     def test_an_end_meanwhile_is_not_lost(self):

@@ -43,22 +43,30 @@ def name_of(pid):
         return None
 
 
-def parent_of(pid):
-    """Returns the id of a process's parent; None when it is gone."""
+def _status_of(pid):
+    """Returns what follows a process's name in its stat file; nothing when it is gone."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
-        return None
-    return int(stat.rpartition(")")[2].split()[1])
+        return []
+    return stat.rpartition(")")[2].split()
+
+
+def parent_of(pid):
+    """Returns the id of a process's parent; None when it is gone."""
+    status = _status_of(pid)
+    return int(status[1]) if status else None
+
+
+def state_of(pid):
+    """Returns the letter of a process's state, as in ps(1); None when it is gone."""
+    status = _status_of(pid)
+    return status[0] if status else None
 
 
 def lives(pid):
     """Whether a process is there and has not ended: a zombie has."""
-    try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
+    return state_of(pid) not in (None, "Z")
 
 
 def wait_until(find, deadline_seconds):

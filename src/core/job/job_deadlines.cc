@@ -226,10 +226,14 @@ void JobMachine::OnSilent(Task& task, Reason reason, const std::string& sentence
   OnTaskFailed(task, failure);
 }
 
+bool JobMachine::MayRunOn(const Task& task) const {
+  return now_ < task.last_heard + LeaseOf(job_.timeouts);
+}
+
 void JobMachine::CheckKilled() {
   for (Task& task : tasks_.all()) {
     if (!task.container || !task.killed) continue;
-    if (now_ - task.killed_at < job_.timeouts.container_kill) continue;
+    if (now_ - task.killed_at < job_.timeouts.container_kill || MayRunOn(task)) continue;
     // Should its executor live on, it is told to go as soon as it says a word.
     On(input::ContainerEnded{
         task.container->id,

@@ -55,6 +55,13 @@ struct SendReattached {
   std::string container_id;
 };
 
+/// Tell an executor that its sign of life has come: for the time of the lease after it was sent,
+/// the task is not given away.
+struct AnswerHeartbeat {
+  std::string container_id;
+  int64_t sent = 0;  ///< as the heartbeat says
+};
+
 /// Tell an executor to end what runs and to register for `epoch`.
 struct SendPrepare {
   std::string container_id;
@@ -96,9 +103,9 @@ struct Finish {
 using JobEffect =
     std::variant<effect::Journal, effect::ReclaimContainers, effect::RequestContainers,
                  effect::GiveBackSpare, effect::CancelRequests, effect::LaunchExecutor,
-                 effect::SendAssignment, effect::SendReattached, effect::SendPrepare,
-                 effect::SendStart, effect::SendShutdown, effect::KillContainer, effect::Record,
-                 effect::Finish>;
+                 effect::SendAssignment, effect::SendReattached, effect::AnswerHeartbeat,
+                 effect::SendPrepare, effect::SendStart, effect::SendShutdown,
+                 effect::KillContainer, effect::Record, effect::Finish>;
 using JobEffects = std::vector<JobEffect>;
 
 }  // namespace tony::core

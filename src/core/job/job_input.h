@@ -93,6 +93,7 @@ struct TaskEnded {
 struct Heartbeat {
   std::string container_id;
   std::optional<TaskUsage> usage;
+  int64_t sent = 0;  ///< by a clock of the executor's; 0: no answer is wanted
 };
 
 /// A stranger listens on a port that was reserved for the task.

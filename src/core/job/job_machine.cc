@@ -232,6 +232,11 @@ void JobMachine::On(const input::ContainerEnded& ended) {
   if (task == nullptr) return;
   const std::string what = absl::StrCat("container ", ended.container_id, " on ",
                                         task->container->host, ": ", ended.end.sentence);
+  if (!ended.end.seen && !verdict_ && MayRunOn(*task)) {
+    // Failed already, but nobody takes its place yet: CheckKilled() gives the container up.
+    if (!task->killed) OnSilent(*task, Reason::kTaskLost, what);
+    return;
+  }
   NoLongerAwaited(*task);
   if (verdict_) {
     if (!task->over()) {
@@ -261,7 +266,9 @@ void JobMachine::On(const input::ContainerEnded& ended) {
 
 void JobMachine::On(const input::Heartbeat& heartbeat) {
   Task* task = Heard(heartbeat.container_id);
-  if (task == nullptr || !heartbeat.usage || task->state != TaskState::kRunning) return;
+  if (task == nullptr) return;
+  if (heartbeat.sent != 0) Do(effect::AnswerHeartbeat{heartbeat.container_id, heartbeat.sent});
+  if (!heartbeat.usage || task->state != TaskState::kRunning) return;
   Do(effect::Record{TaskMeasured{task->id, *heartbeat.usage}});
 }
 

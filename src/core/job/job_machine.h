@@ -175,6 +175,8 @@ class JobMachine {
   void CheckSilence();
   /// Containers whose end nobody reports are given up.
   void CheckKilled();
+  /// Whether its executor may still count on the task, wherever that is.
+  bool MayRunOn(const Task& task) const;
   void CheckJudgement();
   void OnSilent(Task& task, Reason reason, const std::string& sentence);
   void CheckStopping();

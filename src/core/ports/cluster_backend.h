@@ -40,6 +40,7 @@ struct LaunchContext {
 struct ContainerEnd {
   bool lost = false;     ///< it went away without its process having ended by itself
   std::string sentence;  ///< "tony-executor exited with code 1", …
+  bool seen = true;      ///< false: it was given up unseen, and its processes may live on
 };
 
 /// Gets containers. Not thread safe: owned by the event loop. Listener calls come from the event

@@ -1,7 +1,8 @@
 """Runs a program as if it had the machine to itself, so that all that is found afterwards is its own.
 
 In namespaces of their own are its processes, sockets (abstract ones, too), shared memory and mounts; its
-control groups are below one of its own where those can be written. What the kernel's settings do not allow is not done, and said.
+control groups are below one of its own where those can be written. What the kernel's settings do not allow is not done,
+and said.
 """
 
 import fcntl
@@ -58,13 +59,16 @@ def allowed():
     return tried.returncode == 0
 
 
-def enter(command, user=""):
+def enter(command, user="", groups=False):
     """Replaces the calling process by `command` on a machine of its own.
 
-    It is run as `user` where one is given, who then has to be someone this user may become, and is
-    given `--small-disk FOLDER`: a file system that is full soon.
+    It is run as `user` where one is given, who then has to be someone this user may become, and to
+    whom with `groups` its control groups belong, as systemd would give them to who asks for it. It
+    is given `--small-disk FOLDER`: a file system that is full soon.
     """
-    os.execvp("unshare", [*_unshare(), sys.executable, "-B", __file__, INSIDE, user, *command])
+    owner = user if groups else ""
+    inside = [sys.executable, "-B", __file__, INSIDE, user, owner, *command]
+    os.execvp("unshare", [*_unshare(), *inside])
 
 
 def enter_as(command, user):
@@ -81,8 +85,8 @@ def _bring_up_loopback():
         fcntl.ioctl(probe, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
 
 
-def _own_control_groups():
-    """Moves the calling process into groups of its own; returns their folders."""
+def _own_control_groups(owner):
+    """Moves the calling process into groups of its own, or the owner's; returns their folders."""
     made = []
     for line in pathlib.Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -96,6 +100,9 @@ def _own_control_groups():
                 own.mkdir()
                 made.append(own)
                 (own / "cgroup.procs").write_text("0", encoding="ascii")
+                if owner:
+                    for path in (own, own / "cgroup.procs"):
+                        shutil.chown(path, owner)
                 break
             except OSError:
                 pass  # not to be had by this user, or not in this hierarchy
@@ -135,12 +142,13 @@ def _end_all_others():
         pass  # nobody is left
 
 
-def _set_up_and_run(user, command):
+def _set_up_and_run(user, owner, command):
     _bring_up_loopback()
     _mount("/dev/shm", "mode=1777")
-    small_disk = tempfile.mkdtemp(prefix="tony-small-disk-")
+    # Below a mount of the namespace's own: nothing of it stays, however this ends.
+    small_disk = tempfile.mkdtemp(prefix="tony-small-disk-", dir="/dev/shm")
     _mount(small_disk, f"mode=1777,size={SMALL_DISK_BYTES}")
-    groups = _own_control_groups()
+    groups = _own_control_groups(owner)
     child = os.fork()
     if child == 0:
         drop = _lose_privileges(user)
@@ -149,11 +157,9 @@ def _set_up_and_run(user, command):
     code = _reap_until_ended(child)
     _end_all_others()
     _leave_control_groups(groups)
-    subprocess.run(["umount", small_disk], check=True)
-    shutil.rmtree(small_disk)
     return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":
     assert sys.argv[1] == INSIDE
-    sys.exit(_set_up_and_run(sys.argv[2], sys.argv[3:]))
+    sys.exit(_set_up_and_run(sys.argv[2], sys.argv[3], sys.argv[4:]))

@@ -19,7 +19,7 @@ enum class Reason {
   kOutOfMemory,          ///< a task of the user's used more memory than its container has
   kTaskNotStarted,       ///< a task's program, archive or environment could not be set up
   kTaskTimedOut,         ///< a task ran longer than tony.task.executor.execution-timeout-ms
-  kTaskLost,             ///< a container or its executor went away
+  kTaskLost,             ///< a container or its executor went away, or had no room to start a program
   kHeartbeatLost,        ///< an executor was silent for longer than allowed
   kRegistrationTimeout,  ///< a task was not ready in time
   kAllocationTimeout,    ///< the containers were not had in time

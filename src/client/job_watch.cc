@@ -36,7 +36,8 @@ absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::millisecond
   const bool lost_count = changed(folder_.root());
   if (lost_count || changed(folder_.am_lock()) || changed(folder_.am_guard())) looks_left_ = kLooks;
   if (lost_count || changed(folder_.events())) ReadEvents();
-  if (looks_left_ > 0) {
+  // Who does not wait has not given the kernel time.
+  if (looks_left_ > 0 && timeout.count() != 0) {
     --looks_left_;
     CheckAlive();
   }

@@ -27,16 +27,26 @@ absl::Status LogStream::Follow() {
   // The folder may have grown since: watch first, then read again what is there.
   TONY_RETURN_IF_ERROR(Visit(*watch, folder_.logs()));
   while (!watch->over()) {
-    Merge(clock_.UnixMillis() - kOrderingPatience.count(), false);
+    // All that was written until now is noted before lines are given out by that time: this process
+    // may have been kept waiting for longer than any line waits.
+    const int64_t now = clock_.UnixMillis();
+    TONY_RETURN_IF_ERROR(NoteChanges(*watch, std::chrono::milliseconds(0)));
+    if (watch->over()) break;
+    Merge(now - kOrderingPatience.count(), false);
     const bool waiting = !noted_.empty();
-    TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                          watch->Wait(waiting ? kOrderingPatience : std::chrono::milliseconds(-1)));
-    for (const std::string& path : paths) {
-      if (path == folder_.root()) TONY_RETURN_IF_ERROR(Visit(*watch, folder_.logs()));
-      if (absl::StartsWith(path, folder_.logs())) TONY_RETURN_IF_ERROR(Visit(*watch, path));
-    }
+    TONY_RETURN_IF_ERROR(
+        NoteChanges(*watch, waiting ? kOrderingPatience : std::chrono::milliseconds(-1)));
   }
   PrintAll();
+  return absl::OkStatus();
+}
+
+absl::Status LogStream::NoteChanges(JobWatch& watch, std::chrono::milliseconds timeout) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths, watch.Wait(timeout));
+  for (const std::string& path : paths) {
+    if (path == folder_.root()) TONY_RETURN_IF_ERROR(Visit(watch, folder_.logs()));
+    if (absl::StartsWith(path, folder_.logs())) TONY_RETURN_IF_ERROR(Visit(watch, path));
+  }
   return absl::OkStatus();
 }
 

@@ -59,6 +59,8 @@ class LogStream {
     bool operator()(const Open* left, const Open* right) const;
   };
 
+  /// Waits until something has changed below the folder, for `timeout` at most (below 0: for ever).
+  absl::Status NoteChanges(JobWatch& watch, std::chrono::milliseconds timeout);
   /// Notes the log, or all logs below a folder, which is watched from now on, for the next Merge().
   absl::Status Visit(JobWatch& watch, const std::string& path);
   /// Notes that there may be something new in the log that `path` belongs to.

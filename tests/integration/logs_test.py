@@ -2,6 +2,7 @@
 """Logs of real jobs: bounded, without secrets, merged by time, with the first error found."""
 
 import json
+import os
 import subprocess
 import time
 
@@ -95,15 +96,18 @@ class LogsTest(JobTest):
         program = self.site.folder / "src"
         program.mkdir()
         (program / "train.py").write_text(
-            "import os, time\n"
+            "import os, sys, time\n"
             "print('begin', flush=True)\n"
             "if os.environ['TASK_INDEX'] == '0':\n"
             "    print('ConnectionError: a peer is gone', flush=True)\n"
+            "    open(sys.argv[1], 'w').close()\n"
             "    time.sleep(600)\n"
-            "time.sleep(0.1)\n"
+            "open(sys.argv[1]).read()\n"
             "raise ValueError('the data is bad')\n"
         )
-        job = self.submit("python3 train.py", "--src_dir=src", workers=2)
+        said = self.site.folder / "said"
+        os.mkfifo(said)
+        job = self.submit(f"python3 train.py {said}", "--src_dir=src", workers=2)
         self.assert_ends(job, 1, "TASK_FAILED")
         found = json.loads(self.logs("--first-error", "--json"))
         self.assertEqual((found["task"], found["stream"]), ("worker:1", "stderr"))

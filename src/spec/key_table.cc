@@ -38,11 +38,29 @@ bool IsName(const std::string& word) {
 }
 
 std::vector<KeyGroup> AssembleGroups() {
-  return {ApplicationKeys(), ProgramKeys(),           TaskTypeKeys(),  ContainerKeys(),
-          OrderKeys(),       OutcomeKeys(),           TimeLimitKeys(), TotalLimitKeys(),
-          ExecutorKeys(),    ApplicationMasterKeys(), LocalKeys(),     HadoopKeys(),
-          PlacementKeys(),   TypePlacementKeys(),     JavaKeys(),      DockerKeys(),
-          HorovodKeys(),     HistoryKeys(),           PortalKeys(),    VersionKeys()};
+  return {ApplicationKeys(),
+          ProgramKeys(),
+          TaskTypeKeys(),
+          ContainerKeys(),
+          OrderKeys(),
+          OutcomeKeys(),
+          TimeLimitKeys(),
+          TotalLimitKeys(),
+          ExecutorKeys(),
+          TaskOutputKeys(),
+          ApplicationMasterKeys(),
+          MasterWaitKeys(),
+          LocalKeys(),
+          ClientKeys(),
+          HadoopKeys(),
+          PlacementKeys(),
+          TypePlacementKeys(),
+          JavaKeys(),
+          DockerKeys(),
+          HorovodKeys(),
+          HistoryKeys(),
+          PortalKeys(),
+          VersionKeys()};
 }
 
 Index BuildIndex() {

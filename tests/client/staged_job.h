@@ -39,8 +39,9 @@ class StagedJobTest : public ::testing::Test {
   }
   absl::Status StageLoaded(const spec::LoadedJob& job) {
     absl::StatusOr<os::UniqueFd> guard = StageJob(job, job_id_, job_folder_);
-    if (guard.ok()) guard_ = *std::move(guard);
-    return guard.status();
+    const absl::Status status = guard.status();
+    if (status.ok()) guard_ = *std::move(guard);
+    return status;
   }
   absl::Status Stage(const Properties& properties = {}) { return StageLoaded(Load(properties)); }
 

@@ -84,11 +84,15 @@ class StagesTest(JobTest):
         self.assertFalse((job.folder / "logs/worker-0").exists())
 
     def test_training_starts_again_without_preparation(self):
+        gate = self.pipe("gate")
+        fails_once = f"{{ read < {gate.path}; exit 1; }}"
         job = self.prepare(
             "echo prepared",
-            "[ $TASK_INDEX = 0 ] || [ $TONY_ATTEMPT = 2 ] || exit 1",
+            f"[ $TASK_INDEX = 0 ] || [ $TONY_ATTEMPT = 2 ] || {fails_once}",
             *conf(am__retry_count=1),
         )
+        job.wait_for_task("worker:0", "RUNNING")
+        gate.write()
         self.assert_succeeds(job)
         self.assertEqual(len(job.events("epoch_opened")), 1)
         self.assertEqual(self.states(job, "prep:0").count("RUNNING"), 1)

@@ -105,8 +105,8 @@ v1::ExecutorMessage Executor::Hello() {
 }
 
 void Executor::OnMessage(const v1::MasterMessage& message) {
-  if (message.has_heartbeat_answer()) return OnHeartbeatAnswer(message.heartbeat_answer());
-  if (shutting_down_) return;
+  // The lease goes on to the end.
+  if (shutting_down_ && !message.has_heartbeat_answer()) return;
   switch (message.body_case()) {
     case v1::MasterMessage::kAssignment:
       return OnAssignment(message.assignment());
@@ -119,6 +119,7 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
     case v1::MasterMessage::kShutdown:
       return ShutDown(0, message.shutdown().reason());
     case v1::MasterMessage::kHeartbeatAnswer:
+      return OnHeartbeatAnswer(message.heartbeat_answer());
     case v1::MasterMessage::BODY_NOT_SET:
       LogWarning("a message of an unknown kind was left out");
   }

@@ -95,6 +95,16 @@ class JobTest(unittest.TestCase):
         path.write_text("\n".join(["<configuration>", *lines, "</configuration>\n"]))
         return path
 
+    def executor_of(self, job, task):
+        """The id of the executor that runs a task."""
+        container = job.wait_for_task(task, "RUNNING")["container"]
+        (executor,) = (
+            pid
+            for pid in machine.processes_with(container)
+            if machine.name_of(pid) == "tony-executor"
+        )
+        return executor
+
     def pipe(self, name):
         """A pipe for lines to and from the job's programs."""
         return tony_cli.Line(self, self.site.folder / name)

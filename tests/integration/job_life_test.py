@@ -2,7 +2,6 @@
 """What happens to a job when it is stopped, or when one of its processes is killed with -9."""
 
 import os
-import pathlib
 import pty
 import signal
 import threading
@@ -162,7 +161,7 @@ class KillTest(JobTest):
             for pid, command in machine.processes_with(job.id).items()
             if f"/{program} " in command
             and container in command
-            and pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == program[:15]
+            and machine.name_of(pid) == program[:15]
         )
         return pid
 

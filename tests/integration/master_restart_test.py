@@ -2,7 +2,6 @@
 """An ApplicationMaster that is killed with -9 is replaced, and its tasks never notice."""
 
 import os
-import pathlib
 import signal
 
 import integration_case
@@ -113,12 +112,7 @@ class MasterRestartTest(JobTest):
         ):
             with self.subTest(arguments=arguments):
                 job, _ = self.start("[ $TONY_ATTEMPT = 2 ] || sleep 600", *arguments)
-                container = job.wait_for_task("worker:1", "RUNNING")["container"]
-                (executor,) = (
-                    pid
-                    for pid, command in machine.processes_with(container).items()
-                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == "tony-executor\n"
-                )
+                executor = self.executor_of(job, "worker:1")
                 self.kill_master(job, signal.SIGSTOP)
                 os.kill(executor, signal.SIGKILL)
                 self.kill_master(job)

@@ -168,15 +168,6 @@ class WaitsTest(JobTest):
         end.write(2)
         self.assert_succeeds(job)
 
-    def executor_of(self, job, task):
-        container = job.wait_for_task(task, "RUNNING")["container"]
-        (executor,) = (
-            pid
-            for pid in machine.processes_with(container)
-            if machine.name_of(pid) == "tony-executor"
-        )
-        return executor
-
     def kill_master(self, job):
         (master,) = machine.programs_of(job.id, "tony-am")
         gone = machine.Processes(self, [master])

@@ -135,4 +135,6 @@ void EventLoop::Run() {
 
 void EventLoop::Stop() { impl_->context.stop(); }
 
+asio::io_context& EventLoop::context() { return impl_->context; }
+
 }  // namespace tony

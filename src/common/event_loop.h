@@ -7,6 +7,10 @@
 
 #include "common/clock.h"
 
+namespace boost::asio {
+class io_context;
+}
+
 namespace tony {
 
 /// Runs everything on the thread that calls Run(). Post() and Stop() are thread safe, also before
@@ -39,6 +43,9 @@ class EventLoop {
   void Run();
   /// Makes Run() return after the function that is running.
   void Stop();
+
+  /// What runs the loop, for a folder that brings sockets of Boost.Asio to it.
+  boost::asio::io_context& context();
 
  private:
   struct Impl;

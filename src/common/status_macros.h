@@ -27,7 +27,7 @@
 
 namespace tony {
 
-/// The same code with `context` in front of the message; OK stays OK.
+/// The same code and payloads with `context` in front of the message; OK stays OK.
 absl::Status Annotate(const absl::Status& status, const std::string& context);
 
 }  // namespace tony

@@ -160,13 +160,14 @@ class Reader {
     if (value == parts.end()) {
       return Complain(line, key, "has no <value>", "add a <value>, or remove the property");
     }
+    const auto final = parts.find("final");
+    const bool is_final = final != parts.end() && ParseBoolean(final->second).value_or(false);
     const auto [first, added] = first_lines_.try_emplace(key, line);
     if (!added) {
+      file_.repeated.push_back({key, value->second, line, is_final});
       return Complain(line, key, absl::StrCat("is set twice, first in line ", first->second),
                       "remove one of the two");
     }
-    const auto final = parts.find("final");
-    const bool is_final = final != parts.end() && ParseBoolean(final->second).value_or(false);
     file_.properties.push_back({key, value->second, line, is_final});
   }
 

@@ -77,5 +77,11 @@ TEST(StatusMacrosTest, AnnotatesErrorsOnly) {
   EXPECT_TRUE(Annotate(absl::OkStatus(), "reading a.xml").ok());
 }
 
+TEST(StatusMacrosTest, AnnotationKeepsPayloads) {
+  absl::Status status = absl::NotFoundError("no such file");
+  status.SetPayload("type", absl::Cord("value"));
+  EXPECT_EQ(Annotate(status, "reading a.xml").GetPayload("type"), absl::Cord("value"));
+}
+
 }  // namespace
 }  // namespace tony

@@ -80,6 +80,15 @@ TEST(XmlReaderTest, NamesBothLinesOfAKeySetTwice) {
             "job.xml:4: a: is set twice, first in line 2; remove one of the two\n");
 }
 
+TEST(XmlReaderTest, KeepsTheFirstOfAKeyAndThoseThatSetItAgain) {
+  const XmlFile file = ParseXml(Xml({{"a", "1"}, {"a", "2"}, {"a", "3"}}), "job.xml");
+  ASSERT_EQ(file.properties.size(), 1);
+  EXPECT_EQ(file.properties[0].value, "1");
+  ASSERT_EQ(file.repeated.size(), 2);
+  EXPECT_EQ(file.repeated[1].value, "3");
+  EXPECT_EQ(file.repeated[1].line, 4);
+}
+
 TEST(XmlReaderTest, ReportsEveryMissingPart) {
   EXPECT_THAT(ProblemsOfText("<configuration>\n<property><value>1</value></property>\n"
                              "<property><name>b</name></property>\n"

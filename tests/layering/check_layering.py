@@ -37,11 +37,15 @@ MAY_INCLUDE = {
 PROGRAMS = [folder for folder, allowed in MAY_INCLUDE.items() if allowed is PROGRAM]
 LIBRARY_HOMES = [
     (r"grpc(pp)?/", ["rpc"]),
-    (r"(google/protobuf|tony/v\d+)/", ["rpc", *PROGRAMS]),
-    (r"(boost|spdlog|fmt)/", ["common"]),
+    (r"google/protobuf/", ["rpc", "hadoop", *PROGRAMS]),
+    (r"tony/v\d+/", ["rpc", *PROGRAMS]),
+    (r"hadoop/(common|yarn)/", ["hadoop", "backend"]),
+    (r"boost/", ["common", "hadoop"]),
+    (r"(spdlog|fmt)/", ["common"]),
     (r"archive(_entry)?\.h", ["os"]),
     (r"tinyxml2\.h", ["spec"]),
-    (r"openssl/", ["rpc", "os"]),
+    (r"openssl/", ["rpc", "os", "hadoop"]),
+    (r"(gssapi|curl)/", ["hadoop"]),
 ]
 
 # src/core is computation only. What it may include besides itself, and what it may not call.

@@ -1,0 +1,136 @@
+// libcurl's easy interface.
+#include "hadoop/http_client.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "hadoop/curl_library.h"
+
+namespace tony::hadoop {
+namespace {
+
+constexpr size_t kLargestBody = size_t{16} * 1024 * 1024;
+constexpr long kBufferBytes = 256 * 1024;
+constexpr int kFirstGood = 200;
+constexpr int kFirstNotGood = 300;
+
+/// One request on its way. Not thread safe.
+struct Exchange {
+  const CurlLibrary& curl;
+  CURL* handle;
+  const HttpRequest& request;
+  HttpResponse response;
+  absl::Status status;  ///< of the source or the sink
+};
+
+size_t OnSource(char* data, size_t /*one*/, size_t size, void* exchange) {
+  auto* const self = static_cast<Exchange*>(exchange);
+  const auto bytes = self->request.source(data, size);
+  if (bytes.ok()) return *bytes;
+  self->status = bytes.status();
+  return CURL_READFUNC_ABORT;
+}
+
+size_t OnBody(char* data, size_t /*one*/, size_t size, void* exchange) {
+  auto* const self = static_cast<Exchange*>(exchange);
+  long code = 0;
+  self->curl.easy_getinfo(self->handle, CURLINFO_RESPONSE_CODE, &code);
+  if (self->request.sink != nullptr && code >= kFirstGood && code < kFirstNotGood) {
+    self->status = self->request.sink(data, size);
+  } else if (self->response.body.size() + size > kLargestBody) {
+    self->status = absl::ResourceExhaustedError("the server's answer is longer than 16 MiB");
+  } else {
+    self->response.body.append(data, size);
+  }
+  return self->status.ok() ? size : 0;
+}
+
+long Millis(Duration duration) {
+  return static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+}
+
+}  // namespace
+
+struct HttpClient::Handle {
+  Handle(const CurlLibrary& library, Duration limit)
+      : curl(library), easy(library.easy_init()), timeout(limit) {}
+  ~Handle() {
+    if (easy != nullptr) curl.easy_cleanup(easy);
+  }
+
+  void SetUp(Exchange* exchange, curl_slist* headers) const {
+    const HttpRequest& request = exchange->request;
+    curl.easy_setopt(easy, CURLOPT_URL, request.url.c_str());
+    curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl.easy_setopt(easy, CURLOPT_COOKIEFILE, "");  // cookies are kept, none are read
+    curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, Millis(timeout));
+    curl.easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl.easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, 1 + Millis(timeout) / 1000);
+    curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
+    curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
+    curl.easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
+    curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+    if (request.source != nullptr) {
+      curl.easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+      curl.easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kBufferBytes);
+      curl.easy_setopt(easy, CURLOPT_READFUNCTION, OnSource);
+      curl.easy_setopt(easy, CURLOPT_READDATA, exchange);
+    }
+    curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    if (request.negotiate) {
+      curl.easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_NEGOTIATE);
+      curl.easy_setopt(easy, CURLOPT_USERPWD, ":");  // whoever the ticket is for
+    }
+  }
+
+  const CurlLibrary& curl;
+  CURL* const easy;
+  const Duration timeout;
+};
+
+HttpClient::HttpClient(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
+HttpClient::HttpClient(HttpClient&&) noexcept = default;
+HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
+HttpClient::~HttpClient() = default;
+
+absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout) {
+  TONY_ASSIGN_OR_RETURN(const CurlLibrary* const library, CurlLibrary::Load());
+  auto handle = std::make_unique<Handle>(*library, timeout);
+  if (handle->easy == nullptr) return absl::FailedPreconditionError("libcurl does not start");
+  return HttpClient(std::move(handle));
+}
+
+absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
+  const CurlLibrary& curl = handle_->curl;
+  if (request.negotiate &&
+      (curl.version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO) == 0) {
+    return absl::FailedPreconditionError(
+        "this cluster's web servers want Kerberos, and the installed libcurl was built without it");
+  }
+  Exchange exchange{.curl = curl, .handle = handle_->easy, .request = request, .status = {}};
+  curl_slist* headers = nullptr;
+  for (const char* const header : {"Content-Type: application/octet-stream", "Expect:"}) {
+    headers = curl.slist_append(headers, header);
+  }
+  curl.easy_reset(handle_->easy);
+  handle_->SetUp(&exchange, headers);
+  const CURLcode result = curl.easy_perform(handle_->easy);
+  curl.slist_free_all(headers);
+  const std::string where = request.url.substr(0, request.url.find('?'));
+  if (!exchange.status.ok()) return Annotate(exchange.status, where);
+  if (result != CURLE_OK) {
+    return absl::UnavailableError(absl::StrCat(where, ": ", curl.easy_strerror(result)));
+  }
+  long code = 0;
+  const char* location = nullptr;
+  curl.easy_getinfo(handle_->easy, CURLINFO_RESPONSE_CODE, &code);
+  curl.easy_getinfo(handle_->easy, CURLINFO_REDIRECT_URL, &location);
+  exchange.response.code = static_cast<int>(code);
+  exchange.response.location = location == nullptr ? "" : location;
+  return std::move(exchange.response);
+}
+
+}  // namespace tony::hadoop

@@ -1,0 +1,101 @@
+// Files in HDFS, over HTTP.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "hadoop/cluster_addresses.h"
+#include "hadoop/http_client.h"
+#include "hadoop/token.h"
+
+namespace tony::hadoop {
+
+struct WebHdfsOptions {
+  NameService name_service;
+  std::string user;            ///< without token and Kerberos: the name that is told and believed
+  std::optional<Token> token;  ///< a delegation token
+  bool kerberos = false;       ///< SPNEGO with the user's ticket, where there is no token
+  Duration timeout = std::chrono::seconds(30);  ///< for connecting, and without a byte moving
+};
+
+struct HdfsFileStatus {
+  std::string name;  ///< without its folder; empty where the file itself was asked for
+  bool folder = false;
+  int64_t bytes = 0;
+  int64_t modified_millis = 0;  ///< since 1970: what a LocalResource has to carry
+  int mode = 0;
+  std::string owner;
+};
+
+/// Each call tries the NameNode that answered last, then the others. Paths are absolute, without
+/// scheme and host. Blocks. Not thread safe.
+///
+/// All calls: Unavailable – no NameNode answers, or none is active and out of safe mode;
+/// Unauthenticated – it does not know who we are; otherwise the codes of RemoteException, e.g.
+/// PermissionDenied, NotFound, ResourceExhausted (a quota).
+class WebHdfs {
+ public:
+  using Source = std::function<absl::StatusOr<size_t>(char* data, size_t size)>;
+  using Sink = std::function<absl::Status(const char* data, size_t size)>;
+
+  /// FailedPrecondition – libcurl is missing.
+  static absl::StatusOr<WebHdfs> Create(WebHdfsOptions options);
+
+  absl::StatusOr<HdfsFileStatus> Status(const std::string& path);
+  absl::StatusOr<std::vector<HdfsFileStatus>> List(const std::string& path);
+  /// With all that is missing above it; it may be there already.
+  absl::Status MakeFolders(const std::string& path, int mode);
+  /// A file of what `source` gives (see HttpRequest), with its folders. AlreadyExists – it is
+  /// there, without `overwrite`.
+  absl::Status Create(const std::string& path, int mode, bool overwrite, const Source& source);
+  /// The same with contents in memory.
+  absl::Status Write(const std::string& path, int mode, bool overwrite,
+                     const std::string& contents);
+  /// Hands the file's bytes to `sink`, whose error ends it.
+  absl::Status Read(const std::string& path, const Sink& sink);
+  /// The file's bytes, up to `most_bytes`. ResourceExhausted – it has more.
+  absl::StatusOr<std::string> Read(const std::string& path, size_t most_bytes);
+  /// False: there was nothing. FailedPrecondition and others – a folder that is not empty, without
+  /// `recursive`.
+  absl::StatusOr<bool> Delete(const std::string& path, bool recursive);
+  /// In one step, replacing a file that is called `to`.
+  absl::Status Rename(const std::string& from, const std::string& to);
+
+  /// A delegation token for this HDFS, that `renewer`, the ResourceManager's principal, may renew;
+  /// with the kind and the service that HDFS's own clients know it by. FailedPrecondition – the
+  /// cluster has no security, and so no tokens.
+  absl::StatusOr<Token> GetDelegationToken(const std::string& renewer);
+  /// When it then ends, in milliseconds since 1970.
+  absl::StatusOr<int64_t> RenewDelegationToken(const Token& token);
+  absl::Status CancelDelegationToken(const Token& token);
+
+ private:
+  /// What is asked: an operation, on a path, with more of the URL's query ("&a=b").
+  struct Question {
+    std::string method;
+    std::string operation;
+    std::string path;
+    std::string more;
+  };
+
+  WebHdfs(WebHdfsOptions options, HttpClient http)
+      : options_(std::move(options)), http_(std::move(http)) {}
+
+  absl::StatusOr<HttpResponse> Ask(const Question& question);
+  absl::StatusOr<HttpResponse> AskNameNode(const Endpoint& server, const Question& question);
+  absl::StatusOr<std::string> DataNodeUrl(const Question& question);
+  absl::Status Transfer(const Question& question, const Source& source, const Sink& sink);
+  std::string Credentials() const;
+
+  WebHdfsOptions options_;
+  HttpClient http_;
+  size_t active_ = 0;  ///< index of the NameNode that answered last
+};
+
+}  // namespace tony::hadoop

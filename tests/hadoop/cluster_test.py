@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Speaks with a real Hadoop cluster, in plain and with Kerberos, under each protection.
+
+    cluster_test.py PROGRAMS [UNITTEST-ARGUMENT…]
+
+PROGRAMS is the folder of yarn_submit and yarn_master. Exits with 77 where Hadoop cannot run.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "yarn-cluster"
+SKIPPED = 77
+# Two of these do not fit on one node of 4096 MB.
+CONTAINER_MB = 2500
+
+
+class ClusterCase(unittest.TestCase):
+    """A cluster for the time of one test."""
+
+    programs = None
+
+    def start(self, *options):
+        # Short, because Hadoop makes long paths of it.
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(self.run_script, "stop", self.folder)
+        self.run_script("start", "--offset", "auto", *options, self.folder)
+        script = f'source "{self.folder}/env.sh" && env -0'
+        text = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True)
+        self.environment = dict(item.split("=", 1) for item in text.stdout.split("\0") if item)
+
+    def run_script(self, *arguments):
+        command = [SCRIPT, *map(str, arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+        if result.returncode != 0:
+            raise AssertionError(f"{arguments[0]}: {result.stdout}{result.stderr}")
+
+    def submit(self, user, command, *more):
+        return subprocess.run(
+            [self.programs / "yarn_submit", self.folder / "conf", user, command, *more],
+            env=self.environment, capture_output=True, text=True, timeout=120)
+
+    def master(self, command):
+        """The ApplicationMaster's command line; each of two containers runs `command`."""
+        scheduler = self.environment["SCHEDULER_ADDRESS"]
+        return (f"{self.programs}/yarn_master {scheduler} 2 {CONTAINER_MB} '{command}'"
+                " 1><LOG_DIR>/master 2>&1")
+
+    def report(self, application):
+        url = f"http://{self.environment['RM_WEB']}/ws/v1/cluster/apps/{application}"
+        curl = ["curl", "--silent", "--show-error", "--fail", "--negotiate", "--user", ":", url]
+        text = subprocess.run(curl, env=self.environment, check=True, capture_output=True).stdout
+        return json.loads(text)["app"]
+
+    def written(self, name):
+        """What the containers' files of this name have in them."""
+        return [path.read_text() for path in sorted(self.folder.glob(f"data/node*/log/*/*/{name}"))]
+
+    def check_run(self, user, user_is, prelude="true", *more):
+        result = self.submit(user, f"{prelude} && " + self.master("date >$LOG_DIRS/date"), *more)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        application = re.search(r"application (application_\d+_\d+)", result.stdout).group(1)
+        report = self.report(application)
+        self.assertEqual((report["state"], report["finalStatus"], report["applicationType"],
+                          report["user"]), ("FINISHED", "SUCCEEDED", "TONY", user_is))
+        (master,) = self.written("master")
+        self.assertEqual(len(set(re.findall(r"started on (\S+)", master))), 2, master)
+        dates = self.written("date")
+        self.assertEqual(len(dates), 2)
+        for date in dates:
+            self.assertIn(str(time.gmtime().tm_year), date)
+
+
+class PlainCluster(ClusterCase):
+    def test_authentication_and_hdfs(self):
+        self.start("--protection", "authentication")
+        self.check_run("bob", "bob", "grep 'from HDFS' input", "/user/bob/files/input")
+
+    def test_integrity(self):
+        self.start("--protection", "integrity", "--no-hdfs")
+        self.check_run("bob", "bob")
+
+    def test_privacy(self):
+        self.start("--protection", "privacy", "--no-hdfs")
+        self.check_run("bob", "bob")
+
+
+class KerberosCluster(ClusterCase):
+    def log_in(self, user):
+        keytab = f"{self.environment['KEYTABS']}/{user}.keytab"
+        subprocess.run(["kinit", "-kt", keytab, user], env=self.environment, check=True)
+
+    def test_privacy(self):
+        self.start("--kerberos", "--protection", "privacy")
+        self.check_refusals()
+        self.log_in("alice")
+        self.check_run("-kerberos", "alice", "grep 'from HDFS' input", "/user/alice/files/input")
+
+    def test_authentication_and_integrity(self):
+        self.start("--kerberos", "--protection", "authentication,integrity", "--no-hdfs")
+        self.log_in("alice")
+        self.check_run("-kerberos", "alice")
+
+    def check_refusals(self):
+        """Without a ticket it ends at once with a sentence; a name alone is not believed."""
+        started = time.monotonic()
+        result = self.submit("-kerberos", "true")
+        self.assertLess(time.monotonic() - started, 1)
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("get a ticket with kinit", result.stderr)
+        result = self.submit("alice", "true")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("UNAUTHENTICATED", result.stderr)
+        self.assertIn("SIMPLE authentication is not enabled", result.stderr)
+
+
+def main():
+    java = os.environ.get("JAVA_HOME", "/usr/lib/jvm/java-17-openjdk-amd64") + "/bin/java"
+    missing = [tool for tool in (java, "mvn", "curl", "krb5kdc", "kadmin.local", "kinit")
+               if not shutil.which(tool)]
+    if missing:
+        print(f"skipped: Hadoop cannot run without {', '.join(missing)}; "
+              "scripts/setup --for yarn installs them")
+        sys.exit(SKIPPED)
+    ClusterCase.programs = pathlib.Path(sys.argv[1]).resolve()
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

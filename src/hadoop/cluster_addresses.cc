@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -114,6 +115,24 @@ absl::StatusOr<std::vector<Endpoint>> ResourceManagers(const Configuration& conf
   }
   TONY_ASSIGN_OR_RETURN(servers.emplace_back(), EndpointAt(configuration, key.name, key.port));
   return servers;
+}
+
+absl::StatusOr<bool> WantsKerberos(const Configuration& configuration) {
+  constexpr char kKey[] = "hadoop.security.authentication";
+  TONY_ASSIGN_OR_RETURN(const std::string kind, configuration.Text(kKey));
+  if (kind == "kerberos" || kind == "simple") return kind == "kerberos";
+  return configuration.Complaint(absl::StatusCode::kInvalidArgument, kKey,
+                                 absl::StrCat("'", kind, "' is not known here"),
+                                 "write simple or kerberos");
+}
+
+absl::StatusOr<RpcIdentity> ResourceManagerIdentity(const Configuration& configuration,
+                                                    const std::string& user) {
+  TONY_ASSIGN_OR_RETURN(const bool kerberos, WantsKerberos(configuration));
+  if (!kerberos) return RpcIdentity{.user = user};
+  TONY_ASSIGN_OR_RETURN(std::string principal,
+                        configuration.Required("yarn.resourcemanager.principal"));
+  return RpcIdentity{.kerberos = true, .server_principal = std::move(principal)};
 }
 
 absl::StatusOr<NameService> FindNameService(const Configuration& configuration,

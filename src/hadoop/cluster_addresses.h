@@ -1,4 +1,4 @@
-// Where a cluster's servers are, out of its configuration.
+// Where a cluster's servers are and how they know us, out of its configuration.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "hadoop/configuration.h"
+#include "hadoop/rpc_identity.h"
 #include "hadoop/tcp_stream.h"
 
 namespace tony::hadoop {
@@ -21,6 +22,15 @@ enum class ResourceManagerService {
 /// Both name file, line and key.
 absl::StatusOr<std::vector<Endpoint>> ResourceManagers(const Configuration& configuration,
                                                        ResourceManagerService service);
+
+/// Whether the cluster wants Kerberos (hadoop.security.authentication). InvalidArgument – it wants
+/// something else.
+absl::StatusOr<bool> WantsKerberos(const Configuration& configuration);
+
+/// As whom to speak with the ResourceManagers: with a ticket where the cluster wants Kerberos, else
+/// as `user`. As WantsKerberos, and FailedPrecondition – their principal is not configured.
+absl::StatusOr<RpcIdentity> ResourceManagerIdentity(const Configuration& configuration,
+                                                    const std::string& user);
 
 /// An HDFS. A plain value.
 struct NameService {

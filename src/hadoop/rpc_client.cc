@@ -52,6 +52,7 @@ void RpcClient::Send(CallIterator call) {
     return;
   }
   call->timer = nullptr;
+  call->sent = clock_.Now();
   if (connection_ == nullptr) Connect();
   connection_->Call(call->method, call->request, left,
                     [this, call, number = connection_number_](absl::StatusOr<std::string> result) {
@@ -61,9 +62,13 @@ void RpcClient::Send(CallIterator call) {
 
 void RpcClient::OnResult(CallIterator call, uint64_t connection,
                          absl::StatusOr<std::string> result) {
+  const bool silent = absl::IsDeadlineExceeded(result.status()) &&
+                      connection == connection_number_ && connection_ != nullptr &&
+                      connection_->last_heard() < call->sent;
+  if (silent) LeaveServer(connection);
   if (!absl::IsUnavailable(result.status())) {
     // Any answer shows that this is the right server.
-    if (!absl::IsDeadlineExceeded(result.status())) failures_ = 0;
+    if (!silent) failures_ = 0;
     return Finish(call, std::move(result));
   }
   LeaveServer(connection);

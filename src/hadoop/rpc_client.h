@@ -33,7 +33,8 @@ struct RpcClientOptions {
   Duration longest_backoff = std::chrono::seconds(5);
 };
 
-/// Keeps one connection, which it makes with the first call and again when it is lost.
+/// Keeps one connection, which it makes with the first call and again when it is lost, or when a
+/// call's deadline has come and the server has said nothing at all since the call was sent.
 /// Not thread safe: owned by the event loop.
 class RpcClient {
  public:
@@ -73,6 +74,7 @@ class RpcClient {
     Duration timeout;
     Retry retry;
     Done done;
+    TimePoint sent;
     absl::Status last_error;
     std::unique_ptr<EventLoop::Handle> timer;  ///< of the deadline, while it waits for a server
   };

@@ -169,7 +169,7 @@ void RpcConnection::EndCall(int32_t id, absl::StatusOr<std::string> result) {
 }
 
 void RpcConnection::OnReceived(const char* data, size_t size) {
-  heard_ = true;
+  last_heard_ = clock_.Now();
   outer_frames_.Append(data, size);
   const auto alive = alive_;
   const absl::Status status = ReadFrames(outer_frames_, false);
@@ -192,20 +192,17 @@ absl::Status RpcConnection::OnFrame(const std::string& frame, bool unwrapped) {
   ResponseHeader header;
   TONY_RETURN_IF_ERROR(reader.Read(&header));
   const auto id = static_cast<int32_t>(header.callid());
-  if (header.status() == ResponseHeader::FATAL) {
-    return RemoteException(header.exceptionclassname(), header.errormsg());
-  }
-  if (id == kSaslId) {
-    if (unwrapped) return absl::DataLossError("protected data inside of protected data");
-    if (header.status() != ResponseHeader::SUCCESS) {
-      return RemoteException(header.exceptionclassname(), header.errormsg());
-    }
-    return OnSasl(reader);
-  }
-  if (protection_ != nullptr && !unwrapped) {
+  const bool good = header.status() == ResponseHeader::SUCCESS;
+  // Neither is anybody else's exception believed.
+  if (protection_ != nullptr && !unwrapped && !(good && id == kSaslId)) {
     return absl::DataLossError("the server sent an answer that is not protected, as was agreed on");
   }
-  return OnAnswer(header, reader);
+  if (header.status() == ResponseHeader::FATAL || (!good && id == kSaslId)) {
+    return RemoteException(header.exceptionclassname(), header.errormsg());
+  }
+  if (id != kSaslId) return OnAnswer(header, reader);
+  if (unwrapped) return absl::DataLossError("protected data inside of protected data");
+  return OnSasl(reader);
 }
 
 absl::Status RpcConnection::OnSasl(MessageReader& reader) {
@@ -244,7 +241,8 @@ absl::Status RpcConnection::OnAnswer(const ResponseHeader& header, MessageReader
 
 void RpcConnection::KeepAlive() {
   keep_alive_ = loop_.After(options_.ping_interval, [this] { KeepAlive(); });
-  if (std::exchange(heard_, false) || calls_.empty() || state_ != State::kReady) return;
+  const bool quiet = clock_.Now() - last_heard_ >= options_.ping_interval;
+  if (!quiet || calls_.empty() || state_ != State::kReady) return;
   const auto header = Header(kPingId);
   const absl::Status sent = SendFrame(EncodeFrame({&header}));
   if (!sent.ok()) Close(sent);

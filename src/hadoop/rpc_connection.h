@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/clock.h"
 #include "common/event_loop.h"
 #include "hadoop/common/rpc.pb.h"
 #include "hadoop/rpc_identity.h"
@@ -60,6 +61,8 @@ class RpcConnection {
   void Close(const absl::Status& status);
 
   const Endpoint& server() const { return server_; }
+  /// When the server last sent anything; before that, the clock's beginning.
+  TimePoint last_heard() const { return last_heard_; }
 
  private:
   enum class State { kConnecting, kAuthenticating, kReady, kClosed };
@@ -104,7 +107,8 @@ class RpcConnection {
   std::string unsent_;        ///< frames of calls that wait for kReady
   std::unordered_map<int32_t, CallInFlight> calls_;
   int32_t next_id_ = 0;
-  bool heard_ = false;  ///< since the last KeepAlive()
+  const SystemClock clock_;
+  TimePoint last_heard_;
   std::unique_ptr<EventLoop::Handle> connect_deadline_;
   std::unique_ptr<EventLoop::Handle> keep_alive_;
   std::shared_ptr<bool> alive_;  ///< false once this is destroyed: for code that runs callbacks

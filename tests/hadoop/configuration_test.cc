@@ -156,6 +156,22 @@ TEST_F(ConfigurationTest, SaysThatNoResourceManagerIsConfigured) {
               HasSubstr("yarn-site.xml:2: yarn.resourcemanager.address: 'rm:port' is no address"));
 }
 
+TEST_F(ConfigurationTest, SaysHowTheClusterKnowsUs) {
+  Write("core-site.xml", {"a=b"});
+  EXPECT_EQ(ResourceManagerIdentity(Load(), "alice")->user, "alice");
+  Write("core-site.xml", {"hadoop.security.authentication=kerberos"});
+  EXPECT_THAT(Message(ResourceManagerIdentity(Load(), "alice").status()),
+              HasSubstr("yarn.resourcemanager.principal: has no value"));
+  Write("yarn-site.xml", {"yarn.resourcemanager.principal=rm/_HOST@R"});
+  const auto identity = ResourceManagerIdentity(Load(), "alice");
+  ASSERT_TRUE(identity.ok());
+  EXPECT_TRUE(identity->kerberos);
+  EXPECT_EQ(identity->server_principal, "rm/_HOST@R");
+  Write("core-site.xml", {"hadoop.security.authentication=token"});
+  EXPECT_THAT(Message(WantsKerberos(Load()).status()),
+              HasSubstr("core-site.xml:2: hadoop.security.authentication: 'token' is not known"));
+}
+
 TEST_F(ConfigurationTest, FindsOneNameNode) {
   Write("core-site.xml", {"fs.defaultFS=hdfs://127.0.0.1"});
   const auto service = FindNameService(Load(), "hdfs://127.0.0.1/user/x");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/hadoop/digest_server.h"
 
 namespace tony::hadoop {
 namespace {
@@ -93,62 +94,12 @@ TEST(DigestMd5, QuotesWhatItSaysBack) {
 
 constexpr char kSession[] = "0123456789abcdef";
 
-// The server's side of a layer, made of the same parts with the directions exchanged.
-class Server {
- public:
-  explicit Server(const std::string& cipher) : cipher_(cipher) {
-    const std::string in =
-        Md5(std::string(kSession) + "Digest H(A1) to client-to-server sealing key magic constant");
-    const std::string out =
-        Md5(std::string(kSession) + "Digest H(A1) to server-to-client sealing key magic constant");
-    if (cipher == "rc4") {
-      in_ = std::make_unique<Rc4>(in);
-      out_ = std::make_unique<Rc4>(out);
-    } else if (cipher == "3des") {
-      in_ = *TripleDes::Create(in, Direction::kDecrypt);
-      out_ = *TripleDes::Create(out, Direction::kEncrypt);
-    }
-  }
-
-  std::string Wrap(const std::string& plain) {
-    const std::string sequence({0, 0, 0, static_cast<char>(sent_++)});
-    const std::string key =
-        Md5(std::string(kSession) +
-            "Digest session key to server-to-client signing key magic constant");
-    const size_t padding = cipher_ == "3des" ? 8 - (plain.size() + 10) % 8 : 0;
-    const std::string message = plain + std::string(padding, static_cast<char>(padding)) +
-                                HmacMd5(key, sequence + plain).substr(0, 10);
-    return (out_ == nullptr ? message : *out_->Process(message)) + std::string("\0\1", 2) +
-           sequence;
-  }
-
-  std::string Unwrap(const std::string& wrapped) {
-    const std::string message = wrapped.substr(0, wrapped.size() - 6);
-    const std::string plain = in_ == nullptr ? message : *in_->Process(message);
-    const std::string text = plain.substr(0, plain.size() - 10);
-    const size_t padding = cipher_ == "3des" ? static_cast<size_t>(text.back()) : 0;
-    const std::string key =
-        Md5(std::string(kSession) +
-            "Digest session key to client-to-server signing key magic constant");
-    const std::string result = text.substr(0, text.size() - padding);
-    EXPECT_EQ(plain.substr(plain.size() - 10),
-              HmacMd5(key, wrapped.substr(wrapped.size() - 4) + result).substr(0, 10));
-    return result;
-  }
-
- private:
-  const std::string cipher_;
-  std::unique_ptr<StreamCipher> in_;
-  std::unique_ptr<StreamCipher> out_;
-  int sent_ = 0;
-};
-
 class LayerTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(LayerTest, CarriesMessagesBothWays) {
   const auto client = DigestLayer::Create(kSession, GetParam());
   ASSERT_TRUE(client.ok());
-  Server server(GetParam());
+  DigestServerLayer server(kSession, GetParam());
   for (size_t size = 0; size < 40; ++size) {
     const std::string message(size, 'm');
     EXPECT_EQ(server.Unwrap(*(*client)->Wrap(message)), message);
@@ -159,7 +110,7 @@ TEST_P(LayerTest, CarriesMessagesBothWays) {
 TEST_P(LayerTest, RefusesEveryChangedBit) {
   for (size_t bit = 0;; ++bit) {
     const auto client = DigestLayer::Create(kSession, GetParam());
-    std::string wrapped = Server(GetParam()).Wrap("a message");
+    std::string wrapped = DigestServerLayer(kSession, GetParam()).Wrap("a message");
     if (bit / 8 == wrapped.size()) break;
     wrapped[bit / 8] = static_cast<char>(wrapped[bit / 8] ^ 1 << bit % 8);
     EXPECT_TRUE(absl::IsDataLoss((*client)->Unwrap(wrapped).status())) << bit;
@@ -167,7 +118,7 @@ TEST_P(LayerTest, RefusesEveryChangedBit) {
 }
 
 TEST_P(LayerTest, RefusesReplayAndTruncation) {
-  const std::string wrapped = Server(GetParam()).Wrap("a message");
+  const std::string wrapped = DigestServerLayer(kSession, GetParam()).Wrap("a message");
   for (size_t size = 0; size < wrapped.size(); ++size) {
     const auto client = DigestLayer::Create(kSession, GetParam());
     EXPECT_TRUE(absl::IsDataLoss((*client)->Unwrap(wrapped.substr(0, size)).status())) << size;

@@ -108,6 +108,14 @@ TEST_F(RpcClientTest, SaysAtTheDeadlineWhatWasWrong) {
   EXPECT_THAT(std::string(answer.status().message()), HasSubstr("tried again for 0.05 s"));
 }
 
+TEST_F(RpcClientTest, LeavesAServerThatSaysNothing) {
+  FakeServer silent(loop_, [](const std::string&) { return std::string(); });
+  FakeServer other(loop_, Saying("other"));
+  RpcClient client(loop_, Options({silent.endpoint(), other.endpoint()}));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Call(client, milliseconds(20)).status()));
+  EXPECT_EQ(*Call(client), "other");
+}
+
 TEST_F(RpcClientTest, TriesOnceWhereThatIsWanted) {
   FakeServer standby(loop_, Saying(""));
   RpcClient client(loop_, Options({standby.endpoint()}));

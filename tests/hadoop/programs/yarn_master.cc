@@ -182,6 +182,8 @@ absl::Status Run(char** arguments) {
 int main(int count, char** arguments) {
   tony::SetUpProcess();
   if (count != 5) return 2;
+  // What it says is read before it has ended.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const absl::Status status = tony::hadoop::Run(arguments);
   if (status.ok()) return 0;
   std::fprintf(stderr, "yarn_master: %s\n", status.ToString().c_str());

@@ -1,23 +1,24 @@
 // A client of a whole cluster: submits an application and follows it to its end.
 //
-//   yarn_submit CONFIGURATION_FOLDER USER|-kerberos COMMAND [FILE_IN_HDFS]
+//   yarn_submit CONFIGURATION_FOLDER USER COMMAND [FILE_IN_HDFS]
 //
 // COMMAND runs as the ApplicationMaster. FILE_IN_HDFS is written, looked at in all ways that
-// hadoop/webhdfs.h has, and localized as "input" for COMMAND. With -kerberos only the first calls
-// use the ticket; then delegation tokens do. Prints "application ID", then
-// "end STATE FINAL DIAGNOSTICS"; exits with 0 when it has succeeded.
+// hadoop/webhdfs.h has, and localized as "input" for COMMAND. On a cluster with Kerberos USER is of
+// no meaning, and only the first calls use the ticket; then delegation tokens do. Prints
+// "application ID", then "end STATE FINAL DIAGNOSTICS"; exits with 0 when it has succeeded.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/process_setup.h"
 #include "common/status_macros.h"
 #include "hadoop/blocking_rpc.h"
 #include "hadoop/cluster_addresses.h"
-#include "hadoop/common/security.pb.h"
 #include "hadoop/configuration.h"
+#include "hadoop/delegation_tokens.h"
 #include "hadoop/protocols.h"
 #include "hadoop/token_file.h"
 #include "hadoop/webhdfs.h"
@@ -27,7 +28,6 @@ namespace tony::hadoop {
 namespace {
 
 namespace yarn = ::hadoop::yarn;
-namespace common = ::hadoop::common;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -42,10 +42,8 @@ absl::Status Expect(bool condition, const std::string& what) {
 /// What all steps need. A plain value.
 struct Cluster {
   Configuration configuration;
-  std::string user;  ///< empty: Kerberos
-  std::string principal;
-
-  bool kerberos() const { return user.empty(); }
+  std::string user;
+  RpcIdentity identity;
 };
 
 absl::StatusOr<Cluster> FindCluster(const std::string& folder, const std::string& user) {
@@ -54,40 +52,38 @@ absl::StatusOr<Cluster> FindCluster(const std::string& folder, const std::string
         const char* const value = std::getenv(name.c_str());
         return value == nullptr ? std::optional<std::string>() : std::optional<std::string>(value);
       }));
-  TONY_ASSIGN_OR_RETURN(std::string principal,
-                        configuration.Text("yarn.resourcemanager.principal"));
-  return Cluster{.configuration = std::move(configuration),
-                 .user = user == "-kerberos" ? "" : user,
-                 .principal = std::move(principal)};
+  TONY_ASSIGN_OR_RETURN(RpcIdentity identity, ResourceManagerIdentity(configuration, user));
+  return Cluster{
+      .configuration = std::move(configuration), .user = user, .identity = std::move(identity)};
 }
 
 absl::StatusOr<RpcClientOptions> ResourceManagerOptions(const Cluster& cluster) {
   TONY_ASSIGN_OR_RETURN(auto servers,
                         ResourceManagers(cluster.configuration, ResourceManagerService::kClient));
-  return RpcClientOptions{.protocol = kApplicationClient,
-                          .servers = std::move(servers),
-                          .identity = {.user = cluster.user,
-                                       .kerberos = cluster.kerberos(),
-                                       .server_principal = cluster.principal}};
+  return RpcClientOptions{
+      .protocol = kApplicationClient, .servers = std::move(servers), .identity = cluster.identity};
 }
 
-// A token that speaks for the user who has a ticket.
-absl::StatusOr<Token> ResourceManagerToken(const Cluster& cluster, RpcClientOptions options) {
-  BlockingRpcClient client(std::move(options));
-  common::GetDelegationTokenRequestProto request;
-  request.set_renewer(cluster.principal);
-  TONY_ASSIGN_OR_RETURN(const auto response, client.Call<common::GetDelegationTokenResponseProto>(
-                                                 "getDelegationToken", request, kTimeout));
-  common::RenewDelegationTokenRequestProto renewal;
-  *renewal.mutable_token() = response.token();
-  // The user is not the renewer, and is told so.
-  const auto renewed = client.Call<common::RenewDelegationTokenResponseProto>(
-      "renewDelegationToken", renewal, kTimeout);
-  TONY_RETURN_IF_ERROR(Expect(!renewed.ok(), "only the renewer renews"));
-  return Token{.identifier = response.token().identifier(),
-               .password = response.token().password(),
-               .kind = response.token().kind(),
-               .service = response.token().service()};
+// A token that speaks for the user who has a ticket; and the life of another one, which the user
+// may renew.
+absl::StatusOr<Token> TryTokens(const Cluster& cluster, const RpcClientOptions& options) {
+  BlockingRpcClient client(options);
+  TONY_ASSIGN_OR_RETURN(
+      Token token, GetResourceManagerToken(client, cluster.identity.server_principal, kTimeout));
+  TONY_RETURN_IF_ERROR(Expect(token.kind == kResourceManagerDelegationToken, "the token's kind"));
+  TONY_RETURN_IF_ERROR(
+      Expect(!RenewResourceManagerToken(client, token, kTimeout).ok(), "only the renewer renews"));
+  TONY_ASSIGN_OR_RETURN(const Token own, GetResourceManagerToken(client, "alice", kTimeout));
+  TONY_ASSIGN_OR_RETURN(const int64_t end, RenewResourceManagerToken(client, own, kTimeout));
+  TONY_RETURN_IF_ERROR(Expect(end > SystemClock().UnixMillis(), "it ends later"));
+  TONY_RETURN_IF_ERROR(CancelResourceManagerToken(client, own, kTimeout));
+  RpcClientOptions cancelled = options;
+  cancelled.identity.token = own;
+  BlockingRpcClient stranger(cancelled);
+  const auto refused = stranger.Call<yarn::GetNewApplicationResponseProto>(
+      "getNewApplication", yarn::GetNewApplicationRequestProto(), kTimeout);
+  TONY_RETURN_IF_ERROR(Expect(absl::IsUnauthenticated(refused.status()), "a cancelled token"));
+  return token;
 }
 
 // The file's whole life but for its end. What is written is read back by another name.
@@ -121,10 +117,11 @@ absl::Status AddInput(const Cluster& cluster, const std::string& path,
   TONY_ASSIGN_OR_RETURN(const std::string url, cluster.configuration.Required("fs.defaultFS"));
   TONY_ASSIGN_OR_RETURN(const NameService service, FindNameService(cluster.configuration, url));
   WebHdfsOptions options{
-      .name_service = service, .user = cluster.user, .kerberos = cluster.kerberos()};
-  if (cluster.kerberos()) {
+      .name_service = service, .user = cluster.user, .kerberos = cluster.identity.kerberos};
+  if (cluster.identity.kerberos) {
     TONY_ASSIGN_OR_RETURN(WebHdfs with_ticket, WebHdfs::Create(options));
-    TONY_ASSIGN_OR_RETURN(options.token, with_ticket.GetDelegationToken(cluster.principal));
+    TONY_ASSIGN_OR_RETURN(options.token,
+                          with_ticket.GetDelegationToken(cluster.identity.server_principal));
     TokenStore store;
     store.Add(*options.token);
     context->set_tokens(FormatTokens(store, TokenFormat::kWritable));
@@ -182,8 +179,8 @@ absl::StatusOr<int> Run(int count, char** arguments) {
   yarn::ContainerLaunchContextProto launch;
   launch.add_command(arguments[3]);
   TONY_ASSIGN_OR_RETURN(RpcClientOptions options, ResourceManagerOptions(cluster));
-  if (cluster.kerberos()) {
-    TONY_ASSIGN_OR_RETURN(options.identity.token, ResourceManagerToken(cluster, options));
+  if (cluster.identity.kerberos) {
+    TONY_ASSIGN_OR_RETURN(options.identity.token, TryTokens(cluster, options));
   }
   if (count > 4) TONY_RETURN_IF_ERROR(AddInput(cluster, arguments[4], &launch));
   BlockingRpcClient client(options);

@@ -1,0 +1,139 @@
+// A web server on loopback that says what a test wants it to say.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/streambuf.hpp>
+#include <boost/asio/write.hpp>
+#include <functional>
+#include <istream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "hadoop/tcp_stream.h"
+
+namespace tony::hadoop {
+
+/// Answers one request after the other, on a thread of its own. Thread safe.
+class FakeHttpServer {
+ public:
+  struct Request {
+    std::string method;
+    std::string target;  ///< path and query
+    std::string body;
+  };
+  struct Response {
+    int code = 200;
+    std::string body;
+    std::string location;
+  };
+  using Handler = std::function<Response(const Request& request)>;
+
+  explicit FakeHttpServer(Handler handler)
+      : acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}),
+        handler_(std::move(handler)),
+        thread_([this] { Run(); }) {}
+  ~FakeHttpServer() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    // What it waits for.
+    boost::asio::io_context context;
+    boost::asio::ip::tcp::socket(context).connect(acceptor_.local_endpoint());
+    thread_.join();
+  }
+
+  Endpoint endpoint() const {
+    return {.host = "127.0.0.1", .port = acceptor_.local_endpoint().port()};
+  }
+  std::string Url(const std::string& target) const {
+    return absl::StrCat("http://", ToString(endpoint()), target);
+  }
+  std::vector<Request> requests() const {
+    const std::lock_guard lock(mutex_);
+    return requests_;
+  }
+
+ private:
+  void Run() {
+    for (;;) {
+      auto socket = acceptor_.accept();
+      {
+        const std::lock_guard lock(mutex_);
+        if (ending_) return;
+      }
+      try {
+        Serve(socket);
+      } catch (const boost::system::system_error&) {
+        // The client went away: it does not like the answer.
+      }
+    }
+  }
+
+  void Serve(boost::asio::ip::tcp::socket& socket) {
+    const Request request = Read(socket);
+    {
+      const std::lock_guard lock(mutex_);
+      requests_.push_back(request);
+    }
+    const Response response = handler_(request);
+    boost::asio::write(
+        socket,
+        boost::asio::buffer(absl::StrCat(
+            "HTTP/1.1 ", response.code,
+            " Said\r\nConnection: close\r\nContent-Length: ", response.body.size(), "\r\n",
+            response.location.empty() ? "" : absl::StrCat("Location: ", response.location, "\r\n"),
+            "\r\n", response.body)));
+  }
+
+  static Request Read(boost::asio::ip::tcp::socket& socket) {
+    boost::asio::streambuf buffer;
+    boost::asio::read_until(socket, buffer, "\r\n\r\n");
+    std::istream stream(&buffer);
+    Request request;
+    std::string line;
+    stream >> request.method >> request.target;
+    std::getline(stream, line);
+    bool chunked = false;
+    while (std::getline(stream, line) && line != "\r") {
+      chunked = chunked || line.find("chunked") != std::string::npos;
+    }
+    if (chunked) request.body = ReadChunks(socket, buffer);
+    return request;
+  }
+
+  static std::string ReadChunks(boost::asio::ip::tcp::socket& socket,
+                                boost::asio::streambuf& buffer) {
+    std::string body;
+    std::istream stream(&buffer);
+    for (;;) {
+      std::string line;
+      boost::asio::read_until(socket, buffer, "\r\n");
+      std::getline(stream, line);
+      const size_t size = std::stoul(line, nullptr, 16);
+      while (buffer.size() < size + 2) {
+        buffer.commit(socket.read_some(buffer.prepare(size + 2 - buffer.size())));
+      }
+      std::string chunk(size + 2, '\0');
+      stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+      body.append(chunk, 0, size);
+      if (size == 0) return body;
+    }
+  }
+
+  boost::asio::io_context context_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  const Handler handler_;
+  mutable std::mutex mutex_;
+  std::vector<Request> requests_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tony::hadoop

@@ -1,0 +1,190 @@
+// WebHDFS against web servers that say what the test wants. The real one is in cluster_test.py.
+#include "hadoop/webhdfs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hadoop/token_file.h"
+#include "tests/hadoop/fake_http_server.h"
+
+namespace tony::hadoop {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Request = FakeHttpServer::Request;
+using Response = FakeHttpServer::Response;
+
+constexpr char kStatus[] =
+    R"({"FileStatus":{"pathSuffix":"","type":"FILE","length":12,"modificationTime":1700000000123,)"
+    R"("permission":"644","owner":"alice"}})";
+
+std::string Exception(const std::string& name) {
+  return absl::StrCat(R"({"RemoteException":{"exception":")", name, R"(","javaClassName":"org.x.)",
+                      name, R"(","message":"the reason"}})");
+}
+
+WebHdfs Client(std::vector<Endpoint> servers, std::optional<Token> token = std::nullopt) {
+  auto client =
+      WebHdfs::Create({.name_service = {.authority = "nn:8020", .web = std::move(servers)},
+                       .user = "alice",
+                       .token = std::move(token),
+                       .timeout = std::chrono::seconds(20)});
+  EXPECT_TRUE(client.ok()) << client.status();
+  return *std::move(client);
+}
+
+FakeHttpServer::Handler Saying(int code, const std::string& body) {
+  return [=](const Request&) { return Response{.code = code, .body = body}; };
+}
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(WebHdfs, AsksForAStatus) {
+  FakeHttpServer server(Saying(200, kStatus));
+  const auto status = Client({server.endpoint()}).Status("/a folder/ü+%");
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->bytes, 12);
+  EXPECT_EQ(status->modified_millis, 1700000000123);
+  EXPECT_EQ(status->mode, 0644);
+  EXPECT_FALSE(status->folder);
+  EXPECT_EQ(server.requests()[0].target,
+            "/webhdfs/v1/a%20folder/%C3%BC%2B%25?op=GETFILESTATUS&user.name=alice");
+}
+
+TEST(WebHdfs, GoesOnToTheActiveNameNodeAndStaysThere) {
+  FakeHttpServer standby(Saying(403, Exception("StandbyException")));
+  FakeHttpServer active(Saying(200, kStatus));
+  WebHdfs client = Client({standby.endpoint(), active.endpoint()});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(client.Status("/f").ok());
+  EXPECT_EQ(standby.requests().size(), 1);
+  EXPECT_EQ(active.requests().size(), 3);
+}
+
+TEST(WebHdfs, NoNameNodeIsUnavailable) {
+  Endpoint nobody;
+  {
+    const FakeHttpServer gone(nullptr);
+    nobody = gone.endpoint();
+  }
+  const auto status = Client({nobody, nobody}).Status("/f").status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(Message(status), HasSubstr("HDFS GETFILESTATUS /f"));
+  EXPECT_THAT(Message(status), HasSubstr(ToString(nobody)));
+}
+
+TEST(WebHdfs, ExceptionsHaveCodes) {
+  const std::tuple<int, std::string, absl::StatusCode> cases[] = {
+      {404, Exception("FileNotFoundException"), absl::StatusCode::kNotFound},
+      {403, Exception("AccessControlException"), absl::StatusCode::kPermissionDenied},
+      {403, Exception("SafeModeException"), absl::StatusCode::kUnavailable},
+      {403, Exception("DSQuotaExceededException"), absl::StatusCode::kResourceExhausted},
+      {403, Exception("InvalidToken"), absl::StatusCode::kUnauthenticated},
+      {401, "<html>", absl::StatusCode::kUnauthenticated},
+      {500, "{\"RemoteException\":[]}", absl::StatusCode::kUnknown},
+      {200, "not JSON", absl::StatusCode::kDataLoss},
+      {200, "{}", absl::StatusCode::kDataLoss},
+      {200, R"({"FileStatus":{"type":1}})", absl::StatusCode::kDataLoss}};
+  for (const auto& [code, body, expected] : cases) {
+    FakeHttpServer server(Saying(code, body));
+    EXPECT_EQ(Client({server.endpoint()}).Status("/f").status().code(), expected) << body;
+  }
+}
+
+TEST(WebHdfs, WritesWhereTheNameNodeSays) {
+  FakeHttpServer data(Saying(201, ""));
+  FakeHttpServer name([&](const Request&) {
+    return Response{.code = 307, .location = data.Url("/data?delegation=secret")};
+  });
+  const std::string contents(1'000'000, 'x');
+  ASSERT_TRUE(Client({name.endpoint()}).Write("/f", 0600, true, contents).ok());
+  EXPECT_EQ(name.requests()[0].target,
+            "/webhdfs/v1/f?op=CREATE&overwrite=true&permission=600&user.name=alice");
+  EXPECT_EQ(name.requests()[0].body, "");
+  EXPECT_EQ(data.requests()[0].method, "PUT");
+  EXPECT_EQ(data.requests()[0].body, contents);
+}
+
+TEST(WebHdfs, ReadsWhatFitsAndNoMore) {
+  FakeHttpServer data(Saying(200, "contents"));
+  FakeHttpServer name(
+      [&](const Request&) { return Response{.code = 307, .location = data.Url("/data")}; });
+  WebHdfs client = Client({name.endpoint()});
+  EXPECT_EQ(*client.Read("/f", 8), "contents");
+  EXPECT_TRUE(absl::IsResourceExhausted(client.Read("/f", 7).status()));
+}
+
+TEST(WebHdfs, GoesToNoOtherKindOfPlace) {
+  for (const char* const location : {"file:///etc/passwd", "ftp://h/x", ""}) {
+    FakeHttpServer name(
+        [&](const Request&) { return Response{.code = 307, .location = location}; });
+    const auto read = Client({name.endpoint()}).Read("/f", 10);
+    EXPECT_TRUE(absl::IsDataLoss(read.status())) << location << read.status();
+  }
+}
+
+TEST(WebHdfs, TokensStandInNoMessage) {
+  const Token token{.identifier = "i", .password = "p", .kind = "k", .service = "s"};
+  FakeHttpServer server([](const Request&) {
+    return Response{.code = 307, .location = "http://127.0.0.1:1/data?delegation=secret"};
+  });
+  WebHdfs client = Client({server.endpoint()}, token);
+  const auto read = client.Read("/f", 10);
+  EXPECT_TRUE(absl::IsUnavailable(read.status()));
+  EXPECT_THAT(Message(read.status()), Not(HasSubstr("secret")));
+  EXPECT_THAT(server.requests()[0].target, HasSubstr("&delegation=" + FormatTokenText(token)));
+  EXPECT_THAT(server.requests()[0].target, Not(HasSubstr("user.name")));
+}
+
+TEST(WebHdfs, ListsDeletesAndRenames) {
+  FakeHttpServer server([](const Request& request) -> Response {
+    if (request.target.find("LISTSTATUS") != std::string::npos) {
+      return {.body = R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"a","type":"DIRECTORY",)"
+                      R"("length":0,"modificationTime":1,"permission":"755","owner":"o"}]}})"};
+    }
+    return {.body = R"({"boolean":false})"};
+  });
+  WebHdfs client = Client({server.endpoint()});
+  const auto list = client.List("/");
+  ASSERT_TRUE(list.ok());
+  ASSERT_EQ(list->size(), 1);
+  EXPECT_TRUE((*list)[0].folder);
+  EXPECT_EQ((*list)[0].name, "a");
+  EXPECT_FALSE(*client.Delete("/a", true));
+  EXPECT_TRUE(client.Rename("/a", "/b c").ok());
+  EXPECT_FALSE(client.MakeFolders("/a", 0700).ok());
+  EXPECT_EQ(server.requests()[1].target, "/webhdfs/v1/a?op=DELETE&recursive=true&user.name=alice");
+  EXPECT_EQ(server.requests()[2].target,
+            "/webhdfs/v1/a?op=RENAME&renameoptions=OVERWRITE&destination=/b%20c&user.name=alice");
+}
+
+// As HDFS' own clients and the ResourceManager know it.
+TEST(WebHdfs, DelegationTokensBecomeThoseOfHdfs) {
+  const Token given{.identifier = "i", .password = "p", .kind = kWebHdfsDelegationToken};
+  FakeHttpServer server(
+      Saying(200, absl::StrCat(R"({"Token":{"urlString":")", FormatTokenText(given), R"("}})")));
+  auto client = WebHdfs::Create(
+      {.name_service = {
+           .authority = "prod", .web = {server.endpoint()}, .highly_available = true}});
+  ASSERT_TRUE(client.ok());
+  const auto token = client->GetDelegationToken("rm/host@REALM");
+  ASSERT_TRUE(token.ok()) << token.status();
+  EXPECT_EQ(*token, (Token{.identifier = "i",
+                           .password = "p",
+                           .kind = kHdfsDelegationToken,
+                           .service = "ha-hdfs:prod"}));
+  EXPECT_THAT(server.requests()[0].target, HasSubstr("&renewer=rm/host%40REALM"));
+
+  FakeHttpServer without_security(Saying(200, R"({"Token":null})"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      Client({without_security.endpoint()}).GetDelegationToken("rm").status()));
+}
+
+TEST(WebHdfs, AnAnswerWithoutEndIsCutOff) {
+  FakeHttpServer server(Saying(200, std::string(size_t{17} * 1024 * 1024, ' ')));
+  EXPECT_TRUE(absl::IsResourceExhausted(Client({server.endpoint()}).Status("/f").status()));
+}
+
+}  // namespace
+}  // namespace tony::hadoop

@@ -69,9 +69,8 @@ start_kdc() {
       fail "the principals cannot be made; see $folder/log/principals.log"
   fi
   # The file of its process number also says which folder it belongs to.
-  setsid krb5kdc -n -r "$realm" -P "$folder/krb5/kdc.pid" >>"$folder/log/kdc.log" 2>&1 \
-    </dev/null &
-  echo $! >"$folder/pid/kdc"
+  run kdc env "KRB5_CONFIG=$KRB5_CONFIG" "KRB5_KDC_PROFILE=$KRB5_KDC_PROFILE" \
+    "$(command -v krb5kdc)" -n -r "$realm" -P "$folder/krb5/kdc.pid"
   await "KDC" 20 answers "$(port 8850)"
   as_administrator kinit -kt "$folder/krb5/nn.keytab" nn/localhost
 }

@@ -69,6 +69,12 @@ class ClusterCase(unittest.TestCase):
         """What the containers' files of this name have in them."""
         return [path.read_text() for path in sorted(self.folder.glob(f"data/node*/log/*/*/{name}"))]
 
+    def await_files(self, name, count):
+        deadline = time.monotonic() + 60
+        while len(self.written(name)) < count:
+            self.assertLess(time.monotonic(), deadline, f"{count} files {name} do not come")
+            time.sleep(0.05)
+
     def check_run(self, user, prelude="true", *more):
         result = self.submit(user, f"{prelude} && " + self.master("date >\\$LOG_DIRS/date"), *more)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
@@ -96,6 +102,25 @@ class PlainCluster(ClusterCase):
     def test_privacy(self):
         self.start("--protection", "privacy", "--no-hdfs")
         self.check_run("bob")
+
+
+    def test_resource_manager_killed_and_started_again(self):
+        """The client and the ApplicationMaster wait for it and go on; no container is lost."""
+        self.start("--protection", "integrity", "--no-hdfs", "--recovery")
+        master = self.master("touch \\$LOG_DIRS/begun; "
+                             f"until [ -e {self.folder}/go ]; do sleep 0.1; done; echo x >>\\$LOG_DIRS/end")
+        client = subprocess.Popen(
+            [self.programs / "yarn_submit", self.folder / "conf", "bob", master],
+            env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.await_files("begun", 2)
+        self.run_script("kill", "resourcemanager", self.folder)
+        self.run_script("launch", "resourcemanager", self.folder)
+        (self.folder / "go").touch()
+        output, _ = client.communicate(timeout=120)
+        self.assertEqual(client.returncode, 0, output)
+        self.assertEqual(self.written("end"), ["x\n", "x\n"])
+        (said,) = self.written("master")
+        self.assertEqual(said.count("registered in queue"), 2, said)
 
 
 class KerberosCluster(ClusterCase):

@@ -3,7 +3,8 @@
 //
 //   yarn_master HOST:PORT CONTAINERS MEMORY_MB COMMAND
 //
-// HOST:PORT is the ResourceManager's scheduler. Succeeds when all containers have exited with 0.
+// HOST:PORT is the ResourceManager's scheduler, which may be killed and started again meanwhile.
+// Succeeds when all containers have exited with 0.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -14,6 +15,7 @@
 #include "common/process_setup.h"
 #include "common/status_macros.h"
 #include "hadoop/protocols.h"
+#include "hadoop/remote_exception.h"
 #include "hadoop/rpc_client.h"
 #include "hadoop/token_file.h"
 #include "hadoop/yarn/container_protocol.pb.h"
@@ -26,8 +28,9 @@ namespace yarn = ::hadoop::yarn;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Duration kTimeout = seconds(30);
+constexpr Duration kTimeout = seconds(60);
 constexpr Duration kHeartbeat = milliseconds(50);
+constexpr char kNotRegistered[] = "ApplicationMasterNotRegisteredException";
 
 Token TokenOf(const ::hadoop::common::TokenProto& token) {
   return {.identifier = token.identifier(),
@@ -59,6 +62,7 @@ class Master {
         [this](const auto& response) {
           if (!Check(response.status())) return;
           std::printf("registered in queue %s\n", response->queue().c_str());
+          response_id_ = 0;
           Ask();
         });
   }
@@ -73,7 +77,7 @@ class Master {
     ask->set_resource_name("*");
     ask->mutable_capability()->set_memory(memory_mb_);
     ask->mutable_capability()->set_virtual_cores(1);
-    ask->set_num_containers(containers_);
+    ask->set_num_containers(containers_ - allocated_);
     Allocate(std::move(request));
   }
 
@@ -81,6 +85,8 @@ class Master {
     request.set_response_id(response_id_);
     scheduler_.Call<yarn::AllocateResponseProto>(
         "allocate", request, kTimeout, Retry::kUntilDeadline, [this](const auto& response) {
+          // A ResourceManager that was restarted knows nothing of this attempt.
+          if (RemoteExceptionName(response.status()) == kNotRegistered) return Start();
           if (!Check(response.status())) return;
           response_id_ = response->response_id();
           for (const auto& token : response->nm_tokens()) {
@@ -98,6 +104,7 @@ class Master {
   }
 
   void StartContainer(const yarn::ContainerProto& container) {
+    ++allocated_;
     const std::string node = Node(container.nodeid());
     std::unique_ptr<RpcClient>& client = nodes_[node];
     if (client == nullptr) {
@@ -154,6 +161,7 @@ class Master {
   const int memory_mb_;
   const std::string command_;
   int response_id_ = 0;
+  int allocated_ = 0;
   int ended_ = 0;
   std::map<std::string, Token> tokens_;
   std::map<std::string, std::unique_ptr<RpcClient>> nodes_;

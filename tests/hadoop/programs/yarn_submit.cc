@@ -31,7 +31,7 @@ namespace yarn = ::hadoop::yarn;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Duration kTimeout = seconds(20);
+constexpr Duration kTimeout = seconds(60);  // a ResourceManager may be restarted
 constexpr int kPolls = 1200;
 constexpr size_t kFileBytes = 3'000'000;
 

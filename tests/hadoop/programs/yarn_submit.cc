@@ -86,6 +86,23 @@ absl::StatusOr<Token> TryTokens(const Cluster& cluster, const RpcClientOptions& 
   return token;
 }
 
+// A file by SPNEGO, and the life of a token; the one returned is the ResourceManager's to renew.
+absl::StatusOr<Token> TryHdfsTokens(const Cluster& cluster, const WebHdfsOptions& options,
+                                    const std::string& path) {
+  TONY_ASSIGN_OR_RETURN(WebHdfs hdfs, WebHdfs::Create(options));
+  TONY_RETURN_IF_ERROR(hdfs.Write(path, 0600, true, "with a ticket"));
+  TONY_ASSIGN_OR_RETURN(const std::string read, hdfs.Read(path, kFileBytes));
+  TONY_RETURN_IF_ERROR(Expect(read == "with a ticket", "what is read was written"));
+  TONY_ASSIGN_OR_RETURN(const bool deleted, hdfs.Delete(path, false));
+  TONY_RETURN_IF_ERROR(Expect(deleted, "it was there"));
+  TONY_ASSIGN_OR_RETURN(const Token own, hdfs.GetDelegationToken("alice"));
+  TONY_ASSIGN_OR_RETURN(const int64_t end, hdfs.RenewDelegationToken(own));
+  TONY_RETURN_IF_ERROR(Expect(end > SystemClock().UnixMillis(), "it ends later"));
+  TONY_RETURN_IF_ERROR(hdfs.CancelDelegationToken(own));
+  TONY_RETURN_IF_ERROR(Expect(!hdfs.RenewDelegationToken(own).ok(), "a cancelled token"));
+  return hdfs.GetDelegationToken(cluster.identity.server_principal);
+}
+
 // The file's whole life but for its end. What is written is read back by another name.
 absl::StatusOr<HdfsFileStatus> TryFiles(WebHdfs& hdfs, const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/'));
@@ -119,9 +136,7 @@ absl::Status AddInput(const Cluster& cluster, const std::string& path,
   WebHdfsOptions options{
       .name_service = service, .user = cluster.user, .kerberos = cluster.identity.kerberos};
   if (cluster.identity.kerberos) {
-    TONY_ASSIGN_OR_RETURN(WebHdfs with_ticket, WebHdfs::Create(options));
-    TONY_ASSIGN_OR_RETURN(options.token,
-                          with_ticket.GetDelegationToken(cluster.identity.server_principal));
+    TONY_ASSIGN_OR_RETURN(options.token, TryHdfsTokens(cluster, options, path));
     TokenStore store;
     store.Add(*options.token);
     context->set_tokens(FormatTokens(store, TokenFormat::kWritable));

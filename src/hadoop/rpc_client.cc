@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
+#include "hadoop/remote_exception.h"
 
 namespace tony::hadoop {
 namespace {
@@ -38,7 +39,7 @@ void RpcClient::Connect() {
   const uint64_t number = ++connection_number_;
   connection_ = std::make_unique<RpcConnection>(
       loop_, options_.servers[server_], options_.protocol, options_.identity, options_.connection,
-      [this, number](const absl::Status&) { LeaveServer(number); });
+      [this, number](const absl::Status& why) { LeaveServer(number, why); });
 }
 
 void RpcClient::Send(CallIterator call) {
@@ -46,7 +47,8 @@ void RpcClient::Send(CallIterator call) {
   if (backoff_ != nullptr) {
     call->timer = loop_.After(left, [this, call] {
       waiting_.remove(call);
-      Finish(call, absl::DeadlineExceededError("no server"));
+      call->last_error = Annotate(why_left_, call->method);
+      Finish(call, absl::DeadlineExceededError(call->method));
     });
     waiting_.push_back(call);
     return;
@@ -65,13 +67,13 @@ void RpcClient::OnResult(CallIterator call, uint64_t connection,
   const bool silent = absl::IsDeadlineExceeded(result.status()) &&
                       connection == connection_number_ && connection_ != nullptr &&
                       connection_->last_heard() < call->sent;
-  if (silent) LeaveServer(connection);
+  if (silent) LeaveServer(connection, result.status());
   if (!absl::IsUnavailable(result.status())) {
     // Any answer shows that this is the right server.
     if (!silent) failures_ = 0;
     return Finish(call, std::move(result));
   }
-  LeaveServer(connection);
+  LeaveServer(connection, result.status());
   if (call->retry == Retry::kNever) return Finish(call, std::move(result));
   call->last_error = result.status();
   Send(call);
@@ -89,15 +91,18 @@ void RpcClient::Finish(CallIterator call, absl::StatusOr<std::string> result) {
 }
 
 // Once for each connection, whichever of its calls hears of it first.
-void RpcClient::LeaveServer(uint64_t connection) {
+void RpcClient::LeaveServer(uint64_t connection, const absl::Status& why) {
   if (connection != connection_number_ || connection_ == nullptr) return;
+  why_left_ = why;
+  // A connection that was good and is lost may be had again at the same server: it may have been
+  // idle for too long.
+  const bool was_good = connection_->last_heard() != TimePoint() &&
+                        !absl::IsDeadlineExceeded(why) && RemoteExceptionName(why).empty();
+  if (!was_good) server_ = (server_ + 1) % options_.servers.size();
   // Later, since it may be what calls this. It ends its other calls, which come back here.
-  loop_.Post([alive = alive_, left = std::shared_ptr<RpcConnection>(std::move(connection_))] {
-    if (!*alive) return;
-    left->Close(absl::UnavailableError(
-        absl::StrCat(ToString(left->server()), " is not the active server")));
+  loop_.Post([alive = alive_, left = std::shared_ptr<RpcConnection>(std::move(connection_)), why] {
+    if (*alive) left->Close(absl::UnavailableError(why.message()));
   });
-  server_ = (server_ + 1) % options_.servers.size();
   ++failures_;
   // The other servers are tried at once; when all have failed there is something to wait for.
   if (failures_ % options_.servers.size() != 0) return;

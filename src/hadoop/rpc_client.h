@@ -93,7 +93,7 @@ class RpcClient {
   void Send(CallIterator call);
   void OnResult(CallIterator call, uint64_t connection, absl::StatusOr<std::string> result);
   void Finish(CallIterator call, absl::StatusOr<std::string> result);
-  void LeaveServer(uint64_t connection);
+  void LeaveServer(uint64_t connection, const absl::Status& why);
   void Resume();
   void Connect();
 
@@ -105,6 +105,7 @@ class RpcClient {
   std::unique_ptr<RpcConnection> connection_;
   uint64_t connection_number_ = 0;
   size_t server_ = 0;                           ///< index of the one to connect to
+  absl::Status why_left_;                       ///< the last connection
   size_t failures_ = 0;                         ///< in a row, of all servers
   std::unique_ptr<EventLoop::Handle> backoff_;  ///< not null: nothing is sent now
   std::shared_ptr<bool> alive_;                 ///< false once this is destroyed

@@ -148,11 +148,11 @@ void RpcConnection::Call(const std::string& method, const std::string& request, 
     return;
   }
   const absl::Status sent = SendFrame(frame);
+  if (sent.ok()) return;
   // Not within the caller's call.
-  if (!sent.ok())
-    loop_.Post([this, alive = alive_, sent] {
-      if (*alive) Close(sent);
-    });
+  loop_.Post([this, alive = alive_, sent] {
+    if (*alive) Close(sent);
+  });
 }
 
 void RpcConnection::OnDeadline(int32_t id, Duration timeout) {

@@ -80,6 +80,29 @@ TEST_F(RpcClientTest, ConnectsAgainWhenTheConnectionIsLost) {
   EXPECT_EQ(real.accepted(), 4);
 }
 
+TEST_F(RpcClientTest, AnActiveServerThatClosedAnIdleConnectionIsAskedAgain) {
+  FakeServer active(loop_, Saying("active"));
+  FakeServer standby(loop_, Saying(""));
+  RpcClient client(loop_, Options({active.endpoint(), standby.endpoint()}));
+  EXPECT_EQ(*Call(client), "active");
+  active.CloseConnections();
+  EXPECT_EQ(*Call(client), "active");
+  EXPECT_EQ(active.accepted(), 2);
+  EXPECT_EQ(standby.accepted(), 0);
+}
+
+TEST_F(RpcClientTest, ACallThatWaitsForTheNextTrySaysWhy) {
+  RpcClientOptions options = Options({Nobody(loop_)});
+  options.first_backoff = options.longest_backoff = seconds(20);
+  RpcClient client(loop_, std::move(options));
+  client.CallBytes("first", "", seconds(20), Retry::kUntilDeadline, [](const auto&) {});
+  const auto later = loop_.After(milliseconds(20), [&] { loop_.Stop(); });
+  loop_.Run();
+  const auto answer = Call(client, milliseconds(20));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status()));
+  EXPECT_THAT(std::string(answer.status().message()), HasSubstr("Connection refused"));
+}
+
 TEST_F(RpcClientTest, AllCallsInFlightAreMadeAgain) {
   FakeServer standby(loop_, [answered = false](const std::string& frame) mutable {
     const int id = ClientFrame(frame).header.callid();

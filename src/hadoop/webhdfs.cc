@@ -2,7 +2,6 @@
 #include "hadoop/webhdfs.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -25,7 +24,7 @@ bool IsGood(int code) { return code >= 200 && code < 300; }
 std::string Encoded(const std::string& text) {
   std::string encoded;
   for (const char c : text) {
-    if (absl::ascii_isalnum(c) || std::strchr("-._~/", c) != nullptr) {
+    if (absl::ascii_isalnum(c) || absl::StrContains("-._~/", c)) {
       encoded.push_back(c);
     } else {
       absl::StrAppendFormat(&encoded, "%%%02X", static_cast<unsigned char>(c));
@@ -129,7 +128,7 @@ absl::Status WebHdfs::Write(const std::string& path, int mode, bool overwrite,
   size_t at = 0;
   return Create(path, mode, overwrite, [&](char* data, size_t size) -> absl::StatusOr<size_t> {
     const size_t part = std::min(size, contents.size() - at);
-    std::memcpy(data, contents.data() + at, part);
+    contents.copy(data, part, at);
     at += part;
     return part;
   });

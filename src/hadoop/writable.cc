@@ -37,14 +37,15 @@ void AppendWritableBytes(const std::string& bytes, std::string* text) {
 absl::StatusOr<int64_t> WritableReader::Number() {
   const absl::Status cut = absl::DataLossError(absl::StrCat("it ends at byte ", text_.size()));
   if (AtEnd()) return cut;
-  const int first = static_cast<signed char>(text_[at_++]);
+  const auto first = static_cast<int8_t>(text_[at_++]);
   if (first >= kSmallestSingle) return first;
   const bool negative = first < kNegativeBase;
   const auto bytes = static_cast<size_t>(negative ? kNegativeBase - first : kPositiveBase - first);
   if (text_.size() - at_ < bytes) return cut;
   uint64_t magnitude = 0;
-  for (size_t i = 0; i < bytes; ++i)
+  for (size_t i = 0; i < bytes; ++i) {
     magnitude = magnitude << 8 | static_cast<uint8_t>(text_[at_++]);
+  }
   return static_cast<int64_t>(negative ? ~magnitude : magnitude);
 }
 

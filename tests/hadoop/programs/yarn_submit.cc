@@ -179,6 +179,7 @@ absl::StatusOr<yarn::ApplicationReportProto> Follow(BlockingRpcClient& client,
                                                     const yarn::ApplicationIdProto& id) {
   yarn::GetApplicationReportRequestProto request;
   *request.mutable_application_id() = id;
+  // The ResourceManager tells nobody of an end who does not ask.
   for (int poll = 0; poll < kPolls; ++poll) {
     TONY_ASSIGN_OR_RETURN(const auto response, client.Call<yarn::GetApplicationReportResponseProto>(
                                                    "getApplicationReport", request, kTimeout));

@@ -29,6 +29,11 @@ class FakeServer {
     Accept();
   }
 
+  // The loop may go on, and then tells what was read meanwhile.
+  ~FakeServer() { *alive_ = false; }
+  FakeServer(const FakeServer&) = delete;
+  FakeServer& operator=(const FakeServer&) = delete;
+
   Endpoint endpoint() const {
     return {.host = "127.0.0.1", .port = acceptor_.local_endpoint().port()};
   }
@@ -57,8 +62,8 @@ class FakeServer {
   };
 
   void Accept() {
-    acceptor_.async_accept([this](const auto& error, auto socket) {
-      if (error) return;
+    acceptor_.async_accept([this, alive = alive_](const auto& error, auto socket) {
+      if (error || !*alive) return;
       ++accepted_;
       const auto connection = std::make_shared<Connection>(std::move(socket));
       connections_.insert(connection);
@@ -68,16 +73,17 @@ class FakeServer {
   }
 
   void Read(const std::shared_ptr<Connection>& connection) {
-    connection->socket.async_read_some(boost::asio::buffer(connection->input),
-                                       [this, connection](const auto& error, size_t size) {
-                                         if (error) {
-                                           if (error != boost::asio::error::operation_aborted)
-                                             connections_.erase(connection);
-                                           return;
-                                         }
-                                         OnBytes(connection, connection->input.data(), size);
-                                         if (connection->socket.is_open()) Read(connection);
-                                       });
+    connection->socket.async_read_some(
+        boost::asio::buffer(connection->input),
+        [this, alive = alive_, connection](const auto& error, size_t size) {
+          if (!*alive) return;
+          if (error) {
+            if (error != boost::asio::error::operation_aborted) connections_.erase(connection);
+            return;
+          }
+          OnBytes(connection, connection->input.data(), size);
+          if (connection->socket.is_open()) Read(connection);
+        });
   }
 
   void OnBytes(const std::shared_ptr<Connection>& connection, const char* data, size_t size) {
@@ -99,6 +105,7 @@ class FakeServer {
   std::set<std::shared_ptr<Connection>> connections_;
   std::string preamble_;
   int accepted_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 /// A client's frame, read.

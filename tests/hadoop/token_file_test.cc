@@ -122,7 +122,7 @@ TEST(TokenText, IsUrlSafe) {
   const std::string text = FormatTokenText(token);
   EXPECT_EQ(text.find_first_of("+/="), std::string::npos);
   EXPECT_EQ(*ParseTokenText(text), token);
-  for (const std::string bad : {"", "!!", "AAAA", (text + "AAAA").c_str()}) {
+  for (const std::string& bad : std::vector<std::string>{"", "!!", "AAAA", text + "AAAA"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(ParseTokenText(bad).status())) << bad;
   }
 }

@@ -35,7 +35,6 @@ absl::StatusOr<CurlLibrary> LoadOnce() {
   find(&functions.easy_setopt, "curl_easy_setopt");
   find(&functions.easy_perform, "curl_easy_perform");
   find(&functions.easy_getinfo, "curl_easy_getinfo");
-  find(&functions.easy_reset, "curl_easy_reset");
   find(&functions.easy_cleanup, "curl_easy_cleanup");
   find(&functions.easy_strerror, "curl_easy_strerror");
   find(&functions.slist_append, "curl_slist_append");

@@ -15,7 +15,6 @@ struct CurlLibrary {
   decltype(&curl_easy_setopt) easy_setopt;
   decltype(&curl_easy_perform) easy_perform;
   decltype(&curl_easy_getinfo) easy_getinfo;
-  decltype(&curl_easy_reset) easy_reset;
   decltype(&curl_easy_cleanup) easy_cleanup;
   decltype(&curl_easy_strerror) easy_strerror;
   decltype(&curl_slist_append) slist_append;

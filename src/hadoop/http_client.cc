@@ -53,16 +53,23 @@ long Millis(Duration duration) {
 
 }  // namespace
 
+/// libcurl's handle. What holds for all requests is set once, and the rest by each:
+/// curl_easy_reset() before libcurl 8.0 loses the memory in which CURLOPT_COOKIEFILE is kept. Not
+/// thread safe.
 struct HttpClient::Handle {
-  Handle(const CurlLibrary& library, Duration limit)
-      : curl(library), easy(library.easy_init()), timeout(limit) {}
+  explicit Handle(const CurlLibrary& library) : curl(library), easy(library.easy_init()) {}
   ~Handle() {
     if (easy != nullptr) curl.easy_cleanup(easy);
+    curl.slist_free_all(headers);
   }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
 
-  void SetUp(Exchange* exchange, curl_slist* headers) const {
-    const HttpRequest& request = exchange->request;
-    curl.easy_setopt(easy, CURLOPT_URL, request.url.c_str());
+  void SetUp(Duration timeout) {
+    for (const char* const header : {"Content-Type: application/octet-stream", "Expect:"}) {
+      headers = curl.slist_append(headers, header);
+    }
+    curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
     curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl.easy_setopt(easy, CURLOPT_COOKIEFILE, "");  // cookies are kept, none are read
@@ -70,25 +77,28 @@ struct HttpClient::Handle {
     curl.easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl.easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, 1 + Millis(timeout) / 1000);
     curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
+    curl.easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kBufferBytes);
     curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
+    curl.easy_setopt(easy, CURLOPT_READFUNCTION, OnSource);
+  }
+
+  CURLcode Perform(Exchange* exchange) const {
+    const HttpRequest& request = exchange->request;
+    curl.easy_setopt(easy, CURLOPT_URL, request.url.c_str());
     curl.easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
-    curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-    if (request.source != nullptr) {
-      curl.easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-      curl.easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kBufferBytes);
-      curl.easy_setopt(easy, CURLOPT_READFUNCTION, OnSource);
-      curl.easy_setopt(easy, CURLOPT_READDATA, exchange);
-    }
+    curl.easy_setopt(easy, CURLOPT_READDATA, exchange);
+    curl.easy_setopt(easy, CURLOPT_UPLOAD, request.source != nullptr ? 1L : 0L);
     curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-    if (request.negotiate) {
-      curl.easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_NEGOTIATE);
-      curl.easy_setopt(easy, CURLOPT_USERPWD, ":");  // whoever the ticket is for
-    }
+    curl.easy_setopt(easy, CURLOPT_HTTPAUTH,
+                     request.negotiate ? CURLAUTH_NEGOTIATE : CURLAUTH_BASIC);
+    // An empty name is whoever the ticket is for.
+    curl.easy_setopt(easy, CURLOPT_USERPWD, request.negotiate ? ":" : nullptr);
+    return curl.easy_perform(easy);
   }
 
   const CurlLibrary& curl;
   CURL* const easy;
-  const Duration timeout;
+  curl_slist* headers = nullptr;
 };
 
 HttpClient::HttpClient(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
@@ -98,8 +108,9 @@ HttpClient::~HttpClient() = default;
 
 absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout) {
   TONY_ASSIGN_OR_RETURN(const CurlLibrary* const library, CurlLibrary::Load());
-  auto handle = std::make_unique<Handle>(*library, timeout);
+  auto handle = std::make_unique<Handle>(*library);
   if (handle->easy == nullptr) return absl::FailedPreconditionError("libcurl does not start");
+  handle->SetUp(timeout);
   return HttpClient(std::move(handle));
 }
 
@@ -111,14 +122,7 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
         "this cluster's web servers want Kerberos, and the installed libcurl was built without it");
   }
   Exchange exchange{.curl = curl, .handle = handle_->easy, .request = request, .status = {}};
-  curl_slist* headers = nullptr;
-  for (const char* const header : {"Content-Type: application/octet-stream", "Expect:"}) {
-    headers = curl.slist_append(headers, header);
-  }
-  curl.easy_reset(handle_->easy);
-  handle_->SetUp(&exchange, headers);
-  const CURLcode result = curl.easy_perform(handle_->easy);
-  curl.slist_free_all(headers);
+  const CURLcode result = handle_->Perform(&exchange);
   const std::string where = request.url.substr(0, request.url.find('?'));
   if (!exchange.status.ok()) return Annotate(exchange.status, where);
   if (result != CURLE_OK) {

@@ -24,13 +24,15 @@ class FakeHttpServer {
  public:
   struct Request {
     std::string method;
-    std::string target;  ///< path and query
+    std::string target;   ///< path and query
+    std::string headers;  ///< lines
     std::string body;
   };
   struct Response {
     int code = 200;
     std::string body;
     std::string location;
+    std::string cookie;  ///< name=value
   };
   using Handler = std::function<Response(const Request& request)>;
 
@@ -89,6 +91,7 @@ class FakeHttpServer {
             "HTTP/1.1 ", response.code,
             " Said\r\nConnection: close\r\nContent-Length: ", response.body.size(), "\r\n",
             response.location.empty() ? "" : absl::StrCat("Location: ", response.location, "\r\n"),
+            response.cookie.empty() ? "" : absl::StrCat("Set-Cookie: ", response.cookie, "\r\n"),
             "\r\n", response.body)));
   }
 
@@ -100,11 +103,10 @@ class FakeHttpServer {
     std::string line;
     stream >> request.method >> request.target;
     std::getline(stream, line);
-    bool chunked = false;
-    while (std::getline(stream, line) && line != "\r") {
-      chunked = chunked || line.find("chunked") != std::string::npos;
+    while (std::getline(stream, line) && line != "\r") request.headers += line + "\n";
+    if (request.headers.find("chunked") != std::string::npos) {
+      request.body = ReadChunks(socket, buffer);
     }
-    if (chunked) request.body = ReadChunks(socket, buffer);
     return request;
   }
 

@@ -106,6 +106,28 @@ TEST(WebHdfs, WritesWhereTheNameNodeSays) {
   EXPECT_EQ(data.requests()[0].body, contents);
 }
 
+// Of one request for the next one a cookie is left, by which the server knows the client again, and
+// nothing else.
+TEST(WebHdfs, CookiesAreKept) {
+  FakeHttpServer data(Saying(201, ""));
+  FakeHttpServer name([&](const Request& request) -> Response {
+    if (request.method == "GET") return {.body = kStatus, .cookie = "hadoop.auth=known"};
+    return {.code = 307, .location = data.Url("/data")};
+  });
+  WebHdfs client = Client({name.endpoint()});
+  EXPECT_TRUE(client.Status("/f").ok());
+  EXPECT_TRUE(client.Write("/f", 0600, true, "contents").ok());
+  EXPECT_TRUE(client.Status("/f").ok());
+  const auto requests = name.requests();
+  ASSERT_EQ(requests.size(), 3);
+  EXPECT_THAT(requests[0].headers, Not(HasSubstr("Cookie")));
+  EXPECT_THAT(requests[1].headers, HasSubstr("Cookie: hadoop.auth=known"));
+  EXPECT_EQ(requests[2].method, "GET");
+  EXPECT_THAT(requests[2].headers, HasSubstr("Cookie: hadoop.auth=known"));
+  EXPECT_THAT(requests[2].headers, Not(HasSubstr("chunked")));
+  EXPECT_EQ(data.requests()[0].body, "contents");
+}
+
 TEST(WebHdfs, ReadsWhatFitsAndNoMore) {
   FakeHttpServer data(Saying(200, "contents"));
   FakeHttpServer name(

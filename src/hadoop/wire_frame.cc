@@ -1,8 +1,6 @@
 // Lengths are checked before anything is done with them.
 #include "hadoop/wire_frame.h"
 
-#include <google/protobuf/message_lite.h>
-
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"

@@ -1,6 +1,8 @@
 // Hadoop's frames: a length of four bytes, then messages that each begin with their own length.
 #pragma once
 
+#include <google/protobuf/message_lite.h>
+
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
@@ -8,10 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-
-namespace google::protobuf {
-class MessageLite;
-}
 
 namespace tony::hadoop {
 

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/strings/str_cat.h"
 #include "tests/hadoop/digest_server.h"
 
 namespace tony::hadoop {
@@ -18,11 +17,6 @@ constexpr char kImapChallenge[] =
     "charset=utf-8";
 DigestIdentity Chris(const std::string& service, const std::string& cnonce) {
   return {.user = "chris", .password = "secret", .service = service, .cnonce = cnonce};
-}
-
-std::string Challenge(const std::string& protections, const std::string& ciphers) {
-  return absl::StrCat("realm=\"default\",nonce=\"n0\",qop=\"", protections, "\",cipher=\"", ciphers,
-                      "\",charset=utf-8,algorithm=md5-sess");
 }
 
 TEST(DigestMd5, AnswersAsRfc2831DoesForImap) {
@@ -65,20 +59,20 @@ TEST(DigestMd5, TakesTheStrongestThatIsOffered) {
       {"auth", "3des", Protection::kAuthentication, "qop=auth"}};
   for (const auto& [protections, ciphers, expected, words] : cases) {
     DigestMd5 digest(Chris("/default", "c0"));
-    const auto answer = digest.Start(Challenge(protections, ciphers));
+    const auto answer = digest.Start(DigestOffer(protections, ciphers));
     ASSERT_TRUE(answer.ok()) << answer.status();
     EXPECT_EQ(digest.protection(), expected) << protections;
     EXPECT_THAT(*answer, HasSubstr(words));
   }
   DigestMd5 digest(Chris("/default", "c0"));
-  EXPECT_TRUE(absl::IsUnimplemented(digest.Start(Challenge("auth-conf", "des")).status()));
+  EXPECT_TRUE(absl::IsUnimplemented(digest.Start(DigestOffer("auth-conf", "des")).status()));
 }
 
 TEST(DigestMd5, RefusesMalformedChallenges) {
   for (const char* const challenge :
-       {"", "nonce", "nonce=\"x", "nonce=\"x\\", "realm=\"r\",algorithm=md5-sess",
-        "nonce=\"a\",nonce=\"b\",algorithm=md5-sess", "nonce=\"a\"b,algorithm=md5-sess",
-        "nonce=\"a\",algorithm=md5", "nonce=\"a\"", "nonce=a,algorithm=md5-sess,maxbuf=1",
+       {"", "nonce", R"(nonce="x)", R"(nonce="x\)", R"(realm="r",algorithm=md5-sess)",
+        R"(nonce="a",nonce="b",algorithm=md5-sess)", R"(nonce="a"b,algorithm=md5-sess)",
+        R"(nonce="a",algorithm=md5)", R"(nonce="a")", "nonce=a,algorithm=md5-sess,maxbuf=1",
         "nonce=a,algorithm=md5-sess,maxbuf=99999999999", "=x,nonce=a"}) {
     DigestMd5 digest(Chris("/default", "c0"));
     EXPECT_TRUE(absl::IsInvalidArgument(digest.Start(challenge).status())) << challenge;
@@ -87,9 +81,9 @@ TEST(DigestMd5, RefusesMalformedChallenges) {
 
 TEST(DigestMd5, QuotesWhatItSaysBack) {
   DigestMd5 digest(Chris("/default", "c0"));
-  const auto answer = digest.Start("realm=\"a\\\"b\\\\\",nonce=n,algorithm=md5-sess");
+  const auto answer = digest.Start(R"(realm="a\"b\\",nonce=n,algorithm=md5-sess)");
   ASSERT_TRUE(answer.ok());
-  EXPECT_THAT(*answer, HasSubstr("realm=\"a\\\"b\\\\\""));
+  EXPECT_THAT(*answer, HasSubstr(R"(realm="a\"b\\")"));
 }
 
 constexpr char kSession[] = "0123456789abcdef";

@@ -67,14 +67,20 @@ class DigestServerLayer {
   int sent_ = 0;
 };
 
+/// What a server sends first. `protections` and `ciphers` are what is offered, e.g.
+/// "auth,auth-conf" and "rc4".
+inline std::string DigestOffer(const std::string& protections, const std::string& ciphers) {
+  return absl::StrCat(R"(realm="default",nonce="n0",qop=")", protections, R"(",cipher=")", ciphers,
+                      R"(",charset=utf-8,algorithm=md5-sess)");
+}
+
 /// One authentication of the holder of `token`. Not thread safe.
 class DigestServer {
  public:
-  /// `protections` and `ciphers` are what is offered, e.g. "auth,auth-conf" and "rc4".
+  /// As DigestOffer.
   DigestServer(const Token& token, const std::string& protections, const std::string& ciphers)
       : identity_(DigestIdentityOf(token, "", "default")),
-        challenge_(absl::StrCat("realm=\"default\",nonce=\"n0\",qop=\"", protections,
-                                "\",cipher=\"", ciphers, "\",charset=utf-8,algorithm=md5-sess")) {}
+        challenge_(DigestOffer(protections, ciphers)) {}
 
   const std::string& challenge() const { return challenge_; }
 

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using Message = SaslNegotiation::Message;
 
-constexpr char kChallenge[] = "realm=\"default\",nonce=\"n\",qop=\"auth\",algorithm=md5-sess";
+constexpr char kChallenge[] = R"(realm="default",nonce="n",qop="auth",algorithm=md5-sess)";
 
 Message::SaslAuth Auth(const std::string& method, const std::string& mechanism,
                        const std::string& protocol, const std::string& server,

@@ -10,7 +10,6 @@
 namespace tony::hadoop {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Request = FakeHttpServer::Request;

@@ -1,49 +1,29 @@
-// dlopen once, for the life of the process.
+// Loaded once, for the life of the process.
 #include "hadoop/curl_library.h"
 
-#include <dlfcn.h>
-
-#include <string>
-#include <type_traits>
-
-#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "hadoop/shared_library.h"
 
 namespace tony::hadoop {
 namespace {
 
-// The same library over OpenSSL and over GnuTLS.
-constexpr const char* kFiles[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-
 absl::StatusOr<CurlLibrary> LoadOnce() {
-  void* library = nullptr;
-  for (const char* const file : kFiles) {
-    if (library == nullptr) library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  }
-  if (library == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("HDFS is spoken with libcurl, and that cannot be loaded; install it (package "
-                     "libcurl4): ",
-                     dlerror()));
-  }
+  // The same library over OpenSSL and over GnuTLS.
+  TONY_ASSIGN_OR_RETURN(SharedLibrary library,
+                        SharedLibrary::Open({"libcurl.so.4", "libcurl-gnutls.so.4"},
+                                            "HDFS is spoken with libcurl", "libcurl4"));
   CurlLibrary functions;
-  const char* missing = nullptr;
-  const auto find = [&](auto* function, const char* name) {
-    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library, name));
-    if (*function == nullptr) missing = name;
-  };
-  find(&functions.easy_init, "curl_easy_init");
-  find(&functions.easy_setopt, "curl_easy_setopt");
-  find(&functions.easy_perform, "curl_easy_perform");
-  find(&functions.easy_getinfo, "curl_easy_getinfo");
-  find(&functions.easy_cleanup, "curl_easy_cleanup");
-  find(&functions.easy_strerror, "curl_easy_strerror");
-  find(&functions.slist_append, "curl_slist_append");
-  find(&functions.slist_free_all, "curl_slist_free_all");
-  find(&functions.version_info, "curl_version_info");
-  find(&functions.global_init, "curl_global_init");
-  if (missing != nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat("libcurl has no function ", missing));
-  }
+  library.Find("curl_easy_init", &functions.easy_init);
+  library.Find("curl_easy_setopt", &functions.easy_setopt);
+  library.Find("curl_easy_perform", &functions.easy_perform);
+  library.Find("curl_easy_getinfo", &functions.easy_getinfo);
+  library.Find("curl_easy_cleanup", &functions.easy_cleanup);
+  library.Find("curl_easy_strerror", &functions.easy_strerror);
+  library.Find("curl_slist_append", &functions.slist_append);
+  library.Find("curl_slist_free_all", &functions.slist_free_all);
+  library.Find("curl_version_info", &functions.version_info);
+  library.Find("curl_global_init", &functions.global_init);
+  TONY_RETURN_IF_ERROR(library.status());
   if (functions.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
     return absl::FailedPreconditionError("libcurl does not start");
   }

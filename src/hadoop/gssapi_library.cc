@@ -1,41 +1,30 @@
-// dlopen once, for the life of the process.
+// Loaded once, for the life of the process.
 #include "hadoop/gssapi_library.h"
 
-#include <dlfcn.h>
-
-#include <string>
-
-#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "hadoop/shared_library.h"
 
 namespace tony::hadoop {
 namespace {
 
-constexpr char kFile[] = "libgssapi_krb5.so.2";
-
 absl::StatusOr<GssapiLibrary> LoadOnce() {
-  void* const library = dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("this cluster wants Kerberos, and ", kFile,
-                     " cannot be loaded; install it (package libgssapi-krb5-2): ", dlerror()));
-  }
+  TONY_ASSIGN_OR_RETURN(
+      SharedLibrary library,
+      SharedLibrary::Open({"libgssapi_krb5.so.2"},
+                          "this cluster wants Kerberos, which is spoken with libgssapi_krb5",
+                          "libgssapi-krb5-2"));
   GssapiLibrary functions;
-  const char* missing = nullptr;
-  const auto find = [&](auto* function, const char* name) {
-    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library, name));
-    if (*function == nullptr) missing = name;
-  };
-  find(&functions.import_name, "gss_import_name");
-  find(&functions.release_name, "gss_release_name");
-  find(&functions.init_sec_context, "gss_init_sec_context");
-  find(&functions.delete_sec_context, "gss_delete_sec_context");
-  find(&functions.release_buffer, "gss_release_buffer");
-  find(&functions.display_status, "gss_display_status");
-  find(&functions.wrap, "gss_wrap");
-  find(&functions.unwrap, "gss_unwrap");
-  find(&functions.wrap_size_limit, "gss_wrap_size_limit");
-  if (missing == nullptr) return functions;
-  return absl::FailedPreconditionError(absl::StrCat(kFile, " has no function ", missing));
+  library.Find("gss_import_name", &functions.import_name);
+  library.Find("gss_release_name", &functions.release_name);
+  library.Find("gss_init_sec_context", &functions.init_sec_context);
+  library.Find("gss_delete_sec_context", &functions.delete_sec_context);
+  library.Find("gss_release_buffer", &functions.release_buffer);
+  library.Find("gss_display_status", &functions.display_status);
+  library.Find("gss_wrap", &functions.wrap);
+  library.Find("gss_unwrap", &functions.unwrap);
+  library.Find("gss_wrap_size_limit", &functions.wrap_size_limit);
+  TONY_RETURN_IF_ERROR(library.status());
+  return functions;
 }
 
 }  // namespace

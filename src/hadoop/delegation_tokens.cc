@@ -3,20 +3,12 @@
 
 #include "common/status_macros.h"
 #include "hadoop/common/security.pb.h"
+#include "hadoop/token_message.h"
 
 namespace tony::hadoop {
 namespace {
 
 namespace wire = ::hadoop::common;
-
-wire::TokenProto MessageOf(const Token& token) {
-  wire::TokenProto message;
-  message.set_identifier(token.identifier);
-  message.set_password(token.password);
-  message.set_kind(token.kind);
-  message.set_service(token.service);
-  return message;
-}
 
 }  // namespace
 
@@ -26,11 +18,7 @@ absl::StatusOr<Token> GetResourceManagerToken(BlockingRpcClient& client, const s
   request.set_renewer(renewer);
   TONY_ASSIGN_OR_RETURN(const auto response, client.Call<wire::GetDelegationTokenResponseProto>(
                                                  "getDelegationToken", request, timeout));
-  const wire::TokenProto& token = response.token();
-  return Token{.identifier = token.identifier(),
-               .password = token.password(),
-               .kind = token.kind(),
-               .service = token.service()};
+  return TokenOf(response.token());
 }
 
 absl::StatusOr<int64_t> RenewResourceManagerToken(BlockingRpcClient& client, const Token& token,

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
+#include "hadoop/big_endian.h"
 
 namespace tony::hadoop {
 namespace {
@@ -36,12 +37,6 @@ const char* NameOf(Protection protection) {
 
 bool Contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-std::string BigEndian(uint32_t number) {
-  std::string bytes;
-  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(number >> shift));
-  return bytes;
 }
 
 // In constant time, and never equal when OpenSSL gave no digest.

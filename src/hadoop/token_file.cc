@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "common/status_macros.h"
 #include "hadoop/common/security.pb.h"
+#include "hadoop/token_message.h"
 #include "hadoop/wire_frame.h"
 #include "hadoop/writable.h"
 #include "os/files.h"
@@ -63,10 +64,7 @@ absl::StatusOr<TokenStore> ParseProtobuf(const std::string& contents) {
   TONY_RETURN_IF_ERROR(reader.Read(&message));
   TokenStore store;
   for (const auto& entry : message.tokens()) {
-    store.tokens.emplace_back(entry.alias(), Token{.identifier = entry.token().identifier(),
-                                                   .password = entry.token().password(),
-                                                   .kind = entry.token().kind(),
-                                                   .service = entry.token().service()});
+    store.tokens.emplace_back(entry.alias(), TokenOf(entry.token()));
   }
   for (const auto& entry : message.secrets()) {
     store.secrets.emplace_back(entry.alias(), entry.secret());
@@ -94,10 +92,7 @@ std::string ProtobufOf(const TokenStore& store) {
   for (const auto& [alias, token] : store.tokens) {
     auto* const entry = message.add_tokens();
     entry->set_alias(alias);
-    entry->mutable_token()->set_identifier(token.identifier);
-    entry->mutable_token()->set_password(token.password);
-    entry->mutable_token()->set_kind(token.kind);
-    entry->mutable_token()->set_service(token.service);
+    *entry->mutable_token() = MessageOf(token);
   }
   for (const auto& [alias, secret] : store.secrets) {
     auto* const entry = message.add_secrets();

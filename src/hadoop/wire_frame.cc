@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "hadoop/big_endian.h"
 
 namespace tony::hadoop {
 namespace {
@@ -15,12 +16,6 @@ constexpr size_t kLongestVarint = 5;
 void AppendVarint(uint32_t number, std::string* text) {
   for (; number >= 0x80; number >>= 7) text->push_back(static_cast<char>(number | 0x80));
   text->push_back(static_cast<char>(number));
-}
-
-uint32_t BigEndian(const char* bytes) {
-  uint32_t number = 0;
-  for (size_t i = 0; i < kLengthBytes; ++i) number = number << 8 | static_cast<uint8_t>(bytes[i]);
-  return number;
 }
 
 }  // namespace
@@ -38,19 +33,15 @@ std::string DelimitedBytes(const std::string& message) {
 
 std::string EncodeFrame(std::initializer_list<const google::protobuf::MessageLite*> messages,
                         const std::string& body) {
-  std::string frame(kLengthBytes, '\0');
-  for (const auto* const message : messages) frame += Delimited(*message);
-  frame += body;
-  const auto length = static_cast<uint32_t>(frame.size() - kLengthBytes);
-  for (size_t i = 0; i < kLengthBytes; ++i) {
-    frame[i] = static_cast<char>(length >> (8 * (kLengthBytes - 1 - i)));
-  }
-  return frame;
+  std::string content;
+  for (const auto* const message : messages) content += Delimited(*message);
+  content += body;
+  return BigEndian(static_cast<uint32_t>(content.size())) + content;
 }
 
 absl::StatusOr<std::optional<std::string>> FrameReader::Next() {
   if (buffer_.size() - consumed_ < kLengthBytes) return std::nullopt;
-  const uint32_t length = BigEndian(buffer_.data() + consumed_);
+  const uint32_t length = FromBigEndian(buffer_.data() + consumed_);
   if (length > max_frame_bytes_) {
     return absl::DataLossError(
         absl::StrCat("the server announces a frame of ", length, " bytes, more than ",

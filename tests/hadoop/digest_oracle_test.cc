@@ -1,6 +1,7 @@
 // DIGEST-MD5 against libgsasl's server.
 #include <gtest/gtest.h>
 
+#include "hadoop/big_endian.h"
 #include "hadoop/digest_md5.h"
 
 #ifdef TONY_HAS_GSASL
@@ -44,11 +45,7 @@ class GsaslServer {
     return Take(output, size).substr(kLengthBytes);
   }
   std::string Unwrap(const std::string& wrapped) {
-    std::string framed(kLengthBytes, '\0');
-    for (size_t i = 0; i < kLengthBytes; ++i) {
-      framed[i] = static_cast<char>(wrapped.size() >> (8 * (kLengthBytes - 1 - i)));
-    }
-    framed += wrapped;
+    const std::string framed = BigEndian(static_cast<uint32_t>(wrapped.size())) + wrapped;
     char* output = nullptr;
     size_t size = 0;
     EXPECT_EQ(gsasl_decode(session_, framed.data(), framed.size(), &output, &size), GSASL_OK);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "hadoop/big_endian.h"
 #include "hadoop/digest_challenge.h"
 #include "hadoop/digest_md5.h"
 #include "hadoop/legacy_crypto.h"
@@ -33,8 +34,7 @@ class DigestServerLayer {
   }
 
   std::string Wrap(const std::string& plain) {
-    const std::string sequence({0, 0, static_cast<char>(sent_ >> 8), static_cast<char>(sent_)});
-    ++sent_;
+    const std::string sequence = BigEndian(sent_++);
     const std::string key = Key("session key to server-to-client signing");
     const size_t padding = cipher_ == "3des" ? 8 - (plain.size() + 10) % 8 : 0;
     const std::string message = plain + std::string(padding, static_cast<char>(padding)) +
@@ -64,7 +64,7 @@ class DigestServerLayer {
   const std::string cipher_;
   std::unique_ptr<StreamCipher> in_;
   std::unique_ptr<StreamCipher> out_;
-  int sent_ = 0;
+  uint32_t sent_ = 0;
 };
 
 /// What a server sends first. `protections` and `ciphers` are what is offered, e.g.

@@ -27,6 +27,11 @@ void Append(FrameReader& reader, const std::string& bytes) {
   reader.Append(bytes.data(), bytes.size());
 }
 
+TEST(EncodeFrame, LengthsAreFourBytesTheHighestFirst) {
+  EXPECT_EQ(EncodeFrame({}, std::string(0x01'02'03, 'x')).substr(0, 6),
+            std::string("\0\x01\x02\x03xx", 6));
+}
+
 TEST(FrameReader, CutsAStreamWhereverItsPiecesEnd) {
   const auto header = Header();
   const std::string stream =

@@ -18,6 +18,7 @@
 #include "hadoop/remote_exception.h"
 #include "hadoop/rpc_client.h"
 #include "hadoop/token_file.h"
+#include "hadoop/token_message.h"
 #include "hadoop/yarn/container_protocol.pb.h"
 #include "hadoop/yarn/master_protocol.pb.h"
 
@@ -31,13 +32,6 @@ using std::chrono::seconds;
 constexpr Duration kTimeout = seconds(60);
 constexpr Duration kHeartbeat = milliseconds(50);
 constexpr char kNotRegistered[] = "ApplicationMasterNotRegisteredException";
-
-Token TokenOf(const ::hadoop::common::TokenProto& token) {
-  return {.identifier = token.identifier(),
-          .password = token.password(),
-          .kind = token.kind(),
-          .service = token.service()};
-}
 
 /// Drives itself by the answers that come. Not thread safe: owned by the event loop.
 class Master {

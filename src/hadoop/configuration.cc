@@ -152,7 +152,7 @@ absl::StatusOr<bool> Configuration::Boolean(const std::string& key, bool fallbac
 absl::StatusOr<std::vector<std::string>> Configuration::List(const std::string& key) const {
   TONY_ASSIGN_OR_RETURN(const std::string text, Text(key));
   std::vector<std::string> items;
-  for (const auto& part : absl::StrSplit(text, ',')) {
+  for (const auto& part : absl::StrSplit(text, absl::ByAnyChar(",\n"))) {
     const auto item = absl::StripAsciiWhitespace(part);
     if (!item.empty()) items.emplace_back(item);
   }

@@ -36,7 +36,8 @@ class Configuration {
   absl::StatusOr<int64_t> Number(const std::string& key, int64_t fallback) const;
   /// `fallback` when it has no value. InvalidArgument – neither true nor false; as Text.
   absl::StatusOr<bool> Boolean(const std::string& key, bool fallback) const;
-  /// The items between commas, without white space and empty ones. As Text.
+  /// The items between commas and ends of lines, without white space around them and without empty
+  /// ones; unlike our own lists', a comma cannot be escaped. As Text.
   absl::StatusOr<std::vector<std::string>> List(const std::string& key) const;
   /// Text, where it has to be there. FailedPrecondition – it is not; as Text.
   absl::StatusOr<std::string> Required(const std::string& key) const;

@@ -99,13 +99,13 @@ TEST_F(ConfigurationTest, ComplainsWithFileLineKeyAndRemedy) {
 }
 
 TEST_F(ConfigurationTest, ReadsNumbersBooleansAndLists) {
-  Write("core-site.xml", {"n=7", "b= TRUE ", "l= a, b ,,c"});
+  Write("core-site.xml", {"n=7", "b= TRUE ", "l= a, b ,,c\\,\n  d"});
   const Configuration configuration = Load();
   EXPECT_EQ(*configuration.Number("n", 1), 7);
   EXPECT_EQ(*configuration.Number("none", 1), 1);
   EXPECT_TRUE(*configuration.Boolean("b", false));
   EXPECT_TRUE(*configuration.Boolean("none", true));
-  EXPECT_THAT(*configuration.List("l"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(*configuration.List("l"), ElementsAre("a", "b", "c\\", "d"));
 }
 
 TEST_F(ConfigurationTest, AFolderWithoutConfigurationIsNotFound) {

@@ -7,19 +7,17 @@ PROGRAMS is the folder of yarn_submit and yarn_master. Exits with 77 where Hadoo
 """
 
 import json
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "scripts" / "yarn-cluster"
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import yarn_cluster  # noqa: E402
+
 # Two of these do not fit on one node of 4096 MB.
 CONTAINER_MB = 2500
 
@@ -30,20 +28,10 @@ class ClusterCase(unittest.TestCase):
     programs = None
 
     def start(self, *options):
-        # Short, because Hadoop makes long paths of it.
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.addCleanup(self.run_script, "stop", self.folder)
-        self.run_script("start", "--offset", "auto", *options, self.folder)
-        script = f'source "{self.folder}/env.sh" && env -0'
-        text = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True)
-        self.environment = dict(item.split("=", 1) for item in text.stdout.split("\0") if item)
-
-    def run_script(self, *arguments):
-        command = [SCRIPT, *map(str, arguments)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=240)
-        if result.returncode != 0:
-            raise AssertionError(f"{arguments[0]}: {result.stdout}{result.stderr}")
+        self.cluster = yarn_cluster.YarnCluster(*options)
+        self.addCleanup(self.cluster.stop)
+        self.folder = self.cluster.folder
+        self.environment = self.cluster.environment
 
     def submit(self, user, command, *more, configuration="conf"):
         return subprocess.run(
@@ -113,8 +101,8 @@ class PlainCluster(ClusterCase):
             [self.programs / "yarn_submit", self.folder / "conf", "bob", master],
             env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.await_files("begun", 2)
-        self.run_script("kill", "resourcemanager", self.folder)
-        self.run_script("launch", "resourcemanager", self.folder)
+        self.cluster.kill("resourcemanager")
+        self.cluster.launch("resourcemanager")
         (self.folder / "go").touch()
         output, _ = client.communicate(timeout=120)
         self.assertEqual(client.returncode, 0, output)
@@ -158,13 +146,7 @@ class KerberosCluster(ClusterCase):
 
 
 def main():
-    java = os.environ.get("JAVA_HOME", "/usr/lib/jvm/java-17-openjdk-amd64") + "/bin/java"
-    missing = [tool for tool in (java, "mvn", "curl", "krb5kdc", "kadmin.local", "kinit")
-               if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin")]
-    if missing:
-        print(f"skipped: Hadoop cannot run without {', '.join(missing)}; "
-              "scripts/setup --for yarn installs them")
-        sys.exit(SKIPPED)
+    yarn_cluster.skip_without("krb5kdc", "kadmin.local", "kinit")
     ClusterCase.programs = pathlib.Path(sys.argv[1]).resolve()
     unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
 

@@ -2,6 +2,7 @@
 #include "backend/yarn/asks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -58,11 +59,11 @@ std::vector<::hadoop::yarn::ResourceRequestProto> Asks::Tell() {
   return message;
 }
 
-void Asks::Refused() {
-  std::erase_if(asks_, [this](const Ask& ask) {
-    return std::find(last_told_.begin(), last_told_.end(), ask.id) != last_told_.end();
-  });
-  last_told_.clear();
+bool Asks::Refused() {
+  const std::vector<int64_t> refused = std::exchange(last_told_, {});
+  return std::erase_if(asks_, [&](const Ask& ask) {
+           return std::find(refused.begin(), refused.end(), ask.id) != refused.end();
+         }) > 0;
 }
 
 bool Asks::untold() const {

@@ -29,7 +29,8 @@ class Asks {
   /// What the ResourceManager is to be told now, and then was. Empty mostly.
   std::vector<::hadoop::yarn::ResourceRequestProto> Tell();
   /// The ResourceManager took nothing of what Tell() gave last, and never will: that is dropped.
-  void Refused();
+  /// False when that was nothing.
+  bool Refused();
   /// Whether Tell() would say something.
   bool untold() const;
 

@@ -96,8 +96,9 @@ TEST(AsksTest, OnlyWhatWasToldLastIsRefused) {
   asks.Tell();
   asks.Add({Of("ps", 1, 1 << 30)});
   asks.Tell();
-  asks.Refused();
+  EXPECT_TRUE(asks.Refused());
   EXPECT_EQ(asks.DescribeMissing(), "2 worker (512 MiB, 1 core, label gpu)");
+  EXPECT_FALSE(asks.Refused());
 }
 
 TEST(CapabilityTest, NamesWhatIsTooMuch) {

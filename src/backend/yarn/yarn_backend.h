@@ -1,0 +1,195 @@
+// Containers of a YARN cluster, for an ApplicationMaster that runs in one of them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "backend/yarn/asks.h"
+#include "backend/yarn/capability.h"
+#include "backend/yarn/container_exit.h"
+#include "backend/yarn/launch_request.h"
+#include "backend/yarn/master_session.h"
+#include "backend/yarn/node_failures.h"
+#include "backend/yarn/node_manager.h"
+#include "backend/yarn/releases.h"
+#include "common/event_loop.h"
+#include "core/ports/cluster_backend.h"
+#include "hadoop/rpc_client.h"
+
+namespace tony::backend {
+
+/// What a YarnBackend is made with. A plain value.
+struct YarnBackendOptions {
+  std::vector<hadoop::Endpoint> scheduler;  ///< of the ResourceManager, or of a pair of them
+  hadoop::Token token;                      ///< the AMRMToken, from the container's token file
+
+  // What the ApplicationMaster registers with, for those who look at the application.
+  std::string host;
+  int rpc_port = -1;
+  std::string tracking_url;
+
+  AllocationOptions allocation;
+  LaunchTemplate launch;
+
+  Duration fast_heartbeat = std::chrono::milliseconds(100);  ///< while something is awaited
+  Duration slow_heartbeat = std::chrono::seconds(1);
+  Duration waiting_notice = std::chrono::seconds(5);  ///< without a grant, before it is said
+  Duration start_timeout = std::chrono::seconds(60);  ///< for a node to take a start
+  /// For a killed container to end, once before and once after it is given back instead.
+  Duration kill_timeout = std::chrono::seconds(4);
+  /// For a container of an earlier attempt to be reported by a ResourceManager that was restarted,
+  /// too.
+  Duration reclaim_timeout = std::chrono::seconds(30);
+  Duration away_limit = std::chrono::minutes(10);    ///< of the ResourceManager
+  Duration idle_timeout = std::chrono::seconds(60);  ///< of a connection with a node
+};
+
+/// Asks go out with heartbeats to the ResourceManager, starts and stops straight to the nodes, one
+/// connection for each node. Requests are granted as containers come, not all at once.
+///
+/// ```
+///            Launch            started            Kill          stop refused, or time is up
+///  GRANTED ─────────▶ STARTING ───────▶ RUNNING ──────▶ STOPPING ───────────▶ GIVEN BACK
+///     │ Kill              │                                 ▲                     ▲
+///     ▼                   └─ Kill: when the node has ───────┘    Kill   MISSING ──┘
+///   gone                     taken the start
+/// ```
+/// MISSING is a container of an earlier attempt of which the ResourceManager has not spoken yet.
+/// From any of them a container ends when its node or the ResourceManager says so. One that was
+/// given back was seen by nobody, nor was one that came to an end with its node: its processes may
+/// run on.
+///
+/// Not thread safe: owned by the event loop.
+class YarnBackend : public core::ClusterBackend {
+ public:
+  /// What the ResourceManager said to the registration.
+  struct Registration {
+    core::Resources largest;  ///< that a container may have
+    std::string queue;
+  };
+  enum class FinalStatus { kSucceeded, kFailed, kKilled };
+
+  /// Each is called from the loop, never from within a call to this class. Any may be empty.
+  struct Events {
+    std::function<void(const Registration&)> registered;  ///< once
+    /// Another attempt of this application runs, or it has ended: nothing may be touched any more.
+    std::function<void(const std::string& sentence)> deposed;
+    /// There are no containers to be had any more, e.g. since the ResourceManager is away for too
+    /// long.
+    std::function<void(const absl::Status& why)> failed;
+    /// Something that a person may want to know.
+    std::function<void(const std::string& sentence)> warning;
+  };
+
+  /// `loop` and `listener` outlive this object.
+  YarnBackend(EventLoop& loop, YarnBackendOptions options, Listener& listener, Events events);
+  /// Containers run on; no event follows. Not from within an event or a listener's call.
+  ~YarnBackend() override;
+  YarnBackend(const YarnBackend&) = delete;
+  YarnBackend& operator=(const YarnBackend&) = delete;
+
+  /// Registers. Calls may be made before.
+  void Start();
+  /// Unregisters: the application is over, and YARN ends all its containers. `done` gets the codes
+  /// of MasterSession::Finish. Nothing else is called from then on.
+  void Finish(FinalStatus status, const std::string& diagnostics, const std::string& tracking_url,
+              std::function<void(const absl::Status&)> done);
+  /// The executor has said that it ends: its node is asked, so that the end is heard of at once and
+  /// not two heartbeats later. Unknown ids are ignored.
+  void ExpectEnd(const std::string& container_id);
+
+  void Reclaim(const std::vector<core::Container>& containers) override;
+  void Request(const std::vector<core::ContainerRequest>& requests) override;
+  void Launch(const std::string& container_id, const core::LaunchContext& context) override;
+  void Kill(const std::string& container_id) override;
+  void GiveBackSpare() override {}  // YARN keeps nothing of ended containers for a job
+  void CancelRequests() override;
+
+ private:
+  using RegisterResponse = ::hadoop::yarn::RegisterApplicationMasterResponseProto;
+  using AllocateResponse = ::hadoop::yarn::AllocateResponseProto;
+  using ContainerProto = ::hadoop::yarn::ContainerProto;
+  using ContainerStatus = ::hadoop::yarn::ContainerStatusProto;
+  using Requests = std::vector<core::ContainerRequest>;
+
+  enum class State { kGranted, kStarting, kRunning, kStopping, kGivenBack, kMissing };
+  struct LiveContainer {
+    core::Container container;
+    ContainerProto granted;  ///< only its id while it is missing
+    State state = State::kGranted;
+    bool killed = false;  ///< while it is starting
+    std::unique_ptr<EventLoop::Handle> deadline;
+  };
+  struct Node {
+    hadoop::Token token;
+    std::unique_ptr<NodeManager> manager;
+  };
+
+  void Later(std::function<void()> function);
+  MasterSession::Events SessionEvents();
+
+  // The ResourceManager's answers.
+  void OnRegistered(const RegisterResponse& response, bool again);
+  void Fill(::hadoop::yarn::AllocateRequestProto& request);
+  void OnAllocated(const AllocateResponse& response);
+  void OnRefused(const absl::Status& status);
+  bool Awaiting() const;
+  void OnDeposed(const std::string& sentence);
+  void OnFailed(const absl::Status& status);
+  void OnGranted(const ContainerProto& granted);
+  void OnCompleted(const ContainerStatus& status);
+  void WarnOfPreemption(const ::hadoop::yarn::PreemptionMessageProto& message);
+  void Warn(const std::string& sentence);
+
+  // Requests.
+  void Ask(const Requests& requests);
+  std::string NeverFits(const Requests& requests) const;
+  void WatchWaiting();
+  void SayWaiting();
+  std::string WhatIsWaitedFor() const;
+
+  // Containers of earlier attempts.
+  void OnPrevious(const ContainerProto& previous);
+  void ReleaseUnclaimed();
+
+  // Containers.
+  void TakeToken(const ::hadoop::yarn::NMTokenProto& token);
+  NodeManager& ManagerOf(const LiveContainer& live);
+  absl::Status SendStart(LiveContainer& live, const core::LaunchContext& context);
+  void OnStarted(const std::string& container_id, const absl::Status& status);
+  void OnStopped(const std::string& container_id, const absl::Status& status);
+  void Stop(LiveContainer& live);
+  void GiveBack(LiveContainer& live);
+  void Release(const ::hadoop::yarn::ContainerIdProto& id);
+  void CountLaunch(const LiveContainer& live, bool failed, const std::string& sentence);
+  void End(const std::string& container_id, const core::ContainerEnd& end);
+
+  EventLoop& loop_;
+  const YarnBackendOptions options_;
+  Listener& listener_;
+  const Events events_;
+  MasterSession session_;
+
+  std::optional<RegisterResponse> registration_;
+  int cluster_nodes_ = 0;
+  std::map<std::string, Node> nodes_;  ///< by "host:port"
+  std::map<std::string, LiveContainer> containers_;
+
+  Asks asks_;
+  Releases releases_;
+  NodeFailures failures_;
+  std::vector<Requests> unregistered_;  ///< made before the registration
+  std::unique_ptr<EventLoop::Handle> waiting_;
+  std::string waiting_sentence_;                    ///< the last one told
+  bool claims_known_ = false;                       ///< false: Reclaim() may still be called
+  std::map<std::string, ContainerProto> previous_;  ///< of earlier attempts, until that is known
+  std::map<std::string, bool> preempted_;           ///< warned of; true: for sure
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace tony::backend

@@ -1,0 +1,242 @@
+// Containers of a YarnBackend from their start to their end.
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "backend/yarn/container_id.h"
+#include "backend/yarn/yarn_backend.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "hadoop/remote_exception.h"
+#include "hadoop/token_message.h"
+
+namespace tony::backend {
+namespace {
+
+namespace yarn = ::hadoop::yarn;
+
+std::string NodeName(const yarn::NodeIdProto& node) {
+  return absl::StrCat(node.host(), ":", node.port());
+}
+
+// Hadoop's words for a container that was granted too long ago, or by a ResourceManager that was
+// started again since: the node is good.
+bool IsOfTheGrant(const absl::Status& status) {
+  return absl::StrContains(status.message(), "allocated by a previous RM") ||
+         absl::StrContains(status.message(), "token is expired");
+}
+
+}  // namespace
+
+void YarnBackend::TakeToken(const yarn::NMTokenProto& message) {
+  Node& node = nodes_[NodeName(message.nodeid())];
+  node.token = hadoop::TokenOf(message.token());
+  if (node.manager != nullptr) node.manager->SetToken(node.token);
+}
+
+NodeManager& YarnBackend::ManagerOf(const LiveContainer& live) {
+  const yarn::NodeIdProto& address = live.granted.nodeid();
+  Node& node = nodes_[NodeName(address)];
+  if (node.manager != nullptr) return *node.manager;
+  node.manager = std::make_unique<NodeManager>(
+      loop_,
+      NodeManagerOptions{.address = {.host = address.host(), .port = address.port()},
+                         .token = node.token,
+                         .start_timeout = options_.start_timeout,
+                         .stop_timeout = options_.kill_timeout,
+                         .poll_interval = options_.fast_heartbeat,
+                         .idle_timeout = options_.idle_timeout},
+      NodeManager::Events{.started = [this](const std::string& id,
+                                            const absl::Status& status) { OnStarted(id, status); },
+                          .stopped = [this](const std::string& id,
+                                            const absl::Status& status) { OnStopped(id, status); },
+                          .ended = [this](const ContainerStatus& status) { OnCompleted(status); }});
+  return *node.manager;
+}
+
+void YarnBackend::Reclaim(const std::vector<core::Container>& containers) {
+  for (const core::Container& container : containers) {
+    LiveContainer live;
+    live.container = container;
+    live.state = State::kMissing;
+    const auto id = ParseContainerId(container.id);
+    if (!id.ok()) {
+      Later([this, name = container.id, why = std::string(id.status().message())] {
+        listener_.OnContainerEnded(name, {.lost = true, .sentence = why});
+      });
+      continue;
+    }
+    *live.granted.mutable_id() = *id;
+    live.deadline = loop_.After(options_.reclaim_timeout, [this, name = container.id] {
+      End(name, {.lost = true, .sentence = "YARN knows nothing of it any more", .seen = false});
+    });
+    containers_.insert_or_assign(container.id, std::move(live));
+  }
+  for (const auto& [id, previous] : std::exchange(previous_, {})) OnPrevious(previous);
+  ReleaseUnclaimed();
+}
+
+// One that an earlier attempt had, and that still runs.
+void YarnBackend::OnPrevious(const ContainerProto& previous) {
+  const std::string id = ContainerIdText(previous.id());
+  const auto found = containers_.find(id);
+  if (found != containers_.end()) {
+    if (found->second.state != State::kMissing) return;
+    found->second.granted = previous;
+    found->second.state = State::kRunning;
+    found->second.deadline = nullptr;
+  } else if (claims_known_) {
+    LogInfo(absl::StrCat(id, " of an earlier attempt is given back: nobody needs it"));
+    Release(previous.id());
+  } else {
+    previous_.emplace(id, previous);
+  }
+}
+
+void YarnBackend::ReleaseUnclaimed() {
+  claims_known_ = true;
+  for (const auto& [id, previous] : std::exchange(previous_, {})) OnPrevious(previous);
+}
+
+void YarnBackend::Launch(const std::string& container_id, const core::LaunchContext& context) {
+  const auto found = containers_.find(container_id);
+  if (found == containers_.end() || found->second.state != State::kGranted) return;
+  found->second.state = State::kStarting;
+  const absl::Status status = SendStart(found->second, context);
+  if (status.ok()) return;
+  Release(found->second.granted.id());
+  Later([this, container_id, sentence = std::string(status.message())] {
+    End(container_id, {.lost = false, .sentence = sentence});
+  });
+}
+
+absl::Status YarnBackend::SendStart(LiveContainer& live, const core::LaunchContext& context) {
+  yarn::StartContainerRequestProto request;
+  TONY_ASSIGN_OR_RETURN(*request.mutable_container_launch_context(),
+                        MakeLaunchContext(options_.launch, live.container.id, context));
+  *request.mutable_container_token() = live.granted.container_token();
+  ManagerOf(live).Start(live.container.id, std::move(request));
+  return absl::OkStatus();
+}
+
+void YarnBackend::OnStarted(const std::string& container_id, const absl::Status& status) {
+  const auto found = containers_.find(container_id);
+  if (found == containers_.end()) return;
+  LiveContainer& live = found->second;
+  if (status.ok()) {
+    if (live.state == State::kStarting) live.state = State::kRunning;
+    if (live.killed) Stop(live);
+    return;
+  }
+  const std::string sentence = absl::StrCat("its node ", NodeName(live.granted.nodeid()),
+                                            " did not start it: ", std::string(status.message()));
+  if (!IsOfTheGrant(status)) CountLaunch(live, true, sentence);
+  Release(live.granted.id());
+  // Where the node has said so, nothing runs.
+  End(container_id,
+      {.lost = true, .sentence = sentence, .seen = !hadoop::RemoteExceptionName(status).empty()});
+}
+
+void YarnBackend::Kill(const std::string& container_id) {
+  ReleaseUnclaimed();
+  const auto found = containers_.find(container_id);
+  if (found == containers_.end()) return;
+  LiveContainer& live = found->second;
+  switch (live.state) {
+    case State::kGranted:
+      Release(live.granted.id());
+      containers_.erase(found);
+      break;
+    case State::kStarting:
+      if (std::exchange(live.killed, true)) break;
+      live.deadline = loop_.After(options_.kill_timeout, [this, &live] { GiveBack(live); });
+      break;
+    case State::kRunning:
+      Stop(live);
+      break;
+    case State::kMissing:
+      GiveBack(live);
+      break;
+    case State::kStopping:
+    case State::kGivenBack:
+      break;
+  }
+}
+
+// When the node does not say in time that it has ended, the ResourceManager is to.
+void YarnBackend::Stop(LiveContainer& live) {
+  ManagerOf(live).Stop(live.granted.id());
+  if (live.state == State::kGivenBack) return;
+  live.state = State::kStopping;
+  live.deadline = loop_.After(options_.kill_timeout, [this, &live] { GiveBack(live); });
+}
+
+void YarnBackend::OnStopped(const std::string& container_id, const absl::Status& status) {
+  const auto found = containers_.find(container_id);
+  if (found == containers_.end()) return;
+  if (status.ok()) return ManagerOf(found->second).Watch(found->second.granted.id());
+  LogWarning(absl::StrCat(container_id, " cannot be stopped by its node ",
+                          NodeName(found->second.granted.nodeid()), ": ", status.ToString()));
+}
+
+void YarnBackend::GiveBack(LiveContainer& live) {
+  live.state = State::kGivenBack;
+  Release(live.granted.id());
+  live.deadline = loop_.After(options_.kill_timeout, [this, id = live.container.id] {
+    End(id, {.lost = true,
+             .sentence = "it was killed, and neither its node nor the ResourceManager says that it "
+                         "has ended",
+             .seen = false});
+  });
+}
+
+void YarnBackend::ExpectEnd(const std::string& container_id) {
+  const auto found = containers_.find(container_id);
+  if (found == containers_.end() || found->second.state != State::kRunning) return;
+  ManagerOf(found->second).Watch(found->second.granted.id());
+}
+
+void YarnBackend::Release(const yarn::ContainerIdProto& id) {
+  releases_.Add(id);
+  session_.Poke();
+}
+
+// What its node or the ResourceManager says, whichever is first.
+void YarnBackend::OnCompleted(const ContainerStatus& status) {
+  const std::string id = ContainerIdText(status.container_id());
+  releases_.Over(id);
+  const auto found = containers_.find(id);
+  if (found == containers_.end()) return;
+  LiveContainer& live = found->second;
+  ContainerExit exit = ReadContainerExit(status);
+  // Nobody has to see the end of what was never begun.
+  if (live.state == State::kGranted) exit.end.seen = true;
+  if (live.state != State::kGranted && live.state != State::kMissing) {
+    CountLaunch(live, exit.launch_failed, exit.end.sentence);
+  }
+  End(id, exit.end);
+}
+
+void YarnBackend::CountLaunch(const LiveContainer& live, bool failed, const std::string& sentence) {
+  const std::string node = NodeName(live.granted.nodeid());
+  if (!failed) return failures_.Succeeded(node);
+  if (!failures_.Failed(node, cluster_nodes_)) return;
+  Warn(absl::StrCat("node ", node,
+                    " is left out from now on, since two launches in a row have "
+                    "failed there; the last: ",
+                    sentence));
+  session_.Poke();
+}
+
+void YarnBackend::End(const std::string& container_id, const core::ContainerEnd& end) {
+  const std::string id = container_id;  // the argument may live in what is erased here
+  const auto found = containers_.find(id);
+  if (found == containers_.end()) return;
+  const auto node = nodes_.find(NodeName(found->second.granted.nodeid()));
+  if (node != nodes_.end() && node->second.manager != nullptr) node->second.manager->Forget(id);
+  preempted_.erase(id);
+  containers_.erase(found);
+  listener_.OnContainerEnded(id, end);
+}
+
+}  // namespace tony::backend

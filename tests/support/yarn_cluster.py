@@ -1,0 +1,72 @@
+"""A real Hadoop cluster of scripts/yarn-cluster, for tests."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "yarn-cluster"
+SKIPPED = 77  # what a test exits with that cannot run here
+
+
+def skip_without(*tools):
+    """Exits where Hadoop, or one of `tools`, cannot run."""
+    java = os.environ.get("JAVA_HOME", "/usr/lib/jvm/java-17-openjdk-amd64") + "/bin/java"
+    missing = [tool for tool in (java, "mvn", "curl", *tools)
+               if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin")]
+    if missing:
+        print(f"skipped: Hadoop cannot run without {', '.join(missing)}; "
+              "scripts/setup --for yarn installs them")
+        sys.exit(SKIPPED)
+
+
+class YarnCluster:
+    """Runs from its making to stop(); `options` are those of the script's start."""
+
+    def __init__(self, *options):
+        # Short, because Hadoop makes long paths of it.
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-"))
+        try:
+            self.run_script("start", "--offset", "auto", *options, self.folder)
+            script = f'source "{self.folder}/env.sh" && env -0'
+            text = subprocess.run(["bash", "-c", script], check=True, capture_output=True,
+                                  text=True).stdout
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        self.environment = dict(item.split("=", 1) for item in text.split("\0") if item)
+
+    def stop(self):
+        try:
+            self.run_script("stop", self.folder)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run_script(self, *arguments):
+        """One of the script's commands."""
+        command = [SCRIPT, *map(str, arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+        if result.returncode != 0:
+            raise AssertionError(f"{arguments[0]}: {result.stdout}{result.stderr}")
+
+    def kill(self, daemon):
+        self.run_script("kill", daemon, self.folder)
+
+    def launch(self, daemon):
+        self.run_script("launch", daemon, self.folder)
+
+    def ask(self, path, body=None, user="bob"):
+        """The ResourceManager's answer to a request of a user, who is believed: not with Kerberos."""
+        separator = "&" if "?" in path else "?"
+        request = urllib.request.Request(
+            f"http://{self.environment['RM_WEB']}/ws/v1/cluster/{path}{separator}user.name={user}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Accept": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as response:
+            text = response.read()
+        return json.loads(text) if text else None

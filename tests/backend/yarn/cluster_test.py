@@ -121,7 +121,14 @@ class YarnBackend(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = yarn_cluster.YarnCluster("--no-hdfs", "--recovery", "--gpus", "0,4")
+        preemption = "yarn:yarn.resourcemanager.monitor.capacity.preemption."
+        cls.cluster = yarn_cluster.YarnCluster(
+            "--no-hdfs", "--recovery", "--gpus", "0,4",
+            "--property", "yarn:yarn.resourcemanager.scheduler.monitor.enable=true",
+            "--property", preemption + "monitoring_interval=500",
+            "--property", preemption + "max_wait_before_kill=2000",
+            "--property", preemption + "total_preemption_per_round=1.0",
+            "--property", preemption + "natural_termination_factor=1.0")
         cls.addClassCleanup(cls.cluster.stop)
 
     def submit(self, *arguments, **options):
@@ -209,6 +216,54 @@ class YarnBackend(unittest.TestCase):
         application.say(f"expect {expected}")
         (self.cluster.folder / "go").touch()
         self.assertEqual(application.ended(expected)[0], "exited")
+        application.finish()
+
+    def test_memory_and_files_that_are_not_there_are_told(self):
+        application = self.submit()
+        application.register()
+        application.say("request worker 1 128 1 0")
+        container = application.granted("worker").group(1)
+        program = 'x = bytearray(300 << 20); import time; time.sleep(1000)'
+        application.say(f"launch {container} exec {sys.executable} -c '{program}'")
+        state, seen, sentence = application.ended(container)
+        self.assertEqual((state, seen), ("lost", "seen"))
+        self.assertRegex(sentence, "its processes used more physical memory than YARN allows: "
+                         ".* of 128 MB; ask for more memory")
+        application.finish()
+
+        application = self.submit("worker=gpu", "/nonexistent/file")
+        application.register()
+        application.say("request worker 2 128 1 0")
+        for _ in range(2):
+            container = application.granted("worker").group(1)
+            application.say(f"launch {container} true")
+            self.assertEqual(
+                application.ended(container),
+                ("lost", "seen", "its node could not prepare what it needs: "
+                 "File file:/nonexistent/file does not exist"))
+        application.expect("warning node localhost:.* is left out from now on, .*")
+        application.say("request worker 1 128 1 0")
+        application.expect("waiting .*; left out for failed launches: localhost:.*")
+        application.finish()
+
+    def test_preemption_is_warned_of(self):
+        """An application of the other queue wants what this one has beyond its share."""
+        application = self.submit()
+        application.register()
+        application.say("request worker 1 3500 1 0")
+        first = application.granted("worker").group(1)
+        application.run(first, "sleep 1000 & wait")
+        application.say("request worker 1 3500 1 0")
+        second = application.granted("worker").group(1)
+        application.run(second, "sleep 1000 & wait")
+        other = self.submit(queue="default")
+        other.register()
+        other.say("request worker 1 2000 1 0")
+        warned = application.expect("warning YARN (?:may|will) take back container (\\S+) .*")
+        taken = warned.group(1)
+        self.assertIn("(preemption)", application.ended(taken)[2])
+        other.granted("worker")
+        other.finish()
         application.finish()
 
     def test_resource_manager_killed_and_started_again(self):

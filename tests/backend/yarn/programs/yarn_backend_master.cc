@@ -1,10 +1,11 @@
 // An ApplicationMaster of which a test moves every finger.
 //
-//   yarn_backend_master SCHEDULER_HOST:PORT CONTROL_PORT [TYPE=LABEL…]
+//   yarn_backend_master SCHEDULER_HOST:PORT CONTROL_PORT [TYPE=LABEL… | FILE…]
 //
 // Connects to CONTROL_PORT of this machine, tells there what the backend reports, one line each,
 // and takes commands from there: the calls of the backend, each a line of words. Executors are
-// `/bin/sh -c COMMAND`. Ends when the connection does.
+// `/bin/sh -c COMMAND`, with each FILE (its path begins with a slash) as "resource" in its folder.
+// Ends when the connection does.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -175,6 +176,10 @@ absl::Status Run(int count, char** arguments) {
   options.kill_timeout = std::chrono::seconds(4);
   for (int i = 3; i < count; ++i) {
     const std::string pair = arguments[i];
+    if (pair[0] == '/') {
+      options.launch.resources.push_back({.name = "resource", .scheme = "file", .path = pair});
+      continue;
+    }
     const size_t equals = pair.find('=');
     options.allocation.node_labels[pair.substr(0, equals)] = pair.substr(equals + 1);
   }

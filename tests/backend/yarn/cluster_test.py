@@ -124,6 +124,8 @@ class YarnBackend(unittest.TestCase):
         preemption = "yarn:yarn.resourcemanager.monitor.capacity.preemption."
         cls.cluster = yarn_cluster.YarnCluster(
             "--no-hdfs", "--recovery", "--gpus", "0,4",
+            # Without control groups nobody would hold containers to their memory.
+            "--property", "yarn:yarn.nodemanager.resource.memory.enforced=false",
             "--property", "yarn:yarn.resourcemanager.scheduler.monitor.enable=true",
             "--property", preemption + "monitoring_interval=500",
             "--property", preemption + "max_wait_before_kill=2000",
@@ -223,7 +225,7 @@ class YarnBackend(unittest.TestCase):
         application.register()
         application.say("request worker 1 128 1 0")
         container = application.granted("worker").group(1)
-        program = 'x = bytearray(300 << 20); import time; time.sleep(1000)'
+        program = 'x = b"x" * (300 << 20); import time; time.sleep(1000)'
         application.say(f"launch {container} exec {sys.executable} -c '{program}'")
         state, seen, sentence = application.ended(container)
         self.assertEqual((state, seen), ("lost", "seen"))

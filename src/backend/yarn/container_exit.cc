@@ -2,6 +2,7 @@
 #include "backend/yarn/container_exit.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -33,7 +34,9 @@ constexpr int kSignalBase = 128;
 constexpr int kLastSignal = 64;
 
 // Hadoop's words, by which its one number for "aborted" is told apart.
+constexpr char kLostNode[] = "on a *lost* node";
 constexpr char kReleased[] = "released by application";
+constexpr char kCompletedApplication[] = "of a completed application";
 constexpr char kNeverUsed[] = "expired since it was unused";
 constexpr char kNotReserved[] = "reservation no longer required";
 
@@ -95,12 +98,19 @@ ContainerExit LaunchFailed(std::string sentence) {
 }
 
 ContainerExit Aborted(const std::string& diagnostics) {
-  if (absl::StrContains(diagnostics, kNeverUsed) || absl::StrContains(diagnostics, kNotReserved)) {
+  const auto says = [&](const char* words) { return absl::StrContains(diagnostics, words); };
+  if (says(kNeverUsed) || says(kNotReserved)) {
     return Lost("YARN took it back, since nothing was started in it in time");
   }
-  ContainerExit exit = Lost(absl::StrContains(diagnostics, kReleased)
-                                ? "it was given back to YARN, and nobody saw its processes end"
-                                : absl::StrCat("its node was lost", Because(diagnostics)));
+  std::string sentence = absl::StrCat("YARN gave it up", Because(diagnostics));
+  if (says(kLostNode)) {
+    sentence = "its node was lost";
+  } else if (says(kReleased)) {
+    sentence = "it was given back to YARN, and nobody saw its processes end";
+  } else if (says(kCompletedApplication)) {
+    sentence = "YARN took it back with an ApplicationMaster that was lost";
+  }
+  ContainerExit exit = Lost(std::move(sentence));
   exit.end.seen = false;
   return exit;
 }

@@ -295,6 +295,7 @@ class YarnBackend(unittest.TestCase):
         kept, ends, dropped, gone = (application.granted("worker").group(1) for _ in range(4))
         pids = {container: application.run(container, "sleep 1000 & wait")
                 for container in (kept, ends, dropped)}
+        self.await_known(pids)
         os.kill(self.master_pid(application), signal.SIGKILL)
         os.kill(pids[ends], signal.SIGKILL)
         application.connect()
@@ -340,6 +341,18 @@ class YarnBackend(unittest.TestCase):
         container = attempts["appAttempts"]["appAttempt"][-1]["containerId"]
         (path,) = self.cluster.folder.glob(f"data/node*/local/nmPrivate/*/{container}/*.pid")
         return int(path.read_text())
+
+    def await_known(self, containers):
+        """Until the ResourceManager has heard from the nodes that they run.
+
+        It takes all others back when an ApplicationMaster is lost.
+        """
+        log = self.cluster.folder / "log" / "resourcemanager.log"
+        deadline = time.monotonic() + PATIENCE
+        while not all(f"{container} Container Transitioned from ACQUIRED to RUNNING" in
+                      log.read_text() for container in containers):
+            self.assertLess(time.monotonic(), deadline, "it does not hear of them")
+            time.sleep(0.05)
 
     def await_end(self, pid):
         deadline = time.monotonic() + PATIENCE

@@ -34,6 +34,10 @@ class FakeHadoop {
       : server_(loop, [this](const std::string& frame) { return OnFrame(frame); }) {}
 
   static hadoop::Token TokenOfIt() { return {.identifier = "who", .password = "secret"}; }
+  /// Connections from now on have to be of the holder of this one.
+  void SetToken(const hadoop::Token& token) {
+    digest_ = std::make_unique<hadoop::DigestServer>(token, "auth", "");
+  }
   hadoop::FakeServer& server() { return server_; }
   std::map<std::string, Method> methods;
   std::vector<std::string> calls;  ///< the methods' names
@@ -64,7 +68,7 @@ class FakeHadoop {
     Sasl answer;
     if (message.state() == Sasl::INITIATE) {
       answer.set_state(Sasl::SUCCESS);
-      answer.set_token(digest_.Accept(message.token()));
+      answer.set_token(digest_->Accept(message.token()));
       return SaslFrame(answer);
     }
     answer.set_state(Sasl::NEGOTIATE);
@@ -73,11 +77,12 @@ class FakeHadoop {
     token->set_mechanism("DIGEST-MD5");
     token->set_protocol("");
     token->set_serverid("default");
-    token->set_challenge(digest_.challenge());
+    token->set_challenge(digest_->challenge());
     return SaslFrame(answer);
   }
 
-  hadoop::DigestServer digest_{TokenOfIt(), "auth", ""};
+  std::unique_ptr<hadoop::DigestServer> digest_ =
+      std::make_unique<hadoop::DigestServer>(TokenOfIt(), "auth", "");
   hadoop::FakeServer server_;
 };
 

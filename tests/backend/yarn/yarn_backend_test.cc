@@ -78,6 +78,18 @@ TEST_F(YarnBackendTest, AHeartbeatThatFailsIsRepeatedWithWhatItHadToTell) {
   EXPECT_TRUE(IsAsked(2));
 }
 
+TEST_F(YarnBackendTest, ANewTokenIsForTheNextConnection) {
+  MakeBackend();
+  ASSERT_TRUE(Says("registered"));
+  const hadoop::Token token{.identifier = "new", .password = "other secret"};
+  *next_.mutable_am_rm_token() = hadoop::MessageOf(token);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(IsTold([](const auto&) { return true; }));
+  manager_.SetToken(token);
+  manager_.server().CloseConnections();
+  Grant(1);
+  EXPECT_EQ(manager_.server().accepted(), 2);
+}
+
 TEST_F(YarnBackendTest, WhatTheResourceManagerRefusesIsRefusedOnce) {
   MakeBackend();
   ASSERT_TRUE(Says("registered"));

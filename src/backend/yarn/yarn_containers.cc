@@ -229,14 +229,14 @@ void YarnBackend::CountLaunch(const LiveContainer& live, bool failed, const std:
 }
 
 void YarnBackend::End(const std::string& container_id, const core::ContainerEnd& end) {
-  const std::string id = container_id;  // the argument may live in what is erased here
-  const auto found = containers_.find(id);
-  if (found == containers_.end()) return;
-  const auto node = nodes_.find(NodeName(found->second.granted.nodeid()));
-  if (node != nodes_.end() && node->second.manager != nullptr) node->second.manager->Forget(id);
-  preempted_.erase(id);
-  containers_.erase(found);
-  listener_.OnContainerEnded(id, end);
+  const auto ended = containers_.extract(container_id);
+  if (ended.empty()) return;
+  const auto node = nodes_.find(NodeName(ended.mapped().granted.nodeid()));
+  if (node != nodes_.end() && node->second.manager != nullptr) {
+    node->second.manager->Forget(ended.key());
+  }
+  preempted_.erase(ended.key());
+  listener_.OnContainerEnded(ended.key(), end);
 }
 
 }  // namespace tony::backend

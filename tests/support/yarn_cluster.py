@@ -50,7 +50,7 @@ class YarnCluster:
     def run_script(self, *arguments):
         """One of the script's commands."""
         command = [SCRIPT, *map(str, arguments)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600)
         if result.returncode != 0:
             raise AssertionError(f"{arguments[0]}: {result.stdout}{result.stderr}")
 

@@ -7,7 +7,7 @@ namespace tony::backend {
 namespace {
 
 struct Row {
-  int status;
+  int64_t status;  // as wide as what follows
   const char* diagnostics;
   bool lost;
   bool seen;
@@ -71,7 +71,7 @@ constexpr Row kRows[] = {
 TEST(ContainerExitTest, EachReasonHasASentence) {
   for (const Row& row : kRows) {
     ::hadoop::yarn::ContainerStatusProto status;
-    status.set_exit_status(row.status);
+    status.set_exit_status(static_cast<int>(row.status));
     status.set_diagnostics(row.diagnostics);
     const ContainerExit exit = ReadContainerExit(status);
     EXPECT_EQ(exit.end.sentence, row.sentence);

@@ -5,11 +5,13 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <cstdlib>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "os/own_program.h"
 
 extern char** environ;
 
@@ -17,6 +19,9 @@ namespace tony::appmaster {
 namespace {
 
 std::string UserName() {
+  // On a cluster's node the C library may not be the one that the node's users are known to.
+  const char* const told = std::getenv("USER");
+  if (told != nullptr && *told != '\0') return told;
   const passwd* entry = getpwuid(getuid());
   return entry != nullptr ? entry->pw_name : std::to_string(getuid());
 }
@@ -46,10 +51,7 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {
     return absl::InvalidArgumentError("tony-am is started by tony-submit, with --job-folder=/…");
   }
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return absl::InternalError(absl::StrCat("/proc/self/exe: ", error.message()));
-  options.executor_path = (self.parent_path() / "tony-executor").string();
+  TONY_ASSIGN_OR_RETURN(options.executor_path, os::ProgramBeside("tony-executor"));
   for (char** variable = environ; *variable != nullptr; ++variable) {
     options.environment.push_back(*variable);
   }

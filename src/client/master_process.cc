@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 #include "os/files.h"
+#include "os/own_program.h"
 #include "os/wait_readable.h"
 
 namespace tony::client {
@@ -23,13 +23,6 @@ namespace {
 constexpr int kClientFd = 3;
 /// How long a process may take to end after it was killed or has closed its pipe.
 constexpr std::chrono::seconds kEndPatience{2};
-
-absl::StatusOr<std::string> ProgramBeside(const std::string& name) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return absl::InternalError(absl::StrCat("/proc/self/exe: ", error.message()));
-  return (self.parent_path() / name).string();
-}
 
 std::string LastLines(const std::string& path, size_t count) {
   absl::StatusOr<std::string> text = os::ReadFile(path);
@@ -59,7 +52,7 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   os::UniqueFd master_end(ends[1]);
 
   os::SubprocessRequest request;
-  TONY_ASSIGN_OR_RETURN(const std::string program, ProgramBeside("tony-am"));
+  TONY_ASSIGN_OR_RETURN(const std::string program, os::ProgramBeside("tony-am"));
   request.arguments = {program, absl::StrCat("--job-folder=", folder.root()),
                        absl::StrCat("--client-fd=", kClientFd)};
   if (options.detached) {
@@ -71,7 +64,7 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   request.stderr_fd = log.get();
   request.inherited_fds = {master_end.get()};
   if (options.detached && options.guard_fd >= 0) request.inherited_fds.push_back(options.guard_fd);
-  TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::Subprocess::Start(request));
+  TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::StartOwnProgram(request));
   master_end.Reset();
 
   if (!os::WaitReadable(own_end.get(), options.deadline)) {

@@ -2,6 +2,7 @@
 #include "common/process_setup.h"
 
 #include <errno.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <boost/system/system_error.hpp>
@@ -55,6 +56,8 @@ std::string CurrentException() {
 }  // namespace
 
 void SetUpProcess() {
+  // Not so yet where the dynamic loader was executed and the program is its argument.
+  ::prctl(PR_SET_NAME, program_invocation_short_name, 0, 0, 0);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   std::set_terminate(EndWithSentence);

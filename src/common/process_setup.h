@@ -6,11 +6,12 @@ namespace tony {
 /// Exit status of a program to which the machine does not give what it needs.
 inline constexpr int kExitUnable = 3;
 
-/// Ignores SIGPIPE and SIGXFSZ, so that a closed pipe and a file of the size that `ulimit -f`
-/// allows are errors of write(), and turns off the search for lock cycles that the system's abseil
-/// does on every lock. An exception that a library throws on whatever thread, and that nobody can
-/// do anything about, ends the program with kExitUnable and a sentence on standard error: no
-/// descriptor, thread or memory is left. Call it before threads exist.
+/// Gives the process the program's name, for `ps`. Ignores SIGPIPE and SIGXFSZ, so that a closed
+/// pipe and a file of the size that `ulimit -f` allows are errors of write(), and turns off the
+/// search for lock cycles that the system's abseil does on every lock. An exception that a library
+/// throws on whatever thread, and that nobody can do anything about, ends the program with
+/// kExitUnable and a sentence on standard error: no descriptor, thread or memory is left. Call it
+/// before threads exist.
 void SetUpProcess();
 
 }  // namespace tony

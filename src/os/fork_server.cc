@@ -20,6 +20,7 @@
 #include "common/status_macros.h"
 #include "os/files.h"
 #include "os/message_socket.h"
+#include "os/own_program.h"
 #include "os/process_title.h"
 #include "os/spawn_payload.h"
 #include "os/wait_readable.h"
@@ -134,7 +135,7 @@ absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(const std::string&
   request.stdout_fd = STDERR_FILENO;
   request.stderr_fd = STDERR_FILENO;
   request.inherited_fds = {server_end.get()};
-  TONY_ASSIGN_OR_RETURN(Subprocess server, Subprocess::Start(request));
+  TONY_ASSIGN_OR_RETURN(Subprocess server, StartOwnProgram(request));
   return std::unique_ptr<ForkServer>(new ForkServer(std::move(own_end), std::move(server)));
 }
 

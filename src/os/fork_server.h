@@ -20,7 +20,7 @@ bool IsForkServer(int argc, char** argv);
 class ForkServer {
  public:
   /// Starts "PROGRAM --fork-server FOR_WHOM", which is to warm up and then call ServeForks(); `ps`
-  /// shows `for_whom`. Does not wait for that. The codes of Subprocess::Start().
+  /// shows `for_whom`. Does not wait for that. The codes of StartOwnProgram().
   static absl::StatusOr<std::unique_ptr<ForkServer>> Start(const std::string& program,
                                                            const std::string& for_whom);
   /// Ends the server, with SIGKILL if it does not go by itself within a second.

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 namespace tony::appmaster {
 namespace {
@@ -34,13 +36,24 @@ TEST(MasterOptionsTest, BelongsToAClientWhoDoesNotWaitUnlessToldOtherwise) {
   EXPECT_FALSE(options->detached);
 }
 
-TEST(MasterOptionsTest, KnowsItsNeighbourItsUserAndItsEnvironment) {
+TEST(MasterOptionsTest, KnowsItsNeighbourAndItsEnvironment) {
   ::setenv("TONY_OPTIONS_TEST", "a=b", 1);
   const auto options = Parse({"--job-folder=/jobs/job-1"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->executor_path, std::string(TONY_BIN_DIR) + "/tony-executor");
   EXPECT_THAT(options->environment, Contains("TONY_OPTIONS_TEST=a=b"));
-  EXPECT_NE(options->user, "");
+}
+
+TEST(MasterOptionsTest, KnowsItsUserByTheEnvironmentFirst) {
+  const char* const before = ::getenv("USER");
+  const std::string user = before == nullptr ? "" : before;
+  ::setenv("USER", "ann", 1);
+  EXPECT_EQ(Parse({"--job-folder=/jobs/job-1"})->user, "ann");
+  ::unsetenv("USER");
+  const passwd* const entry = ::getpwuid(::getuid());
+  EXPECT_EQ(Parse({"--job-folder=/jobs/job-1"})->user,
+            entry == nullptr ? std::to_string(::getuid()) : entry->pw_name);
+  if (before != nullptr) ::setenv("USER", user.c_str(), 1);
 }
 
 TEST(MasterOptionsTest, RefusesWhatItDoesNotKnow) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include <csignal>
@@ -48,6 +49,16 @@ TEST_F(ProcessSetupTest, AProgramWithoutThreadsOrMemorySaysSo) {
               "cannot go on: a thread cannot be started.*ulimit -u");
   EXPECT_EXIT(RunUncaught([] { throw std::bad_alloc(); }), ::testing::ExitedWithCode(kExitUnable),
               "cannot go on: there is no memory left");
+}
+
+TEST_F(ProcessSetupTest, TheProcessHasTheProgramsName) {
+  char name[16] = "";
+  std::thread([&] {
+    ::prctl(PR_SET_NAME, "ld-linux-x86-64", 0, 0, 0);  // as a loader leaves it
+    SetUpProcess();
+    ::prctl(PR_GET_NAME, name, 0, 0, 0);
+  }).join();
+  EXPECT_STREQ(name, "common_test");
 }
 
 TEST_F(ProcessSetupTest, AMistakeOfOursIsLeftToADebugger) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
+#include "os/own_program.h"
 
 namespace tony::backend {
 namespace {
@@ -28,12 +29,12 @@ ExecutorStarter::ExecutorStarter(const std::string& program, const std::string& 
 }
 
 absl::StatusOr<os::Subprocess> ExecutorStarter::Start(const os::SubprocessRequest& request) {
-  if (server_ == nullptr) return os::Subprocess::Start(request);
+  if (server_ == nullptr) return os::StartOwnProgram(request);
   absl::StatusOr<os::Subprocess> forked = server_->Fork(request);
   if (!absl::IsUnavailable(forked.status())) return forked;
   LogLost(forked.status());
   server_.reset();
-  return os::Subprocess::Start(request);
+  return os::StartOwnProgram(request);
 }
 
 std::set<pid_t> ExecutorStarter::Helpers() const {

@@ -22,7 +22,7 @@ class ExecutorStarter {
   /// `program` is tony-executor; `expected` is how many will be started, about.
   ExecutorStarter(const std::string& program, const std::string& job_id, int expected);
 
-  /// As os::Subprocess::Start(); `request` has an environment.
+  /// As os::StartOwnProgram(); `request` has an environment.
   absl::StatusOr<os::Subprocess> Start(const os::SubprocessRequest& request);
 
   /// The caller's children that this has started and that are no executors.

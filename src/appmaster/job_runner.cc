@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -48,10 +51,12 @@ void JobRunner::ApplyTaken() {
       }
     }
   }
-  if (!decisions.empty() && !Keep(decisions)) return;
-  for (const core::JobEffect& effect : effects) {
-    std::visit([this](const auto& kind) { Run(kind); }, effect);
+  steps_.push_back({decisions.empty(), std::move(effects)});
+  if (!decisions.empty()) {
+    ports_.journal.Append(decisions, [this](const absl::Status& status) { OnKept(status); });
   }
+  CarryOut();
+  if (deposed_) return;
   deadline_.reset();
   if (std::optional<TimePoint> next = machine_.NextDeadline()) {
     deadline_ = ports_.loop.After(*next - ports_.clock.Now(), [this] { Tick(); });
@@ -80,23 +85,37 @@ void JobRunner::OnContainerEnded(const std::string& container_id, const core::Co
   Apply(core::input::ContainerEnded{container_id, end});
 }
 
-bool JobRunner::Keep(const core::Decisions& decisions) {
-  const absl::Status kept = ports_.journal.Append(decisions);
-  if (absl::IsAborted(kept)) {
+void JobRunner::OnKept(const absl::Status& status) {
+  if (deposed_) return;
+  if (absl::IsAborted(status)) {
     deposed_ = true;
     deadline_.reset();
-    ports_.on_deposed(std::string(kept.message()));
-    return false;
+    return ports_.on_deposed(std::string(status.message()));
   }
-  if (!kept.ok() && !std::exchange(said_loss_, true)) {
+  if (!status.ok() && !std::exchange(said_loss_, true)) {
     // The job is worth more than its journal.
     ports_.history.Record(core::JobNote{
         absl::StrCat("The journal cannot be written, so the job would not outlive its "
                      "ApplicationMaster: ",
-                     std::string(kept.message()))});
+                     std::string(status.message()))});
   }
-  if (kept.ok()) said_loss_ = false;
-  return true;
+  if (status.ok()) said_loss_ = false;
+  std::find_if(steps_.begin(), steps_.end(), [](const Step& step) { return !step.kept; })->kept =
+      true;
+  CarryOut();
+}
+
+void JobRunner::CarryOut() {
+  // Effects may lead to further inputs, whose effects come after them.
+  if (std::exchange(carrying_out_, true)) return;
+  while (!deposed_ && !steps_.empty() && steps_.front().kept) {
+    const Step step = std::move(steps_.front());
+    steps_.pop_front();
+    for (const core::JobEffect& effect : step.effects) {
+      std::visit([this](const auto& kind) { Run(kind); }, effect);
+    }
+  }
+  carrying_out_ = false;
 }
 
 void JobRunner::Run(const core::effect::ReclaimContainers& effect) {

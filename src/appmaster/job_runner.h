@@ -1,12 +1,13 @@
 // Runs one job: feeds its state machine and carries out what the machine answers.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 
 #include "appmaster/assignments.h"
+#include "appmaster/decision_log.h"
 #include "appmaster/history.h"
-#include "appmaster/journal.h"
 #include "backend/job_folder.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
@@ -25,7 +26,7 @@ class JobRunner : public core::ClusterBackend::Listener {
   struct Ports {
     EventLoop& loop;
     const Clock& clock;
-    Journal& journal;
+    DecisionLog& journal;
     History& history;
     rpc::ExecutorService& executors;
     const rpc::CertificateAuthority& authority;
@@ -55,10 +56,18 @@ class JobRunner : public core::ClusterBackend::Listener {
   void OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) override;
 
  private:
+  /// What the machine answered to inputs that were applied together.
+  struct Step {
+    bool kept = false;  ///< its decisions are, or it has none
+    core::JobEffects effects;
+  };
+
   void ApplyTaken();
   void Tick();
-  /// Keeps decisions before they are carried out. False: they must not be.
-  bool Keep(const core::Decisions& decisions);
+  /// What the oldest step that waited for it decided is kept, or not.
+  void OnKept(const absl::Status& status);
+  /// Runs the effects of steps whose decisions are kept, in order.
+  void CarryOut();
   void Run(const core::effect::Journal&) {}  // taken out by ApplyTaken()
   void Run(const core::effect::ReclaimContainers& effect);
   void Run(const core::effect::RequestContainers& effect);
@@ -83,6 +92,8 @@ class JobRunner : public core::ClusterBackend::Listener {
   core::ClusterBackend* backend_ = nullptr;
   std::string master_address_;
   std::vector<core::JobInput> taken_;
+  std::deque<Step> steps_;  ///< not carried out yet, oldest first
+  bool carrying_out_ = false;
   bool deposed_ = false;
   bool said_loss_ = false;
   std::unique_ptr<EventLoop::Handle> deadline_;

@@ -43,7 +43,7 @@ absl::StatusOr<Journal> Journal::Open(const std::string& folder, const Clock& cl
   Journal journal(folder, clock);
   TONY_RETURN_IF_ERROR(journal.Read());
   ++journal.incarnation_;
-  TONY_RETURN_IF_ERROR(journal.Append({}));
+  TONY_RETURN_IF_ERROR(journal.Write({}));
   return journal;
 }
 
@@ -70,7 +70,7 @@ absl::Status Journal::Read() {
   }
 }
 
-absl::Status Journal::Append(const core::Decisions& decisions) {
+absl::Status Journal::Write(const core::Decisions& decisions) {
   unwritten_.insert(unwritten_.end(), decisions.begin(), decisions.end());
   v1::JournalEntry entry;
   entry.set_incarnation(incarnation_);

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "appmaster/decision_log.h"
 #include "common/clock.h"
 #include "core/job/job_decision.h"
 
@@ -14,7 +15,7 @@ namespace tony::appmaster {
 /// A folder of small files, 00000001.json, 00000002.json, …, each made in one step and never
 /// changed. Making the next one is also what tells an ApplicationMaster that another has taken its
 /// place: then that file is there already. Not thread safe: owned by the event loop.
-class Journal {
+class Journal : public DecisionLog {
  public:
   /// What was decided at one time.
   struct Past {
@@ -29,13 +30,15 @@ class Journal {
 
   /// What earlier ApplicationMasters decided, oldest first. Once.
   std::vector<Past> TakePast() { return std::move(past_); }
-  /// Of the ApplicationMaster that has opened it, from 1.
-  int incarnation() const { return incarnation_; }
+  int incarnation() const override { return incarnation_; }
+  void Append(const core::Decisions& decisions, OnKept on_kept) override {
+    on_kept(Write(decisions));
+  }
 
   /// Returns when the decisions are kept. What cannot be written is kept in memory and written with
   /// the next ones. Aborted – another ApplicationMaster has taken over: nothing may be done any
   /// more; errno codes.
-  absl::Status Append(const core::Decisions& decisions);
+  absl::Status Write(const core::Decisions& decisions);
 
  private:
   Journal(std::string folder, const Clock& clock) : folder_(std::move(folder)), clock_(&clock) {}

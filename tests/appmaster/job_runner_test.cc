@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "appmaster/journal.h"
 #include "core/ports/fake_cluster_backend.h"
 #include "rpc/convert.h"
 #include "rpc/executor_session.h"
@@ -83,6 +85,21 @@ class PlayedExecutor {
   std::unique_ptr<rpc::ExecutorSession> session_;
 };
 
+// A journal that takes as long as the test likes.
+class SlowLog : public DecisionLog {
+ public:
+  int incarnation() const override { return 1; }
+  void Append(const core::Decisions&, OnKept on_kept) override {
+    waiting.push_back(std::move(on_kept));
+  }
+  void AnswerNext(const absl::Status& status) {
+    const OnKept on_kept = std::move(waiting.front());
+    waiting.pop_front();
+    on_kept(status);
+  }
+  std::deque<OnKept> waiting;
+};
+
 class JobRunnerTest : public ::testing::Test {
  protected:
   static core::JobDescription TwoWorkers() {
@@ -100,7 +117,7 @@ class JobRunnerTest : public ::testing::Test {
     return job;
   }
 
-  void Prepare(core::JobDescription job) {
+  void Prepare(core::JobDescription job, DecisionLog* decisions = nullptr) {
     std::filesystem::create_directories(folder_.secrets());
     machine_ = std::make_unique<core::JobMachine>(std::move(job));
     assignments_ = std::make_unique<Assignments>("job-1", 1, machine_->job(), spec::LocalSettings{},
@@ -108,13 +125,14 @@ class JobRunnerTest : public ::testing::Test {
     history_ = std::make_unique<History>(History::Open(folder_.events(), clock_, log_).value());
     journal_ = std::make_unique<Journal>(Journal::Open(folder_.journal(), clock_).value());
     runner_ = std::make_unique<JobRunner>(
-        *machine_, JobRunner::Ports{driver_.loop(), clock_, *journal_, *history_, executors_,
-                                    authority_, folder_, *assignments_,
-                                    [this] {
-                                      ++finished_;
-                                      driver_.Changed();
-                                    },
-                                    [this](const std::string& why) { deposed_ = why; }});
+        *machine_,
+        JobRunner::Ports{driver_.loop(), clock_, decisions != nullptr ? *decisions : *journal_,
+                         *history_, executors_, authority_, folder_, *assignments_,
+                         [this] {
+                           ++finished_;
+                           driver_.Changed();
+                         },
+                         [this](const std::string& why) { deposed_ = why; }});
     backend_ = std::make_unique<LaunchingBackend>(*runner_);
     runner_->set_backend(backend_.get());
     server_ = rpc::MasterServer::Start(
@@ -300,6 +318,49 @@ TEST_F(JobRunnerTest, AContainerThatEndsByItselfFailsItsTask) {
   const core::Verdict verdict = Recorded<core::JobEnded>().at(0).verdict;
   EXPECT_EQ(verdict.reason, core::Reason::kTaskLost);
   EXPECT_THAT(verdict.sentence, HasSubstr("tony-executor exited with code 1"));
+}
+
+TEST_F(JobRunnerTest, NothingIsDoneThatIsNotKept) {
+  SlowLog log;
+  Prepare(TwoWorkers(), &log);
+  runner_->Apply(core::input::Start{});
+  ASSERT_TRUE(backend_->Grant("worker"));
+  driver_.Changed();
+  ASSERT_TRUE(driver_.Await([&] { return log.waiting.size() == 1; }));
+  // What follows has nothing to keep, but comes after what has.
+  runner_->Apply(core::input::AllocationWaiting{"room", "the end of another job"});
+  EXPECT_THAT(backend_->calls(), ElementsAre("request worker=2"));
+  EXPECT_THAT(Recorded<core::JobWaiting>(), ::testing::IsEmpty());
+  log.AnswerNext(absl::OkStatus());
+  EXPECT_THAT(backend_->calls(), ElementsAre("request worker=2", "launch c1 worker-0"));
+  EXPECT_EQ(Recorded<core::JobWaiting>().size(), 1u);
+}
+
+TEST_F(JobRunnerTest, OneThatWasReplacedDoesNothingMore) {
+  SlowLog log;
+  Prepare(TwoWorkers(), &log);
+  runner_->Apply(core::input::Start{});
+  ASSERT_TRUE(backend_->Grant("worker"));
+  driver_.Changed();
+  ASSERT_TRUE(driver_.Await([&] { return log.waiting.size() == 1; }));
+  log.AnswerNext(absl::AbortedError("another one runs"));
+  EXPECT_EQ(deposed_, "another one runs");
+  runner_->Apply(core::input::StopRequested{});
+  EXPECT_THAT(backend_->calls(), ElementsAre("request worker=2"));
+}
+
+TEST_F(JobRunnerTest, AJournalThatCannotBeWrittenIsSaidOnce) {
+  SlowLog log;
+  Prepare(TwoWorkers(), &log);
+  runner_->Apply(core::input::Start{});
+  for (size_t granted = 1; granted <= 2; ++granted) {
+    ASSERT_TRUE(backend_->Grant("worker"));
+    driver_.Changed();
+    ASSERT_TRUE(driver_.Await([&] { return log.waiting.size() == 1; }));
+    log.AnswerNext(absl::ResourceExhaustedError("full"));
+    EXPECT_EQ(backend_->launched.size(), granted);
+  }
+  EXPECT_EQ(Recorded<core::JobNote>().size(), 1u);
 }
 
 }  // namespace

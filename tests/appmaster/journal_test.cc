@@ -60,7 +60,7 @@ TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
       decision::TasksRestarted{5, {{"ps", 0}, {"worker", 3}}, "", std::nullopt, {}, {}},
       decision::TrackingStopped{"evaluator"},
       decision::VerdictReached{verdict}};
-  ASSERT_EQ(Open().Append(all), absl::OkStatus());
+  ASSERT_EQ(Open().Write(all), absl::OkStatus());
 
   const std::vector<Journal::Past> past = Open().TakePast();
   ASSERT_EQ(past.size(), 1u);
@@ -78,7 +78,7 @@ TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
 }
 
 TEST_F(JournalTest, KnowsHowLongAgoItWas) {
-  ASSERT_EQ(Open().Append({Verdict("1")}), absl::OkStatus());
+  ASSERT_EQ(Open().Write({Verdict("1")}), absl::OkStatus());
   clock_.Advance(std::chrono::seconds(90));
   Journal next = Open();
   EXPECT_EQ(next.incarnation(), 2);
@@ -87,10 +87,10 @@ TEST_F(JournalTest, KnowsHowLongAgoItWas) {
 
 TEST_F(JournalTest, OneThatWasReplacedLearnsItAtItsNextDecision) {
   Journal first = Open();
-  ASSERT_EQ(first.Append({Verdict("1")}), absl::OkStatus());
+  ASSERT_EQ(first.Write({Verdict("1")}), absl::OkStatus());
   Journal second = Open();
-  EXPECT_EQ(first.Append({Verdict("2")}).code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(second.Append({Verdict("3")}), absl::OkStatus());
+  EXPECT_EQ(first.Write({Verdict("2")}).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(second.Write({Verdict("3")}), absl::OkStatus());
   const std::vector<Journal::Past> past = Open().TakePast();
   ASSERT_EQ(past.size(), 2u);
   EXPECT_EQ(SentenceOf(past[1].decisions.at(0)), "3");
@@ -100,10 +100,10 @@ TEST_F(JournalTest, WhatAFullDiskRefusedIsWrittenWithTheNext) {
   Journal journal = Open();
   {
     const os::FileSizeLimit full(0);
-    EXPECT_FALSE(journal.Append({Verdict("1")}).ok());
-    EXPECT_FALSE(journal.Append({Verdict("2")}).ok());
+    EXPECT_FALSE(journal.Write({Verdict("1")}).ok());
+    EXPECT_FALSE(journal.Write({Verdict("2")}).ok());
   }
-  ASSERT_EQ(journal.Append({Verdict("3")}), absl::OkStatus());
+  ASSERT_EQ(journal.Write({Verdict("3")}), absl::OkStatus());
   const std::vector<Journal::Past> past = Open().TakePast();
   ASSERT_EQ(past.size(), 1u);
   ASSERT_EQ(past[0].decisions.size(), 3u);

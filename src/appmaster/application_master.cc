@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "backend/local/capacity_probe.h"
 #include "backend/local/local_backend.h"
+#include "backend/local_job_files.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
@@ -89,7 +90,9 @@ absl::Status ApplicationMaster::Open() {
 }
 
 absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
-  TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(folder_.journal(), clock_));
+  TONY_ASSIGN_OR_RETURN(
+      Journal journal,
+      Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.root()), clock_));
   journal_ = std::make_unique<Journal>(std::move(journal));
   machine_ = std::make_unique<core::JobMachine>(std::move(job));
   for (const Journal::Past& past : journal_->TakePast()) {

@@ -7,19 +7,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "os/files.h"
 #include "rpc/convert.h"
-#include "tony/v1/journal.pb.h"
 
 namespace tony::appmaster {
 namespace {
 
-absl::StatusOr<v1::JournalEntry> ReadEntry(const std::string& path) {
-  TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(path));
-  v1::JournalEntry entry;
-  const auto status = google::protobuf::util::JsonStringToMessage(text, &entry);
-  if (!status.ok()) return absl::DataLossError(absl::StrCat(path, ": ", status.ToString()));
-  return entry;
+std::string NameOf(int number) {
+  char name[32];
+  std::snprintf(name, sizeof name, "journal/%08d.json", number);
+  return name;
 }
 
 absl::StatusOr<core::Decisions> DecisionsOf(const v1::JournalEntry& entry,
@@ -38,30 +34,32 @@ absl::StatusOr<core::Decisions> DecisionsOf(const v1::JournalEntry& entry,
 
 }  // namespace
 
-absl::StatusOr<Journal> Journal::Open(const std::string& folder, const Clock& clock) {
-  TONY_RETURN_IF_ERROR(os::MakeFolders(folder));
-  Journal journal(folder, clock);
+absl::StatusOr<Journal> Journal::Open(std::unique_ptr<backend::JobFiles> files,
+                                      const Clock& clock) {
+  Journal journal(std::move(files), clock);
   TONY_RETURN_IF_ERROR(journal.Read());
   ++journal.incarnation_;
   TONY_RETURN_IF_ERROR(journal.Write({}));
   return journal;
 }
 
-std::string Journal::PathOf(int number) const {
-  char name[24];
-  std::snprintf(name, sizeof name, "/%08d.json", number);
-  return folder_ + name;
+absl::StatusOr<v1::JournalEntry> Journal::ReadEntry(const std::string& name) {
+  TONY_ASSIGN_OR_RETURN(const std::string text, files_->Read(name));
+  v1::JournalEntry entry;
+  const auto status = google::protobuf::util::JsonStringToMessage(text, &entry);
+  if (!status.ok()) return absl::DataLossError(absl::StrCat(name, ": ", status.ToString()));
+  return entry;
 }
 
 absl::Status Journal::Read() {
   const TimePoint now = clock_->Now();
   const int64_t now_millis = clock_->UnixMillis();
   for (;; ++next_) {
-    const std::string path = PathOf(next_);
-    absl::StatusOr<v1::JournalEntry> entry = ReadEntry(path);
+    const std::string name = NameOf(next_);
+    absl::StatusOr<v1::JournalEntry> entry = ReadEntry(name);
     if (absl::IsNotFound(entry.status())) return absl::OkStatus();
     TONY_RETURN_IF_ERROR(entry.status());
-    TONY_ASSIGN_OR_RETURN(core::Decisions decisions, DecisionsOf(*entry, path));
+    TONY_ASSIGN_OR_RETURN(core::Decisions decisions, DecisionsOf(*entry, name));
     incarnation_ = entry->incarnation();
     // A clock that was set back makes nothing happen in the future.
     const auto age =
@@ -79,7 +77,7 @@ absl::Status Journal::Write(const core::Decisions& decisions) {
   std::string text;
   const auto converted = google::protobuf::util::MessageToJsonString(entry, &text);
   if (!converted.ok()) return absl::InternalError(converted.ToString());
-  const absl::Status written = os::CreateFileExclusively(PathOf(next_), text + "\n");
+  const absl::Status written = files_->Create(NameOf(next_), text + "\n");
   if (absl::IsAlreadyExists(written)) {
     return absl::AbortedError(
         absl::StrCat("another ApplicationMaster has taken over: ", std::string(written.message())));

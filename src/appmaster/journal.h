@@ -1,14 +1,17 @@
-// The decisions of a job's ApplicationMasters, on disk, for the one that takes over.
+// The decisions of a job's ApplicationMasters, in files, for the one that takes over.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "appmaster/decision_log.h"
+#include "backend/job_files.h"
 #include "common/clock.h"
 #include "core/job/job_decision.h"
+#include "tony/v1/journal.pb.h"
 
 namespace tony::appmaster {
 
@@ -23,10 +26,10 @@ class Journal : public DecisionLog {
     TimePoint at;
   };
 
-  /// Reads what there is in `folder` (made when missing), and announces the next incarnation in it.
-  /// DataLoss – a file is missing or cannot be understood; Aborted – another ApplicationMaster does
-  /// the same at this moment; errno codes.
-  static absl::StatusOr<Journal> Open(const std::string& folder, const Clock& clock);
+  /// Reads what there is in the folder "journal" of `files`, and announces the next incarnation in
+  /// it. DataLoss – a file cannot be understood; Aborted – another ApplicationMaster does the same
+  /// at this moment; codes of JobFiles.
+  static absl::StatusOr<Journal> Open(std::unique_ptr<backend::JobFiles> files, const Clock& clock);
 
   /// What earlier ApplicationMasters decided, oldest first. Once.
   std::vector<Past> TakePast() { return std::move(past_); }
@@ -37,15 +40,16 @@ class Journal : public DecisionLog {
 
   /// Returns when the decisions are kept. What cannot be written is kept in memory and written with
   /// the next ones. Aborted – another ApplicationMaster has taken over: nothing may be done any
-  /// more; errno codes.
+  /// more; codes of JobFiles.
   absl::Status Write(const core::Decisions& decisions);
 
  private:
-  Journal(std::string folder, const Clock& clock) : folder_(std::move(folder)), clock_(&clock) {}
+  Journal(std::unique_ptr<backend::JobFiles> files, const Clock& clock)
+      : files_(std::move(files)), clock_(&clock) {}
   absl::Status Read();
-  std::string PathOf(int number) const;
+  absl::StatusOr<v1::JournalEntry> ReadEntry(const std::string& name);
 
-  std::string folder_;
+  std::unique_ptr<backend::JobFiles> files_;
   const Clock* clock_;
   std::vector<Past> past_;
   int incarnation_ = 0;

@@ -21,8 +21,6 @@ class JobFolder {
   std::string staged() const { return root_ + "/staged.json"; }
   /// The event stream, one JSON object a line (proto tony.v1.JobEvent).
   std::string events() const { return root_ + "/events.jsonl"; }
-  /// What the ApplicationMasters decided, for the next one (proto tony.v1.JournalEntry).
-  std::string journal() const { return root_ + "/journal"; }
   /// The ApplicationMaster's address, "127.0.0.1:PORT"; renamed into place when it is ready.
   std::string am_address() const { return root_ + "/am.address"; }
   /// Held locked (os::LockFile) by the ApplicationMaster as long as it lives.

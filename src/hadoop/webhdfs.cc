@@ -158,8 +158,17 @@ absl::StatusOr<bool> WebHdfs::Delete(const std::string& path, bool recursive) {
 }
 
 absl::Status WebHdfs::Rename(const std::string& from, const std::string& to) {
+  return RenameAs(from, to, "OVERWRITE");
+}
+
+absl::Status WebHdfs::RenameToNew(const std::string& from, const std::string& to) {
+  return RenameAs(from, to, "NONE");
+}
+
+absl::Status WebHdfs::RenameAs(const std::string& from, const std::string& to,
+                               const std::string& option) {
   return Ask({"PUT", "RENAME", from,
-              absl::StrCat("&renameoptions=OVERWRITE&destination=", Encoded(to))})
+              absl::StrCat("&renameoptions=", option, "&destination=", Encoded(to))})
       .status();
 }
 

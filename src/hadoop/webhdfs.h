@@ -66,6 +66,8 @@ class WebHdfs {
   absl::StatusOr<bool> Delete(const std::string& path, bool recursive);
   /// In one step, replacing a file that is called `to`.
   absl::Status Rename(const std::string& from, const std::string& to);
+  /// The same where nothing is called `to`. AlreadyExists – something is.
+  absl::Status RenameToNew(const std::string& from, const std::string& to);
 
   /// A delegation token for this HDFS, that `renewer`, the ResourceManager's principal, may renew;
   /// with the kind and the service that HDFS's own clients know it by. FailedPrecondition – the
@@ -88,6 +90,7 @@ class WebHdfs {
       : options_(std::move(options)), http_(std::move(http)) {}
 
   absl::StatusOr<HttpResponse> Ask(const Question& question);
+  absl::Status RenameAs(const std::string& from, const std::string& to, const std::string& option);
   absl::StatusOr<HttpResponse> AskNameNode(const Endpoint& server, const Question& question);
   absl::StatusOr<std::string> DataNodeUrl(const Question& question);
   absl::Status Transfer(const Question& question, const Source& source, const Sink& sink);

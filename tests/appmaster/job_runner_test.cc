@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "appmaster/journal.h"
+#include "backend/local_job_files.h"
 #include "core/ports/fake_cluster_backend.h"
 #include "rpc/convert.h"
 #include "rpc/executor_session.h"
@@ -123,7 +124,8 @@ class JobRunnerTest : public ::testing::Test {
     assignments_ = std::make_unique<Assignments>("job-1", 1, machine_->job(), spec::LocalSettings{},
                                                  folder_, v1::StagedFiles{});
     history_ = std::make_unique<History>(History::Open(folder_.events(), clock_, log_).value());
-    journal_ = std::make_unique<Journal>(Journal::Open(folder_.journal(), clock_).value());
+    journal_ = std::make_unique<Journal>(
+        Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.root()), clock_).value());
     runner_ = std::make_unique<JobRunner>(
         *machine_,
         JobRunner::Ports{driver_.loop(), clock_, decisions != nullptr ? *decisions : *journal_,

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backend/local_job_files.h"
 #include "common/fake_clock.h"
 #include "os/files.h"
 #include "tests/os/file_size_limit.h"
@@ -27,10 +28,12 @@ std::string SentenceOf(const core::Decision& decision) {
 
 class JournalTest : public ::testing::Test {
  protected:
-  Journal Open() { return Journal::Open(path_, clock_).value(); }
+  absl::StatusOr<Journal> TryOpen() {
+    return Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.path()), clock_);
+  }
+  Journal Open() { return TryOpen().value(); }
 
   os::TemporaryFolder folder_;
-  const std::string path_ = folder_ / "journal";
   FakeClock clock_;
 };
 
@@ -114,8 +117,8 @@ TEST_F(JournalTest, WhatAFullDiskRefusedIsWrittenWithTheNext) {
 
 TEST_F(JournalTest, AnUnreadableEntryIsNamed) {
   (void)Open();
-  os::Put(path_ + "/00000002.json", "{\"decisions\":[{}]}");
-  const absl::Status status = Journal::Open(path_, clock_).status();
+  os::Put(folder_ / "journal/00000002.json", "{\"decisions\":[{}]}");
+  const absl::Status status = TryOpen().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr("00000002.json"));
 }

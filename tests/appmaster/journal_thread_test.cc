@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backend/local_job_files.h"
 #include "common/fake_clock.h"
 #include "tests/common/loop_driver.h"
 #include "tests/os/temporary_folder.h"
@@ -25,7 +26,9 @@ core::Decisions Verdict(const std::string& sentence) {
 
 class JournalThreadTest : public ::testing::Test {
  protected:
-  Journal Open() { return Journal::Open(folder_ / "journal", clock_).value(); }
+  Journal Open() {
+    return Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.path()), clock_).value();
+  }
   /// The sentences of all verdicts that are kept, oldest first.
   std::vector<std::string> Kept() {
     std::vector<std::string> sentences;

@@ -1,0 +1,35 @@
+// The small files of a job that outlive its ApplicationMaster, wherever they are kept.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tony::backend {
+
+/// Names are relative to the job's own place, "journal/00000001.json"; the folders in them are made
+/// when needed. Files are for their owner alone. Calls may block for as long as the storage likes:
+/// not for an event loop, unless the implementation says so. Not thread safe.
+///
+/// All calls: Unavailable – the storage cannot be reached; PermissionDenied, ResourceExhausted (no
+/// room, a quota); messages name the file.
+class JobFiles {
+ public:
+  virtual ~JobFiles() = default;
+
+  /// NotFound – there is no such file.
+  virtual absl::StatusOr<std::string> Read(const std::string& name) = 0;
+  /// A new file: whole, or not at all. Of several callers one succeeds. AlreadyExists – something
+  /// has that name.
+  virtual absl::Status Create(const std::string& name, const std::string& contents) = 0;
+  /// A reader sees the old contents or the new, never a part.
+  virtual absl::Status Replace(const std::string& name, const std::string& contents) = 0;
+  /// The names of the files in a folder, without it, sorted; none where there is no folder.
+  virtual absl::StatusOr<std::vector<std::string>> List(const std::string& folder) = 0;
+  /// A file, or a folder with all below it; nothing there is fine.
+  virtual absl::Status Remove(const std::string& name) = 0;
+};
+
+}  // namespace tony::backend

@@ -1,0 +1,53 @@
+// Files by os/files.h, which makes each in one step.
+#include "backend/local_job_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "common/status_macros.h"
+#include "os/files.h"
+
+namespace tony::backend {
+namespace {
+
+absl::Status MakeFolderOf(const std::string& path) {
+  return os::MakeFolders(path.substr(0, path.rfind('/')));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> LocalJobFiles::Read(const std::string& name) {
+  return os::ReadFile(PathOf(name));
+}
+
+absl::Status LocalJobFiles::Create(const std::string& name, const std::string& contents) {
+  const std::string path = PathOf(name);
+  TONY_RETURN_IF_ERROR(MakeFolderOf(path));
+  return os::CreateFileExclusively(path, contents);
+}
+
+absl::Status LocalJobFiles::Replace(const std::string& name, const std::string& contents) {
+  const std::string path = PathOf(name);
+  TONY_RETURN_IF_ERROR(MakeFolderOf(path));
+  return os::WriteFileAtomically(path, contents);
+}
+
+absl::StatusOr<std::vector<std::string>> LocalJobFiles::List(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(PathOf(folder), error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    names.push_back(entry->path().filename().string());
+    entry.increment(error);
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return os::ErrnoError(error.value(), PathOf(folder));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::Status LocalJobFiles::Remove(const std::string& name) { return os::RemoveTree(PathOf(name)); }
+
+}  // namespace tony::backend

@@ -1,0 +1,28 @@
+// A job's files in a folder of this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/job_files.h"
+
+namespace tony::backend {
+
+/// Fast enough for an event loop where the disk is. Thread safe.
+class LocalJobFiles : public JobFiles {
+ public:
+  explicit LocalJobFiles(std::string root) : root_(std::move(root)) {}
+
+  absl::StatusOr<std::string> Read(const std::string& name) override;
+  absl::Status Create(const std::string& name, const std::string& contents) override;
+  absl::Status Replace(const std::string& name, const std::string& contents) override;
+  absl::StatusOr<std::vector<std::string>> List(const std::string& folder) override;
+  absl::Status Remove(const std::string& name) override;
+
+ private:
+  std::string PathOf(const std::string& name) const { return root_ + "/" + name; }
+
+  const std::string root_;
+};
+
+}  // namespace tony::backend

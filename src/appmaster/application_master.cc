@@ -5,24 +5,22 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "backend/local/capacity_probe.h"
-#include "backend/local/local_backend.h"
-#include "backend/local_job_files.h"
+#include "appmaster/journal.h"
+#include "appmaster/journal_thread.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "core/runtime/runtime.h"
-#include "os/file_lock.h"
 #include "os/files.h"
-#include "os/machine.h"
-#include "os/reap_orphans.h"
 #include "spec/job_builder.h"
 
 namespace tony::appmaster {
 namespace {
 
-/// Everybody of a local job is on this machine, so nothing listens elsewhere.
-constexpr char kLocalHost[] = "127.0.0.1";
+/// Between two files of events, which somebody has to keep for ever.
+constexpr std::chrono::seconds kArchivePause{2};
+/// More events than there may be in that time.
+constexpr int64_t kUnknownEvents = 100'000;
 
 /// Exit code of one that has been replaced.
 constexpr int kDeposed = 3;
@@ -48,87 +46,96 @@ absl::StatusOr<spec::BuildResult> ReadJob(const backend::JobFolder& folder) {
   return result;
 }
 
-bool WantsGpus(const core::JobDescription& job) {
-  for (const core::TaskType& type : job.types) {
-    if (type.instances > 0 && type.resources.gpus > 0) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
-ApplicationMaster::ApplicationMaster(Options options, EventLoop& loop)
-    : options_(std::move(options)),
+ApplicationMaster::ApplicationMaster(Options options, std::unique_ptr<Platform> platform,
+                                     EventLoop& loop)
+    : detached_(options.detached),
+      platform_(std::move(platform)),
       loop_(loop),
-      folder_(options_.job_folder),
-      client_(options_.client_fd) {}
+      client_(options.client_fd) {}
 
-absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(Options options,
-                                                                             EventLoop& loop) {
-  auto master = std::unique_ptr<ApplicationMaster>(new ApplicationMaster(std::move(options), loop));
+absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(
+    Options options, std::unique_ptr<Platform> platform, EventLoop& loop) {
+  auto master = std::unique_ptr<ApplicationMaster>(
+      new ApplicationMaster(std::move(options), std::move(platform), loop));
   TONY_RETURN_IF_ERROR(master->Open());
   return master;
 }
 
 absl::Status ApplicationMaster::Open() {
-  TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
-  TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(folder_));
+  TONY_RETURN_IF_ERROR(platform_->Claim());
+  claimed_ = true;
+  TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(platform_->folder()));
   TONY_RETURN_IF_ERROR(OpenJournal(std::move(built.job)));
-  // What outlives an executor and its keeper comes to this process.
-  os::BecomeSubreaper();
-  executor_starter_ = std::make_unique<backend::ExecutorStarter>(
-      options_.executor_path, options_.job_id(),
-      machine_->tasks().size() - machine_->tasks().bound());
-  TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(folder_.staged()));
-  TONY_RETURN_IF_ERROR(os::MakeFolders(folder_.checkpoints()));
+  platform_->Expect(machine_->tasks().size() - machine_->tasks().bound());
+  TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(platform_->folder().staged()));
   assignments_ =
-      std::make_unique<Assignments>(options_.job_id(), journal_->incarnation(), machine_->job(),
-                                    built.local, folder_, std::move(staged));
+      std::make_unique<Assignments>(platform_->job_id(), journal_->incarnation(), machine_->job(),
+                                    built.local, platform_->places(), std::move(staged));
   TONY_RETURN_IF_ERROR(OpenHistory());
   TONY_RETURN_IF_ERROR(OpenServer());
   return OpenBackend(built.local);
 }
 
 absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
-  TONY_ASSIGN_OR_RETURN(
-      Journal journal,
-      Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.root()), clock_));
-  journal_ = std::make_unique<Journal>(std::move(journal));
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<backend::JobFiles> files, platform_->OpenFiles());
+  TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(std::move(files), clock_));
   machine_ = std::make_unique<core::JobMachine>(std::move(job));
-  for (const Journal::Past& past : journal_->TakePast()) {
+  for (const Journal::Past& past : journal.TakePast()) {
     for (const core::Decision& decision : past.decisions) machine_->Replay(decision, past.at);
+  }
+  if (platform_->files_take_time()) {
+    journal_ = std::make_unique<JournalThread>(std::move(journal), loop_);
+  } else {
+    journal_ = std::make_unique<Journal>(std::move(journal));
   }
   return absl::OkStatus();
 }
 
+absl::Status ApplicationMaster::OpenArchive() {
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<backend::JobFiles> files, platform_->OpenFiles());
+  TONY_ASSIGN_OR_RETURN(const std::string lines, EventArchive::Read(*files));
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(platform_->folder().events(), lines));
+  TONY_ASSIGN_OR_RETURN(archive_, EventArchive::Open(std::move(files), kArchivePause));
+  return absl::OkStatus();
+}
+
 absl::Status ApplicationMaster::OpenHistory() {
-  TONY_ASSIGN_OR_RETURN(History history, History::Open(folder_.events(), clock_, event_log_));
+  if (platform_->files_take_time()) TONY_RETURN_IF_ERROR(OpenArchive());
+  const backend::JobFolder& folder = platform_->folder();
+  TONY_ASSIGN_OR_RETURN(History history, History::Open(folder.events(), clock_, event_log_));
   history_ = std::make_unique<History>(std::move(history));
+  if (archive_ != nullptr) {
+    history_->set_copy([this](const std::string& line) { archive_->Add(line); });
+    // Followers may have seen events that were not kept.
+    if (!history_->empty()) history_->SkipNumbers(kUnknownEvents);
+  }
   if (!history_->empty()) return absl::OkStatus();
   const core::JobDescription& job = machine_->job();
   core::JobSubmitted submitted;
-  submitted.job_id = options_.job_id();
+  submitted.job_id = platform_->job_id();
   submitted.name = job.name;
-  submitted.user = options_.user;
+  submitted.user = platform_->user();
   submitted.framework = core::FrameworkName(job.framework);
-  submitted.backend = "local";
+  submitted.backend = platform_->backend_name();
   for (const core::TaskType& type : job.types) {
     const bool tracked = type.tracking == core::Tracking::kTracked;
     submitted.types.push_back({type.name, type.instances, tracked});
   }
-  submitted.log_folder = folder_.logs();
+  submitted.log_folder = platform_->places().logs;
   history_->Record(std::move(submitted));
   return absl::OkStatus();
 }
 
 absl::Status ApplicationMaster::OpenServer() {
-  TONY_ASSIGN_OR_RETURN(const std::string pem, rpc::ReadSecretFile(folder_.authority()));
+  TONY_ASSIGN_OR_RETURN(const std::string pem, platform_->ReadAuthority());
   TONY_ASSIGN_OR_RETURN(rpc::CertificateAuthority authority, rpc::CertificateAuthority::Load(pem));
   authority_ = std::make_unique<rpc::CertificateAuthority>(std::move(authority));
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
-                        authority_->Issue(rpc::ApplicationMasterRole(options_.job_id())));
+                        authority_->Issue(rpc::ApplicationMasterRole(platform_->job_id())));
   executor_service_ =
-      std::make_unique<rpc::ExecutorService>(options_.job_id(), [this](core::JobInput input) {
+      std::make_unique<rpc::ExecutorService>(platform_->job_id(), [this](core::JobInput input) {
         loop_.Post([this, input = std::move(input)] { runner_->Take(input); });
       });
   rpc::JobService::Callbacks callbacks;
@@ -141,44 +148,32 @@ absl::Status ApplicationMaster::OpenServer() {
       Stop(core::Reason::kClientGone, "The client that submitted the job went away without a word");
     });
   };
-  job_service_ = std::make_unique<rpc::JobService>(options_.job_id(), event_log_, callbacks);
+  job_service_ = std::make_unique<rpc::JobService>(platform_->job_id(), event_log_, callbacks);
   runner_ = std::make_unique<JobRunner>(
-      *machine_, JobRunner::Ports{loop_, clock_, *journal_, *history_, *executor_service_,
-                                  *authority_, folder_, *assignments_, [this] { OnFinished(); },
-                                  [this](const std::string& why) { OnDeposed(why); }});
-  TONY_ASSIGN_OR_RETURN(server_, rpc::MasterServer::Start(kLocalHost, credentials, *job_service_,
-                                                          *executor_service_));
+      *machine_,
+      JobRunner::Ports{loop_, clock_, *journal_, *history_, *executor_service_, *authority_,
+                       *assignments_, platform_->executor_arguments(), [this] { OnFinished(); },
+                       [this](const std::string& why) { OnDeposed(why); }});
+  TONY_ASSIGN_OR_RETURN(server_, rpc::MasterServer::Start(platform_->host(), credentials,
+                                                          *job_service_, *executor_service_));
   runner_->set_master_address(server_->address());
   return absl::OkStatus();
 }
 
 absl::Status ApplicationMaster::OpenBackend(const spec::LocalSettings& local) {
-  TONY_ASSIGN_OR_RETURN(const os::Machine machine, os::ReadMachine());
-  backend::LocalBackendOptions options;
-  options.job_id = options_.job_id();
-  options.job_folder = folder_;
-  options.ledger_folder = backend::LedgerFolder(local.dir);
-  options.executor_path = options_.executor_path;
-  options.start_executor = [this](const os::SubprocessRequest& request) {
-    return executor_starter_->Start(request);
-  };
-  options.other_children = [this] { return executor_starter_->Helpers(); };
-  options.environment = options_.environment;
-  options.host_id = machine.boot_id;
-  options.ledger_timeout = local.ledger_timeout;
-  options.kill_timeout = machine_->job().timeouts.container_kill;
-  options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(machine_->job()));
-  backend_ = std::make_unique<backend::LocalBackend>(loop_, std::move(options), *runner_);
+  TONY_ASSIGN_OR_RETURN(backend_,
+                        platform_->MakeBackend(*runner_, machine_->job(), local, server_->address(),
+                                               [this](const std::string& why) { OnDeposed(why); }));
   runner_->set_backend(backend_.get());
   return absl::OkStatus();
 }
 
 absl::Status ApplicationMaster::Start() {
-  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.am_address(), server_->address()));
+  TONY_RETURN_IF_ERROR(platform_->Publish(server_->address()));
   if (client_.valid()) {
     // An ApplicationMaster that was started again may find nobody there who waits for it.
     (void)os::WriteAll(client_.get(), "ready\n", 6, "the client's socket");
-    if (options_.detached) {
+    if (detached_) {
       client_.Reset();
     } else {
       client_watch_ = loop_.WatchReadable(client_.get(), [this] { OnOwnerLost(); });
@@ -217,6 +212,10 @@ void ApplicationMaster::OnOwnerLost() {
 }
 
 void ApplicationMaster::OnFinished() {
+  platform_->Conclude(machine_->verdict().value_or(core::Verdict{}), [this] { OnConcluded(); });
+}
+
+void ApplicationMaster::OnConcluded() {
   finished_ = true;
   event_log_.Close();
   // A job may be over before its client has connected, who is to read the verdict all the same.
@@ -232,15 +231,8 @@ ApplicationMaster::~ApplicationMaster() {
   // No input may arrive while the rest goes away.
   if (server_ != nullptr) server_->Shutdown(machine_->job().timeouts.last_events);
   backend_.reset();
-  // Without the lock the folder is that of another ApplicationMaster.
-  if (lock_.valid()) CleanUp();
-}
-
-void ApplicationMaster::CleanUp() {
-  for (const std::string& path : folder_.transient()) {
-    const absl::Status removed = os::RemoveTree(path);
-    if (!removed.ok()) LogWarning(std::string(removed.message()));
-  }
+  archive_.reset();
+  if (claimed_) platform_->CleanUp();
 }
 
 }  // namespace tony::appmaster

@@ -6,12 +6,12 @@
 
 #include "absl/status/statusor.h"
 #include "appmaster/assignments.h"
+#include "appmaster/decision_log.h"
+#include "appmaster/event_archive.h"
 #include "appmaster/history.h"
 #include "appmaster/job_runner.h"
-#include "appmaster/journal.h"
 #include "appmaster/options.h"
-#include "backend/job_folder.h"
-#include "backend/local/executor_starter.h"
+#include "appmaster/platform.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
@@ -21,7 +21,7 @@
 
 namespace tony::appmaster {
 
-/// Goes on where an earlier one was lost, when the job's folder has a journal.
+/// Goes on where an earlier one was lost, when the job has a journal.
 /// Lives from Create() until its loop has stopped. Not thread safe: owned by the event loop.
 ///
 ///   gRPC threads ── inputs ──▶ EventLoop ──▶ JobRunner ──▶ JobMachine (pure)
@@ -30,11 +30,11 @@ namespace tony::appmaster {
 ///               (file, EventLog ──▶ followers)  └──▶ ClusterBackend  ──▶ containers
 class ApplicationMaster {
  public:
-  /// Reads the job's folder and opens everything; nothing runs yet.
+  /// Reads the job and opens everything; nothing runs yet.
   /// AlreadyExists – another ApplicationMaster runs this job; otherwise the error of what could not
   /// be opened.
-  static absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create(Options options,
-                                                                   EventLoop& loop);
+  static absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create(
+      Options options, std::unique_ptr<Platform> platform, EventLoop& loop);
   ~ApplicationMaster();
 
   /// Publishes the address and starts the job; then the loop is to be run. It stops when the job
@@ -44,11 +44,12 @@ class ApplicationMaster {
   void OnSignal(int number);
 
  private:
-  ApplicationMaster(Options options, EventLoop& loop);
+  ApplicationMaster(Options options, std::unique_ptr<Platform> platform, EventLoop& loop);
 
   absl::Status Open();
   /// Reads what earlier ApplicationMasters of the job left, if there were any.
   absl::Status OpenJournal(core::JobDescription job);
+  absl::Status OpenArchive();
   absl::Status OpenHistory();
   absl::Status OpenServer();
   absl::Status OpenBackend(const spec::LocalSettings& local);
@@ -56,17 +57,18 @@ class ApplicationMaster {
   void OnOwnerAttached();
   void OnOwnerLost();
   void OnFinished();
+  void OnConcluded();
   void OnDeposed(const std::string& why);
-  void CleanUp();
 
-  const Options options_;
+  const bool detached_;
+  const std::unique_ptr<Platform> platform_;
   EventLoop& loop_;
-  const backend::JobFolder folder_;
   os::UniqueFd client_;  ///< Options::client_fd
   SystemClock clock_;
-  os::UniqueFd lock_;  ///< held as long as this process lives
+  bool claimed_ = false;
   rpc::EventLog event_log_;
-  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<EventArchive> archive_;  ///< of the events, where the folder does not last
+  std::unique_ptr<DecisionLog> journal_;
   std::unique_ptr<core::JobMachine> machine_;
   std::unique_ptr<Assignments> assignments_;
   std::unique_ptr<History> history_;
@@ -74,7 +76,6 @@ class ApplicationMaster {
   std::unique_ptr<rpc::JobService> job_service_;
   std::unique_ptr<rpc::ExecutorService> executor_service_;
   std::unique_ptr<JobRunner> runner_;
-  std::unique_ptr<backend::ExecutorStarter> executor_starter_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
   /// While the client that is to own the job is awaited.

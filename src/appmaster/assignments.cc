@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "core/model/lease.h"
 #include "core/model/log_share.h"
 #include "core/runtime/runtime.h"
@@ -11,14 +12,14 @@
 namespace tony::appmaster {
 
 Assignments::Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
-                         const spec::LocalSettings& local, backend::JobFolder folder,
+                         const spec::LocalSettings& local, TaskPlaces places,
                          v1::StagedFiles staged)
     : job_id_(std::move(job_id)),
       incarnation_(incarnation),
       job_(job),
       gpu_tool_(local.gpu_program),
       gpu_timeout_(local.gpu_timeout),
-      folder_(std::move(folder)),
+      places_(std::move(places)),
       staged_(std::move(staged)) {
   for (const core::TaskType& type : job_.types) {
     if (type.tracking == core::Tracking::kTracked) tracked_tasks_ += type.instances;
@@ -41,8 +42,10 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   auto& environment = *assignment.mutable_environment();
   environment.insert(job_.execution_env.begin(), job_.execution_env.end());
   for (const auto& [name, value] : task.type->env) environment[name] = value;
-  assignment.set_log_folder(folder_.task_logs(task.id));
-  assignment.set_checkpoint_folder(job_.checkpoint_dir.empty() ? folder_.checkpoints()
+  if (!places_.logs.empty()) {
+    assignment.set_log_folder(absl::StrCat(places_.logs, "/", task.id.ToPath()));
+  }
+  assignment.set_checkpoint_folder(job_.checkpoint_dir.empty() ? places_.checkpoints
                                                                : job_.checkpoint_dir);
   for (const v1::StagedFiles::Entry& entry : staged_.entries()) {
     const auto& types = entry.types();
@@ -50,7 +53,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
       *assignment.add_archives() = entry.archive();
     }
   }
-  assignment.set_cache_folder(folder_.cache());
+  assignment.set_cache_folder(places_.cache);
   assignment.set_localization_timeout_ms(timeouts.localization.count());
   assignment.set_heartbeat_interval_ms(static_cast<int32_t>(timeouts.heartbeat_interval.count()));
   assignment.set_metrics_interval_ms(static_cast<int32_t>(timeouts.metrics_interval.count()));

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "backend/job_folder.h"
 #include "core/job/task_table.h"
 #include "core/model/job_description.h"
 #include "spec/job_builder.h"
@@ -12,12 +11,19 @@
 
 namespace tony::appmaster {
 
+/// Where tasks keep what outlives them. A plain value.
+struct TaskPlaces {
+  std::string logs;         ///< with a folder for each task; empty: with each container
+  std::string checkpoints;  ///< of jobs that name no place of their own
+  std::string cache;        ///< of each host; empty: the executor finds one
+};
+
 /// Makes assignments from the job's description. Thread safe (immutable).
 class Assignments {
  public:
   /// `incarnation`: of this ApplicationMaster.
   Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
-              const spec::LocalSettings& local, backend::JobFolder folder, v1::StagedFiles staged);
+              const spec::LocalSettings& local, TaskPlaces places, v1::StagedFiles staged);
 
   v1::Assignment For(const core::Task& task) const;
 
@@ -27,7 +33,7 @@ class Assignments {
   const core::JobDescription& job_;
   const std::string gpu_tool_;
   const std::chrono::milliseconds gpu_timeout_;
-  const backend::JobFolder folder_;
+  const TaskPlaces places_;
   const v1::StagedFiles staged_;
   int tracked_tasks_ = 0;
 };

@@ -56,19 +56,26 @@ void History::Take(const std::string& lines) {
       LogError(absl::StrCat("the history has a line that is none: ", line));
       continue;
     }
-    while (++last_sequence_ < event->sequence) {
-      const core::JobNote lost{"What happened here could not be written to the history"};
-      log_->Append(rpc::ToProto(core::JobEvent{last_sequence_, event->unix_millis, lost}));
-    }
+    SayMissing(event->sequence - last_sequence_ - 1, *event);
+    last_sequence_ = event->sequence;
     ended_ = ended_ || std::holds_alternative<core::JobEnded>(event->body);
     log_->Append(rpc::ToProto(*event));
   }
 }
 
+void History::SayMissing(int64_t count, const core::JobEvent& next) {
+  if (count <= 0) return;
+  const core::JobNote lost{
+      absl::StrCat("Up to ", count, " events that happened here were not kept in the history")};
+  log_->Append(rpc::ToProto(core::JobEvent{next.sequence - 1, next.unix_millis, lost}));
+}
+
 void History::Record(core::JobEventBody body) {
   const core::JobEvent event{++last_sequence_, clock_->UnixMillis(), std::move(body)};
   if (unwritten_.size() > kMostUnwritten) unwritten_.clear();
-  unwritten_ += LineOf(event);
+  const std::string line = LineOf(event);
+  unwritten_ += line;
+  if (copy_) copy_(line);
   absl::Status written;
   if (std::holds_alternative<core::JobEnded>(event.body)) {
     written = WriteLast(event);

@@ -1,7 +1,9 @@
 // The job's event stream: numbered, stamped, written to the history file and shown to followers.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
@@ -19,6 +21,11 @@ class History {
   static absl::StatusOr<History> Open(const std::string& path, const Clock& clock,
                                       rpc::EventLog& log);
 
+  /// Each line that Record() makes is given to `copy`, too.
+  void set_copy(std::function<void(const std::string& line)> copy) { copy_ = std::move(copy); }
+  /// Leaves out that many numbers: events may have had them that this history has not got to know.
+  void SkipNumbers(int64_t count) { last_sequence_ += count; }
+
   /// Whether an earlier ApplicationMaster has recorded the job's last event.
   bool ended() const { return ended_; }
   bool empty() const { return last_sequence_ == 0; }
@@ -34,6 +41,8 @@ class History {
       : file_(std::move(file)), clock_(&clock), log_(&log) {}
 
   void Take(const std::string& lines);
+  /// To followers, before `next`.
+  void SayMissing(int64_t count, const core::JobEvent& next);
   /// Sees to it that there is room for what is unwritten, and for the last event behind it.
   /// ResourceExhausted – there is not.
   absl::Status MakeRoom();
@@ -44,6 +53,7 @@ class History {
   int64_t size_ = 0;          ///< of the file's whole lines
   int64_t reserved_end_ = 0;  ///< up to here there is room on the disk
   std::string unwritten_;     ///< lines that the file lacks at its end
+  std::function<void(const std::string& line)> copy_;
   const Clock* clock_;
   rpc::EventLog* log_;
   int64_t last_sequence_ = 0;

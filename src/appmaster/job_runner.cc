@@ -130,17 +130,9 @@ void JobRunner::Run(const core::effect::GiveBackSpare&) { backend_->GiveBackSpar
 
 void JobRunner::Run(const core::effect::CancelRequests&) { backend_->CancelRequests(); }
 
-absl::StatusOr<std::string> JobRunner::IssueCredentials(const std::string& container_id) {
-  TONY_ASSIGN_OR_RETURN(
-      const rpc::Credentials credentials,
-      ports_.authority.Issue(rpc::ExecutorRole(ports_.authority.job_id(), container_id)));
-  const std::string path = absl::StrCat(ports_.folder.secrets(), "/", container_id, ".pem");
-  TONY_RETURN_IF_ERROR(rpc::SaveCredentials(credentials, path));
-  return path;
-}
-
 void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
-  absl::StatusOr<std::string> credentials = IssueCredentials(effect.container_id);
+  const absl::StatusOr<rpc::Credentials> credentials =
+      ports_.authority.Issue(rpc::ExecutorRole(ports_.authority.job_id(), effect.container_id));
   if (!credentials.ok()) {
     LogError(absl::StrCat(effect.container_id, ": ", credentials.status().ToString()));
     const std::string why(credentials.status().message());
@@ -155,15 +147,16 @@ void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
   context.arguments = {
       absl::StrCat("--container-id=", effect.container_id),
       absl::StrCat("--master=", master_address_),
-      absl::StrCat("--credentials=", *credentials),
-      absl::StrCat("--address-file=", ports_.folder.am_address()),
       absl::StrCat("--registry-timeout-ms=", machine_.job().timeouts.registry.count()),
       absl::StrCat("--containment=", machine_.job().containment)};
   if (const core::TaskType* type = machine_.job().FindType(effect.task.type)) {
     context.arguments.push_back(absl::StrCat("--memory-mb=", type->resources.memory_mb));
   }
+  context.arguments.insert(context.arguments.end(), ports_.executor_arguments.begin(),
+                           ports_.executor_arguments.end());
   context.environment = EnvironmentList(machine_.job().container_env);
   context.name = effect.task.ToPath();
+  context.secret = rpc::FormatCredentials(*credentials);
   backend_->Launch(effect.container_id, context);
 }
 

@@ -4,11 +4,11 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "appmaster/assignments.h"
 #include "appmaster/decision_log.h"
 #include "appmaster/history.h"
-#include "backend/job_folder.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
@@ -30,8 +30,8 @@ class JobRunner : public core::ClusterBackend::Listener {
     History& history;
     rpc::ExecutorService& executors;
     const rpc::CertificateAuthority& authority;
-    const backend::JobFolder& folder;
     const Assignments& assignments;
+    std::vector<std::string> executor_arguments;  ///< see Platform
     std::function<void()> on_finished;  ///< no container is left and the last event is recorded
     /// Another ApplicationMaster has taken over. Nothing more is done; not even this process's end
     /// may touch the job.
@@ -84,7 +84,6 @@ class JobRunner : public core::ClusterBackend::Listener {
   void Run(const core::effect::Record& effect);
   void Run(const core::effect::Finish& effect);
 
-  absl::StatusOr<std::string> IssueCredentials(const std::string& container_id);
   void Send(const std::string& container_id, const v1::MasterMessage& message);
 
   core::JobMachine& machine_;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "appmaster/application_master.h"
+#include "appmaster/local_platform.h"
 #include "appmaster/master_keeper.h"
 #include "appmaster/options.h"
 #include "common/event_loop.h"
@@ -32,7 +33,8 @@ int main(int argc, char** argv) {
   tony::EventLoop loop;
   {
     absl::StatusOr<std::unique_ptr<tony::appmaster::ApplicationMaster>> master =
-        tony::appmaster::ApplicationMaster::Create(*options, loop);
+        tony::appmaster::ApplicationMaster::Create(
+            *options, std::make_unique<tony::appmaster::LocalPlatform>(*options, loop), loop);
     if (!master.ok()) return Fail(master.status(), kInfrastructure);
     auto signals = loop.WatchSignals({SIGTERM, SIGINT, SIGHUP},
                                      [&](int number) { (*master)->OnSignal(number); });

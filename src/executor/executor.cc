@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/logging.h"
+#include "executor/address_source.h"
+#include "executor/container_places.h"
 #include "executor/localizer.h"
 #include "os/process_tree.h"
 #include "rpc/convert.h"
@@ -33,11 +35,16 @@ void MakeCommandExecutable(const std::string& command, const std::string& workin
 }
 
 std::vector<std::string> PathFolders(const std::vector<std::string>& environment) {
-  for (const std::string& variable : environment) {
-    if (variable.rfind("PATH=", 0) == 0)
-      return absl::StrSplit(variable.substr(5), ':', absl::SkipEmpty());
-  }
-  return {"/usr/local/bin", "/usr/bin", "/bin"};
+  const std::string path = Variable(environment, "PATH");
+  if (path.empty()) return {"/usr/local/bin", "/usr/bin", "/bin"};
+  return absl::StrSplit(path, ':', absl::SkipEmpty());
+}
+
+/// Null where nobody will come after this one.
+std::unique_ptr<AddressSource> NextMaster(const Options& options, EventLoop& loop) {
+  if (!options.address_file.empty()) return std::make_unique<AddressFile>(options.address_file);
+  if (options.address_command.empty()) return nullptr;
+  return std::make_unique<AddressCommand>(options.address_command, loop);
 }
 
 }  // namespace
@@ -78,7 +85,8 @@ Executor::~Executor() {
 
 void Executor::Start(const rpc::Credentials& credentials) {
   connection_ = std::make_unique<MasterConnection>(
-      loop_, MasterConnection::Options{options_.master_address, options_.address_file, credentials},
+      loop_,
+      MasterConnection::Options{options_.master_address, credentials, NextMaster(options_, loop_)},
       MasterConnection::Callbacks{[this] { return Hello(); },
                                   [this](const v1::MasterMessage& message) { OnMessage(message); },
                                   [this](const std::string& why) {
@@ -158,7 +166,7 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   }
   localizer_ = std::thread([this, archives = std::move(archives)] {
     const absl::Status status =
-        Localize(archives, working_folder_, assignment_.cache_folder(),
+        Localize(archives, working_folder_, CacheFolder(assignment_, environment_, working_folder_),
                  milliseconds(assignment_.localization_timeout_ms()), PathFolders(environment_));
     loop_.Post([this, status] { OnLocalized(status); });
   });
@@ -235,7 +243,7 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
   command.environment =
       TaskEnvironment(environment_, assignment_, identity_, cluster, working_folder_);
   command.working_folder = working_folder_;
-  command.log_folder = absl::StrCat(assignment_.log_folder(), "/attempt-", identity_.attempt);
+  command.log_prefix = LogPrefix(assignment_, identity_.attempt, environment_, working_folder_);
   // An assignment without limits means the defaults.
   if (assignment_.log_segment_bytes() > 0 && assignment_.log_total_bytes() > 0) {
     command.logs.limits = {assignment_.log_segment_bytes(), assignment_.log_total_bytes()};

@@ -98,7 +98,7 @@ class Executor {
   int incarnation_ = 0;         ///< newest of an ApplicationMaster that was heard; 0: none
   core::input::HeldTask held_;  ///< what the next stream begins with
   TimePoint said_hello_at_;     ///< on the newest stream
-  TimePoint renewed_from_;  ///< when the sign of life was given from which the lease counts
+  TimePoint renewed_from_;      ///< when the sign of life was given from which the lease counts
   TimePoint lease_end_ = TimePoint::max();
   /// In which the program was started last: its end belongs to that one.
   struct {

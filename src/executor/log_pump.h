@@ -77,9 +77,9 @@ class LogPump {
   const OutputSink to_log_;
   const Callbacks callbacks_;
   const std::unique_ptr<char[]> buffer_;  ///< a page of it costs memory once it is filled
-  bool may_pause_ = false;  ///< the pipe is large enough
-  bool over_ = false;       ///< the end of the pipe was seen
-  int64_t read_at_ = 0;     ///< Unix milliseconds of the newest read
+  bool may_pause_ = false;                ///< the pipe is large enough
+  bool over_ = false;                     ///< the end of the pipe was seen
+  int64_t read_at_ = 0;                   ///< Unix milliseconds of the newest read
   std::unique_ptr<EventLoop::Handle> pause_;
   std::unique_ptr<EventLoop::Handle> watch_;  ///< last: goes before the descriptor that it watches
 };

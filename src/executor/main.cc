@@ -38,23 +38,23 @@ int main(int argc, char** argv) {
     tony::rpc::WarmUpTls();
     arguments = tony::os::ServeForks(argc, argv);  // from here on one container's executor
   }
-  absl::StatusOr<tony::executor::Options> options = tony::executor::ParseOptions(arguments);
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    environment.push_back(*variable);
+  absl::StatusOr<tony::executor::Options> options =
+      tony::executor::ParseOptions(arguments, environment);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
   // Before anything that starts a thread: the keeper is a fork of this process.
   absl::StatusOr<std::unique_ptr<tony::os::Keeper>> keeper =
       tony::os::Keeper::Start(options->container_id, options->containment);
   if (!keeper.ok()) return Fail(keeper.status(), 1);
-  absl::StatusOr<tony::rpc::Credentials> credentials =
-      tony::rpc::LoadCredentials(options->credentials_file);
+  absl::StatusOr<tony::rpc::Credentials> credentials = tony::executor::ReadCredentials(*options);
   if (!credentials.ok()) return Fail(credentials.status(), 1);
   char folder[4096];
   if (getcwd(folder, sizeof folder) == nullptr)
     return Fail(absl::InternalError("no working folder"), 1);
 
   tony::EventLoop loop;
-  std::vector<std::string> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    environment.push_back(*variable);
   tony::executor::Executor executor(loop, **keeper, *options, folder, std::move(environment));
   auto signals =
       loop.WatchSignals({SIGTERM, SIGINT}, [&](int number) { executor.OnSignal(number); });

@@ -7,15 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/logging.h"
-#include "os/files.h"
 
 namespace tony::executor {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// How often the address file is looked at while there is no stream.
-constexpr milliseconds kLookInterval{25};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{2000};
 /// The kernel of a silent ApplicationMaster's host takes a connection, which then waits for longer.
@@ -89,7 +86,7 @@ void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {
 
 void MasterConnection::OnBroken(const std::string& why) {
   session_.reset();
-  if (options_.address_file.empty()) return Lose(why);
+  if (options_.next == nullptr) return Lose(why);
   if (deadline_ == nullptr)
     LogInfo(absl::StrCat("the stream to the ApplicationMaster broke: ", why));
   if (silent_ && SystemClock().Now() < tried_at_ + kRefusedAtOnce) {
@@ -108,19 +105,22 @@ void MasterConnection::AwaitAnswer(const std::string& why) {
 }
 
 void MasterConnection::TryAgainLater() {
-  retry_ = loop_.After(kLookInterval, [this] { TryAgain(); });
+  retry_ = loop_.After(options_.next->interval(), [this] {
+    options_.next->Look([this](const absl::StatusOr<std::string>& address) { TryAgain(address); });
+  });
 }
 
-void MasterConnection::TryAgain() {
-  absl::StatusOr<std::string> address = os::ReadFile(options_.address_file);
-  if (!address.ok()) {
+void MasterConnection::TryAgain(const absl::StatusOr<std::string>& address) {
+  if (closing_ || over_) return;
+  if (absl::IsNotFound(address.status())) {
     // An ApplicationMaster that goes in good order takes its address away.
     return Lose(absl::StrCat("the job is over: ", std::string(address.status().message())));
   }
+  if (!address.ok()) return TryAgainLater();
   const bool another = *address != address_;
   if (!another && SystemClock().Now() < tried_at_ + pause_) return TryAgainLater();
   if (another) pause_ = Duration::zero();
-  address_ = *std::move(address);
+  address_ = *address;
   Open();
 }
 

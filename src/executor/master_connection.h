@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "common/event_loop.h"
+#include "executor/address_source.h"
 #include "rpc/credentials.h"
 #include "rpc/executor_session.h"
 #include "tony/v1/application_master.pb.h"
@@ -14,9 +15,9 @@
 namespace tony::executor {
 
 /// One stream after the other. When a stream breaks, the ApplicationMaster may have been lost, and
-/// the next one writes its address into a file:
+/// the next one is looked up:
 ///
-///   open ──▶ heard ──▶ broken ──▶ file read, opened anew … until heard again, or patience is over
+///   open ──▶ heard ──▶ broken ──▶ looked up, opened anew … until heard again, or patience is over
 ///
 /// One that is there but silent is given more time than one that is gone, which shows when a new
 /// stream to it breaks at once.
@@ -26,9 +27,9 @@ namespace tony::executor {
 class MasterConnection {
  public:
   struct Options {
-    std::string address;       ///< "host:port" of the first one
-    std::string address_file;  ///< where each one writes its own; empty: there will be no other
+    std::string address;  ///< "host:port" of the first one
     rpc::Credentials credentials;
+    std::unique_ptr<AddressSource> next;  ///< where others are found; null: there will be none
   };
   struct Callbacks {
     /// The first message of a stream.
@@ -63,7 +64,7 @@ class MasterConnection {
   void OnBroken(const std::string& why);
   void AwaitAnswer(const std::string& why);
   void TryAgainLater();
-  void TryAgain();
+  void TryAgain(const absl::StatusOr<std::string>& address);
   void Lose(const std::string& why);
 
   EventLoop& loop_;

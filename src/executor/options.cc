@@ -7,6 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/status_macros.h"
+#include "executor/container_places.h"
+#include "hadoop/token_file.h"
 
 namespace tony::executor {
 namespace {
@@ -15,8 +19,11 @@ constexpr int64_t kMostMegabytes = int64_t{1} << 40;  // whose bytes can be coun
 
 }  // namespace
 
-absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) {
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
+                                     const std::vector<std::string>& environment) {
   Options options;
+  options.token_file = Variable(environment, "HADOOP_TOKEN_FILE_LOCATION");
+  std::string address_command;
   std::string registry_timeout = "0";
   std::string containment = "auto";
   std::string memory = "0";
@@ -29,18 +36,21 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) 
       return true;
     };
     if (!take("container-id", options.container_id) && !take("master", options.master_address) &&
-        !take("address-file", options.address_file) &&
+        !take("address-file", options.address_file) && !take("address-command", address_command) &&
         !take("credentials", options.credentials_file) &&
+        !take("credentials-secret", options.credentials_secret) &&
         !take("registry-timeout-ms", registry_timeout) && !take("containment", containment) &&
         !take("memory-mb", memory)) {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
     }
   }
   if (options.container_id.empty() || options.master_address.empty() ||
-      options.credentials_file.empty()) {
+      options.credentials_file.empty() == options.credentials_secret.empty()) {
     return absl::InvalidArgumentError(
-        "tony-executor is started by tony, with --container-id=, --master= and --credentials=");
+        "tony-executor is started by tony, with --container-id=, --master=, and --credentials= or "
+        "--credentials-secret=");
   }
+  options.address_command = absl::StrSplit(address_command, ' ', absl::SkipEmpty());
   int64_t millis = 0;
   if (!absl::SimpleAtoi(registry_timeout, &millis) || millis < 0) {
     return absl::InvalidArgumentError(
@@ -60,6 +70,16 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) 
   }
   options.containment.memory_bytes = megabytes << 20;
   return options;
+}
+
+absl::StatusOr<rpc::Credentials> ReadCredentials(const Options& options) {
+  if (!options.credentials_file.empty()) return rpc::LoadCredentials(options.credentials_file);
+  TONY_ASSIGN_OR_RETURN(const hadoop::TokenStore store, hadoop::ReadTokenFile(options.token_file));
+  for (const auto& [name, secret] : store.secrets) {
+    if (name == options.credentials_secret) return rpc::ParseCredentials(secret, name);
+  }
+  return absl::NotFoundError(
+      absl::StrCat(options.token_file, " has no secret ", options.credentials_secret));
 }
 
 }  // namespace tony::executor

@@ -96,11 +96,11 @@ void TaskProcess::Run(const Command& command) {
 }
 
 absl::Status TaskProcess::Spawn(const Command& command) {
-  TONY_RETURN_IF_ERROR(os::MakeFolders(command.log_folder));
+  const std::string& prefix = command.log_prefix;
+  TONY_RETURN_IF_ERROR(os::MakeFolders(prefix.substr(0, prefix.rfind('/'))));
   pumps_.clear();
   for (int stream = 0; stream < 2; ++stream) {
-    const std::string path =
-        absl::StrCat(command.log_folder, stream == 0 ? "/stdout.log" : "/stderr.log");
+    const std::string path = absl::StrCat(prefix, stream == 0 ? "stdout.log" : "stderr.log");
     TONY_ASSIGN_OR_RETURN(
         std::unique_ptr<LogPump> pump,
         LogPump::Open(

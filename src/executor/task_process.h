@@ -31,7 +31,7 @@ class TaskProcess {
     std::string shell_command;             ///< as for bash -c
     std::vector<std::string> environment;  ///< "NAME=value", complete
     std::string working_folder;
-    std::string log_folder;  ///< stdout.log and stderr.log are made there
+    std::string log_prefix;  ///< of stdout.log and stderr.log: "/folder/", "/folder/attempt-1."
     LogOptions logs;
     Duration timeout{0};  ///< 0: none
     Duration kill_grace{0};

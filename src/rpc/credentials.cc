@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -30,10 +31,26 @@ bool StartsWith(const std::string& text, const std::string& prefix) {
 
 }  // namespace
 
+std::string FormatCredentials(const Credentials& credentials) {
+  return absl::StrCat(credentials.certificate_pem, credentials.key_pem, credentials.ca_pem);
+}
+
+absl::StatusOr<Credentials> ParseCredentials(std::string text, const std::string& origin) {
+  Credentials credentials;
+  credentials.certificate_pem = TakeBlock(text, kCertificateEnd);
+  credentials.key_pem = TakeBlock(text, kKeyEnd);
+  credentials.ca_pem = TakeBlock(text, kCertificateEnd);
+  if (!text.empty() || !StartsWith(credentials.certificate_pem, "-----BEGIN CERTIFICATE-----") ||
+      !StartsWith(credentials.key_pem, "-----BEGIN PRIVATE KEY-----") ||
+      !StartsWith(credentials.ca_pem, "-----BEGIN CERTIFICATE-----")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(origin, " does not hold a certificate, a private key and an authority"));
+  }
+  return credentials;
+}
+
 absl::Status SaveCredentials(const Credentials& credentials, const std::string& path) {
-  return os::WriteFileAtomically(
-      path, absl::StrCat(credentials.certificate_pem, credentials.key_pem, credentials.ca_pem),
-      0600);
+  return os::WriteFileAtomically(path, FormatCredentials(credentials), 0600);
 }
 
 absl::StatusOr<std::string> ReadSecretFile(const std::string& path) {
@@ -48,18 +65,8 @@ absl::StatusOr<std::string> ReadSecretFile(const std::string& path) {
 }
 
 absl::StatusOr<Credentials> LoadCredentials(const std::string& path) {
-  TONY_ASSIGN_OR_RETURN(std::string rest, ReadSecretFile(path));
-  Credentials credentials;
-  credentials.certificate_pem = TakeBlock(rest, kCertificateEnd);
-  credentials.key_pem = TakeBlock(rest, kKeyEnd);
-  credentials.ca_pem = TakeBlock(rest, kCertificateEnd);
-  if (!rest.empty() || !StartsWith(credentials.certificate_pem, "-----BEGIN CERTIFICATE-----") ||
-      !StartsWith(credentials.key_pem, "-----BEGIN PRIVATE KEY-----") ||
-      !StartsWith(credentials.ca_pem, "-----BEGIN CERTIFICATE-----")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " does not hold a certificate, a private key and an authority"));
-  }
-  return credentials;
+  TONY_ASSIGN_OR_RETURN(std::string text, ReadSecretFile(path));
+  return ParseCredentials(std::move(text), path);
 }
 
 }  // namespace tony::rpc

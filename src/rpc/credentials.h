@@ -19,7 +19,12 @@ struct Credentials {
   bool operator==(const Credentials&) const = default;
 };
 
-/// Writes a file of mode 0600, renamed into place: certificate, key, authority.
+/// The text of one PEM file: certificate, key, authority.
+std::string FormatCredentials(const Credentials& credentials);
+/// Its inverse; `origin` is named in the message. InvalidArgument – it is not that.
+absl::StatusOr<Credentials> ParseCredentials(std::string text, const std::string& origin);
+
+/// Writes that text to a file of mode 0600, renamed into place.
 /// The codes of os::WriteFileAtomically.
 absl::Status SaveCredentials(const Credentials& credentials, const std::string& path);
 

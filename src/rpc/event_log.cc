@@ -1,6 +1,8 @@
 // Appending to the log and waking its followers.
 #include "rpc/event_log.h"
 
+#include <algorithm>
+
 namespace tony::rpc {
 
 void EventLog::Append(v1::JobEvent event) {
@@ -15,9 +17,11 @@ void EventLog::Close() {
   for (Follower* follower : followers_) follower->OnChangeLocked();
 }
 
-std::shared_ptr<const v1::JobEvent> EventLog::GetLocked(int64_t sequence) const {
-  const size_t position = static_cast<size_t>(sequence) - 1;
-  return sequence >= 1 && position < events_.size() ? events_[position] : nullptr;
+std::shared_ptr<const v1::JobEvent> EventLog::NextLocked(int64_t sequence) const {
+  const auto next = std::lower_bound(
+      events_.begin(), events_.end(), sequence,
+      [](const auto& event, int64_t number) { return event->sequence() < number; });
+  return next == events_.end() ? nullptr : *next;
 }
 
 }  // namespace tony::rpc

@@ -21,15 +21,15 @@ class EventLog {
     virtual void OnChangeLocked() = 0;
   };
 
-  /// Events must come with the sequence numbers 1, 2, 3, …
+  /// Events come with rising sequence numbers, from 1 on; some may be missing.
   void Append(v1::JobEvent event);
   /// No event will follow.
   void Close();
 
   std::mutex& mutex() { return mutex_; }
-  /// The event with that sequence number; null when it has not happened yet. The mutex must be
-  /// held.
-  std::shared_ptr<const v1::JobEvent> GetLocked(int64_t sequence) const;
+  /// The first event whose number is `sequence` or more; null when it has not happened yet. The
+  /// mutex must be held.
+  std::shared_ptr<const v1::JobEvent> NextLocked(int64_t sequence) const;
   bool closed_locked() const { return closed_; }
   void AddLocked(Follower* follower) { followers_.insert(follower); }
   void RemoveLocked(Follower* follower) { followers_.erase(follower); }

@@ -45,7 +45,7 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
 
   void OnChangeLocked() override {
     if (writing_ || over_) return;
-    current_ = log_.GetLocked(next_);
+    current_ = log_.NextLocked(next_);
     if (current_ != nullptr) {
       writing_ = true;
       StartWrite(current_.get());
@@ -61,7 +61,7 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
       std::lock_guard lock(log_.mutex());
       writing_ = false;
       if (ok && !over_) {
-        ++next_;
+        next_ = current_->sequence() + 1;
         OnChangeLocked();
         return;
       }

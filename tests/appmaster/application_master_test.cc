@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "appmaster/local_platform.h"
 #include "os/file_lock.h"
 #include "rpc/event_json.h"
 #include "rpc/job_client.h"
@@ -121,8 +122,10 @@ class ApplicationMasterTest : public ::testing::Test {
     options.user = "ann";
     return options;
   }
-  absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create() {
-    return ApplicationMaster::Create(MasterOptions(), driver_.loop());
+  absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create() { return Create(MasterOptions()); }
+  absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create(const Options& options) {
+    return ApplicationMaster::Create(
+        options, std::make_unique<LocalPlatform>(options, driver_.loop()), driver_.loop());
   }
   void Start(Options options) {
     if (options.client_fd < 0) {
@@ -131,7 +134,7 @@ class ApplicationMasterTest : public ::testing::Test {
       client_end_.Reset(ends[0]);
       options.client_fd = ends[1];
     }
-    auto master = ApplicationMaster::Create(options, driver_.loop());
+    auto master = Create(options);
     ASSERT_TRUE(master.ok()) << master.status();
     master_ = *std::move(master);
     const absl::Status started = master_->Start();

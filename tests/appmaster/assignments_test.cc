@@ -14,6 +14,8 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
+const TaskPlaces kPlaces{"/jobs/job-1/logs", "/jobs/job-1/checkpoints", "/jobs/job-1/cache"};
+
 class AssignmentsTest : public ::testing::Test {
  protected:
   core::TaskType& AddType(const std::string& name, int instances,
@@ -33,8 +35,7 @@ class AssignmentsTest : public ::testing::Test {
     return *entry->mutable_archive();
   }
   v1::Assignment For(const std::string& type, int index = 0, std::vector<int> gpus = {}) {
-    const Assignments assignments("job-1", 3, job_, local_, backend::JobFolder("/jobs/job-1"),
-                                  staged_);
+    const Assignments assignments("job-1", 3, job_, local_, kPlaces, staged_);
     core::Task task;
     task.id = {type, index};
     task.type = job_.FindType(type);

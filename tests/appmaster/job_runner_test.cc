@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "appmaster/journal.h"
+#include "backend/job_folder.h"
 #include "backend/local_job_files.h"
 #include "core/ports/fake_cluster_backend.h"
 #include "rpc/convert.h"
@@ -42,7 +43,7 @@ class PlayedExecutor {
  public:
   PlayedExecutor(LoopDriver& driver, const core::LaunchContext& context) {
     const std::string address = Flag(context, "--master=");
-    const auto credentials = rpc::LoadCredentials(Flag(context, "--credentials="));
+    const auto credentials = rpc::ParseCredentials(context.secret, "the secret");
     EXPECT_TRUE(credentials.ok()) << credentials.status();
     session_ = std::make_unique<rpc::ExecutorSession>(
         address, credentials.value(),
@@ -119,22 +120,27 @@ class JobRunnerTest : public ::testing::Test {
   }
 
   void Prepare(core::JobDescription job, DecisionLog* decisions = nullptr) {
-    std::filesystem::create_directories(folder_.secrets());
+    std::filesystem::create_directories(folder_.root());
     machine_ = std::make_unique<core::JobMachine>(std::move(job));
     assignments_ = std::make_unique<Assignments>("job-1", 1, machine_->job(), spec::LocalSettings{},
-                                                 folder_, v1::StagedFiles{});
+                                                 TaskPlaces{}, v1::StagedFiles{});
     history_ = std::make_unique<History>(History::Open(folder_.events(), clock_, log_).value());
     journal_ = std::make_unique<Journal>(
         Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.root()), clock_).value());
     runner_ = std::make_unique<JobRunner>(
-        *machine_,
-        JobRunner::Ports{driver_.loop(), clock_, decisions != nullptr ? *decisions : *journal_,
-                         *history_, executors_, authority_, folder_, *assignments_,
-                         [this] {
-                           ++finished_;
-                           driver_.Changed();
-                         },
-                         [this](const std::string& why) { deposed_ = why; }});
+        *machine_, JobRunner::Ports{driver_.loop(),
+                                    clock_,
+                                    decisions != nullptr ? *decisions : *journal_,
+                                    *history_,
+                                    executors_,
+                                    authority_,
+                                    *assignments_,
+                                    {"--address-file=/job/am.address"},
+                                    [this] {
+                                      ++finished_;
+                                      driver_.Changed();
+                                    },
+                                    [this](const std::string& why) { deposed_ = why; }});
     backend_ = std::make_unique<LaunchingBackend>(*runner_);
     runner_->set_backend(backend_.get());
     server_ = rpc::MasterServer::Start(
@@ -167,8 +173,8 @@ class JobRunnerTest : public ::testing::Test {
   std::vector<Kind> Recorded() {
     std::lock_guard lock(log_.mutex());
     std::vector<Kind> found;
-    for (int64_t sequence = 1; log_.GetLocked(sequence) != nullptr; ++sequence) {
-      const core::JobEvent event = rpc::FromProto(*log_.GetLocked(sequence)).value();
+    for (int64_t sequence = 1; log_.NextLocked(sequence) != nullptr; ++sequence) {
+      const core::JobEvent event = rpc::FromProto(*log_.NextLocked(sequence)).value();
       if (const Kind* body = std::get_if<Kind>(&event.body)) found.push_back(*body);
     }
     return found;
@@ -211,11 +217,10 @@ TEST_F(JobRunnerTest, AsksForContainersAndLaunchesEachAsItComes) {
   EXPECT_EQ(PlayedExecutor::Flag(launch, "--master="), server_->address());
   EXPECT_EQ(PlayedExecutor::Flag(launch, "--registry-timeout-ms="), "77000");
   EXPECT_EQ(PlayedExecutor::Flag(launch, "--containment="), "process-tree");
+  EXPECT_EQ(PlayedExecutor::Flag(launch, "--address-file="), "/job/am.address");
   EXPECT_EQ(PlayedExecutor::Flag(launch, "--memory-mb="), "512");
   EXPECT_THAT(launch.environment, ElementsAre("MINE=a b", "OTHER="));
-  const std::string credentials = PlayedExecutor::Flag(launch, "--credentials=");
-  EXPECT_EQ(credentials, folder_.secrets() + "/c1.pem");
-  EXPECT_EQ(os::ModeOf(credentials), 0600u);
+  EXPECT_TRUE(rpc::ParseCredentials(launch.secret, "the secret").ok());
 }
 
 TEST_F(JobRunnerTest, RunsAGangFromItsGrantToItsVerdict) {
@@ -265,22 +270,6 @@ TEST_F(JobRunnerTest, AFailureIsTheVerdictAndItsReasonIsToldInUtf8) {
   // The second never attached: it is ended by force.
   EXPECT_TRUE(backend_->killed("c2"));
   EXPECT_FALSE(backend_->killed("c1"));
-}
-
-TEST_F(JobRunnerTest, WithoutCredentialsAContainerIsGivenBackAndTheJobFails) {
-  core::JobDescription job = TwoWorkers();
-  job.types[0].instances = 1;
-  Prepare(std::move(job));
-  std::filesystem::remove_all(folder_.secrets());
-  runner_->Apply(core::input::Start{});
-  backend_->GrantAll();
-  EXPECT_TRUE(backend_->launched.empty());
-  ASSERT_TRUE(driver_.Await([this] { return finished_ > 0; }));
-  EXPECT_FALSE(backend_->holds("c1"));
-  ASSERT_EQ(Recorded<core::JobEnded>().size(), 1u);
-  const core::Verdict verdict = Recorded<core::JobEnded>()[0].verdict;
-  EXPECT_EQ(verdict.outcome, core::Outcome::kFailed);
-  EXPECT_THAT(verdict.sentence, HasSubstr(folder_.secrets()));
 }
 
 TEST_F(JobRunnerTest, KeepsTheMachinesDeadlines) {

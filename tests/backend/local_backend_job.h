@@ -40,11 +40,12 @@ class Job {
     thread_.Run([&] { backend_->Request(requests); });
   }
   void Run(const std::string& container_id, const std::string& script,
-           const std::vector<std::string>& environment = {}) {
+           const std::vector<std::string>& environment = {}, const std::string& secret = "") {
     thread_.Run([&] {
       backend_->Launch(container_id, {.arguments = {"-c", script, "--container-id=" + container_id},
                                       .environment = environment,
-                                      .name = "task-of-" + container_id});
+                                      .name = "task-of-" + container_id,
+                                      .secret = secret});
     });
   }
   /// Run(), and returns when the script has begun; it leaves its number in the file "pid".

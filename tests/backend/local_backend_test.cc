@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "os/files.h"
 #include "os/process_tree.h"
 #include "os/reap_orphans.h"
 #include "tests/backend/local_backend_job.h"
@@ -117,6 +118,31 @@ TEST_F(LocalBackendTest, AProgramThatCannotStartEndsItsContainer) {
   EXPECT_THAT(job.events.WaitEnded(id).sentence, HasSubstr("/nonexistent/tony-executor"));
   job.Request({Workers(1, 100)});  // the slot is free again
   EXPECT_EQ(job.events.WaitGranted(2).size(), 2u);
+}
+
+TEST_F(LocalBackendTest, AnExecutorsSecretIsForItsOwnerAlone) {
+  LoopThread loop;
+  const LocalBackendOptions options = Options("job-1", SmallMachine(100, 0));
+  Job job(loop, options);
+  job.Request({Workers(1, 10)});
+  const std::string id = job.events.WaitGranted(1).at(0).id;
+  // The shell's parameters: the container's id is its name.
+  job.Run(id, "cat \"${1#--credentials=}\"; stat -c %a \"${1#--credentials=}\"", {}, "secret\n");
+  EXPECT_FALSE(job.events.WaitEnded(id).lost);
+  EXPECT_EQ(os::Contents(options.job_folder.logs() + "/task-of-" + id + "/executor.log"),
+            "secret\n600\n");
+}
+
+TEST_F(LocalBackendTest, WithoutAPlaceForItsSecretAnExecutorIsNotStarted) {
+  LoopThread loop;
+  const LocalBackendOptions options = Options("job-1", SmallMachine(100, 0));
+  ASSERT_TRUE(os::MakeFolders(options.job_folder.root()).ok());
+  os::Put(options.job_folder.secrets(), "no folder");
+  Job job(loop, options);
+  job.Request({Workers(1, 10)});
+  const std::string id = job.events.WaitGranted(1).at(0).id;
+  job.Run(id, "true");
+  EXPECT_THAT(job.events.WaitEnded(id).sentence, HasSubstr(options.job_folder.secrets()));
 }
 
 TEST_F(LocalBackendTest, ASecondJobWaitsAndStartsWhenTheFirstEnds) {

@@ -44,7 +44,7 @@ class MemoryLimitTest : public ::testing::TestWithParam<const char*> {
     command.shell_command = script;
     command.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
     command.working_folder = folder_.path();
-    command.log_folder = folder_ / "logs";
+    command.log_prefix = folder_ / "logs/";
     command.kill_grace = milliseconds(200);
     command.memory_limit_bytes = 64 * kMebibyte;
     command.memory_key = "tony.worker.memory";
@@ -130,7 +130,7 @@ TEST(ContainmentRefusalTest, AWayThatDoesNotWorkEndsTheTaskWithTheReason) {
   TaskProcess::Command command;
   command.shell_command = "exit 0";
   command.working_folder = folder.path();
-  command.log_folder = folder / "logs";
+  command.log_prefix = folder / "logs/";
   process.Run(command);
   EXPECT_EQ(told.cause, TaskExit::Cause::kNotStarted);
   EXPECT_THAT(told.message, HasSubstr("the containment 'cgroup' does not work here: "));

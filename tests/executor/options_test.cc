@@ -6,14 +6,19 @@
 
 #include <vector>
 
+#include "hadoop/token_file.h"
+#include "tests/os/temporary_folder.h"
+
 namespace tony::executor {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<Options> Parse(std::vector<std::string> arguments) {
+absl::StatusOr<Options> Parse(std::vector<std::string> arguments,
+                              const std::vector<std::string>& environment = {}) {
   arguments.insert(arguments.begin(), "tony-executor");
-  return ParseOptions(arguments);
+  return ParseOptions(arguments, environment);
 }
 
 TEST(ExecutorOptionsTest, TakesItsFlagsInAnyOrder) {
@@ -44,6 +49,29 @@ TEST(ExecutorOptionsTest, TakesHowTheProgramIsHeld) {
     EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument) << wrong;
     EXPECT_THAT(std::string(refused.status().message()), HasSubstr(wrong));
   }
+}
+
+TEST(ExecutorOptionsTest, FindsItsCredentialsAmongSecrets) {
+  const os::TemporaryFolder folder;
+  const std::string certificate = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n";
+  const rpc::Credentials credentials{
+      .ca_pem = certificate,
+      .certificate_pem = certificate,
+      .key_pem = "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n"};
+  hadoop::TokenStore store;
+  store.secrets = {{"other", "secret"}, {"mine", rpc::FormatCredentials(credentials)}};
+  ASSERT_TRUE(
+      hadoop::WriteTokenFile(folder / "tokens", store, hadoop::TokenFormat::kWritable).ok());
+  auto options = Parse({"--container-id=c", "--master=m:1", "--credentials-secret=mine",
+                        "--address-command=runtime/start tony-am --look-up"},
+                       {"HADOOP_TOKEN_FILE_LOCATION=" + (folder / "tokens")});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_THAT(options->address_command, ElementsAre("runtime/start", "tony-am", "--look-up"));
+  EXPECT_EQ(ReadCredentials(*options).value(), credentials);
+  options->credentials_secret = "other";
+  EXPECT_EQ(ReadCredentials(*options).status().code(), absl::StatusCode::kInvalidArgument);
+  options->credentials_secret = "none";
+  EXPECT_EQ(ReadCredentials(*options).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(ExecutorOptionsTest, NeedsAllOfThem) {

@@ -31,7 +31,7 @@ class TaskProcessTest : public ::testing::Test {
     command.environment = {"PATH=/usr/local/bin:/usr/bin:/bin",
                            absl::StrCat("READY=", ready_.path())};
     command.working_folder = folder_.path();
-    command.log_folder = logs_;
+    command.log_prefix = logs_ + "/";
     command.kill_grace = milliseconds(200);
     return command;
   }
@@ -102,11 +102,11 @@ TEST_F(TaskProcessTest, TellsStartEndAndThatTheTreeIsGone) {
 TEST_F(TaskProcessTest, RunsAgainWhenTheTreeIsGone) {
   for (int attempt = 1; attempt <= 3; ++attempt) {
     TaskProcess::Command command = Bash(absl::StrCat("echo ", attempt, "; exit ", attempt));
-    command.log_folder = absl::StrCat(folder_ / "logs/attempt-", attempt);
+    command.log_prefix = absl::StrCat(folder_ / "logs/attempt-", attempt, "/");
     const TaskExit exit = RunToEnd(command);
     EXPECT_EQ(exit.code, attempt);
     EXPECT_THAT(exit.tail, ElementsAre(absl::StrCat(attempt)));
-    EXPECT_EQ(os::Contents(command.log_folder + "/stdout.log"), absl::StrCat(attempt, "\n"));
+    EXPECT_EQ(os::Contents(command.log_prefix + "stdout.log"), absl::StrCat(attempt, "\n"));
   }
   EXPECT_EQ(events_.size(), 9u);
 }
@@ -118,7 +118,7 @@ TEST_F(TaskProcessTest, ALackOfDescriptorsIsNotTheProgramsFault) {
   for (limit.rlim_cur = 5; limit.rlim_cur < 20; ++limit.rlim_cur) {
     ASSERT_EQ(::prlimit(keeper_->pid(), RLIMIT_NOFILE, &limit, nullptr), 0);
     TaskProcess::Command command = Bash("exit 0");
-    command.log_folder = absl::StrCat(folder_ / "logs/attempt-", limit.rlim_cur);
+    command.log_prefix = absl::StrCat(folder_ / "logs/attempt-", limit.rlim_cur, "/");
     const TaskExit exit = RunToEnd(command);
     if (exit.ok()) {
       ++ended;

@@ -49,25 +49,36 @@ TEST(EventLogTest, FindsEventsByTheirNumber) {
   for (int64_t sequence = 1; sequence <= 3; ++sequence) log.Append(Event(sequence));
   std::lock_guard lock(log.mutex());
   for (int64_t sequence = 1; sequence <= 3; ++sequence) {
-    ASSERT_NE(log.GetLocked(sequence), nullptr);
-    EXPECT_EQ(log.GetLocked(sequence)->sequence(), sequence);
+    ASSERT_NE(log.NextLocked(sequence), nullptr);
+    EXPECT_EQ(log.NextLocked(sequence)->sequence(), sequence);
   }
-  for (const int64_t sequence :
-       {int64_t{0}, int64_t{-1}, int64_t{4}, std::numeric_limits<int64_t>::min(),
-        std::numeric_limits<int64_t>::max()}) {
-    EXPECT_EQ(log.GetLocked(sequence), nullptr) << sequence;
+  for (const int64_t sequence : {int64_t{0}, std::numeric_limits<int64_t>::min()}) {
+    EXPECT_EQ(log.NextLocked(sequence)->sequence(), 1);
   }
+  for (const int64_t sequence : {int64_t{4}, std::numeric_limits<int64_t>::max()}) {
+    EXPECT_EQ(log.NextLocked(sequence), nullptr) << sequence;
+  }
+}
+
+TEST(EventLogTest, GoesOnBehindWhatIsMissing) {
+  EventLog log;
+  log.Append(Event(1));
+  log.Append(Event(1001));
+  std::lock_guard lock(log.mutex());
+  EXPECT_EQ(log.NextLocked(2)->sequence(), 1001);
+  EXPECT_EQ(log.NextLocked(1001)->sequence(), 1001);
+  EXPECT_EQ(log.NextLocked(1002), nullptr);
 }
 
 TEST(EventLogTest, AnEventStaysWhereItIsWhileTheLogGrows) {
   EventLog log;
   log.Append(Event(1));
   log.mutex().lock();
-  const auto first = log.GetLocked(1);
+  const auto first = log.NextLocked(1);
   log.mutex().unlock();
   for (int64_t sequence = 2; sequence <= 1000; ++sequence) log.Append(Event(sequence));
   std::lock_guard lock(log.mutex());
-  EXPECT_EQ(log.GetLocked(1), first);
+  EXPECT_EQ(log.NextLocked(1), first);
   EXPECT_EQ(first->sequence(), 1);
 }
 
@@ -93,7 +104,7 @@ TEST(EventLogTest, KeepsItsEventsAfterTheEnd) {
   log.Close();
   std::lock_guard lock(log.mutex());
   EXPECT_TRUE(log.closed_locked());
-  EXPECT_NE(log.GetLocked(1), nullptr);
+  EXPECT_NE(log.NextLocked(1), nullptr);
 }
 
 }  // namespace

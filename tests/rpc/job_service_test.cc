@@ -161,6 +161,7 @@ TEST_F(JobServiceTest, AnEventOfAnUnknownKindIsLeftOut) {
 TEST_F(JobServiceTest, AnEventThatCannotBeReadIsNoRegularEnd) {
   AppendUpTo(1);
   v1::JobEvent unreadable;
+  unreadable.set_sequence(2);
   unreadable.mutable_note()->set_sentence(
       "caf\xE9");  // not made by ToProto(), which would replace it
   log_.Append(unreadable);

@@ -373,10 +373,14 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
   const std::string log_path = log_folder + "/executor.log";
   const os::UniqueFd log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log.valid()) return os::ErrnoError(errno, log_path);
+  TONY_RETURN_IF_ERROR(os::MakeFolders(options_.job_folder.secrets(), 0700));
+  const std::string secret_path = absl::StrCat(options_.job_folder.secrets(), "/", id, ".pem");
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(secret_path, context.secret, 0600));
   os::SubprocessRequest request;
   request.arguments = {options_.executor_path};
   request.arguments.insert(request.arguments.end(), context.arguments.begin(),
                            context.arguments.end());
+  request.arguments.push_back(absl::StrCat("--credentials=", secret_path));
   request.environment = Merged(options_.environment, context.environment);
   request.working_folder = options_.job_folder.container(id);
   request.stdout_fd = log.get();

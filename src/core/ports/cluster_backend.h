@@ -34,6 +34,7 @@ struct LaunchContext {
   std::vector<std::string> arguments;    ///< of tony-executor, without the program's name
   std::vector<std::string> environment;  ///< "NAME=value"; added to the container's own
   std::string name;                      ///< of the task, as a folder name: where its logs go
+  std::string secret;  ///< what the executor proves itself by; for nobody else's eyes
 };
 
 /// How a container ended.

@@ -1,0 +1,103 @@
+// The parts of the local backend, put together.
+#include "appmaster/local_platform.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backend/local/capacity_probe.h"
+#include "backend/local/local_backend.h"
+#include "backend/local_job_files.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "os/file_lock.h"
+#include "os/files.h"
+#include "os/machine.h"
+#include "os/reap_orphans.h"
+#include "rpc/credentials.h"
+
+namespace tony::appmaster {
+namespace {
+
+/// Everybody of a local job is on this machine, so nothing listens elsewhere.
+constexpr char kLocalHost[] = "127.0.0.1";
+
+bool WantsGpus(const core::JobDescription& job) {
+  return std::any_of(job.types.begin(), job.types.end(), [](const core::TaskType& type) {
+    return type.instances > 0 && type.resources.gpus > 0;
+  });
+}
+
+}  // namespace
+
+LocalPlatform::LocalPlatform(const Options& options, EventLoop& loop)
+    : options_(options), loop_(loop), folder_(options_.job_folder) {}
+
+TaskPlaces LocalPlatform::places() const {
+  return {folder_.logs(), folder_.checkpoints(), folder_.cache()};
+}
+
+std::string LocalPlatform::host() const { return kLocalHost; }
+
+absl::Status LocalPlatform::Claim() {
+  TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
+  return os::MakeFolders(folder_.checkpoints());
+}
+
+absl::StatusOr<std::unique_ptr<backend::JobFiles>> LocalPlatform::OpenFiles() {
+  return std::make_unique<backend::LocalJobFiles>(folder_.root());
+}
+
+void LocalPlatform::Expect(int executors) {
+  // What outlives an executor and its keeper comes to this process.
+  os::BecomeSubreaper();
+  executor_starter_ = std::make_unique<backend::ExecutorStarter>(options_.executor_path,
+                                                                 options_.job_id(), executors);
+}
+
+absl::StatusOr<std::string> LocalPlatform::ReadAuthority() {
+  return rpc::ReadSecretFile(folder_.authority());
+}
+
+absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend(
+    core::ClusterBackend::Listener& listener, const core::JobDescription& job,
+    const spec::LocalSettings& local, const std::string& /*address*/,
+    std::function<void(const std::string& why)> /*on_deposed*/) {
+  TONY_ASSIGN_OR_RETURN(const os::Machine machine, os::ReadMachine());
+  backend::LocalBackendOptions options;
+  options.job_id = options_.job_id();
+  options.job_folder = folder_;
+  options.ledger_folder = backend::LedgerFolder(local.dir);
+  options.executor_path = options_.executor_path;
+  options.start_executor = [this](const os::SubprocessRequest& request) {
+    return executor_starter_->Start(request);
+  };
+  options.other_children = [this] { return executor_starter_->Helpers(); };
+  options.environment = options_.environment;
+  options.host_id = machine.boot_id;
+  options.ledger_timeout = local.ledger_timeout;
+  options.kill_timeout = job.timeouts.container_kill;
+  options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(job));
+  return std::make_unique<backend::LocalBackend>(loop_, std::move(options), listener);
+}
+
+absl::Status LocalPlatform::Publish(const std::string& address) {
+  return os::WriteFileAtomically(folder_.am_address(), address);
+}
+
+std::vector<std::string> LocalPlatform::executor_arguments() const {
+  return {absl::StrCat("--address-file=", folder_.am_address())};
+}
+
+void LocalPlatform::Conclude(const core::Verdict&, std::function<void()> done) { done(); }
+
+void LocalPlatform::CleanUp() {
+  // Without the lock the folder is that of another ApplicationMaster.
+  if (!lock_.valid()) return;
+  for (const std::string& path : folder_.transient()) {
+    const absl::Status removed = os::RemoveTree(path);
+    if (!removed.ok()) LogWarning(std::string(removed.message()));
+  }
+}
+
+}  // namespace tony::appmaster

@@ -1,0 +1,51 @@
+// An ApplicationMaster on the machine that its job was submitted on.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "appmaster/options.h"
+#include "appmaster/platform.h"
+#include "backend/local/executor_starter.h"
+#include "common/event_loop.h"
+#include "os/unique_fd.h"
+
+namespace tony::appmaster {
+
+/// Everything is in the job's folder. Not thread safe: owned by the event loop.
+class LocalPlatform : public Platform {
+ public:
+  /// `loop` outlives this.
+  LocalPlatform(const Options& options, EventLoop& loop);
+
+  std::string job_id() const override { return options_.job_id(); }
+  std::string user() const override { return options_.user; }
+  std::string backend_name() const override { return "local"; }
+  const backend::JobFolder& folder() const override { return folder_; }
+  TaskPlaces places() const override;
+  std::string host() const override;
+
+  absl::Status Claim() override;
+  absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() override;
+  bool files_take_time() const override { return false; }
+  void Expect(int executors) override;
+  absl::StatusOr<std::string> ReadAuthority() override;
+  absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
+      core::ClusterBackend::Listener& listener, const core::JobDescription& job,
+      const spec::LocalSettings& local, const std::string& address,
+      std::function<void(const std::string& why)> on_deposed) override;
+  absl::Status Publish(const std::string& address) override;
+  std::vector<std::string> executor_arguments() const override;
+  void Conclude(const core::Verdict& verdict, std::function<void()> done) override;
+  void CleanUp() override;
+
+ private:
+  const Options options_;
+  EventLoop& loop_;
+  const backend::JobFolder folder_;
+  os::UniqueFd lock_;  ///< held as long as this process lives
+  std::unique_ptr<backend::ExecutorStarter> executor_starter_;
+};
+
+}  // namespace tony::appmaster

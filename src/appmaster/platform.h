@@ -1,0 +1,61 @@
+// What an ApplicationMaster finds where it runs: a folder of this machine's, or a cluster.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "appmaster/assignments.h"
+#include "backend/job_files.h"
+#include "backend/job_folder.h"
+#include "core/job/verdict.h"
+#include "core/model/job_description.h"
+#include "core/ports/cluster_backend.h"
+#include "spec/job_builder.h"
+
+namespace tony::appmaster {
+
+/// Not thread safe: owned by the event loop. Calls come in the order of their declarations.
+class Platform {
+ public:
+  virtual ~Platform() = default;
+
+  virtual std::string job_id() const = 0;
+  virtual std::string user() const = 0;          ///< who runs the job
+  virtual std::string backend_name() const = 0;  ///< "local", "yarn"
+  /// Where job.xml and staged.json are found and the events are written.
+  virtual const backend::JobFolder& folder() const = 0;
+  /// Where tasks keep what outlives them.
+  virtual TaskPlaces places() const = 0;
+  /// The address that the ApplicationMaster listens on, and is reached at by all of the job.
+  virtual std::string host() const = 0;
+
+  /// From here on this process alone runs the job. AlreadyExists – another one does; errno codes.
+  virtual absl::Status Claim() = 0;
+  /// What the next ApplicationMaster of the job finds, and whether it takes time to write there.
+  virtual absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() = 0;
+  virtual bool files_take_time() const = 0;
+  /// So many executors will be started soon.
+  virtual void Expect(int executors) = 0;
+  /// The job's certificate authority, with its key.
+  virtual absl::StatusOr<std::string> ReadAuthority() = 0;
+  /// `address`: of this ApplicationMaster. `on_deposed`: another one runs the job now, and nothing
+  /// may be touched any more.
+  virtual absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
+      core::ClusterBackend::Listener& listener, const core::JobDescription& job,
+      const spec::LocalSettings& local, const std::string& address,
+      std::function<void(const std::string& why)> on_deposed) = 0;
+  /// Clients and executors find the ApplicationMaster from here on.
+  virtual absl::Status Publish(const std::string& address) = 0;
+  /// Of each executor, besides what all have: how to find the next ApplicationMaster.
+  virtual std::vector<std::string> executor_arguments() const = 0;
+  /// The job is over, and no container is left. `done` follows, maybe from within the call.
+  virtual void Conclude(const core::Verdict& verdict, std::function<void()> done) = 0;
+  /// Removes what is of no use when no process of the job lives. Only after Claim() has succeeded.
+  virtual void CleanUp() = 0;
+};
+
+}  // namespace tony::appmaster

@@ -72,6 +72,7 @@ resourcemanager_site() {
   property yarn.scheduler.include-port-in-node-name "$($distinct && echo false || echo true)"
   property yarn.node-labels.enabled true
   property yarn.node-labels.fs-store.root-dir "file://$folder/data/labels"
+  property yarn.node-attribute.fs-store.root-dir "file://$folder/data/attributes"
   property yarn.webapp.api-service.enable false
   property yarn.timeline-service.enabled false
 }

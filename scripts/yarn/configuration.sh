@@ -84,7 +84,7 @@ nodemanager_site() {
   {
     property $nm.address '${nm.host}:${nm.port}'
     property $nm.bind-host '${nm.host}'
-    property $nm.localizer.address '127.0.0.1:${nm.localizer}'
+    property $nm.localizer.address '${nm.host}:${nm.localizer}'
     property $nm.webapp.address 'localhost:${nm.web}'
     property $nm.collector-service.address '127.0.0.1:${nm.collector}'
     property $nm.local-dirs "$folder/data/node"'${nm.id}/local'

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "appmaster/journal.h"
 #include "appmaster/journal_thread.h"
+#include "backend/archived_events.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
@@ -50,10 +51,7 @@ absl::StatusOr<spec::BuildResult> ReadJob(const backend::JobFolder& folder) {
 
 ApplicationMaster::ApplicationMaster(Options options, std::unique_ptr<Platform> platform,
                                      EventLoop& loop)
-    : detached_(options.detached),
-      platform_(std::move(platform)),
-      loop_(loop),
-      client_(options.client_fd) {}
+    : platform_(std::move(platform)), loop_(loop), client_(options.client_fd) {}
 
 absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(
     Options options, std::unique_ptr<Platform> platform, EventLoop& loop) {
@@ -67,7 +65,7 @@ absl::Status ApplicationMaster::Open() {
   TONY_RETURN_IF_ERROR(platform_->Claim());
   claimed_ = true;
   TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(platform_->folder()));
-  TONY_RETURN_IF_ERROR(OpenJournal(std::move(built.job)));
+  TONY_RETURN_IF_ERROR(OpenJournal(built.job));
   platform_->Expect(machine_->tasks().size() - machine_->tasks().bound());
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(platform_->folder().staged()));
   assignments_ =
@@ -75,7 +73,7 @@ absl::Status ApplicationMaster::Open() {
                                     built.local, platform_->places(), std::move(staged));
   TONY_RETURN_IF_ERROR(OpenHistory());
   TONY_RETURN_IF_ERROR(OpenServer());
-  return OpenBackend(built.local);
+  return OpenBackend(built);
 }
 
 absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
@@ -95,7 +93,7 @@ absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
 
 absl::Status ApplicationMaster::OpenArchive() {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<backend::JobFiles> files, platform_->OpenFiles());
-  TONY_ASSIGN_OR_RETURN(const std::string lines, EventArchive::Read(*files));
+  TONY_ASSIGN_OR_RETURN(const std::string lines, backend::ReadArchivedEvents(*files));
   TONY_RETURN_IF_ERROR(os::WriteFileAtomically(platform_->folder().events(), lines));
   TONY_ASSIGN_OR_RETURN(archive_, EventArchive::Open(std::move(files), kArchivePause));
   return absl::OkStatus();
@@ -143,11 +141,7 @@ absl::Status ApplicationMaster::OpenServer() {
     loop_.Post([this, reason] { Stop(core::Reason::kKilledByUser, reason); });
   };
   callbacks.on_owner_attached = [this] { loop_.Post([this] { OnOwnerAttached(); }); };
-  callbacks.on_owner_gone = [this] {
-    loop_.Post([this] {
-      Stop(core::Reason::kClientGone, "The client that submitted the job went away without a word");
-    });
-  };
+  callbacks.on_owner_gone = [this] { loop_.Post([this] { AwaitOwner(); }); };
   job_service_ = std::make_unique<rpc::JobService>(platform_->job_id(), event_log_, callbacks);
   runner_ = std::make_unique<JobRunner>(
       *machine_,
@@ -160,9 +154,9 @@ absl::Status ApplicationMaster::OpenServer() {
   return absl::OkStatus();
 }
 
-absl::Status ApplicationMaster::OpenBackend(const spec::LocalSettings& local) {
+absl::Status ApplicationMaster::OpenBackend(const spec::BuildResult& built) {
   TONY_ASSIGN_OR_RETURN(backend_,
-                        platform_->MakeBackend(*runner_, machine_->job(), local, server_->address(),
+                        platform_->MakeBackend(*runner_, built, server_->address(),
                                                [this](const std::string& why) { OnDeposed(why); }));
   runner_->set_backend(backend_.get());
   return absl::OkStatus();
@@ -170,10 +164,12 @@ absl::Status ApplicationMaster::OpenBackend(const spec::LocalSettings& local) {
 
 absl::Status ApplicationMaster::Start() {
   TONY_RETURN_IF_ERROR(platform_->Publish(server_->address()));
+  const bool leased = platform_->ClientLease(machine_->job().timeouts) > Duration::zero();
+  if (leased && !platform_->detached()) AwaitOwner();
   if (client_.valid()) {
     // An ApplicationMaster that was started again may find nobody there who waits for it.
     (void)os::WriteAll(client_.get(), "ready\n", 6, "the client's socket");
-    if (detached_) {
+    if (platform_->detached()) {
       client_.Reset();
     } else {
       client_watch_ = loop_.WatchReadable(client_.get(), [this] { OnOwnerLost(); });
@@ -198,7 +194,20 @@ void ApplicationMaster::Stop(core::Reason reason, const std::string& sentence) {
   runner_->Apply(core::input::StopRequested{reason, sentence});
 }
 
+void ApplicationMaster::AwaitOwner() {
+  const Duration lease = platform_->ClientLease(machine_->job().timeouts);
+  lease_ = loop_.After(lease, [this, lease] {
+    std::string sentence = "The client that submitted the job went away without a word";
+    if (lease > Duration::zero()) {
+      absl::StrAppend(&sentence, ", and for ", lease.count() / 1000,
+                      " s nobody came back (tony.client.lease)");
+    }
+    Stop(core::Reason::kClientGone, sentence);
+  });
+}
+
 void ApplicationMaster::OnOwnerAttached() {
+  lease_.reset();
   // From now on the stream tells of its end.
   client_watch_.reset();
   if (finished_) loop_.Stop();

@@ -52,15 +52,16 @@ class ApplicationMaster {
   absl::Status OpenArchive();
   absl::Status OpenHistory();
   absl::Status OpenServer();
-  absl::Status OpenBackend(const spec::LocalSettings& local);
+  absl::Status OpenBackend(const spec::BuildResult& built);
   void Stop(core::Reason reason, const std::string& sentence);
   void OnOwnerAttached();
   void OnOwnerLost();
   void OnFinished();
   void OnConcluded();
+  /// The job ends when its owner's lease has run out.
+  void AwaitOwner();
   void OnDeposed(const std::string& why);
 
-  const bool detached_;
   const std::unique_ptr<Platform> platform_;
   EventLoop& loop_;
   os::UniqueFd client_;  ///< Options::client_fd
@@ -80,6 +81,7 @@ class ApplicationMaster {
   std::unique_ptr<rpc::MasterServer> server_;
   /// While the client that is to own the job is awaited.
   std::unique_ptr<EventLoop::Handle> client_watch_;
+  std::unique_ptr<EventLoop::Handle> lease_;  ///< of an owner who is away
   bool finished_ = false;
 };
 

@@ -6,40 +6,30 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "backend/archived_events.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 
 namespace tony::appmaster {
 namespace {
 
-constexpr char kFolder[] = "events";
-
 std::string NameOf(int number) {
   char name[32];
-  std::snprintf(name, sizeof name, "%s/%08d.jsonl", kFolder, number);
+  std::snprintf(name, sizeof name, "%s/%08d.jsonl", backend::kEventFolder, number);
   return name;
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> EventArchive::Read(backend::JobFiles& files) {
-  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(kFolder));
-  std::string lines;
-  for (const std::string& name : names) {
-    TONY_ASSIGN_OR_RETURN(const std::string part, files.Read(absl::StrCat(kFolder, "/", name)));
-    lines += part;
-  }
-  return lines;
-}
-
 absl::StatusOr<std::unique_ptr<EventArchive>> EventArchive::Open(
     std::unique_ptr<backend::JobFiles> files, Duration pause) {
-  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(kFolder));
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(backend::kEventFolder));
   int last = 0;
   if (!names.empty()) {
     const std::string& name = names.back();
     if (!absl::SimpleAtoi(name.substr(0, name.find('.')), &last)) {
-      return absl::DataLossError(absl::StrCat(kFolder, "/", name, " is no file of events"));
+      return absl::DataLossError(
+          absl::StrCat(backend::kEventFolder, "/", name, " is no file of events"));
     }
   }
   return std::unique_ptr<EventArchive>(new EventArchive(std::move(files), pause, last + 1));

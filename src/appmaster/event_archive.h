@@ -19,9 +19,6 @@ namespace tony::appmaster {
 /// memory for ever. Thread safe.
 class EventArchive {
  public:
-  /// All lines that are kept, oldest first. Codes of JobFiles.
-  static absl::StatusOr<std::string> Read(backend::JobFiles& files);
-
   /// Goes on behind what is kept in `files`. Codes of JobFiles.
   static absl::StatusOr<std::unique_ptr<EventArchive>> Open(
       std::unique_ptr<backend::JobFiles> files, Duration pause);

@@ -60,9 +60,9 @@ absl::StatusOr<std::string> LocalPlatform::ReadAuthority() {
 }
 
 absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend(
-    core::ClusterBackend::Listener& listener, const core::JobDescription& job,
-    const spec::LocalSettings& local, const std::string& /*address*/,
-    std::function<void(const std::string& why)> /*on_deposed*/) {
+    core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+    const std::string& /*address*/, std::function<void(const std::string& why)> /*on_deposed*/) {
+  const spec::LocalSettings& local = built.local;
   TONY_ASSIGN_OR_RETURN(const os::Machine machine, os::ReadMachine());
   backend::LocalBackendOptions options;
   options.job_id = options_.job_id();
@@ -76,8 +76,8 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend
   options.environment = options_.environment;
   options.host_id = machine.boot_id;
   options.ledger_timeout = local.ledger_timeout;
-  options.kill_timeout = job.timeouts.container_kill;
-  options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(job));
+  options.kill_timeout = built.job.timeouts.container_kill;
+  options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(built.job));
   return std::make_unique<backend::LocalBackend>(loop_, std::move(options), listener);
 }
 

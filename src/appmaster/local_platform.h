@@ -24,6 +24,8 @@ class LocalPlatform : public Platform {
   std::string backend_name() const override { return "local"; }
   const backend::JobFolder& folder() const override { return folder_; }
   TaskPlaces places() const override;
+  bool detached() const override { return options_.detached; }
+  Duration ClientLease(const core::Timeouts& /*timeouts*/) const override { return {}; }
   std::string host() const override;
 
   absl::Status Claim() override;
@@ -32,9 +34,8 @@ class LocalPlatform : public Platform {
   void Expect(int executors) override;
   absl::StatusOr<std::string> ReadAuthority() override;
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
-      core::ClusterBackend::Listener& listener, const core::JobDescription& job,
-      const spec::LocalSettings& local, const std::string& address,
-      std::function<void(const std::string& why)> on_deposed) override;
+      core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+      const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
   absl::Status Publish(const std::string& address) override;
   std::vector<std::string> executor_arguments() const override;
   void Conclude(const core::Verdict& verdict, std::function<void()> done) override;

@@ -6,14 +6,17 @@
 
 #include "appmaster/application_master.h"
 #include "appmaster/local_platform.h"
+#include "appmaster/look_up.h"
 #include "appmaster/master_keeper.h"
 #include "appmaster/options.h"
+#include "appmaster/yarn_platform.h"
 #include "common/event_loop.h"
 #include "common/logging.h"
 #include "common/process_setup.h"
 
 namespace {
 
+constexpr int kJobIsOver = 1;
 constexpr int kBadUsage = 2;
 constexpr int kInfrastructure = 3;
 
@@ -22,19 +25,38 @@ int Fail(const absl::Status& status, int exit_code) {
   return exit_code;
 }
 
+int PrintMaster(const tony::appmaster::Options& options) {
+  const absl::StatusOr<std::string> address = tony::appmaster::LookUpMaster(options.yarn);
+  if (absl::IsNotFound(address.status())) return Fail(address.status(), kJobIsOver);
+  if (!address.ok()) return Fail(address.status(), kInfrastructure);
+  std::printf("%s\n", address->c_str());
+  return 0;
+}
+
+absl::StatusOr<std::unique_ptr<tony::appmaster::Platform>> MakePlatform(
+    const tony::appmaster::Options& options, tony::EventLoop& loop) {
+  if (options.yarn.job_file.empty()) {
+    return std::make_unique<tony::appmaster::LocalPlatform>(options, loop);
+  }
+  return tony::appmaster::YarnPlatform::Create(options, loop);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
   absl::StatusOr<tony::appmaster::Options> options = tony::appmaster::ParseOptions(argc, argv);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
+  if (options->look_up) return PrintMaster(*options);
   if (options->detached) tony::appmaster::SplitOffKeeper(options->restarts);
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   tony::EventLoop loop;
   {
+    absl::StatusOr<std::unique_ptr<tony::appmaster::Platform>> platform =
+        MakePlatform(*options, loop);
+    if (!platform.ok()) return Fail(platform.status(), kInfrastructure);
     absl::StatusOr<std::unique_ptr<tony::appmaster::ApplicationMaster>> master =
-        tony::appmaster::ApplicationMaster::Create(
-            *options, std::make_unique<tony::appmaster::LocalPlatform>(*options, loop), loop);
+        tony::appmaster::ApplicationMaster::Create(*options, *std::move(platform), loop);
     if (!master.ok()) return Fail(master.status(), kInfrastructure);
     auto signals = loop.WatchSignals({SIGTERM, SIGINT, SIGHUP},
                                      [&](int number) { (*master)->OnSignal(number); });

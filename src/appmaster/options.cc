@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -26,6 +28,21 @@ std::string UserName() {
   return entry != nullptr ? entry->pw_name : std::to_string(getuid());
 }
 
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// What a NodeManager tells the processes of its containers.
+absl::Status ReadContainer(Options::Yarn& yarn) {
+  yarn.token_file = Variable("HADOOP_TOKEN_FILE_LOCATION");
+  yarn.node_host = Variable("NM_HOST");
+  std::error_code error;
+  yarn.working_folder = std::filesystem::current_path(error).string();
+  if (error) return absl::InternalError(absl::StrCat("no working folder: ", error.message()));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
@@ -42,14 +59,23 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.restarts)) {
         return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
       }
+    } else if (absl::StartsWith(argument, "--yarn-job=")) {
+      options.yarn.job_file = argument.substr(argument.find('=') + 1);
+    } else if (argument == "--look-up") {
+      options.look_up = true;
     } else if (argument == "--detached") {
       options.detached = true;
     } else {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
     }
   }
+  if (!options.yarn.job_file.empty()) {
+    TONY_RETURN_IF_ERROR(ReadContainer(options.yarn));
+    return options;
+  }
   if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {
-    return absl::InvalidArgumentError("tony-am is started by tony-submit, with --job-folder=/…");
+    return absl::InvalidArgumentError(
+        "tony-am is started by tony-submit, with --job-folder=/…, or by YARN, with --yarn-job=…");
   }
   TONY_ASSIGN_OR_RETURN(options.executor_path, os::ProgramBeside("tony-executor"));
   for (char** variable = environ; *variable != nullptr; ++variable) {

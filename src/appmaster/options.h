@@ -16,6 +16,15 @@ struct Options {
   /// published, and it ends with the client. -1: nobody waits.
   int client_fd = -1;
 
+  /// Of one that YARN has started, in place of `job_folder`; empty file: it has not.
+  struct Yarn {
+    std::string job_file;        ///< what the client told it (proto tony.v1.YarnJob)
+    std::string token_file;      ///< HADOOP_TOKEN_FILE_LOCATION
+    std::string node_host;       ///< NM_HOST
+    std::string working_folder;  ///< absolute
+  } yarn;
+  bool look_up = false;  ///< only prints where the job's ApplicationMaster is
+
   std::string executor_path;             ///< beside this program
   std::vector<std::string> environment;  ///< of this process, "NAME=value"
   std::string user;                      ///< who runs the job

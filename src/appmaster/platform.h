@@ -11,6 +11,7 @@
 #include "appmaster/assignments.h"
 #include "backend/job_files.h"
 #include "backend/job_folder.h"
+#include "common/clock.h"
 #include "core/job/verdict.h"
 #include "core/model/job_description.h"
 #include "core/ports/cluster_backend.h"
@@ -30,6 +31,10 @@ class Platform {
   virtual const backend::JobFolder& folder() const = 0;
   /// Where tasks keep what outlives them.
   virtual TaskPlaces places() const = 0;
+  /// Nobody has to follow the job.
+  virtual bool detached() const = 0;
+  /// How long it goes on while nobody follows it who has to.
+  virtual Duration ClientLease(const core::Timeouts& timeouts) const = 0;
   /// The address that the ApplicationMaster listens on, and is reached at by all of the job.
   virtual std::string host() const = 0;
 
@@ -45,9 +50,8 @@ class Platform {
   /// `address`: of this ApplicationMaster. `on_deposed`: another one runs the job now, and nothing
   /// may be touched any more.
   virtual absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
-      core::ClusterBackend::Listener& listener, const core::JobDescription& job,
-      const spec::LocalSettings& local, const std::string& address,
-      std::function<void(const std::string& why)> on_deposed) = 0;
+      core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+      const std::string& address, std::function<void(const std::string& why)> on_deposed) = 0;
   /// Clients and executors find the ApplicationMaster from here on.
   virtual absl::Status Publish(const std::string& address) = 0;
   /// Of each executor, besides what all have: how to find the next ApplicationMaster.

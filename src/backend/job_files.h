@@ -1,6 +1,7 @@
 // The small files of a job that outlive its ApplicationMaster, wherever they are kept.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,12 @@
 #include "absl/status/statusor.h"
 
 namespace tony::backend {
+
+/// What the storage says of a file. A plain value.
+struct StoredFile {
+  int64_t bytes = 0;
+  int64_t modified_millis = 0;  ///< since 1970
+};
 
 /// Names are relative to the job's own place, "journal/00000001.json"; the folders in them are made
 /// when needed. Files are for their owner alone. Calls may block for as long as the storage likes:
@@ -28,6 +35,11 @@ class JobFiles {
   virtual absl::Status Replace(const std::string& name, const std::string& contents) = 0;
   /// The names of the files in a folder, without it, sorted; none where there is no folder.
   virtual absl::StatusOr<std::vector<std::string>> List(const std::string& folder) = 0;
+  /// As Create(), with the contents of the file `path` of this machine, of any size. Its errno
+  /// codes, too.
+  virtual absl::Status CreateFrom(const std::string& name, const std::string& path) = 0;
+  /// NotFound – there is no such file.
+  virtual absl::StatusOr<StoredFile> Describe(const std::string& name) = 0;
   /// A file, or a folder with all below it; nothing there is fine.
   virtual absl::Status Remove(const std::string& name) = 0;
 };

@@ -1,10 +1,15 @@
 // Files by os/files.h, which makes each in one step.
 #include "backend/local_job_files.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <random>
 #include <system_error>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "os/files.h"
 
@@ -46,6 +51,30 @@ absl::StatusOr<std::vector<std::string>> LocalJobFiles::List(const std::string& 
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+absl::Status LocalJobFiles::CreateFrom(const std::string& name, const std::string& path) {
+  const std::string target = PathOf(name);
+  TONY_RETURN_IF_ERROR(MakeFolderOf(target));
+  const std::string aside = absl::StrCat(target, ".", std::random_device()());
+  std::error_code error;
+  std::filesystem::copy_file(path, aside, error);
+  if (error) {
+    (void)os::RemoveTree(aside);
+    return os::ErrnoError(error.value(), absl::StrCat("cannot copy ", path, " to ", aside));
+  }
+  // In one step, and never over another one.
+  std::filesystem::create_hard_link(aside, target, error);
+  const absl::Status removed = os::RemoveTree(aside);
+  if (error) return os::ErrnoError(error.value(), target);
+  return removed;
+}
+
+absl::StatusOr<StoredFile> LocalJobFiles::Describe(const std::string& name) {
+  struct stat status {};
+  if (stat(PathOf(name).c_str(), &status) != 0) return os::ErrnoError(errno, PathOf(name));
+  return StoredFile{status.st_size,
+                    status.st_mtim.tv_sec * int64_t{1000} + status.st_mtim.tv_nsec / 1'000'000};
 }
 
 absl::Status LocalJobFiles::Remove(const std::string& name) { return os::RemoveTree(PathOf(name)); }

@@ -28,9 +28,18 @@ Environment ReadEnvironment() {
   }
   if (environment.home.empty()) environment.home = "/";
   environment.conf_dir = Variable("TONY_CONF_DIR");
+  environment.hadoop_conf_dir = Variable("HADOOP_CONF_DIR");
+  if (environment.hadoop_conf_dir.empty()) environment.hadoop_conf_dir = Variable("YARN_CONF_DIR");
+  environment.hadoop_user = Variable("HADOOP_USER_NAME");
+  if (environment.hadoop_user.empty()) environment.hadoop_user = environment.user;
   environment.term = Variable("TERM");
   environment.no_color = !Variable("NO_COLOR").empty();
   return environment;
+}
+
+std::optional<std::string> EnvironmentVariable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 std::string SiteFile(const Environment& environment, const std::string& system_site_file) {

@@ -1,6 +1,7 @@
 // The environment variables that the command line tools obey, read once at the start of a program.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace tony::client {
@@ -11,12 +12,17 @@ struct Environment {
   std::string home;      ///< HOME, or else the password file's; "/" when neither knows
   std::string user;      ///< the effective user's login name; USER where the password file has none
   std::string conf_dir;  ///< TONY_CONF_DIR; empty when unset
-  std::string term;      ///< TERM; empty when unset
-  bool no_color = false;  ///< NO_COLOR is set and not empty
+  std::string hadoop_conf_dir;  ///< HADOOP_CONF_DIR, or else YARN_CONF_DIR; empty when unset
+  std::string hadoop_user;      ///< HADOOP_USER_NAME, or else `user`
+  std::string term;             ///< TERM; empty when unset
+  bool no_color = false;        ///< NO_COLOR is set and not empty
 };
 
 /// Reads the variables of this process. Not thread safe with changes of the environment.
 Environment ReadEnvironment();
+
+/// A variable of this process that Hadoop's configuration refers to as ${env.NAME}.
+std::optional<std::string> EnvironmentVariable(const std::string& name);
 
 /// The site file to merge: `<conf_dir>/tony-site.xml`, or else `/etc/tony/tony-site.xml`
 /// (`system_site_file`) when `conf_dir` is empty; an empty string when that file does not exist.

@@ -39,6 +39,8 @@ const OptionTable& SubmitTable() {
        "warning"},
       {"sidecar_tensorboard_log_dir", "PATH", false,
        "starts TensorBoard beside the job on this log folder"},
+      {"backend", "NAME", false,
+       "where the job runs: local, this machine, or yarn, a Hadoop cluster"},
       {"detach", kFlag, false, "print the job's id and return while the job goes on"},
       {"dry-run", kFlag, false, "check everything and print what would run, without running it"},
       {"json", kFlag, false, "print events, or the dry run, as JSON"},
@@ -56,6 +58,7 @@ struct PlainOption {
   const char* key;
 };
 constexpr PlainOption kPlainOptions[] = {
+    {"backend", "tony.backend"},
     {"src_dir", "tony.application.src-dir"},
     {"python_venv", "tony.application.python-venv"},
     {"python_binary_path", "tony.application.python-binary-path"},

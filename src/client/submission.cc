@@ -7,61 +7,41 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/job_connection.h"
-#include "client/recorded_events.h"
-#include "os/reap_orphans.h"
+#include "common/status_macros.h"
 
 namespace tony::client {
 namespace {
 
 constexpr std::chrono::milliseconds kRedrawInterval{200};
-/// Before a third ApplicationMaster is started, and each one after it.
-constexpr std::chrono::milliseconds kRestartPause{200};
 
 void Say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 }  // namespace
 
-Submission::Submission(EventLoop& loop, Options options, MasterProcess master,
+Submission::Submission(EventLoop& loop, Options options, MasterSource& source,
                        ProgressPrinter& printer)
-    : loop_(loop), options_(std::move(options)), master_(std::move(master)), printer_(printer) {}
+    : loop_(loop), options_(options), source_(source), printer_(printer) {}
 
 Submission::~Submission() = default;
 
 absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
+  why_ = absl::UnavailableError("left while the job was being stopped");
   auto signals =
       loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
-  os::BecomeSubreaper();
-  WatchMaster();
-  if (absl::Status following = Follow(); !following.ok()) return following;
+  source_.Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
+                 [this](const auto& verdict, const absl::Status& why) { OnOver(verdict, why); }});
   Redraw();
   loop_.Run();
   redraw_.reset();
-  // Executors of a lost ApplicationMaster became this process's children.
-  if (master_over_) os::ReapOrphans();
   printer_.Refresh();
   if (verdict_) return *verdict_;
-  return absl::UnavailableError(absl::StrCat("the ApplicationMaster went away without a verdict (",
-                                             stream_status_.ToString(), ") and was started again ",
-                                             restarts_, " times; its tasks end without it"));
+  if (stream_status_.ok()) return why_;
+  return Annotate(why_, std::string(stream_status_.message()));
 }
 
-void Submission::WatchMaster() {
-  master_over_ = false;
-  master_watch_ = loop_.WatchReadable(master_.pidfd(), [this] {
-    master_watch_.reset();
-    master_.ended();  // reaps it
-    master_over_ = true;
-    LeaveIfOver();
-  });
-}
-
-absl::Status Submission::Follow() {
-  absl::StatusOr<std::unique_ptr<rpc::JobClient>> client = ConnectToJob(options_.folder);
-  if (!client.ok()) return client.status();
-  client_ = *std::move(client);
-  stream_over_ = false;
-  answer_deadline_ = loop_.After(options_.start_deadline, [this] { OnNoAnswer(); });
+void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
+  client_ = std::move(client);
+  answer_deadline_ = loop_.After(options_.answer_deadline, [this] { source_.OnNoAnswer(); });
   // The stream may end after this object has: only the loop runs what is posted, and outlives the
   // client.
   client_->Follow(last_sequence_, /*owner=*/true,
@@ -71,7 +51,7 @@ absl::Status Submission::Follow() {
                    [this, &loop = loop_](absl::Status status) {
                      loop.Post([this, status] { OnStreamClosed(status); });
                    }});
-  return absl::OkStatus();
+  if (!stop_reason_.empty()) SendStop();
 }
 
 void Submission::OnEvent(const core::JobEvent& event) {
@@ -83,59 +63,26 @@ void Submission::OnEvent(const core::JobEvent& event) {
 
 void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
-  stream_over_ = true;
   answer_deadline_.reset();
-  master_deadline_ = loop_.After(options_.exit_deadline, [this] {
-    master_.Kill();
-    loop_.Stop();
-  });
-  LeaveIfOver();
+  source_.OnStreamClosed(verdict_.has_value());
 }
 
-void Submission::OnNoAnswer() {
-  // One without descriptors, say: it cannot accept the stream.
-  Say("the ApplicationMaster runs but does not answer (tony.client.am-start-timeout-ms); ending "
-      "it");
-  master_.Kill();
-}
-
-void Submission::CatchUp() {
-  ForEachRecordedEvent(options_.folder, [this](int, const absl::StatusOr<core::JobEvent>& event) {
-    if (event.ok() && event->sequence > last_sequence_) OnEvent(*event);
-    return true;
-  });
-}
-
-void Submission::LeaveIfOver() {
-  if (!stream_over_ || !master_over_) return;
-  master_deadline_.reset();
-  if (!verdict_) CatchUp();
-  if (verdict_ || restarts_ >= options_.restarts) return loop_.Stop();
-  // The first time at once: the tasks go on, but not for long.
-  if (restarts_ == 0) return Restart();
-  restart_ = loop_.After(kRestartPause, [this] { Restart(); });
-}
-
-void Submission::Restart() {
-  ++restarts_;
-  os::ReapOrphans();
-  Say(absl::StrCat("the ApplicationMaster was lost; starting another (",
-                   options_.restarts - restarts_, " restarts left)"));
-  absl::StatusOr<MasterProcess> master =
-      MasterProcess::Start(options_.folder, {.deadline = options_.start_deadline});
-  absl::Status following = master.status();
-  if (master.ok()) {
-    client_.reset();
-    master_ = *std::move(master);
-    WatchMaster();
-    following = Follow();
+void Submission::OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why) {
+  if (!verdict_) {
+    source_.ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
+      if (event.ok() && event->sequence > last_sequence_) OnEvent(*event);
+      return true;
+    });
   }
-  if (!following.ok()) {
-    Say(absl::StrCat("that failed: ", std::string(following.message())));
-    stream_over_ = true;
-    return LeaveIfOver();
+  if (!verdict_ && verdict) {
+    core::JobEvent event;
+    event.sequence = last_sequence_ + 1;
+    event.unix_millis = SystemClock().UnixMillis();
+    event.body = core::JobEnded{*verdict};
+    OnEvent(event);
   }
-  if (!stop_reason_.empty()) SendStop();
+  why_ = why;
+  loop_.Stop();
 }
 
 void Submission::OnSignal(int number) {
@@ -154,7 +101,9 @@ void Submission::OnSignal(int number) {
 }
 
 void Submission::SendStop() {
-  const absl::Status stopped = client_->Stop(stop_reason_, options_.stop_deadline);
+  const absl::Status stopped = client_ != nullptr
+                                   ? client_->Stop(stop_reason_, options_.stop_deadline)
+                                   : source_.Abandon(stop_reason_);
   if (stopped.ok()) {
     stop_reason_.clear();
   } else {

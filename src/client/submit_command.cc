@@ -1,46 +1,34 @@
 // The steps of a submission.
 #include "client/submit_command.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <random>
 
 #include "absl/strings/str_cat.h"
 #include "backend/local/capacity_probe.h"
 #include "client/dry_run.h"
+#include "client/follow_job.h"
 #include "client/history_retention.h"
 #include "client/job_id.h"
 #include "client/job_remains.h"
 #include "client/job_store.h"
+#include "client/local_master_source.h"
 #include "client/staging.h"
-#include "client/submission.h"
-#include "client/terminal.h"
+#include "client/yarn_submit.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "core/schedule/admission.h"
 #include "core/schedule/stage_graph.h"
-#include "os/files.h"
 #include "os/machine.h"
+#include "os/unique_fd.h"
 #include "spec/job_builder.h"
 #include "spec/problem.h"
 
 namespace tony::client {
 namespace {
-
-constexpr int kBadUsage = 2;
-constexpr int kInfrastructure = 3;
-constexpr int kNeverFits = 5;
-
-void PrintError(const std::string& text) {
-  std::fprintf(stderr, "tony-submit: %s\n", text.c_str());
-}
-
-int FailWith(const absl::Status& status, int exit_code) {
-  PrintError(std::string(status.message()));
-  return exit_code;
-}
 
 spec::LoadedJob Load(const SubmitOptions& options, const Environment& environment) {
   spec::Sources sources;
@@ -75,35 +63,14 @@ absl::StatusOr<std::optional<core::NeverFits>> CheckCapacity(const spec::BuildRe
   return std::nullopt;
 }
 
-ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
-  if (options.json) return ProgressStyle::kJson;
-  if (options.quiet) return ProgressStyle::kQuiet;
-  return IsLiveTerminal(STDOUT_FILENO, environment) ? ProgressStyle::kTable : ProgressStyle::kLines;
-}
-
-void WriteOut(const std::string& text) {
-  (void)os::WriteAll(STDOUT_FILENO, text.data(), text.size(), "stdout");
-}
-
-absl::StatusOr<core::Verdict> Follow(const SubmitOptions& options, const Environment& environment,
-                                     Submission::Options job, MasterProcess master) {
-  EventLoop loop;
-  SystemClock clock;
-  const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(
-      StyleOf(options, environment), WriteOut,
-      [&environment] { return DescribeScreen(STDOUT_FILENO, environment); }, clock);
-  Submission submission(loop, std::move(job), std::move(master), *printer);
-  return submission.FollowToEnd();
-}
-
 /// For a job that has no ApplicationMaster to do it.
 void Unstage(const backend::JobFolder& folder) {
   const absl::Status removed = RemoveStaged(folder);
   if (!removed.ok()) PrintError(std::string(removed.message()));
 }
 
-int RunJob(const SubmitOptions& options, const Environment& environment,
-           const spec::LoadedJob& job) {
+int RunLocalJob(const SubmitOptions& options, const Environment& environment,
+                const spec::LoadedJob& job) {
   SystemClock clock;
   const std::string job_id = MakeLocalJobId(clock.UnixMillis(), std::random_device()());
   const backend::JobFolder folder(
@@ -114,10 +81,9 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
     return FailWith(guard.status(), full ? kInfrastructure : kBadUsage);
   }
   const spec::Configuration& conf = job.configuration;
-  const Submission::Options limits{
+  const LocalMasterSource::Options limits{
       .folder = folder,
       .start_deadline = conf.GetDuration("tony.client.am-start-timeout-ms"),
-      .stop_deadline = conf.GetDuration("tony.client.stop-timeout-ms"),
       .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
       .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts"))};
   const HistorySweep sweep(job.result.local.dir, job.result.local.history_days, clock.UnixMillis());
@@ -128,10 +94,13 @@ int RunJob(const SubmitOptions& options, const Environment& environment,
     return FailWith(master.status(), kInfrastructure);
   }
   if (options.detach) {
-    WriteOut(options.json ? absl::StrCat("{\"job_id\":\"", job_id, "\"}\n") : job_id + "\n");
+    WriteJobId(options, job_id);
     return 0;
   }
-  absl::StatusOr<core::Verdict> verdict = Follow(options, environment, limits, *std::move(master));
+  const absl::StatusOr<core::Verdict> verdict =
+      FollowJob(options, environment, conf, [&](EventLoop& loop) {
+        return std::make_unique<LocalMasterSource>(loop, limits, *std::move(master));
+      });
   guard->Reset();
   const bool alive = IsAlive(folder);
   if (verdict.ok()) {
@@ -154,17 +123,21 @@ int RunSubmit(const SubmitOptions& options, const Environment& environment) {
     return kBadUsage;
   }
   if (!options.quiet) std::fputs(spec::RenderProblems(job.result.notes).c_str(), stderr);
-  absl::StatusOr<std::optional<core::NeverFits>> refused = CheckCapacity(job.result);
-  if (!refused.ok()) return FailWith(refused.status(), kInfrastructure);
-  if (*refused) {
-    PrintError((*refused)->sentence);
-    return kNeverFits;
+  const bool local = job.result.backend == spec::Backend::kLocal;
+  if (local) {
+    absl::StatusOr<std::optional<core::NeverFits>> refused = CheckCapacity(job.result);
+    if (!refused.ok()) return FailWith(refused.status(), kInfrastructure);
+    if (*refused) {
+      PrintError((*refused)->sentence);
+      return kNeverFits;
+    }
   }
   if (options.dry_run) {
     WriteOut(options.json ? RenderDryRunJson(job) : RenderDryRun(job));
     return 0;
   }
-  return RunJob(options, environment, job);
+  if (!local) return RunYarnJob(options, environment, job);
+  return RunLocalJob(options, environment, job);
 }
 
 }  // namespace tony::client

@@ -98,6 +98,11 @@ absl::Status WebHdfs::Transfer(const Question& question, const Source& source, c
   return Annotate(status, absl::StrCat("HDFS ", question.operation, " ", question.path));
 }
 
+absl::StatusOr<std::string> WebHdfs::HomeFolder() {
+  TONY_ASSIGN_OR_RETURN(const HttpResponse response, Ask({"GET", "GETHOMEDIRECTORY", "/", ""}));
+  return ParsePathAnswer(response.body);
+}
+
 absl::StatusOr<HdfsFileStatus> WebHdfs::Status(const std::string& path) {
   TONY_ASSIGN_OR_RETURN(const HttpResponse response, Ask({"GET", "GETFILESTATUS", path, ""}));
   return ParseFileStatus(response.body);

@@ -47,6 +47,8 @@ class WebHdfs {
   /// FailedPrecondition – libcurl is missing.
   static absl::StatusOr<WebHdfs> Create(WebHdfsOptions options);
 
+  /// The user's own folder, which need not be there.
+  absl::StatusOr<std::string> HomeFolder();
   absl::StatusOr<HdfsFileStatus> Status(const std::string& path);
   absl::StatusOr<std::vector<HdfsFileStatus>> List(const std::string& path);
   /// With all that is missing above it; it may be there already.

@@ -100,6 +100,13 @@ absl::StatusOr<int64_t> ParseLongAnswer(const std::string& text) {
   return value.get<int64_t>();
 }
 
+absl::StatusOr<std::string> ParsePathAnswer(const std::string& text) {
+  const json answer = Parse(text);
+  const json& value = Member(answer, "Path");
+  if (!value.is_string()) return NotUnderstood(text);
+  return value.get<std::string>();
+}
+
 absl::StatusOr<std::string> ParseTokenAnswer(const std::string& text) {
   const json answer = Parse(text);
   if (!answer.is_object() || !answer.contains("Token")) {

@@ -22,6 +22,8 @@ absl::StatusOr<std::vector<HdfsFileStatus>> ParseFileStatuses(const std::string&
 absl::StatusOr<bool> ParseBooleanAnswer(const std::string& text);
 /// Of {"long": 12}.
 absl::StatusOr<int64_t> ParseLongAnswer(const std::string& text);
+/// Of {"Path": "/user/ann"}.
+absl::StatusOr<std::string> ParsePathAnswer(const std::string& text);
 /// Of {"Token": {"urlString": "…"}}; empty where Token is null.
 absl::StatusOr<std::string> ParseTokenAnswer(const std::string& text);
 

@@ -15,6 +15,9 @@
 namespace tony::spec {
 namespace {
 
+/// Longer than YARN takes by default to find that an ApplicationMaster's node is gone.
+constexpr std::chrono::minutes kReattachOnYarn{15};
+
 core::Framework FrameworkOf(const Configuration& configuration) {
   const std::string name =
       absl::AsciiStrToLower(configuration.GetText("tony.application.framework"));
@@ -37,6 +40,7 @@ core::Timeouts BuildTimeouts(const Configuration& configuration) {
   timeouts.metrics_interval = configuration.GetDuration("tony.task.metrics-interval-ms");
   timeouts.kill_grace = configuration.GetDuration("tony.task.kill-grace-ms");
   timeouts.reattach = configuration.GetDuration("tony.am.reattach-timeout-ms");
+  timeouts.client_lease = configuration.GetDuration("tony.client.lease");
   timeouts.silence = configuration.GetDuration("tony.am.silence-timeout-ms");
   timeouts.shutdown = configuration.GetDuration("tony.am.shutdown-timeout-ms");
   timeouts.reconnect = configuration.GetDuration("tony.task.reconnect-timeout-ms");
@@ -122,12 +126,19 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
   BuildResult result;
   CheckKeys(configuration, file_checks, &result);
   result.packaging = BuildPackaging(configuration);
+  if (absl::AsciiStrToLower(configuration.GetText("tony.backend")) == "yarn") {
+    result.backend = Backend::kYarn;
+  }
   result.local = BuildLocalSettings(configuration, &result);
   BuildApplication(configuration, &result.job);
   result.job.python_interpreter = result.packaging.python_binary_path;
   BuildTaskTypes(configuration, &result);
   BuildTaskOrder(configuration, &result);
+  result.yarn = BuildYarnSettings(configuration, DeclaredTaskTypes(configuration));
   if (result.job.types.empty()) BuildSingleContainer(configuration, &result);
+  if (result.backend == Backend::kYarn && !configuration.IsSet("tony.am.reattach-timeout-ms")) {
+    result.job.timeouts.reattach = kReattachOnYarn;
+  }
   CheckJob(configuration, &result);
   return result;
 }

@@ -11,6 +11,7 @@
 #include "spec/configuration.h"
 #include "spec/configuration_loader.h"
 #include "spec/problem.h"
+#include "spec/yarn_settings.h"
 
 namespace tony::spec {
 
@@ -45,10 +46,15 @@ struct Packaging {
 /// only.
 enum class FileChecks { kOn, kOff };
 
+/// Where a job runs.
+enum class Backend { kLocal, kYarn };
+
 struct BuildResult {
   core::JobDescription
       job;  ///< complete when there is no problem; `program_archive` and `venv_archive` stay empty
+  Backend backend = Backend::kLocal;
   LocalSettings local;
+  YarnSettings yarn;
   Packaging packaging;
   std::vector<Problem> notes;  ///< accepted, with a word about it; no remedies
   std::vector<Problem>

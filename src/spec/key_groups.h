@@ -19,6 +19,9 @@ KeyGroup ApplicationMasterKeys();
 KeyGroup MasterWaitKeys();
 KeyGroup LocalKeys();
 KeyGroup ClientKeys();
+KeyGroup YarnKeys();
+KeyGroup LabelKeys();
+KeyGroup TypeLabelKeys();
 KeyGroup HadoopKeys();
 KeyGroup PlacementKeys();
 KeyGroup TypePlacementKeys();
@@ -30,7 +33,6 @@ KeyGroup PortalKeys();
 KeyGroup VersionKeys();
 
 /// Why keys are refused or noted, where several share the reason.
-inline constexpr char kOnlyYarn[] = "runs only on YARN, which this version does not have";
 inline constexpr char kNoJvm[] = "tony has no JVM; the value is ignored";
 
 }  // namespace tony::spec

@@ -50,7 +50,8 @@ KeyGroup MasterWaitKeys() {
        .default_value = "10000",
        .minimum = 1,
        .meaning = "How long tasks go on without an ApplicationMaster, and how long a restarted one "
-                  "waits for them."},
+                  "waits for them. On YARN, which may take ten minutes to start another one, "
+                  "900000 where nothing is set."},
       {.name = "tony.am.silence-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "300000",
@@ -158,6 +159,14 @@ KeyGroup ClientKeys() {
        .minimum = 1,
        .meaning = "How long the client waits for a started ApplicationMaster's first answer, and "
                   "then for its first event."},
+      {.name = "tony.client.lease",
+       .type = ValueType::kMilliseconds,
+       .default_value = "300000",
+       .minimum = 1,
+       .status = KeyStatus::kOneBackend,
+       .reason = "yarn",
+       .meaning = "How long a job goes on without the client that submitted it. On this machine it "
+                  "ends at once; a detached job has no client."},
       {.name = "tony.client.stop-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "5000",

@@ -4,6 +4,10 @@
 namespace tony::spec {
 namespace {
 
+constexpr char kNoPlacement[] =
+    "placement constraints of YARN are not supported by this version; node labels are";
+constexpr char kOneConfiguration[] =
+    "Hadoop's configuration is one folder; name it with tony.yarn.conf-dir or HADOOP_CONF_DIR";
 constexpr char kNoDocker[] = "Docker containers are not supported by this version";
 constexpr char kNoHorovod[] = "Horovod jobs are not supported by this version";
 constexpr char kNoHistory[] =
@@ -37,21 +41,20 @@ KeyGroup HadoopKeys() {
   group.introduction = "Keys that matter on a Hadoop cluster.";
   group.keys = {
       Noted("tony.application.security.enabled", kBoolean, "true",
-            "no Hadoop tokens are fetched, and tony's own connections are always authenticated and "
-            "encrypted; the value is ignored",
+            "Hadoop's tokens are fetched wherever the cluster asks for Kerberos, and tony's own "
+            "connections are always authenticated and encrypted; the value is ignored",
             "Fetch Hadoop's delegation tokens."),
-      Refused("tony.yarn.queue", kText, "default", kOnlyYarn, "The queue."),
-      Refused("tony.application.node-label", kText, "", kOnlyYarn,
-              "Nodes that the job may run on."),
-      Refused("tony.application.placement-spec", kText, "", kOnlyYarn,
-              "Placement constraint of the job."),
-      Refused("tony.application.num-client-rm-connect-retries", kCount, "3", kOnlyYarn,
-              "How often the client tries to reach the ResourceManager."),
-      Refused("tony.application.hdfs-conf-path", kText, "", kOnlyYarn, "Another `hdfs-site.xml`."),
-      Refused("tony.application.yarn-conf-path", kText, "", kOnlyYarn, "Another `yarn-site.xml`."),
-      Refused("tony.application.mapred-conf-path", kText, "", kOnlyYarn,
+      Noted("tony.application.num-client-rm-connect-retries", kCount, "3",
+            "the client tries until tony.yarn.timeout-ms has passed",
+            "How often the client tries to reach the ResourceManager."),
+      Refused("tony.application.hdfs-conf-path", kText, "", kOneConfiguration,
+              "Another `hdfs-site.xml`."),
+      Refused("tony.application.yarn-conf-path", kText, "", kOneConfiguration,
+              "Another `yarn-site.xml`."),
+      Refused("tony.application.mapred-conf-path", kText, "", kOneConfiguration,
               "Another `mapred-site.xml`."),
-      Refused("tony.other.namenodes", kList, "", kOnlyYarn,
+      Refused("tony.other.namenodes", kList, "",
+              "tokens are fetched for the cluster's own file system only",
               "Further NameNodes to fetch tokens from."),
       Refused("tony.keytab.user", kText, "user", kNoPortal, "The portal's Kerberos principal."),
       Refused("tony.keytab.location", kText, "/path/to/tony.keytab", kNoPortal,
@@ -63,14 +66,15 @@ KeyGroup HadoopKeys() {
 KeyGroup PlacementKeys() {
   using enum ValueType;
   KeyGroup group;
-  group.title = "Placement of the ApplicationMaster and of all containers";
-  group.introduction = "Which nodes of a cluster may be used.";
+  group.title = "Placement of all containers";
+  group.introduction = "Where containers stand to one another.";
   group.keys = {
-      Refused("tony.am.node-label", kText, "", kOnlyYarn,
-              "Nodes that the ApplicationMaster may run on."),
-      Refused("tony.containers.placement-spec", kText, "", kOnlyYarn,
+      Refused("tony.application.placement-spec", kText, "", kNoPlacement,
+              "Placement constraint of the job."),
+      Refused("tony.containers.placement-spec", kText, "", kNoPlacement,
               "Placement constraint of all task types."),
-      Refused("tony.containers.allocation-tags", kList, "", kOnlyYarn, "Tags of all containers."),
+      Refused("tony.containers.allocation-tags", kList, "", kNoPlacement,
+              "Tags of all containers."),
   };
   return group;
 }
@@ -82,10 +86,9 @@ KeyGroup TypePlacementKeys() {
   group.introduction = "As above, for the tasks of one type.";
   group.per_type = true;
   group.keys = {
-      Refused("tony.<type>.node-label", kText, "", kOnlyYarn, "Nodes that this type may run on."),
-      Refused("tony.<type>.placement-spec", kText, "", kOnlyYarn,
+      Refused("tony.<type>.placement-spec", kText, "", kNoPlacement,
               "Placement constraint of this type."),
-      Refused("tony.<type>.allocation-tags", kList, "", kOnlyYarn,
+      Refused("tony.<type>.allocation-tags", kList, "", kNoPlacement,
               "Tags that placement constraints refer to."),
   };
   return group;

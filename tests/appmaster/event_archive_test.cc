@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backend/archived_events.h"
 #include "backend/local_job_files.h"
 #include "os/files.h"
 #include "tests/os/file_size_limit.h"
@@ -28,12 +29,12 @@ class EventArchiveTest : public ::testing::Test {
 };
 
 TEST_F(EventArchiveTest, WhatWasAddedIsKeptInOrder) {
-  EXPECT_EQ(EventArchive::Read(files_).value(), "");
+  EXPECT_EQ(backend::ReadArchivedEvents(files_).value(), "");
   {
     const auto archive = Open();
     for (const char* line : {"1\n", "2\n", "3\n"}) archive->Add(line);
   }
-  EXPECT_EQ(EventArchive::Read(files_).value(), "1\n2\n3\n");
+  EXPECT_EQ(backend::ReadArchivedEvents(files_).value(), "1\n2\n3\n");
 }
 
 TEST_F(EventArchiveTest, WhatComesInAPauseGoesIntoOneFile) {
@@ -45,7 +46,7 @@ TEST_F(EventArchiveTest, WhatComesInAPauseGoesIntoOneFile) {
     archive->Add("3\n");
   }
   EXPECT_THAT(files_.List("events").value(), ElementsAre("00000001.jsonl", "00000002.jsonl"));
-  EXPECT_EQ(EventArchive::Read(files_).value(), "1\n2\n3\n");
+  EXPECT_EQ(backend::ReadArchivedEvents(files_).value(), "1\n2\n3\n");
 }
 
 TEST_F(EventArchiveTest, TheNextOneGoesOnBehindIt) {
@@ -67,7 +68,7 @@ TEST_F(EventArchiveTest, WhatCouldNotBeWrittenComesWithTheNext) {
     }
     archive->Add("2\n");
   }
-  EXPECT_EQ(EventArchive::Read(files_).value(), "1\n2\n");
+  EXPECT_EQ(backend::ReadArchivedEvents(files_).value(), "1\n2\n");
 }
 
 }  // namespace

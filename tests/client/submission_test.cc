@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "client/local_master_source.h"
 #include "os/file_lock.h"
 #include "os/files.h"
 #include "os/process_tree.h"
@@ -54,13 +55,14 @@ class SubmissionTest : public StagedJobTest {
     before_following_(pid);
     Watcher watcher([&] { when_running(pid); });
     watcher.when_restarted = when_restarted_;
-    Submission submission(loop,
-                          {.folder = job_folder_,
-                           .start_deadline = start_deadline_,
-                           .stop_deadline = kPatience,
-                           .exit_deadline = kPatience,
-                           .restarts = restarts},
-                          *std::move(master), watcher);
+    LocalMasterSource source(loop,
+                             {.folder = job_folder_,
+                              .start_deadline = start_deadline_,
+                              .exit_deadline = kPatience,
+                              .restarts = restarts},
+                             *std::move(master));
+    Submission submission(loop, {.answer_deadline = start_deadline_, .stop_deadline = kPatience},
+                          source, watcher);
     auto verdict = submission.FollowToEnd();
     events_ = watcher.events;
     refreshes_ = watcher.refreshes;

@@ -37,8 +37,8 @@ MAY_INCLUDE = {
 PROGRAMS = [folder for folder, allowed in MAY_INCLUDE.items() if allowed is PROGRAM]
 LIBRARY_HOMES = [
     (r"grpc(pp)?/", ["rpc"]),
-    (r"google/protobuf/", ["rpc", "hadoop", *PROGRAMS]),
-    (r"tony/v\d+/", ["rpc", *PROGRAMS]),
+    (r"google/protobuf/", ["rpc", "hadoop", "backend", *PROGRAMS]),
+    (r"tony/v\d+/", ["rpc", "backend", *PROGRAMS]),
     (r"hadoop/(common|yarn)/", ["hadoop", "backend"]),
     (r"boost/", ["common", "hadoop"]),
     (r"(spdlog|fmt)/", ["common"]),

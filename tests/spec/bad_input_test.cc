@@ -142,9 +142,9 @@ TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
   EXPECT_EQ(ProblemsWith({{"tony.docker.enabled", "true"}}),
             "job.xml:4: tony.docker.enabled: Docker containers are not supported by this version; "
             "remove it or set it to false\n");
-  EXPECT_EQ(ProblemsWith({{"tony.worker.node-label", "gpu"}}),
-            "job.xml:4: tony.worker.node-label: runs only on YARN, which this version does not "
-            "have; remove it\n");
+  EXPECT_EQ(ProblemsWith({{"tony.worker.placement-spec", "notin,node,worker"}}),
+            "job.xml:4: tony.worker.placement-spec: placement constraints of YARN are not "
+            "supported by this version; node labels are; remove it\n");
   EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
               HasSubstr("Horovod jobs are not supported by this version"));
   EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}),
@@ -338,14 +338,14 @@ TEST_F(BadInputTest, AllProblemsAreToldAtOnceInTheirOrder) {
   EXPECT_EQ(ProblemsOf({{"tony.worker.instances", "2"},
                         {"tony.worker.instances", "3"},
                         {"tony.worker.memory", "2gb"},
-                        {"tony.yarn.queue", "ml"},
+                        {"tony.docker.enabled", "true"},
                         {"tony.application.src-dir", "none"}}),
             "job.xml:3: tony.worker.instances: is set twice, first in line 2; remove one of the "
             "two\n"
             "job.xml:4: tony.worker.memory: '2gb' is not an amount of memory; write a whole number "
             "of megabytes (2048 or 2048m) or gigabytes (2g)\n"
-            "job.xml:5: tony.yarn.queue: runs only on YARN, which this version does not have; "
-            "remove it or set it to default\n"
+            "job.xml:5: tony.docker.enabled: Docker containers are not supported by this version; "
+            "remove it or set it to false\n"
             "job.xml:6: tony.application.src-dir: " +
                 folder_.path() +
                 "/none does not exist; correct the path\n"

@@ -60,9 +60,10 @@ TEST_F(JobBuilderTest, RunsTonYsParameterServerJobUnchanged) {
   EXPECT_TRUE(job.types[2].stop_on_failure);
   EXPECT_EQ(job.types[2].resources.memory_mb, 512);
   EXPECT_TRUE(job.fail_on_worker_failure);
-  EXPECT_THAT(RenderProblems(result.notes),
-              testing::AllOf(HasSubstr("tony.task.executor.jvm.opts: tony has no JVM"),
-                             HasSubstr("job.xml:2: tony.application.security.enabled: no Hadoop")));
+  EXPECT_THAT(
+      RenderProblems(result.notes),
+      testing::AllOf(HasSubstr("tony.task.executor.jvm.opts: tony has no JVM"),
+                     HasSubstr("job.xml:2: tony.application.security.enabled: Hadoop's tokens")));
 }
 
 TEST_F(JobBuilderTest, RunsTonYsPyTorchAndRayExamples) {
@@ -293,13 +294,32 @@ TEST_F(JobBuilderTest, TensorBoardCanBeTurnedOff) {
   EXPECT_EQ(result.job.FindType("tensorboard"), nullptr);
 }
 
+TEST_F(JobBuilderTest, KnowsWhatAClusterIsToldOfTheJob) {
+  const BuildResult result = Build({{"tony.backend", "YARN"},
+                                    {"tony.worker.instances", "1"},
+                                    {"tony.ps.instances", "1"},
+                                    {"tony.containers.command", "true"},
+                                    {"tony.yarn.queue", "train"},
+                                    {"tony.application.tags", "a,b"},
+                                    {"tony.application.node-label", "cpu"},
+                                    {"tony.worker.node-label", "gpu"}});
+  EXPECT_EQ(RenderProblems(result.problems), "");
+  EXPECT_EQ(result.backend, Backend::kYarn);
+  EXPECT_EQ(result.yarn.queue, "train");
+  EXPECT_THAT(result.yarn.tags, ElementsAre("a", "b"));
+  EXPECT_EQ(result.yarn.am_node_label, "cpu");
+  EXPECT_THAT(result.yarn.node_labels, ElementsAre(Pair("ps", "cpu"), Pair("worker", "gpu")));
+  EXPECT_EQ(result.job.timeouts.reattach, std::chrono::minutes(15));
+}
+
 TEST_F(JobBuilderTest, SaysWhichKeysHaveNoEffect) {
   EXPECT_THAT(NotesOf({{"tony.worker.instances", "1"},
                        {"tony.worker.command", "true"},
                        {"tony.am.command", "x"},
-                       {"tony.application.tags", "a,b"}}),
+                       {"tony.application.num-client-rm-connect-retries", "5"}}),
               testing::AllOf(HasSubstr("job.xml:4: tony.am.command: has no effect"),
-                             HasSubstr("job.xml:5: tony.application.tags: the tags are recorded")));
+                             HasSubstr("job.xml:5: tony.application.num-client-rm-connect-retries: "
+                                       "the client tries until")));
 }
 
 TEST_F(JobBuilderTest, ListsOfTheSiteNeedNotFitTheJob) {

@@ -22,12 +22,16 @@ class HdfsJobFiles : public JobFiles {
   absl::Status Create(const std::string& name, const std::string& contents) override;
   absl::Status Replace(const std::string& name, const std::string& contents) override;
   absl::StatusOr<std::vector<std::string>> List(const std::string& folder) override;
+  absl::Status CreateFrom(const std::string& name, const std::string& path) override;
+  absl::StatusOr<StoredFile> Describe(const std::string& name) override;
   absl::Status Remove(const std::string& name) override;
 
  private:
   std::string PathOf(const std::string& name) const { return root_ + "/" + name; }
-  /// The contents under a name that nobody looks for, in the folder of `name`; its path.
-  absl::StatusOr<std::string> WriteAside(const std::string& name, const std::string& contents);
+  /// A path that nobody looks for, in the folder of `name`.
+  std::string AsideOf(const std::string& name) const;
+  /// Gives what lies aside its name, or removes it.
+  absl::Status Settle(const std::string& aside, const std::string& name);
 
   hadoop::WebHdfs hdfs_;
   const std::string root_;

@@ -84,18 +84,17 @@ std::string LaunchWord(const std::string& text) {
 std::string LaunchValue(const std::string& text) { return WithoutMarks(Escaped(text), "\"\""); }
 
 absl::StatusOr<yarn::ContainerLaunchContextProto> MakeLaunchContext(
-    const LaunchTemplate& launch, const std::string& container_id,
-    const core::LaunchContext& context) {
+    const LaunchTemplate& launch, const core::LaunchContext& context) {
   yarn::ContainerLaunchContextProto message;
   if (launch.tokens) {
-    TONY_ASSIGN_OR_RETURN(*message.mutable_tokens(), launch.tokens(container_id));
+    TONY_ASSIGN_OR_RETURN(*message.mutable_tokens(), launch.tokens(context.secret));
   }
   std::string command = "exec";
   for (const std::string& word : launch.command) absl::StrAppend(&command, " ", LaunchWord(word));
   for (const std::string& word : context.arguments) {
     absl::StrAppend(&command, " ", LaunchWord(word));
   }
-  message.add_command(command + " >><LOG_DIR>/executor.log 2>&1");
+  message.add_command(absl::StrCat(command, " >><LOG_DIR>/", launch.log, " 2>&1"));
   std::map<std::string, std::string> variables;
   AddEnvironment(launch.environment, variables);
   AddEnvironment(context.environment, variables);

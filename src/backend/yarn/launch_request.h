@@ -37,8 +37,10 @@ struct LaunchTemplate {
   std::vector<std::string> command;  ///< before the executor's own arguments, as it is: no shell
   std::vector<std::string> environment;  ///< "NAME=value"; a LaunchContext's own come before
   std::vector<LocalResource> resources;
-  /// The container's credentials, a token file's bytes; no function: none.
-  std::function<absl::StatusOr<std::string>(const std::string& container_id)> tokens;
+  /// The container's credentials, a token file's bytes, from a LaunchContext's secret; no function:
+  /// none.
+  std::function<absl::StatusOr<std::string>(const std::string& secret)> tokens;
+  std::string log = "executor.log";  ///< where its output goes, among the container's logs
   /// Who may see the logs, and who may change something: "users groups", each with commas; "*".
   std::string view_acl;
   std::string modify_acl;
@@ -51,10 +53,8 @@ std::string LaunchWord(const std::string& text);
 /// `text` as the value of a variable, which YARN searches too and puts in double quotes.
 std::string LaunchValue(const std::string& text);
 
-/// The executor's output goes to "executor.log" among the container's logs. Whatever `tokens`
-/// returns.
+/// The errors of `tokens`.
 absl::StatusOr<::hadoop::yarn::ContainerLaunchContextProto> MakeLaunchContext(
-    const LaunchTemplate& launch, const std::string& container_id,
-    const core::LaunchContext& context);
+    const LaunchTemplate& launch, const core::LaunchContext& context);
 
 }  // namespace tony::backend

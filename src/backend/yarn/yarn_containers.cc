@@ -113,7 +113,7 @@ void YarnBackend::Launch(const std::string& container_id, const core::LaunchCont
 absl::Status YarnBackend::SendStart(LiveContainer& live, const core::LaunchContext& context) {
   yarn::StartContainerRequestProto request;
   TONY_ASSIGN_OR_RETURN(*request.mutable_container_launch_context(),
-                        MakeLaunchContext(options_.launch, live.container.id, context));
+                        MakeLaunchContext(options_.launch, context));
   *request.mutable_container_token() = live.granted.container_token();
   ManagerOf(live).Start(live.container.id, std::move(request));
   return absl::OkStatus();

@@ -77,10 +77,11 @@ TEST(LaunchRequestTest, HasCommandLogEnvironmentTokensResourcesAndAcls) {
                        .type = LocalResource::Type::kArchive,
                        .visibility = LocalResource::Visibility::kPrivate},
                       {.name = "f", .scheme = "file", .path = "/f"}};
-  launch.tokens = [](const std::string& id) { return "tokens of " + id; };
+  launch.tokens = [](const std::string& secret) { return "tokens with " + secret; };
   launch.view_acl = "*";
   const auto context = MakeLaunchContext(
-      launch, "c1", {.arguments = {"--name=it's"}, .environment = {"B=own"}, .name = "t"});
+      launch,
+      {.arguments = {"--name=it's"}, .environment = {"B=own"}, .name = "t", .secret = "s"});
   ASSERT_TRUE(context.ok());
   ASSERT_EQ(context->command_size(), 1);
   EXPECT_EQ(context->command(0), R"(exec './runtime/tony-executor' '--name=it'\\''s')"
@@ -90,7 +91,7 @@ TEST(LaunchRequestTest, HasCommandLogEnvironmentTokensResourcesAndAcls) {
     variables.push_back(absl::StrCat(entry.key(), "=", entry.value()));
   }
   EXPECT_THAT(variables, ElementsAre("A=template", "B=own"));
-  EXPECT_EQ(context->tokens(), "tokens of c1");
+  EXPECT_EQ(context->tokens(), "tokens with s");
   ASSERT_EQ(context->localresources_size(), 2);
   const auto& runtime = context->localresources(0).value();
   EXPECT_EQ(context->localresources(0).key(), "runtime");
@@ -109,7 +110,7 @@ TEST(LaunchRequestTest, HasCommandLogEnvironmentTokensResourcesAndAcls) {
 TEST(LaunchRequestTest, WithoutTokensThereIsNoLaunch) {
   LaunchTemplate launch;
   launch.tokens = [](const std::string&) { return absl::NotFoundError("no such file"); };
-  EXPECT_EQ(MakeLaunchContext(launch, "c1", {}).status().message(), "no such file");
+  EXPECT_EQ(MakeLaunchContext(launch, {}).status().message(), "no such file");
 }
 
 }  // namespace

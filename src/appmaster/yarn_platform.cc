@@ -1,0 +1,147 @@
+// The parts of the YARN backend, put together.
+#include "appmaster/yarn_platform.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "backend/yarn/yarn_job.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+
+namespace tony::appmaster {
+namespace {
+
+backend::YarnBackend::FinalStatus FinalStatusOf(core::Outcome outcome) {
+  using FinalStatus = backend::YarnBackend::FinalStatus;
+  switch (outcome) {
+    case core::Outcome::kSucceeded:
+      return FinalStatus::kSucceeded;
+    case core::Outcome::kKilled:
+      return FinalStatus::kKilled;
+    case core::Outcome::kFailed:
+      break;
+  }
+  return FinalStatus::kFailed;
+}
+
+}  // namespace
+
+YarnPlatform::YarnPlatform(Options::Yarn yarn, v1::YarnJob job, hadoop::TokenStore tokens,
+                           EventLoop& loop)
+    : yarn_(std::move(yarn)),
+      job_(std::move(job)),
+      tokens_(std::move(tokens)),
+      loop_(loop),
+      folder_(yarn_.working_folder) {}
+
+absl::StatusOr<std::unique_ptr<YarnPlatform>> YarnPlatform::Create(const Options& options,
+                                                                   EventLoop& loop) {
+  const Options::Yarn& yarn = options.yarn;
+  if (yarn.token_file.empty() || yarn.node_host.empty()) {
+    return absl::FailedPreconditionError(
+        "--yarn-job= is for an ApplicationMaster in a container of YARN's, which has "
+        "HADOOP_TOKEN_FILE_LOCATION and NM_HOST");
+  }
+  TONY_ASSIGN_OR_RETURN(v1::YarnJob job, backend::ReadYarnJob(yarn.job_file));
+  TONY_ASSIGN_OR_RETURN(hadoop::TokenStore tokens, hadoop::ReadTokenFile(yarn.token_file));
+  return std::unique_ptr<YarnPlatform>(
+      new YarnPlatform(yarn, std::move(job), std::move(tokens), loop));
+}
+
+TaskPlaces YarnPlatform::places() const {
+  return {"", absl::StrCat(backend::UrlOfFolder(job_), "/", backend::kCheckpointFolder), ""};
+}
+
+absl::StatusOr<std::unique_ptr<backend::JobFiles>> YarnPlatform::OpenFiles() {
+  return backend::OpenJobFolder(job_, tokens_);
+}
+
+absl::StatusOr<std::string> YarnPlatform::ReadAuthority() {
+  for (const auto& [name, secret] : tokens_.secrets) {
+    if (name == backend::kAuthoritySecret) return secret;
+  }
+  return absl::NotFoundError(
+      absl::StrCat(yarn_.token_file, " lacks the job's certificate authority"));
+}
+
+absl::StatusOr<std::string> YarnPlatform::TokensFor(const std::string& secret) const {
+  hadoop::TokenStore store;
+  // The ApplicationMaster's own right is not for executors.
+  for (const auto& [name, token] : tokens_.tokens) {
+    if (token.kind != hadoop::kAmRmToken) store.tokens.emplace_back(name, token);
+  }
+  store.secrets.emplace_back(backend::kCredentialsSecret, secret);
+  return hadoop::FormatTokens(store, hadoop::TokenFormat::kWritable);
+}
+
+absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
+    core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+    const std::string& address, std::function<void(const std::string& why)> on_deposed) {
+  const hadoop::Token* const token = tokens_.Find(hadoop::kAmRmToken);
+  if (token == nullptr) {
+    return absl::NotFoundError(absl::StrCat(yarn_.token_file, " lacks an AMRMToken"));
+  }
+  backend::YarnBackendOptions options;
+  for (const v1::YarnJob::Endpoint& server : job_.scheduler()) {
+    options.scheduler.push_back(backend::EndpointOf(server));
+  }
+  options.token = *token;
+  options.host = yarn_.node_host;
+  if (!absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &options.rpc_port)) {
+    return absl::InternalError(absl::StrCat(address, " has no port"));
+  }
+  options.launch = backend::ExecutorTemplate(job_);
+  options.launch.tokens = [this](const std::string& secret) { return TokensFor(secret); };
+  options.allocation.gpu_resource = built.yarn.gpu_resource;
+  options.allocation.node_labels = built.yarn.node_labels;
+  // Once for the node and once for the ResourceManager, and a rest.
+  options.kill_timeout = built.job.timeouts.container_kill * 2 / 5;
+  options.waiting_notice = built.job.timeouts.waiting_notice;
+  backend::YarnBackend::Events events;
+  events.deposed = on_deposed;
+  events.failed = [&listener](const absl::Status& why) {
+    listener.OnAllocationRefused(/*never_fits=*/false, std::string(why.message()));
+  };
+  events.warning = [](const std::string& sentence) { LogWarning(sentence); };
+  auto made = std::make_unique<backend::YarnBackend>(loop_, std::move(options), listener,
+                                                     std::move(events));
+  backend_ = made.get();
+  return made;
+}
+
+absl::Status YarnPlatform::Publish(const std::string& address) {
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files, OpenFiles());
+  TONY_RETURN_IF_ERROR(files->Replace(backend::kAddressFile, address));
+  backend_->Start();
+  return absl::OkStatus();
+}
+
+std::vector<std::string> YarnPlatform::executor_arguments() const {
+  std::string look_up;
+  for (const std::string& word : backend::RuntimeCommand("tony-am")) {
+    absl::StrAppend(&look_up, word, " ");
+  }
+  return {
+      absl::StrCat("--credentials-secret=", backend::kCredentialsSecret),
+      absl::StrCat("--address-command=", look_up, "--look-up --yarn-job=", backend::kYarnJobLink)};
+}
+
+void YarnPlatform::Conclude(const core::Verdict& verdict, std::function<void()> done) {
+  backend_->Finish(FinalStatusOf(verdict.outcome), verdict.sentence, "",
+                   [done = std::move(done)](const absl::Status& status) {
+                     if (!status.ok()) LogWarning(std::string(status.message()));
+                     done();
+                   });
+}
+
+void YarnPlatform::CleanUp() {
+  const absl::StatusOr<std::unique_ptr<backend::JobFiles>> files = OpenFiles();
+  if (!files.ok()) return LogWarning(std::string(files.status().message()));
+  for (const char* name : backend::kTransientFiles) {
+    const absl::Status removed = (*files)->Remove(name);
+    if (!removed.ok()) LogWarning(std::string(removed.message()));
+  }
+}
+
+}  // namespace tony::appmaster

@@ -1,0 +1,62 @@
+// An ApplicationMaster in a container of YARN's.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "appmaster/options.h"
+#include "appmaster/platform.h"
+#include "backend/yarn/yarn_backend.h"
+#include "common/event_loop.h"
+#include "hadoop/token_file.h"
+#include "tony/v1/yarn.pb.h"
+
+namespace tony::appmaster {
+
+/// What lasts is in the cluster's file system, secrets are in the container's token file, and the
+/// rest is in its working folder. Not thread safe: owned by the event loop.
+class YarnPlatform : public Platform {
+ public:
+  /// Reads what the client sent along. `loop` outlives this. FailedPrecondition – this process was
+  /// not started by YARN; InvalidArgument, DataLoss – a file is not what it has to be.
+  static absl::StatusOr<std::unique_ptr<YarnPlatform>> Create(const Options& options,
+                                                              EventLoop& loop);
+
+  std::string job_id() const override { return job_.job_id(); }
+  std::string user() const override { return job_.user(); }
+  std::string backend_name() const override { return "yarn"; }
+  const backend::JobFolder& folder() const override { return folder_; }
+  TaskPlaces places() const override;
+  bool detached() const override { return job_.detached(); }
+  Duration ClientLease(const core::Timeouts& timeouts) const override {
+    return timeouts.client_lease;
+  }
+  std::string host() const override { return yarn_.node_host; }
+
+  absl::Status Claim() override { return absl::OkStatus(); }
+  absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() override;
+  bool files_take_time() const override { return true; }
+  void Expect(int /*executors*/) override {}
+  absl::StatusOr<std::string> ReadAuthority() override;
+  absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
+      core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+      const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
+  absl::Status Publish(const std::string& address) override;
+  std::vector<std::string> executor_arguments() const override;
+  void Conclude(const core::Verdict& verdict, std::function<void()> done) override;
+  void CleanUp() override;
+
+ private:
+  YarnPlatform(Options::Yarn yarn, v1::YarnJob job, hadoop::TokenStore tokens, EventLoop& loop);
+  absl::StatusOr<std::string> TokensFor(const std::string& secret) const;
+
+  const Options::Yarn yarn_;
+  const v1::YarnJob job_;
+  const hadoop::TokenStore tokens_;
+  EventLoop& loop_;
+  const backend::JobFolder folder_;
+  backend::YarnBackend* backend_ = nullptr;  ///< the one that was made; its owner's
+};
+
+}  // namespace tony::appmaster

@@ -1,0 +1,137 @@
+// From configuration to addresses, and to the folder of our files.
+#include "backend/yarn/yarn_cluster.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "backend/local_job_files.h"
+#include "backend/yarn/hdfs_job_files.h"
+#include "common/status_macros.h"
+#include "hadoop/protocols.h"
+
+namespace tony::backend {
+namespace {
+
+constexpr char kFolder[] = ".tony";
+constexpr char kDefaultFs[] = "fs.defaultFS";
+
+/// The path in a URI, or the text itself.
+std::string PathOf(const std::string& uri) {
+  const size_t colons = uri.find("://");
+  if (colons == std::string::npos) return absl::StartsWith(uri, "file:") ? uri.substr(5) : uri;
+  const size_t slash = uri.find('/', colons + 3);
+  return slash == std::string::npos ? "" : uri.substr(slash);
+}
+
+bool IsUri(const std::string& text) { return absl::StrContains(text, ":/"); }
+
+}  // namespace
+
+absl::StatusOr<YarnCluster> YarnCluster::Find(const YarnClusterOptions& options,
+                                              hadoop::Environment environment) {
+  TONY_ASSIGN_OR_RETURN(const hadoop::Configuration configuration,
+                        hadoop::Configuration::Load(options.conf_dir, std::move(environment)));
+  YarnCluster cluster(options);
+  TONY_RETURN_IF_ERROR(cluster.FindServers(configuration));
+  TONY_RETURN_IF_ERROR(cluster.FindStaging(configuration));
+  return cluster;
+}
+
+absl::Status YarnCluster::FindServers(const hadoop::Configuration& configuration) {
+  user_ = options_.user;
+  TONY_ASSIGN_OR_RETURN(kerberos_, hadoop::WantsKerberos(configuration));
+  TONY_ASSIGN_OR_RETURN(
+      schedulers_,
+      hadoop::ResourceManagers(configuration, hadoop::ResourceManagerService::kScheduler));
+  application_client_.protocol = hadoop::kApplicationClient;
+  TONY_ASSIGN_OR_RETURN(
+      application_client_.servers,
+      hadoop::ResourceManagers(configuration, hadoop::ResourceManagerService::kClient));
+  TONY_ASSIGN_OR_RETURN(application_client_.identity,
+                        hadoop::ResourceManagerIdentity(configuration, user_));
+  renewer_ = absl::StrReplaceAll(application_client_.identity.server_principal,
+                                 {{"_HOST", application_client_.servers.front().host}});
+  return absl::OkStatus();
+}
+
+absl::Status YarnCluster::FindStaging(const hadoop::Configuration& configuration) {
+  std::string uri = options_.staging_dir;
+  if (!IsUri(uri)) {
+    TONY_ASSIGN_OR_RETURN(uri, configuration.Text(kDefaultFs));
+  }
+  const std::string path =
+      options_.staging_dir.empty() ? std::string() : PathOf(options_.staging_dir);
+  if (absl::StartsWith(uri, "hdfs://")) {
+    TONY_ASSIGN_OR_RETURN(hdfs_, hadoop::FindNameService(configuration, uri));
+    staging_ = path;
+    if (!staging_.empty() && !kerberos_) return absl::OkStatus();
+    TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
+    TONY_ASSIGN_OR_RETURN(const std::string home, hdfs.HomeFolder());
+    // With Kerberos this is the name that the cluster gives to the ticket's owner.
+    if (kerberos_) user_ = home.substr(home.rfind('/') + 1);
+    if (staging_.empty()) staging_ = absl::StrCat(home, "/", kFolder);
+    return absl::OkStatus();
+  }
+  if (absl::StartsWith(uri, "file:")) {
+    staging_ = path.empty() ? absl::StrCat(options_.home, "/", kFolder, "/yarn") : path;
+    return absl::OkStatus();
+  }
+  return configuration.Complaint(
+      absl::StatusCode::kFailedPrecondition, kDefaultFs,
+      absl::StrCat("tony cannot keep its files in ", uri),
+      "set tony.yarn.staging-dir to a folder of an HDFS, hdfs://HOST:PORT/PATH, or to one that all "
+      "nodes have, file:///PATH");
+}
+
+absl::StatusOr<hadoop::WebHdfs> YarnCluster::OpenHdfs() const {
+  hadoop::WebHdfsOptions options;
+  options.name_service = *hdfs_;
+  options.user = user_;
+  options.kerberos = kerberos_;
+  options.timeout = options_.timeout;
+  return hadoop::WebHdfs::Create(std::move(options));
+}
+
+std::string YarnCluster::StagingUrl() const {
+  return hdfs_ ? absl::StrCat("hdfs://", hdfs_->authority, staging_) : "file://" + staging_;
+}
+
+absl::StatusOr<std::unique_ptr<JobFiles>> YarnCluster::OpenStaging() const {
+  if (!hdfs_) return std::make_unique<LocalJobFiles>(staging_);
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
+  // Nobody else looks into it, which also guards what is made in it.
+  TONY_RETURN_IF_ERROR(hdfs.MakeFolders(staging_, 0700));
+  return std::make_unique<HdfsJobFiles>(std::move(hdfs), staging_);
+}
+
+absl::StatusOr<LocalResource> YarnCluster::ResourceAt(JobFiles& staging,
+                                                      const std::string& name) const {
+  TONY_ASSIGN_OR_RETURN(const StoredFile file, staging.Describe(name));
+  LocalResource resource;
+  resource.scheme = hdfs_ ? "hdfs" : "file";
+  if (hdfs_) {
+    const size_t colon = hdfs_->authority.rfind(':');
+    resource.host = hdfs_->authority.substr(0, colon);
+    if (colon != std::string::npos) {
+      TONY_ASSIGN_OR_RETURN(const hadoop::Endpoint endpoint,
+                            hadoop::ParseEndpoint(hdfs_->authority, 0));
+      resource.host = endpoint.host;
+      resource.port = endpoint.port;
+    }
+  }
+  resource.path = absl::StrCat(staging_, "/", name);
+  resource.bytes = file.bytes;
+  resource.modified_millis = file.modified_millis;
+  return resource;
+}
+
+absl::StatusOr<std::optional<hadoop::Token>> YarnCluster::GetHdfsToken() const {
+  if (!kerberos_ || !hdfs_) return std::optional<hadoop::Token>();
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
+  TONY_ASSIGN_OR_RETURN(hadoop::Token token, hdfs.GetDelegationToken(renewer_));
+  return std::optional<hadoop::Token>(std::move(token));
+}
+
+}  // namespace tony::backend

@@ -1,0 +1,77 @@
+// A YARN cluster as a client's Hadoop configuration describes it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "backend/job_files.h"
+#include "backend/yarn/launch_request.h"
+#include "common/clock.h"
+#include "hadoop/cluster_addresses.h"
+#include "hadoop/configuration.h"
+#include "hadoop/rpc_client.h"
+#include "hadoop/token.h"
+#include "hadoop/webhdfs.h"
+
+namespace tony::backend {
+
+/// What is to be known before anything is asked of a cluster.
+struct YarnClusterOptions {
+  std::string conf_dir;     ///< with core-site.xml, …
+  std::string staging_dir;  ///< a path or URI; empty: ".tony" in the user's folder there
+  std::string user;         ///< who is believed to be calling where there is no Kerberos
+  std::string home;         ///< the user's folder on this machine
+  Duration timeout{0};      ///< of each call
+};
+
+/// Where its servers are, who we are there, and where our files lie. Thread safe (immutable).
+class YarnCluster {
+ public:
+  /// Asks the NameNode where the user's folder is, unless `options.staging_dir` says it all.
+  /// FailedPrecondition, NotFound, InvalidArgument – what is configured, or is not, named with file
+  /// and line; otherwise the codes of hadoop::WebHdfs.
+  static absl::StatusOr<YarnCluster> Find(const YarnClusterOptions& options,
+                                          hadoop::Environment environment);
+
+  const std::string& user() const { return user_; }
+  /// Of the ResourceManagers, for ApplicationMasters.
+  const std::vector<hadoop::Endpoint>& schedulers() const { return schedulers_; }
+  /// For ApplicationClient and ApplicationWatch.
+  const hadoop::RpcClientOptions& application_client() const { return application_client_; }
+  Duration timeout() const { return options_.timeout; }
+
+  /// Where staging() lies: an HDFS, or nothing for a disk that all nodes have.
+  const std::optional<hadoop::NameService>& hdfs() const { return hdfs_; }
+  /// The path of our files there.
+  const std::string& staging() const { return staging_; }
+  /// staging() as a URL.
+  std::string StagingUrl() const;
+  /// All below staging(). FailedPrecondition – libcurl is missing.
+  absl::StatusOr<std::unique_ptr<JobFiles>> OpenStaging() const;
+  /// How a node finds `name` below staging(), with its size and time. As JobFiles::Describe.
+  absl::StatusOr<LocalResource> ResourceAt(JobFiles& staging, const std::string& name) const;
+
+  /// For the ApplicationMaster and the nodes, which the ResourceManager renews; nothing where the
+  /// cluster has no Kerberos. The codes of hadoop::WebHdfs.
+  absl::StatusOr<std::optional<hadoop::Token>> GetHdfsToken() const;
+
+ private:
+  explicit YarnCluster(YarnClusterOptions options) : options_(std::move(options)) {}
+  absl::Status FindServers(const hadoop::Configuration& configuration);
+  absl::Status FindStaging(const hadoop::Configuration& configuration);
+  absl::StatusOr<hadoop::WebHdfs> OpenHdfs() const;
+
+  YarnClusterOptions options_;
+  std::string user_;
+  bool kerberos_ = false;
+  std::string renewer_;  ///< the ResourceManager's principal
+  std::vector<hadoop::Endpoint> schedulers_;
+  hadoop::RpcClientOptions application_client_;
+  std::optional<hadoop::NameService> hdfs_;
+  std::string staging_;
+};
+
+}  // namespace tony::backend

@@ -1,0 +1,84 @@
+// Conversions of YarnJob.
+#include "backend/yarn/yarn_job.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backend/local_job_files.h"
+#include "backend/yarn/hdfs_job_files.h"
+#include "common/status_macros.h"
+#include "os/files.h"
+
+namespace tony::backend {
+
+std::string JobFolderName(const std::string& job_id) { return absl::StrCat("jobs/", job_id); }
+
+std::string CachedName(const std::string& digest) { return absl::StrCat("cache/", digest); }
+
+absl::StatusOr<v1::YarnJob> ReadYarnJob(const std::string& path) {
+  TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(path));
+  v1::YarnJob job;
+  const auto status = google::protobuf::util::JsonStringToMessage(text, &job);
+  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.ToString()));
+  return job;
+}
+
+absl::StatusOr<std::unique_ptr<JobFiles>> OpenJobFolder(const v1::YarnJob& job,
+                                                        const hadoop::TokenStore& tokens) {
+  if (!job.has_hdfs()) return std::make_unique<LocalJobFiles>(job.folder());
+  hadoop::WebHdfsOptions options{.name_service = NameServiceOf(job.hdfs()), .user = job.user()};
+  const hadoop::Token* const token = tokens.Find(hadoop::kHdfsDelegationToken);
+  if (token != nullptr) options.token = *token;
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, hadoop::WebHdfs::Create(std::move(options)));
+  return std::make_unique<HdfsJobFiles>(std::move(hdfs), job.folder());
+}
+
+hadoop::Endpoint EndpointOf(const v1::YarnJob::Endpoint& endpoint) {
+  return {endpoint.host(), endpoint.port()};
+}
+
+hadoop::NameService NameServiceOf(const v1::YarnJob::WebHdfs& hdfs) {
+  hadoop::NameService service{.authority = hdfs.authority(),
+                              .https = hdfs.https(),
+                              .highly_available = hdfs.highly_available()};
+  for (const v1::YarnJob::Endpoint& server : hdfs.name_nodes()) {
+    service.rpc.push_back(EndpointOf(server));
+  }
+  for (const v1::YarnJob::Endpoint& server : hdfs.web()) service.web.push_back(EndpointOf(server));
+  return service;
+}
+
+std::string UrlOfFolder(const v1::YarnJob& job) {
+  if (!job.has_hdfs()) return job.folder();
+  return absl::StrCat("hdfs://", job.hdfs().authority(), job.folder());
+}
+
+std::vector<std::string> RuntimeCommand(const std::string& program) {
+  return {absl::StrCat("./", kRuntimeLink, "/tony-runtime/bin/start"), program};
+}
+
+LaunchTemplate ExecutorTemplate(const v1::YarnJob& job) {
+  LaunchTemplate launch;
+  launch.command = RuntimeCommand("tony-executor");
+  for (const v1::YarnJob::Resource& resource : job.resources()) {
+    launch.resources.push_back(
+        {.name = resource.name(),
+         .scheme = resource.scheme(),
+         .host = resource.host(),
+         .port = resource.port(),
+         .path = resource.path(),
+         .bytes = resource.bytes(),
+         .modified_millis = resource.modified_millis(),
+         .type = resource.unpacked() ? LocalResource::Type::kArchive : LocalResource::Type::kFile,
+         .visibility = resource.kept() ? LocalResource::Visibility::kPrivate
+                                       : LocalResource::Visibility::kApplication});
+  }
+  launch.environment.assign(job.environment().begin(), job.environment().end());
+  launch.view_acl = job.view_acl();
+  launch.modify_acl = job.modify_acl();
+  return launch;
+}
+
+}  // namespace tony::backend

@@ -1,0 +1,60 @@
+// What client and ApplicationMaster of a job on YARN know in common.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "backend/job_files.h"
+#include "backend/yarn/launch_request.h"
+#include "hadoop/cluster_addresses.h"
+#include "hadoop/token_file.h"
+#include "tony/v1/yarn.pb.h"
+
+namespace tony::backend {
+
+// Secrets in the containers' token files.
+inline constexpr char kAuthoritySecret[] = "tony.authority";      ///< the ApplicationMaster's
+inline constexpr char kCredentialsSecret[] = "tony.credentials";  ///< an executor's
+
+/// Of a job, below the folder of all of a user's files: "jobs/application_1_0001".
+std::string JobFolderName(const std::string& job_id);
+/// Of an archive that is known by its digest, likewise.
+std::string CachedName(const std::string& digest);
+
+// Names below YarnJob::folder().
+inline constexpr char kAddressFile[] = "am.address";
+inline constexpr char kClientFile[] = "client.pem";  ///< what clients prove themselves by
+inline constexpr char kStagedFolder[] = "staged";    ///< what nodes fetch
+inline constexpr char kCheckpointFolder[] = "checkpoints";
+/// Of no use once the job is over. The address is the last: executors look for it.
+inline constexpr const char* kTransientFiles[] = {kClientFile, kStagedFolder, "journal",
+                                                  kAddressFile};
+
+// Names in the working folder of each container.
+inline constexpr char kRuntimeLink[] = ".tony/runtime";
+inline constexpr char kYarnJobLink[] = ".tony/job.json";
+/// Of the ApplicationMaster, among its container's logs. YARN quotes from files of such names when
+/// a container fails.
+inline constexpr char kMasterLog[] = "amstderr.log";
+/// Followed by the archive's own name.
+inline constexpr char kArchiveLinks[] = ".tony/archives/";
+
+/// The file that the client wrote. InvalidArgument – it is none; errno codes.
+absl::StatusOr<v1::YarnJob> ReadYarnJob(const std::string& path);
+
+/// The job's folder. `tokens`: the container's. FailedPrecondition – libcurl is missing.
+absl::StatusOr<std::unique_ptr<JobFiles>> OpenJobFolder(const v1::YarnJob& job,
+                                                        const hadoop::TokenStore& tokens);
+
+hadoop::Endpoint EndpointOf(const v1::YarnJob::Endpoint& endpoint);
+hadoop::NameService NameServiceOf(const v1::YarnJob::WebHdfs& hdfs);
+/// "hdfs://host:8020/user/ann/.tony/jobs/application_1_0001", or a path.
+std::string UrlOfFolder(const v1::YarnJob& job);
+/// The command that starts a program of the runtime bundle in a container.
+std::vector<std::string> RuntimeCommand(const std::string& program);
+/// How executors are started, but for their secrets.
+LaunchTemplate ExecutorTemplate(const v1::YarnJob& job);
+
+}  // namespace tony::backend

@@ -1,0 +1,59 @@
+// Loop, printer and source, put together.
+#include "client/follow_job.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "client/progress_printer.h"
+#include "client/terminal.h"
+#include "os/files.h"
+
+namespace tony::client {
+namespace {
+
+ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
+  if (options.json) return ProgressStyle::kJson;
+  if (options.quiet) return ProgressStyle::kQuiet;
+  return IsLiveTerminal(STDOUT_FILENO, environment) ? ProgressStyle::kTable : ProgressStyle::kLines;
+}
+
+}  // namespace
+
+void PrintError(const std::string& text) {
+  std::fprintf(stderr, "tony-submit: %s\n", text.c_str());
+}
+
+int FailWith(const absl::Status& status, int exit_code) {
+  PrintError(std::string(status.message()));
+  return exit_code;
+}
+
+void WriteOut(const std::string& text) {
+  (void)os::WriteAll(STDOUT_FILENO, text.data(), text.size(), "stdout");
+}
+
+void WriteJobId(const SubmitOptions& options, const std::string& job_id) {
+  WriteOut(options.json ? absl::StrCat("{\"job_id\":\"", job_id, "\"}\n") : job_id + "\n");
+}
+
+absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
+                                        const Environment& environment,
+                                        const spec::Configuration& configuration,
+                                        const MakeSource& make_source) {
+  EventLoop loop;
+  SystemClock clock;
+  const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(
+      StyleOf(options, environment), WriteOut,
+      [&environment] { return DescribeScreen(STDOUT_FILENO, environment); }, clock);
+  const std::unique_ptr<MasterSource> source = make_source(loop);
+  Submission submission(
+      loop,
+      {.answer_deadline = configuration.GetDuration("tony.client.am-start-timeout-ms"),
+       .stop_deadline = configuration.GetDuration("tony.client.stop-timeout-ms")},
+      *source, *printer);
+  return submission.FollowToEnd();
+}
+
+}  // namespace tony::client

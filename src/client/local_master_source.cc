@@ -1,0 +1,116 @@
+// Watching a process, and starting the next one.
+#include "client/local_master_source.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/job_connection.h"
+#include "os/reap_orphans.h"
+
+namespace tony::client {
+namespace {
+
+/// Before a third ApplicationMaster is started, and each one after it.
+constexpr std::chrono::milliseconds kRestartPause{200};
+
+void Say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+
+}  // namespace
+
+LocalMasterSource::LocalMasterSource(EventLoop& loop, Options options, MasterProcess master)
+    : loop_(loop), options_(std::move(options)), master_(std::move(master)) {}
+
+void LocalMasterSource::Start(Callbacks callbacks) {
+  callbacks_ = std::move(callbacks);
+  os::BecomeSubreaper();
+  Watch();
+  connect_ = loop_.After(Duration::zero(), [this] { Connect(); });
+}
+
+void LocalMasterSource::Watch() {
+  master_over_ = false;
+  master_watch_ = loop_.WatchReadable(master_.pidfd(), [this] {
+    master_watch_.reset();
+    master_.ended();  // reaps it
+    master_over_ = true;
+    GoOn();
+  });
+}
+
+void LocalMasterSource::Connect() {
+  stream_over_ = false;
+  absl::StatusOr<std::unique_ptr<rpc::JobClient>> client = ConnectToJob(options_.folder);
+  if (client.ok()) return callbacks_.found(*std::move(client));
+  Say(absl::StrCat("that failed: ", std::string(client.status().message())));
+  OnStreamClosed(/*concluded=*/false);
+}
+
+void LocalMasterSource::OnStreamClosed(bool concluded) {
+  concluded_ = concluded;
+  stream_over_ = true;
+  exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
+    master_.Kill();
+    End();
+  });
+  if (master_over_) connect_ = loop_.After(Duration::zero(), [this] { GoOn(); });
+}
+
+void LocalMasterSource::OnNoAnswer() {
+  // One without descriptors, say: it cannot accept the stream.
+  Say("the ApplicationMaster runs but does not answer (tony.client.am-start-timeout-ms); ending "
+      "it");
+  master_.Kill();
+}
+
+absl::Status LocalMasterSource::Abandon(const std::string& /*sentence*/) {
+  return absl::UnavailableError("there is no ApplicationMaster at the moment");
+}
+
+void LocalMasterSource::ReadEvents(const UseEvent& use) {
+  ForEachRecordedEvent(options_.folder, use);
+}
+
+void LocalMasterSource::GoOn() {
+  if (!stream_over_ || !master_over_) return;
+  exit_deadline_.reset();
+  if (!concluded_) {
+    // It may have said its last word to the file alone.
+    ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
+      concluded_ =
+          concluded_ || (event.ok() && std::holds_alternative<core::JobEnded>(event->body));
+      return true;
+    });
+  }
+  if (concluded_ || restarts_ >= options_.restarts) return End();
+  // The first time at once: the tasks go on, but not for long.
+  if (restarts_ == 0) return Restart();
+  restart_ = loop_.After(kRestartPause, [this] { Restart(); });
+}
+
+void LocalMasterSource::Restart() {
+  ++restarts_;
+  os::ReapOrphans();
+  Say(absl::StrCat("the ApplicationMaster was lost; starting another (",
+                   options_.restarts - restarts_, " restarts left)"));
+  absl::StatusOr<MasterProcess> master =
+      MasterProcess::Start(options_.folder, {.deadline = options_.start_deadline});
+  if (!master.ok()) {
+    Say(absl::StrCat("that failed: ", std::string(master.status().message())));
+    return GoOn();
+  }
+  master_ = *std::move(master);
+  Watch();
+  Connect();
+}
+
+void LocalMasterSource::End() {
+  // Executors of a lost ApplicationMaster became this process's children.
+  if (master_over_) os::ReapOrphans();
+  callbacks_.over(std::nullopt,
+                  absl::UnavailableError(absl::StrCat(
+                      "the ApplicationMaster went away without a verdict and was started again ",
+                      restarts_, " times; its tasks end without it")));
+}
+
+}  // namespace tony::client

@@ -1,0 +1,41 @@
+// Where the ApplicationMasters of a job that is followed come from: one, or several in turn.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "client/recorded_events.h"
+#include "core/job/verdict.h"
+#include "rpc/job_client.h"
+
+namespace tony::client {
+
+/// Not thread safe: owned by the event loop.
+class MasterSource {
+ public:
+  /// Called from the loop, never from within a call of this class.
+  struct Callbacks {
+    /// One is there, maybe after another that was lost. `client` has sent nothing yet.
+    std::function<void(std::unique_ptr<rpc::JobClient> client)> found;
+    /// None is there, and none will be. `verdict`: what the backend knows of the job's end, where
+    /// the job's own events do not say it; without one `why` says what became of the job.
+    std::function<void(const std::optional<core::Verdict>& verdict, const absl::Status& why)> over;
+  };
+
+  virtual ~MasterSource() = default;
+
+  virtual void Start(Callbacks callbacks) = 0;
+  /// The stream with the one that was found has ended; `concluded`: after the job's last event.
+  virtual void OnStreamClosed(bool concluded) = 0;
+  /// The one that was found does not answer; OnStreamClosed() follows.
+  virtual void OnNoAnswer() = 0;
+  /// Ends a job that has no ApplicationMaster yet.
+  virtual absl::Status Abandon(const std::string& sentence) = 0;
+  /// What was recorded, for events that did not come through a stream.
+  virtual void ReadEvents(const UseEvent& use) = 0;
+};
+
+}  // namespace tony::client

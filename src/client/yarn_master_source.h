@@ -1,0 +1,58 @@
+// ApplicationMasters that YARN starts, found through the application's report.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/yarn/application_client.h"
+#include "backend/yarn/yarn_cluster.h"
+#include "client/master_source.h"
+#include "common/event_loop.h"
+#include "rpc/credentials.h"
+
+namespace tony::client {
+
+/// What it says of a job that has no verdict: Unavailable – its ApplicationMasters failed, or the
+/// ResourceManager does not answer; InvalidArgument – YARN refused the application: its queue, say;
+/// NotFound – YARN does not know it. Not thread safe: owned by the event loop.
+class YarnMasterSource : public MasterSource {
+ public:
+  struct Options {
+    std::string job_id;            ///< the application's
+    rpc::Credentials credentials;  ///< of the client
+    Duration exit_deadline{0};     ///< for YARN to note the end after the last word
+    Duration away_limit{0};        ///< of the ResourceManager, while there is no ApplicationMaster
+    Duration waiting_notice{0};    ///< before a wait for a container is told of
+  };
+
+  /// `loop` and `cluster` outlive this.
+  YarnMasterSource(EventLoop& loop, const backend::YarnCluster& cluster, Options options);
+
+  void Start(Callbacks callbacks) override;
+  void OnStreamClosed(bool concluded) override;
+  void OnNoAnswer() override;
+  absl::Status Abandon(const std::string& sentence) override;
+  void ReadEvents(const UseEvent& use) override;
+
+ private:
+  void Look();
+  void OnReport(const absl::StatusOr<backend::ApplicationReport>& report);
+  void OnWaiting(const backend::ApplicationReport& report);
+  void OnAway(const absl::Status& status);
+  void End(const backend::ApplicationReport& report);
+
+  EventLoop& loop_;
+  const backend::YarnCluster& cluster_;
+  const Options options_;
+  backend::ApplicationWatch watch_;
+  Callbacks callbacks_;
+  bool concluded_ = false;
+  int looks_ = 0;                        ///< since the last ApplicationMaster was lost
+  std::string address_;                  ///< of the last one
+  TimePoint waiting_since_;              ///< for an ApplicationMaster
+  std::optional<TimePoint> away_since_;  ///< of the ResourceManager
+  std::string said_;                     ///< of the wait
+  std::unique_ptr<EventLoop::Handle> exit_deadline_;
+};
+
+}  // namespace tony::client

@@ -1,0 +1,167 @@
+// From the cluster's configuration to the verdict.
+#include "client/yarn_submit.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "backend/yarn/application_client.h"
+#include "backend/yarn/yarn_cluster.h"
+#include "client/follow_job.h"
+#include "client/staging.h"
+#include "client/yarn_master_source.h"
+#include "client/yarn_staging.h"
+#include "common/status_macros.h"
+#include "core/job/master_task.h"
+#include "core/schedule/admission.h"
+#include "os/files.h"
+#include "rpc/credentials.h"
+
+namespace tony::client {
+namespace {
+
+/// What is missing or wrong in a configuration is the caller's to put right.
+bool IsBadUsage(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
+         absl::IsFailedPrecondition(status);
+}
+
+absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
+                                                 const spec::YarnSettings& yarn) {
+  backend::YarnClusterOptions options;
+  options.conf_dir = yarn.conf_dir.empty() ? environment.hadoop_conf_dir : yarn.conf_dir;
+  if (options.conf_dir.empty()) {
+    return absl::FailedPreconditionError(
+        "tony.backend is yarn, but nothing says where the cluster is; set HADOOP_CONF_DIR, or "
+        "tony.yarn.conf-dir, to the folder of its core-site.xml and yarn-site.xml");
+  }
+  options.staging_dir = yarn.staging_dir;
+  options.user = environment.hadoop_user;
+  options.home = environment.home;
+  options.timeout = yarn.timeout;
+  return backend::YarnCluster::Find(options, EnvironmentVariable);
+}
+
+/// What is larger than any container of the cluster's; empty: nothing is.
+std::string NeverFits(const core::JobDescription& job, const core::Resources& largest) {
+  const auto excess = [&largest](const std::string& who,
+                                 const core::Resources& wanted) -> std::string {
+    const auto say = [&](const std::string& amount, const std::string& most) {
+      return absl::StrCat(who, " asks for ", amount,
+                          ", but the largest container of the cluster has ", most,
+                          "; ask for less");
+    };
+    if (wanted.gpus > largest.gpus) {
+      return say(absl::StrCat(wanted.gpus, " GPUs"), absl::StrCat(largest.gpus));
+    }
+    if (wanted.memory_mb > largest.memory_mb) {
+      return say(absl::StrCat(wanted.memory_mb, " MiB of memory"),
+                 absl::StrCat(largest.memory_mb, " MiB"));
+    }
+    if (wanted.vcores > largest.vcores) {
+      return say(absl::StrCat(wanted.vcores, " virtual cores"), absl::StrCat(largest.vcores));
+    }
+    return "";
+  };
+  std::string sentence = excess("the ApplicationMaster (tony.am.…)", job.am_resources);
+  for (const core::TaskType& type : core::WithMasterTask(job).types) {
+    if (sentence.empty() && type.instances > 0) sentence = excess(type.name, type.resources);
+  }
+  return sentence;
+}
+
+/// A job between its staging and its end. Not thread safe.
+class YarnSubmission {
+ public:
+  YarnSubmission(const SubmitOptions& options, const Environment& environment,
+                 const spec::LoadedJob& job, const backend::YarnCluster& cluster)
+      : options_(options),
+        environment_(environment),
+        job_(job),
+        cluster_(cluster),
+        client_(cluster.application_client(), cluster.timeout()) {}
+
+  int Run() {
+    const auto created = client_.Create(job_.result.yarn.gpu_resource);
+    if (!created.ok()) return FailWith(created.status(), kInfrastructure);
+    if (const std::string excess = NeverFits(job_.result.job, created->largest); !excess.empty()) {
+      PrintError(excess);
+      return kNeverFits;
+    }
+    job_id_ = created->id;
+    const absl::StatusOr<rpc::Credentials> credentials = StageAndSubmit();
+    if (!credentials.ok()) {
+      return FailWith(credentials.status(),
+                      IsBadUsage(credentials.status()) ? kBadUsage : kInfrastructure);
+    }
+    if (options_.detach) {
+      WriteJobId(options_, job_id_);
+      return 0;
+    }
+    return Follow(*credentials);
+  }
+
+ private:
+  /// What the client proves itself by to the job's ApplicationMaster.
+  absl::StatusOr<rpc::Credentials> StageAndSubmit() {
+    const backend::JobFolder staged(absl::StrCat(job_.result.local.dir, "/staging/", job_id_));
+    TONY_ASSIGN_OR_RETURN(const os::UniqueFd guard, StageJob(job_, job_id_, staged));
+    absl::StatusOr<rpc::Credentials> credentials =
+        rpc::LoadCredentials(staged.client_credentials());
+    absl::Status submitted = credentials.status();
+    if (submitted.ok()) submitted = SubmitStaged(staged);
+    const absl::Status removed = os::RemoveTree(staged.root());
+    if (!removed.ok()) PrintError(std::string(removed.message()));
+    TONY_RETURN_IF_ERROR(submitted);
+    return credentials;
+  }
+
+  absl::Status SubmitStaged(const backend::JobFolder& staged) {
+    const absl::StatusOr<backend::ApplicationRequest> request =
+        StageOnCluster(job_, job_id_, options_.detach, staged, cluster_);
+    absl::Status submitted = request.status();
+    if (submitted.ok()) submitted = client_.Submit(*request);
+    if (submitted.ok()) return submitted;
+    const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
+    return removed.ok() ? submitted : Annotate(submitted, std::string(removed.message()));
+  }
+
+  int Follow(const rpc::Credentials& credentials) {
+    const spec::Configuration& conf = job_.configuration;
+    const absl::StatusOr<core::Verdict> verdict =
+        FollowJob(options_, environment_, conf, [&](EventLoop& loop) {
+          return std::make_unique<YarnMasterSource>(
+              loop, cluster_,
+              YarnMasterSource::Options{
+                  .job_id = job_id_,
+                  .credentials = credentials,
+                  .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
+                  .away_limit = conf.GetDuration("tony.client.lease"),
+                  .waiting_notice = conf.GetDuration("tony.am.waiting-notice-ms")});
+        });
+    if (verdict.ok()) return core::ExitCode(*verdict);
+    if (!IsBadUsage(verdict.status())) return FailWith(verdict.status(), kInfrastructure);
+    const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
+    if (!removed.ok()) PrintError(std::string(removed.message()));
+    return FailWith(verdict.status(), kBadUsage);
+  }
+
+  const SubmitOptions& options_;
+  const Environment& environment_;
+  const spec::LoadedJob& job_;
+  const backend::YarnCluster& cluster_;
+  backend::ApplicationClient client_;
+  std::string job_id_;
+};
+
+}  // namespace
+
+int RunYarnJob(const SubmitOptions& options, const Environment& environment,
+               const spec::LoadedJob& job) {
+  const absl::StatusOr<backend::YarnCluster> cluster = FindCluster(environment, job.result.yarn);
+  if (!cluster.ok()) {
+    return FailWith(cluster.status(), IsBadUsage(cluster.status()) ? kBadUsage : kInfrastructure);
+  }
+  return YarnSubmission(options, environment, job, *cluster).Run();
+}
+
+}  // namespace tony::client

@@ -1,0 +1,72 @@
+// Rows of YARN clusters.
+#include "spec/key_groups.h"
+
+namespace tony::spec {
+namespace {
+
+Key OfYarn(const std::string& name, ValueType type, const std::string& default_value,
+           const std::string& meaning) {
+  return {.name = name,
+          .type = type,
+          .default_value = default_value,
+          .status = KeyStatus::kOneBackend,
+          .reason = "yarn",
+          .meaning = meaning};
+}
+
+}  // namespace
+
+KeyGroup YarnKeys() {
+  using enum ValueType;
+  KeyGroup group;
+  group.title = "YARN";
+  group.introduction = "How the job runs on a Hadoop cluster, with `tony.backend` set to `yarn`.";
+  group.keys = {
+      OfYarn("tony.yarn.queue", kText, "default", "The queue."),
+      OfYarn("tony.yarn.conf-dir", kExistingPath, "",
+             "Folder of `core-site.xml`, `hdfs-site.xml` and `yarn-site.xml`; by default what "
+             "`HADOOP_CONF_DIR` or `YARN_CONF_DIR` name."),
+      OfYarn("tony.yarn.staging-dir", kLocation, "",
+             "Folder, in the cluster's file system, for what tony keeps there: archives, and each "
+             "job's journal, history and checkpoints; by default `/user/USER/.tony` in "
+             "`fs.defaultFS`."),
+      OfYarn("tony.yarn.runtime", kExistingPath, "",
+             "The archive with `tony-am` and `tony-executor` that nodes fetch; by default the one "
+             "that was built with `tony-submit`."),
+      OfYarn("tony.yarn.priority", kCount, "0", "Priority among the applications of the queue."),
+      OfYarn("tony.yarn.gpu-resource", kText, "yarn.io/gpu",
+             "The resource type by which the cluster counts GPUs."),
+      OfYarn("tony.yarn.view-acl", kText, "",
+             "Who besides the user may see the job's page and logs: `USERS GROUPS`, each with "
+             "commas; `*` for everybody."),
+      OfYarn("tony.yarn.modify-acl", kText, "", "Who besides the user may end the job; likewise."),
+      OfYarn("tony.yarn.timeout-ms", kMilliseconds, "15000",
+             "How long the client waits for an answer of the ResourceManager or the NameNode."),
+  };
+  return group;
+}
+
+KeyGroup LabelKeys() {
+  KeyGroup group;
+  group.title = "Nodes of the cluster";
+  group.introduction = "Which nodes of a YARN cluster may be used.";
+  group.keys = {
+      OfYarn("tony.application.node-label", ValueType::kText, "",
+             "Label of the nodes that the job may run on, where nothing else is said."),
+      OfYarn("tony.am.node-label", ValueType::kText, "",
+             "Label of the nodes that the ApplicationMaster may run on."),
+  };
+  return group;
+}
+
+KeyGroup TypeLabelKeys() {
+  KeyGroup group;
+  group.title = "Nodes of one task type";
+  group.introduction = "As above, for the tasks of one type.";
+  group.per_type = true;
+  group.keys = {OfYarn("tony.<type>.node-label", ValueType::kText, "",
+                       "Label of the nodes that this type may run on.")};
+  return group;
+}
+
+}  // namespace tony::spec

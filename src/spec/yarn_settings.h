@@ -1,0 +1,36 @@
+// What the YARN backend is told by a job's configuration.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "spec/configuration.h"
+
+namespace tony::spec {
+
+/// Each field is the value of one key, see docs/configuration.md. A plain value.
+struct YarnSettings {
+  std::string conf_dir;  ///< absolute; empty: by the environment
+  std::string queue;
+  std::string staging_dir;  ///< a path or URI; empty: below the user's folder
+  std::string runtime;      ///< absolute; empty: of this build
+  std::string application_type;
+  std::vector<std::string> tags;
+  int priority = 0;
+  std::string gpu_resource;
+  std::string am_node_label;                       ///< of the ApplicationMaster's node
+  std::map<std::string, std::string> node_labels;  ///< by task type, where there is one
+  std::string view_acl;
+  std::string modify_acl;
+  std::chrono::milliseconds timeout{0};  ///< of a call
+
+  bool operator==(const YarnSettings&) const = default;
+};
+
+/// `types`: the names of the job's task types.
+YarnSettings BuildYarnSettings(const Configuration& configuration,
+                               const std::vector<std::string>& types);
+
+}  // namespace tony::spec

@@ -200,6 +200,7 @@ void JobRunner::Run(const core::effect::SendShutdown& effect) {
   message.mutable_shutdown()->set_reason(rpc::ToUtf8(effect.reason));
   // Who is gone need not be told.
   (void)ports_.executors.Send(effect.container_id, message);
+  backend_->ExpectEnd(effect.container_id);
 }
 
 void JobRunner::Run(const core::effect::KillContainer& effect) {

@@ -99,14 +99,12 @@ class YarnBackend : public core::ClusterBackend {
   /// of MasterSession::Finish. Nothing else is called from then on.
   void Finish(FinalStatus status, const std::string& diagnostics, const std::string& tracking_url,
               std::function<void(const absl::Status&)> done);
-  /// The executor has said that it ends: its node is asked, so that the end is heard of at once and
-  /// not two heartbeats later. Unknown ids are ignored.
-  void ExpectEnd(const std::string& container_id);
-
   void Reclaim(const std::vector<core::Container>& containers) override;
   void Request(const std::vector<core::ContainerRequest>& requests) override;
   void Launch(const std::string& container_id, const core::LaunchContext& context) override;
   void Kill(const std::string& container_id) override;
+  /// Its node is asked, so that the end is heard of at once and not two heartbeats later.
+  void ExpectEnd(const std::string& container_id) override;
   void GiveBackSpare() override {}  // YARN keeps nothing of ended containers for a job
   void CancelRequests() override;
 

@@ -75,6 +75,9 @@ class ClusterBackend {
   /// Ends a container by force and with it every process in it; OnContainerEnded follows. A
   /// container that was never launched is given back without an event. Unknown ids are ignored.
   virtual void Kill(const std::string& container_id) = 0;
+  /// The container's executor was told to end: OnContainerEnded is to follow as soon as may be.
+  /// Nothing for a backend that hears of ends at once. Unknown ids are ignored.
+  virtual void ExpectEnd(const std::string& /*container_id*/) {}
   /// What the job keeps of ended containers is given back, beyond what has been asked for so far.
   virtual void GiveBackSpare() = 0;
   /// Takes back every request that has not been granted.

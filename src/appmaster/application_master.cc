@@ -105,7 +105,9 @@ absl::Status ApplicationMaster::OpenHistory() {
   TONY_ASSIGN_OR_RETURN(History history, History::Open(folder.events(), clock_, event_log_));
   history_ = std::make_unique<History>(std::move(history));
   if (archive_ != nullptr) {
-    history_->set_copy([this](const std::string& line) { archive_->Add(line); });
+    history_->set_copy([this](const std::string& line) {
+      if (archive_ != nullptr) archive_->Add(line);
+    });
     // Followers may have seen events that were not kept.
     if (!history_->empty()) history_->SkipNumbers(kUnknownEvents);
   }
@@ -221,6 +223,8 @@ void ApplicationMaster::OnOwnerLost() {
 }
 
 void ApplicationMaster::OnFinished() {
+  // Whoever hears that the job is over finds all of its events.
+  archive_.reset();
   platform_->Conclude(machine_->verdict().value_or(core::Verdict{}), [this] { OnConcluded(); });
 }
 

@@ -8,9 +8,8 @@
 #include <system_error>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "client/job_catalog.h"
 #include "client/recorded_events.h"
 #include "common/status_macros.h"
 #include "core/job/job_wait.h"
@@ -18,8 +17,6 @@
 
 namespace tony::client {
 namespace {
-
-constexpr size_t kNamesInMessage = 5;
 
 /// When the job was submitted: the time of its first event, or else of its folder.
 int64_t SubmittedMillis(const backend::JobFolder& folder) {
@@ -33,22 +30,6 @@ int64_t SubmittedMillis(const backend::JobFolder& folder) {
     millis = int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
   }
   return millis;
-}
-
-std::string SomeNames(const std::vector<std::string>& ids) {
-  const size_t shown = std::min(ids.size(), kNamesInMessage);
-  return absl::StrCat(absl::StrJoin(ids.begin(), ids.begin() + shown, ", "),
-                      shown < ids.size() ? ", …" : "");
-}
-
-absl::Status NoSuchJob(const std::string& wish, const std::vector<std::string>& ids,
-                       const std::string& local_dir) {
-  if (ids.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        "there are no jobs under ", backend::JobsFolder(local_dir), "; tony-submit starts one"));
-  }
-  return absl::NotFoundError(
-      absl::StrCat("no job '", wish, "'; known jobs: ", SomeNames(ids), " (tony list shows all)"));
 }
 
 /// What the job waits for while no ApplicationMaster says so.
@@ -123,21 +104,10 @@ absl::StatusOr<std::vector<StoredJob>> JobStore::List() const {
 
 absl::StatusOr<StoredJob> JobStore::Find(const std::string& wish) const {
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Ids());
-  if (wish.empty() || wish == "latest") {
-    if (ids.empty()) return NoSuchJob(wish, ids, local_dir_);
-    return Read(ids.front());
-  }
-  std::vector<std::string> matches;
-  for (const std::string& id : ids) {
-    if (id == wish) return Read(id);
-    if (absl::StartsWith(id, wish) || absl::EndsWith(id, wish)) matches.push_back(id);
-  }
-  if (matches.empty()) return NoSuchJob(wish, ids, local_dir_);
-  if (matches.size() > 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", wish, "' means several jobs: ", SomeNames(matches), "; write more of the name"));
-  }
-  return Read(matches.front());
+  TONY_ASSIGN_OR_RETURN(
+      const std::string id,
+      ChooseJob(ids, wish, absl::StrCat("under ", backend::JobsFolder(local_dir_))));
+  return Read(id);
 }
 
 absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {

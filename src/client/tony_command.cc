@@ -20,6 +20,7 @@ std::vector<Verb> AllVerbs() {
 
 OptionTable TableOf(const Verb& verb) {
   OptionTable table = verb.options;
+  table.push_back({"backend", "NAME", false, "where the job is: local or yarn"});
   table.push_back({"json", "", false, "print JSON"});
   table.push_back({"conf", "KEY=VALUE", true, "a configuration key, e.g. tony.local.dir"});
   table.push_back({"help", "", false, "print this text", "h"});

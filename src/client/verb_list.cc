@@ -1,4 +1,4 @@
-// `tony list`: every job of this machine.
+// `tony list`: every job of this machine, or of a cluster.
 #include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -46,8 +46,8 @@ std::string RenderList(const std::vector<StoredJob>& jobs, const VerbContext& co
 }
 
 absl::StatusOr<int> RunList(const CommandLine& line, const VerbContext& context) {
-  TONY_ASSIGN_OR_RETURN(const JobStore store, OpenJobStore(line, context));
-  TONY_ASSIGN_OR_RETURN(const std::vector<StoredJob> jobs, store.List());
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> catalog, OpenJobs(line, context, ""));
+  TONY_ASSIGN_OR_RETURN(const std::vector<StoredJob> jobs, catalog->List());
   if (!line.Has("json")) {
     context.out(RenderList(jobs, context));
     return kVerbDone;
@@ -60,8 +60,6 @@ absl::StatusOr<int> RunList(const CommandLine& line, const VerbContext& context)
 
 }  // namespace
 
-Verb ListVerb() {
-  return {"list", "", "all jobs of this machine, newest first", "", {}, 0, &RunList};
-}
+Verb ListVerb() { return {"list", "", "all jobs, newest first", "", {}, 0, &RunList}; }
 
 }  // namespace tony::client

@@ -24,9 +24,9 @@ std::string ContainmentLine(const core::JobView& view) {
 }
 
 absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& context) {
-  TONY_ASSIGN_OR_RETURN(const JobStore store, OpenJobStore(line, context));
   const std::string wish = line.positionals.empty() ? "latest" : line.positionals[0];
-  TONY_ASSIGN_OR_RETURN(const StoredJob job, store.Find(wish));
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs, OpenJobs(line, context, wish));
+  TONY_ASSIGN_OR_RETURN(const StoredJob job, jobs->Find(wish));
   if (line.Has("json")) {
     context.out(DumpJson(JobToJson(job, true)));
     return kVerbDone;

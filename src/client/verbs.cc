@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "client/local_jobs.h"
 #include "client/options.h"
+#include "client/yarn_access.h"
+#include "client/yarn_jobs.h"
 #include "common/status_macros.h"
 
 namespace tony::client {
@@ -21,6 +25,9 @@ absl::StatusOr<spec::Sources> SourcesOf(const CommandLine& line, const VerbConte
     TONY_ASSIGN_OR_RETURN(spec::Override conf, ParseOverride("--conf", text));
     sources.overrides.push_back(std::move(conf));
   }
+  if (line.Has("backend")) {
+    sources.overrides.push_back({"tony.backend", line.Value("backend"), "--backend"});
+  }
   return sources;
 }
 
@@ -32,6 +39,20 @@ absl::StatusOr<spec::Configuration> ConfigurationOf(const CommandLine& line,
     return absl::InvalidArgumentError(spec::RenderProblem(loaded.problems.front()));
   }
   return std::move(loaded.configuration);
+}
+
+absl::StatusOr<std::unique_ptr<JobCatalog>> OpenJobs(const CommandLine& line,
+                                                     const VerbContext& context,
+                                                     const std::string& wish) {
+  TONY_ASSIGN_OR_RETURN(const spec::Configuration configuration, ConfigurationOf(line, context));
+  const std::string backend = absl::AsciiStrToLower(configuration.GetText("tony.backend"));
+  if (backend == "yarn" || backend::IsApplicationId(wish)) {
+    TONY_ASSIGN_OR_RETURN(
+        backend::YarnCluster cluster,
+        FindCluster(context.environment, spec::BuildYarnSettings(configuration, {})));
+    return YarnJobs::Open(std::move(cluster), *context.clock);
+  }
+  return std::make_unique<LocalJobs>(configuration.GetText("tony.local.dir"), *context.clock);
 }
 
 absl::StatusOr<JobStore> OpenJobStore(const CommandLine& line, const VerbContext& context) {

@@ -1,12 +1,14 @@
 // The verbs of `tony`: what each one takes, says and returns.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/command_line.h"
 #include "client/environment.h"
+#include "client/job_catalog.h"
 #include "client/job_store.h"
 #include "client/progress_printer.h"
 #include "common/clock.h"
@@ -40,7 +42,7 @@ struct Verb {
   std::string arguments;  ///< for the help, e.g. "[JOB] [TASK]"
   std::string meaning;    ///< one line
   std::string details;    ///< further lines for its help; may be empty
-  OptionTable options;    ///< besides --json, --conf and --help, which all verbs take
+  OptionTable options;    ///< besides --backend, --json, --conf and --help, which all verbs take
   size_t max_positionals = 0;
   /// Returns the exit status, or an error whose message goes to the user: NotFound becomes
   /// kVerbNotPossible, InvalidArgument kVerbBadUsage, all others kVerbFailed.
@@ -62,6 +64,12 @@ absl::StatusOr<spec::Sources> SourcesOf(const CommandLine& line, const VerbConte
 /// Site file and --conf. InvalidArgument – a --conf that is no KEY=VALUE, an unreadable site file.
 absl::StatusOr<spec::Configuration> ConfigurationOf(const CommandLine& line,
                                                     const VerbContext& context);
+
+/// The jobs of the backend that --backend names, or else tony.backend; an application's id means
+/// YARN. The codes of ConfigurationOf(), FindCluster() and YarnJobs::Open().
+absl::StatusOr<std::unique_ptr<JobCatalog>> OpenJobs(const CommandLine& line,
+                                                     const VerbContext& context,
+                                                     const std::string& wish);
 
 /// The store below tony.local.dir. The codes of ConfigurationOf().
 absl::StatusOr<JobStore> OpenJobStore(const CommandLine& line, const VerbContext& context);

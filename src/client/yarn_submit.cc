@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/application_client.h"
-#include "backend/yarn/yarn_cluster.h"
 #include "client/follow_job.h"
 #include "client/staging.h"
+#include "client/yarn_access.h"
 #include "client/yarn_master_source.h"
 #include "client/yarn_staging.h"
 #include "common/status_macros.h"
@@ -23,22 +23,6 @@ namespace {
 bool IsBadUsage(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
          absl::IsFailedPrecondition(status);
-}
-
-absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
-                                                 const spec::YarnSettings& yarn) {
-  backend::YarnClusterOptions options;
-  options.conf_dir = yarn.conf_dir.empty() ? environment.hadoop_conf_dir : yarn.conf_dir;
-  if (options.conf_dir.empty()) {
-    return absl::FailedPreconditionError(
-        "tony.backend is yarn, but nothing says where the cluster is; set HADOOP_CONF_DIR, or "
-        "tony.yarn.conf-dir, to the folder of its core-site.xml and yarn-site.xml");
-  }
-  options.staging_dir = yarn.staging_dir;
-  options.user = environment.hadoop_user;
-  options.home = environment.home;
-  options.timeout = yarn.timeout;
-  return backend::YarnCluster::Find(options, EnvironmentVariable);
 }
 
 /// What is larger than any container of the cluster's; empty: nothing is.

@@ -76,6 +76,7 @@ ApplicationReport ReportOf(const yarn::ApplicationReportProto& proto) {
   if (proto.has_diagnostics()) report.diagnostics = proto.diagnostics();
   report.tracking_url = proto.trackingurl();
   report.submitted_millis = proto.starttime();
+  report.finished_millis = proto.finishtime();
   return report;
 }
 

@@ -41,6 +41,7 @@ struct ApplicationReport {
   std::string diagnostics;  ///< why it waits, or how it ended
   std::string tracking_url;
   int64_t submitted_millis = 0;
+  int64_t finished_millis = 0;  ///< 0 while it lives
 
   bool over() const { return state >= ApplicationState::kFinished; }
 };

@@ -1,0 +1,42 @@
+// The jobs of one backend, for the verbs of `tony`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/job_store.h"
+#include "common/clock.h"
+
+namespace tony::client {
+
+/// How a job is ended.
+struct StopWish {
+  std::string reason;
+  Duration ask_limit{0};         ///< for its ApplicationMaster to note it
+  std::chrono::seconds wait{0};  ///< for it to have ended then
+};
+
+/// Not thread safe.
+class JobCatalog {
+ public:
+  virtual ~JobCatalog() = default;
+
+  /// All jobs, newest first.
+  virtual absl::StatusOr<std::vector<StoredJob>> List() = 0;
+  /// One job: by its id, by a unique prefix or suffix of it, or the newest for "latest" or "".
+  /// NotFound – none such, with the names of the newest ones. InvalidArgument – several such, with
+  /// their names.
+  virtual absl::StatusOr<StoredJob> Find(const std::string& wish) = 0;
+  /// Asks the job to end, and waits until it has. DeadlineExceeded – it goes on; Unavailable – it
+  /// cannot be asked, or went away without a verdict.
+  virtual absl::Status Stop(const StoredJob& job, const StopWish& wish) = 0;
+};
+
+/// Of `ids`, newest first, the one that `wish` means; `where` they are, for messages. As
+/// JobCatalog::Find.
+absl::StatusOr<std::string> ChooseJob(const std::vector<std::string>& ids, const std::string& wish,
+                                      const std::string& where);
+
+}  // namespace tony::client

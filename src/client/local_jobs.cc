@@ -1,0 +1,38 @@
+// Ending a job, as its folder shows it.
+#include "client/local_jobs.h"
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/job_connection.h"
+#include "client/job_watch.h"
+#include "common/status_macros.h"
+
+namespace tony::client {
+
+absl::Status LocalJobs::Stop(const StoredJob& job, const StopWish& wish) {
+  if (!job.alive) {
+    return absl::NotFoundError(absl::StrCat("job ", job.id, " does not run: ", job.sentence));
+  }
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobWatch> watch, JobWatch::Start(job.folder));
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, ConnectToJob(job.folder));
+  const absl::Status asked = client->Stop(wish.reason, wish.ask_limit);
+  // A refusal may only mean that the job has just ended by itself; its folder tells.
+  const TimePoint deadline = clock_.Now() + (asked.ok() ? wish.wait : std::chrono::seconds(1));
+  while (!watch->over()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now());
+    if (left.count() <= 0) break;
+    TONY_RETURN_IF_ERROR(watch->Wait(left).status());
+  }
+  if (watch->ended()) return absl::OkStatus();
+  if (!asked.ok()) return Annotate(asked, absl::StrCat("job ", job.id, " cannot be asked to end"));
+  if (watch->over()) {
+    return absl::UnavailableError(
+        absl::StrCat("the ApplicationMaster of ", job.id, " went away without a verdict"));
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat("job ", job.id, " was asked to end, but has not within ", wish.wait.count(),
+                   " s; tony status ", job.id, " shows what it waits for"));
+}
+
+}  // namespace tony::client

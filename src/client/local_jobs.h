@@ -1,0 +1,29 @@
+// The jobs of this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/job_catalog.h"
+#include "client/job_store.h"
+#include "common/clock.h"
+
+namespace tony::client {
+
+/// Not thread safe.
+class LocalJobs : public JobCatalog {
+ public:
+  /// `clock` outlives this.
+  LocalJobs(std::string local_dir, const Clock& clock)
+      : store_(std::move(local_dir)), clock_(clock) {}
+
+  absl::StatusOr<std::vector<StoredJob>> List() override { return store_.List(); }
+  absl::StatusOr<StoredJob> Find(const std::string& wish) override { return store_.Find(wish); }
+  absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
+
+ private:
+  const JobStore store_;
+  const Clock& clock_;
+};
+
+}  // namespace tony::client

@@ -1,0 +1,22 @@
+// Settings first, then the environment.
+#include "client/yarn_access.h"
+
+namespace tony::client {
+
+absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
+                                                 const spec::YarnSettings& yarn) {
+  backend::YarnClusterOptions options;
+  options.conf_dir = yarn.conf_dir.empty() ? environment.hadoop_conf_dir : yarn.conf_dir;
+  if (options.conf_dir.empty()) {
+    return absl::FailedPreconditionError(
+        "nothing says where the YARN cluster is; set HADOOP_CONF_DIR, or tony.yarn.conf-dir, to "
+        "the folder of its core-site.xml and yarn-site.xml");
+  }
+  options.staging_dir = yarn.staging_dir;
+  options.user = environment.hadoop_user;
+  options.home = environment.home;
+  options.timeout = yarn.timeout;
+  return backend::YarnCluster::Find(options, EnvironmentVariable);
+}
+
+}  // namespace tony::client

@@ -1,0 +1,167 @@
+// Reports and histories, put together.
+#include "client/yarn_jobs.h"
+
+#include <algorithm>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backend/archived_events.h"
+#include "backend/yarn/yarn_job.h"
+#include "common/status_macros.h"
+#include "core/job/job_wait.h"
+#include "rpc/credentials.h"
+#include "rpc/event_json.h"
+
+namespace tony::client {
+namespace {
+
+/// Between two looks at an application that is to end.
+constexpr std::chrono::milliseconds kLookPause{200};
+
+/// What the events do not say of a job that YARN knows to be over, or to have no ApplicationMaster.
+void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
+  core::JobView& view = job.job.view;
+  if (view.last_sequence == 0) {
+    view.job.job_id = report.id;
+    view.job.name = report.name;
+    view.job.user = report.user;
+    view.job.backend = "yarn";
+  }
+  if (job.ended()) return;
+  if (!report.over()) {
+    job.alive = true;
+    if (report.state == backend::ApplicationState::kRunning) return;
+    view.waiting = core::JobWaiting{
+        absl::StrCat("YARN is to start its ApplicationMaster: ", report.diagnostics),
+        {"the ApplicationMaster"},
+        absl::StrCat("room in the queue ", report.queue)};
+    view.waiting_since_millis = std::max(report.submitted_millis, job.job.last_millis);
+    return;
+  }
+  if (report.state == backend::ApplicationState::kKilled) {
+    core::Verdict verdict;
+    verdict.outcome = core::Outcome::kKilled;
+    verdict.reason = core::Reason::kKilledByUser;
+    verdict.sentence = absl::StrCat("YARN has killed the application: ", report.diagnostics);
+    view.verdict = verdict;
+    view.ended_millis = report.finished_millis;
+    return;
+  }
+  job.job.lost = true;
+  job.sentence = absl::StrCat("YARN has ended the application: ", report.diagnostics);
+}
+
+}  // namespace
+
+YarnJobs::YarnJobs(backend::YarnCluster cluster, const Clock& clock)
+    : cluster_(std::move(cluster)),
+      clock_(clock),
+      client_(cluster_.application_client(), cluster_.timeout()) {}
+
+absl::StatusOr<std::unique_ptr<YarnJobs>> YarnJobs::Open(backend::YarnCluster cluster,
+                                                         const Clock& clock) {
+  std::unique_ptr<YarnJobs> jobs(new YarnJobs(std::move(cluster), clock));
+  TONY_ASSIGN_OR_RETURN(jobs->files_, jobs->cluster_.OpenStaging());
+  return jobs;
+}
+
+absl::StatusOr<YarnJobs::Reports> YarnJobs::AllReports() {
+  TONY_ASSIGN_OR_RETURN(Reports reports, client_.List(cluster_.user()));
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> kept, files_->List("jobs"));
+  for (const std::string& id : kept) {
+    const bool known = std::any_of(reports.begin(), reports.end(),
+                                   [&](const auto& report) { return report.id == id; });
+    if (known || !backend::IsApplicationId(id)) continue;
+    backend::ApplicationReport report;
+    report.id = id;
+    report.state = backend::ApplicationState::kFailed;
+    report.diagnostics = "the ResourceManager does not know it any more";
+    reports.push_back(std::move(report));
+  }
+  // Ids begin with the ResourceManager's start and go on with a number.
+  const auto key = [](const std::string& id) { return std::pair(id.size(), id); };
+  std::sort(reports.begin(), reports.end(),
+            [&](const auto& left, const auto& right) { return key(left.id) > key(right.id); });
+  return reports;
+}
+
+StoredJob YarnJobs::Read(const backend::ApplicationReport& report) {
+  StoredJob job;
+  job.id = report.id;
+  job.submitted_millis = report.submitted_millis;
+  const absl::StatusOr<std::string> text =
+      backend::ReadArchivedEvents(*files_, backend::JobFolderName(report.id));
+  if (!text.ok()) job.sentence = std::string(text.status().message());
+  std::istringstream lines(text.value_or(""));
+  std::string line;
+  while (std::getline(lines, line)) {
+    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
+    if (event.ok()) {
+      if (job.submitted_millis == 0) job.submitted_millis = event->unix_millis;
+      job.job.Apply(*event);
+    } else {
+      job.sentence = std::string(event.status().message());
+    }
+  }
+  AddReport(report, job);
+  core::JobView& view = job.job.view;
+  if (job.alive && view.last_sequence > 0 && !view.waiting) {
+    view.waiting = core::WaitIn(view.state, core::AwaitedTasks(view));
+    view.waiting_since_millis =
+        view.state_since_millis != 0 ? view.state_since_millis : job.submitted_millis;
+  }
+  return job;
+}
+
+absl::StatusOr<std::vector<StoredJob>> YarnJobs::List() {
+  TONY_ASSIGN_OR_RETURN(const Reports reports, AllReports());
+  std::vector<StoredJob> jobs;
+  for (const backend::ApplicationReport& report : reports) jobs.push_back(Read(report));
+  return jobs;
+}
+
+absl::StatusOr<StoredJob> YarnJobs::Find(const std::string& wish) {
+  TONY_ASSIGN_OR_RETURN(const Reports reports, AllReports());
+  std::vector<std::string> ids;
+  for (const backend::ApplicationReport& report : reports) ids.push_back(report.id);
+  TONY_ASSIGN_OR_RETURN(const std::string id,
+                        ChooseJob(ids, wish, absl::StrCat("of ", cluster_.user(), " on YARN")));
+  return Read(*std::find_if(reports.begin(), reports.end(),
+                            [&](const auto& report) { return report.id == id; }));
+}
+
+absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::Connect(
+    const backend::ApplicationReport& report) {
+  TONY_ASSIGN_OR_RETURN(
+      const std::string pem,
+      files_->Read(absl::StrCat(backend::JobFolderName(report.id), "/", backend::kClientFile)));
+  TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
+                        rpc::ParseCredentials(pem, backend::kClientFile));
+  return std::make_unique<rpc::JobClient>(absl::StrCat(report.host, ":", report.port), credentials);
+}
+
+absl::Status YarnJobs::Stop(const StoredJob& job, const StopWish& wish) {
+  TONY_ASSIGN_OR_RETURN(backend::ApplicationReport report, client_.Report(job.id));
+  if (report.over()) return absl::OkStatus();
+  absl::Status asked = absl::UnavailableError("it has no ApplicationMaster");
+  if (!report.host.empty()) {
+    const auto client = Connect(report);
+    asked = client.ok() ? (*client)->Stop(wish.reason, wish.ask_limit) : client.status();
+  }
+  if (!asked.ok()) TONY_RETURN_IF_ERROR(client_.Kill(job.id, wish.reason));
+  const TimePoint deadline = clock_.Now() + wish.wait;
+  while (!report.over()) {
+    if (clock_.Now() > deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("job ", job.id, " was asked to end, but has not within ", wish.wait.count(),
+                       " s; tony status ", job.id, " shows what it waits for"));
+    }
+    std::this_thread::sleep_for(kLookPause);
+    TONY_ASSIGN_OR_RETURN(report, client_.Report(job.id));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tony::client

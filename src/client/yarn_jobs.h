@@ -1,0 +1,46 @@
+// The user's jobs on a YARN cluster.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/job_files.h"
+#include "backend/yarn/application_client.h"
+#include "backend/yarn/yarn_cluster.h"
+#include "client/job_catalog.h"
+#include "client/recorded_events.h"
+#include "common/clock.h"
+#include "rpc/job_client.h"
+
+namespace tony::client {
+
+/// What the ResourceManager says of them, and what their ApplicationMasters have left in the
+/// cluster's file system, where it is up to two seconds behind. Not thread safe.
+class YarnJobs : public JobCatalog {
+ public:
+  /// `clock` outlives this. The codes of backend::YarnCluster::OpenStaging.
+  static absl::StatusOr<std::unique_ptr<YarnJobs>> Open(backend::YarnCluster cluster,
+                                                        const Clock& clock);
+
+  absl::StatusOr<std::vector<StoredJob>> List() override;
+  absl::StatusOr<StoredJob> Find(const std::string& wish) override;
+  /// An application that has no ApplicationMaster to be asked is killed by YARN.
+  absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
+
+ private:
+  using Reports = std::vector<backend::ApplicationReport>;
+
+  YarnJobs(backend::YarnCluster cluster, const Clock& clock);
+  /// Newest first; those that the ResourceManager has forgotten have their id only.
+  absl::StatusOr<Reports> AllReports();
+  StoredJob Read(const backend::ApplicationReport& report);
+  absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const backend::ApplicationReport& report);
+
+  const backend::YarnCluster cluster_;
+  const Clock& clock_;
+  backend::ApplicationClient client_;
+  std::unique_ptr<backend::JobFiles> files_;
+};
+
+}  // namespace tony::client

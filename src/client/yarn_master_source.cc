@@ -121,7 +121,7 @@ void YarnMasterSource::End(const backend::ApplicationReport& report) {
     return callbacks_.over(verdict, absl::OkStatus());
   }
   const absl::Status why =
-      report.attempt == 0
+      report.attempt <= 0
           ? absl::InvalidArgumentError("YARN refuses the application: " + diagnostics)
           : absl::UnavailableError("YARN has ended the application: " + diagnostics);
   callbacks_.over(std::nullopt, why);

@@ -9,26 +9,20 @@ environment, which takes minutes.
 
 import os
 import pathlib
-import re
-import select
 import signal
-import subprocess
 import sys
-import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 # pylint: disable=wrong-import-position
+import examples
 import machine
 import tony_cli
 import withheld_kill
+from examples import CHECKPOINT_EVERY, DEADLINE_SECONDS
 
-STEPS = 300
-CHECKPOINT_EVERY = 20
-ACCURACY = 0.95
-DEADLINE_SECONDS = 120
 # Who is stopped counts as lost after 2 s, and his container as gone although nobody says so.
 SOON_LOST = (
     "tony.task.heartbeat-interval-ms=100",
@@ -40,104 +34,11 @@ programs = None  # pylint: disable=invalid-name
 
 
 class ExampleTests:
-    """What holds for every example; the classes below name theirs. Not thread safe."""
+    """What holds for every example. Not thread safe."""
 
-    example = check = logger = ""  # folder, check script, the task that prints the accuracy
-    loggers = ()  # all tasks that log steps
-
-    @classmethod
-    def setUpClass(cls):
-        cls.python = tony_cli.examples_python()
-
-    def start(self, *task_params, retries=0, conf=(), site=None):
-        """Starts the example with options for its program; returns the job."""
-        self.site = site or tony_cli.Site(self, programs)
-        self.checkpoints = self.site.folder / "checkpoints"
-        self.checkpoints.mkdir()
-        steps = ("--steps", str(STEPS), "--checkpoint-every", str(CHECKPOINT_EVERY))
-        return self.site.submit(
-            *("--python_binary_path", self.python, "--executes", "train.py"),
-            *("--task_params", " ".join((*steps, *task_params))),
-            *("--conf", f"tony.application.checkpoint-dir={self.checkpoints}"),
-            *("--conf", f"tony.am.retry-count={retries}"),
-            *(word for line in conf for word in ("--conf", line)),
-            ROOT / "examples" / self.example / "job.xml",
-        )
-
-    def assert_succeeds(self, job):
-        code = job.wait(DEADLINE_SECONDS)
-        self.assertEqual(code, 0, self.describe(job))
-        self.assertEqual(job.verdict["outcome"], "SUCCEEDED")
-        self.assertEqual(machine.processes_with(job.folder.name), {})
-
-    def assert_trained(self, job):
-        """The task that prints the accuracy did so once, in all its attempts."""
-        logs = sorted((job.folder / "logs" / self.logger).glob("attempt-*/stdout.log"))
-        printed = "".join(path.read_text() for path in logs)
-        accuracies = re.findall(r"^test accuracy: ([0-9.]+)$", printed, re.MULTILINE)
-        self.assertEqual(len(accuracies), 1, printed)
-        self.assertGreaterEqual(float(accuracies[0]), ACCURACY)
-
-    def assert_trained_in_one_epoch(self, job):
-        """The job succeeds without a restart, and trains as one."""
-        self.assert_succeeds(job)
-        self.assert_trained(job)
-        for task in self.loggers:
-            self.assertEqual(set(self.assert_each_step_once(task)), {0})
-        code, said = self.run_check()
-        self.assertEqual(code, 0, said)
-
-    def describe(self, job):
-        """What happened, and the programs' last words, for messages."""
-        parts = [job.describe()]
-        for log in sorted(job.folder.glob("logs/*/attempt-*/*.log")):
-            text = log.read_text(errors="replace")
-            parts.append(f"--- {'/'.join(log.parts[-3:])}\n{text[-2000:]}")
-        return "\n".join(parts)
-
-    def run_check(self):
-        """Returns the exit code of the example's check on what the job left, and what it says."""
-        result = subprocess.run(
-            [self.python, "-B", ROOT / "examples/checks" / self.check, self.checkpoints],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=DEADLINE_SECONDS,
-            check=False,
-        )
-        return result.returncode, result.stdout
-
-    def logged_steps(self, task):
-        """The lines of a task's step log so far."""
-        return tony_cli.json_lines(self.checkpoints / f"steps-{task}.jsonl")
-
-    def wait_for_steps(self, job, steps):
-        """Waits until the program has logged at least `steps` steps."""
-        log = self.checkpoints / f"steps-{self.logger}.jsonl"
-        client = os.pidfd_open(job.client.pid)
-        self.addCleanup(os.close, client)
-        end = time.monotonic() + DEADLINE_SECONDS
-        command = ["tail", "--lines=+1", "--follow=name", "--retry", log]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
-        ) as tail:
-            left = steps
-            while left > 0:
-                ready, _, _ = select.select(
-                    [tail.stdout, client], [], [], max(0, end - time.monotonic())
-                )
-                if tail.stdout not in ready:
-                    break
-                left -= tail.stdout.read(4096).count(b"\n")
-            tail.terminate()
-        if left > 0:
-            self.fail(f"no {steps} steps\n{self.describe(job)}")
-
-    def assert_each_step_once(self, task):
-        """Returns the epochs in which the steps ran, in the order of the steps."""
-        lines = self.logged_steps(task)
-        self.assertEqual([line["step"] for line in lines], list(range(1, STEPS + 1)), task)
-        return [line["epoch"] for line in lines]
+    def make_site(self):
+        """A folder of this machine."""
+        return tony_cli.Site(self, programs)
 
     def test_trains_as_one(self):
         job = self.start()
@@ -177,17 +78,6 @@ class ExampleTests:
         self.assertEqual(job.wait_until_running("worker:0", "worker:1"), pids)
         self.assert_trained_in_one_epoch(job)
 
-    def assert_one_restart(self, job, cause):
-        """One new epoch, because of the second worker, that begins behind a checkpoint."""
-        (opened,) = job.events("epoch_opened")
-        self.assertEqual(tony_cli.task_name(opened["guilty"]), "worker:1")
-        self.assertIn(cause, opened["cause"])
-        for task in self.loggers:
-            epochs = self.assert_each_step_once(task)
-            self.assertEqual(epochs, sorted(epochs))
-            self.assertEqual(set(epochs), {0, 1})
-            self.assertEqual(epochs.index(1) % CHECKPOINT_EVERY, 0)
-
 
 class SynchronousTests(ExampleTests):
     """What holds for examples whose result does not depend on who is faster."""
@@ -224,31 +114,20 @@ class SynchronousTests(ExampleTests):
         self.assertEqual(self.parameters(), undisturbed)
 
 
-class TensorFlowParameterServer(ExampleTests, unittest.TestCase):
-    """A chief, two workers and a parameter server, asynchronously."""
-
-    example = "tensorflow-ps"
-    check = "check_parameter_server.py"
-    logger = "chief-0"
-    loggers = ("chief-0",)
+class TensorFlowParameterServer(
+    ExampleTests, examples.TensorFlowParameterServer, unittest.TestCase
+):
+    """On this machine."""
 
 
-class TensorFlowMultiWorker(SynchronousTests, unittest.TestCase):
-    """Two workers in step with each other."""
-
-    example = "tensorflow-mwms"
-    check = "check_synchronous.py"
-    logger = "worker-0"
-    loggers = ("worker-0", "worker-1")
+class TensorFlowMultiWorker(SynchronousTests, examples.TensorFlowMultiWorker, unittest.TestCase):
+    """On this machine."""
 
 
-class PyTorchDistributedDataParallel(SynchronousTests, unittest.TestCase):
-    """Two workers in step with each other."""
-
-    example = "pytorch-ddp"
-    check = "check_synchronous.py"
-    logger = "worker-0"
-    loggers = ("worker-0", "worker-1")
+class PyTorchDistributedDataParallel(
+    SynchronousTests, examples.PyTorchDistributedDataParallel, unittest.TestCase
+):
+    """On this machine."""
 
 
 if __name__ == "__main__":

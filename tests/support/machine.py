@@ -28,10 +28,16 @@ def processes_with(*texts):
 
 def programs_of(job_id, program):
     """Returns the ids of a job's processes that run one of our programs ("tony-am")."""
+
+    def runs(words):
+        # By its own name, or by the loader of a runtime bundle.
+        started = words[0] if "/ld-linux" not in words[0] else words[4]
+        return started.endswith(f"/{program}")
+
     return [
         pid
         for pid, command in processes_with(job_id).items()
-        if f"/{program} " in command and command.split(" ")[0].endswith(f"/{program}")
+        if f"/{program} " in command and runs(command.split(" "))
     ]
 
 

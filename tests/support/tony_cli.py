@@ -42,14 +42,20 @@ def examples_python():
 class Site:
     """A folder with jobs of its own and the programs that run them. Not thread safe."""
 
-    def __init__(self, test, programs):
-        """`programs` is the folder of tony-submit. The end of `test` removes everything."""
+    def __init__(self, test, programs, cluster=None):
+        """`programs` is the folder of tony-submit. The end of `test` removes everything.
+
+        `cluster`, a YarnCluster, is where the jobs run if not here.
+        """
+        self.cluster = cluster
         self._test = test
         self.programs = pathlib.Path(programs)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-test-"))
         test.addCleanup(self._remove)
         self.local_dir = self.folder / "local"
         self.environment = {**os.environ, "TONY_CONF_DIR": str(self.folder / "no-site-file")}
+        if cluster is not None:
+            self.environment.update(cluster.environment)
 
     def _remove(self):
         for folder, _, _ in os.walk(self.folder):
@@ -58,7 +64,9 @@ class Site:
 
     def command(self, program, *arguments):
         """Returns the command line of one of the programs on this site."""
-        conf = ("--conf", f"tony.local.dir={self.local_dir}")
+        conf = ["--conf", f"tony.local.dir={self.local_dir}"]
+        if self.cluster is not None:
+            conf += ["--backend", "yarn"]
         return [self.programs / program, *arguments, *conf]
 
     def run(self, program, *arguments, deadline_seconds=DEADLINE_SECONDS):
@@ -186,8 +194,29 @@ class EventStream:
 
     def log(self, task, stream="stdout", attempt=1):
         """The bytes that the program of `task`, e.g. "worker:0", printed."""
-        folder = self.folder / "logs" / task.replace(":", "-") / f"attempt-{attempt}"
-        return (folder / f"{stream}.log").read_bytes()
+        (path,) = self.logs(task, stream, attempt)
+        return path.read_bytes()
+
+    def logs(self, task, stream="stdout", attempt="*"):
+        """The logs of `task`, one for each attempt, in their order."""
+        if self._site.cluster is None:
+            folder = self.folder / "logs" / task.replace(":", "-")
+            return sorted(folder.glob(f"attempt-{attempt}/{stream}.log"))
+        changes = [c for c in self.events("task_changed") if task_name(c["task"]) == task]
+        containers = dict.fromkeys(c["container"] for c in changes if c.get("container"))
+        return [
+            path
+            for container in containers
+            for path in sorted(
+                self._site.cluster.logs(f"{container}/attempt-{attempt}.{stream}.log")
+            )
+        ]
+
+    def all_logs(self):
+        """Everything that the job's processes have written so far."""
+        if self._site.cluster is None:
+            return sorted(self.folder.glob("logs/*/attempt-*/*.log"))
+        return sorted(self._site.cluster.logs(f"../{self.id}/*/*.log"))
 
     def describe(self):
         """What happened, for messages of tests."""

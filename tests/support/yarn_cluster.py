@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,25 @@ class YarnCluster:
 
     def launch(self, daemon):
         self.run_script("launch", daemon, self.folder)
+
+    def node_of(self, pid):
+        """The NodeManager, as the script calls it, that started a container's process."""
+        environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        (folders,) = (v for v in environment if v.startswith(b"LOCAL_DIRS="))
+        number = re.search(rb"/data/node(\d+)/", folders).group(1)
+        return f"nodemanager{number.decode()}"
+
+    def list_hdfs(self, folder, user):
+        """The names of what is in a folder there, as `user` sees it: not with Kerberos."""
+        url = (f"http://{self.environment['NAMENODE_WEB']}/webhdfs/v1{folder}"
+               f"?op=LISTSTATUS&user.name={user}")
+        with urllib.request.urlopen(url, timeout=60) as response:
+            statuses = json.loads(response.read())["FileStatuses"]["FileStatus"]
+        return [status["pathSuffix"] for status in statuses]
+
+    def logs(self, pattern):
+        """Files of containers, "container_…/NAME", on all nodes."""
+        return list(self.folder.glob(f"data/node*/log/*/{pattern}"))
 
     def ask(self, path, body=None, user="bob"):
         """The ResourceManager's answer to a request of a user, who is believed: not with Kerberos."""

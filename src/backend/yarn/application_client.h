@@ -37,7 +37,7 @@ struct ApplicationReport {
   std::string queue;
   std::string host;  ///< of the ApplicationMaster; empty until it has registered
   int port = 0;
-  int attempt = 0;          ///< number of the ApplicationMaster, from 1
+  int attempt = 0;          ///< number of the ApplicationMaster, from 1; less: there was none
   std::string diagnostics;  ///< why it waits, or how it ended
   std::string tracking_url;
   int64_t submitted_millis = 0;

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Jobs on a real YARN cluster through the real programs: the examples, and what goes wrong.
+
+    yarn_test.py PROGRAMS [unittest's arguments]
+
+PROGRAMS is the folder of tony-submit and its companions, with the runtime bundle built beside it.
+Exits with 77 where Hadoop cannot run.
+"""
+
+import getpass
+import os
+import pathlib
+import signal
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+# pylint: disable=wrong-import-position
+import examples
+import machine
+import tony_cli
+import yarn_cluster
+from examples import CHECKPOINT_EVERY, DEADLINE_SECONDS
+
+# Memory is what two small nodes have.
+SMALL = ("--conf", "tony.am.memory=256m")
+# Who is stopped counts as lost soon.
+SOON_LOST = ("tony.task.heartbeat-interval-ms=100", "tony.task.max-missed-heartbeats=30")
+
+programs = None  # pylint: disable=invalid-name
+cluster = None  # pylint: disable=invalid-name
+
+
+def setUpModule():  # pylint: disable=invalid-name
+    """One cluster for all."""
+    global cluster  # pylint: disable=global-statement
+    cluster = yarn_cluster.YarnCluster(
+        *("--recovery", "--distinct-hosts", "--nodes", "3"),
+        *("--property", "yarn:yarn.resourcemanager.am.max-attempts=4"),
+    )
+
+
+def tearDownModule():  # pylint: disable=invalid-name
+    """Stops it, with all that runs there."""
+    cluster.stop()
+
+
+class OnYarn:
+    """For a test case: where its jobs are, and what the cluster says of them."""
+
+    def make_site(self):
+        """A folder of its own; the files on the cluster are all tests'."""
+        return tony_cli.Site(self, programs, cluster)
+
+    def remaining(self, job):
+        """The ApplicationMaster clears up after YARN has heard of the end."""
+        machine.wait_until(lambda: not machine.processes_with(job.id), DEADLINE_SECONDS)
+        return machine.processes_with(job.id)
+
+    def report(self, job):
+        """What the ResourceManager says of the job's application."""
+        return cluster.ask(f"apps/{job.id}")["app"]
+
+    def left_in_hdfs(self, job):
+        """The names in the job's folder there."""
+        user = getpass.getuser()
+        return sorted(cluster.list_hdfs(f"/user/{user}/.tony/jobs/{job.id}", user))
+
+
+class ExampleTests(OnYarn):
+    """What holds for every example."""
+
+    def test_trains_as_one(self):
+        job = self.start(conf=("tony.am.memory=256m", "tony.yarn.queue=train"))
+        self.assert_trained_in_one_epoch(job)
+        report = self.report(job)
+        self.assertEqual(report["finalStatus"], "SUCCEEDED")
+        self.assertEqual(report["queue"], "root.train")
+        self.assertEqual(self.left_in_hdfs(job), ["events"])
+
+    def test_goes_on_without_its_masters(self):
+        job = self.start("--slow-step-seconds 0.03", conf=("tony.am.memory=256m",))
+        pids = job.wait_until_running("worker:0", "worker:1")
+        self.wait_for_steps(job, CHECKPOINT_EVERY)
+        (master,) = machine.programs_of(job.id, "tony-am")
+        os.kill(master, signal.SIGKILL)
+        cluster.kill("resourcemanager")
+        self.wait_for_steps(job, 2 * CHECKPOINT_EVERY)
+        cluster.launch("resourcemanager")
+        job.wait_for(
+            lambda events: any("master_restarted" in event for event in events),
+            "second ApplicationMaster",
+            DEADLINE_SECONDS,
+        )
+        self.assertEqual(job.wait_until_running("worker:0", "worker:1"), pids)
+        self.assert_trained_in_one_epoch(job)
+
+
+class TensorFlowParameterServer(
+    ExampleTests, examples.TensorFlowParameterServer, unittest.TestCase
+):
+    """On the cluster."""
+
+
+class PyTorchDistributedDataParallel(
+    ExampleTests, examples.PyTorchDistributedDataParallel, unittest.TestCase
+):
+    """On the cluster."""
+
+    def test_a_lost_node_s_task_goes_on_elsewhere(self):
+        """The node's processes live on, but their executor fences itself."""
+        job = self.start(
+            "--slow-step-seconds 0.05",
+            # No node has room for both.
+            conf=("tony.am.memory=256m", "tony.worker.memory=2500m", *SOON_LOST),
+        )
+        job.wait_until_running("worker:0", "worker:1")
+        self.wait_for_steps(job, 5 * CHECKPOINT_EVERY // 2)
+        changes = {
+            tony_cli.task_name(change["task"]): change
+            for change in job.events("task_changed")
+            if change["state"] == "RUNNING"
+        }
+        (master,) = machine.programs_of(job.id, "tony-am")
+        own = cluster.node_of(master)
+        lost = next(c for c in changes.values() if cluster.node_of(int(c["pid"])) != own)
+        tree = machine.Processes(self, machine.processes_with(lost["container"]))
+        node = cluster.node_of(int(lost["pid"]))
+        self.addCleanup(cluster.launch, node)
+        cluster.kill(node)
+        self.assert_succeeds(job)
+        self.assert_trained(job)
+        tree.wait_until_gone(DEADLINE_SECONDS)
+        # Also by the processes that nobody could end.
+        for task in self.loggers:
+            self.assert_each_step_once(task)
+        code, said = self.run_check()
+        self.assertEqual(code, 0, said)
+
+
+class BadInput(OnYarn, unittest.TestCase):
+    """Each is told at once, with what to do."""
+
+    def submit(self, *arguments, **environment):
+        """Runs tony-submit to its end; returns its exit code and what it said."""
+        site = self.make_site()
+        site.environment.update(environment)
+        (site.folder / "job.xml").write_text(
+            "<configuration><property><name>tony.worker.instances</name><value>1</value>"
+            "</property></configuration>"
+        )
+        result = site.run(
+            *("tony-submit", *SMALL, "--conf", "tony.containers.command=true"),
+            *("--conf", "tony.worker.memory=256m", *arguments, "job.xml"),
+        )
+        return result.returncode, result.stderr + result.stdout
+
+    def assert_told(self, told, code, *words):
+        self.assertEqual(told[0], code, told[1])
+        for word in words:
+            self.assertIn(word, told[1])
+
+    def test_no_configuration(self):
+        told = self.submit(HADOOP_CONF_DIR="", YARN_CONF_DIR="")
+        self.assert_told(told, 2, "set HADOOP_CONF_DIR")
+        told = self.submit(HADOOP_CONF_DIR="/nowhere")
+        self.assert_told(told, 2, "/nowhere, which does not exist")
+
+    def test_unknown_queue(self):
+        told = self.submit("--conf", "tony.yarn.queue=nobody")
+        self.assert_told(told, 2, "unknown queue: nobody")
+
+    def test_label_that_is_not_there(self):
+        told = self.submit("--conf", "tony.am.node-label=nobody")
+        self.assert_told(told, 2, "label= nobody")
+        told = self.submit("--conf", "tony.worker.node-label=nobody")
+        self.assert_told(told, 3, "label= nobody")
+
+    def test_more_than_any_node_has(self):
+        told = self.submit("--conf", "tony.worker.gpus=9")
+        self.assert_told(told, 5, "worker asks for 9 GPUs", "has 4")
+        told = self.submit("--conf", "tony.worker.memory=900g")
+        self.assert_told(told, 5, "worker asks for 921600 MiB")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    yarn_cluster.skip_without()
+    programs = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()

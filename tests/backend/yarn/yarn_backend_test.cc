@@ -241,7 +241,7 @@ TEST_F(YarnBackendTest, WhatNobodyReclaimsIsGivenBackWithTheFirstOtherCall) {
 }
 
 TEST_F(YarnBackendTest, WhatIsReclaimedAndNowhereEndsUnseen) {
-  options_.reclaim_timeout = milliseconds(30);
+  options_.reclaim_timeout = milliseconds(300);
   MakeBackend();
   backend_->Reclaim({{.id = Id(1), .type = "worker"}, {.id = Id(2), .type = "worker"}});
   *next_.add_completed_container_statuses() = Complete(2, 0, "");

@@ -10,8 +10,8 @@
 namespace tony::appmaster {
 
 absl::StatusOr<std::string> LookUpMaster(const Options::Yarn& yarn) {
-  TONY_ASSIGN_OR_RETURN(const v1::YarnJob job, backend::ReadYarnJob(yarn.job_file));
   TONY_ASSIGN_OR_RETURN(const hadoop::TokenStore tokens, hadoop::ReadTokenFile(yarn.token_file));
+  TONY_ASSIGN_OR_RETURN(const v1::YarnJob job, backend::ReadYarnJob(tokens));
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files,
                         backend::OpenJobFolder(job, tokens));
   return files->Read(backend::kAddressFile);

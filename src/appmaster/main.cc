@@ -26,7 +26,7 @@ int Fail(const absl::Status& status, int exit_code) {
 }
 
 int PrintMaster(const tony::appmaster::Options& options) {
-  const absl::StatusOr<std::string> address = tony::appmaster::LookUpMaster(options.yarn);
+  const absl::StatusOr<std::string> address = tony::appmaster::LookUpMaster(*options.yarn);
   if (absl::IsNotFound(address.status())) return Fail(address.status(), kJobIsOver);
   if (!address.ok()) return Fail(address.status(), kInfrastructure);
   std::printf("%s\n", address->c_str());
@@ -35,7 +35,7 @@ int PrintMaster(const tony::appmaster::Options& options) {
 
 absl::StatusOr<std::unique_ptr<tony::appmaster::Platform>> MakePlatform(
     const tony::appmaster::Options& options, tony::EventLoop& loop) {
-  if (options.yarn.job_file.empty()) {
+  if (!options.yarn) {
     return std::make_unique<tony::appmaster::LocalPlatform>(options, loop);
   }
   return tony::appmaster::YarnPlatform::Create(options, loop);
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   tony::SetUpProcess();
   absl::StatusOr<tony::appmaster::Options> options = tony::appmaster::ParseOptions(argc, argv);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
-  if (options->look_up) return PrintMaster(*options);
+  if (options->look_up && options->yarn) return PrintMaster(*options);
   if (options->detached) tony::appmaster::SplitOffKeeper(options->restarts);
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   tony::EventLoop loop;

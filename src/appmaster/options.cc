@@ -33,14 +33,18 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// What a NodeManager tells the processes of its containers.
-absl::Status ReadContainer(Options::Yarn& yarn) {
+absl::StatusOr<Options::Yarn> ReadContainer() {
+  Options::Yarn yarn;
   yarn.token_file = Variable("HADOOP_TOKEN_FILE_LOCATION");
   yarn.node_host = Variable("NM_HOST");
+  if (yarn.token_file.empty() || yarn.node_host.empty()) {
+    return absl::InvalidArgumentError(
+        "--on-yarn is for a container of YARN's, which has HADOOP_TOKEN_FILE_LOCATION and NM_HOST");
+  }
   std::error_code error;
   yarn.working_folder = std::filesystem::current_path(error).string();
   if (error) return absl::InternalError(absl::StrCat("no working folder: ", error.message()));
-  return absl::OkStatus();
+  return yarn;
 }
 
 }  // namespace
@@ -59,8 +63,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.restarts)) {
         return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
       }
-    } else if (absl::StartsWith(argument, "--yarn-job=")) {
-      options.yarn.job_file = argument.substr(argument.find('=') + 1);
+    } else if (argument == "--on-yarn") {
+      TONY_ASSIGN_OR_RETURN(options.yarn, ReadContainer());
     } else if (argument == "--look-up") {
       options.look_up = true;
     } else if (argument == "--detached") {
@@ -69,13 +73,10 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
     }
   }
-  if (!options.yarn.job_file.empty()) {
-    TONY_RETURN_IF_ERROR(ReadContainer(options.yarn));
-    return options;
-  }
+  if (options.yarn) return options;
   if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {
     return absl::InvalidArgumentError(
-        "tony-am is started by tony-submit, with --job-folder=/…, or by YARN, with --yarn-job=…");
+        "tony-am is started by tony-submit, with --job-folder=/…, or by YARN, with --on-yarn");
   }
   TONY_ASSIGN_OR_RETURN(options.executor_path, os::ProgramBeside("tony-executor"));
   for (char** variable = environ; *variable != nullptr; ++variable) {

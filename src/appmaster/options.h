@@ -1,6 +1,7 @@
 // What tony-am is told on its command line by the client that starts it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,14 @@ struct Options {
   /// published, and it ends with the client. -1: nobody waits.
   int client_fd = -1;
 
-  /// Of one that YARN has started, in place of `job_folder`; empty file: it has not.
+  /// What a NodeManager tells the processes of its containers.
   struct Yarn {
-    std::string job_file;        ///< what the client told it (proto tony.v1.YarnJob)
     std::string token_file;      ///< HADOOP_TOKEN_FILE_LOCATION
     std::string node_host;       ///< NM_HOST
     std::string working_folder;  ///< absolute
-  } yarn;
-  bool look_up = false;  ///< only prints where the job's ApplicationMaster is
+  };
+  std::optional<Yarn> yarn;  ///< of one that YARN has started, in place of `job_folder`
+  bool look_up = false;      ///< only prints where the job's ApplicationMaster is
 
   std::string executor_path;             ///< beside this program
   std::vector<std::string> environment;  ///< of this process, "NAME=value"

@@ -8,6 +8,7 @@
 #include "backend/yarn/yarn_job.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "os/files.h"
 
 namespace tony::appmaster {
 namespace {
@@ -37,16 +38,21 @@ YarnPlatform::YarnPlatform(Options::Yarn yarn, v1::YarnJob job, hadoop::TokenSto
 
 absl::StatusOr<std::unique_ptr<YarnPlatform>> YarnPlatform::Create(const Options& options,
                                                                    EventLoop& loop) {
-  const Options::Yarn& yarn = options.yarn;
-  if (yarn.token_file.empty() || yarn.node_host.empty()) {
-    return absl::FailedPreconditionError(
-        "--yarn-job= is for an ApplicationMaster in a container of YARN's, which has "
-        "HADOOP_TOKEN_FILE_LOCATION and NM_HOST");
-  }
-  TONY_ASSIGN_OR_RETURN(v1::YarnJob job, backend::ReadYarnJob(yarn.job_file));
+  const Options::Yarn& yarn = *options.yarn;
   TONY_ASSIGN_OR_RETURN(hadoop::TokenStore tokens, hadoop::ReadTokenFile(yarn.token_file));
+  TONY_ASSIGN_OR_RETURN(v1::YarnJob job, backend::ReadYarnJob(tokens));
   return std::unique_ptr<YarnPlatform>(
       new YarnPlatform(yarn, std::move(job), std::move(tokens), loop));
+}
+
+absl::Status YarnPlatform::Claim() {
+  // YARN ends the other one; what decides is who is the first to write to the journal.
+  TONY_ASSIGN_OR_RETURN(const std::string configuration,
+                        backend::FindSecret(tokens_, backend::kConfigurationSecret));
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.job_xml(), configuration));
+  TONY_ASSIGN_OR_RETURN(const std::string staged,
+                        backend::FindSecret(tokens_, backend::kStagedSecret));
+  return os::WriteFileAtomically(folder_.staged(), staged);
 }
 
 TaskPlaces YarnPlatform::places() const {
@@ -58,11 +64,7 @@ absl::StatusOr<std::unique_ptr<backend::JobFiles>> YarnPlatform::OpenFiles() {
 }
 
 absl::StatusOr<std::string> YarnPlatform::ReadAuthority() {
-  for (const auto& [name, secret] : tokens_.secrets) {
-    if (name == backend::kAuthoritySecret) return secret;
-  }
-  return absl::NotFoundError(
-      absl::StrCat(yarn_.token_file, " lacks the job's certificate authority"));
+  return backend::FindSecret(tokens_, backend::kAuthoritySecret);
 }
 
 absl::StatusOr<std::string> YarnPlatform::TokensFor(const std::string& secret) const {
@@ -72,6 +74,8 @@ absl::StatusOr<std::string> YarnPlatform::TokensFor(const std::string& secret) c
     if (token.kind != hadoop::kAmRmToken) store.tokens.emplace_back(name, token);
   }
   store.secrets.emplace_back(backend::kCredentialsSecret, secret);
+  TONY_ASSIGN_OR_RETURN(std::string job, backend::FindSecret(tokens_, backend::kYarnJobSecret));
+  store.secrets.emplace_back(backend::kYarnJobSecret, std::move(job));
   return hadoop::FormatTokens(store, hadoop::TokenFormat::kWritable);
 }
 
@@ -113,6 +117,10 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
 absl::Status YarnPlatform::Publish(const std::string& address) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files, OpenFiles());
   TONY_RETURN_IF_ERROR(files->Replace(backend::kAddressFile, address));
+  // So that clients of any machine can speak with this one.
+  TONY_ASSIGN_OR_RETURN(const std::string client,
+                        backend::FindSecret(tokens_, backend::kClientSecret));
+  TONY_RETURN_IF_ERROR(files->Replace(backend::kClientFile, client));
   backend_->Start();
   return absl::OkStatus();
 }
@@ -122,9 +130,8 @@ std::vector<std::string> YarnPlatform::executor_arguments() const {
   for (const std::string& word : backend::RuntimeCommand("tony-am")) {
     absl::StrAppend(&look_up, word, " ");
   }
-  return {
-      absl::StrCat("--credentials-secret=", backend::kCredentialsSecret),
-      absl::StrCat("--address-command=", look_up, "--look-up --yarn-job=", backend::kYarnJobLink)};
+  return {absl::StrCat("--credentials-secret=", backend::kCredentialsSecret),
+          absl::StrCat("--address-command=", look_up, "--on-yarn --look-up")};
 }
 
 void YarnPlatform::Conclude(const core::Verdict& verdict, std::function<void()> done) {

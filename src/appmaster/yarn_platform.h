@@ -18,8 +18,8 @@ namespace tony::appmaster {
 /// rest is in its working folder. Not thread safe: owned by the event loop.
 class YarnPlatform : public Platform {
  public:
-  /// Reads what the client sent along. `loop` outlives this. FailedPrecondition – this process was
-  /// not started by YARN; InvalidArgument, DataLoss – a file is not what it has to be.
+  /// Reads what the client sent along, for a process that YARN has started. `loop` outlives this.
+  /// NotFound, InvalidArgument, DataLoss – the token file is not what it has to be.
   static absl::StatusOr<std::unique_ptr<YarnPlatform>> Create(const Options& options,
                                                               EventLoop& loop);
 
@@ -34,7 +34,7 @@ class YarnPlatform : public Platform {
   }
   std::string host() const override { return yarn_.node_host; }
 
-  absl::Status Claim() override { return absl::OkStatus(); }
+  absl::Status Claim() override;
   absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() override;
   bool files_take_time() const override { return true; }
   void Expect(int /*executors*/) override {}

@@ -3,10 +3,15 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
+#include <atomic>
 #include <fstream>
+#include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/yarn_job.h"
@@ -21,6 +26,7 @@
 namespace tony::client {
 namespace {
 
+constexpr size_t kCopiesAtOnce = 8;
 /// Where the build puts it, seen from the programs.
 constexpr char kBuiltRuntime[] = "../runtime/tony-runtime.tar.gz";
 
@@ -68,10 +74,11 @@ class ClusterStager {
 
   absl::StatusOr<backend::LaunchTemplate> Stage(bool detached) {
     yarn_job_.set_detached(detached);
-    TONY_RETURN_IF_ERROR(StageRuntime());
-    TONY_RETURN_IF_ERROR(StageArchives());
-    TONY_RETURN_IF_ERROR(StageClientFile());
-    return StageForMaster();
+    TONY_RETURN_IF_ERROR(PlanRuntime());
+    TONY_RETURN_IF_ERROR(PlanArchives());
+    TONY_RETURN_IF_ERROR(CopyAll());
+    for (const Copy& copy : copies_) TONY_RETURN_IF_ERROR(AddResource(copy));
+    return MasterTemplate();
   }
 
  private:
@@ -91,44 +98,16 @@ class ClusterStager {
     for (const hadoop::Endpoint& server : service.web) *hdfs.add_web() = ToProto(server);
   }
 
-  /// The file `name` in the cluster, as `link` in each executor's container.
-  absl::Status AddResource(const std::string& name, const std::string& link, bool kept,
-                           bool unpacked) {
-    TONY_ASSIGN_OR_RETURN(const backend::LocalResource resource,
-                          cluster_.ResourceAt(*files_, name));
-    v1::YarnJob::Resource& added = *yarn_job_.add_resources();
-    added.set_name(link);
-    added.set_scheme(resource.scheme);
-    added.set_host(resource.host);
-    added.set_port(resource.port);
-    added.set_path(resource.path);
-    added.set_bytes(resource.bytes);
-    added.set_modified_millis(resource.modified_millis);
-    added.set_unpacked(unpacked);
-    added.set_kept(kept);
-    return absl::OkStatus();
-  }
+  /// A file of this machine, its name in the cluster, and its link in each executor's container.
+  struct Copy {
+    std::string path;
+    std::string name;
+    std::string link;
+    bool kept = false;      ///< for further jobs
+    bool unpacked = false;  ///< by the node
+  };
 
-  /// A file that further jobs will want, too; its name there.
-  absl::StatusOr<std::string> Keep(const std::string& path, const std::string& name) {
-    const absl::StatusOr<backend::StoredFile> stored = files_->Describe(name);
-    if (stored.ok() || !absl::IsNotFound(stored.status())) {
-      TONY_RETURN_IF_ERROR(stored.status());
-      return name;
-    }
-    const absl::Status created = files_->CreateFrom(name, path);
-    // Another job may have done it at the same time.
-    if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
-    return name;
-  }
-
-  absl::StatusOr<std::string> KeepForJob(const std::string& path, const std::string& name) {
-    const std::string target = absl::StrCat(folder_, "/", backend::kStagedFolder, "/", name);
-    TONY_RETURN_IF_ERROR(files_->CreateFrom(target, path));
-    return target;
-  }
-
-  absl::Status StageRuntime() {
+  absl::Status PlanRuntime() {
     std::string path = job_.result.yarn.runtime;
     if (path.empty()) {
       TONY_ASSIGN_OR_RETURN(path, os::ProgramBeside(kBuiltRuntime));
@@ -141,12 +120,12 @@ class ClusterStager {
                        "with tony.yarn.runtime"));
     }
     // The NodeManager unpacks by the name's end.
-    TONY_ASSIGN_OR_RETURN(const std::string name,
-                          Keep(path, absl::StrCat(backend::CachedName(*digest), ".tar.gz")));
-    return AddResource(name, backend::kRuntimeLink, /*kept=*/true, /*unpacked=*/true);
+    copies_.push_back({path, absl::StrCat(backend::CachedName(*digest), ".tar.gz"),
+                       backend::kRuntimeLink, /*kept=*/true, /*unpacked=*/true});
+    return absl::OkStatus();
   }
 
-  absl::Status StageArchives() {
+  absl::Status PlanArchives() {
     TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(staged_.staged()));
     const auto parsed = google::protobuf::util::JsonStringToMessage(text, &staged_files_);
     if (!parsed.ok()) return absl::InternalError(parsed.ToString());
@@ -157,68 +136,96 @@ class ClusterStager {
       if (added) {
         const std::string own = archive.path().substr(archive.path().rfind('/') + 1);
         link->second = absl::StrCat(backend::kArchiveLinks, own);
-        TONY_RETURN_IF_ERROR(StageArchive(archive, own, link->second));
+        // Programs change from job to job; what they need does not.
+        const bool kept = !archive.digest().empty() && archive.kind() != v1::Archive::PROGRAM;
+        const std::string name = kept
+                                     ? backend::CachedName(archive.digest())
+                                     : absl::StrCat(folder_, "/", backend::kStagedFolder, "/", own);
+        copies_.push_back({archive.path(), name, link->second, kept, /*unpacked=*/false});
       }
       archive.set_path(link->second);
     }
     return absl::OkStatus();
   }
 
-  absl::Status StageArchive(const v1::Archive& archive, const std::string& own,
-                            const std::string& link) {
-    // Programs change from job to job; what they need does not.
-    const bool kept = !archive.digest().empty() && archive.kind() != v1::Archive::PROGRAM;
-    TONY_ASSIGN_OR_RETURN(const std::string name,
-                          kept ? Keep(archive.path(), backend::CachedName(archive.digest()))
-                               : KeepForJob(archive.path(), own));
-    return AddResource(name, link, kept, /*unpacked=*/false);
+  /// Several at once: what takes time is not the bytes (backend/yarn/hdfs_job_files.h).
+  absl::Status CopyAll() {
+    std::vector<std::future<absl::Status>> copied;
+    std::atomic<size_t> next{0};
+    const size_t threads = std::min(copies_.size(), kCopiesAtOnce);
+    for (size_t i = 0; i < threads; ++i) {
+      copied.push_back(std::async(std::launch::async, [this, &next]() -> absl::Status {
+        TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files,
+                              cluster_.OpenStaging());
+        for (size_t mine = next++; mine < copies_.size(); mine = next++) {
+          TONY_RETURN_IF_ERROR(CopyOne(copies_[mine], *files));
+        }
+        return absl::OkStatus();
+      }));
+    }
+    absl::Status status;
+    for (std::future<absl::Status>& result : copied) status.Update(result.get());
+    return status;
   }
 
-  /// By which any machine's `tony` can speak with the ApplicationMaster.
-  absl::Status StageClientFile() {
-    return files_->CreateFrom(absl::StrCat(folder_, "/", backend::kClientFile),
-                              staged_.client_credentials());
+  static absl::Status CopyOne(const Copy& copy, backend::JobFiles& files) {
+    if (copy.kept) {
+      const absl::StatusOr<backend::StoredFile> stored = files.Describe(copy.name);
+      if (!absl::IsNotFound(stored.status())) return stored.status();
+    }
+    const absl::Status created = files.CreateFrom(copy.name, copy.path);
+    // Another job may have done it at the same time.
+    return copy.kept && absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
   }
 
-  /// What only the ApplicationMaster gets, and what executors get besides their archives.
-  absl::StatusOr<backend::LaunchTemplate> StageForMaster() {
-    TONY_ASSIGN_OR_RETURN(const std::string staged_json, ToJson(staged_files_));
-    TONY_ASSIGN_OR_RETURN(const std::string job_xml, os::ReadFile(staged_.job_xml()));
-    // Executors read in it where the ApplicationMaster is.
-    TONY_RETURN_IF_ERROR(StageText("look-up.json", ToJson(yarn_job_)));
-    TONY_RETURN_IF_ERROR(AddResource(StagedName("look-up.json"), backend::kYarnJobLink,
-                                     /*kept=*/false, /*unpacked=*/false));
-    TONY_RETURN_IF_ERROR(StageText("job.json", ToJson(yarn_job_)));
-    TONY_RETURN_IF_ERROR(StageText("job.xml", job_xml));
-    TONY_RETURN_IF_ERROR(StageText("staged.json", staged_json));
+  absl::Status AddResource(const Copy& copy) {
+    TONY_ASSIGN_OR_RETURN(const backend::LocalResource resource,
+                          cluster_.ResourceAt(*files_, copy.name));
+    v1::YarnJob::Resource& added = *yarn_job_.add_resources();
+    added.set_name(copy.link);
+    added.set_scheme(resource.scheme);
+    added.set_host(resource.host);
+    added.set_port(resource.port);
+    added.set_path(resource.path);
+    added.set_bytes(resource.bytes);
+    added.set_modified_millis(resource.modified_millis);
+    added.set_unpacked(copy.unpacked);
+    added.set_kept(copy.kept);
+    return absl::OkStatus();
+  }
 
+  absl::StatusOr<backend::LaunchTemplate> MasterTemplate() {
     backend::LaunchTemplate launch;
     launch.command = backend::RuntimeCommand("tony-am");
-    launch.command.push_back(absl::StrCat("--yarn-job=", backend::kYarnJobLink));
+    launch.command.push_back("--on-yarn");
     launch.log = backend::kMasterLog;
     launch.view_acl = yarn_job_.view_acl();
     launch.modify_acl = yarn_job_.modify_acl();
-    const backend::LaunchTemplate executors = backend::ExecutorTemplate(yarn_job_);
-    launch.resources.push_back(executors.resources.front());  // the runtime
-    const std::pair<const char*, const char*> files[] = {{"job.json", backend::kYarnJobLink},
-                                                         {"job.xml", "job.xml"},
-                                                         {"staged.json", "staged.json"}};
-    for (const auto& [name, link] : files) {
-      TONY_ASSIGN_OR_RETURN(backend::LocalResource resource,
-                            cluster_.ResourceAt(*files_, StagedName(name)));
-      resource.name = link;
-      launch.resources.push_back(std::move(resource));
-    }
+    launch.resources = {backend::ExecutorTemplate(yarn_job_).resources.front()};  // the runtime
+    TONY_ASSIGN_OR_RETURN(std::string tokens, MasterTokens());
+    launch.tokens = [tokens = std::move(tokens)](const std::string& /*secret*/) { return tokens; };
     return launch;
   }
 
-  std::string StagedName(const std::string& name) const {
-    return absl::StrCat(folder_, "/", backend::kStagedFolder, "/", name);
-  }
-
-  absl::Status StageText(const std::string& name, const absl::StatusOr<std::string>& text) {
-    TONY_RETURN_IF_ERROR(text.status());
-    return files_->Create(StagedName(name), *text);
+  /// What the ApplicationMaster's container is given in secret, as a token file's bytes; and what
+  /// is small enough to go along.
+  absl::StatusOr<std::string> MasterTokens() const {
+    hadoop::TokenStore store;
+    const std::pair<const char*, std::string> files[] = {
+        {backend::kAuthoritySecret, staged_.authority()},
+        {backend::kClientSecret, staged_.client_credentials()},
+        {backend::kConfigurationSecret, staged_.job_xml()}};
+    for (const auto& [name, path] : files) {
+      TONY_ASSIGN_OR_RETURN(std::string contents, os::ReadFile(path));
+      store.secrets.emplace_back(name, std::move(contents));
+    }
+    TONY_ASSIGN_OR_RETURN(std::string staged, ToJson(staged_files_));
+    store.secrets.emplace_back(backend::kStagedSecret, std::move(staged));
+    TONY_ASSIGN_OR_RETURN(std::string job, ToJson(yarn_job_));
+    store.secrets.emplace_back(backend::kYarnJobSecret, std::move(job));
+    TONY_ASSIGN_OR_RETURN(std::optional<hadoop::Token> hdfs, cluster_.GetHdfsToken());
+    if (hdfs) store.Add(*std::move(hdfs));
+    return hadoop::FormatTokens(store, hadoop::TokenFormat::kWritable);
   }
 
   const spec::LoadedJob& job_;
@@ -226,20 +233,10 @@ class ClusterStager {
   const backend::JobFolder& staged_;
   const backend::YarnCluster& cluster_;
   const std::unique_ptr<backend::JobFiles> files_;
+  std::vector<Copy> copies_;
   v1::YarnJob yarn_job_;
   v1::StagedFiles staged_files_;
 };
-
-/// What the ApplicationMaster's container is given in secret, as a token file's bytes.
-absl::StatusOr<std::string> MasterTokens(const backend::JobFolder& staged,
-                                         const backend::YarnCluster& cluster) {
-  hadoop::TokenStore store;
-  TONY_ASSIGN_OR_RETURN(const std::string authority, os::ReadFile(staged.authority()));
-  store.secrets.emplace_back(backend::kAuthoritySecret, authority);
-  TONY_ASSIGN_OR_RETURN(std::optional<hadoop::Token> hdfs, cluster.GetHdfsToken());
-  if (hdfs) store.Add(*std::move(hdfs));
-  return hadoop::FormatTokens(store, hadoop::TokenFormat::kWritable);
-}
 
 }  // namespace
 
@@ -251,10 +248,6 @@ absl::StatusOr<backend::ApplicationRequest> StageOnCluster(const spec::LoadedJob
   ClusterStager stager(job, job_id, staged, cluster, std::move(files));
   backend::ApplicationRequest request;
   TONY_ASSIGN_OR_RETURN(request.launch, stager.Stage(detached));
-  TONY_ASSIGN_OR_RETURN(std::string tokens, MasterTokens(staged, cluster));
-  request.launch.tokens = [tokens = std::move(tokens)](const std::string& /*secret*/) {
-    return tokens;
-  };
   const spec::YarnSettings& yarn = job.result.yarn;
   request.id = job_id;
   request.name = job.result.job.name;

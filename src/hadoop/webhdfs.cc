@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -153,6 +154,22 @@ absl::StatusOr<std::string> WebHdfs::Read(const std::string& path, size_t most_b
     return absl::OkStatus();
   }));
   return contents;
+}
+
+absl::Status WebHdfs::AddAttribute(const std::string& path, const std::string& name,
+                                   const std::string& value) {
+  // The prefix says how the value is written.
+  const std::string text = absl::StrCat("0s", absl::Base64Escape(value));
+  return Ask({"PUT", "SETXATTR", path,
+              absl::StrCat("&xattr.name=", Encoded(name), "&xattr.value=", Encoded(text),
+                           "&flag=CREATE")})
+      .status();
+}
+
+absl::StatusOr<std::map<std::string, std::string>> WebHdfs::Attributes(const std::string& path) {
+  TONY_ASSIGN_OR_RETURN(const HttpResponse response,
+                        Ask({"GET", "GETXATTRS", path, "&encoding=base64"}));
+  return ParseAttributes(response.body);
 }
 
 absl::StatusOr<bool> WebHdfs::Delete(const std::string& path, bool recursive) {

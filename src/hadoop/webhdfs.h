@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +64,13 @@ class WebHdfs {
   absl::Status Read(const std::string& path, const Sink& sink);
   /// The file's bytes, up to `most_bytes`. ResourceExhausted – it has more.
   absl::StatusOr<std::string> Read(const std::string& path, size_t most_bytes);
+  /// A new extended attribute, "user.NAME", of a file or folder: bytes that the NameNode keeps.
+  /// AlreadyExists – it has one of that name; what a NameNode allows at most, 16 KiB each and 32 of
+  /// them unless it was configured, is told by it in several ways.
+  absl::Status AddAttribute(const std::string& path, const std::string& name,
+                            const std::string& value);
+  /// All attributes "user.…", by name.
+  absl::StatusOr<std::map<std::string, std::string>> Attributes(const std::string& path);
   /// False: there was nothing. FailedPrecondition and others – a folder that is not empty, without
   /// `recursive`.
   absl::StatusOr<bool> Delete(const std::string& path, bool recursive);

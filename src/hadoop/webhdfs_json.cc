@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "hadoop/remote_exception.h"
@@ -98,6 +100,24 @@ absl::StatusOr<int64_t> ParseLongAnswer(const std::string& text) {
   const json& value = Member(answer, "long");
   if (!value.is_number_integer()) return NotUnderstood(text);
   return value.get<int64_t>();
+}
+
+absl::StatusOr<std::map<std::string, std::string>> ParseAttributes(const std::string& text) {
+  const json answer = Parse(text);
+  const json& list = Member(answer, "XAttrs");
+  if (!list.is_array()) return NotUnderstood(text);
+  std::map<std::string, std::string> attributes;
+  for (const json& item : list) {
+    const std::string value = TextOf(Member(item, "value"));
+    std::string bytes;
+    // An empty one has no value at all.
+    if (!value.empty() &&
+        (!absl::StartsWith(value, "0s") || !absl::Base64Unescape(value.substr(2), &bytes))) {
+      return NotUnderstood(text);
+    }
+    attributes[TextOf(Member(item, "name"))] = bytes;
+  }
+  return attributes;
 }
 
 absl::StatusOr<std::string> ParsePathAnswer(const std::string& text) {

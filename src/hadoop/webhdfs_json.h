@@ -1,6 +1,7 @@
 // The JSON that WebHDFS answers with.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ absl::StatusOr<std::vector<HdfsFileStatus>> ParseFileStatuses(const std::string&
 absl::StatusOr<bool> ParseBooleanAnswer(const std::string& text);
 /// Of {"long": 12}.
 absl::StatusOr<int64_t> ParseLongAnswer(const std::string& text);
+/// Of {"XAttrs": [{"name": "user.a", "value": "0sYWJj"}]}.
+absl::StatusOr<std::map<std::string, std::string>> ParseAttributes(const std::string& text);
 /// Of {"Path": "/user/ann"}.
 absl::StatusOr<std::string> ParsePathAnswer(const std::string& text);
 /// Of {"Token": {"urlString": "…"}}; empty where Token is null.

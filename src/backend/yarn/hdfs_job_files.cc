@@ -1,9 +1,10 @@
-// Each file by a write and a rename.
+// Each file by a write and a rename; small ones in attributes.
 #include "backend/yarn/hdfs_job_files.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "absl/strings/match.h"
@@ -17,13 +18,32 @@ namespace {
 constexpr int kFileMode = 0600;
 /// Larger than any file that is written here; a stranger's would not fill the memory.
 constexpr size_t kMostBytes = 64 << 20;
+/// Of one attribute: a NameNode takes 16 KiB, and in the URL it is a third longer.
+constexpr size_t kAttributeBytes = 8 << 10;
+/// Half of the attributes that a file may have.
+constexpr size_t kMostInAttributes = 16 * kAttributeBytes;
 /// Of names that are not final.
 constexpr char kAside[] = ".tony-";
+
+/// Of a part of a small file's contents.
+std::string AttributeName(int part) { return absl::StrCat("user.tony.", part); }
 
 }  // namespace
 
 absl::StatusOr<std::string> HdfsJobFiles::Read(const std::string& name) {
-  return hdfs_.Read(PathOf(name), kMostBytes);
+  using Attributes = std::map<std::string, std::string>;
+  const std::string path = PathOf(name);
+  const absl::StatusOr<Attributes> attributes = hdfs_.Attributes(path);
+  if (absl::IsNotFound(attributes.status())) return attributes.status();
+  if (!attributes.ok() || !attributes->contains(AttributeName(0))) {
+    return hdfs_.Read(path, kMostBytes);
+  }
+  std::string contents;
+  for (int part = 0;; ++part) {
+    const auto found = attributes->find(AttributeName(part));
+    if (found == attributes->end()) return contents;
+    contents += found->second;
+  }
 }
 
 std::string HdfsJobFiles::AsideOf(const std::string& name) const {
@@ -37,9 +57,32 @@ absl::Status HdfsJobFiles::Settle(const std::string& aside, const std::string& n
   return renamed;
 }
 
-absl::Status HdfsJobFiles::Create(const std::string& name, const std::string& contents) {
+absl::Status HdfsJobFiles::WriteAttributes(const std::string& aside, const std::string& contents) {
+  TONY_RETURN_IF_ERROR(hdfs_.Write(aside, kFileMode, /*overwrite=*/false, ""));
+  size_t at = 0;
+  for (int part = 0; part == 0 || at < contents.size(); ++part, at += kAttributeBytes) {
+    TONY_RETURN_IF_ERROR(
+        hdfs_.AddAttribute(aside, AttributeName(part), contents.substr(at, kAttributeBytes)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> HdfsJobFiles::WriteAside(const std::string& name,
+                                                     const std::string& contents) {
   const std::string aside = AsideOf(name);
+  if (attributes_ && contents.size() <= kMostInAttributes) {
+    const absl::Status written = WriteAttributes(aside, contents);
+    if (written.ok()) return aside;
+    (void)hdfs_.Delete(aside, /*recursive=*/false);
+    if (absl::IsUnavailable(written)) return written;
+    attributes_ = false;
+  }
   TONY_RETURN_IF_ERROR(hdfs_.Write(aside, kFileMode, /*overwrite=*/false, contents));
+  return aside;
+}
+
+absl::Status HdfsJobFiles::Create(const std::string& name, const std::string& contents) {
+  TONY_ASSIGN_OR_RETURN(const std::string aside, WriteAside(name, contents));
   return Settle(aside, name);
 }
 
@@ -61,8 +104,7 @@ absl::Status HdfsJobFiles::CreateFrom(const std::string& name, const std::string
 }
 
 absl::Status HdfsJobFiles::Replace(const std::string& name, const std::string& contents) {
-  const std::string aside = AsideOf(name);
-  TONY_RETURN_IF_ERROR(hdfs_.Write(aside, kFileMode, /*overwrite=*/false, contents));
+  TONY_ASSIGN_OR_RETURN(const std::string aside, WriteAside(name, contents));
   return hdfs_.Rename(aside, PathOf(name));
 }
 

@@ -9,7 +9,6 @@
 #include "backend/local_job_files.h"
 #include "backend/yarn/hdfs_job_files.h"
 #include "common/status_macros.h"
-#include "os/files.h"
 
 namespace tony::backend {
 
@@ -17,12 +16,19 @@ std::string JobFolderName(const std::string& job_id) { return absl::StrCat("jobs
 
 std::string CachedName(const std::string& digest) { return absl::StrCat("cache/", digest); }
 
-absl::StatusOr<v1::YarnJob> ReadYarnJob(const std::string& path) {
-  TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(path));
+absl::StatusOr<std::string> FindSecret(const hadoop::TokenStore& tokens, const std::string& name) {
+  for (const auto& [own, secret] : tokens.secrets) {
+    if (own == name) return secret;
+  }
+  return absl::NotFoundError(absl::StrCat("the container's token file has no secret ", name));
+}
+
+absl::StatusOr<v1::YarnJob> ReadYarnJob(const hadoop::TokenStore& tokens) {
+  TONY_ASSIGN_OR_RETURN(const std::string text, FindSecret(tokens, kYarnJobSecret));
   v1::YarnJob job;
   const auto status = google::protobuf::util::JsonStringToMessage(text, &job);
-  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.ToString()));
-  return job;
+  if (status.ok()) return job;
+  return absl::InvalidArgumentError(absl::StrCat(kYarnJobSecret, ": ", status.ToString()));
 }
 
 absl::StatusOr<std::unique_ptr<JobFiles>> OpenJobFolder(const v1::YarnJob& job,

@@ -15,8 +15,13 @@
 namespace tony::backend {
 
 // Secrets in the containers' token files.
-inline constexpr char kAuthoritySecret[] = "tony.authority";      ///< the ApplicationMaster's
+inline constexpr char kYarnJobSecret[] = "tony.job";  ///< a v1::YarnJob as JSON, for all
 inline constexpr char kCredentialsSecret[] = "tony.credentials";  ///< an executor's
+// The ApplicationMaster's alone.
+inline constexpr char kAuthoritySecret[] = "tony.authority";  ///< of the job, with its key
+inline constexpr char kClientSecret[] = "tony.client";        ///< what clients prove themselves by
+inline constexpr char kConfigurationSecret[] = "tony.job.xml";  ///< no secret, but small
+inline constexpr char kStagedSecret[] = "tony.staged.json";     ///< likewise
 
 /// Of a job, below the folder of all of a user's files: "jobs/application_1_0001".
 std::string JobFolderName(const std::string& job_id);
@@ -34,15 +39,16 @@ inline constexpr const char* kTransientFiles[] = {kClientFile, kStagedFolder, "j
 
 // Names in the working folder of each container.
 inline constexpr char kRuntimeLink[] = ".tony/runtime";
-inline constexpr char kYarnJobLink[] = ".tony/job.json";
 /// Of the ApplicationMaster, among its container's logs. YARN quotes from files of such names when
 /// a container fails.
 inline constexpr char kMasterLog[] = "amstderr.log";
 /// Followed by the archive's own name.
 inline constexpr char kArchiveLinks[] = ".tony/archives/";
 
-/// The file that the client wrote. InvalidArgument – it is none; errno codes.
-absl::StatusOr<v1::YarnJob> ReadYarnJob(const std::string& path);
+/// A secret in a container's token file. NotFound – it is not there.
+absl::StatusOr<std::string> FindSecret(const hadoop::TokenStore& tokens, const std::string& name);
+/// kYarnJobSecret. As FindSecret; InvalidArgument – it is not a YarnJob.
+absl::StatusOr<v1::YarnJob> ReadYarnJob(const hadoop::TokenStore& tokens);
 
 /// The job's folder. `tokens`: the container's. FailedPrecondition – libcurl is missing.
 absl::StatusOr<std::unique_ptr<JobFiles>> OpenJobFolder(const v1::YarnJob& job,

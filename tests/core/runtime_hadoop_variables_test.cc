@@ -63,6 +63,16 @@ TEST(HadoopVariablesTest, AreNoneWhereNothingWasFound) {
               Not(Contains(Key("LD_LIBRARY_PATH"))));
 }
 
+TEST(HadoopVariablesTest, MakeAContainersProgramTheJobsOwners) {
+  EXPECT_THAT(HadoopVariables({{"CONTAINER_ID", "container_1"}, {"USER", "bob"}}, {}),
+              UnorderedElementsAre(Pair("HADOOP_USER_NAME", "bob")));
+  EXPECT_THAT(HadoopVariables({{"USER", "bob"}}, {}), IsEmpty());
+  EXPECT_THAT(
+      HadoopVariables(
+          {{"CONTAINER_ID", "container_1"}, {"USER", "bob"}, {"HADOOP_USER_NAME", "alice"}}, {}),
+      IsEmpty());
+}
+
 TEST(HadoopVariablesTest, KnowTheSignsOfHadoop) {
   EXPECT_FALSE(IsHadoopConfigured({}));
   EXPECT_FALSE(IsHadoopConfigured({{"PATH", "/bin"}, {"HADOOP_CONF_DIR", ""}}));

@@ -41,6 +41,9 @@ Environment HadoopVariables(const Environment& environment,
   set("HADOOP_CONF_DIR", installation.configuration);
   set("JAVA_HOME", installation.java_home);
   set("ARROW_LIBHDFS_DIR", installation.libhdfs_folder);
+  // A NodeManager without Kerberos runs all containers as its own user, and says here whose they
+  // are.
+  if (environment.contains("CONTAINER_ID")) set("HADOOP_USER_NAME", ValueIn(environment, "USER"));
 
   const std::string old_path = ValueIn(environment, "LD_LIBRARY_PATH");
   std::vector<std::string> folders = absl::StrSplit(old_path, ':', absl::SkipEmpty());

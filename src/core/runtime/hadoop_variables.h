@@ -27,7 +27,9 @@ bool SkipsHadoop(const Environment& environment);
 
 /// The variables that are to be laid over `environment`, the container's with the job's own laid
 /// over it. What is there already stays as it is; but LD_LIBRARY_PATH gets libjvm.so's folder,
-/// which libhdfs.so needs, at its end.
+/// which libhdfs.so needs, at its end. In a container of YARN the program acts as the job's owner,
+/// not as the user who runs the NodeManager; where there is Kerberos, tokens say who it is and this
+/// is of no meaning.
 Environment HadoopVariables(const Environment& environment, const HadoopInstallation& installation);
 
 }  // namespace tony::core

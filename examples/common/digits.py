@@ -4,8 +4,10 @@ All that is random depends on the seed and on the number of the step only, so a 
 step N sees what it would have seen without the break.
 """
 
+import functools
+import io
+
 import numpy as np
-from sklearn.datasets import load_digits
 
 PIXELS = 64
 HIDDEN = 32
@@ -13,15 +15,31 @@ CLASSES = 10
 TEST_IMAGES = 360
 
 
-def load():
+def pixels_and_digits(path, open_file):
+    """Returns scikit-learn's pixels in 0…16 and digits: its own, or those of a file."""
+    if path is None:
+        from sklearn.datasets import load_digits
+
+        data = load_digits()
+        return data.data, data.target
+    with open_file(path, "rb") as file:
+        data = np.load(io.BytesIO(file.read()))
+    print(f"read {len(data['digits'])} images from {path}", flush=True)
+    return data["pixels"], data["digits"]
+
+
+@functools.cache
+def load(path=None, open_file=open):
     """Returns (images, labels) for training and (images, labels) for the test.
 
     Images are float32 of shape [n, 64] in 0…1, labels int64 of shape [n]; n is 1437 and 360.
+    They come with scikit-learn, or from a file that write_digits.py has written. `open_file` opens
+    it, where the path may be a URL.
     """
-    data = load_digits()
-    order = np.random.default_rng(0).permutation(len(data.target))
-    images = (data.data[order] / 16.0).astype(np.float32)
-    labels = data.target[order].astype(np.int64)
+    pixels, digits = pixels_and_digits(path, open_file)
+    order = np.random.default_rng(0).permutation(len(digits))
+    images = (pixels[order] / 16.0).astype(np.float32)
+    labels = digits[order].astype(np.int64)
     train = images[TEST_IMAGES:], labels[TEST_IMAGES:]
     test = images[:TEST_IMAGES], labels[:TEST_IMAGES]
     return train, test

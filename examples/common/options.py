@@ -7,6 +7,7 @@ def make_parser(description):
     """Returns a parser with the common options; a program may add its own."""
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
+    add("--data", metavar="URL", help="file of write_digits.py, else scikit-learn's own")
     add("--steps", type=int, default=300, help="global steps in all")
     add("--checkpoint-every", type=int, default=20, metavar="STEPS")
     add("--batch-size", type=int, default=64, help="examples of a global step")

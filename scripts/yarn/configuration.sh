@@ -99,7 +99,7 @@ nodemanager_site() {
   property $nm.delete.debug-delay-sec 600
   property $nm.sleep-delay-before-sigkill.ms 250
   property $nm.disk-health-checker.max-disk-utilization-per-disk-percentage 99
-  property $nm.env-whitelist JAVA_HOME,HADOOP_CONF_DIR,PATH,LANG,TZ
+  property $nm.env-whitelist JAVA_HOME,HADOOP_HDFS_HOME,HADOOP_CONF_DIR,PATH,LANG,TZ
   property yarn.application.classpath "$folder/conf,$jars/lib/*"
 }
 
@@ -164,7 +164,7 @@ log_settings() {
 
 # For users of the cluster.
 environment() {
-  echo "export HADOOP_CONF_DIR=$folder/conf PATH=$folder/bin:\$PATH"
+  echo "export HADOOP_CONF_DIR=$folder/conf HADOOP_HDFS_HOME=$folder PATH=$folder/bin:\$PATH"
   echo "export RM_ADDRESS=localhost:$(port 8032) SCHEDULER_ADDRESS=localhost:$(port 8030)"
   echo "export RM_WEB=$rm_web NAMENODE_WEB=$namenode_web HADOOP_JARS=$jars/lib"
   if $kerberos; then kerberos_environment; fi

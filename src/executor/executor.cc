@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/logging.h"
+#include "core/runtime/hadoop_variables.h"
 #include "executor/address_source.h"
 #include "executor/container_places.h"
 #include "executor/localizer.h"
@@ -23,6 +24,8 @@ using Phase = core::input::HeldTask::Phase;
 
 /// How long the last messages may take to leave.
 constexpr milliseconds kLeavePatience{1000};
+/// Hadoop's command is a shell script that takes a fraction of a second.
+constexpr milliseconds kHadoopPatience{10000};
 
 /// TonY makes the program executable when its command is a file of the working folder.
 void MakeCommandExecutable(const std::string& command, const std::string& working_folder) {
@@ -160,19 +163,25 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   BeatLater();
   Measure();
   std::vector<v1::Archive> archives(assignment.archives().begin(), assignment.archives().end());
-  if (archives.empty()) {
-    OnLocalized(absl::OkStatus());
+  core::Environment of_job = EnvironmentOfJob(environment_, assignment_);
+  if (archives.empty() && !core::IsHadoopConfigured(of_job)) {
+    OnLocalized(absl::OkStatus(), {});
     return;
   }
-  localizer_ = std::thread([this, archives = std::move(archives)] {
+  localizer_ = std::thread([this, archives = std::move(archives), of_job = std::move(of_job)] {
+    const std::string cache = CacheFolder(assignment_, environment_, working_folder_);
     const absl::Status status =
-        Localize(archives, working_folder_, CacheFolder(assignment_, environment_, working_folder_),
+        Localize(archives, working_folder_, cache,
                  milliseconds(assignment_.localization_timeout_ms()), PathFolders(environment_));
-    loop_.Post([this, status] { OnLocalized(status); });
+    // Last, since the job's own files count.
+    const HadoopEnvironment hadoop = FindHadoop(of_job, cache, working_folder_, kHadoopPatience);
+    loop_.Post([this, status, hadoop] { OnLocalized(status, hadoop); });
   });
 }
 
-void Executor::OnLocalized(const absl::Status& status) {
+void Executor::OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop) {
+  hadoop_ = hadoop.variables;
+  for (const std::string& note : hadoop.notes) LogInfo(note);
   localized_ = true;
   localization_ = status;
   if (status.ok()) MakeCommandExecutable(assignment_.command(), working_folder_);
@@ -241,7 +250,7 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
   TaskProcess::Command command;
   command.shell_command = assignment_.command();
   command.environment =
-      TaskEnvironment(environment_, assignment_, identity_, cluster, working_folder_);
+      TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
   command.working_folder = working_folder_;
   command.log_prefix = LogPrefix(assignment_, identity_.attempt, environment_, working_folder_);
   // An assignment without limits means the defaults.

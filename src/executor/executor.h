@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_input.h"
+#include "executor/hadoop_environment.h"
 #include "executor/master_connection.h"
 #include "executor/options.h"
 #include "executor/task_environment.h"
@@ -56,7 +57,7 @@ class Executor {
  private:
   void OnMessage(const v1::MasterMessage& message);
   void OnAssignment(const v1::Assignment& assignment);
-  void OnLocalized(const absl::Status& status);
+  void OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop);
   void OnPrepare(const v1::Prepare& prepare);
   void OnStart(const v1::Start& start);
   void OnReattached(const v1::Reattached& reattached);
@@ -109,6 +110,7 @@ class Executor {
   bool started_ = false;     ///< told to start in the epoch that was prepared last
   bool localized_ = false;
   absl::Status localization_;  ///< why unpacking failed
+  core::Environment hadoop_;   ///< what the program needs to read HDFS by itself
   bool preparing_ = false;     ///< told to register, and not done yet
   bool shutting_down_ = false;
   int exit_code_ = 1;

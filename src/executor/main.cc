@@ -10,6 +10,7 @@
 #include "common/process_setup.h"
 #include "executor/executor.h"
 #include "executor/options.h"
+#include "executor/own_secrets.h"
 #include "os/fork_server.h"
 #include "os/keeper.h"
 #include "rpc/credentials.h"
@@ -50,6 +51,11 @@ int main(int argc, char** argv) {
   if (!keeper.ok()) return Fail(keeper.status(), 1);
   absl::StatusOr<tony::rpc::Credentials> credentials = tony::executor::ReadCredentials(*options);
   if (!credentials.ok()) return Fail(credentials.status(), 1);
+  if (!options->credentials_secret.empty()) {
+    const absl::Status removed =
+        tony::executor::RemoveOwnSecrets(options->token_file, options->credentials_secret);
+    if (!removed.ok()) return Fail(removed, 1);
+  }
   char folder[4096];
   if (getcwd(folder, sizeof folder) == nullptr)
     return Fail(absl::InternalError("no working folder"), 1);

@@ -20,6 +20,17 @@ void AddVirtualEnvironment(const v1::Assignment& assignment, const std::string& 
   }
 }
 
+core::Environment ByName(const std::vector<std::string>& variables) {
+  core::Environment environment;
+  for (const std::string& variable : variables) {
+    const size_t equals = variable.find('=');
+    if (equals != std::string::npos) {
+      environment[variable.substr(0, equals)] = variable.substr(equals + 1);
+    }
+  }
+  return environment;
+}
+
 core::TaskContext ContextOf(const v1::Assignment& assignment, const RunIdentity& identity,
                             const core::ClusterSpec& cluster) {
   core::TaskContext context;
@@ -46,23 +57,26 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
                                          const v1::Assignment& assignment,
                                          const RunIdentity& identity,
                                          const core::ClusterSpec& cluster,
+                                         const core::Environment& hadoop,
                                          const std::string& working_folder) {
-  core::Environment environment;
-  for (const std::string& variable : base) {
-    const size_t equals = variable.find('=');
-    if (equals != std::string::npos) {
-      environment[variable.substr(0, equals)] = variable.substr(equals + 1);
-    }
-  }
+  core::Environment environment = ByName(base);
   for (auto& [name, value] : core::RenderEnvironment(ContextOf(assignment, identity, cluster))) {
     environment[name] = value;
   }
+  for (const auto& [name, value] : hadoop) environment[name] = value;
   environment["PWD"] = working_folder;  // as a shell would set it
   // Last: the user's own PATH, too, is searched after the virtual environment.
   AddVirtualEnvironment(assignment, working_folder, environment);
   std::vector<std::string> result;
   for (const auto& [name, value] : environment) result.push_back(absl::StrCat(name, "=", value));
   return result;
+}
+
+core::Environment EnvironmentOfJob(const std::vector<std::string>& base,
+                                   const v1::Assignment& assignment) {
+  core::Environment environment = ByName(base);
+  for (const auto& [name, value] : assignment.environment()) environment[name] = value;
+  return environment;
 }
 
 }  // namespace tony::executor

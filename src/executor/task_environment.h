@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/cluster/cluster_spec.h"
+#include "core/runtime/runtime.h"
 #include "tony/v1/application_master.pb.h"
 
 namespace tony::executor {
@@ -17,12 +18,18 @@ struct RunIdentity {
   int visualization_port = 0;
 };
 
-/// `base` (the container's own environment) with what the runtime renders laid over it, as
-/// "NAME=value". With a virtual environment its bin folder comes first in PATH.
+/// `base` (the container's own environment) with what the runtime renders laid over it, then
+/// `hadoop`, as "NAME=value". With a virtual environment its bin folder comes first in PATH.
 std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
                                          const v1::Assignment& assignment,
                                          const RunIdentity& identity,
                                          const core::ClusterSpec& cluster,
+                                         const core::Environment& hadoop,
                                          const std::string& working_folder);
+
+/// What is known of it before there is a cluster spec: `base` with the job's own variables laid
+/// over it.
+core::Environment EnvironmentOfJob(const std::vector<std::string>& base,
+                                   const v1::Assignment& assignment);
 
 }  // namespace tony::executor

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -55,11 +56,12 @@ void Drain(UniqueFd& fd, std::string& output) {
 
 }  // namespace
 
-absl::StatusOr<FinishedProgram> RunWithDeadline(const std::vector<std::string>& arguments,
-                                                Duration limit) {
+absl::StatusOr<FinishedProgram> RunWithDeadline(
+    const std::vector<std::string>& arguments, Duration limit,
+    std::optional<std::vector<std::string>> environment) {
   TONY_ASSIGN_OR_RETURN(Pipe output, MakePipe());
   TONY_ASSIGN_OR_RETURN(Pipe errors, MakePipe());
-  SubprocessRequest request{.arguments = arguments};
+  SubprocessRequest request{.arguments = arguments, .environment = std::move(environment)};
   request.stdout_fd = output.write_end.get();
   request.stderr_fd = errors.write_end.get();
   TONY_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Start(request));

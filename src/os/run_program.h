@@ -1,6 +1,7 @@
 // Running a small helper program to its end.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ struct FinishedProgram {
   std::string standard_error;
 };
 
-/// Runs a program with this process's environment and waits for its end and for that of its output.
-/// Blocks. DeadlineExceeded – it took longer than `limit` and was killed, with all that is in its
-/// session. Else the codes of Subprocess::Start().
-absl::StatusOr<FinishedProgram> RunWithDeadline(const std::vector<std::string>& arguments,
-                                                Duration limit);
+/// Runs a program with `environment` ("NAME=value", complete; by default this process's own) and
+/// waits for its end and for that of its output. Blocks. DeadlineExceeded – it took longer than
+/// `limit` and was killed, with all that is in its session. Else the codes of Subprocess::Start().
+absl::StatusOr<FinishedProgram> RunWithDeadline(
+    const std::vector<std::string>& arguments, Duration limit,
+    std::optional<std::vector<std::string>> environment = std::nullopt);
 
 }  // namespace tony::os

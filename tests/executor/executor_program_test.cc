@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/file.h>
 
+#include "hadoop/token_file.h"
 #include "os/subprocess.h"
 #include "rpc/credentials.h"
 #include "tests/executor/executor_fixture.h"
@@ -17,8 +18,10 @@ using ::testing::HasSubstr;
 
 class ExecutorProgramTest : public ExecutorFixture {
  protected:
-  void StartProgram(const std::vector<std::string>& arguments) {
+  void StartProgram(const std::vector<std::string>& arguments,
+                    std::optional<std::vector<std::string>> environment = std::nullopt) {
     os::SubprocessRequest request;
+    request.environment = std::move(environment);
     request.arguments = {std::string(TONY_BIN_DIR) + "/tony-executor"};
     request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
     request.working_folder = working_;
@@ -108,6 +111,40 @@ TEST_F(ExecutorProgramTest, DoesNotWaitForItsUnpackingWhenItIsToldToEnd) {
   ASSERT_TRUE(driver_.Await([this] { return inputs_.TryNext().has_value(); }));
   program_->Signal(SIGTERM);
   EXPECT_EQ(AwaitExit(), 1);
+}
+
+// As on a node of YARN: credentials in the token file, Hadoop where the NodeManager says.
+TEST_F(ExecutorProgramTest, GivesTheProgramHadoopButNotItsOwnSecrets) {
+  const std::string tokens = folder_ / "container_tokens";
+  const auto credentials = authority_.Issue(rpc::ExecutorRole(kJobId, container_)).value();
+  hadoop::TokenStore store;
+  store.Add({.identifier = "right to files",
+             .password = "word",
+             .kind = hadoop::kHdfsDelegationToken,
+             .service = "127.0.0.1:9820"});
+  store.secrets = {{"tony.credentials", rpc::FormatCredentials(credentials)}};
+  ASSERT_TRUE(hadoop::WriteTokenFile(tokens, store, hadoop::TokenFormat::kWritable).ok());
+  const std::string home = folder_ / "hadoop";
+  os::Put(home + "/lib/client.jar", "");
+  os::Put(home + "/bin/hadoop", "#!/bin/sh\necho \"/conf:$HADOOP_HDFS_HOME/lib/*\"\n");
+  std::filesystem::permissions(home + "/bin/hadoop", std::filesystem::perms::owner_all);
+  StartProgram(
+      {"--container-id=" + container_, "--containment=process-tree",
+       "--master=" + server_->address(), "--credentials-secret=tony.credentials"},
+      std::vector<std::string>{"PATH=/usr/local/bin:/usr/bin:/bin", "HADOOP_HDFS_HOME=" + home,
+                               "HADOOP_TOKEN_FILE_LOCATION=" + tokens});
+  Next<input::ExecutorAttached>();
+  SendAssignment(
+      AssignmentOf("echo $CLASSPATH; grep -c 'right to files' $HADOOP_TOKEN_FILE_LOCATION;"
+                   "grep -c 'PRIVATE KEY' $HADOOP_TOKEN_FILE_LOCATION; exit 0"));
+  SendPrepare(1, 1);
+  Next<input::ExecutorRegistered>();
+  SendStart(1);
+  Next<input::TaskStarted>();
+  EXPECT_THAT(Next<input::TaskEnded>().exit.tail,
+              ::testing::ElementsAre("/conf:" + home + "/lib/client.jar", "1", "0"));
+  SendShutdown();
+  EXPECT_EQ(AwaitExit(), 0);
 }
 
 }  // namespace

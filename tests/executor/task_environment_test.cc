@@ -32,7 +32,7 @@ class TaskEnvironmentTest : public ::testing::Test {
   std::map<std::string, std::string> Render(const std::vector<std::string>& base = {}) const {
     std::map<std::string, std::string> variables;
     for (const std::string& entry :
-         TaskEnvironment(base, assignment_, identity_, cluster_, "/work folder")) {
+         TaskEnvironment(base, assignment_, identity_, cluster_, hadoop_, "/work folder")) {
       const size_t equals = entry.find('=');
       EXPECT_TRUE(variables.emplace(entry.substr(0, equals), entry.substr(equals + 1)).second)
           << entry;
@@ -49,6 +49,7 @@ class TaskEnvironmentTest : public ::testing::Test {
   v1::Assignment assignment_;
   RunIdentity identity_{"job-1-c0002", 3, 4, 0};
   core::ClusterSpec cluster_;
+  core::Environment hadoop_;
 };
 
 TEST_F(TaskEnvironmentTest, TellsTheTaskWhoItIs) {
@@ -127,6 +128,21 @@ TEST_F(TaskEnvironmentTest, TheVirtualEnvironmentComesBeforeTheUsersPathToo) {
 TEST_F(TaskEnvironmentTest, AFrameworkOfANewerVersionGetsTheGeneralVariables) {
   assignment_.set_framework("abacus");
   EXPECT_THAT(Render(), Contains(Pair("JOB_NAME", "worker")));
+}
+
+TEST_F(TaskEnvironmentTest, HasWhatWasFoundOfHadoop) {
+  (*assignment_.mutable_environment())["LD_LIBRARY_PATH"] = "/own";
+  hadoop_ = {{"CLASSPATH", "/a.jar"}, {"LD_LIBRARY_PATH", "/own:/java"}};
+  const auto variables = Render({"HADOOP_CONF_DIR=/conf"});
+  EXPECT_THAT(variables, Contains(Pair("CLASSPATH", "/a.jar")));
+  EXPECT_THAT(variables, Contains(Pair("LD_LIBRARY_PATH", "/own:/java")));
+  EXPECT_THAT(variables, Contains(Pair("HADOOP_CONF_DIR", "/conf")));
+}
+
+TEST_F(TaskEnvironmentTest, OfTheJobIsKnownBeforeTheCluster) {
+  (*assignment_.mutable_environment())["PATH"] = "/own";
+  EXPECT_THAT(EnvironmentOfJob({"PATH=/usr/bin", "HOME=/root", "rubbish"}, assignment_),
+              ::testing::UnorderedElementsAre(Pair("PATH", "/own"), Pair("HOME", "/root")));
 }
 
 }  // namespace

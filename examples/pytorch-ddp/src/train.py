@@ -9,6 +9,7 @@ import io
 import os
 import time
 
+import fsspec
 import torch
 import torch.distributed
 from torch.nn.parallel import DistributedDataParallel
@@ -66,7 +67,7 @@ def average(loss, world_size):
 
 def train(arguments, model, folder, rank, world_size):
     """Trains `model` in place, from the last checkpoint on if there is one."""
-    (images, labels), _ = digits.load()
+    (images, labels), _ = digits.load(arguments.data, fsspec.open)
     distributed = model if arguments.cut_exchange else DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), LEARNING_RATE, MOMENTUM)
     checkpoint_path = os.path.join(folder, "checkpoint.pt")
@@ -93,8 +94,8 @@ def train(arguments, model, folder, rank, world_size):
                     save_checkpoint(checkpoint_path, step, model, optimizer)
 
 
-def test_accuracy(model):
-    _, (images, labels) = digits.load()
+def test_accuracy(model, data):
+    _, (images, labels) = digits.load(data, fsspec.open)
     with torch.no_grad():
         predicted = model(torch.from_numpy(images)).argmax(dim=1).numpy()
     return float((predicted == labels).mean())
@@ -119,7 +120,7 @@ def main():
         run = {name: getattr(arguments, name) for name in ("steps", "batch_size", "seed")}
         run |= {"ranks": world_size, "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
         records.write_run(folder, run)
-        print(f"test accuracy: {test_accuracy(model):.3f}", flush=True)
+        print(f"test accuracy: {test_accuracy(model, arguments.data):.3f}", flush=True)
     torch.distributed.barrier()  # rank 0 serves the rendezvous: nobody leaves before all are done
 
 

@@ -30,6 +30,13 @@ def make_strategy(arguments):
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
+def open_file(path, mode):
+    """As open(), for whatever URLs TensorFlow knows; hdfs:// it knows by tensorflow-io."""
+    if path.startswith("hdfs://"):
+        import tensorflow_io  # noqa: F401
+    return tf.io.gfile.GFile(path, mode)
+
+
 def build_model(seed):
     model = tf.keras.Sequential(
         [
@@ -78,7 +85,7 @@ def make_barrier(strategy):
 
 def train(arguments, strategy, model, folder, worker, workers):
     """Trains `model` in place, from the last checkpoint on if there is one."""
-    (images, labels), _ = digits.load()
+    (images, labels), _ = digits.load(arguments.data, open_file)
     with strategy.scope():
         optimizer = tf.keras.optimizers.SGD(LEARNING_RATE, MOMENTUM)
         optimizer.build(model.trainable_variables)
@@ -107,8 +114,8 @@ def train(arguments, strategy, model, folder, worker, workers):
     barrier()  # nobody leaves, and takes its server away, before all are done
 
 
-def test_accuracy(model):
-    _, (images, labels) = digits.load()
+def test_accuracy(model, data):
+    _, (images, labels) = digits.load(data, open_file)
     return float((model(images).numpy().argmax(axis=1) == labels).mean())
 
 
@@ -128,7 +135,7 @@ def main():
         run = {name: getattr(arguments, name) for name in ("steps", "batch_size", "seed")}
         run |= {"ranks": workers, "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
         records.write_run(folder, run)
-        print(f"test accuracy: {test_accuracy(model):.3f}", flush=True)
+        print(f"test accuracy: {test_accuracy(model, arguments.data):.3f}", flush=True)
 
 
 if __name__ == "__main__":

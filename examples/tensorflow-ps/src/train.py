@@ -56,6 +56,13 @@ class Cluster:
         return self._coordinator.schedule(function, args=arguments).fetch
 
 
+def open_file(path, mode):
+    """As open(), for whatever URLs TensorFlow knows; hdfs:// it knows by tensorflow-io."""
+    if path.startswith("hdfs://"):
+        import tensorflow_io  # noqa: F401
+    return tf.io.gfile.GFile(path, mode)
+
+
 def build_model(seed):
     model = tf.keras.Sequential(
         [
@@ -109,7 +116,7 @@ def run_steps(arguments, done, schedule_step, on_step, on_checkpoint):
 
 def train(arguments, cluster, model, folder, summaries):
     """Trains `model` in place, from the last checkpoint on if there is one."""
-    (images, labels), _ = digits.load()
+    (images, labels), _ = digits.load(arguments.data, open_file)
     with cluster.strategy.scope():
         optimizer = tf.keras.optimizers.SGD(learning_rate=0.1, momentum=0.5)
         optimizer.build(model.trainable_variables)
@@ -169,8 +176,8 @@ def report_parameters(cluster, model, names, folder):
     return dict(zip(names, devices))
 
 
-def test_accuracy(model):
-    _, (images, labels) = digits.load()
+def test_accuracy(model, data):
+    _, (images, labels) = digits.load(data, open_file)
     return float((model(images).numpy().argmax(axis=1) == labels).mean())
 
 
@@ -182,7 +189,7 @@ def coordinate(arguments, resolver, folder, summaries):
     train(arguments, cluster, model, folder, summaries)
     names = list(digits.initial_parameters(arguments.seed))
     devices = report_parameters(cluster, model, names, folder)
-    accuracy = test_accuracy(model)
+    accuracy = test_accuracy(model, arguments.data)
     run = {"steps": arguments.steps, "seed": arguments.seed, "accuracy": accuracy}
     records.write_run(folder, run | {"read_on": devices})
     print(f"test accuracy: {accuracy:.3f}", flush=True)

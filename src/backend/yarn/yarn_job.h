@@ -15,7 +15,9 @@
 namespace tony::backend {
 
 // Secrets in the containers' token files.
-inline constexpr char kYarnJobSecret[] = "tony.job";  ///< a v1::YarnJob as JSON, for all
+/// A v1::YarnJob as JSON, for all, and no secret: executors leave it to their programs, since it is
+/// what `tony-am --look-up` reads. Those that begin with "tony." they take away.
+inline constexpr char kYarnJobSecret[] = "tony-job";
 inline constexpr char kCredentialsSecret[] = "tony.credentials";  ///< an executor's
 // The ApplicationMaster's alone.
 inline constexpr char kAuthoritySecret[] = "tony.authority";  ///< of the job, with its key

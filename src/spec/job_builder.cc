@@ -139,6 +139,10 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
   if (result.backend == Backend::kYarn && !configuration.IsSet("tony.am.reattach-timeout-ms")) {
     result.job.timeouts.reattach = kReattachOnYarn;
   }
+  if (result.backend == Backend::kYarn) {
+    // This machine gives all of a gang's containers or none.
+    result.job.timeouts.gang_hold = configuration.GetDuration("tony.container.hold-timeout-ms");
+  }
   CheckJob(configuration, &result);
   return result;
 }

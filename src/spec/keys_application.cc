@@ -127,6 +127,18 @@ KeyGroup TimeLimitKeys() {
        .default_value = "0",
        .minimum = -1,
        .meaning = "How long a job may hold a part of its containers while it waits for the rest."},
+      {.name = "tony.container.hold-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "120000",
+       .status = KeyStatus::kOneBackend,
+       .reason = "yarn",
+       .meaning = "How long a job holds some of the containers that it starts with while the "
+                  "others do not "
+                  "come. Then it gives them back, so that no two jobs hold what the other one "
+                  "needs, waits "
+                  "a little and asks for all again. A job that has waited longer holds longer, up "
+                  "to twice "
+                  "this. 0: for ever."},
       {.name = "tony.container.registration.timeout",
        .type = ValueType::kMilliseconds,
        .default_value = "900000",

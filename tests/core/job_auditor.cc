@@ -95,6 +95,7 @@ void JobAuditor::Restarted(const JobMachine& machine) {
   if (machine.epoch() < epoch_) Complain("an epoch was forgotten");
   epoch_ = machine.epoch();
   awaited_.clear();
+  paused_.clear();
   for (const Task& task : machine.tasks().all()) {
     if (!task.container || launched_.count(task.container->id) > 0) continue;
     // Bound, but the ApplicationMaster was lost before the launch.
@@ -142,7 +143,13 @@ void JobAuditor::Check(const effect::RequestContainers& effect) {
   for (const ContainerRequest& request : effect.requests) {
     if (request.count <= 0) Complain("a request for no container");
     awaited_[request.type] += request.count;
+    paused_.erase(request.type);
   }
+}
+
+void JobAuditor::Check(const effect::CancelRequests&) {
+  awaited_.clear();
+  for (const TaskType& type : machine_->job().types) paused_.insert(type.name);
 }
 
 void JobAuditor::Check(const effect::LaunchExecutor& effect) {
@@ -309,7 +316,8 @@ void JobAuditor::CheckTable() {
   if (state_ == JobState::kNew || machine_->verdict()) return;
   for (const TaskType& type : machine_->job().types) {
     if (awaited_[type.name] == unbound[type.name]) continue;
-    if (awaited_[type.name] == 0 && HasToWait(type.name, true)) continue;
+    const bool waits = paused_.contains(type.name) || HasToWait(type.name, true);
+    if (awaited_[type.name] == 0 && waits) continue;
     Complain(absl::StrCat(awaited_[type.name], " containers are asked for, ", unbound[type.name],
                           " tasks wait for one: ", type.name));
   }

@@ -65,7 +65,7 @@ class JobAuditor {
   void Check(const effect::ReclaimContainers& effect);
   void Check(const effect::RequestContainers& effect);
   void Check(const effect::GiveBackSpare&) {}
-  void Check(const effect::CancelRequests&) { awaited_.clear(); }
+  void Check(const effect::CancelRequests&);
   void Check(const effect::LaunchExecutor& effect);
   void Check(const effect::SendAssignment&) {}
   void Check(const effect::SendReattached&) {}
@@ -104,6 +104,7 @@ class JobAuditor {
   std::set<std::string> gone_;  ///< of those granted
   std::map<std::string, Known> launched_;
   std::map<std::string, int> awaited_;  ///< containers asked for and not granted, by type
+  std::set<std::string> paused_;        ///< types that may be asked for again later
   std::vector<std::string> violations_;
 };
 

@@ -70,7 +70,7 @@ std::vector<DependencyTimeout> ReadLimits(const std::string& text) {
 /// budgets), infrastructure=N (of that one), backoff= (none), scope=TYPE:task|type,… ,
 /// after=TYPE:TYPE+TYPE,… (the first depends on the others),
 /// limit=TYPE:DURATION:TYPE+TYPE[:ignored],… (of the first after the group of the others), tolerant
-/// (a worker may fail), application= allocation= registration= heartbeat= grace= shutdown=
+/// (a worker may fail), application= allocation= hold= registration= heartbeat= grace= shutdown=
 /// (durations), missed=N.
 JobDescription ReadJob(const std::vector<std::string>& words) {
   JobDescription job;
@@ -82,7 +82,7 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
     if (parts.size() < 2) {
       options[parts[0]] = "true";
     } else if (Contains("untracked,sidecar,stop-on-failure,retries,infrastructure,backoff,scope,"
-                        "after,limit,application,allocation,registration,heartbeat,grace,shutdown,"
+                        "after,limit,application,allocation,hold,registration,heartbeat,grace,shutdown,"
                         "missed",
                         parts[0])) {
       options[parts[0]] = parts[1];
@@ -112,6 +112,7 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
   job.retry_backoff = ParseDuration(options["backoff"]);
   timeouts.application = ParseDuration(options["application"]);
   timeouts.allocation = ParseDuration(options["allocation"]);
+  timeouts.gang_hold = ParseDuration(options["hold"]);
   timeouts.registration = ParseDuration(options["registration"]);
   if (options.count("heartbeat")) timeouts.heartbeat_interval = ParseDuration(options["heartbeat"]);
   if (options.count("missed"))

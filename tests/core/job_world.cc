@@ -79,6 +79,7 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
   }
   if (dice.OneIn(3)) job.timeouts.application = milliseconds(1000 + dice.Roll(600000));
   if (dice.OneIn(3)) job.timeouts.allocation = milliseconds(1000 + dice.Roll(30000));
+  if (dice.OneIn(3)) job.timeouts.gang_hold = milliseconds(500 + dice.Roll(5000));
   if (!dice.OneIn(3)) job.timeouts.registration = milliseconds(1000 + dice.Roll(60000));
   return job;
 }

@@ -1,5 +1,7 @@
 // The deadlines of JobMachine: each ends a wait with a sentence that names who is missing.
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,7 +39,9 @@ std::optional<TimePoint> JobMachine::NextDeadline() const {
   // ever.
   TimePoint next = checked_at_ + std::max(milliseconds(1), timeouts.heartbeat_interval);
   for (const auto& [number, gang] : tasks_.gangs()) {
-    if (gang.not_before > checked_at_) next = std::min(next, gang.not_before);
+    for (const TimePoint at : {gang.not_before, gang.ask_after}) {
+      if (at > checked_at_) next = std::min(next, at);
+    }
   }
   if (judge_at_ && *judge_at_ > checked_at_) next = std::min(next, *judge_at_);
   if (state_ == JobState::kStopping && !killed_stragglers_at_) {
@@ -105,9 +109,14 @@ void JobMachine::On(const input::ExecutorDetached& detached) {
 
 void JobMachine::CheckAllocation() {
   const Duration allowed = job_.timeouts.allocation;
-  if (allowed.count() == 0) return;
-  for (const auto& [number, gang] : tasks_.gangs()) {
-    if (!gang.partly_held_since || now_ - *gang.partly_held_since < allowed) continue;
+  for (auto& [number, gang] : tasks_.gangs()) {
+    missing_ = missing_ || (gang.ask_after != TimePoint() && now_ >= gang.ask_after);
+    const bool late =
+        allowed.count() > 0 && gang.incomplete_since && now_ - *gang.incomplete_since >= allowed;
+    if (!late) {
+      YieldIfHeldForLong(number, gang);
+      continue;
+    }
     Verdict verdict;
     verdict.reason = Reason::kAllocationTimeout;
     verdict.sentence =
@@ -119,6 +128,38 @@ void JobMachine::CheckAllocation() {
                                    ", "));
     return Decide(std::move(verdict));
   }
+}
+
+void JobMachine::YieldIfHeldForLong(int number, Gang& gang) {
+  const Duration hold = job_.timeouts.gang_hold;
+  if (hold.count() == 0 || !gang.partly_held_since) return;
+  // Of two jobs that hold what the other one needs, the younger is the first to let go.
+  const Duration age = *gang.partly_held_since - gang.since;
+  if (now_ - *gang.partly_held_since < hold + std::min(hold, age / 2)) return;
+  const int held = gang.bound;
+  size_t jitter = 0;
+  for (Task& task : tasks_.all()) {
+    if (task.gang != number || !task.container || task.killed) continue;
+    if (jitter == 0) jitter = std::hash<std::string>()(task.container->id) % 1000;
+    // Its place is to be taken without touching the budget.
+    task.kept = true;
+    Kill(task);
+    // It may have been ready, and the gang is not to count it.
+    ChangeTask(task, TaskState::kStarting, "its container is given back");
+  }
+  const Duration pause = hold / 4 + hold / 2 * static_cast<int>(jitter) / 1000;
+  gang.ask_after = now_ + pause;
+  gang.partly_held_since.reset();
+  tasks_.ForgetAsked();
+  missing_ = true;
+  Do(effect::CancelRequests{});
+  Do(effect::Record{JobWaiting{
+      absl::StrCat("only ", held, " of ", gang.size, " containers came within ", Seconds(hold),
+                   " (tony.container.hold-timeout-ms); they are given back, so that no two jobs "
+                   "hold what the other one needs, and all are asked for again in ",
+                   Seconds(pause)),
+      tasks_.Names([number](const Task& task) { return task.gang == number; }),
+      "room for all of them at once"}});
 }
 
 void JobMachine::CheckRegistration() {

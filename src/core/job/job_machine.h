@@ -169,6 +169,8 @@ class JobMachine {
   void Decide(Verdict verdict);
   void EndIfAllGone();
   void CheckAllocation();
+  /// Gives the gang's containers back when the rest does not come.
+  void YieldIfHeldForLong(int number, Gang& gang);
   void CheckRegistration();
   /// True when there was one.
   bool ForgiveOwnAbsence();

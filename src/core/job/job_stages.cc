@@ -119,7 +119,7 @@ void JobMachine::RequestMissing() {
   effect::RequestContainers request;
   for (Task& task : tasks_.all()) {
     const bool needed = task.gang != 0 && task.state == TaskState::kNew && !task.asked;
-    if (!needed || AwaitsRoom(task)) continue;
+    if (!needed || now_ < tasks_.gangs().at(task.gang).ask_after || AwaitsRoom(task)) continue;
     AddTo(request, *task.type);
     tasks_.Ask(task);
   }
@@ -130,11 +130,13 @@ void JobMachine::RequestMissing() {
 
 void JobMachine::NotePartlyHeld() {
   for (auto& [number, gang] : tasks_.gangs()) {
+    if (gang.bound == gang.size) gang.incomplete_since.reset();
     if (gang.bound == 0 || gang.bound == gang.size) {
       gang.partly_held_since.reset();
-    } else if (!gang.partly_held_since) {
-      gang.partly_held_since = now_;
+      continue;
     }
+    if (!gang.incomplete_since) gang.incomplete_since = now_;
+    if (!gang.partly_held_since) gang.partly_held_since = now_;
   }
 }
 

@@ -70,6 +70,13 @@ void TaskTable::Ask(Task& task) {
   asked_[task.id.type].insert(static_cast<size_t>(&task - tasks_.data()));
 }
 
+void TaskTable::ForgetAsked() {
+  for (const auto& [type, asked] : asked_) {
+    for (const size_t index : asked) tasks_[index].asked = false;
+  }
+  asked_.clear();
+}
+
 void TaskTable::Bind(Task& task, const Container& container) {
   const size_t position = static_cast<size_t>(&task - tasks_.data());
   asked_[task.id.type].erase(position);

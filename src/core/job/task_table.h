@@ -38,7 +38,9 @@ struct Gang {
   int ready = 0;
   TimePoint since;                             ///< it was formed, or got its last container
   TimePoint not_before;                        ///< of its start
+  std::optional<TimePoint> incomplete_since;   ///< it had a part of its containers, and never all
   std::optional<TimePoint> partly_held_since;  ///< while a part of its containers is there
+  TimePoint ask_after;                         ///< it has given them back, and waits with the rest
   bool said_missing = false;                   ///< its missing tasks were named
   bool said_held_back = false;                 ///< its time to start was named
 };
@@ -97,6 +99,8 @@ class TaskTable {
 
   void SetState(Task& task, TaskState state);
   void Ask(Task& task);
+  /// No container is asked for any more, for nobody.
+  void ForgetAsked();
   void Bind(Task& task, const Container& container);
   void Unbind(Task& task);
   /// 0 takes it out of its gang; a gang is there as long as it has members.

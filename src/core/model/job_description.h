@@ -82,7 +82,8 @@ struct DependencyTimeout {
 /// All durations: zero means "no limit" unless said otherwise.
 struct Timeouts {
   std::chrono::milliseconds application{0};   ///< the whole job
-  std::chrono::milliseconds allocation{0};    ///< a partly held gang
+  std::chrono::milliseconds allocation{0};    ///< a gang that has a part of its containers only
+  std::chrono::milliseconds gang_hold{0};     ///< that part, before it is given back for a while
   std::chrono::milliseconds registration{0};  ///< container granted to task registered
   std::chrono::milliseconds registry{
       0};  ///< an executor's own wait to be registered; it ends after it

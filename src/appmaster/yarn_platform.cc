@@ -92,6 +92,7 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   }
   options.token = *token;
   options.host = yarn_.node_host;
+  options.user = job_.user();
   if (!absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &options.rpc_port)) {
     return absl::InternalError(absl::StrCat(address, " has no port"));
   }

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backend/job_folder.h"
 #include "client/job_store.h"
 #include "common/clock.h"
 
@@ -29,6 +30,14 @@ class JobCatalog {
   /// NotFound – none such, with the names of the newest ones. InvalidArgument – several such, with
   /// their names.
   virtual absl::StatusOr<StoredJob> Find(const std::string& wish) = 0;
+  /// A folder with what the job's tasks have written so far. `live`: what they still write comes
+  /// into it. Unavailable – the logs cannot be had.
+  struct Logs {
+    backend::JobFolder folder;
+    bool live = false;
+    std::string missing;  ///< which logs cannot be had, and why; empty: none is missing
+  };
+  virtual absl::StatusOr<Logs> FindLogs(const StoredJob& job) = 0;
   /// Asks the job to end, and waits until it has. DeadlineExceeded – it goes on; Unavailable – it
   /// cannot be asked, or went away without a verdict.
   virtual absl::Status Stop(const StoredJob& job, const StopWish& wish) = 0;

@@ -39,6 +39,7 @@ Json TaskToJson(const core::JobView::Task& task, const ObservedJob& job) {
   json["attempt"] = last.attempt;
   json["container"] = OrNull(last.container);
   json["containment"] = OrNull(last.containment);
+  json["log_url"] = OrNull(last.log_url);
   json["host"] = OrNull(last.host);
   json["port"] = OrNull(last.port);
   json["pid"] = OrNull(last.pid);

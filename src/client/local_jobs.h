@@ -19,6 +19,9 @@ class LocalJobs : public JobCatalog {
 
   absl::StatusOr<std::vector<StoredJob>> List() override { return store_.List(); }
   absl::StatusOr<StoredJob> Find(const std::string& wish) override { return store_.Find(wish); }
+  absl::StatusOr<Logs> FindLogs(const StoredJob& job) override {
+    return Logs{job.folder, /*live=*/true, ""};
+  }
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
 
  private:

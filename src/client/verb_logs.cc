@@ -137,11 +137,20 @@ int PrintFirstError(const CommandLine& line, const StoredJob& job, const LogSele
 absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context) {
   const Target target = ReadTarget(line.positionals);
   TONY_ASSIGN_OR_RETURN(LogStreamOptions options, ReadOptions(line, *context.clock));
-  TONY_ASSIGN_OR_RETURN(const JobStore store, OpenJobStore(line, context));
-  TONY_ASSIGN_OR_RETURN(const StoredJob job, store.Find(target.job));
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs,
+                        OpenJobs(line, context, target.job));
+  TONY_ASSIGN_OR_RETURN(StoredJob job, jobs->Find(target.job));
   if (!target.task.empty()) {
     TONY_ASSIGN_OR_RETURN(options.selection.task, ResolveTask(job.job.view, target.task));
   }
+  TONY_ASSIGN_OR_RETURN(const JobCatalog::Logs logs, jobs->FindLogs(job));
+  if (!logs.missing.empty()) context.err(absl::StrCat("tony: ", logs.missing, "\n"));
+  if (line.Has("follow") && !logs.live) {
+    return absl::UnimplementedError(
+        "logs on a cluster cannot be followed by this version; they are as of now without "
+        "--follow");
+  }
+  job.folder = logs.folder;
   if (line.Has("first-error")) return PrintFirstError(line, job, options.selection, context);
   const bool one_task =
       options.selection.task == "am" || absl::StrContains(options.selection.task, ":");

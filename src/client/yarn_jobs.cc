@@ -2,6 +2,7 @@
 #include "client/yarn_jobs.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -140,6 +141,26 @@ absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::Connect(
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
                         rpc::ParseCredentials(pem, backend::kClientFile));
   return std::make_unique<rpc::JobClient>(absl::StrCat(report.host, ":", report.port), credentials);
+}
+
+absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job) {
+  TONY_ASSIGN_OR_RETURN(const std::string text,
+                        backend::ReadArchivedEvents(*files_, backend::JobFolderName(job.id)));
+  std::vector<NodeLogs::Source> sources;
+  std::set<std::string> seen;
+  std::istringstream lines(text);
+  std::string line;
+  while (std::getline(lines, line)) {
+    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
+    const auto* change = event.ok() ? std::get_if<core::TaskChanged>(&event->body) : nullptr;
+    if (change == nullptr || change->log_url.empty()) continue;
+    if (seen.insert(change->log_url).second) {
+      sources.push_back({change->task.ToPath(), change->log_url});
+    }
+  }
+  TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
+  TONY_RETURN_IF_ERROR(logs_->Copy(sources));
+  return Logs{logs_->folder(), /*live=*/false, logs_->missing()};
 }
 
 absl::Status YarnJobs::Stop(const StoredJob& job, const StopWish& wish) {

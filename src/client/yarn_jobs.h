@@ -9,6 +9,7 @@
 #include "backend/yarn/application_client.h"
 #include "backend/yarn/yarn_cluster.h"
 #include "client/job_catalog.h"
+#include "client/node_logs.h"
 #include "client/recorded_events.h"
 #include "common/clock.h"
 #include "rpc/job_client.h"
@@ -25,6 +26,8 @@ class YarnJobs : public JobCatalog {
 
   absl::StatusOr<std::vector<StoredJob>> List() override;
   absl::StatusOr<StoredJob> Find(const std::string& wish) override;
+  /// Copies what the nodes have of them, which goes away with this object.
+  absl::StatusOr<Logs> FindLogs(const StoredJob& job) override;
   /// An application that has no ApplicationMaster to be asked is killed by YARN.
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
 
@@ -41,6 +44,7 @@ class YarnJobs : public JobCatalog {
   const Clock& clock_;
   backend::ApplicationClient client_;
   std::unique_ptr<backend::JobFiles> files_;
+  std::unique_ptr<NodeLogs> logs_;
 };
 
 }  // namespace tony::client

@@ -17,6 +17,7 @@ v1::Container ToProto(const core::Container& container) {
   proto.mutable_gpus()->Add(container.gpus.begin(), container.gpus.end());
   proto.set_memory_mb(container.resources.memory_mb);
   proto.set_vcores(container.resources.vcores);
+  proto.set_log_url(container.log_url);
   return proto;
 }
 
@@ -28,6 +29,7 @@ core::Container FromProto(const v1::Container& proto) {
   container.host_id = proto.host_id();
   container.gpus.assign(proto.gpus().begin(), proto.gpus().end());
   container.resources = {proto.memory_mb(), proto.vcores(), proto.gpus_size()};
+  container.log_url = proto.log_url();
   return container;
 }
 

@@ -78,6 +78,7 @@ struct BodyWriter {
     if (event.exit) *body->mutable_exit() = rpc::ToProto(*event.exit);
     body->set_sentence(ToUtf8(event.sentence));
     body->set_containment(ToUtf8(event.containment));
+    body->set_log_url(event.log_url);
   }
   void operator()(const core::EpochOpened& event) {
     v1::EpochOpened* body = proto.mutable_epoch_opened();
@@ -138,6 +139,7 @@ absl::StatusOr<core::TaskChanged> FromProto(const v1::TaskChanged& proto) {
   if (proto.has_exit()) event.exit = rpc::FromProto(proto.exit());
   event.sentence = proto.sentence();
   event.containment = proto.containment();
+  event.log_url = proto.log_url();
   return event;
 }
 

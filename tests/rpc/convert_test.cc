@@ -60,6 +60,7 @@ TEST(ConvertTest, EveryStateOfJobAndTaskComesBack) {
     core::TaskChanged change;
     change.state = static_cast<core::TaskState>(i);
     change.containment = "namespace";
+    change.log_url = "http://node:8042/node/containerlogs/c1/ann";
     ExpectSame(change, change);
   }
 }

@@ -258,6 +258,11 @@ void YarnBackend::OnGranted(const ContainerProto& granted) {
                     .host = granted.nodeid().host(),
                     .host_id = granted.nodeid().host(),
                     .resources = ResourcesOf(granted.resource(), options_.allocation.gpu_resource)};
+  if (granted.has_node_http_address()) {
+    live.container.log_url =
+        absl::StrCat("http://", granted.node_http_address(), "/node/containerlogs/",
+                     live.container.id, "/", options_.user);
+  }
   if (options_.allocation.isolated_gpus) {
     live.container.gpus.resize(static_cast<size_t>(live.container.resources.gpus));
     std::iota(live.container.gpus.begin(), live.container.gpus.end(), 0);

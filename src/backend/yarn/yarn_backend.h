@@ -31,6 +31,7 @@ struct YarnBackendOptions {
   // What the ApplicationMaster registers with, for those who look at the application.
   std::string host;
   int rpc_port = -1;
+  std::string user;  ///< who runs the application, for the URLs of logs
   std::string tracking_url;
 
   AllocationOptions allocation;

@@ -37,6 +37,7 @@ class YarnCluster {
                                           hadoop::Environment environment);
 
   const std::string& user() const { return user_; }
+  bool kerberos() const { return kerberos_; }
   /// Of the ResourceManagers, for ApplicationMasters.
   const std::vector<hadoop::Endpoint>& schedulers() const { return schedulers_; }
   /// For ApplicationClient and ApplicationWatch.

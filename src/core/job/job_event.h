@@ -65,6 +65,7 @@ struct TaskChanged {
   std::string sentence;     ///< why; may be empty
   std::string containment;  ///< how its processes are held together: "cgroup"; empty before its
                             ///< executor has attached
+  std::string log_url;      ///< where the backend shows the container's logs; empty: nowhere
   bool operator==(const TaskChanged&) const = default;
 };
 

@@ -68,6 +68,7 @@ void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sent
     change.container = task.container->id;
     change.host = task.container->host;
     change.containment = task.containment;
+    change.log_url = task.container->log_url;
   }
   change.port = task.port;
   change.pid = task.pid;

@@ -25,6 +25,7 @@ struct Container {
   std::string host_id;    ///< equal for two containers exactly when they are on one host
   std::vector<int> gpus;  ///< indices of the devices that it holds
   Resources resources;    ///< what was granted
+  std::string log_url;    ///< where the backend shows its logs; empty: nowhere
 
   bool operator==(const Container&) const = default;
 };

@@ -75,7 +75,7 @@ std::string FinishWrapped(const std::string& text, const Screen& screen) {
   return absl::StrCat(absl::StrJoin(WrapToWidth(SafeText(text), screen.width), "\n"), "\n");
 }
 
-std::string Headline(const ObservedJob& job, int64_t now_millis, const Screen& screen) {
+std::string Headline(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
   const JobView& view = job.view;
   const std::string state = job.StateName();
   const std::string name = SafeText(absl::StrCat(view.job.name, " (", view.job.job_id, ")  "));
@@ -92,7 +92,7 @@ struct Row {
   TaskState value = TaskState::kNew;
 };
 
-Row MakeRow(const ObservedJob& job, const core::TaskChanged& last, int64_t now_millis) {
+Row MakeRow(const core::ObservedJob& job, const core::TaskChanged& last, int64_t now_millis) {
   Row row;
   row.value = last.state;
   row.task = SafeText(last.task.ToString());
@@ -110,7 +110,7 @@ Row MakeRow(const ObservedJob& job, const core::TaskChanged& last, int64_t now_m
   return row;
 }
 
-std::string RenderTasks(const ObservedJob& job, int64_t now_millis, const Screen& screen) {
+std::string RenderTasks(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
   std::vector<Row> rows;
   int task_width = 4, address_width = 7;
   for (const JobView::Task& task : job.view.tasks) {
@@ -134,7 +134,7 @@ std::string RenderTasks(const ObservedJob& job, int64_t now_millis, const Screen
 }
 
 /// One line for each type with the number of tasks in each state, and the first failures by name.
-std::string RenderCounts(const ObservedJob& job, const Screen& screen) {
+std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
   std::map<std::string, std::map<TaskState, int>> counts;
   std::vector<std::string> failed;
   for (const JobView::Task& task : job.view.tasks) {
@@ -188,7 +188,7 @@ std::string RenderWaiting(const JobView& view, int64_t now_millis) {
   return SafeText(text);
 }
 
-std::string RenderJobTable(const ObservedJob& job, int64_t now_millis, const Screen& screen) {
+std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
   const JobView& view = job.view;
   std::string text = Headline(job, now_millis, screen);
   if (static_cast<int>(view.tasks.size()) > screen.max_tasks) {

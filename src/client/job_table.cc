@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/terminal.h"
+#include "core/job/duration_text.h"
 
 namespace tony::client {
 namespace {
@@ -81,7 +82,7 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis, const Scr
   const std::string name = SafeText(absl::StrCat(view.job.name, " (", view.job.job_id, ")  "));
   const std::string line =
       absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  epoch ", view.epoch) : "", "  ",
-                   FormatDuration(job.RunningMillis(now_millis)));
+                   core::FormatDuration(job.RunningMillis(now_millis)));
   const char* color = view.verdict ? ColorOf(view.verdict->outcome) : job.lost ? kRed : kCyan;
   return Finish(line, name.size(), state.size(), color, screen);
 }
@@ -101,7 +102,7 @@ Row MakeRow(const core::ObservedJob& job, const core::TaskChanged& last, int64_t
   row.address = last.host.empty() ? "-"
                 : last.port == 0  ? SafeText(last.host)
                                   : SafeText(absl::StrCat(last.host, ":", last.port));
-  row.time = FormatDuration(job.RunningMillis(last.task, now_millis));
+  row.time = core::FormatDuration(job.RunningMillis(last.task, now_millis));
   if (!last.sentence.empty()) {
     row.note = SafeText(last.sentence);
   } else if (last.exit && !last.exit->ok() && last.state != core::TaskState::kStopped) {
@@ -174,8 +175,9 @@ std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
 std::string RenderWaiting(const JobView& view, int64_t now_millis) {
   if (!view.waiting) return "";
   const core::JobWaiting& waiting = *view.waiting;
-  std::string text = absl::StrCat(
-      "Waiting for ", FormatDuration(now_millis - view.waiting_since_millis), ": ", waiting.what);
+  std::string text =
+      absl::StrCat("Waiting for ", core::FormatDuration(now_millis - view.waiting_since_millis),
+                   ": ", waiting.what);
   if (!waiting.missing.empty()) {
     const size_t shown = std::min(waiting.missing.size(), kMaxMissing);
     absl::StrAppend(&text, "; missing: ",

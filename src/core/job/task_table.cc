@@ -57,9 +57,7 @@ const Task* TaskTable::Find(const TaskId& id) const {
   return position < tasks_.size() && tasks_[position].id == id ? &tasks_[position] : nullptr;
 }
 
-Task* TaskTable::Find(const TaskId& id) {
-  return const_cast<Task*>(std::as_const(*this).Find(id));
-}
+Task* TaskTable::Find(const TaskId& id) { return const_cast<Task*>(std::as_const(*this).Find(id)); }
 
 Task* TaskTable::FirstAsked(const std::string& type) {
   auto found = asked_.find(type);

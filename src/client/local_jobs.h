@@ -1,6 +1,7 @@
 // The jobs of this machine.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ class LocalJobs : public JobCatalog {
   absl::StatusOr<std::vector<StoredJob>> List() override { return store_.List(); }
   absl::StatusOr<StoredJob> Find(const std::string& wish) override { return store_.Find(wish); }
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
+  absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
 
  private:
   const JobStore store_;

@@ -2,9 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/job_connection.h"
 #include "client/job_json.h"
 #include "client/job_logs.h"
 #include "client/task_door.h"
@@ -53,20 +53,22 @@ void PrintUrl(const CommandLine& line, const VerbContext& context, const std::st
   context.out(line.Has("json") ? DumpJsonLine(Json{{"url", url}}) : absl::StrCat(url, "\n"));
 }
 
-/// Shows `url` where there is a screen; nothing depends on it. The address is a secret for a
-/// moment, so it goes by way of a file that only the user can read, not on a command line, which
-/// everybody can.
+/// Shows `url` where there is a screen; nothing depends on it. An address with a code is a secret
+/// for a moment, so it goes by way of a file that only the user can read, not on a command line,
+/// which everybody can.
 void TryBrowser(const VerbContext& context, const backend::JobFolder& folder,
                 const std::string& url) {
   if (!context.terminal || !context.environment.has_display) return;
-  const std::string path = absl::StrCat(folder.secrets(), "/page.html");
-  const std::string page = absl::StrCat(
-      "<!DOCTYPE html><meta charset=\"utf-8\"><meta http-equiv="
-      "\"refresh\" content=\"0; url=",
-      url, "\">\n");
-  if (!os::WriteFileAtomically(path, page).ok()) return;
   os::SubprocessRequest request;
-  request.arguments = {"xdg-open", path};
+  request.arguments = {"xdg-open", url};
+  if (absl::StrContains(url, "?code=")) {
+    request.arguments.back() = absl::StrCat(folder.secrets(), "/page.html");
+    const std::string page = absl::StrCat(
+        "<!DOCTYPE html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" "
+        "content=\"0; url=",
+        url, "\">\n");
+    if (!os::WriteFileAtomically(request.arguments.back(), page).ok()) return;
+  }
   (void)os::Subprocess::Start(request);
 }
 
@@ -101,16 +103,16 @@ absl::StatusOr<int> OpenTask(const CommandLine& line, const VerbContext& context
 
 absl::StatusOr<int> RunOpen(const CommandLine& line, const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const spec::Configuration configuration, ConfigurationOf(line, context));
-  const JobStore store(configuration.GetText("tony.local.dir"));
   const std::string wish = line.positionals.empty() ? "latest" : line.positionals[0];
-  TONY_ASSIGN_OR_RETURN(const StoredJob job, store.Find(wish));
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs, OpenJobs(line, context, wish));
+  TONY_ASSIGN_OR_RETURN(const StoredJob job, jobs->Find(wish));
   if (job.ended() || !job.alive) {
     return absl::NotFoundError(
         absl::StrCat("job ", job.id, " does not run any more (", job.job.StateName(),
                      "), and its page has gone with it; tony status ", job.id, " and tony logs ",
                      job.id, " tell what there was"));
   }
-  TONY_ASSIGN_OR_RETURN(std::unique_ptr<rpc::JobClient> client, ConnectToJob(job.folder));
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<rpc::JobClient> client, jobs->Connect(job));
   if (line.Has("tensorboard") || line.Has("task")) {
     return OpenTask(line, context, job, std::move(client));
   }

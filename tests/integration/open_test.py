@@ -1,6 +1,7 @@
 """`tony open`: the page of a running job with its codes and cookies, and tunnels to its tasks."""
 
 import http.client
+import os
 import re
 import signal
 import socket
@@ -9,6 +10,7 @@ import threading
 import urllib.parse
 
 import integration_case
+import machine
 import tony_cli
 
 # Serves the working folder where TensorBoard would be, until its job is killed.
@@ -172,6 +174,27 @@ class OpenTest(integration_case.JobTest):
         out, err = process.communicate(timeout=tony_cli.DEADLINE_SECONDS)
         self.assertEqual((process.returncode, out), (0, ""))
         self.assertIn(f"job {job.id} has ended, KILLED", err)
+
+    def test_another_application_master_leads_there_too(self):
+        job = self.submit(f"echo 'from the task' > index.html; exec {SERVE}")
+        job.wait_until_running("worker:0")
+        process, _ = self.open_tunnel(job, "--tensorboard")
+        (master,) = machine.programs_of(job.id, "tony-am")
+        os.kill(master, signal.SIGKILL)
+        _, err = process.communicate(timeout=tony_cli.DEADLINE_SECONDS)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("the ApplicationMaster is gone", err)
+        job.wait_for(
+            lambda events: any(
+                event.get("state_changed", {}).get("sentence") == "The executors are attached again"
+                for event in events
+            ),
+            "attached executors",
+        )
+        _, port = self.open_tunnel(job, "--tensorboard")
+        self.assertEqual(self.wait_for_page(port), "from the task\n")
+        self.assertEqual(self.open_page(job).enter()[0], 303)
+        self.kill(job)
 
     def wait_for_page(self, port):
         """What the task shows; its server may still be starting."""

@@ -38,7 +38,7 @@ absl::StatusOr<v1::StagedFiles> ReadStaged(const std::string& path) {
 absl::StatusOr<spec::BuildResult> ReadJob(const backend::JobFolder& folder) {
   spec::Sources sources;
   sources.job_file = folder.job_xml();
-  sources.working_folder = "/";
+  sources.working_folder = std::string("/");
   // The client may have taken it from its home folder, which is not this process's business.
   sources.overrides = {{"tony.local.dir", backend::LocalDir(folder), "the job's folder"}};
   spec::BuildResult result = spec::LoadJob(sources, spec::FileChecks::kOff).result;
@@ -128,23 +128,35 @@ absl::Status ApplicationMaster::OpenHistory() {
   return absl::OkStatus();
 }
 
-absl::Status ApplicationMaster::OpenServer() {
-  TONY_ASSIGN_OR_RETURN(const std::string pem, platform_->ReadAuthority());
-  TONY_ASSIGN_OR_RETURN(rpc::CertificateAuthority authority, rpc::CertificateAuthority::Load(pem));
-  authority_ = std::make_unique<rpc::CertificateAuthority>(std::move(authority));
-  TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
-                        authority_->Issue(rpc::ApplicationMasterRole(platform_->job_id())));
-  executor_service_ =
-      std::make_unique<rpc::ExecutorService>(platform_->job_id(), [this](core::JobInput input) {
+void ApplicationMaster::MakeServices() {
+  relay_ = std::make_unique<rpc::TunnelRelay>([this](const rpc::TunnelRelay::Wish& wish) {
+    loop_.Post([this, wish] { tunnels_->Take(wish); });
+  });
+  executor_service_ = std::make_unique<rpc::ExecutorService>(
+      platform_->job_id(), *relay_, [this](core::JobInput input) {
         loop_.Post([this, input = std::move(input)] { runner_->Take(input); });
       });
+  tunnels_ = std::make_unique<Tunnels>(loop_, *machine_, *executor_service_, *relay_);
   rpc::JobService::Callbacks callbacks;
   callbacks.on_stop = [this](const std::string& reason) {
     loop_.Post([this, reason] { Stop(core::Reason::kKilledByUser, reason); });
   };
   callbacks.on_owner_attached = [this] { loop_.Post([this] { OnOwnerAttached(); }); };
   callbacks.on_owner_gone = [this] { loop_.Post([this] { AwaitOwner(); }); };
-  job_service_ = std::make_unique<rpc::JobService>(platform_->job_id(), event_log_, callbacks);
+  callbacks.on_page = [this](rpc::JobService::AnswerPage answer) {
+    loop_.Post([this, answer = std::move(answer)] { answer(page_door_->Invite()); });
+  };
+  job_service_ =
+      std::make_unique<rpc::JobService>(platform_->job_id(), event_log_, *relay_, callbacks);
+}
+
+absl::Status ApplicationMaster::OpenServer() {
+  TONY_ASSIGN_OR_RETURN(const std::string pem, platform_->ReadAuthority());
+  TONY_ASSIGN_OR_RETURN(rpc::CertificateAuthority authority, rpc::CertificateAuthority::Load(pem));
+  authority_ = std::make_unique<rpc::CertificateAuthority>(std::move(authority));
+  TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
+                        authority_->Issue(rpc::ApplicationMasterRole(platform_->job_id())));
+  MakeServices();
   runner_ = std::make_unique<JobRunner>(
       *machine_,
       JobRunner::Ports{loop_, clock_, *journal_, *history_, *executor_service_, *authority_,
@@ -157,6 +169,7 @@ absl::Status ApplicationMaster::OpenServer() {
 }
 
 absl::Status ApplicationMaster::OpenBackend(const spec::BuildResult& built) {
+  TONY_ASSIGN_OR_RETURN(page_door_, platform_->MakePageDoor({loop_, clock_, event_log_}, built));
   TONY_ASSIGN_OR_RETURN(backend_,
                         platform_->MakeBackend(*runner_, built, server_->address(),
                                                [this](const std::string& why) { OnDeposed(why); }));
@@ -241,6 +254,7 @@ void ApplicationMaster::OnDeposed(const std::string& why) {
 }
 
 ApplicationMaster::~ApplicationMaster() {
+  if (relay_ != nullptr) relay_->Close("the job is over");
   // No input may arrive while the rest goes away.
   if (server_ != nullptr) server_->Shutdown(machine_->job().timeouts.last_events);
   backend_.reset();

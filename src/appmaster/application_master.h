@@ -9,15 +9,18 @@
 #include "appmaster/decision_log.h"
 #include "appmaster/event_archive.h"
 #include "appmaster/history.h"
+#include "appmaster/job_page.h"
 #include "appmaster/job_runner.h"
 #include "appmaster/options.h"
 #include "appmaster/platform.h"
+#include "appmaster/tunnels.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
 #include "os/unique_fd.h"
 #include "rpc/event_log.h"
 #include "rpc/master_server.h"
+#include "rpc/tunnel_relay.h"
 
 namespace tony::appmaster {
 
@@ -52,6 +55,8 @@ class ApplicationMaster {
   absl::Status OpenArchive();
   absl::Status OpenHistory();
   absl::Status OpenServer();
+  /// What clients and executors call.
+  void MakeServices();
   absl::Status OpenBackend(const spec::BuildResult& built);
   void Stop(core::Reason reason, const std::string& sentence);
   void OnOwnerAttached();
@@ -74,8 +79,11 @@ class ApplicationMaster {
   std::unique_ptr<Assignments> assignments_;
   std::unique_ptr<History> history_;
   std::unique_ptr<rpc::CertificateAuthority> authority_;
+  std::unique_ptr<rpc::TunnelRelay> relay_;
   std::unique_ptr<rpc::JobService> job_service_;
   std::unique_ptr<rpc::ExecutorService> executor_service_;
+  std::unique_ptr<Tunnels> tunnels_;
+  std::unique_ptr<PageDoor> page_door_;
   std::unique_ptr<JobRunner> runner_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;

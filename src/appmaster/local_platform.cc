@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "appmaster/folder_logs.h"
 #include "backend/local/capacity_probe.h"
 #include "backend/local/local_backend.h"
 #include "backend/local_job_files.h"
@@ -79,6 +80,12 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend
   options.kill_timeout = built.job.timeouts.container_kill;
   options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(built.job));
   return std::make_unique<backend::LocalBackend>(loop_, std::move(options), listener);
+}
+
+absl::StatusOr<std::unique_ptr<PageDoor>> LocalPlatform::MakePageDoor(
+    const PageParts& parts, const spec::BuildResult& /*built*/) {
+  return std::make_unique<LocalPageDoor>(parts, options_.job_id(),
+                                         [this] { return std::make_unique<FolderLogs>(folder_); });
 }
 
 absl::Status LocalPlatform::Publish(const std::string& address) {

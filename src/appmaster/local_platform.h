@@ -36,6 +36,8 @@ class LocalPlatform : public Platform {
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
+  absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(const PageParts& parts,
+                                                         const spec::BuildResult& built) override;
   absl::Status Publish(const std::string& address) override;
   std::vector<std::string> executor_arguments() const override;
   void Conclude(const core::Verdict& verdict, std::function<void()> done) override;

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "appmaster/assignments.h"
+#include "appmaster/job_page.h"
 #include "backend/job_files.h"
 #include "backend/job_folder.h"
 #include "common/clock.h"
@@ -52,6 +53,9 @@ class Platform {
   virtual absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) = 0;
+  /// How the job's page is got to; called before MakeBackend(). `parts` outlive the door.
+  virtual absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
+      const PageParts& parts, const spec::BuildResult& built) = 0;
   /// Clients and executors find the ApplicationMaster from here on.
   virtual absl::Status Publish(const std::string& address) = 0;
   /// Of each executor, besides what all have: how to find the next ApplicationMaster.

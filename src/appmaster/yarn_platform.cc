@@ -115,6 +115,12 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   return made;
 }
 
+absl::StatusOr<std::unique_ptr<PageDoor>> YarnPlatform::MakePageDoor(
+    const PageParts& /*parts*/, const spec::BuildResult& /*built*/) {
+  return std::make_unique<NoPageDoor>(
+      "a job on YARN has no page; tony status, and the ResourceManager's pages, show it");
+}
+
 absl::Status YarnPlatform::Publish(const std::string& address) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files, OpenFiles());
   TONY_RETURN_IF_ERROR(files->Replace(backend::kAddressFile, address));

@@ -33,6 +33,7 @@ Environment ReadEnvironment() {
   environment.hadoop_user = Variable("HADOOP_USER_NAME");
   if (environment.hadoop_user.empty()) environment.hadoop_user = environment.user;
   environment.term = Variable("TERM");
+  environment.has_display = !Variable("DISPLAY").empty() || !Variable("WAYLAND_DISPLAY").empty();
   environment.no_color = !Variable("NO_COLOR").empty();
   return environment;
 }

@@ -16,6 +16,7 @@ struct Environment {
   std::string hadoop_user;      ///< HADOOP_USER_NAME, or else `user`
   std::string term;             ///< TERM; empty when unset
   bool no_color = false;        ///< NO_COLOR is set and not empty
+  bool has_display = false;     ///< DISPLAY or WAYLAND_DISPLAY is set and not empty
 };
 
 /// Reads the variables of this process. Not thread safe with changes of the environment.

@@ -1,6 +1,7 @@
 // The jobs of one backend, for the verbs of `tony`.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "backend/job_folder.h"
 #include "client/job_store.h"
 #include "common/clock.h"
+#include "rpc/job_client.h"
 
 namespace tony::client {
 
@@ -41,6 +43,9 @@ class JobCatalog {
   /// Asks the job to end, and waits until it has. DeadlineExceeded – it goes on; Unavailable – it
   /// cannot be asked, or went away without a verdict.
   virtual absl::Status Stop(const StoredJob& job, const StopWish& wish) = 0;
+  /// A client of the job's ApplicationMaster; nothing is sent yet. Unavailable – it has none;
+  /// PermissionDenied, NotFound – the credentials cannot be read.
+  virtual absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) = 0;
 };
 
 /// Of `ids`, newest first, the one that `wish` means; `where` they are, for messages. As

@@ -31,7 +31,7 @@ Json VerdictToJson(const core::Verdict& verdict) {
   return json;
 }
 
-Json TaskToJson(const core::JobView::Task& task, const ObservedJob& job) {
+Json TaskToJson(const core::JobView::Task& task, const core::ObservedJob& job) {
   const core::TaskChanged& last = task.last;
   Json json;
   json["task"] = last.task.ToString();

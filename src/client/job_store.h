@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "backend/job_folder.h"
-#include "client/observed_job.h"
+#include "core/job/observed_job.h"
 
 namespace tony::client {
 
@@ -16,9 +16,9 @@ namespace tony::client {
 struct StoredJob {
   std::string id;
   backend::JobFolder folder{""};
-  ObservedJob job;     ///< `lost` is set: neither alive nor ended; and what it waits for, in
-                       ///< every other state than its last, although no event says so
-  bool alive = false;  ///< its ApplicationMaster holds its lock
+  core::ObservedJob job;  ///< `lost` is set: neither alive nor ended; and what it waits for, in
+                          ///< every other state than its last, although no event says so
+  bool alive = false;     ///< its ApplicationMaster holds its lock
   int64_t submitted_millis = 0;  ///< of the first event, or else of the folder
   std::string sentence;          ///< why it is lost or cannot be read in full; else empty
 

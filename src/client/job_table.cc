@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/terminal.h"
+#include "core/job/duration_text.h"
 
 namespace tony::client {
 namespace {
@@ -75,13 +76,13 @@ std::string FinishWrapped(const std::string& text, const Screen& screen) {
   return absl::StrCat(absl::StrJoin(WrapToWidth(SafeText(text), screen.width), "\n"), "\n");
 }
 
-std::string Headline(const ObservedJob& job, int64_t now_millis, const Screen& screen) {
+std::string Headline(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
   const JobView& view = job.view;
   const std::string state = job.StateName();
   const std::string name = SafeText(absl::StrCat(view.job.name, " (", view.job.job_id, ")  "));
   const std::string line =
       absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  epoch ", view.epoch) : "", "  ",
-                   FormatDuration(job.RunningMillis(now_millis)));
+                   core::FormatDuration(job.RunningMillis(now_millis)));
   const char* color = view.verdict ? ColorOf(view.verdict->outcome) : job.lost ? kRed : kCyan;
   return Finish(line, name.size(), state.size(), color, screen);
 }
@@ -92,7 +93,7 @@ struct Row {
   TaskState value = TaskState::kNew;
 };
 
-Row MakeRow(const ObservedJob& job, const core::TaskChanged& last, int64_t now_millis) {
+Row MakeRow(const core::ObservedJob& job, const core::TaskChanged& last, int64_t now_millis) {
   Row row;
   row.value = last.state;
   row.task = SafeText(last.task.ToString());
@@ -101,7 +102,7 @@ Row MakeRow(const ObservedJob& job, const core::TaskChanged& last, int64_t now_m
   row.address = last.host.empty() ? "-"
                 : last.port == 0  ? SafeText(last.host)
                                   : SafeText(absl::StrCat(last.host, ":", last.port));
-  row.time = FormatDuration(job.RunningMillis(last.task, now_millis));
+  row.time = core::FormatDuration(job.RunningMillis(last.task, now_millis));
   if (!last.sentence.empty()) {
     row.note = SafeText(last.sentence);
   } else if (last.exit && !last.exit->ok() && last.state != core::TaskState::kStopped) {
@@ -110,7 +111,7 @@ Row MakeRow(const ObservedJob& job, const core::TaskChanged& last, int64_t now_m
   return row;
 }
 
-std::string RenderTasks(const ObservedJob& job, int64_t now_millis, const Screen& screen) {
+std::string RenderTasks(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
   std::vector<Row> rows;
   int task_width = 4, address_width = 7;
   for (const JobView::Task& task : job.view.tasks) {
@@ -134,7 +135,7 @@ std::string RenderTasks(const ObservedJob& job, int64_t now_millis, const Screen
 }
 
 /// One line for each type with the number of tasks in each state, and the first failures by name.
-std::string RenderCounts(const ObservedJob& job, const Screen& screen) {
+std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
   std::map<std::string, std::map<TaskState, int>> counts;
   std::vector<std::string> failed;
   for (const JobView::Task& task : job.view.tasks) {
@@ -174,8 +175,9 @@ std::string RenderCounts(const ObservedJob& job, const Screen& screen) {
 std::string RenderWaiting(const JobView& view, int64_t now_millis) {
   if (!view.waiting) return "";
   const core::JobWaiting& waiting = *view.waiting;
-  std::string text = absl::StrCat(
-      "Waiting for ", FormatDuration(now_millis - view.waiting_since_millis), ": ", waiting.what);
+  std::string text =
+      absl::StrCat("Waiting for ", core::FormatDuration(now_millis - view.waiting_since_millis),
+                   ": ", waiting.what);
   if (!waiting.missing.empty()) {
     const size_t shown = std::min(waiting.missing.size(), kMaxMissing);
     absl::StrAppend(&text, "; missing: ",
@@ -188,7 +190,7 @@ std::string RenderWaiting(const JobView& view, int64_t now_millis) {
   return SafeText(text);
 }
 
-std::string RenderJobTable(const ObservedJob& job, int64_t now_millis, const Screen& screen) {
+std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
   const JobView& view = job.view;
   std::string text = Headline(job, now_millis, screen);
   if (static_cast<int>(view.tasks.size()) > screen.max_tasks) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "client/observed_job.h"
+#include "core/job/observed_job.h"
 
 namespace tony::client {
 
@@ -17,7 +17,7 @@ struct Screen {
 
 /// The job as several lines, each ended by '\n': headline, tasks (or counts), what is waited for,
 /// visualization, logs. `now_millis`: Unix time for durations.
-std::string RenderJobTable(const ObservedJob& job, int64_t now_millis, const Screen& screen);
+std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen);
 
 /// How the job ended: outcome, reason, sentence, the guilty task's last lines and where the logs
 /// are. An empty string without a verdict.

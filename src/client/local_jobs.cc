@@ -1,4 +1,4 @@
-// Ending a job, as its folder shows it.
+// Ending and reaching a job by its folder.
 #include "client/local_jobs.h"
 
 #include <memory>
@@ -15,7 +15,7 @@ absl::Status LocalJobs::Stop(const StoredJob& job, const StopWish& wish) {
     return absl::NotFoundError(absl::StrCat("job ", job.id, " does not run: ", job.sentence));
   }
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobWatch> watch, JobWatch::Start(job.folder));
-  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, ConnectToJob(job.folder));
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, Connect(job));
   const absl::Status asked = client->Stop(wish.reason, wish.ask_limit);
   // A refusal may only mean that the job has just ended by itself; its folder tells.
   const TimePoint deadline = clock_.Now() + (asked.ok() ? wish.wait : std::chrono::seconds(1));
@@ -33,6 +33,10 @@ absl::Status LocalJobs::Stop(const StoredJob& job, const StopWish& wish) {
   return absl::DeadlineExceededError(
       absl::StrCat("job ", job.id, " was asked to end, but has not within ", wish.wait.count(),
                    " s; tony status ", job.id, " shows what it waits for"));
+}
+
+absl::StatusOr<std::unique_ptr<rpc::JobClient>> LocalJobs::Connect(const StoredJob& job) {
+  return ConnectToJob(job.folder);
 }
 
 }  // namespace tony::client

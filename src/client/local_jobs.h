@@ -1,6 +1,7 @@
 // The jobs of this machine.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ class LocalJobs : public JobCatalog {
     return Logs{job.folder, /*live=*/true, ""};
   }
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
+  absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
 
  private:
   const JobStore store_;

@@ -19,7 +19,7 @@ class TablePrinter : public ProgressPrinter {
   Writer write_;
   ScreenSource screen_;
   const Clock& clock_;
-  ObservedJob job_;
+  core::ObservedJob job_;
   std::string lasting_;  // lines to print above the table at the next drawing
   std::string drawn_;    // the table on the screen
   bool over_ = false;    // the last table was drawn

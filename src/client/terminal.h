@@ -36,7 +36,4 @@ std::vector<std::string> WrapToWidth(const std::string& text, int width);
 /// `text` followed by spaces up to `width` columns.
 std::string PadToWidth(const std::string& text, int width);
 
-/// "0.4s", "12s", "3m 05s", "2h 07m", "3d 04h"; a negative duration is "-".
-std::string FormatDuration(int64_t millis);
-
 }  // namespace tony::client

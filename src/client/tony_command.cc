@@ -15,7 +15,7 @@ namespace tony::client {
 namespace {
 
 std::vector<Verb> AllVerbs() {
-  return {ListVerb(), StatusVerb(), LogsVerb(), KillVerb(), ValidateVerb()};
+  return {ListVerb(), StatusVerb(), LogsVerb(), OpenVerb(), KillVerb(), ValidateVerb()};
 }
 
 OptionTable TableOf(const Verb& verb) {

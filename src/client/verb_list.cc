@@ -8,6 +8,7 @@
 #include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/status_macros.h"
+#include "core/job/duration_text.h"
 
 namespace tony::client {
 namespace {
@@ -40,7 +41,7 @@ std::string RenderList(const std::vector<StoredJob>& jobs, const VerbContext& co
   for (const StoredJob& job : jobs) {
     text += row(SafeText(job.id), job.job.StateName(), SafeText(job.job.view.job.name),
                 LocalTime(job.submitted_millis),
-                FormatDuration(job.job.RunningMillis(context.clock->UnixMillis())));
+                core::FormatDuration(job.job.RunningMillis(context.clock->UnixMillis())));
   }
   return text;
 }

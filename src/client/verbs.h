@@ -54,6 +54,7 @@ Verb ListVerb();
 Verb StatusVerb();
 Verb LogsVerb();
 Verb KillVerb();
+Verb OpenVerb();
 Verb ValidateVerb();
 
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.

@@ -133,7 +133,7 @@ absl::StatusOr<StoredJob> YarnJobs::Find(const std::string& wish) {
                             [&](const auto& report) { return report.id == id; }));
 }
 
-absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::Connect(
+absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::ConnectTo(
     const backend::ApplicationReport& report) {
   TONY_ASSIGN_OR_RETURN(
       const std::string pem,
@@ -163,12 +163,20 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job) {
   return Logs{logs_->folder(), /*live=*/false, logs_->missing()};
 }
 
+absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::Connect(const StoredJob& job) {
+  TONY_ASSIGN_OR_RETURN(const backend::ApplicationReport report, client_.Report(job.id));
+  if (report.host.empty()) {
+    return absl::UnavailableError(absl::StrCat("job ", job.id, " has no ApplicationMaster (yet)"));
+  }
+  return ConnectTo(report);
+}
+
 absl::Status YarnJobs::Stop(const StoredJob& job, const StopWish& wish) {
   TONY_ASSIGN_OR_RETURN(backend::ApplicationReport report, client_.Report(job.id));
   if (report.over()) return absl::OkStatus();
   absl::Status asked = absl::UnavailableError("it has no ApplicationMaster");
   if (!report.host.empty()) {
-    const auto client = Connect(report);
+    const auto client = ConnectTo(report);
     asked = client.ok() ? (*client)->Stop(wish.reason, wish.ask_limit) : client.status();
   }
   if (!asked.ok()) TONY_RETURN_IF_ERROR(client_.Kill(job.id, wish.reason));

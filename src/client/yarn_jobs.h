@@ -30,6 +30,7 @@ class YarnJobs : public JobCatalog {
   absl::StatusOr<Logs> FindLogs(const StoredJob& job) override;
   /// An application that has no ApplicationMaster to be asked is killed by YARN.
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
+  absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
 
  private:
   using Reports = std::vector<backend::ApplicationReport>;
@@ -38,7 +39,8 @@ class YarnJobs : public JobCatalog {
   /// Newest first; those that the ResourceManager has forgotten have their id only.
   absl::StatusOr<Reports> AllReports();
   StoredJob Read(const backend::ApplicationReport& report);
-  absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const backend::ApplicationReport& report);
+  absl::StatusOr<std::unique_ptr<rpc::JobClient>> ConnectTo(
+      const backend::ApplicationReport& report);
 
   const backend::YarnCluster cluster_;
   const Clock& clock_;

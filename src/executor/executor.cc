@@ -87,6 +87,7 @@ Executor::~Executor() {
 }
 
 void Executor::Start(const rpc::Credentials& credentials) {
+  tunnels_ = std::make_unique<Tunnels>(loop_, credentials);
   connection_ = std::make_unique<MasterConnection>(
       loop_,
       MasterConnection::Options{options_.master_address, credentials, NextMaster(options_, loop_)},
@@ -131,6 +132,8 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
       return ShutDown(0, message.shutdown().reason());
     case v1::MasterMessage::kHeartbeatAnswer:
       return OnHeartbeatAnswer(message.heartbeat_answer());
+    case v1::MasterMessage::kOpenTunnel:
+      return OnOpenTunnel(message.open_tunnel());
     case v1::MasterMessage::BODY_NOT_SET:
       LogWarning("a message of an unknown kind was left out");
   }
@@ -149,6 +152,15 @@ void Executor::OnReattached(const v1::Reattached& reattached) {
   if (!Obeys(reattached.incarnation())) return;
   RenewLease(said_hello_at_);
   LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()));
+}
+
+void Executor::OnOpenTunnel(const v1::OpenTunnel& wish) {
+  const bool own = wish.port() > 0 && (wish.port() == ports_.task_port() ||
+                                       wish.port() == ports_.visualization_port());
+  tunnels_->Open(wish, connection_->address(),
+                 own ? absl::OkStatus()
+                     : absl::PermissionDeniedError(absl::StrCat(
+                           "port ", wish.port(), " is not reserved for the task (any more)")));
 }
 
 void Executor::OnAssignment(const v1::Assignment& assignment) {

@@ -17,6 +17,7 @@
 #include "executor/task_environment.h"
 #include "executor/task_ports.h"
 #include "executor/task_process.h"
+#include "executor/tunnels.h"
 #include "executor/usage_sampler.h"
 #include "os/keeper.h"
 #include "rpc/credentials.h"
@@ -62,6 +63,7 @@ class Executor {
   void OnStart(const v1::Start& start);
   void OnReattached(const v1::Reattached& reattached);
   void OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer);
+  void OnOpenTunnel(const v1::OpenTunnel& wish);
   /// False for an ApplicationMaster that another one has replaced.
   bool Obeys(int incarnation);
   v1::ExecutorMessage Hello();
@@ -122,6 +124,7 @@ class Executor {
   std::unique_ptr<EventLoop::Handle> leave_deadline_;
   std::thread localizer_;
   std::thread gpu_reader_;
+  std::unique_ptr<Tunnels> tunnels_;
   std::unique_ptr<MasterConnection> connection_;  ///< last: its callbacks use the rest
 };
 

@@ -43,6 +43,9 @@ class MasterConnection {
 
   MasterConnection(EventLoop& loop, Options options, Callbacks callbacks);
 
+  /// "host:port" of the ApplicationMaster that is or was spoken with.
+  const std::string& address() const { return address_; }
+
   void Open();
   void Send(v1::ExecutorMessage message);
   /// Sends what is queued and ends the stream; on_closed follows, not from within this call.

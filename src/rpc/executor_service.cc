@@ -6,21 +6,26 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 #include "rpc/convert.h"
 #include "rpc/peer_role.h"
+#include "rpc/refused.h"
+#include "rpc/status_convert.h"
 
 namespace tony::rpc {
 namespace {
 
 using Reactor = grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>;
 
-class RefusedAttach : public Reactor {
- public:
-  explicit RefusedAttach(const std::string& why) {
-    Finish(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, why));
+/// The container of the executor that calls. PermissionDenied – it is none of this job's.
+absl::StatusOr<std::string> CheckExecutor(const grpc::CallbackServerContext& context,
+                                          const std::string& job_id) {
+  TONY_ASSIGN_OR_RETURN(const Role role, PeerRole(*context.auth_context(), job_id));
+  if (role.kind != RoleKind::kExecutor) {
+    return absl::PermissionDeniedError("only an executor may do this");
   }
-  void OnDone() override { delete this; }
-};
+  return role.container_id;
+}
 
 core::input::ExecutorAttached ToInput(const std::string& container_id, const v1::Hello& hello) {
   core::input::ExecutorAttached attached{.container_id = container_id,
@@ -49,8 +54,8 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
                                     message.task_ended().attempt(),
                                     FromProto(message.task_ended().exit())};
     case v1::ExecutorMessage::kHeartbeat: {
-      core::input::Heartbeat heartbeat{.container_id = container_id, .usage = std::nullopt,
-                                       .sent = message.heartbeat().sent()};
+      core::input::Heartbeat heartbeat{
+          .container_id = container_id, .usage = std::nullopt, .sent = message.heartbeat().sent()};
       if (message.heartbeat().has_usage()) heartbeat.usage = FromProto(message.heartbeat().usage());
       return heartbeat;
     }
@@ -146,15 +151,20 @@ class ExecutorService::Stream : public Reactor {
   bool finished_ = false;
 };
 
-ExecutorService::ExecutorService(std::string job_id, Sink sink)
-    : job_id_(std::move(job_id)), sink_(std::move(sink)) {}
+ExecutorService::ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink sink)
+    : job_id_(std::move(job_id)), tunnels_(tunnels), sink_(std::move(sink)) {}
 
 grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* ExecutorService::Attach(
     grpc::CallbackServerContext* context) {
-  absl::StatusOr<Role> role = PeerRole(*context->auth_context(), job_id_);
-  if (!role.ok()) return new RefusedAttach(std::string(role.status().message()));
-  if (role->kind != RoleKind::kExecutor) return new RefusedAttach("only an executor may attach");
-  return new Stream(*this, role->container_id);
+  const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_);
+  if (!container.ok()) return new Refused<Reactor>(ToGrpc(container.status()));
+  return new Stream(*this, *container);
+}
+
+TunnelReactor* ExecutorService::Tunnel(grpc::CallbackServerContext* context) {
+  const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_);
+  if (!container.ok()) return new Refused<TunnelReactor>(ToGrpc(container.status()));
+  return tunnels_.FromExecutor(context, *container);
 }
 
 absl::Status ExecutorService::Send(const std::string& container_id,

@@ -1,4 +1,4 @@
-// The ApplicationMaster's service for executors: one stream for each container.
+// The ApplicationMaster's service for executors: one stream for each container, and tunnels.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "core/job/job_input.h"
+#include "rpc/tunnel_relay.h"
 #include "tony/v1/application_master.grpc.pb.h"
 
 namespace tony::rpc {
@@ -20,10 +21,12 @@ class ExecutorService : public v1::ExecutorService::CallbackService {
  public:
   using Sink = std::function<void(core::JobInput)>;
 
-  ExecutorService(std::string job_id, Sink sink);
+  /// `tunnels` must outlive the server.
+  ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink sink);
 
   grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* Attach(
       grpc::CallbackServerContext* context) override;
+  TunnelReactor* Tunnel(grpc::CallbackServerContext* context) override;
 
   /// Queues a message for the container's executor. NotFound – it has no open stream (any more).
   absl::Status Send(const std::string& container_id, const v1::MasterMessage& message);
@@ -32,6 +35,7 @@ class ExecutorService : public v1::ExecutorService::CallbackService {
   class Stream;
 
   const std::string job_id_;
+  TunnelRelay& tunnels_;
   const Sink sink_;
   std::mutex mutex_;  ///< guards the map and the state of every stream
   absl::flat_hash_map<std::string, Stream*> streams_;

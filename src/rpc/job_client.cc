@@ -5,12 +5,21 @@
 #include <mutex>
 #include <utility>
 
+#include "common/status_macros.h"
 #include "rpc/convert.h"
 #include "rpc/grpc_credentials.h"
 #include "rpc/status_convert.h"
 #include "rpc/utf8.h"
 
 namespace tony::rpc {
+namespace {
+
+std::chrono::system_clock::time_point DeadlineIn(Duration time) {
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(time);
+}
+
+}  // namespace
 
 /// Reads one Follow stream. Its owner waits for OnDone before destroying it: were it left to gRPC's
 /// thread, that would destroy the channel, too, and with it itself.
@@ -72,7 +81,8 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
 };
 
 JobClient::JobClient(const std::string& master_address, const Credentials& credentials)
-    : stub_(v1::JobService::NewStub(MakeMasterChannel(master_address, credentials))) {}
+    : channel_(MakeMasterChannel(master_address, credentials)),
+      stub_(v1::JobService::NewStub(channel_)) {}
 
 JobClient::~JobClient() {
   if (follow_ != nullptr) follow_->CancelAndWait();
@@ -85,12 +95,19 @@ void JobClient::Follow(int64_t after_sequence, bool owner, FollowCallbacks callb
 
 absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline));
+  context.set_deadline(DeadlineIn(deadline));
   v1::StopRequest request;
   request.set_reason(ToUtf8(reason));
   v1::StopResponse response;
   return FromGrpc(stub_->Stop(&context, request, &response));
+}
+
+absl::StatusOr<std::string> JobClient::OpenPage(Duration deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(DeadlineIn(deadline));
+  v1::OpenPageResponse response;
+  TONY_RETURN_IF_ERROR(FromGrpc(stub_->OpenPage(&context, v1::OpenPageRequest(), &response)));
+  return response.url();
 }
 
 }  // namespace tony::rpc

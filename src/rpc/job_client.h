@@ -6,9 +6,11 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "core/job/job_event.h"
 #include "rpc/credentials.h"
+#include "rpc/tunnel_end.h"
 #include "tony/v1/application_master.grpc.pb.h"
 
 namespace tony::rpc {
@@ -35,8 +37,16 @@ class JobClient {
   /// are not a client's.
   absl::Status Stop(const std::string& reason, Duration deadline);
 
+  /// Where the job's page is to be seen; the address may be good for one visit only. The codes of
+  /// Stop(), and those of the ApplicationMaster's listening socket.
+  absl::StatusOr<std::string> OpenPage(Duration deadline);
+
+  /// Makes tunnels to the job's tasks over this client's connection, which they may outlive.
+  TunnelDialer tunnels() const { return TunnelDialer(channel_); }
+
  private:
   class FollowStream;
+  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::JobService::Stub> stub_;
   std::unique_ptr<FollowStream> follow_;
 };

@@ -1,4 +1,4 @@
-// Follow and Stop.
+// The calls of clients.
 #include "rpc/job_service.h"
 
 #include <algorithm>
@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "rpc/peer_role.h"
+#include "rpc/refused.h"
+#include "rpc/status_convert.h"
+#include "rpc/utf8.h"
 
 namespace tony::rpc {
 namespace {
@@ -23,11 +26,32 @@ grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::
   return grpc::Status::OK;
 }
 
-/// Refuses a stream before it begins.
-class RefusedFollow : public grpc::ServerWriteReactor<v1::JobEvent> {
+/// A question for the page, which is answered later or given up. Lives until gRPC is done with it
+/// and nobody can answer any more. Thread safe.
+class PageCall : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<PageCall> {
  public:
-  explicit RefusedFollow(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }
+  explicit PageCall(v1::OpenPageResponse* response) : response_(response) {}
+
+  /// Keeps it alive for gRPC.
+  void Hold() { self_ = shared_from_this(); }
+
+  void Answer(const absl::StatusOr<std::string>& url) {
+    {
+      std::lock_guard lock(mutex_);
+      if (std::exchange(answered_, true)) return;
+    }
+    if (url.ok()) response_->set_url(ToUtf8(*url));
+    Finish(ToGrpc(url.status()));
+  }
+
+  void OnCancel() override { Answer(absl::CancelledError("nobody waits for the page any more")); }
+  void OnDone() override { self_.reset(); }
+
+ private:
+  v1::OpenPageResponse* const response_;
+  std::mutex mutex_;
+  bool answered_ = false;
+  std::shared_ptr<PageCall> self_;
 };
 
 /// Writes the log to one client, one event at a time. Deletes itself when gRPC is done with it. Its
@@ -104,13 +128,13 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
 
 }  // namespace
 
-JobService::JobService(std::string job_id, EventLog& log, Callbacks callbacks)
-    : job_id_(std::move(job_id)), log_(log), callbacks_(std::move(callbacks)) {}
+JobService::JobService(std::string job_id, EventLog& log, TunnelRelay& tunnels, Callbacks callbacks)
+    : job_id_(std::move(job_id)), log_(log), tunnels_(tunnels), callbacks_(std::move(callbacks)) {}
 
 grpc::ServerWriteReactor<v1::JobEvent>* JobService::Follow(grpc::CallbackServerContext* context,
                                                            const v1::FollowRequest* request) {
   const grpc::Status allowed = CheckClient(*context, job_id_);
-  if (!allowed.ok()) return new RefusedFollow(allowed);
+  if (!allowed.ok()) return new Refused<grpc::ServerWriteReactor<v1::JobEvent>>(allowed);
   if (request->owner()) callbacks_.on_owner_attached();
   return new FollowStream(log_, request->after_sequence(),
                           request->owner() ? callbacks_.on_owner_gone : nullptr);
@@ -123,6 +147,23 @@ grpc::ServerUnaryReactor* JobService::Stop(grpc::CallbackServerContext* context,
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(allowed);
   return reactor;
+}
+
+TunnelReactor* JobService::Tunnel(grpc::CallbackServerContext* context) {
+  const grpc::Status allowed = CheckClient(*context, job_id_);
+  if (!allowed.ok()) return new Refused<TunnelReactor>(allowed);
+  return tunnels_.FromClient(context);
+}
+
+grpc::ServerUnaryReactor* JobService::OpenPage(grpc::CallbackServerContext* context,
+                                               const v1::OpenPageRequest*,
+                                               v1::OpenPageResponse* response) {
+  const grpc::Status allowed = CheckClient(*context, job_id_);
+  if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
+  const auto call = std::make_shared<PageCall>(response);
+  call->Hold();
+  callbacks_.on_page([call](const absl::StatusOr<std::string>& url) { call->Answer(url); });
+  return call.get();
 }
 
 }  // namespace tony::rpc

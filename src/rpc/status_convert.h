@@ -1,5 +1,7 @@
-// gRPC's status as absl::Status, whose codes are the same numbers.
+// Between gRPC's status and absl::Status, whose codes are the same numbers.
 #pragma once
+
+#include <string>
 
 #include "absl/status/status.h"
 #include "grpcpp/support/status.h"
@@ -8,6 +10,10 @@ namespace tony::rpc {
 
 inline absl::Status FromGrpc(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+inline grpc::Status ToGrpc(const absl::Status& status) {
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
 }
 
 }  // namespace tony::rpc

@@ -186,8 +186,9 @@ class JobRunnerTest : public ::testing::Test {
   SystemClock clock_;
   rpc::EventLog log_;
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create("job-1").value();
-  rpc::JobService job_service_{"job-1", log_, {}};
-  rpc::ExecutorService executors_{"job-1", [this](core::JobInput input) {
+  rpc::TunnelRelay tunnels_{nullptr};
+  rpc::JobService job_service_{"job-1", log_, tunnels_, {}};
+  rpc::ExecutorService executors_{"job-1", tunnels_, [this](core::JobInput input) {
                                     driver_.loop().Post([this, input = std::move(input)] {
                                       runner_->Apply(input);
                                       driver_.Changed();

@@ -15,8 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-ObservedJob Fold(const SampleEvents& events) {
-  ObservedJob job;
+core::ObservedJob Fold(const SampleEvents& events) {
+  core::ObservedJob job;
   for (const core::JobEvent& event : events.events()) job.Apply(event);
   return job;
 }
@@ -29,7 +29,7 @@ TEST(JobTable, ShowsEachTask) {
 
 TEST(JobTable, ColoursOnlyTheStates) {
   const SampleEvents events = RunningJob();
-  const ObservedJob job = Fold(events);
+  const core::ObservedJob job = Fold(events);
   const std::string colored = RenderJobTable(job, events.now(), Screen{100, 20, true});
   ExpectGolden("table_colored", colored);
   EXPECT_NE(colored, RenderJobTable(job, events.now(), Screen{100, 20, false}));
@@ -37,7 +37,7 @@ TEST(JobTable, ColoursOnlyTheStates) {
 
 TEST(JobTable, KeepsEveryLineWithinTheWidth) {
   const SampleEvents events = FailedJob();
-  const ObservedJob job = Fold(events);
+  const core::ObservedJob job = Fold(events);
   for (int width : {10, 25, 40, 80}) {
     const std::vector<std::string> lines =
         absl::StrSplit(RenderJobTable(job, events.now(), Screen{width, 20, false}), '\n');
@@ -68,7 +68,7 @@ TEST(JobTable, SaysWhatIsWaitedFor) {
   for (int index = 0; index < 12; ++index)
     waiting.missing.push_back("worker:" + std::to_string(index));
   events.Add(waiting);
-  const ObservedJob job = Fold(events);
+  const core::ObservedJob job = Fold(events);
   EXPECT_EQ(RenderWaiting(job.view, events.now() + 12'000),
             "Waiting for 12s: 4 of 12 tasks are not ready; missing: worker:0, worker:1, worker:2, "
             "worker:3, "
@@ -79,7 +79,7 @@ TEST(JobTable, SaysWhatIsWaitedFor) {
 
 TEST(JobTable, StopsTheClockWhenTheJobHasEnded) {
   const SampleEvents events = FailedJob();
-  const ObservedJob job = Fold(events);
+  const core::ObservedJob job = Fold(events);
   EXPECT_EQ(RenderJobTable(job, events.now(), Screen{}),
             RenderJobTable(job, events.now() + 5'000'000, Screen{}));
   ExpectGolden("table_failed", RenderJobTable(job, events.now(), Screen{100, 20, false}));
@@ -87,7 +87,7 @@ TEST(JobTable, StopsTheClockWhenTheJobHasEnded) {
 
 TEST(JobTable, StartsTheClockAnewForANewAttempt) {
   SampleEvents events = RunningJob();
-  ObservedJob job = Fold(events);
+  core::ObservedJob job = Fold(events);
   EXPECT_GT(job.RunningMillis({"worker", 0}, events.now()), 0);
   events.AddTask("worker", 0, core::TaskState::kReady);
   job = Fold(events);

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/job_watch.h"
-#include "client/observed_job.h"
+#include "core/job/observed_job.h"
 #include "tests/client/timed_log.h"
 
 namespace tony::client {
@@ -107,7 +107,7 @@ TEST(LogStream, SelectsTasksAndStreams) {
 }
 
 TEST(LogStream, ResolvesTasks) {
-  ObservedJob job;
+  core::ObservedJob job;
   for (const core::JobEvent& event : RunningJob().events()) job.Apply(event);
   EXPECT_EQ(*ResolveTask(job.view, "worker:1"), "worker:1");
   EXPECT_EQ(*ResolveTask(job.view, "worker-1"), "worker:1");

@@ -248,8 +248,8 @@ class ServedJob {
             std::function<void(const std::string&)> on_stop)
       : folder_(WriteJob(local_dir, id, RunningJob().events())),
         lock_(std::make_unique<HeldLock>(folder_)),
-        jobs_(id, log_, {std::move(on_stop), [] {}, [] {}}),
-        executors_(id, [](core::JobInput) {}) {
+        jobs_(id, log_, tunnels_, {std::move(on_stop), [] {}, [] {}, nullptr}),
+        executors_(id, tunnels_, [](core::JobInput) {}) {
     const auto authority = rpc::CertificateAuthority::Create(id);
     EXPECT_TRUE(os::MakeFolders(folder_.secrets()).ok());
     EXPECT_TRUE(
@@ -272,6 +272,7 @@ class ServedJob {
   backend::JobFolder folder_;
   std::unique_ptr<HeldLock> lock_;
   rpc::EventLog log_;
+  rpc::TunnelRelay tunnels_{nullptr};
   rpc::JobService jobs_;
   rpc::ExecutorService executors_;
   std::unique_ptr<rpc::MasterServer> server_;

@@ -138,9 +138,10 @@ class ExecutorFixture : public ::testing::Test {
   ReadyPipe ready_{driver_, folder_ / "ready"};
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create(kJobId).value();
   rpc::EventLog log_;
-  rpc::JobService job_service_{kJobId, log_, {}};
+  rpc::TunnelRelay tunnels_{nullptr};
+  rpc::JobService job_service_{kJobId, log_, tunnels_, {}};
   rpc::Inbox<core::JobInput> inputs_;
-  rpc::ExecutorService service_{kJobId, [this](core::JobInput input) {
+  rpc::ExecutorService service_{kJobId, tunnels_, [this](core::JobInput input) {
                                   inputs_.Push(std::move(input));
                                   driver_.Changed();
                                 }};

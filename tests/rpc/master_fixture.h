@@ -38,14 +38,19 @@ class MasterFixture : public ::testing::Test {
   CertificateAuthority authority_ = CertificateAuthority::Create(kJobId).value();
   EventLog log_;
   Inbox<std::string> calls_;  ///< of the JobService: "stop: REASON", "owner attached", "owner gone"
-  Inbox<core::JobInput> inputs_;  ///< of the ExecutorService
+  Inbox<core::JobInput> inputs_;     ///< of the ExecutorService
+  Inbox<TunnelRelay::Wish> wishes_;  ///< of clients for tunnels
+  Inbox<JobService::AnswerPage> pages_;
+  TunnelRelay tunnels_{[this](const TunnelRelay::Wish& wish) { wishes_.Push(wish); }};
   JobService job_service_{
       kJobId,
       log_,
+      tunnels_,
       {[this](const std::string& reason) { calls_.Push(absl::StrCat("stop: ", reason)); },
-       [this] { calls_.Push("owner attached"); }, [this] { calls_.Push("owner gone"); }}};
+       [this] { calls_.Push("owner attached"); }, [this] { calls_.Push("owner gone"); },
+       [this](JobService::AnswerPage answer) { pages_.Push(std::move(answer)); }}};
   ExecutorService executor_service_{
-      kJobId, [this](core::JobInput input) { inputs_.Push(std::move(input)); }};
+      kJobId, tunnels_, [this](core::JobInput input) { inputs_.Push(std::move(input)); }};
   std::unique_ptr<MasterServer> server_;
 };
 

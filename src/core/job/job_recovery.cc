@@ -121,6 +121,7 @@ void JobMachine::Rejoin(Task& task, const input::HeldTask& held) {
     return;
   }
   if (held.phase == Phase::kPreparing) return;
+  task.visualization_port = held.visualization_port;  // nobody else remembers it
   if (held.phase == Phase::kEnded) return End(task, held.exit);
   if (task.state == TaskState::kStarting) {
     return Register(task, held.port, held.visualization_port);

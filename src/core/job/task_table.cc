@@ -1,6 +1,8 @@
 // Bookkeeping of tasks.
 #include "core/job/task_table.h"
 
+#include <utility>
+
 #include <numeric>
 
 namespace tony::core {
@@ -48,12 +50,14 @@ const Task* TaskTable::FindByContainer(const std::string& container_id) const {
   return found == by_container_.end() ? nullptr : &tasks_[found->second];
 }
 
-Task* TaskTable::Find(const TaskId& id) {
+const Task* TaskTable::Find(const TaskId& id) const {
   auto found = first_of_type_.find(id.type);
   if (found == first_of_type_.end() || id.index < 0) return nullptr;
   const size_t position = found->second + static_cast<size_t>(id.index);
   return position < tasks_.size() && tasks_[position].id == id ? &tasks_[position] : nullptr;
 }
+
+Task* TaskTable::Find(const TaskId& id) { return const_cast<Task*>(std::as_const(*this).Find(id)); }
 
 Task* TaskTable::FirstAsked(const std::string& type) {
   auto found = asked_.find(type);

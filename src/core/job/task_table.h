@@ -94,6 +94,7 @@ class TaskTable {
   const Task* FindByContainer(const std::string& container_id) const;
   /// Null when the job has no such task.
   Task* Find(const TaskId& id);
+  const Task* Find(const TaskId& id) const;
   /// The first task of `type` for which a container is asked; null when there is none.
   Task* FirstAsked(const std::string& type);
 

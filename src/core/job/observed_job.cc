@@ -1,20 +1,20 @@
 // Folding of events into a view with times.
-#include "client/observed_job.h"
+#include "core/job/observed_job.h"
 
 #include <variant>
 
-namespace tony::client {
+namespace tony::core {
 
-void ObservedJob::Apply(const core::JobEvent& event) {
+void ObservedJob::Apply(const JobEvent& event) {
   if (event.sequence <= view.last_sequence) return;
   view.Apply(event);
   last_millis = event.unix_millis;
-  const auto* change = std::get_if<core::TaskChanged>(&event.body);
+  const auto* change = std::get_if<TaskChanged>(&event.body);
   if (change == nullptr) return;
-  if (change->state == core::TaskState::kRunning) {
+  if (change->state == TaskState::kRunning) {
     TaskTimes& task = times[change->task];
     if (task.started_millis == 0 || task.ended_millis != 0) task = TaskTimes{event.unix_millis, 0};
-  } else if (core::IsOver(change->state)) {
+  } else if (IsOver(change->state)) {
     TaskTimes& task = times[change->task];
     if (task.ended_millis == 0) task.ended_millis = event.unix_millis;
   } else {
@@ -22,7 +22,7 @@ void ObservedJob::Apply(const core::JobEvent& event) {
   }
 }
 
-int64_t ObservedJob::RunningMillis(const core::TaskId& task, int64_t now_millis) const {
+int64_t ObservedJob::RunningMillis(const TaskId& task, int64_t now_millis) const {
   auto found = times.find(task);
   if (found == times.end() || found->second.started_millis == 0) return -1;
   const int64_t ended = found->second.ended_millis;
@@ -34,8 +34,8 @@ int64_t ObservedJob::RunningMillis(int64_t now_millis) const {
 }
 
 std::string ObservedJob::StateName() const {
-  if (view.verdict) return core::OutcomeName(view.verdict->outcome);
-  return lost ? "LOST" : core::JobStateName(view.state);
+  if (view.verdict) return OutcomeName(view.verdict->outcome);
+  return lost ? "LOST" : JobStateName(view.state);
 }
 
 int64_t ObservedJob::EndMillis(int64_t now_millis) const {
@@ -43,4 +43,4 @@ int64_t ObservedJob::EndMillis(int64_t now_millis) const {
   return lost ? last_millis : now_millis;
 }
 
-}  // namespace tony::client
+}  // namespace tony::core

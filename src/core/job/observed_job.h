@@ -7,7 +7,7 @@
 
 #include "core/job/job_view.h"
 
-namespace tony::client {
+namespace tony::core {
 
 /// A JobView, when each task ran, and whether the job was lost. Plain data; not thread safe.
 struct ObservedJob {
@@ -16,15 +16,15 @@ struct ObservedJob {
     int64_t ended_millis = 0;    ///< 0 while it runs
   };
 
-  core::JobView view;
-  std::map<core::TaskId, TaskTimes> times;
+  JobView view;
+  std::map<TaskId, TaskTimes> times;
   int64_t last_millis = 0;  ///< time of the newest event
   bool lost = false;  ///< set by who knows that the ApplicationMaster went away without a verdict
 
   /// Folds one more event in; an event that was seen already changes nothing.
-  void Apply(const core::JobEvent& event);
+  void Apply(const JobEvent& event);
   /// How long the task's program has run, or ran, in milliseconds; -1 if it has not been started.
-  int64_t RunningMillis(const core::TaskId& task, int64_t now_millis) const;
+  int64_t RunningMillis(const TaskId& task, int64_t now_millis) const;
   /// The same for the whole job, from its submission.
   int64_t RunningMillis(int64_t now_millis) const;
   /// The verdict's outcome, or "LOST", or the name of the job's state.
@@ -35,4 +35,4 @@ struct ObservedJob {
   int64_t EndMillis(int64_t now_millis) const;
 };
 
-}  // namespace tony::client
+}  // namespace tony::core

@@ -1,0 +1,57 @@
+// Looking up what a client wants to reach, and asking its executor.
+#include "appmaster/tunnels.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace tony::appmaster {
+
+absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks, const core::TaskId& id,
+                                              int port) {
+  const core::Task* const task = tasks.Find(id);
+  if (task == nullptr) {
+    return absl::NotFoundError(absl::StrCat("the job has no task ", id.ToString()));
+  }
+  if (task->state != core::TaskState::kRunning || !task->container) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        id.ToString(), " is ", core::TaskStateName(task->state), ", so nothing listens there"));
+  }
+  if (!task->attached) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the executor of ", id.ToString(), " has no connection at the moment"));
+  }
+  const int wanted = port != 0                       ? port
+                     : task->visualization_port != 0 ? task->visualization_port
+                                                     : task->port;
+  if (wanted <= 0 || (wanted != task->port && wanted != task->visualization_port)) {
+    return absl::NotFoundError(absl::StrCat(
+        "port ", wanted, " is none that ", id.ToString(), " has registered; it has ", task->port,
+        task->visualization_port != 0 ? absl::StrCat(" and ", task->visualization_port) : ""));
+  }
+  return TunnelTarget{task->container->id, wanted};
+}
+
+void Tunnels::Take(const rpc::TunnelRelay::Wish& wish) {
+  const absl::Status asked = Ask(wish);
+  if (!asked.ok()) return relay_.Refuse(wish.tunnel, asked);
+  deadlines_[wish.tunnel] = loop_.After(kAnswerPatience, [this, wish] {
+    relay_.Refuse(wish.tunnel, absl::DeadlineExceededError(absl::StrCat(
+                                   "the executor of ", wish.task.ToString(),
+                                   " has not answered within ", kAnswerPatience.count(), " s")));
+    deadlines_.erase(wish.tunnel);
+  });
+}
+
+absl::Status Tunnels::Ask(const rpc::TunnelRelay::Wish& wish) {
+  TONY_ASSIGN_OR_RETURN(const TunnelTarget target,
+                        FindTunnelTarget(machine_.tasks(), wish.task, wish.port));
+  relay_.Expect(wish.tunnel, target.container_id);
+  v1::MasterMessage message;
+  message.mutable_open_tunnel()->set_tunnel(wish.tunnel);
+  message.mutable_open_tunnel()->set_port(target.port);
+  return executors_.Send(target.container_id, message);
+}
+
+}  // namespace tony::appmaster

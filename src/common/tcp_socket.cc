@@ -1,0 +1,220 @@
+// Boost.Asio's sockets. Handlers keep the state alive; `open` tells them whether anybody listens.
+#include "common/tcp_socket.h"
+
+#include <fcntl.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace tony {
+namespace asio = boost::asio;
+using boost::system::error_code;
+using Tcp = asio::ip::tcp;
+
+namespace {
+
+constexpr size_t kReadBytes = size_t{64} * 1024;
+// After a connection could not be taken in, for want of descriptors say.
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+std::string AddressText(const asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  }
+  return address.to_string();
+}
+
+absl::StatusOr<Tcp::endpoint> MakeEndpoint(const std::string& address, int port) {
+  error_code error;
+  const asio::ip::address number = asio::ip::make_address(address, error);
+  if (error || port < 0 || port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", address, "' with port ", port, " is no address of a socket"));
+  }
+  return Tcp::endpoint(number, static_cast<unsigned short>(port));
+}
+
+/// Programs that this process starts have no business with it.
+void KeepFromChildren(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
+absl::Status Lost(const error_code& error) {
+  return absl::UnavailableError(absl::StrCat("the connection is lost: ", error.message()));
+}
+
+}  // namespace
+
+struct TcpSocket::State : std::enable_shared_from_this<State> {
+  explicit State(Tcp::socket connected) : socket(std::move(connected)) {
+    KeepFromChildren(socket.native_handle());
+    error_code error;
+    const Tcp::endpoint peer = socket.remote_endpoint(error);
+    if (!error) {
+      peer_address = AddressText(peer.address());
+      peer_port = peer.port();
+    }
+    const Tcp::endpoint local = socket.local_endpoint(error);
+    if (!error) local_port = local.port();
+    socket.set_option(Tcp::no_delay(true), error);
+    socket.set_option(asio::socket_base::keep_alive(true), error);
+  }
+
+  void Close() {
+    open = false;
+    error_code ignored;
+    socket.close(ignored);
+  }
+
+  Tcp::socket socket;
+  std::string peer_address;
+  int peer_port = 0;
+  int local_port = 0;
+  std::string input;
+  std::string output;
+  bool open = true;
+};
+
+TcpSocket::TcpSocket(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+TcpSocket::~TcpSocket() { state_->Close(); }
+
+void TcpSocket::Read(OnRead on_read) {
+  state_->input.resize(kReadBytes);
+  state_->socket.async_read_some(
+      asio::buffer(state_->input),
+      [state = state_, on_read = std::move(on_read)](const error_code& error, size_t size) {
+        if (!state->open) return;
+        if (error && error != asio::error::eof) return on_read(Lost(error));
+        state->input.resize(size);
+        on_read(std::move(state->input));
+      });
+}
+
+void TcpSocket::Write(std::string bytes, OnWritten on_written) {
+  state_->output = std::move(bytes);
+  asio::async_write(
+      state_->socket, asio::buffer(state_->output),
+      [state = state_, on_written = std::move(on_written)](const error_code& error, size_t) {
+        if (!state->open) return;
+        on_written(error ? Lost(error) : absl::OkStatus());
+      });
+}
+
+void TcpSocket::EndWriting() {
+  error_code ignored;  // a peer that is gone is heard of by the reader
+  state_->socket.shutdown(Tcp::socket::shutdown_send, ignored);
+}
+
+void TcpSocket::Break() {
+  error_code ignored;
+  state_->socket.set_option(asio::socket_base::linger(true, 0), ignored);
+  state_->Close();
+}
+
+const std::string& TcpSocket::peer_address() const { return state_->peer_address; }
+int TcpSocket::peer_port() const { return state_->peer_port; }
+int TcpSocket::local_port() const { return state_->local_port; }
+
+std::unique_ptr<EventLoop::Handle> TcpSocket::Connect(EventLoop& loop, const std::string& address,
+                                                      int port, OnConnected on_connected) {
+  /// Ends the attempt.
+  struct Attempt : EventLoop::Handle {
+    explicit Attempt(asio::io_context& context)
+        : socket(std::make_shared<Tcp::socket>(context)), wanted(std::make_shared<bool>(true)) {}
+    ~Attempt() override {
+      *wanted = false;
+      error_code ignored;
+      socket->close(ignored);
+    }
+    std::shared_ptr<Tcp::socket> socket;
+    std::shared_ptr<bool> wanted;
+  };
+  auto attempt = std::make_unique<Attempt>(loop.context());
+  const absl::StatusOr<Tcp::endpoint> endpoint = MakeEndpoint(address, port);
+  if (!endpoint.ok()) {
+    loop.Post([wanted = attempt->wanted, status = endpoint.status(),
+               on_connected = std::move(on_connected)] {
+      if (*wanted) on_connected(status);
+    });
+    return attempt;
+  }
+  attempt->socket->async_connect(
+      *endpoint, [socket = attempt->socket, wanted = attempt->wanted, where = *endpoint,
+                  on_connected = std::move(on_connected)](const error_code& error) {
+        if (!*wanted) return;
+        if (error) {
+          return on_connected(absl::UnavailableError(
+              absl::StrCat(where.address().to_string(), ":", where.port(), ": ", error.message())));
+        }
+        on_connected(
+            std::unique_ptr<TcpSocket>(new TcpSocket(std::make_shared<State>(std::move(*socket)))));
+      });
+  return attempt;
+}
+
+struct TcpListener::State : std::enable_shared_from_this<State> {
+  State(EventLoop& loop, OnAccepted callback)
+      : acceptor(loop.context()), pause(loop.context()), on_accepted(std::move(callback)) {}
+
+  void Accept() {
+    acceptor.async_accept([self = shared_from_this()](const error_code& error, Tcp::socket socket) {
+      if (!self->open) return;
+      if (error) return self->AcceptLater();
+      self->on_accepted(std::unique_ptr<TcpSocket>(
+          new TcpSocket(std::make_shared<TcpSocket::State>(std::move(socket)))));
+      if (self->open) self->Accept();
+    });
+  }
+
+  void AcceptLater() {
+    pause.expires_after(kAcceptPause);
+    pause.async_wait([self = shared_from_this()](const error_code&) {
+      if (self->open) self->Accept();
+    });
+  }
+
+  Tcp::acceptor acceptor;
+  asio::steady_timer pause;
+  const OnAccepted on_accepted;
+  int port = 0;
+  bool open = true;
+};
+
+TcpListener::TcpListener(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+TcpListener::~TcpListener() {
+  state_->open = false;
+  error_code ignored;
+  state_->acceptor.close(ignored);
+  state_->pause.cancel();
+}
+
+int TcpListener::port() const { return state_->port; }
+
+absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop,
+                                                                 const std::string& address,
+                                                                 int port, OnAccepted on_accepted) {
+  const absl::StatusOr<Tcp::endpoint> endpoint = MakeEndpoint(address, port);
+  if (!endpoint.ok()) return endpoint.status();
+  auto state = std::make_shared<State>(loop, std::move(on_accepted));
+  error_code error;
+  state->acceptor.open(endpoint->protocol(), error);
+  if (!error) KeepFromChildren(state->acceptor.native_handle());
+  // Or a port that has just been in use could not be had again for a minute.
+  if (!error) state->acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
+  if (!error) state->acceptor.bind(*endpoint, error);
+  if (!error) state->acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (!error) state->port = state->acceptor.local_endpoint(error).port();
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", address, ", port ", port, ": ", error.message()));
+  }
+  state->Accept();
+  return std::unique_ptr<TcpListener>(new TcpListener(std::move(state)));
+}
+
+}  // namespace tony

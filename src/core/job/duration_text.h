@@ -1,0 +1,12 @@
+// Durations as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tony::core {
+
+/// "0.4s", "12s", "3m 05s", "2h 07m", "3d 04h"; a negative duration is "-".
+std::string FormatDuration(int64_t millis);
+
+}  // namespace tony::core

@@ -1,0 +1,38 @@
+// /proc/net/tcp has every socket with its creator.
+#include "os/peer_user.h"
+
+#include <cstdio>
+#include <sstream>
+#include <string>
+
+#include "os/proc_file.h"
+
+namespace tony::os {
+
+absl::StatusOr<uid_t> LoopbackPeerUser(uint16_t peer_port, uint16_t local_port) {
+  // 127.0.0.1 as the kernel writes it on this machine: four bytes in the network's order, as one
+  // number in the machine's.
+  constexpr unsigned kLoopback =
+      __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0x0100007F : 0x7F000001;
+  std::string table;
+  if (!ReadProcFile("/proc/net/tcp", table)) {
+    return absl::UnavailableError("cannot read /proc/net/tcp to see whose a connection is");
+  }
+  std::istringstream lines(table);
+  std::string line;
+  while (std::getline(lines, line)) {
+    unsigned local = 0, port = 0, remote = 0, remote_port = 0, uid = 0;
+    unsigned long inode = 0;
+    const int fields =
+        std::sscanf(line.c_str(), " %*d: %8x:%x %8x:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu", &local,
+                    &port, &remote, &remote_port, &uid, &inode);
+    // One that its program has closed has no inode, and no user any more.
+    if (fields == 6 && inode != 0 && local == kLoopback && remote == kLoopback &&
+        port == peer_port && remote_port == local_port) {
+      return uid;
+    }
+  }
+  return absl::NotFoundError("the connection is not there any more");
+}
+
+}  // namespace tony::os

@@ -1,0 +1,194 @@
+// Frames from leg to leg.
+#include "rpc/tunnel_relay.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/convert.h"
+#include "rpc/status_convert.h"
+
+namespace tony::rpc {
+using grpc::StatusCode;
+
+/// One stream. Deletes itself when gRPC is done with it. Its state is guarded by the relay's mutex.
+class TunnelRelay::Leg : public TunnelReactor {
+ public:
+  /// `container_id`: of an executor; empty for a client.
+  Leg(TunnelRelay& relay, grpc::CallbackServerContext* context, std::string container_id)
+      : relay_(relay), context_(context), container_id_(std::move(container_id)) {
+    std::lock_guard lock(relay_.mutex_);
+    relay_.legs_.insert(this);
+    if (is_client()) ++relay_.clients_;
+    if (!relay_.closed_.empty()) {
+      EndLocked(grpc::Status(StatusCode::UNAVAILABLE, relay_.closed_));
+    } else if (relay_.clients_ > kMostTunnels) {
+      EndLocked(grpc::Status(StatusCode::RESOURCE_EXHAUSTED,
+                             absl::StrCat("the job has ", kMostTunnels,
+                                          " open tunnels, and no more are allowed; close some")));
+    } else {
+      StartRead(&incoming_);
+    }
+  }
+
+  bool is_client() const { return container_id_.empty(); }
+  /// The container whose executor may answer this client's wish.
+  void set_expected_container(const std::string& id) { expected_container_ = id; }
+
+  void OnReadDone(bool ok) override {
+    std::lock_guard lock(relay_.mutex_);
+    if (ended_) return;
+    if (!ok) return BreakLocked();
+    if (peer_ != nullptr) {
+      ForwardLocked();
+    } else if (is_client()) {
+      WishLocked();
+    } else {
+      AnswerLocked();
+    }
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::lock_guard lock(relay_.mutex_);
+    writing_ = false;
+    if (ended_) return (void)Finish(status_);
+    if (!ok || peer_ == nullptr) return BreakLocked();
+    if (outgoing_.has_end()) {
+      peer_->direction_over_ = true;
+      if (direction_over_) EndBothLocked(grpc::Status::OK);
+      return;  // nothing more is read from a leg that has ended its direction
+    }
+    peer_->StartRead(&peer_->incoming_);
+  }
+
+  void OnCancel() override {
+    std::lock_guard lock(relay_.mutex_);
+    BreakLocked();
+  }
+
+  void OnDone() override {
+    {
+      std::lock_guard lock(relay_.mutex_);
+      relay_.legs_.erase(this);
+      relay_.waiting_.erase(tunnel_);
+      if (is_client()) --relay_.clients_;
+      if (peer_ != nullptr) peer_->peer_ = nullptr;
+    }
+    delete this;
+  }
+
+  /// Ends the stream; what is being written may be lost.
+  void EndLocked(const grpc::Status& status) {
+    if (std::exchange(ended_, true)) return;
+    relay_.waiting_.erase(tunnel_);
+    status_ = status;
+    if (writing_) {
+      // Who takes nothing would hold the stream for ever.
+      context_->TryCancel();
+    } else {
+      Finish(status_);
+    }
+  }
+
+ private:
+  /// A client's first frame.
+  void WishLocked() {
+    if (!incoming_.has_open()) {
+      return EndLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
+                                    "a tunnel begins with the port that it is to reach"));
+    }
+    tunnel_ = ++relay_.last_tunnel_;
+    relay_.waiting_[tunnel_] = this;
+    relay_.on_wish_({tunnel_, FromProto(incoming_.open().task()), incoming_.open().port()});
+  }
+
+  /// An executor's first frame.
+  void AnswerLocked() {
+    const auto found = relay_.waiting_.find(incoming_.answer().tunnel());
+    if (!incoming_.has_answer() || found == relay_.waiting_.end() ||
+        found->second->expected_container_ != container_id_) {
+      return EndLocked(
+          grpc::Status(StatusCode::NOT_FOUND, "nobody waits for this tunnel (any more)"));
+    }
+    Leg* const client = found->second;
+    relay_.waiting_.erase(found);
+    if (!incoming_.answer().refusal().empty()) {
+      client->EndLocked(grpc::Status(StatusCode::UNAVAILABLE, incoming_.answer().refusal()));
+      return EndLocked(grpc::Status::OK);
+    }
+    peer_ = client;
+    client->peer_ = this;
+    StartRead(&incoming_);
+    client->StartRead(&client->incoming_);
+  }
+
+  /// What was read goes to the peer.
+  void ForwardLocked() {
+    if (!incoming_.has_data() && !incoming_.has_end()) {
+      return EndBothLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
+                                        "after a tunnel's first frame come bytes and an end"));
+    }
+    if (incoming_.data().size() > kMostFrameBytes) {
+      return EndBothLocked(
+          grpc::Status(StatusCode::INVALID_ARGUMENT,
+                       absl::StrCat("a frame has more than ", kMostFrameBytes, " bytes")));
+    }
+    if (peer_->ended_) return;
+    peer_->outgoing_.Swap(&incoming_);
+    peer_->writing_ = true;
+    peer_->StartWrite(&peer_->outgoing_);
+  }
+
+  /// The other side of this stream is gone.
+  void BreakLocked() {
+    EndBothLocked(grpc::Status(StatusCode::UNAVAILABLE,
+                               is_client() ? "the client's end of the tunnel is gone"
+                                           : "the task's end of the tunnel is gone"));
+  }
+
+  void EndBothLocked(const grpc::Status& status) {
+    EndLocked(status);
+    if (peer_ != nullptr) peer_->EndLocked(status);
+  }
+
+  TunnelRelay& relay_;
+  grpc::CallbackServerContext* const context_;
+  const std::string container_id_;
+  std::string expected_container_;
+  int64_t tunnel_ = 0;   ///< of a client, when it has said what it wants
+  Leg* peer_ = nullptr;  ///< the other stream, once they are joined
+  v1::TunnelFrame incoming_;
+  v1::TunnelFrame outgoing_;
+  bool writing_ = false;
+  bool direction_over_ = false;  ///< this leg's end was passed on
+  bool ended_ = false;           ///< Finish() was called, or will be when the write is done
+  grpc::Status status_;
+};
+
+TunnelReactor* TunnelRelay::FromClient(grpc::CallbackServerContext* context) {
+  return new Leg(*this, context, "");
+}
+
+TunnelReactor* TunnelRelay::FromExecutor(grpc::CallbackServerContext* context,
+                                         const std::string& container_id) {
+  return new Leg(*this, context, container_id);
+}
+
+void TunnelRelay::Expect(int64_t tunnel, const std::string& container_id) {
+  std::lock_guard lock(mutex_);
+  const auto found = waiting_.find(tunnel);
+  if (found != waiting_.end()) found->second->set_expected_container(container_id);
+}
+
+void TunnelRelay::Refuse(int64_t tunnel, const absl::Status& why) {
+  std::lock_guard lock(mutex_);
+  const auto found = waiting_.find(tunnel);
+  if (found != waiting_.end()) found->second->EndLocked(ToGrpc(why));
+}
+
+void TunnelRelay::Close(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  closed_ = why;
+  for (Leg* leg : legs_) leg->EndLocked(grpc::Status(StatusCode::UNAVAILABLE, why));
+}
+
+}  // namespace tony::rpc

@@ -1,0 +1,45 @@
+// Parsing of access lists as Hadoop does it.
+#include "web/access_list.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+
+namespace tony::web {
+namespace {
+
+std::vector<std::string> Names(const std::string& text) {
+  std::vector<std::string> names;
+  for (const auto& name : absl::StrSplit(text, ',')) {
+    std::string stripped(absl::StripAsciiWhitespace(name));
+    if (!stripped.empty()) names.push_back(std::move(stripped));
+  }
+  return names;
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+AccessList AccessList::Parse(const std::string& text) {
+  AccessList list;
+  list.everybody = absl::StripAsciiWhitespace(text) == "*";
+  if (list.everybody) return list;
+  // A list that begins with the space has groups only.
+  const size_t space = text.find(' ');
+  list.users = Names(text.substr(0, space));
+  if (space != std::string::npos) list.groups = Names(text.substr(space + 1));
+  return list;
+}
+
+bool AccessList::Allows(const std::string& user,
+                        const std::vector<std::string>& groups_of_user) const {
+  if (everybody || Contains(users, user)) return true;
+  return std::any_of(groups_of_user.begin(), groups_of_user.end(),
+                     [this](const std::string& group) { return Contains(groups, group); });
+}
+
+}  // namespace tony::web

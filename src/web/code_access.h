@@ -1,0 +1,67 @@
+// Access by a code that is good for one visit, on the job's own machine.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "web/access.h"
+
+namespace tony::web {
+
+/// For a server on 127.0.0.1. Whoever holds a code gets a cookie for it:
+///
+///   Invite() ─▶ http://127.0.0.1:PORT/PLACE/?code=CODE ─▶ 303 with the cookie ─▶ ./
+///
+/// A code is good once and for a short time; the cookie is the browser's only, is sent by pages of
+/// this site only, and is forgotten with the browser's session. PLACE is drawn at random and bounds
+/// the cookie: browsers give the cookies of a host to all of its ports, where other users' servers
+/// may listen. Not thread safe: owned by the event loop.
+class CodeAccess : public Access {
+ public:
+  struct Options {
+    std::string job_id;  ///< for the sentence that names `tony open JOB`
+    int port = 0;
+    Duration code_life = std::chrono::minutes(2);
+    Duration visit_life = std::chrono::hours(12);
+  };
+
+  /// `clock` outlives this.
+  CodeAccess(const Clock& clock, Options options);
+
+  /// The address to visit.
+  std::string Invite();
+
+  std::string base_path() const override { return base_path_; }
+  std::optional<HttpResponse> Check(const HttpRequest& request) override;
+
+ private:
+  /// A code or a cookie, and when it is good no more.
+  struct Secret {
+    std::string text;
+    TimePoint end;
+  };
+
+  void ForgetOld();
+  static std::deque<Secret>::iterator Find(std::deque<Secret>& secrets, const std::string& text);
+  HttpResponse Welcome();
+  HttpResponse Refuse(const std::string& why) const;
+
+  const Clock& clock_;
+  const Options options_;
+  const std::string base_path_;
+  const std::vector<std::string> hosts_;
+  const std::vector<std::string> origins_;
+  std::deque<Secret> codes_;   ///< oldest first
+  std::deque<Secret> visits_;  ///< likewise
+};
+
+/// 128 bits from the kernel's source of randomness, in hexadecimal digits.
+std::string RandomToken();
+
+/// Whether they are the same, in a time that depends on their lengths only.
+bool EqualInConstantTime(const std::string& left, const std::string& right);
+
+}  // namespace tony::web

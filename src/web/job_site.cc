@@ -1,0 +1,107 @@
+// Finding what an address means.
+#include "web/job_site.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "web/job_page.h"
+
+namespace tony::web {
+namespace {
+
+/// One log, as LogLink() names it.
+struct LogPlace {
+  core::TaskId task;
+  int attempt = 0;
+  LogSource::Stream stream = LogSource::Stream::kStdout;
+};
+
+/// Nothing for what is no log of the job.
+std::optional<LogPlace> FindLog(const core::JobView& view, const std::string& place) {
+  const std::vector<std::string> parts = absl::StrSplit(place, '/');
+  LogPlace log;
+  if (parts.size() != 3 || !absl::StartsWith(parts[1], "attempt-") ||
+      !absl::SimpleAtoi(parts[1].substr(8), &log.attempt)) {
+    return std::nullopt;
+  }
+  if (parts[2] != "stdout" && parts[2] != "stderr") return std::nullopt;
+  if (parts[2] == "stderr") log.stream = LogSource::Stream::kStderr;
+  const size_t dash = parts[0].rfind('-');
+  if (dash == std::string::npos || !absl::SimpleAtoi(parts[0].substr(dash + 1), &log.task.index)) {
+    return std::nullopt;
+  }
+  log.task.type = parts[0].substr(0, dash);
+  // What follows is a path somewhere: only a task of the job, in the one way that it is written.
+  const core::JobView::Task* const task = view.FindTask(log.task);
+  if (task == nullptr || log.task.ToPath() != parts[0]) return std::nullopt;
+  if (log.attempt < 1 || log.attempt > task->last.attempt) return std::nullopt;
+  return log;
+}
+
+HttpResponse NotFound() { return ErrorResponse(404, "The job has no such page."); }
+
+HttpResponse LogResponse(const absl::StatusOr<LogTail>& tail, const std::string& command) {
+  if (absl::IsNotFound(tail.status())) {
+    return ErrorResponse(404, "There is no such log (yet).");
+  }
+  if (!tail.ok()) {
+    return ErrorResponse(
+        503, absl::StrCat("The log cannot be read: ", std::string(tail.status().message())));
+  }
+  HttpResponse response;
+  response.content_type = "text/plain; charset=utf-8";
+  if (tail->left_out == 0) {
+    response.body = tail->bytes;
+    return response;
+  }
+  // From the beginning of a line.
+  const size_t begin = tail->bytes.find('\n') + 1;
+  response.body = absl::StrCat("[", tail->left_out + static_cast<int64_t>(begin),
+                               " bytes before this are not shown; all of it: ", command, "]\n",
+                               tail->bytes.substr(begin));
+  return response;
+}
+
+}  // namespace
+
+void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& respond) {
+  if (std::optional<HttpResponse> refused = sources_.access.Check(request)) {
+    return respond(*std::move(refused));
+  }
+  const std::string base = sources_.access.base_path();
+  if (!absl::StartsWith(request.path, base)) return respond(NotFound());
+  const std::string place = request.path.substr(base.size());
+  if (place.empty()) {
+    HttpResponse page;
+    page.body = RenderJobPage(sources_.job(), sources_.now_millis());
+    return respond(std::move(page));
+  }
+  if (place == StyleLink()) {
+    HttpResponse style;
+    style.content_type = "text/css; charset=utf-8";
+    style.body = Style();
+    return respond(std::move(style));
+  }
+  constexpr char kLogs[] = "logs/";
+  if (absl::StartsWith(place, kLogs)) return ShowLog(place.substr(sizeof kLogs - 1), respond);
+  respond(NotFound());
+}
+
+void JobSite::ShowLog(const std::string& place, const HttpServer::Respond& respond) {
+  const core::JobView& view = sources_.job().view;
+  const std::optional<LogPlace> log = FindLog(view, place);
+  if (!log) return respond(NotFound());
+  const std::string command =
+      absl::StrCat("tony logs ", view.job.job_id, " ", log->task.ToString());
+  sources_.logs.ReadTail(log->task, log->attempt, log->stream, kMostLogBytes,
+                         [respond, command](const absl::StatusOr<LogTail>& tail) {
+                           respond(LogResponse(tail, command));
+                         });
+}
+
+}  // namespace tony::web

@@ -1,0 +1,41 @@
+// The pages of one job: which address shows what.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/job/observed_job.h"
+#include "web/access.h"
+#include "web/http_server.h"
+#include "web/log_source.h"
+
+namespace tony::web {
+
+/// Below the access's base path: the job's page, its style, and the last part of each log as plain
+/// text. Not thread safe: owned by the event loop.
+class JobSite {
+ public:
+  /// Of a log, as much as is shown.
+  static constexpr size_t kMostLogBytes = size_t{256} * 1024;
+
+  /// What the pages show; all outlive the site.
+  struct Sources {
+    Access& access;
+    LogSource& logs;
+    std::function<const core::ObservedJob&()> job;  ///< as it is now
+    std::function<int64_t()> now_millis;            ///< since 1970
+  };
+
+  explicit JobSite(Sources sources) : sources_(std::move(sources)) {}
+
+  /// For HttpServer.
+  void Handle(const HttpRequest& request, const HttpServer::Respond& respond);
+
+ private:
+  void ShowLog(const std::string& place, const HttpServer::Respond& respond);
+
+  const Sources sources_;
+};
+
+}  // namespace tony::web

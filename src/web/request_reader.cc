@@ -1,0 +1,144 @@
+// Boost.Beast's parser, without its streams.
+#include "web/request_reader.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace tony::web {
+namespace http = boost::beast::http;
+
+struct RequestReader::Parser {
+  http::request_parser<http::empty_body> request;
+};
+
+namespace {
+
+using Result = std::variant<HttpRequest, HttpResponse>;
+
+int HexValue(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  const char lower = absl::ascii_tolower(static_cast<unsigned char>(digit));
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/// Nothing for a percent sign without two digits, and for control characters, encoded or not.
+std::optional<std::string> Decode(const std::string& text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char character = text[i];
+    if (character == '%') {
+      if (i + 2 >= text.size()) return std::nullopt;
+      const int high = HexValue(text[i + 1]), low = HexValue(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      character = static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(character))) return std::nullopt;
+    decoded += character;
+  }
+  return decoded;
+}
+
+/// False for what cannot be decoded.
+bool ReadTarget(const std::string& target, HttpRequest& request) {
+  if (target.empty() || target.front() != '/') return false;
+  const std::vector<std::string> halves = absl::StrSplit(target, absl::MaxSplits('?', 1));
+  const std::optional<std::string> path = Decode(halves[0]);
+  if (!path) return false;
+  request.path = *path;
+  if (halves.size() < 2) return true;
+  for (const std::string& part :
+       std::vector<std::string>(absl::StrSplit(halves[1], '&', absl::SkipEmpty()))) {
+    const std::vector<std::string> sides = absl::StrSplit(part, absl::MaxSplits('=', 1));
+    const std::optional<std::string> name = Decode(sides[0]);
+    const std::optional<std::string> value = Decode(sides.size() > 1 ? sides[1] : "");
+    if (!name || !value) return false;
+    request.query.emplace(*name, *value);
+  }
+  return true;
+}
+
+void ReadCookies(const std::string& header, HttpRequest& request) {
+  for (const std::string& part : std::vector<std::string>(absl::StrSplit(header, ';'))) {
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos) continue;
+    request.cookies.emplace(std::string(absl::StripAsciiWhitespace(part.substr(0, equals))),
+                            std::string(absl::StripAsciiWhitespace(part.substr(equals + 1))));
+  }
+}
+
+HttpResponse Refusal(const boost::system::error_code& error) {
+  if (error == http::error::header_limit) {
+    return ErrorResponse(431, absl::StrCat("The request's header has more than ",
+                                           RequestReader::kMostHeaderBytes, " bytes."));
+  }
+  if (error == http::error::bad_version) {
+    return ErrorResponse(505, "Only HTTP/1.0 and HTTP/1.1 are understood here.");
+  }
+  return ErrorResponse(400, absl::StrCat("This is no request of HTTP: ", error.message(), "."));
+}
+
+Result Understand(const http::request_parser<http::empty_body>& parser,
+                  const std::string& peer_address) {
+  const auto& header = parser.get();
+  HttpRequest request;
+  request.peer_address = peer_address;
+  const http::verb method = header.method();
+  if (method != http::verb::get && method != http::verb::head) {
+    HttpResponse refused = ErrorResponse(405, "Pages can only be looked at here: GET or HEAD.");
+    refused.headers.emplace_back("Allow", "GET, HEAD");
+    return refused;
+  }
+  request.head = method == http::verb::head;
+  if (parser.chunked() || parser.content_length().value_or(0) > 0) {
+    return ErrorResponse(413, "A request to look at a page has no body.");
+  }
+  if (header.target().size() > RequestReader::kMostTargetBytes) {
+    return ErrorResponse(414, absl::StrCat("The address has more than ",
+                                           RequestReader::kMostTargetBytes, " bytes."));
+  }
+  if (!ReadTarget(std::string(header.target()), request)) {
+    return ErrorResponse(400, "The address is malformed.");
+  }
+  if (header.count(http::field::host) != 1) {
+    return ErrorResponse(400, "A request names exactly one host.");
+  }
+  request.host = std::string(header[http::field::host]);
+  request.origin = std::string(header[http::field::origin]);
+  const auto cookies = header.equal_range(http::field::cookie);
+  for (auto cookie = cookies.first; cookie != cookies.second; ++cookie) {
+    ReadCookies(std::string(cookie->value()), request);
+  }
+  return request;
+}
+
+}  // namespace
+
+RequestReader::RequestReader(std::string peer_address)
+    : peer_address_(std::move(peer_address)), parser_(std::make_unique<Parser>()) {
+  parser_->request.header_limit(kMostHeaderBytes);
+}
+
+RequestReader::~RequestReader() = default;
+
+std::optional<Result> RequestReader::Take(const std::string& bytes) {
+  pending_ += bytes;
+  while (!pending_.empty()) {
+    boost::system::error_code error;
+    const size_t used = parser_->request.put(boost::asio::buffer(pending_), error);
+    pending_.erase(0, used);
+    if (parser_->request.is_header_done()) return Understand(parser_->request, peer_address_);
+    if (error && error != http::error::need_more) return Refusal(error);
+    if (error == http::error::need_more || used == 0) break;
+  }
+  if (pending_.size() > kMostHeaderBytes) return Refusal(http::error::header_limit);
+  return std::nullopt;
+}
+
+}  // namespace tony::web

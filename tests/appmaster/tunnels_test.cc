@@ -1,0 +1,73 @@
+// Which wishes for a tunnel lead somewhere.
+#include "appmaster/tunnels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tony::appmaster {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TunnelTargetTest : public ::testing::Test {
+ protected:
+  TunnelTargetTest() {
+    core::Task& worker = *tasks_.Find({"worker", 0});
+    core::Container container;
+    container.id = "c1";
+    tasks_.Bind(worker, container);
+    tasks_.SetState(worker, core::TaskState::kRunning);
+    worker.attached = true;
+    worker.port = 1000;
+    worker.visualization_port = 2000;
+  }
+  core::Task& worker() { return *tasks_.Find({"worker", 0}); }
+  int PortFor(int wish) {
+    const auto target = FindTunnelTarget(tasks_, {"worker", 0}, wish);
+    return target.ok() ? target->port : -1;
+  }
+
+  const std::vector<core::TaskType> types_ = [] {
+    core::TaskType type;
+    type.name = "worker";
+    type.instances = 2;
+    return std::vector<core::TaskType>{type};
+  }();
+  core::TaskTable tasks_{types_};
+};
+
+TEST_F(TunnelTargetTest, RegisteredPortsOnly) {
+  EXPECT_EQ(PortFor(0), 2000);
+  EXPECT_EQ(PortFor(1000), 1000);
+  EXPECT_EQ(PortFor(2000), 2000);
+  EXPECT_EQ(PortFor(22), -1);
+  EXPECT_EQ(PortFor(-1), -1);
+  worker().visualization_port = 0;
+  EXPECT_EQ(PortFor(0), 1000);
+  EXPECT_EQ(PortFor(2000), -1);
+  const absl::Status refused = FindTunnelTarget(tasks_, {"worker", 0}, 22).status();
+  EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("port 22 is none that worker:0"));
+}
+
+TEST_F(TunnelTargetTest, TheContainerIsTheTasks) {
+  const auto target = FindTunnelTarget(tasks_, {"worker", 0}, 0);
+  ASSERT_TRUE(target.ok()) << target.status();
+  EXPECT_EQ(target->container_id, "c1");
+}
+
+TEST_F(TunnelTargetTest, OnlyWhatRuns) {
+  EXPECT_TRUE(absl::IsNotFound(FindTunnelTarget(tasks_, {"worker", 2}, 0).status()));
+  EXPECT_TRUE(absl::IsNotFound(FindTunnelTarget(tasks_, {"ps", 0}, 0).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(FindTunnelTarget(tasks_, {"worker", 1}, 0).status()));
+  worker().attached = false;
+  EXPECT_TRUE(absl::IsFailedPrecondition(FindTunnelTarget(tasks_, {"worker", 0}, 0).status()));
+  worker().attached = true;
+  tasks_.SetState(worker(), core::TaskState::kSucceeded);
+  const absl::Status over = FindTunnelTarget(tasks_, {"worker", 0}, 0).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(over)) << over;
+  EXPECT_THAT(std::string(over.message()), HasSubstr("worker:0 is SUCCEEDED"));
+}
+
+}  // namespace
+}  // namespace tony::appmaster

@@ -1,0 +1,160 @@
+// TCP connections on the event loop: bytes both ways, ends, slow readers, and who may still call.
+#include "common/tcp_socket.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "tests/common/loop_driver.h"
+
+namespace tony {
+namespace {
+
+class TcpSocketTest : public ::testing::Test {
+ protected:
+  /// Two connected sockets.
+  void Connect(const std::string& address = "127.0.0.1") {
+    auto listener = TcpListener::Listen(driver_.loop(), address, 0, [this](auto socket) {
+      server_ = std::move(socket);
+      driver_.Changed();
+    });
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    listener_ = *std::move(listener);
+    attempt_ =
+        TcpSocket::Connect(driver_.loop(), address, listener_->port(), [this](auto connected) {
+          ASSERT_TRUE(connected.ok()) << connected.status();
+          client_ = *std::move(connected);
+          driver_.Changed();
+        });
+    ASSERT_TRUE(driver_.Await([this] { return server_ && client_; }));
+  }
+
+  /// Reads `socket` until its end, or until it is lost.
+  void ReadAll(TcpSocket& socket, std::string& bytes, std::optional<absl::Status>& end) {
+    socket.Read([this, &socket, &bytes, &end](absl::StatusOr<std::string> read) {
+      if (read.ok() && !read->empty()) {
+        bytes += *read;
+        return ReadAll(socket, bytes, end);
+      }
+      end = read.status();
+      driver_.Changed();
+    });
+  }
+
+  LoopDriver driver_;
+  std::unique_ptr<TcpListener> listener_;
+  std::unique_ptr<EventLoop::Handle> attempt_;
+  std::unique_ptr<TcpSocket> server_;
+  std::unique_ptr<TcpSocket> client_;
+};
+
+TEST_F(TcpSocketTest, BothSidesKnowEachOther) {
+  Connect();
+  EXPECT_EQ(server_->peer_address(), "127.0.0.1");
+  EXPECT_EQ(server_->peer_port(), client_->local_port());
+  EXPECT_EQ(client_->peer_port(), listener_->port());
+}
+
+TEST_F(TcpSocketTest, ALargeWriteArrivesWholeAndEachDirectionEndsByItself) {
+  Connect();
+  std::string sent(8 << 20, 'x');
+  for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>(i * 31 + i / 251);
+  std::string received;
+  std::optional<absl::Status> end;
+  client_->Write(sent, [this](const absl::Status& status) {
+    EXPECT_TRUE(status.ok()) << status;
+    client_->EndWriting();
+  });
+  ReadAll(*server_, received, end);
+  ASSERT_TRUE(driver_.Await([&] { return end.has_value(); }));
+  EXPECT_TRUE(end->ok()) << *end;
+  EXPECT_TRUE(received == sent);
+
+  std::string answer;
+  std::optional<absl::Status> answer_end;
+  server_->Write("bye", [this](const absl::Status&) { server_->EndWriting(); });
+  ReadAll(*client_, answer, answer_end);
+  ASSERT_TRUE(driver_.Await([&] { return answer_end.has_value(); }));
+  EXPECT_TRUE(answer_end->ok());
+  EXPECT_EQ(answer, "bye");
+}
+
+TEST_F(TcpSocketTest, NothingIsReadBeforeItIsAskedFor) {
+  Connect();
+  bool written = false;
+  client_->Write(std::string(64 << 20, 'x'), [&](const absl::Status&) {
+    written = true;
+    driver_.Changed();
+  });
+  bool read = false;
+  server_->Read([&](const auto&) {
+    read = true;
+    driver_.Changed();
+  });
+  ASSERT_TRUE(driver_.Await([&] { return read; }));
+  EXPECT_FALSE(written) << "no kernel takes so much";
+  std::string received;
+  std::optional<absl::Status> end;
+  ReadAll(*server_, received, end);
+  ASSERT_TRUE(driver_.Await([&] { return written; }));
+}
+
+TEST_F(TcpSocketTest, ABrokenConnectionIsNoEnd) {
+  Connect();
+  std::string received;
+  std::optional<absl::Status> end;
+  ReadAll(*server_, received, end);
+  client_->Break();
+  ASSERT_TRUE(driver_.Await([&] { return end.has_value(); }));
+  EXPECT_TRUE(absl::IsUnavailable(*end)) << *end;
+}
+
+TEST_F(TcpSocketTest, ADestroyedSocketCallsNobody) {
+  Connect();
+  client_->Read([](const auto&) { ADD_FAILURE() << "called after destruction"; });
+  client_.reset();
+  std::string received;
+  std::optional<absl::Status> end;
+  ReadAll(*server_, received, end);
+  ASSERT_TRUE(driver_.Await([&] { return end.has_value(); }));
+  EXPECT_TRUE(end->ok());
+}
+
+TEST_F(TcpSocketTest, NobodyThere) {
+  Connect();
+  const int port = listener_->port();
+  listener_.reset();
+  std::optional<absl::Status> status;
+  const auto attempt =
+      TcpSocket::Connect(driver_.loop(), "127.0.0.1", port, [&](const auto& connected) {
+        status = connected.status();
+        driver_.Changed();
+      });
+  ASSERT_TRUE(driver_.Await([&] { return status.has_value(); }));
+  EXPECT_TRUE(absl::IsUnavailable(*status)) << *status;
+}
+
+TEST_F(TcpSocketTest, NamesAreNoAddresses) {
+  const auto listener =
+      TcpListener::Listen(driver_.loop(), "localhost", 0, [](std::unique_ptr<TcpSocket>) {});
+  EXPECT_TRUE(absl::IsInvalidArgument(listener.status())) << listener.status();
+  std::optional<absl::Status> status;
+  const auto attempt =
+      TcpSocket::Connect(driver_.loop(), "localhost", 1, [&](const auto& connected) {
+        status = connected.status();
+        driver_.Changed();
+      });
+  EXPECT_FALSE(status.has_value()) << "called from within the call";
+  ASSERT_TRUE(driver_.Await([&] { return status.has_value(); }));
+  EXPECT_TRUE(absl::IsInvalidArgument(*status)) << *status;
+}
+
+TEST_F(TcpSocketTest, APortThatIsTakenCannotBeListenedOn) {
+  Connect();
+  const auto second = TcpListener::Listen(driver_.loop(), "127.0.0.1", listener_->port(),
+                                          [](std::unique_ptr<TcpSocket>) {});
+  EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
+}
+
+}  // namespace
+}  // namespace tony

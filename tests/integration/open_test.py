@@ -1,0 +1,262 @@
+"""`tony open`: the page of a running job with its codes and cookies, and tunnels to its tasks."""
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import urllib.parse
+
+import integration_case
+import machine
+import tony_cli
+
+# Serves the working folder where TensorBoard would be, until its job is killed.
+SERVE = 'python3 -m http.server "$TB_PORT" --bind 127.0.0.1'
+# Sends back what it gets, with an end for each direction; says when it listens.
+ECHO = r"""
+import os, socket
+server = socket.create_server(("127.0.0.1", int(os.environ["TB_PORT"])))
+print("listening", flush=True)
+while True:
+    connection, _ = server.accept()
+    parts = []
+    while part := connection.recv(1 << 20):
+        parts.append(part)
+    connection.sendall(b"".join(parts))
+    connection.close()
+"""
+
+
+class Page:
+    """A browser with one cookie at most, for the page of one job."""
+
+    def __init__(self, url):
+        parts = urllib.parse.urlsplit(url)
+        self.host = parts.netloc
+        self.base = parts.path
+        self.code = f"{parts.path}?{parts.query}"
+        self.cookie = None
+
+    def get(self, path, method="GET", **headers):
+        """Returns status, headers and text of what is at `path`."""
+        connection = http.client.HTTPConnection(self.host, timeout=tony_cli.DEADLINE_SECONDS)
+        if self.cookie:
+            headers["Cookie"] = self.cookie
+        connection.request(method, path, headers=headers)
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        return response.status, response.headers, text
+
+    def enter(self):
+        """Visits the address with the code, and keeps the cookie."""
+        status, headers, text = self.get(self.code)
+        if status == 303:
+            self.cookie = headers["Set-Cookie"].split(";")[0]
+        return status, headers, text
+
+
+class OpenTest(integration_case.JobTest):
+    """Against one real job each."""
+
+    def open_page(self, job):
+        """A browser that has not visited the page yet."""
+        return Page(self.site.verb("open", job.id)["url"])
+
+    def open_tunnel(self, job, *arguments):
+        """Starts `tony open` for a task; returns the process and the port that it listens on."""
+        process = subprocess.Popen(
+            self.site.command("tony", "open", job.id, *arguments),
+            cwd=self.site.folder,
+            env=self.site.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(self._end, process)
+        url = process.stdout.readline()
+        self.assertRegex(url, r"^http://127\.0\.0\.1:\d+/\n$", process.poll())
+        return process, int(url.rsplit(":", 1)[1].rstrip("/\n"))
+
+    @staticmethod
+    def _end(process):
+        process.kill()
+        process.communicate()
+
+    def kill(self, job):
+        """Ends the job, which leaves nothing behind."""
+        self.site.verb("kill", job.id)
+        self.assert_ends(job, 4)
+
+    def test_the_page_needs_a_code_and_then_a_cookie(self):
+        line = self.pipe("line")
+        job = self.submit(f"echo hello from the task; read word < {line.path}; exit 3", workers=2)
+        job.wait_until_running("worker:0", "worker:1")
+        page = self.open_page(job)
+        status, _, text = page.get(page.base)
+        self.assertEqual(status, 403)
+        self.assertIn(f"tony open {job.id}", text)
+        self.assertEqual(page.get(page.code[:-1] + "x")[0], 403)
+
+        status, headers, _ = page.enter()
+        self.assertEqual((status, headers["Location"]), (303, "./"))
+        self.assertRegex(headers["Set-Cookie"], "; HttpOnly; SameSite=Strict$")
+        status, headers, text = page.get(page.base)
+        self.assertEqual(status, 200)
+        self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+        self.assertIn("worker:1", text)
+        self.assertIn('class="badge running">RUNNING', text)
+        self.assertEqual(page.get(page.base + "style.css")[0], 200)
+
+        log = re.search(r'href="(logs/worker-0/attempt-1/stdout)"', text).group(1)
+        status, headers, text = page.get(page.base + log)
+        self.assertEqual((status, text), (200, "hello from the task\n"))
+        self.assertEqual(headers["Content-Type"], "text/plain; charset=utf-8")
+
+        # The code was good once; who has no cookie needs another one.
+        stranger = Page(f"http://{page.host}{page.code}")
+        self.assertEqual(stranger.enter()[0], 403)
+        self.assertEqual(self.open_page(job).enter()[0], 303)
+
+        self.assertEqual(page.get(page.base, Host="evil.example")[0], 403)
+        self.assertEqual(page.get(page.base, Origin="http://evil.example")[0], 403)
+        self.assertEqual(page.get(page.base, "POST")[0], 405)
+        self.assertEqual(page.get(page.base + "logs/../../job.xml")[0], 404)
+        line.write(2)
+        self.assert_ends(job, 1, "TASK_FAILED")
+        with self.assertRaises(ConnectionRefusedError):
+            page.get(page.base)
+
+    def test_what_is_not_open(self):
+        result = self.site.run("tony", "open")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there are no jobs", result.stderr)
+        line = self.pipe("line")
+        job = self.submit(f"read word < {line.path}")
+        job.wait_until_running("worker:0")
+        for arguments, code, says in (
+            (["--task", "worker:1"], 1, "no task 'worker:1'"),
+            (["--task", "worker"], 2, "--task=TYPE:INDEX"),
+            (["--tensorboard", "--port", "x"], 2, "--port 'x' is no port"),
+            (["--port", "6006"], 2, "--port is for"),
+        ):
+            result = self.site.run("tony", "open", job.id, *arguments)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertIn(says, result.stderr)
+        line.write()
+        self.assert_succeeds(job)
+        result = self.site.run("tony", "open", job.id)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("does not run any more (SUCCEEDED)", result.stderr)
+
+    def test_a_browser_reaches_what_a_task_serves(self):
+        job = self.submit(f"echo 'from the task' > index.html; exec {SERVE}")
+        job.wait_until_running("worker:0")
+        process, port = self.open_tunnel(job, "--tensorboard")
+        page = self.wait_for_page(port)
+        self.assertEqual(page, "from the task\n")
+        # Several at once.
+        pages = []
+        threads = [
+            threading.Thread(target=lambda: pages.append(self.wait_for_page(port)))
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(pages, ["from the task\n"] * 8)
+        self.kill(job)
+        out, err = process.communicate(timeout=tony_cli.DEADLINE_SECONDS)
+        self.assertEqual((process.returncode, out), (0, ""))
+        self.assertIn(f"job {job.id} has ended, KILLED", err)
+
+    def test_another_application_master_leads_there_too(self):
+        job = self.submit(f"echo 'from the task' > index.html; exec {SERVE}")
+        job.wait_until_running("worker:0")
+        process, _ = self.open_tunnel(job, "--tensorboard")
+        (master,) = machine.programs_of(job.id, "tony-am")
+        os.kill(master, signal.SIGKILL)
+        _, err = process.communicate(timeout=tony_cli.DEADLINE_SECONDS)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("the ApplicationMaster is gone", err)
+        job.wait_for(
+            lambda events: any(
+                event.get("state_changed", {}).get("sentence") == "The executors are attached again"
+                for event in events
+            ),
+            "attached executors",
+        )
+        _, port = self.open_tunnel(job, "--tensorboard")
+        self.assertEqual(self.wait_for_page(port), "from the task\n")
+        self.assertEqual(self.open_page(job).enter()[0], 303)
+        self.kill(job)
+
+    def wait_for_page(self, port):
+        """What the task shows; its server may still be starting."""
+        for _ in range(600):
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+                connection.request("GET", "/")
+                return connection.getresponse().read().decode()
+            except (ConnectionResetError, http.client.RemoteDisconnected, BrokenPipeError):
+                # Each try goes all the way to the task, which takes its time.
+                continue
+            finally:
+                connection.close()
+        raise AssertionError("the task's server did not come up")
+
+    def test_bytes_pass_as_they_are_and_ctrl_c_ends(self):
+        program = self.site.folder / "echo.py"
+        program.write_text(ECHO)
+        job = self.submit(f"exec python3 {program}", "--conf", "tony.worker.memory=512m")
+        job.wait_until_running("worker:0")
+        process, port = self.open_tunnel(job, "--task", "worker:0")
+        sent = bytes(range(256)) * (50 << 12)
+        received = b""
+        while not received:  # the server may still be starting
+            try:
+                received = self.exchange(port, sent)
+            except (ConnectionResetError, BrokenPipeError):
+                continue
+        self.assertTrue(received == sent)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=tony_cli.DEADLINE_SECONDS)
+        self.assertEqual(process.returncode, 0)
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+        self.kill(job)
+
+    @staticmethod
+    def exchange(port, data):
+        """Sends `data` and its end; returns all that comes back."""
+        with socket.create_connection(("127.0.0.1", port), tony_cli.DEADLINE_SECONDS) as connection:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            parts = []
+            while part := connection.recv(1 << 20):
+                parts.append(part)
+            return b"".join(parts)
+
+    def test_where_nobody_listens_the_user_is_told(self):
+        line = self.pipe("line")
+        job = self.submit(f"read word < {line.path}")
+        job.wait_until_running("worker:0")
+        process, port = self.open_tunnel(job, "--task", "worker:0")
+        with self.assertRaises(ConnectionResetError):
+            self.exchange(port, b"anybody?")
+        first = process.stderr.readline()
+        self.assertIn("worker:0 of job", first)
+        self.assertRegex(process.stderr.readline(), r"nobody listens on its port \d+")
+        line.write()
+        self.assert_succeeds(job)
+        process.communicate(timeout=tony_cli.DEADLINE_SECONDS)
+        self.assertEqual(process.returncode, 0)
+
+
+if __name__ == "__main__":
+    integration_case.main()

@@ -1,0 +1,204 @@
+// Connections of the HTTP server: answers, deadlines, and too many of them.
+#include "web/http_server.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/common/loop_driver.h"
+
+namespace tony::web {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr char kGet[] = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
+
+/// A client that sends something and keeps what comes back.
+struct Client {
+  std::unique_ptr<EventLoop::Handle> attempt;
+  std::unique_ptr<TcpSocket> socket;
+  std::string received;
+  bool over = false;
+};
+
+class HttpServerTest : public ::testing::Test {
+ protected:
+  void Start(HttpServer::Limits limits = {}) {
+    auto server = HttpServer::Start(
+        driver_.loop(), "127.0.0.1", 0,
+        [this](const HttpRequest& request, HttpServer::Respond respond) {
+          requests_.push_back(request);
+          if (answer_) {
+            respond(*answer_);
+          } else {
+            responds_.push_back(std::move(respond));
+          }
+          driver_.Changed();
+        },
+        limits);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  void Connect(Client& client) {
+    client.attempt = TcpSocket::Connect(driver_.loop(), "127.0.0.1", server_->port(),
+                                        [this, &client](auto socket) {
+                                          ASSERT_TRUE(socket.ok()) << socket.status();
+                                          client.socket = *std::move(socket);
+                                          Read(client);
+                                          driver_.Changed();
+                                        });
+    ASSERT_TRUE(driver_.Await([&] { return client.socket != nullptr; }));
+  }
+  void Send(Client& client, const std::string& bytes) {
+    Connect(client);
+    client.socket->Write(bytes, [](const absl::Status&) {});
+  }
+  void Read(Client& client) {
+    client.socket->Read([this, &client](const absl::StatusOr<std::string>& bytes) {
+      driver_.Changed();
+      if (!bytes.ok() || bytes->empty()) {
+        client.over = true;
+        return;
+      }
+      client.received += *bytes;
+      Read(client);
+    });
+  }
+  bool AwaitEnd(Client& client) {
+    return driver_.Await([&] { return client.over; });
+  }
+
+  LoopDriver driver_;
+  std::optional<HttpResponse> answer_;
+  std::vector<HttpRequest> requests_;
+  std::vector<HttpServer::Respond> responds_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+HttpResponse Text(const std::string& body) {
+  HttpResponse response;
+  response.body = body;
+  return response;
+}
+
+TEST_F(HttpServerTest, AnswersAndCloses) {
+  Start();
+  answer_ = Text(std::string(3 << 20, 'x'));
+  Client client;
+  Send(client, kGet);
+  ASSERT_TRUE(AwaitEnd(client));
+  EXPECT_EQ(client.received, RenderResponse(*answer_, false));
+  ASSERT_EQ(requests_.size(), 1U);
+  EXPECT_EQ(requests_[0].path, "/x");
+  EXPECT_EQ(requests_[0].peer_address, "127.0.0.1");
+}
+
+TEST_F(HttpServerTest, HeadHasNoBody) {
+  Start();
+  answer_ = Text("body");
+  Client client;
+  Send(client, "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n");
+  ASSERT_TRUE(AwaitEnd(client));
+  EXPECT_EQ(client.received, RenderResponse(*answer_, true));
+}
+
+TEST_F(HttpServerTest, WhatFollowsTheRequestDoesNotHarmTheAnswer) {
+  Start();
+  answer_ = Text(std::string(1 << 20, 'x'));
+  Client client;
+  Send(client, kGet + std::string(kGet) + std::string(100'000, 'y'));
+  // Who keeps on sending is not waited for.
+  ASSERT_TRUE(AwaitEnd(client));
+  EXPECT_EQ(client.received.size(), RenderResponse(*answer_, false).size());
+  EXPECT_EQ(requests_.size(), 1U);
+}
+
+TEST_F(HttpServerTest, AnswersLater) {
+  Start();
+  Client client;
+  Send(client, kGet);
+  ASSERT_TRUE(driver_.Await([&] { return responds_.size() == 1; }));
+  responds_[0](Text("late"));
+  responds_[0](Text("twice"));
+  ASSERT_TRUE(AwaitEnd(client));
+  EXPECT_EQ(client.received, RenderResponse(Text("late"), false));
+}
+
+TEST_F(HttpServerTest, AnAnswerMayOutliveConnectionAndServer) {
+  Start();
+  Client client;
+  Send(client, kGet);
+  ASSERT_TRUE(driver_.Await([&] { return responds_.size() == 1; }));
+  server_.reset();
+  ASSERT_TRUE(AwaitEnd(client));
+  responds_[0](Text("for nobody"));
+}
+
+TEST_F(HttpServerTest, ARequestThatDoesNotComeInTime) {
+  Start({.request = milliseconds(20)});
+  Client client;
+  Send(client, "GET / HTT");
+  ASSERT_TRUE(AwaitEnd(client));
+  EXPECT_EQ(client.received.find("HTTP/1.1 408 "), 0U) << client.received;
+}
+
+TEST_F(HttpServerTest, AnAnswerThatDoesNotComeInTime) {
+  Start({.handling = milliseconds(20)});
+  Client client;
+  Send(client, kGet);
+  ASSERT_TRUE(AwaitEnd(client));
+  EXPECT_EQ(client.received.find("HTTP/1.1 504 "), 0U) << client.received;
+  responds_[0](Text("late"));
+}
+
+TEST_F(HttpServerTest, AClientThatDoesNotTakeItsAnswerIsLeft) {
+  Start({.response = milliseconds(50)});
+  answer_ = Text(std::string(64 << 20, 'x'));
+  Client client;
+  client.attempt =
+      TcpSocket::Connect(driver_.loop(), "127.0.0.1", server_->port(), [&](auto socket) {
+        client.socket = *std::move(socket);
+        client.socket->Write(kGet, [](const absl::Status&) {});
+      });
+  ASSERT_TRUE(driver_.Await([&] { return requests_.size() == 1; }));
+  // Its own end of the connection tells, once it reads: less than all, and then no more.
+  bool late = false;
+  const auto later = driver_.loop().After(milliseconds(200), [&] {
+    late = true;
+    driver_.Changed();
+  });
+  ASSERT_TRUE(driver_.Await([&] { return late; }));
+  Read(client);
+  ASSERT_TRUE(AwaitEnd(client));
+  EXPECT_LT(client.received.size(), answer_->body.size());
+}
+
+TEST_F(HttpServerTest, WhoIsSilentMakesRoom) {
+  Start({.connections = 2});
+  answer_ = Text("there was room");
+  Client silent, second, third;
+  Connect(silent);
+  Connect(second);
+  Send(third, kGet);
+  ASSERT_TRUE(AwaitEnd(third));
+  EXPECT_EQ(third.received, RenderResponse(*answer_, false));
+  ASSERT_TRUE(AwaitEnd(silent));
+  EXPECT_FALSE(second.over);
+}
+
+TEST_F(HttpServerTest, BadRequestsAreAnswered) {
+  Start();
+  Client client;
+  Send(client, "nonsense\r\n\r\n");
+  ASSERT_TRUE(AwaitEnd(client));
+  EXPECT_EQ(client.received.find("HTTP/1.1 400 "), 0U) << client.received;
+  EXPECT_TRUE(requests_.empty());
+}
+
+}  // namespace
+}  // namespace tony::web

@@ -9,6 +9,8 @@
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files.h"
+#include "web/log_source.h"
+#include "web/proxy_access.h"
 
 namespace tony::appmaster {
 namespace {
@@ -25,6 +27,41 @@ backend::YarnBackend::FinalStatus FinalStatusOf(core::Outcome outcome) {
   }
   return FinalStatus::kFailed;
 }
+
+/// The proxy's hosts are elsewhere; whoever else comes is refused.
+constexpr char kAllAddresses[] = "0.0.0.0";
+
+std::string OriginOf(const v1::YarnJob::Proxy& proxy, const v1::YarnJob::Endpoint& server) {
+  return absl::StrCat(proxy.https() ? "https://" : "http://",
+                      hadoop::ToString(backend::EndpointOf(server)));
+}
+
+/// Where a person finds the job's page.
+std::string PageUrl(const v1::YarnJob& job) {
+  if (job.proxy().servers().empty()) return "the ResourceManager's page of the application";
+  return absl::StrCat(OriginOf(job.proxy(), job.proxy().servers(0)), "/proxy/", job.job_id(), "/");
+}
+
+/// Of a page that is there from the start.
+class ProxyPageDoor : public PageDoor {
+ public:
+  ProxyPageDoor(std::unique_ptr<JobPage> page, std::string url)
+      : page_(std::move(page)), url_(std::move(url)) {}
+  absl::StatusOr<std::string> Invite() override { return url_; }
+
+ private:
+  const std::unique_ptr<JobPage> page_;
+  const std::string url_;
+};
+
+/// The page has links to the nodes' own pages of logs.
+class NodesLogs : public web::LogSource {
+ public:
+  void ReadTail(const core::TaskId& /*task*/, int /*attempt*/, Stream /*stream*/, size_t /*most*/,
+                Take take) override {
+    take(absl::NotFoundError("the node shows it"));
+  }
+};
 
 }  // namespace
 
@@ -93,6 +130,7 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   options.token = *token;
   options.host = yarn_.node_host;
   options.user = job_.user();
+  options.tracking_url = page_url_;
   if (!absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &options.rpc_port)) {
     return absl::InternalError(absl::StrCat(address, " has no port"));
   }
@@ -115,10 +153,37 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   return made;
 }
 
+std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port, const std::string& viewers) const {
+  const v1::YarnJob::Proxy& proxy = job_.proxy();
+  web::ProxyAccess::Options options;
+  options.hosts = {absl::StrCat(yarn_.node_host, ":", port)};
+  options.page_url = PageUrl(job_);
+  options.lists_apply = proxy.lists_apply();
+  options.owner = job_.user();
+  options.administrators = web::AccessList::Parse(proxy.administrators());
+  options.viewers = web::AccessList::Parse(viewers);
+  for (const v1::YarnJob::Endpoint& server : proxy.servers()) {
+    options.origins.push_back(OriginOf(proxy, server));
+    const auto addresses = hadoop::NumericAddresses(server.host());
+    if (!addresses.ok()) {
+      LogWarning(
+          absl::StrCat("the proxy of the job's page: ", std::string(addresses.status().message())));
+      continue;
+    }
+    options.proxy_addresses.insert(options.proxy_addresses.end(), addresses->begin(),
+                                   addresses->end());
+  }
+  return std::make_unique<web::ProxyAccess>(std::move(options));
+}
+
 absl::StatusOr<std::unique_ptr<PageDoor>> YarnPlatform::MakePageDoor(
-    const PageParts& /*parts*/, const spec::BuildResult& /*built*/) {
-  return std::make_unique<NoPageDoor>(
-      "a job on YARN has no page; tony status, and the ResourceManager's pages, show it");
+    const PageParts& parts, const spec::BuildResult& built) {
+  TONY_ASSIGN_OR_RETURN(
+      std::unique_ptr<JobPage> page,
+      JobPage::Start(parts, kAllAddresses, std::make_unique<NodesLogs>(),
+                     [&](int port) { return MakeAccess(port, built.yarn.view_acl); }));
+  page_url_ = absl::StrCat("http://", yarn_.node_host, ":", page->port(), "/");
+  return std::make_unique<ProxyPageDoor>(std::move(page), PageUrl(job_));
 }
 
 absl::Status YarnPlatform::Publish(const std::string& address) {

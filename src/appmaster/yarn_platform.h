@@ -51,6 +51,8 @@ class YarnPlatform : public Platform {
 
  private:
   YarnPlatform(Options::Yarn yarn, v1::YarnJob job, hadoop::TokenStore tokens, EventLoop& loop);
+  /// Who may look at the page that is served at `port`.
+  std::unique_ptr<web::Access> MakeAccess(int port, const std::string& viewers) const;
   absl::StatusOr<std::string> TokensFor(const std::string& secret) const;
 
   const Options::Yarn yarn_;
@@ -58,6 +60,7 @@ class YarnPlatform : public Platform {
   const hadoop::TokenStore tokens_;
   EventLoop& loop_;
   const backend::JobFolder folder_;
+  std::string page_url_;                     ///< of the page, for the proxy; empty: there is none
   backend::YarnBackend* backend_ = nullptr;  ///< the one that was made; its owner's
 };
 

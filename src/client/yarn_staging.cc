@@ -70,6 +70,13 @@ class ClusterStager {
       *yarn_job_.add_scheduler() = ToProto(server);
     }
     if (cluster.hdfs()) AddHdfs(*cluster.hdfs());
+    const backend::PageProxy& proxy = cluster.page_proxy();
+    for (const hadoop::Endpoint& server : proxy.servers) {
+      *yarn_job_.mutable_proxy()->add_servers() = ToProto(server);
+    }
+    yarn_job_.mutable_proxy()->set_https(proxy.https);
+    yarn_job_.mutable_proxy()->set_lists_apply(proxy.lists_apply);
+    yarn_job_.mutable_proxy()->set_administrators(proxy.administrators);
   }
 
   absl::StatusOr<backend::LaunchTemplate> Stage(bool detached) {

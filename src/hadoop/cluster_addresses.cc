@@ -155,21 +155,33 @@ absl::StatusOr<NameService> FindNameService(const Configuration& configuration,
              : NamedService(configuration, authority, https, web_key);
 }
 
-absl::StatusOr<std::string> NameService::TokenService() const {
-  if (highly_available) return absl::StrCat("ha-hdfs:", authority);
-  const Endpoint& server = rpc.front();
+absl::StatusOr<std::vector<std::string>> NumericAddresses(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(server.host.c_str(), nullptr, &hints, &found);
+  const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
-  char address[NI_MAXHOST];
-  if (error != 0 || getnameinfo(found->ai_addr, found->ai_addrlen, address, sizeof(address),
-                                nullptr, 0, NI_NUMERICHOST) != 0) {
-    return absl::NotFoundError(absl::StrCat("the NameNode's host ", server.host,
-                                            " has no address: ", gai_strerror(error)));
+  if (error != 0) {
+    return absl::NotFoundError(
+        absl::StrCat("the host ", host, " has no address: ", gai_strerror(error)));
   }
-  return absl::StrCat(address, ":", server.port);
+  std::vector<std::string> addresses;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    char address[NI_MAXHOST];
+    if (getnameinfo(one->ai_addr, one->ai_addrlen, address, sizeof(address), nullptr, 0,
+                    NI_NUMERICHOST) == 0) {
+      addresses.emplace_back(address);
+    }
+  }
+  if (addresses.empty()) return absl::NotFoundError(absl::StrCat(host, " has no address"));
+  return addresses;
+}
+
+absl::StatusOr<std::string> NameService::TokenService() const {
+  if (highly_available) return absl::StrCat("ha-hdfs:", authority);
+  const Endpoint& server = rpc.front();
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> addresses, NumericAddresses(server.host));
+  return absl::StrCat(addresses.front(), ":", server.port);
 }
 
 }  // namespace tony::hadoop

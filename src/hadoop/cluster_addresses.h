@@ -32,6 +32,9 @@ absl::StatusOr<bool> WantsKerberos(const Configuration& configuration);
 absl::StatusOr<RpcIdentity> ResourceManagerIdentity(const Configuration& configuration,
                                                     const std::string& user);
 
+/// What a host's name means, as numbers. Blocks. NotFound – nothing.
+absl::StatusOr<std::vector<std::string>> NumericAddresses(const std::string& host);
+
 /// An HDFS. A plain value.
 struct NameService {
   std::string authority;          ///< of its URLs: "host:8020", or the name of a service

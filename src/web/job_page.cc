@@ -99,6 +99,8 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis) {
 
 std::string LogLinks(const core::TaskChanged& task) {
   if (task.attempt <= 0) return "";
+  // All of them, on the page of who keeps them.
+  if (!task.log_url.empty()) return Link(task.log_url, "all");
   return absl::StrCat(Link(LogLink(task.task, task.attempt, "stdout"), "stdout"), " ",
                       Link(LogLink(task.task, task.attempt, "stderr"), "stderr"));
 }

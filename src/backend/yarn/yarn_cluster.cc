@@ -35,6 +35,7 @@ absl::StatusOr<YarnCluster> YarnCluster::Find(const YarnClusterOptions& options,
                         hadoop::Configuration::Load(options.conf_dir, std::move(environment)));
   YarnCluster cluster(options);
   TONY_RETURN_IF_ERROR(cluster.FindServers(configuration));
+  TONY_RETURN_IF_ERROR(cluster.FindPageProxy(configuration));
   TONY_RETURN_IF_ERROR(cluster.FindStaging(configuration));
   return cluster;
 }
@@ -53,6 +54,23 @@ absl::Status YarnCluster::FindServers(const hadoop::Configuration& configuration
                         hadoop::ResourceManagerIdentity(configuration, user_));
   renewer_ = absl::StrReplaceAll(application_client_.identity.server_principal,
                                  {{"_HOST", application_client_.servers.front().host}});
+  return absl::OkStatus();
+}
+
+absl::Status YarnCluster::FindPageProxy(const hadoop::Configuration& configuration) {
+  TONY_ASSIGN_OR_RETURN(
+      page_proxy_.servers,
+      hadoop::ResourceManagers(configuration, hadoop::ResourceManagerService::kWeb));
+  // One that runs by itself, not in the ResourceManager.
+  TONY_ASSIGN_OR_RETURN(const std::string own, configuration.Text("yarn.web-proxy.address"));
+  if (!own.empty()) {
+    TONY_ASSIGN_OR_RETURN(const hadoop::Endpoint endpoint, hadoop::ParseEndpoint(own, 0));
+    page_proxy_.servers.insert(page_proxy_.servers.begin(), endpoint);
+  }
+  TONY_ASSIGN_OR_RETURN(const std::string policy, configuration.Text("yarn.http.policy"));
+  page_proxy_.https = policy == "HTTPS_ONLY";
+  TONY_ASSIGN_OR_RETURN(page_proxy_.lists_apply, configuration.Boolean("yarn.acl.enable", false));
+  TONY_ASSIGN_OR_RETURN(page_proxy_.administrators, configuration.Text("yarn.admin.acl"));
   return absl::OkStatus();
 }
 

@@ -27,6 +27,14 @@ struct YarnClusterOptions {
   Duration timeout{0};      ///< of each call
 };
 
+/// Through whom applications' pages are looked at, and by whom. A plain value.
+struct PageProxy {
+  std::vector<hadoop::Endpoint> servers;  ///< of its web pages
+  bool https = false;
+  bool lists_apply = false;    ///< who may see an application is looked up
+  std::string administrators;  ///< who may see all: "users groups", each with commas
+};
+
 /// Where its servers are, who we are there, and where our files lie. Thread safe (immutable).
 class YarnCluster {
  public:
@@ -42,6 +50,7 @@ class YarnCluster {
   const std::vector<hadoop::Endpoint>& schedulers() const { return schedulers_; }
   /// For ApplicationClient and ApplicationWatch.
   const hadoop::RpcClientOptions& application_client() const { return application_client_; }
+  const PageProxy& page_proxy() const { return page_proxy_; }
   Duration timeout() const { return options_.timeout; }
 
   /// Where staging() lies: an HDFS, or nothing for a disk that all nodes have.
@@ -62,6 +71,7 @@ class YarnCluster {
  private:
   explicit YarnCluster(YarnClusterOptions options) : options_(std::move(options)) {}
   absl::Status FindServers(const hadoop::Configuration& configuration);
+  absl::Status FindPageProxy(const hadoop::Configuration& configuration);
   absl::Status FindStaging(const hadoop::Configuration& configuration);
   absl::StatusOr<hadoop::WebHdfs> OpenHdfs() const;
 
@@ -71,6 +81,7 @@ class YarnCluster {
   std::string renewer_;  ///< the ResourceManager's principal
   std::vector<hadoop::Endpoint> schedulers_;
   hadoop::RpcClientOptions application_client_;
+  PageProxy page_proxy_;
   std::optional<hadoop::NameService> hdfs_;
   std::string staging_;
 };

@@ -55,9 +55,4 @@ absl::StatusOr<std::unique_ptr<JobCatalog>> OpenJobs(const CommandLine& line,
   return std::make_unique<LocalJobs>(configuration.GetText("tony.local.dir"), *context.clock);
 }
 
-absl::StatusOr<JobStore> OpenJobStore(const CommandLine& line, const VerbContext& context) {
-  TONY_ASSIGN_OR_RETURN(const spec::Configuration configuration, ConfigurationOf(line, context));
-  return JobStore(configuration.GetText("tony.local.dir"));
-}
-
 }  // namespace tony::client

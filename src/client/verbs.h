@@ -9,7 +9,6 @@
 #include "client/command_line.h"
 #include "client/environment.h"
 #include "client/job_catalog.h"
-#include "client/job_store.h"
 #include "client/progress_printer.h"
 #include "common/clock.h"
 #include "spec/configuration_loader.h"
@@ -71,8 +70,5 @@ absl::StatusOr<spec::Configuration> ConfigurationOf(const CommandLine& line,
 absl::StatusOr<std::unique_ptr<JobCatalog>> OpenJobs(const CommandLine& line,
                                                      const VerbContext& context,
                                                      const std::string& wish);
-
-/// The store below tony.local.dir. The codes of ConfigurationOf().
-absl::StatusOr<JobStore> OpenJobStore(const CommandLine& line, const VerbContext& context);
 
 }  // namespace tony::client

@@ -10,9 +10,12 @@ Exits with 77 where Hadoop cannot run.
 import getpass
 import os
 import pathlib
+import re
 import signal
+import subprocess
 import sys
 import unittest
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -138,6 +141,71 @@ class PyTorchDistributedDataParallel(
             self.assert_each_step_once(task)
         code, said = self.run_check()
         self.assertEqual(code, 0, said)
+
+
+class Looking(OnYarn, unittest.TestCase):
+    """What is seen of a job, by its page and by `tony`."""
+
+    SERVER = "echo hello from $TASK_INDEX; exec python3 -m http.server $TB_PORT --bind 127.0.0.1"
+
+    def start(self):
+        site = self.make_site()
+        job = site.submit(
+            *SMALL,
+            *("--conf", "tony.application.name=<look>", "--conf", "tony.worker.instances=2"),
+            *("--conf", "tony.worker.memory=256m", "--executes", self.SERVER),
+        )
+        job.wait_until_running("worker:0", "worker:1")
+        return site, job
+
+    def wait_until_shown(self, site, job):
+        """What `tony status` says once it says that both run, which may take two seconds."""
+        status = machine.wait_until(
+            lambda: (s := site.verb("status", job.id))
+            and [task["state"] for task in s["tasks"]] == ["RUNNING"] * 2
+            and s,
+            DEADLINE_SECONDS,
+        )
+        self.assertTrue(status)
+        return status
+
+    def test_the_page_through_the_proxy(self):
+        _, job = self.start()
+        url = self.report(job)["trackingUrl"]
+        self.assertEqual(url, f"http://{cluster.environment['RM_WEB']}/proxy/{job.id}/")
+        with urllib.request.urlopen(url, timeout=DEADLINE_SECONDS) as page:
+            text = page.read().decode()
+        self.assertIn("&lt;look&gt;", text)
+        self.assertIn("worker:1", text)
+        (link,) = set(re.findall(r'href="([^"]*containerlogs[^"]*_000002/[^"]*)"', text))
+        with urllib.request.urlopen(link, timeout=DEADLINE_SECONDS) as page:
+            self.assertIn("executor.log", page.read().decode())
+
+    def test_verbs(self):
+        site, job = self.start()
+        (first, *_) = site.verb("list")
+        self.assertEqual((first["id"], first["name"]), (job.id, "<look>"))
+        status = self.wait_until_shown(site, job)
+        self.assertEqual(len(status["tasks"]), 2)
+        logs = site.run("tony", "logs", job.id, "worker:1", "--stdout")
+        self.assertEqual((logs.returncode, logs.stdout), (0, "hello from 1\n"), logs.stderr)
+        killed = site.run("tony", "kill", job.id)
+        self.assertEqual(killed.returncode, 0, killed.stderr)
+        self.assertIn("KILLED (KILLED_BY_USER): tony kill by", killed.stdout)
+        self.assertEqual(job.wait(DEADLINE_SECONDS), 4)
+
+    def test_a_task_s_page_through_the_tunnel(self):
+        site, job = self.start()
+        self.wait_until_shown(site, job)
+        opened = subprocess.Popen(
+            site.command("tony", "open", job.id, "--tensorboard"), env=site.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )
+        self.addCleanup(opened.stdout.close)
+        self.addCleanup(opened.wait)
+        self.addCleanup(opened.terminate)
+        with urllib.request.urlopen(opened.stdout.readline(), timeout=DEADLINE_SECONDS) as page:
+            self.assertIn("Directory listing", page.read().decode())
 
 
 class BadInput(OnYarn, unittest.TestCase):

@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<YarnJobs>> YarnJobs::Open(backend::YarnCluster cl
 
 absl::StatusOr<YarnJobs::Reports> YarnJobs::AllReports() {
   TONY_ASSIGN_OR_RETURN(Reports reports, client_.List(cluster_.user()));
-  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> kept, files_->List("jobs"));
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> kept, files_->List(backend::kJobsFolder));
   for (const std::string& id : kept) {
     const bool known = std::any_of(reports.begin(), reports.end(),
                                    [&](const auto& report) { return report.id == id; });

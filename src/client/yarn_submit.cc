@@ -1,6 +1,8 @@
 // From the cluster's configuration to the verdict.
 #include "client/yarn_submit.h"
 
+#include <future>
+#include <memory>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include "client/staging.h"
 #include "client/yarn_access.h"
 #include "client/yarn_master_source.h"
+#include "client/yarn_remains.h"
 #include "client/yarn_staging.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
@@ -111,6 +114,11 @@ class YarnSubmission {
 
   int Follow(const rpc::Credentials& credentials) {
     const spec::Configuration& conf = job_.configuration;
+    // What others have left does not keep this one waiting.
+    const std::future<void> tidying = std::async(std::launch::async, [this] {
+      const absl::StatusOr<int> removed = RemoveRemainsOnCluster(cluster_);
+      if (!removed.ok()) PrintError(std::string(removed.status().message()));
+    });
     const absl::StatusOr<core::Verdict> verdict =
         FollowJob(options_, environment_, conf, [&](EventLoop& loop) {
           return std::make_unique<YarnMasterSource>(

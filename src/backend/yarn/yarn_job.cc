@@ -12,7 +12,9 @@
 
 namespace tony::backend {
 
-std::string JobFolderName(const std::string& job_id) { return absl::StrCat("jobs/", job_id); }
+std::string JobFolderName(const std::string& job_id) {
+  return absl::StrCat(kJobsFolder, "/", job_id);
+}
 
 std::string CachedName(const std::string& digest) { return absl::StrCat("cache/", digest); }
 

@@ -25,6 +25,8 @@ inline constexpr char kClientSecret[] = "tony.client";        ///< what clients 
 inline constexpr char kConfigurationSecret[] = "tony.job.xml";  ///< no secret, but small
 inline constexpr char kStagedSecret[] = "tony.staged.json";     ///< likewise
 
+/// Of all jobs, below the folder of all of a user's files.
+inline constexpr char kJobsFolder[] = "jobs";
 /// Of a job, below the folder of all of a user's files: "jobs/application_1_0001".
 std::string JobFolderName(const std::string& job_id);
 /// Of an archive that is known by its digest, likewise.

@@ -1,0 +1,15 @@
+// Removes from a cluster's file system what only the ApplicationMasters of ended jobs would have.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "backend/yarn/yarn_cluster.h"
+
+namespace tony::client {
+
+/// Programs, certificates and journals of the user's jobs that YARN says are over, or does not know
+/// any more: those of which the last ApplicationMaster was killed. Their histories and checkpoints
+/// stay. Returns how many jobs had remains. Blocks. The codes of backend::JobFiles and of
+/// backend::ApplicationClient::Report.
+absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster);
+
+}  // namespace tony::client

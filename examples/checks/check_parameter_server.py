@@ -9,6 +9,7 @@ good for the accuracy that the job claims. Prints one line; exits with 0 if all 
 
 import argparse
 import json
+import os
 import pathlib
 import sys
 
@@ -16,6 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import digits
+import storage
 
 TRAINED_DISTANCE = 0.1
 ACCURACY_TOLERANCE = 0.005
@@ -35,9 +37,9 @@ def largest_difference(some, others):
 
 def judge(folder):
     """Returns whether the job in `folder` passes, and a sentence that says why."""
-    run = json.loads((folder / "run.json").read_text())
+    run = json.loads(storage.read(os.path.join(folder, "run.json")))
     weights, by_chief, by_worker = (
-        dict(np.load(folder / f"parameters-{view}.npz"))
+        storage.read_arrays(os.path.join(folder, f"parameters-{view}.npz"))
         for view in ("read-back", "seen-by-chief", "seen-by-worker")
     )
     initial = digits.initial_parameters(run["seed"])
@@ -67,7 +69,7 @@ def judge(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("checkpoint_dir", type=pathlib.Path)
+    parser.add_argument("checkpoint_dir", help="a path, or a URL of HDFS")
     try:
         passed, why = judge(parser.parse_args().checkpoint_dir)
     except FileNotFoundError as error:

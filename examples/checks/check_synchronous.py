@@ -8,6 +8,7 @@ that holds and with 1 if not.
 
 import argparse
 import json
+import os
 import pathlib
 import sys
 
@@ -15,6 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import digits
+import storage
 
 TOLERANCE = 1e-5
 
@@ -59,8 +61,11 @@ def largest_difference(some, others):
 
 def judge(folder):
     """Returns whether the job in `folder` passes, and a sentence that says why."""
-    run = json.loads((folder / "run.json").read_text())
-    ranks = {path.stem: dict(np.load(path)) for path in sorted(folder.glob("parameters-*.npz"))}
+    run = json.loads(storage.read(os.path.join(folder, "run.json")))
+    ranks = {
+        name: storage.read_arrays(os.path.join(folder, name))
+        for name in storage.names(folder, "parameters-*.npz")
+    }
     if run["ranks"] < 2 or len(ranks) != run["ranks"]:
         return False, f"{run['ranks']} ranks ran, {len(ranks)} left parameters; it takes 2 and all"
     first, *others = ranks
@@ -77,7 +82,7 @@ def judge(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("checkpoint_dir", type=pathlib.Path)
+    parser.add_argument("checkpoint_dir", help="a path, or a URL of HDFS")
     try:
         passed, why = judge(parser.parse_args().checkpoint_dir)
     except FileNotFoundError as error:

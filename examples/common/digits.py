@@ -9,34 +9,35 @@ import io
 
 import numpy as np
 
+import storage
+
 PIXELS = 64
 HIDDEN = 32
 CLASSES = 10
 TEST_IMAGES = 360
 
 
-def pixels_and_digits(path, open_file):
+def pixels_and_digits(path, read):
     """Returns scikit-learn's pixels in 0…16 and digits: its own, or those of a file."""
     if path is None:
         from sklearn.datasets import load_digits
 
         data = load_digits()
         return data.data, data.target
-    with open_file(path, "rb") as file:
-        data = np.load(io.BytesIO(file.read()))
+    data = np.load(io.BytesIO(read(path)))
     print(f"read {len(data['digits'])} images from {path}", flush=True)
     return data["pixels"], data["digits"]
 
 
 @functools.cache
-def load(path=None, open_file=open):
+def load(path=None, read=storage.read):
     """Returns (images, labels) for training and (images, labels) for the test.
 
     Images are float32 of shape [n, 64] in 0…1, labels int64 of shape [n]; n is 1437 and 360.
-    They come with scikit-learn, or from a file that write_digits.py has written. `open_file` opens
-    it, where the path may be a URL.
+    They come with scikit-learn, or from a file that write_digits.py has written, whose bytes
+    `read(path)` returns.
     """
-    pixels, digits = pixels_and_digits(path, open_file)
+    pixels, digits = pixels_and_digits(path, read)
     order = np.random.default_rng(0).permutation(len(digits))
     images = (pixels[order] / 16.0).astype(np.float32)
     labels = digits[order].astype(np.int64)

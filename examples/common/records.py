@@ -1,42 +1,41 @@
-"""What a task leaves in the checkpoint folder: step log, parameters, and how the job was run."""
+"""What a task leaves in the checkpoint folder: step log, variables, and how the job was run."""
 
-import io
 import json
 import os
 
-import numpy as np
-
-
-def write_atomically(path, content):
-    """Writes bytes to `path`, beside it first.
-
-    A reader, and a restart after a kill, finds either all of them or the file as it was before.
-    """
-    beside = f"{path}.{os.getpid()}.part"
-    with open(beside, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
+import storage
 
 
 def write_parameters(folder, name, parameters):
     """Writes the arrays of the dict `parameters` as `parameters-<name>.npz`."""
-    content = io.BytesIO()
-    np.savez(content, **parameters)
-    write_atomically(os.path.join(folder, f"parameters-{name}.npz"), content.getvalue())
+    storage.write_arrays(os.path.join(folder, f"parameters-{name}.npz"), parameters)
 
 
 def write_run(folder, run):
     """Writes the dict `run` as `run.json`."""
     content = json.dumps(run, indent=2) + "\n"
-    write_atomically(os.path.join(folder, "run.json"), content.encode())
+    storage.write(os.path.join(folder, "run.json"), content.encode())
+
+
+def save_variables(path, variables):
+    """Writes the values of TensorFlow's variables, wherever they live, as one file."""
+    values = {str(number): variable.numpy() for number, variable in enumerate(variables)}
+    storage.write_arrays(path, values)
+
+
+def restore_variables(path, variables):
+    """Gives the same variables the values of save_variables(); leaves them if there are none."""
+    if storage.exists(path):
+        values = storage.read_arrays(path)
+        for number, variable in enumerate(variables):
+            variable.assign(values[str(number)])
 
 
 class StepLog:
     """One JSON line per global step: its number, the job's epoch it ran in, its loss.
 
-    Not thread safe.
+    In a folder of this machine a line is there at once, elsewhere with the next store(): files in
+    HDFS do not grow cheaply. Not thread safe.
     """
 
     def __init__(self, folder, task, resume_step, epoch):
@@ -46,27 +45,34 @@ class StepLog:
         stands exactly once.
         """
         self._epoch = epoch
-        self._file = open(os.path.join(folder, f"steps-{task}.jsonl"), "a+b")
-        self._file.truncate(self._end_of_step(resume_step))
+        self._path = os.path.join(folder, f"steps-{task}.jsonl")
+        self._lines = self._lines_until(resume_step)
+        storage.write(self._path, b"".join(self._lines))
+        self._file = None if storage.is_url(folder) else open(self._path, "ab", buffering=0)
 
-    def _end_of_step(self, resume_step):
-        """Returns the length in bytes of the whole lines up to `resume_step`."""
-        end = 0
-        self._file.seek(0)
-        for line in self._file:
-            if not line.endswith(b"\n") or json.loads(line)["step"] > resume_step:
-                break
-            end += len(line)
-        return end
+    def _lines_until(self, resume_step):
+        """Returns the whole lines that are there up to `resume_step`."""
+        if not resume_step or not storage.exists(self._path):
+            return []
+        lines = storage.read(self._path).splitlines(keepends=True)
+        whole = [line for line in lines if line.endswith(b"\n")]
+        return [line for line in whole if json.loads(line)["step"] <= resume_step]
 
     def write(self, step, loss):
-        """Appends the line of `step`; readers see it when this returns."""
+        """Appends the line of `step`."""
         line = {"step": step, "epoch": self._epoch, "loss": round(float(loss), 6)}
-        self._file.write(json.dumps(line).encode() + b"\n")
-        self._file.flush()
+        self._lines.append(json.dumps(line).encode() + b"\n")
+        if self._file:
+            self._file.write(self._lines[-1])
+
+    def store(self):
+        """Makes sure that all lines are there: before a checkpoint says that their steps are."""
+        if not self._file:
+            storage.write(self._path, b"".join(self._lines))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self._file.close()
+        if self._file:
+            self._file.close()

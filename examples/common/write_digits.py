@@ -5,23 +5,19 @@
 The path may be a URL of any file system that fsspec knows.
 """
 
-import io
 import sys
 
-import fsspec
-import numpy as np
 from sklearn.datasets import load_digits
+
+import storage
 
 
 def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     data = load_digits()
-    content = io.BytesIO()
-    np.savez(content, pixels=data.data, digits=data.target)
-    with fsspec.open(sys.argv[1], "wb") as file:
-        file.write(content.getvalue())
-    print(f"wrote {len(data.target)} images, {len(content.getvalue())} bytes, to {sys.argv[1]}")
+    storage.write_arrays(sys.argv[1], {"pixels": data.data, "digits": data.target})
+    print(f"wrote {len(data.target)} images to {sys.argv[1]}")
 
 
 if __name__ == "__main__":

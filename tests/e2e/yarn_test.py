@@ -8,6 +8,7 @@ Exits with 77 where Hadoop cannot run.
 """
 
 import getpass
+import json
 import os
 import pathlib
 import re
@@ -31,6 +32,9 @@ from examples import CHECKPOINT_EVERY, DEADLINE_SECONDS
 SMALL = ("--conf", "tony.am.memory=256m")
 # Who is stopped counts as lost soon.
 SOON_LOST = ("tony.task.heartbeat-interval-ms=100", "tony.task.max-missed-heartbeats=30")
+
+# Steps between checkpoints in HDFS, each of which takes a second.
+SELDOM = 5 * CHECKPOINT_EVERY
 
 programs = None  # pylint: disable=invalid-name
 cluster = None  # pylint: disable=invalid-name
@@ -66,10 +70,10 @@ class OnYarn:
         """What the ResourceManager says of the job's application."""
         return cluster.ask(f"apps/{job.id}")["app"]
 
-    def left_in_hdfs(self, job):
-        """The names in the job's folder there."""
-        user = getpass.getuser()
-        return sorted(cluster.list_hdfs(f"/user/{user}/.tony/jobs/{job.id}", user))
+    def left_in_hdfs(self, job, folder=""):
+        """The names in the job's folder there, or in a folder in it."""
+        path = f"/user/{getpass.getuser()}/.tony/jobs/{job.id}/{folder}"
+        return sorted(cluster.list_hdfs(path, getpass.getuser()))
 
 
 class ExampleTests(OnYarn):
@@ -206,6 +210,66 @@ class Looking(OnYarn, unittest.TestCase):
         self.addCleanup(opened.terminate)
         with urllib.request.urlopen(opened.stdout.readline(), timeout=DEADLINE_SECONDS) as page:
             self.assertIn("Directory listing", page.read().decode())
+
+
+class WithCheckpointsInHdfs(OnYarn):
+    """The job files as they are: the programs get, by default, a folder that nobody has made yet.
+
+    For a test case of an example. Nodes have no libhdfs, and need none.
+    """
+
+    def start(self, *task_params):
+        """Starts the example with options for its program; returns the job."""
+        self.site = self.make_site()
+        job = self.site.submit(
+            *("--python_binary_path", self.python, "--executes", "train.py", *SMALL),
+            *("--task_params", " ".join((f"--checkpoint-every {SELDOM}", *task_params))),
+            ROOT / "examples" / self.example / "job.xml",
+        )
+        folder = f"/user/{getpass.getuser()}/.tony/jobs/{job.id}/checkpoints"
+        self.checkpoints = f"hdfs://{folder}"
+        return job
+
+    def logged_steps(self, task):
+        path = self.checkpoints.removeprefix("hdfs://") + f"/steps-{task}.jsonl"
+        return list(map(json.loads, cluster.read_hdfs(path, getpass.getuser()).splitlines()))
+
+
+class TensorFlowParameterServerInHdfs(
+    WithCheckpointsInHdfs, examples.TensorFlowParameterServer, unittest.TestCase
+):
+    """On the cluster."""
+
+    def test_trains_as_one(self):
+        job = self.start()
+        self.assert_trained_in_one_epoch(job)
+        self.assertEqual(self.left_in_hdfs(job), ["checkpoints", "events"])
+        left = self.left_in_hdfs(job, "checkpoints")
+        self.assertIn("checkpoint.npz", left)
+        self.assertEqual([name for name in left if name.endswith(".part")], [])
+        (summaries,) = self.left_in_hdfs(job, "checkpoints/tensorboard")
+        self.assertIn("tfevents", summaries)
+
+
+class PyTorchInHdfs(
+    WithCheckpointsInHdfs, examples.PyTorchDistributedDataParallel, unittest.TestCase
+):
+    """On the cluster."""
+
+    def test_resumes_after_a_killed_worker(self):
+        job = self.start("--slow-step-seconds 0.03")
+        (worker,) = job.wait_until_running("worker:1")
+        machine.wait_until(
+            lambda: "checkpoint.pt" in self.left_in_hdfs(job, "checkpoints"),
+            DEADLINE_SECONDS,
+            pause_seconds=0.1,
+        )
+        os.kill(worker, signal.SIGKILL)
+        self.assert_succeeds(job)
+        self.assert_trained(job)
+        self.assert_one_restart(job, "signal 9")
+        code, said = self.run_check()
+        self.assertEqual(code, 0, said)
 
 
 class BadInput(OnYarn, unittest.TestCase):

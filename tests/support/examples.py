@@ -84,6 +84,7 @@ class ExampleJobs:
         """Returns the exit code of the example's check on what the job left, and what it says."""
         result = subprocess.run(
             [self.python, "-B", ROOT / "examples/checks" / self.check, self.checkpoints],
+            env=self.site.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -75,14 +75,14 @@ def lives(pid):
     return state_of(pid) not in (None, "Z")
 
 
-def wait_until(find, deadline_seconds):
+def wait_until(find, deadline_seconds, pause_seconds=0.001):
     """Returns the first true value of `find()`, or its last one after the deadline.
 
-    For what /proc shows and nobody announces.
+    For what /proc shows and nobody announces; with a longer pause for what it costs more to ask.
     """
     end = time.monotonic() + deadline_seconds
     while not (found := find()) and time.monotonic() < end:
-        time.sleep(0.001)
+        time.sleep(pause_seconds)
     return found
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -70,11 +71,24 @@ class YarnCluster:
 
     def list_hdfs(self, folder, user):
         """The names of what is in a folder there, as `user` sees it: not with Kerberos."""
-        url = (f"http://{self.environment['NAMENODE_WEB']}/webhdfs/v1{folder}"
-               f"?op=LISTSTATUS&user.name={user}")
+        try:
+            answer = self.ask_hdfs(folder, "LISTSTATUS", user)
+        except urllib.error.HTTPError as error:
+            if error.code != 404:
+                raise
+            return []
+        return [status["pathSuffix"] for status in json.loads(answer)["FileStatuses"]["FileStatus"]]
+
+    def read_hdfs(self, path, user):
+        """The bytes of a file there, as `user` sees it: not with Kerberos."""
+        return self.ask_hdfs(path, "OPEN", user)
+
+    def ask_hdfs(self, path, operation, user):
+        """What the NameNode, or the DataNode that it names, answers."""
+        url = (f"http://{self.environment['NAMENODE_WEB']}/webhdfs/v1{path}"
+               f"?op={operation}&user.name={user}")
         with urllib.request.urlopen(url, timeout=60) as response:
-            statuses = json.loads(response.read())["FileStatuses"]["FileStatus"]
-        return [status["pathSuffix"] for status in statuses]
+            return response.read()
 
     def logs(self, pattern):
         """Files of containers, "container_…/NAME", on all nodes."""

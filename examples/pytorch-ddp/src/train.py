@@ -9,7 +9,6 @@ import io
 import os
 import time
 
-import fsspec
 import torch
 import torch.distributed
 from torch.nn.parallel import DistributedDataParallel
@@ -17,6 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 import digits
 import options
 import records
+import storage
 
 LEARNING_RATE = 0.1
 MOMENTUM = 0.9
@@ -45,14 +45,14 @@ def save_checkpoint(path, step, model, optimizer):
     content = io.BytesIO()
     state = {"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
     torch.save(state, content)
-    records.write_atomically(path, content.getvalue())
+    storage.write(path, content.getvalue())
 
 
 def load_checkpoint(path, model, optimizer):
     """Returns the last step that the checkpoint holds; 0 where there is none."""
-    if not os.path.exists(path):
+    if not storage.exists(path):
         return 0
-    state = torch.load(path)
+    state = torch.load(io.BytesIO(storage.read(path)))
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     return state["step"]
@@ -67,7 +67,7 @@ def average(loss, world_size):
 
 def train(arguments, model, folder, rank, world_size):
     """Trains `model` in place, from the last checkpoint on if there is one."""
-    (images, labels), _ = digits.load(arguments.data, fsspec.open)
+    (images, labels), _ = digits.load(arguments.data)
     distributed = model if arguments.cut_exchange else DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), LEARNING_RATE, MOMENTUM)
     checkpoint_path = os.path.join(folder, "checkpoint.pt")
@@ -89,13 +89,14 @@ def train(arguments, model, folder, rank, world_size):
             log.write(step, average(loss, world_size))
             if step % arguments.checkpoint_every == 0 or step == arguments.steps:
                 # All logs must hold this step before a checkpoint says that it is done.
+                log.store()
                 torch.distributed.barrier()
                 if rank == 0:
                     save_checkpoint(checkpoint_path, step, model, optimizer)
 
 
 def test_accuracy(model, data):
-    _, (images, labels) = digits.load(data, fsspec.open)
+    _, (images, labels) = digits.load(data)
     with torch.no_grad():
         predicted = model(torch.from_numpy(images)).argmax(dim=1).numpy()
     return float((predicted == labels).mean())

@@ -30,11 +30,12 @@ def make_strategy(arguments):
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
-def open_file(path, mode):
-    """As open(), for whatever URLs TensorFlow knows; hdfs:// it knows by tensorflow-io."""
+def read_file(path):
+    """Returns the bytes of a file that TensorFlow can open; hdfs:// it knows by tensorflow-io."""
     if path.startswith("hdfs://"):
         import tensorflow_io  # noqa: F401
-    return tf.io.gfile.GFile(path, mode)
+    with tf.io.gfile.GFile(path, "rb") as file:
+        return file.read()
 
 
 def build_model(seed):
@@ -85,15 +86,13 @@ def make_barrier(strategy):
 
 def train(arguments, strategy, model, folder, worker, workers):
     """Trains `model` in place, from the last checkpoint on if there is one."""
-    (images, labels), _ = digits.load(arguments.data, open_file)
+    (images, labels), _ = digits.load(arguments.data, read_file)
     with strategy.scope():
         optimizer = tf.keras.optimizers.SGD(LEARNING_RATE, MOMENTUM)
         optimizer.build(model.trainable_variables)
-    # Writes a checkpoint beside the last one, then replaces the file that names the last one.
-    checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer)
-    checkpoints = os.path.join(folder, "checkpoints")
-    manager = tf.train.CheckpointManager(checkpoint, checkpoints, max_to_keep=2)
-    manager.restore_or_initialize()
+    checkpoint = os.path.join(folder, "checkpoint.npz")
+    variables = model.variables + optimizer.variables
+    records.restore_variables(checkpoint, variables)
     done = int(optimizer.iterations.numpy())
     if worker == 0:
         print(f"resuming after step {done}" if done else "starting at step 1", flush=True)
@@ -108,14 +107,15 @@ def train(arguments, strategy, model, folder, worker, workers):
             log.write(step, train_step(tf.constant(images[mine]), tf.constant(labels[mine])))
             if step % arguments.checkpoint_every == 0 or step == arguments.steps:
                 # All logs must hold this step before a checkpoint says that it is done.
+                log.store()
                 barrier()
                 if worker == 0:
-                    manager.save(checkpoint_number=step)
+                    records.save_variables(checkpoint, variables)
     barrier()  # nobody leaves, and takes its server away, before all are done
 
 
 def test_accuracy(model, data):
-    _, (images, labels) = digits.load(data, open_file)
+    _, (images, labels) = digits.load(data, read_file)
     return float((model(images).numpy().argmax(axis=1) == labels).mean())
 
 

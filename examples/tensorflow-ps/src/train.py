@@ -56,11 +56,12 @@ class Cluster:
         return self._coordinator.schedule(function, args=arguments).fetch
 
 
-def open_file(path, mode):
-    """As open(), for whatever URLs TensorFlow knows; hdfs:// it knows by tensorflow-io."""
+def read_file(path):
+    """Returns the bytes of a file that TensorFlow can open; hdfs:// it knows by tensorflow-io."""
     if path.startswith("hdfs://"):
         import tensorflow_io  # noqa: F401
-    return tf.io.gfile.GFile(path, mode)
+    with tf.io.gfile.GFile(path, "rb") as file:
+        return file.read()
 
 
 def build_model(seed):
@@ -111,20 +112,18 @@ def run_steps(arguments, done, schedule_step, on_step, on_checkpoint):
             finished, wait_for_loss = in_flight.popleft()
             on_step(finished, wait_for_loss())
         if at_checkpoint:
-            on_checkpoint(step)
+            on_checkpoint()
 
 
 def train(arguments, cluster, model, folder, summaries):
     """Trains `model` in place, from the last checkpoint on if there is one."""
-    (images, labels), _ = digits.load(arguments.data, open_file)
+    (images, labels), _ = digits.load(arguments.data, read_file)
     with cluster.strategy.scope():
         optimizer = tf.keras.optimizers.SGD(learning_rate=0.1, momentum=0.5)
         optimizer.build(model.trainable_variables)
-    # Writes a checkpoint beside the last one, then replaces the file that names the last one.
-    checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer)
-    checkpoints = os.path.join(folder, "checkpoints")
-    manager = tf.train.CheckpointManager(checkpoint, checkpoints, max_to_keep=2)
-    manager.restore_or_initialize()
+    checkpoint = os.path.join(folder, "checkpoint.npz")
+    variables = model.variables + optimizer.variables
+    records.restore_variables(checkpoint, variables)
     done = int(optimizer.iterations.numpy())
     print(f"resuming after step {done}" if done else "starting at step 1", flush=True)
 
@@ -141,9 +140,11 @@ def train(arguments, cluster, model, folder, summaries):
             with writer.as_default():
                 tf.summary.scalar("loss", loss, step=step)
 
-        def on_checkpoint(step):
-            manager.save(checkpoint_number=step)
+        def on_checkpoint():
+            log.store()
+            records.save_variables(checkpoint, variables)
             writer.flush()
+            visualization.store(summaries, folder)
 
         run_steps(arguments, done, schedule_step, on_step, on_checkpoint)
 
@@ -177,7 +178,7 @@ def report_parameters(cluster, model, names, folder):
 
 
 def test_accuracy(model, data):
-    _, (images, labels) = digits.load(data, open_file)
+    _, (images, labels) = digits.load(data, read_file)
     return float((model(images).numpy().argmax(axis=1) == labels).mean())
 
 
@@ -203,8 +204,7 @@ def main():
     if resolver.task_type in ("worker", "ps"):
         serve(resolver)
     folder = os.environ["TONY_CHECKPOINT_DIR"]
-    summaries = os.path.join(folder, "tensorboard")
-    os.makedirs(summaries, exist_ok=True)
+    summaries = visualization.make_folder(folder)
     with visualization.tensorboard(summaries, os.environ.get("TB_PORT")):
         coordinate(arguments, resolver, folder, summaries)
         time.sleep(arguments.linger_seconds)

@@ -6,6 +6,29 @@ import os
 import subprocess
 import sys
 
+import storage
+
+FOLDER = "tensorboard"
+
+
+def make_folder(checkpoints):
+    """Makes and returns the folder of what TensorBoard shows, in the checkpoint folder.
+
+    TensorFlow and TensorBoard want files of this machine. Where the checkpoint folder is elsewhere,
+    this one is in the working folder, and store() copies it.
+    """
+    folder = FOLDER if storage.is_url(checkpoints) else os.path.join(checkpoints, FOLDER)
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def store(folder, checkpoints):
+    """Makes sure that the checkpoint folder has what TensorFlow has written so far."""
+    if storage.is_url(checkpoints):
+        for name in storage.names(folder, "events.*"):
+            content = storage.read(os.path.join(folder, name))
+            storage.write(os.path.join(checkpoints, FOLDER, name), content)
+
 
 @contextlib.contextmanager
 def tensorboard(log_folder, port):

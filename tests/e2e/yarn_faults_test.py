@@ -32,8 +32,8 @@ SUCCEEDED, FAILED, INFRASTRUCTURE, KILLED = 0, 1, 3, 4
 # In which nobody who is asked may take long.
 SOON = ("--conf", "tony.yarn.timeout-ms=1000")
 ONCE = ("--conf", "tony.am.max-restarts=0", "--conf", "tony.am.infrastructure-retry-count=0")
-# A node has 4096 MiB.
-MORE_THAN_HALF_A_NODE = ("--conf", "tony.worker.memory=2500m")
+# A node has 4096 MiB, so two of them are all that fits.
+GANG = ("--conf", "tony.worker.instances=2", "--conf", "tony.worker.memory=2500m")
 
 programs = None  # pylint: disable=invalid-name
 cluster = None  # pylint: disable=invalid-name
@@ -115,11 +115,11 @@ class FaultTest(unittest.TestCase):
         return ("--conf", f"tony.yarn.staging-dir={folder}"), folder
 
     @contextlib.contextmanager
-    def nodes_held(self):
-        """Inside, no container is given to anybody."""
+    def nodes_held(self, *numbers):
+        """Inside, no container of these nodes, or of any, is given to anybody."""
         pids = [
             int((cluster.folder / f"pid/nodemanager{number}").read_text())
-            for number in range(1, NODES + 1)
+            for number in numbers or range(1, NODES + 1)
         ]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
@@ -346,20 +346,39 @@ class Running(FaultTest):
         self.assertEqual(elsewhere.verb("status", job_id)["verdict"]["outcome"], "KILLED")
         self.assert_all_gone(job_id)
 
-    def test_gangs_in_turn(self):
-        gang = (*MORE_THAN_HALF_A_NODE, "--conf", "tony.worker.instances=2")
-        jobs = [self.start("--executes", "sleep 1", *gang) for _ in range(2)]
-        for job in jobs:
-            self.assert_ended(job, SUCCEEDED)
+    def assert_in_turn(self, *jobs):
+        """That all succeed, one after the other."""
         times = []
         for job in jobs:
+            self.assert_ended(job, SUCCEEDED)
             states = {
                 event["state_changed"]["state"]: int(event["unix_millis"])
                 for event in job.raw_events("state_changed")
             }
             times.append((states["RUNNING"], states["STOPPING"]))
-        first, second = sorted(times)
-        self.assertLessEqual(first[1], second[0])
+        times.sort()
+        for before, after in zip(times, times[1:]):
+            self.assertLessEqual(before[1], after[0])
+
+    def test_gangs_in_turn(self):
+        self.assert_in_turn(*(self.start("--executes", "sleep 1", *GANG) for _ in range(2)))
+
+    def test_gangs_that_hold_half_each(self):
+        gang = (*GANG, "--executes", "sleep 1", "--conf", "tony.container.hold-timeout-ms=3000")
+        # Of two queues, the one that has less gets the next node.
+        with self.nodes_held(2):
+            first = self.start(*gang, "--conf", "tony.yarn.queue=default")
+            first.wait_for_task("worker:0", "READY")
+            second = self.start(*gang, "--conf", "tony.yarn.queue=train")
+            second.wait_for(
+                lambda events: any(
+                    event["state_changed"]["state"] == "ALLOCATING"
+                    for event in events
+                    if "state_changed" in event
+                ),
+                "second gang that waits",
+            )
+        self.assert_in_turn(first, second)
 
 
 if __name__ == "__main__":

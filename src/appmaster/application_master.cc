@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kArchivePause{2};
 /// More events than there may be in that time.
 constexpr int64_t kUnknownEvents = 100'000;
 
-/// Exit code of one that has been replaced.
+/// Exit code of one that has been replaced, or will be.
 constexpr int kDeposed = 3;
 
 absl::StatusOr<v1::StagedFiles> ReadStaged(const std::string& path) {
@@ -201,6 +201,11 @@ absl::Status ApplicationMaster::Start() {
 
 void ApplicationMaster::OnSignal(int number) {
   if (finished_) return loop_.Stop();
+  if (platform_->signal_means_another()) {
+    LogInfo(absl::StrCat("told to end by signal ", number, "; the next one goes on"));
+    archive_.reset();
+    _exit(kDeposed);
+  }
   Stop(core::Reason::kMasterStopped,
        absl::StrCat("The ApplicationMaster was told to end by signal ", number));
 }

@@ -25,6 +25,7 @@ class LocalPlatform : public Platform {
   const backend::JobFolder& folder() const override { return folder_; }
   TaskPlaces places() const override;
   bool detached() const override { return options_.detached; }
+  bool signal_means_another() const override { return false; }
   Duration ClientLease(const core::Timeouts& /*timeouts*/) const override { return {}; }
   std::string host() const override;
 

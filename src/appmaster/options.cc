@@ -74,6 +74,7 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
     }
   }
   if (options.yarn) return options;
+  if (options.look_up) return absl::InvalidArgumentError("--look-up needs --on-yarn");
   if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {
     return absl::InvalidArgumentError(
         "tony-am is started by tony-submit, with --job-folder=/…, or by YARN, with --on-yarn");

@@ -34,6 +34,9 @@ class Platform {
   virtual TaskPlaces places() const = 0;
   /// Nobody has to follow the job.
   virtual bool detached() const = 0;
+  /// Whether one that is told to end by a signal is replaced by another one, which goes on with the
+  /// job; otherwise the job ends with it.
+  virtual bool signal_means_another() const = 0;
   /// How long it goes on while nobody follows it who has to.
   virtual Duration ClientLease(const core::Timeouts& timeouts) const = 0;
   /// The address that the ApplicationMaster listens on, and is reached at by all of the job.

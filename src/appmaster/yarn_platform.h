@@ -29,6 +29,9 @@ class YarnPlatform : public Platform {
   const backend::JobFolder& folder() const override { return folder_; }
   TaskPlaces places() const override;
   bool detached() const override { return job_.detached(); }
+  /// Its container is preempted, or its node is stopped; or the application was killed, and YARN
+  /// says so itself.
+  bool signal_means_another() const override { return true; }
   Duration ClientLease(const core::Timeouts& timeouts) const override {
     return timeouts.client_lease;
   }

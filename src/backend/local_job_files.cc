@@ -59,6 +59,10 @@ absl::Status LocalJobFiles::CreateFrom(const std::string& name, const std::strin
   const std::string aside = absl::StrCat(target, ".", std::random_device()());
   std::error_code error;
   std::filesystem::copy_file(path, aside, error);
+  if (!error) {
+    using std::filesystem::perms;
+    std::filesystem::permissions(aside, perms::owner_read | perms::owner_write, error);
+  }
   if (error) {
     (void)os::RemoveTree(aside);
     return os::ErrnoError(error.value(), absl::StrCat("cannot copy ", path, " to ", aside));

@@ -5,8 +5,9 @@
 #include <sstream>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "backend/archived_events.h"
 #include "backend/yarn/yarn_job.h"
 #include "rpc/event_json.h"
@@ -23,9 +24,7 @@ void Say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); 
 
 /// YARN's sentences have lines, and empty ones among them.
 std::string OneLine(const std::string& text) {
-  std::string line = text;
-  absl::RemoveExtraAsciiWhitespace(&line);
-  return line;
+  return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty()), " ");
 }
 
 }  // namespace
@@ -51,12 +50,15 @@ void YarnMasterSource::Look() {
 
 void YarnMasterSource::OnStreamClosed(bool concluded) {
   concluded_ = concluded;
-  if (concluded) {
-    exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
-      watch_.Stop();
-      callbacks_.over(std::nullopt, absl::OkStatus());
-    });
+  if (!concluded) {
+    // YARN goes on for a while to name one that is gone, and that one is tried again and again.
+    next_look_ = loop_.After(kShortPause, [this] { Look(); });
+    return;
   }
+  exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
+    watch_.Stop();
+    callbacks_.over(std::nullopt, absl::OkStatus());
+  });
   Look();
 }
 

@@ -52,6 +52,7 @@ class YarnMasterSource : public MasterSource {
   TimePoint waiting_since_;              ///< for an ApplicationMaster
   std::optional<TimePoint> away_since_;  ///< of the ResourceManager
   std::string said_;                     ///< of the wait
+  std::unique_ptr<EventLoop::Handle> next_look_;
   std::unique_ptr<EventLoop::Handle> exit_deadline_;
 };
 

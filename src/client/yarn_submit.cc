@@ -109,7 +109,9 @@ class YarnSubmission {
     if (submitted.ok()) submitted = client_.Submit(*request);
     if (submitted.ok()) return submitted;
     const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
-    return removed.ok() ? submitted : Annotate(submitted, std::string(removed.message()));
+    // Where nothing may be written nothing can be removed: that need not be said twice.
+    const bool same = removed.ok() || removed.message() == submitted.message();
+    return same ? submitted : Annotate(submitted, std::string(removed.message()));
   }
 
   int Follow(const rpc::Credentials& credentials) {

@@ -47,7 +47,8 @@ void RpcClient::Send(CallIterator call) {
   if (backoff_ != nullptr) {
     call->timer = loop_.After(left, [this, call] {
       waiting_.remove(call);
-      call->last_error = Annotate(why_left_, call->method);
+      // What it has heard itself names the method already.
+      if (call->last_error.ok()) call->last_error = Annotate(why_left_, call->method);
       Finish(call, absl::DeadlineExceededError(call->method));
     });
     waiting_.push_back(call);

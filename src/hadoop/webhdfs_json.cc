@@ -108,23 +108,25 @@ absl::StatusOr<std::map<std::string, std::string>> ParseAttributes(const std::st
   if (!list.is_array()) return NotUnderstood(text);
   std::map<std::string, std::string> attributes;
   for (const json& item : list) {
-    const std::string value = TextOf(Member(item, "value"));
+    const std::string name = TextOf(Member(item, "name"));
+    const json& value = Member(item, "value");
     std::string bytes;
     // An empty one has no value at all.
-    if (!value.empty() &&
-        (!absl::StartsWith(value, "0s") || !absl::Base64Unescape(value.substr(2), &bytes))) {
+    const bool empty = value.is_null() || value == "";
+    if (name.empty() || (!empty && (!absl::StartsWith(TextOf(value), "0s") ||
+                                    !absl::Base64Unescape(TextOf(value).substr(2), &bytes)))) {
       return NotUnderstood(text);
     }
-    attributes[TextOf(Member(item, "name"))] = bytes;
+    attributes[name] = bytes;
   }
   return attributes;
 }
 
 absl::StatusOr<std::string> ParsePathAnswer(const std::string& text) {
   const json answer = Parse(text);
-  const json& value = Member(answer, "Path");
-  if (!value.is_string()) return NotUnderstood(text);
-  return value.get<std::string>();
+  std::string path = TextOf(Member(answer, "Path"));
+  if (!absl::StartsWith(path, "/")) return NotUnderstood(text);
+  return path;
 }
 
 absl::StatusOr<std::string> ParseTokenAnswer(const std::string& text) {

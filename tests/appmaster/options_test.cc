@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <map>
+#include <optional>
+
 namespace tony::appmaster {
 namespace {
 
@@ -54,6 +58,63 @@ TEST(MasterOptionsTest, KnowsItsUserByTheEnvironmentFirst) {
   EXPECT_EQ(Parse({"--job-folder=/jobs/job-1"})->user,
             entry == nullptr ? std::to_string(::getuid()) : entry->pw_name);
   if (before != nullptr) ::setenv("USER", user.c_str(), 1);
+}
+
+/// Variables of this process, which are as before at the end. Not thread safe.
+class ScopedVariables {
+ public:
+  using Values = std::map<std::string, std::string>;
+  explicit ScopedVariables(const Values& values) {
+    for (const auto& [name, value] : values) {
+      const char* const before = ::getenv(name.c_str());
+      before_[name] = before == nullptr ? std::nullopt : std::optional<std::string>(before);
+      ::setenv(name.c_str(), value.c_str(), 1);
+    }
+  }
+  ScopedVariables(const ScopedVariables&) = delete;
+  ScopedVariables& operator=(const ScopedVariables&) = delete;
+  ~ScopedVariables() {
+    for (const auto& [name, before] : before_) {
+      if (before) {
+        ::setenv(name.c_str(), before->c_str(), 1);
+      } else {
+        ::unsetenv(name.c_str());
+      }
+    }
+  }
+
+ private:
+  std::map<std::string, std::optional<std::string>> before_;
+};
+
+TEST(MasterOptionsTest, OnYarnItsContainerTellsTheRest) {
+  const ScopedVariables variables(
+      ScopedVariables::Values{{"HADOOP_TOKEN_FILE_LOCATION", "/c/tokens"}, {"NM_HOST", "node1"}});
+  const auto options = Parse({"--on-yarn"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  ASSERT_TRUE(options->yarn.has_value());
+  EXPECT_EQ(options->yarn->token_file, "/c/tokens");
+  EXPECT_EQ(options->yarn->node_host, "node1");
+  EXPECT_EQ(options->yarn->working_folder, std::filesystem::current_path());
+  EXPECT_FALSE(options->look_up);
+  EXPECT_TRUE(Parse({"--on-yarn", "--look-up"})->look_up);
+}
+
+TEST(MasterOptionsTest, OnYarnNeedsAContainer) {
+  for (const char* const missing : {"HADOOP_TOKEN_FILE_LOCATION", "NM_HOST"}) {
+    const ScopedVariables variables(
+        ScopedVariables::Values{{"HADOOP_TOKEN_FILE_LOCATION", "/c/tokens"}, {"NM_HOST", "node1"}});
+    const ScopedVariables empty(ScopedVariables::Values{{missing, ""}});
+    const auto options = Parse({"--on-yarn", "--look-up"});
+    EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument) << missing;
+    EXPECT_THAT(std::string(options.status().message()), HasSubstr(missing));
+  }
+}
+
+TEST(MasterOptionsTest, LooksUpOnYarnAlone) {
+  EXPECT_EQ(Parse({"--look-up"}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Parse({"--look-up", "--job-folder=/jobs/job-1"}).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(MasterOptionsTest, RefusesWhatItDoesNotKnow) {

@@ -10,8 +10,10 @@
 namespace tony::hadoop {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
 using Request = FakeHttpServer::Request;
 using Response = FakeHttpServer::Response;
 
@@ -178,6 +180,53 @@ TEST(WebHdfs, ListsDeletesAndRenames) {
   EXPECT_EQ(server.requests()[1].target, "/webhdfs/v1/a?op=DELETE&recursive=true&user.name=alice");
   EXPECT_EQ(server.requests()[2].target,
             "/webhdfs/v1/a?op=RENAME&renameoptions=OVERWRITE&destination=/b%20c&user.name=alice");
+}
+
+TEST(WebHdfs, AttributesAreBytes) {
+  FakeHttpServer server([](const Request& request) -> Response {
+    if (request.method == "PUT") return {};
+    return {.body = R"({"XAttrs":[{"name":"user.a","value":"0sAP8="},{"name":"user.b"},)"
+                    R"({"name":"user.c","value":""}]})"};
+  });
+  WebHdfs client = Client({server.endpoint()});
+  EXPECT_TRUE(client.AddAttribute("/f", "user.a b", std::string("\0\xff", 2)).ok());
+  EXPECT_EQ(server.requests()[0].target,
+            "/webhdfs/v1/f?op=SETXATTR&xattr.name=user.a%20b&xattr.value=0sAP8%3D&flag=CREATE"
+            "&user.name=alice");
+  const auto attributes = client.Attributes("/f");
+  ASSERT_TRUE(attributes.ok()) << attributes.status();
+  EXPECT_THAT(*attributes, ElementsAre(Pair("user.a", std::string("\0\xff", 2)), Pair("user.b", ""),
+                                       Pair("user.c", "")));
+  EXPECT_THAT(server.requests()[1].target, HasSubstr("op=GETXATTRS&encoding=base64"));
+}
+
+TEST(WebHdfs, AttributesThatAreNoneAreDataLoss) {
+  for (const char* const body :
+       {"", "[]", "{}", R"({"XAttrs":{}})", R"({"XAttrs":[1]})",
+        R"({"XAttrs":[{"value":"0sYQ=="}]})", R"({"XAttrs":[{"name":"user.a","value":"YQ=="}]})",
+        R"({"XAttrs":[{"name":"user.a","value":"0s!"}]})",
+        R"({"XAttrs":[{"name":"user.a","value":7}]})",
+        R"({"XAttrs":[{"name":7,"value":"0sYQ=="}]})"}) {
+    FakeHttpServer server(Saying(200, body));
+    EXPECT_TRUE(absl::IsDataLoss(Client({server.endpoint()}).Attributes("/f").status())) << body;
+  }
+}
+
+TEST(WebHdfs, AsksForTheHomeFolder) {
+  FakeHttpServer server(Saying(200, R"({"Path":"/user/ann"})"));
+  EXPECT_EQ(*Client({server.endpoint()}).HomeFolder(), "/user/ann");
+  EXPECT_THAT(server.requests()[0].target, HasSubstr("/webhdfs/v1/?op=GETHOMEDIRECTORY&"));
+  for (const char* const body : {"", "{}", R"({"Path":1})", R"("/user/ann")", R"({"Path":null})",
+                                 R"({"Path":""})", R"({"Path":"user/ann"})"}) {
+    FakeHttpServer odd(Saying(200, body));
+    EXPECT_TRUE(absl::IsDataLoss(Client({odd.endpoint()}).HomeFolder().status())) << body;
+  }
+}
+
+TEST(WebHdfs, RenamesOnlyToWhatIsNew) {
+  FakeHttpServer server(Saying(403, Exception("FileAlreadyExistsException")));
+  EXPECT_TRUE(absl::IsAlreadyExists(Client({server.endpoint()}).RenameToNew("/a", "/b")));
+  EXPECT_THAT(server.requests()[0].target, HasSubstr("op=RENAME&renameoptions=NONE&"));
 }
 
 // As HDFS' own clients and the ResourceManager know it.

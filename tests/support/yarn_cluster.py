@@ -1,5 +1,6 @@
 """A real Hadoop cluster of scripts/yarn-cluster, for tests."""
 
+import getpass
 import json
 import os
 import pathlib
@@ -8,11 +9,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "yarn-cluster"
+PATIENCE_SECONDS = 180  # for a server of Java's to start
 SKIPPED = 77  # what a test exits with that cannot run here
 
 
@@ -25,6 +29,12 @@ def skip_without(*tools):
         print(f"skipped: Hadoop cannot run without {', '.join(missing)}; "
               "scripts/setup --for yarn installs them")
         sys.exit(SKIPPED)
+
+
+def read_json(url):
+    """What a web server answers."""
+    with urllib.request.urlopen(url, timeout=60) as response:
+        return json.loads(response.read())
 
 
 class YarnCluster:
@@ -69,37 +79,74 @@ class YarnCluster:
         number = re.search(rb"/data/node(\d+)/", folders).group(1)
         return f"nodemanager{number.decode()}"
 
+    def web_hdfs(self, method, path, operation, user=None, **parameters):
+        """The NameNode's answer to a user, who is believed: not with Kerberos."""
+        text = self.ask_web_hdfs(method, path, operation, user, **parameters)
+        return json.loads(text) if text else None
+
+    def ask_web_hdfs(self, method, path, operation, user=None, **parameters):
+        """The bytes that the NameNode, or the DataNode that it names, answers."""
+        query = urllib.parse.urlencode(
+            {"op": operation, "user.name": user or getpass.getuser(), **parameters})
+        request = urllib.request.Request(
+            f"http://{self.environment['NAMENODE_WEB']}/webhdfs/v1{path}?{query}", method=method)
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.read()
+
     def list_hdfs(self, folder, user):
         """The names of what is in a folder there, as `user` sees it: not with Kerberos."""
         try:
-            answer = self.ask_hdfs(folder, "LISTSTATUS", user)
+            answer = self.web_hdfs("GET", folder, "LISTSTATUS", user)
         except urllib.error.HTTPError as error:
             if error.code != 404:
                 raise
             return []
-        return [status["pathSuffix"] for status in json.loads(answer)["FileStatuses"]["FileStatus"]]
+        return [status["pathSuffix"] for status in answer["FileStatuses"]["FileStatus"]]
 
     def read_hdfs(self, path, user):
         """The bytes of a file there, as `user` sees it: not with Kerberos."""
-        return self.ask_hdfs(path, "OPEN", user)
+        return self.ask_web_hdfs("GET", path, "OPEN", user)
 
-    def ask_hdfs(self, path, operation, user):
-        """What the NameNode, or the DataNode that it names, answers."""
-        url = (f"http://{self.environment['NAMENODE_WEB']}/webhdfs/v1{path}"
-               f"?op={operation}&user.name={user}")
-        with urllib.request.urlopen(url, timeout=60) as response:
-            return response.read()
+    def wait_for_hdfs(self, state):
+        """Until the NameNode is in "safe mode", or "operational" again."""
+        url = (f"http://{self.environment['NAMENODE_WEB']}/jmx"
+               "?qry=Hadoop:service=NameNode,name=NameNodeInfo")
+
+        def reached():
+            beans = read_json(url).get("beans")
+            return beans and bool(beans[0]["Safemode"]) == (state == "safe mode")
+        self._wait_for(reached, f"HDFS is not {state}")
+
+    def wait_for_nodes(self, count):
+        """Until the ResourceManager has so many."""
+        self._wait_for(
+            lambda: self.ask("metrics")["clusterMetrics"]["activeNodes"] == count,
+            f"there are not {count} nodes")
+
+    @staticmethod
+    def _wait_for(reached, complaint):
+        """Until it is reached; whoever is asked may be about to start."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                if reached():
+                    return
+            except OSError:
+                pass
+            if time.monotonic() > deadline:
+                raise AssertionError(complaint)
+            time.sleep(0.1)
 
     def logs(self, pattern):
         """Files of containers, "container_…/NAME", on all nodes."""
         return list(self.folder.glob(f"data/node*/log/*/{pattern}"))
 
-    def ask(self, path, body=None, user="bob"):
+    def ask(self, path, body=None, user="bob", method=None):
         """The ResourceManager's answer to a request of a user, who is believed: not with Kerberos."""
         separator = "&" if "?" in path else "?"
         request = urllib.request.Request(
             f"http://{self.environment['RM_WEB']}/ws/v1/cluster/{path}{separator}user.name={user}",
-            data=None if body is None else json.dumps(body).encode(),
+            data=None if body is None else json.dumps(body).encode(), method=method,
             headers={"Content-Type": "application/json", "Accept": "application/json"})
         with urllib.request.urlopen(request, timeout=60) as response:
             text = response.read()

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "hadoop/remote_exception.h"
 #include "os/files.h"
 
 namespace tony::backend {
@@ -25,6 +26,13 @@ constexpr size_t kMostInAttributes = 16 * kAttributeBytes;
 /// Of names that are not final.
 constexpr char kAside[] = ".tony-";
 
+/// Whether a NameNode said that it has no attributes at all: an exception of its own, or, before
+/// Hadoop 3, of no kind that says more.
+bool IsRefusal(const absl::Status& status) {
+  return absl::IsUnimplemented(status) ||
+         (absl::IsUnknown(status) && !hadoop::RemoteExceptionName(status).empty());
+}
+
 /// Of a part of a small file's contents.
 std::string AttributeName(int part) { return absl::StrCat("user.tony.", part); }
 
@@ -34,7 +42,8 @@ absl::StatusOr<std::string> HdfsJobFiles::Read(const std::string& name) {
   using Attributes = std::map<std::string, std::string>;
   const std::string path = PathOf(name);
   const absl::StatusOr<Attributes> attributes = hdfs_.Attributes(path);
-  if (absl::IsNotFound(attributes.status())) return attributes.status();
+  // Not with any other error: what is in attributes would seem to be empty.
+  if (!attributes.ok() && !IsRefusal(attributes.status())) return attributes.status();
   if (!attributes.ok() || !attributes->contains(AttributeName(0))) {
     return hdfs_.Read(path, kMostBytes);
   }
@@ -51,10 +60,9 @@ std::string HdfsJobFiles::AsideOf(const std::string& name) const {
   return absl::StrCat(path.substr(0, path.rfind('/') + 1), kAside, std::random_device()());
 }
 
-absl::Status HdfsJobFiles::Settle(const std::string& aside, const std::string& name) {
-  const absl::Status renamed = hdfs_.RenameToNew(aside, PathOf(name));
-  if (!renamed.ok()) (void)hdfs_.Delete(aside, /*recursive=*/false);
-  return renamed;
+absl::Status HdfsJobFiles::OrRemove(const absl::Status& done, const std::string& aside) {
+  if (!done.ok()) (void)hdfs_.Delete(aside, /*recursive=*/false);
+  return done;
 }
 
 absl::Status HdfsJobFiles::WriteAttributes(const std::string& aside, const std::string& contents) {
@@ -71,19 +79,19 @@ absl::StatusOr<std::string> HdfsJobFiles::WriteAside(const std::string& name,
                                                      const std::string& contents) {
   const std::string aside = AsideOf(name);
   if (attributes_ && contents.size() <= kMostInAttributes) {
-    const absl::Status written = WriteAttributes(aside, contents);
+    const absl::Status written = OrRemove(WriteAttributes(aside, contents), aside);
     if (written.ok()) return aside;
-    (void)hdfs_.Delete(aside, /*recursive=*/false);
     if (absl::IsUnavailable(written)) return written;
     attributes_ = false;
   }
-  TONY_RETURN_IF_ERROR(hdfs_.Write(aside, kFileMode, /*overwrite=*/false, contents));
+  TONY_RETURN_IF_ERROR(
+      OrRemove(hdfs_.Write(aside, kFileMode, /*overwrite=*/false, contents), aside));
   return aside;
 }
 
 absl::Status HdfsJobFiles::Create(const std::string& name, const std::string& contents) {
   TONY_ASSIGN_OR_RETURN(const std::string aside, WriteAside(name, contents));
-  return Settle(aside, name);
+  return OrRemove(hdfs_.RenameToNew(aside, PathOf(name)), aside);
 }
 
 absl::Status HdfsJobFiles::CreateFrom(const std::string& name, const std::string& path) {
@@ -95,17 +103,13 @@ absl::Status HdfsJobFiles::CreateFrom(const std::string& name, const std::string
     if (file.bad()) return os::ErrnoError(errno, path);
     return static_cast<size_t>(file.gcount());
   };
-  const absl::Status written = hdfs_.Create(aside, kFileMode, /*overwrite=*/false, read);
-  if (!written.ok()) {
-    (void)hdfs_.Delete(aside, /*recursive=*/false);
-    return written;
-  }
-  return Settle(aside, name);
+  TONY_RETURN_IF_ERROR(OrRemove(hdfs_.Create(aside, kFileMode, /*overwrite=*/false, read), aside));
+  return OrRemove(hdfs_.RenameToNew(aside, PathOf(name)), aside);
 }
 
 absl::Status HdfsJobFiles::Replace(const std::string& name, const std::string& contents) {
   TONY_ASSIGN_OR_RETURN(const std::string aside, WriteAside(name, contents));
-  return hdfs_.Rename(aside, PathOf(name));
+  return OrRemove(hdfs_.Rename(aside, PathOf(name)), aside);
 }
 
 absl::StatusOr<StoredFile> HdfsJobFiles::Describe(const std::string& name) {

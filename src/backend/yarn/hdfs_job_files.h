@@ -41,8 +41,8 @@ class HdfsJobFiles : public JobFiles {
   absl::Status WriteAttributes(const std::string& aside, const std::string& contents);
   /// The contents under a name that nobody looks for, in the folder of `name`; its path.
   absl::StatusOr<std::string> WriteAside(const std::string& name, const std::string& contents);
-  /// Gives what lies aside its name, or removes it.
-  absl::Status Settle(const std::string& aside, const std::string& name);
+  /// `done`; what lies aside is removed when it is an error.
+  absl::Status OrRemove(const absl::Status& done, const std::string& aside);
 
   hadoop::WebHdfs hdfs_;
   const std::string root_;

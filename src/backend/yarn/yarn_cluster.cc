@@ -17,12 +17,14 @@ namespace {
 constexpr char kFolder[] = ".tony";
 constexpr char kDefaultFs[] = "fs.defaultFS";
 
-/// The path in a URI, or the text itself.
+/// The path in a URI, or the text itself, without slashes at its end.
 std::string PathOf(const std::string& uri) {
   const size_t colons = uri.find("://");
-  if (colons == std::string::npos) return absl::StartsWith(uri, "file:") ? uri.substr(5) : uri;
-  const size_t slash = uri.find('/', colons + 3);
-  return slash == std::string::npos ? "" : uri.substr(slash);
+  const size_t scheme = absl::StartsWith(uri, "file:") ? 5 : 0;
+  const size_t begin = colons == std::string::npos ? scheme : uri.find('/', colons + 3);
+  const size_t end = uri.find_last_not_of('/');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return "";
+  return uri.substr(begin, end + 1 - begin);
 }
 
 bool IsUri(const std::string& text) { return absl::StrContains(text, ":/"); }
@@ -79,8 +81,7 @@ absl::Status YarnCluster::FindStaging(const hadoop::Configuration& configuration
   if (!IsUri(uri)) {
     TONY_ASSIGN_OR_RETURN(uri, configuration.Text(kDefaultFs));
   }
-  const std::string path =
-      options_.staging_dir.empty() ? std::string() : PathOf(options_.staging_dir);
+  const std::string path = PathOf(options_.staging_dir);
   if (absl::StartsWith(uri, "hdfs://")) {
     TONY_ASSIGN_OR_RETURN(hdfs_, hadoop::FindNameService(configuration, uri));
     staging_ = path;

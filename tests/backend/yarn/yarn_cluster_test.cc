@@ -1,0 +1,199 @@
+// What configuration folders say of a cluster.
+#include "backend/yarn/yarn_cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/backend/yarn/yarn_configuration.h"
+
+namespace tony::backend {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+class YarnClusterTest : public testing::Test {
+ protected:
+  void SetService(const std::string& name, const std::vector<hadoop::Endpoint>& name_nodes) {
+    configuration_.properties["fs.defaultFS"] = "hdfs://" + name;
+    configuration_.properties["dfs.nameservices"] = name;
+    std::string ids;
+    for (size_t i = 0; i < name_nodes.size(); ++i) {
+      absl::StrAppend(&ids, i == 0 ? "" : ",", "nn", i);
+      for (const char* const key : {"rpc", "http"}) {
+        configuration_.properties[absl::StrCat("dfs.namenode.", key, "-address.", name, ".nn", i)] =
+            hadoop::ToString(name_nodes[i]);
+      }
+    }
+    configuration_.properties["dfs.ha.namenodes." + name] = ids;
+  }
+  YarnCluster Found() {
+    auto cluster = configuration_.Find();
+    EXPECT_TRUE(cluster.ok()) << cluster.status();
+    return *std::move(cluster);
+  }
+  absl::Status Refused(absl::StatusCode code) {
+    const absl::Status status = configuration_.Find().status();
+    EXPECT_EQ(status.code(), code) << status;
+    return status;
+  }
+
+  hadoop::FakeNameNode name_node_;
+  YarnConfiguration configuration_;
+};
+
+TEST_F(YarnClusterTest, FilesLieBelowTheUsersFolderInHdfs) {
+  configuration_.SetHdfs(name_node_);
+  const YarnCluster cluster = Found();
+  EXPECT_EQ(cluster.staging(), "/user/ann/.tony");
+  EXPECT_EQ(cluster.StagingUrl(),
+            absl::StrCat(configuration_.properties["fs.defaultFS"], "/user/ann/.tony"));
+  // The name is believed, so it is not the NameNode that knows it.
+  EXPECT_EQ(cluster.user(), "bob");
+  EXPECT_EQ(hadoop::ToString(cluster.schedulers().front()), "rm:8030");
+  EXPECT_EQ(hadoop::ToString(cluster.application_client().servers.front()), "rm:8032");
+  EXPECT_EQ(cluster.application_client().identity.user, "bob");
+  EXPECT_FALSE(cluster.GetHdfsToken().value().has_value());
+
+  const auto files = cluster.OpenStaging();
+  ASSERT_TRUE(files.ok()) << files.status();
+  ASSERT_EQ((*files)->Create("cache/a", "contents"), absl::OkStatus());
+  EXPECT_TRUE(name_node_.files().contains("/user/ann/.tony/cache/a"));
+  const auto resource = cluster.ResourceAt(**files, "cache/a");
+  ASSERT_TRUE(resource.ok()) << resource.status();
+  EXPECT_EQ(resource->scheme, "hdfs");
+  EXPECT_EQ(resource->host, "127.0.0.1");
+  EXPECT_EQ(resource->port, name_node_.endpoint().port);
+  EXPECT_EQ(resource->path, "/user/ann/.tony/cache/a");
+  EXPECT_EQ(resource->modified_millis,
+            name_node_.files().at("/user/ann/.tony/cache/a").modified_millis);
+  EXPECT_TRUE(absl::IsNotFound(cluster.ResourceAt(**files, "cache/b").status()));
+}
+
+TEST_F(YarnClusterTest, APairOfNameNodesHasOneName) {
+  hadoop::FakeNameNode standby;
+  for (const char* const operation :
+       {"GETHOMEDIRECTORY", "MKDIRS", "CREATE", "SETXATTR", "RENAME", "GETFILESTATUS"}) {
+    standby.Refuse(operation, "StandbyException");
+  }
+  SetService("prod", {standby.endpoint(), name_node_.endpoint()});
+  const YarnCluster cluster = Found();
+  EXPECT_EQ(cluster.StagingUrl(), "hdfs://prod/user/ann/.tony");
+  const auto files = cluster.OpenStaging();
+  ASSERT_TRUE(files.ok()) << files.status();
+  ASSERT_EQ((*files)->Create("a", ""), absl::OkStatus());
+  const auto resource = cluster.ResourceAt(**files, "a");
+  ASSERT_TRUE(resource.ok()) << resource.status();
+  // Without a port: Hadoop would look for a host otherwise.
+  EXPECT_EQ(resource->host, "prod");
+  EXPECT_EQ(resource->port, 0);
+}
+
+TEST_F(YarnClusterTest, APairOfResourceManagersIsFound) {
+  configuration_.properties = {{"yarn.resourcemanager.ha.enabled", "true"},
+                               {"yarn.resourcemanager.ha.rm-ids", "a,b"},
+                               {"yarn.resourcemanager.hostname.a", "rm-a"},
+                               {"yarn.resourcemanager.hostname.b", "rm-b"}};
+  std::vector<std::string> schedulers;
+  const YarnCluster cluster = Found();
+  for (const auto& server : cluster.schedulers()) schedulers.push_back(hadoop::ToString(server));
+  EXPECT_THAT(schedulers, ElementsAre("rm-a:8030", "rm-b:8030"));
+}
+
+TEST_F(YarnClusterTest, AStagingFolderIsAPathInTheDefaultFileSystemOrAUri) {
+  configuration_.SetHdfs(name_node_);
+  const std::string url = configuration_.properties["fs.defaultFS"];
+  configuration_.options.staging_dir = "/apps/tony";
+  EXPECT_EQ(Found().StagingUrl(), url + "/apps/tony");
+  configuration_.options.staging_dir = "/apps/tony/";
+  EXPECT_EQ(Found().StagingUrl(), url + "/apps/tony");
+  // Nothing has to be asked for it.
+  EXPECT_EQ(name_node_.asked("GETHOMEDIRECTORY"), 0);
+  configuration_.options.staging_dir = "file:///shared/tony";
+  EXPECT_EQ(Found().StagingUrl(), "file:///shared/tony");
+  configuration_.options.staging_dir = "file:/shared/tony";
+  EXPECT_EQ(Found().StagingUrl(), "file:///shared/tony");
+  // In one that is not the default.
+  configuration_.properties["fs.defaultFS"] = "s3a://bucket";
+  configuration_.options.staging_dir = url + "/apps/tony";
+  EXPECT_EQ(Found().StagingUrl(), url + "/apps/tony");
+  configuration_.options.staging_dir = url;
+  EXPECT_EQ(Found().StagingUrl(), url + "/user/ann/.tony");
+}
+
+TEST_F(YarnClusterTest, ADiskThatAllNodesHaveIsEnough) {
+  // What Hadoop has where nothing is configured.
+  YarnCluster cluster = Found();
+  EXPECT_FALSE(cluster.hdfs().has_value());
+  EXPECT_EQ(cluster.staging(), "/home/bob/.tony/yarn");
+  const os::TemporaryFolder folder;
+  configuration_.options.staging_dir = folder / "staging";
+  cluster = Found();
+  const auto files = cluster.OpenStaging();
+  ASSERT_TRUE(files.ok()) << files.status();
+  ASSERT_EQ((*files)->Create("cache/a", "12345"), absl::OkStatus());
+  const auto resource = cluster.ResourceAt(**files, "cache/a");
+  ASSERT_TRUE(resource.ok()) << resource.status();
+  EXPECT_EQ(resource->scheme, "file");
+  EXPECT_EQ(resource->host, "");
+  EXPECT_EQ(resource->path, folder / "staging/cache/a");
+  EXPECT_EQ(resource->bytes, 5);
+  EXPECT_FALSE(cluster.GetHdfsToken().value().has_value());
+}
+
+TEST_F(YarnClusterTest, OtherFileSystemsAreRefusedWithWhatToDo) {
+  for (const char* const url : {"s3a://bucket", "viewfs://cluster", "abfs://c@a/x"}) {
+    configuration_.properties["fs.defaultFS"] = url;
+    EXPECT_THAT(Message(Refused(absl::StatusCode::kFailedPrecondition)),
+                AllOf(HasSubstr("core-site.xml:2: fs.defaultFS"), HasSubstr(url),
+                      HasSubstr("tony.yarn.staging-dir")));
+  }
+  configuration_.properties.erase("fs.defaultFS");
+  // Then it is not the file's to be put right.
+  configuration_.options.staging_dir = "s3a://bucket/tony";
+  EXPECT_THAT(Message(Refused(absl::StatusCode::kFailedPrecondition)),
+              AllOf(HasSubstr("s3a://bucket/tony"), HasSubstr("tony.yarn.staging-dir")));
+}
+
+TEST_F(YarnClusterTest, WhatIsMissingIsNamed) {
+  configuration_.properties.clear();
+  EXPECT_THAT(Message(Refused(absl::StatusCode::kFailedPrecondition)),
+              HasSubstr("yarn.resourcemanager.hostname"));
+  configuration_.properties = {{"yarn.resourcemanager.address", "rm:port"},
+                               {"yarn.resourcemanager.hostname", "rm"}};
+  EXPECT_THAT(Message(Refused(absl::StatusCode::kInvalidArgument)),
+              AllOf(HasSubstr("core-site.xml:2"), HasSubstr("yarn.resourcemanager.address")));
+  configuration_.options.conf_dir = "/nowhere";
+  EXPECT_THAT(Message(YarnCluster::Find(configuration_.options, nullptr).status()),
+              HasSubstr("/nowhere"));
+}
+
+TEST_F(YarnClusterTest, NoNameNodeIsUnavailable) {
+  configuration_.SetHdfs(name_node_);
+  name_node_.Refuse("GETHOMEDIRECTORY", "StandbyException");
+  EXPECT_THAT(Message(Refused(absl::StatusCode::kUnavailable)), HasSubstr("GETHOMEDIRECTORY"));
+}
+
+TEST_F(YarnClusterTest, WithKerberosTheNameNodeSaysWhoTheUserIs) {
+  configuration_.properties["hadoop.security.authentication"] = "kerberos";
+  EXPECT_THAT(Message(Refused(absl::StatusCode::kFailedPrecondition)),
+              HasSubstr("yarn.resourcemanager.principal"));
+  configuration_.properties["yarn.resourcemanager.principal"] = "rm/_HOST@REALM";
+  // Without an HDFS nobody is asked.
+  const YarnCluster alone = Found();
+  EXPECT_EQ(alone.user(), "bob");
+  EXPECT_TRUE(alone.application_client().identity.kerberos);
+  EXPECT_EQ(alone.application_client().identity.server_principal, "rm/_HOST@REALM");
+  configuration_.SetHdfs(name_node_);
+  configuration_.options.staging_dir = "/apps/tony";
+  EXPECT_EQ(Found().user(), "ann");
+  EXPECT_EQ(name_node_.asked("GETHOMEDIRECTORY"), 1);
+  configuration_.properties["hadoop.security.authentication"] = "magic";
+  EXPECT_THAT(Message(Refused(absl::StatusCode::kInvalidArgument)), HasSubstr("magic"));
+}
+
+}  // namespace
+}  // namespace tony::backend

@@ -63,7 +63,6 @@ absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(
 
 absl::Status ApplicationMaster::Open() {
   TONY_RETURN_IF_ERROR(platform_->Claim());
-  claimed_ = true;
   TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(platform_->folder()));
   TONY_RETURN_IF_ERROR(OpenJournal(built.job));
   platform_->Expect(machine_->tasks().size() - machine_->tasks().bound());
@@ -264,7 +263,8 @@ ApplicationMaster::~ApplicationMaster() {
   if (server_ != nullptr) server_->Shutdown(machine_->job().timeouts.last_events);
   backend_.reset();
   archive_.reset();
-  if (claimed_) platform_->CleanUp();
+  // One that could not start leaves to the next what that needs.
+  if (finished_) platform_->CleanUp();
 }
 
 }  // namespace tony::appmaster

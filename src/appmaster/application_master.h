@@ -71,7 +71,6 @@ class ApplicationMaster {
   EventLoop& loop_;
   os::UniqueFd client_;  ///< Options::client_fd
   SystemClock clock_;
-  bool claimed_ = false;
   rpc::EventLog event_log_;
   std::unique_ptr<EventArchive> archive_;  ///< of the events, where the folder does not last
   std::unique_ptr<DecisionLog> journal_;

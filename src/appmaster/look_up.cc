@@ -8,12 +8,22 @@
 #include "hadoop/token_file.h"
 
 namespace tony::appmaster {
+namespace {
+
+/// Not NotFound, which means that the job is over.
+absl::Status Unknown(const absl::Status& status) {
+  return absl::FailedPreconditionError(status.message());
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> LookUpMaster(const Options::Yarn& yarn) {
-  TONY_ASSIGN_OR_RETURN(const hadoop::TokenStore tokens, hadoop::ReadTokenFile(yarn.token_file));
-  TONY_ASSIGN_OR_RETURN(const v1::YarnJob job, backend::ReadYarnJob(tokens));
+  const absl::StatusOr<hadoop::TokenStore> tokens = hadoop::ReadTokenFile(yarn.token_file);
+  if (!tokens.ok()) return Unknown(tokens.status());
+  const absl::StatusOr<v1::YarnJob> job = backend::ReadYarnJob(*tokens);
+  if (!job.ok()) return Unknown(job.status());
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files,
-                        backend::OpenJobFolder(job, tokens));
+                        backend::OpenJobFolder(*job, *tokens));
   return files->Read(backend::kAddressFile);
 }
 

@@ -65,7 +65,7 @@ class Platform {
   virtual std::vector<std::string> executor_arguments() const = 0;
   /// The job is over, and no container is left. `done` follows, maybe from within the call.
   virtual void Conclude(const core::Verdict& verdict, std::function<void()> done) = 0;
-  /// Removes what is of no use when no process of the job lives. Only after Claim() has succeeded.
+  /// Removes what is of no use when no process of the job lives. Only after Conclude().
   virtual void CleanUp() = 0;
 };
 

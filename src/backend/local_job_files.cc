@@ -9,6 +9,7 @@
 #include <random>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "os/files.h"
@@ -43,7 +44,9 @@ absl::StatusOr<std::vector<std::string>> LocalJobFiles::List(const std::string& 
   std::error_code error;
   std::filesystem::directory_iterator entry(PathOf(folder), error);
   while (!error && entry != std::filesystem::directory_iterator()) {
-    names.push_back(entry->path().filename().string());
+    const std::string name = entry->path().filename().string();
+    // What is being written.
+    if (!absl::StartsWith(name, ".tony-")) names.push_back(name);
     entry.increment(error);
   }
   if (error && error != std::errc::no_such_file_or_directory) {

@@ -89,7 +89,8 @@ absl::StatusOr<std::unique_ptr<NodeLogs>> NodeLogs::Make(bool kerberos, Duration
   TONY_ASSIGN_OR_RETURN(hadoop::HttpClient http, hadoop::HttpClient::Create(timeout));
   std::error_code error;
   std::string path = std::filesystem::temp_directory_path(error) / "tony-logs-XXXXXX";
-  if (error || mkdtemp(path.data()) == nullptr) return os::ErrnoError(errno, path);
+  if (error) return os::ErrnoError(error.value(), "no folder for temporary files");
+  if (mkdtemp(path.data()) == nullptr) return os::ErrnoError(errno, path);
   return std::unique_ptr<NodeLogs>(
       new NodeLogs(backend::JobFolder(path), std::move(http), kerberos));
 }
@@ -134,6 +135,8 @@ absl::Status NodeLogs::CopyContainer(const Source& source) {
     for (const nlohmann::json& file : list.value("containerLogInfo", nlohmann::json::array())) {
       const std::string name = file.value("fileName", "");
       if (!absl::StartsWith(name, "attempt-") && name != "executor.log") continue;
+      // It becomes a path here.
+      if (absl::StrContains(name, "/")) continue;
       const std::string path = folder + LocalName(name);
       TONY_RETURN_IF_ERROR(os::MakeFolders(path.substr(0, path.rfind('/'))));
       TONY_RETURN_IF_ERROR(CopyFile(absl::StrCat(logs, "/", name), path));

@@ -64,6 +64,7 @@ void Submission::OnEvent(const core::JobEvent& event) {
 void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
   answer_deadline_.reset();
+  client_.reset();
   source_.OnStreamClosed(verdict_.has_value());
 }
 
@@ -101,6 +102,7 @@ void Submission::OnSignal(int number) {
 }
 
 void Submission::SendStop() {
+  if (verdict_) return stop_reason_.clear();
   const absl::Status stopped = client_ != nullptr
                                    ? client_->Stop(stop_reason_, options_.stop_deadline)
                                    : source_.Abandon(stop_reason_);

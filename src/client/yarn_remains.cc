@@ -2,6 +2,8 @@
 #include "client/yarn_remains.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -10,10 +12,22 @@
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/application_client.h"
 #include "backend/yarn/yarn_job.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 
 namespace tony::client {
 namespace {
+
+/// Of jobs, newest first: so many are looked at.
+constexpr size_t kMostLooks = 100;
+constexpr std::chrono::hours kOldAge{24};
+
+bool IsOld(backend::JobFiles& files, const std::string& folder) {
+  const absl::StatusOr<backend::StoredFile> stored = files.Describe(folder);
+  if (!stored.ok()) return false;
+  const int64_t age = SystemClock().UnixMillis() - stored->modified_millis;
+  return age > std::chrono::milliseconds(kOldAge).count();
+}
 
 bool IsTransient(const std::string& name) {
   return std::find(std::begin(backend::kTransientFiles), std::end(backend::kTransientFiles),
@@ -24,7 +38,9 @@ bool IsTransient(const std::string& name) {
 
 absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files, cluster.OpenStaging());
-  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> jobs, files->List(backend::kJobsFolder));
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> jobs, files->List(backend::kJobsFolder));
+  std::reverse(jobs.begin(), jobs.end());
+  if (jobs.size() > kMostLooks) jobs.resize(kMostLooks);
   backend::ApplicationClient client(cluster.application_client(), cluster.timeout());
   int untidy = 0;
   for (const std::string& id : jobs) {
@@ -35,6 +51,8 @@ absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster) 
     const absl::StatusOr<backend::ApplicationReport> report = client.Report(id);
     if (!report.ok() && !absl::IsNotFound(report.status())) return report.status();
     if (report.ok() && !report->over()) continue;
+    // What YARN does not know may be a job that is being staged.
+    if (!report.ok() && !IsOld(*files, folder)) continue;
     ++untidy;
     for (const char* name : backend::kTransientFiles) {
       TONY_RETURN_IF_ERROR(files->Remove(absl::StrCat(folder, "/", name)));

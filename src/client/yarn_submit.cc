@@ -116,7 +116,7 @@ class YarnSubmission {
 
   int Follow(const rpc::Credentials& credentials) {
     const spec::Configuration& conf = job_.configuration;
-    // What others have left does not keep this one waiting.
+    // Meanwhile; its end is waited for, too.
     const std::future<void> tidying = std::async(std::launch::async, [this] {
       const absl::StatusOr<int> removed = RemoveRemainsOnCluster(cluster_);
       if (!removed.ok()) PrintError(std::string(removed.status().message()));
@@ -133,7 +133,10 @@ class YarnSubmission {
                   .waiting_notice = conf.GetDuration("tony.am.waiting-notice-ms")});
         });
     if (verdict.ok()) return core::ExitCode(*verdict);
-    if (!IsBadUsage(verdict.status())) return FailWith(verdict.status(), kInfrastructure);
+    // Only what YARN has refused never ran: else there may be checkpoints.
+    if (!absl::IsInvalidArgument(verdict.status())) {
+      return FailWith(verdict.status(), kInfrastructure);
+    }
     const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
     if (!removed.ok()) PrintError(std::string(removed.message()));
     return FailWith(verdict.status(), kBadUsage);

@@ -65,6 +65,13 @@ absl::Status HdfsJobFiles::OrRemove(const absl::Status& done, const std::string&
   return done;
 }
 
+absl::Status HdfsJobFiles::Settled(const absl::Status& renamed, const std::string& aside) {
+  if (renamed.ok()) return renamed;
+  const absl::StatusOr<bool> deleted = hdfs_.Delete(aside, /*recursive=*/false);
+  // Nobody else knows its name: it was renamed, and only the answer was lost.
+  return deleted.ok() && !*deleted ? absl::OkStatus() : renamed;
+}
+
 absl::Status HdfsJobFiles::WriteAttributes(const std::string& aside, const std::string& contents) {
   TONY_RETURN_IF_ERROR(hdfs_.Write(aside, kFileMode, /*overwrite=*/false, ""));
   size_t at = 0;
@@ -91,7 +98,7 @@ absl::StatusOr<std::string> HdfsJobFiles::WriteAside(const std::string& name,
 
 absl::Status HdfsJobFiles::Create(const std::string& name, const std::string& contents) {
   TONY_ASSIGN_OR_RETURN(const std::string aside, WriteAside(name, contents));
-  return OrRemove(hdfs_.RenameToNew(aside, PathOf(name)), aside);
+  return Settled(hdfs_.RenameToNew(aside, PathOf(name)), aside);
 }
 
 absl::Status HdfsJobFiles::CreateFrom(const std::string& name, const std::string& path) {
@@ -104,12 +111,12 @@ absl::Status HdfsJobFiles::CreateFrom(const std::string& name, const std::string
     return static_cast<size_t>(file.gcount());
   };
   TONY_RETURN_IF_ERROR(OrRemove(hdfs_.Create(aside, kFileMode, /*overwrite=*/false, read), aside));
-  return OrRemove(hdfs_.RenameToNew(aside, PathOf(name)), aside);
+  return Settled(hdfs_.RenameToNew(aside, PathOf(name)), aside);
 }
 
 absl::Status HdfsJobFiles::Replace(const std::string& name, const std::string& contents) {
   TONY_ASSIGN_OR_RETURN(const std::string aside, WriteAside(name, contents));
-  return OrRemove(hdfs_.Rename(aside, PathOf(name)), aside);
+  return Settled(hdfs_.Rename(aside, PathOf(name)), aside);
 }
 
 absl::StatusOr<StoredFile> HdfsJobFiles::Describe(const std::string& name) {

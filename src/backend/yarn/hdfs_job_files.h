@@ -43,6 +43,8 @@ class HdfsJobFiles : public JobFiles {
   absl::StatusOr<std::string> WriteAside(const std::string& name, const std::string& contents);
   /// `done`; what lies aside is removed when it is an error.
   absl::Status OrRemove(const absl::Status& done, const std::string& aside);
+  /// Of a file that was to be renamed: removed when it was not.
+  absl::Status Settled(const absl::Status& renamed, const std::string& aside);
 
   hadoop::WebHdfs hdfs_;
   const std::string root_;

@@ -64,17 +64,6 @@ class PageDoor {
   virtual absl::StatusOr<std::string> Invite() = 0;
 };
 
-/// Where there is no page. Only `why` is answered.
-class NoPageDoor : public PageDoor {
- public:
-  explicit NoPageDoor(std::string why) : why_(std::move(why)) {}
-  /// Unimplemented.
-  absl::StatusOr<std::string> Invite() override { return absl::UnimplementedError(why_); }
-
- private:
-  const std::string why_;
-};
-
 /// On this machine, for its user, whom `tony open` gives a code. Nothing listens before that.
 class LocalPageDoor : public PageDoor {
  public:

@@ -20,17 +20,17 @@ extern char** environ;
 namespace tony::appmaster {
 namespace {
 
-std::string UserName() {
-  // On a cluster's node the C library may not be the one that the node's users are known to.
-  const char* const told = std::getenv("USER");
-  if (told != nullptr && *told != '\0') return told;
-  const passwd* entry = getpwuid(getuid());
-  return entry != nullptr ? entry->pw_name : std::to_string(getuid());
-}
-
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+std::string UserName() {
+  // On a cluster's node the C library may not be the one that the node's users are known to.
+  const std::string told = Variable("USER");
+  if (!told.empty()) return told;
+  const passwd* entry = getpwuid(getuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(getuid());
 }
 
 absl::StatusOr<Options::Yarn> ReadContainer() {

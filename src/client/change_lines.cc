@@ -38,8 +38,8 @@ struct Describer {
         absl::StrCat("Job is ", core::JobStateName(event.state), Because(event.sentence)));
   }
   std::string operator()(const core::EpochOpened& event) const {
-    return SafeText(absl::StrCat("Epoch ", event.epoch, " begins", Because(event.cause), " (left: ",
-                                 event.retries_left, " after failures, ",
+    return SafeText(absl::StrCat("Epoch ", event.epoch, " begins", Because(event.cause),
+                                 " (left: ", event.retries_left, " after failures, ",
                                  event.infrastructure_retries_left, " after losses)"));
   }
   std::string operator()(const core::VisualizationReady& event) const {

@@ -11,10 +11,7 @@
 namespace tony::client {
 namespace {
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+std::string Variable(const char* name) { return EnvironmentVariable(name).value_or(""); }
 
 }  // namespace
 

@@ -1,9 +1,12 @@
-// Reads a job's history as it stands in its folder.
+// Reads a job's history as it stands in its folder, here or in a cluster's file system.
 #pragma once
 
 #include <functional>
+#include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backend/job_files.h"
 #include "backend/job_folder.h"
 #include "core/job/job_event.h"
 
@@ -16,5 +19,10 @@ using UseEvent = std::function<bool(int number, const absl::StatusOr<core::JobEv
 /// Every whole line of the job's event stream, in order; the ApplicationMaster may be amid the last
 /// one, which is left out then. A job without events yet has none. Thread safe.
 void ForEachRecordedEvent(const backend::JobFolder& folder, const UseEvent& use);
+
+/// The same of a history in files that never change (backend/archived_events.h), in `folder` of
+/// `files`. The codes of backend::JobFiles.
+absl::Status ForEachArchivedEvent(backend::JobFiles& files, const std::string& folder,
+                                  const UseEvent& use);
 
 }  // namespace tony::client

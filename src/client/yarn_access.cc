@@ -1,6 +1,8 @@
 // Settings first, then the environment.
 #include "client/yarn_access.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace tony::client {
 
 absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
@@ -17,6 +19,14 @@ absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
   options.home = environment.home;
   options.timeout = yarn.timeout;
   return backend::YarnCluster::Find(options, EnvironmentVariable);
+}
+
+core::Verdict KilledByYarn(const std::string& diagnostics) {
+  core::Verdict verdict;
+  verdict.outcome = core::Outcome::kKilled;
+  verdict.reason = core::Reason::kKilledByUser;
+  verdict.sentence = absl::StrCat("YARN has killed the application: ", diagnostics);
+  return verdict;
 }
 
 }  // namespace tony::client

@@ -1,9 +1,12 @@
 // The way from a configuration of ours to a YARN cluster.
 #pragma once
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "backend/yarn/yarn_cluster.h"
 #include "client/environment.h"
+#include "core/job/verdict.h"
 #include "spec/yarn_settings.h"
 
 namespace tony::client {
@@ -12,5 +15,8 @@ namespace tony::client {
 /// does; otherwise the codes of backend::YarnCluster::Find.
 absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
                                                  const spec::YarnSettings& yarn);
+
+/// Of a job whose application YARN was asked to kill, and whose ApplicationMaster has not said it.
+core::Verdict KilledByYarn(const std::string& diagnostics);
 
 }  // namespace tony::client

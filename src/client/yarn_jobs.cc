@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backend/archived_events.h"
 #include "backend/yarn/yarn_job.h"
+#include "client/yarn_access.h"
 #include "common/status_macros.h"
 #include "core/job/job_wait.h"
 #include "rpc/credentials.h"
-#include "rpc/event_json.h"
 
 namespace tony::client {
 namespace {
@@ -42,11 +40,7 @@ void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
     return;
   }
   if (report.state == backend::ApplicationState::kKilled) {
-    core::Verdict verdict;
-    verdict.outcome = core::Outcome::kKilled;
-    verdict.reason = core::Reason::kKilledByUser;
-    verdict.sentence = absl::StrCat("YARN has killed the application: ", report.diagnostics);
-    view.verdict = verdict;
+    view.verdict = KilledByYarn(report.diagnostics);
     view.ended_millis = report.finished_millis;
     return;
   }
@@ -92,20 +86,19 @@ StoredJob YarnJobs::Read(const backend::ApplicationReport& report) {
   StoredJob job;
   job.id = report.id;
   job.submitted_millis = report.submitted_millis;
-  const absl::StatusOr<std::string> text =
-      backend::ReadArchivedEvents(*files_, backend::JobFolderName(report.id));
-  if (!text.ok()) job.sentence = std::string(text.status().message());
-  std::istringstream lines(text.value_or(""));
-  std::string line;
-  while (std::getline(lines, line)) {
-    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
-    if (event.ok()) {
-      if (job.submitted_millis == 0) job.submitted_millis = event->unix_millis;
-      job.job.Apply(*event);
-    } else {
-      job.sentence = std::string(event.status().message());
-    }
-  }
+  const absl::Status read =
+      ForEachArchivedEvent(*files_, backend::JobFolderName(report.id),
+                           [&job](int, const absl::StatusOr<core::JobEvent>& event) {
+                             if (event.ok()) {
+                               if (job.submitted_millis == 0)
+                                 job.submitted_millis = event->unix_millis;
+                               job.job.Apply(*event);
+                             } else {
+                               job.sentence = std::string(event.status().message());
+                             }
+                             return true;
+                           });
+  if (!read.ok()) job.sentence = std::string(read.message());
   AddReport(report, job);
   core::JobView& view = job.job.view;
   if (job.alive && view.last_sequence > 0 && !view.waiting) {
@@ -144,20 +137,18 @@ absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::ConnectTo(
 }
 
 absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job) {
-  TONY_ASSIGN_OR_RETURN(const std::string text,
-                        backend::ReadArchivedEvents(*files_, backend::JobFolderName(job.id)));
   std::vector<NodeLogs::Source> sources;
   std::set<std::string> seen;
-  std::istringstream lines(text);
-  std::string line;
-  while (std::getline(lines, line)) {
-    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
-    const auto* change = event.ok() ? std::get_if<core::TaskChanged>(&event->body) : nullptr;
-    if (change == nullptr || change->log_url.empty()) continue;
-    if (seen.insert(change->log_url).second) {
-      sources.push_back({change->task.ToPath(), change->log_url});
-    }
-  }
+  TONY_RETURN_IF_ERROR(ForEachArchivedEvent(
+      *files_, backend::JobFolderName(job.id),
+      [&](int, const absl::StatusOr<core::JobEvent>& event) {
+        const auto* change = event.ok() ? std::get_if<core::TaskChanged>(&event->body) : nullptr;
+        if (change == nullptr || change->log_url.empty()) return true;
+        if (seen.insert(change->log_url).second) {
+          sources.push_back({change->task.ToPath(), change->log_url});
+        }
+        return true;
+      }));
   TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
   TONY_RETURN_IF_ERROR(logs_->Copy(sources));
   return Logs{logs_->folder(), /*live=*/false, logs_->missing()};

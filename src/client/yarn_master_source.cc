@@ -2,15 +2,13 @@
 #include "client/yarn_master_source.h"
 
 #include <cstdio>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "backend/archived_events.h"
 #include "backend/yarn/yarn_job.h"
-#include "rpc/event_json.h"
+#include "client/yarn_access.h"
 
 namespace tony::client {
 namespace {
@@ -116,11 +114,7 @@ void YarnMasterSource::End(const backend::ApplicationReport& report) {
   exit_deadline_.reset();
   const std::string diagnostics = OneLine(report.diagnostics);
   if (report.state == backend::ApplicationState::kKilled) {
-    core::Verdict verdict;
-    verdict.outcome = core::Outcome::kKilled;
-    verdict.reason = core::Reason::kKilledByUser;
-    verdict.sentence = absl::StrCat("YARN has killed the application: ", diagnostics);
-    return callbacks_.over(verdict, absl::OkStatus());
+    return callbacks_.over(KilledByYarn(diagnostics), absl::OkStatus());
   }
   const absl::Status why =
       report.attempt <= 0
@@ -132,13 +126,9 @@ void YarnMasterSource::End(const backend::ApplicationReport& report) {
 void YarnMasterSource::ReadEvents(const UseEvent& use) {
   const auto staging = cluster_.OpenStaging();
   if (!staging.ok()) return Say(std::string(staging.status().message()));
-  const auto text = backend::ReadArchivedEvents(**staging, backend::JobFolderName(options_.job_id));
-  if (!text.ok()) return Say(std::string(text.status().message()));
-  std::istringstream lines(*text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    if (!use(number, rpc::EventFromJsonLine(line))) return;
-  }
+  const absl::Status read =
+      ForEachArchivedEvent(**staging, backend::JobFolderName(options_.job_id), use);
+  if (!read.ok()) Say(std::string(read.message()));
 }
 
 }  // namespace tony::client

@@ -6,10 +6,10 @@
 
 namespace tony::client {
 
-/// Programs, certificates and journals of the user's newest jobs that YARN says are over, or has not
-/// known for a day: those of which the last ApplicationMaster was killed. Their histories and checkpoints
-/// stay. Returns how many jobs had remains. Blocks. The codes of backend::JobFiles and of
-/// backend::ApplicationClient::Report.
+/// Programs, certificates and journals of the user's newest jobs that YARN says are over, or has
+/// not known for a day: those of which the last ApplicationMaster was killed. Their histories and
+/// checkpoints stay. Returns how many jobs had remains. Blocks. The codes of backend::JobFiles and
+/// of backend::ApplicationClient::Report.
 absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster);
 
 }  // namespace tony::client

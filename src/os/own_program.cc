@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
-#include "os/proc_file.h"
+#include "os/files.h"
 
 namespace tony::os {
 namespace {
@@ -28,7 +28,7 @@ bool Holds(const std::string& line, uintptr_t address) {
 absl::StatusOr<std::string> OwnProgram() {
   // Linked into the program itself, like all of ours.
   const auto own_code = reinterpret_cast<uintptr_t>(&OwnProgram);
-  const std::string maps = ReadProcFile("/proc/self/maps");
+  TONY_ASSIGN_OR_RETURN(const std::string maps, ReadFile("/proc/self/maps"));
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(maps, '\n'))) {
     const size_t path = line.find('/');
     if (path != std::string::npos && Holds(line, own_code)) return line.substr(path);

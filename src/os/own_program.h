@@ -11,11 +11,11 @@ namespace tony::os {
 
 /// The file that this program's code comes from, absolute. Not /proc/self/exe: in a runtime bundle
 /// (docs/design/runtime-bundle.md) programs are started by the bundle's dynamic loader, and that is
-/// what it names then. Internal – /proc cannot be read.
+/// what it names then. Codes of ReadFile(); Internal – /proc/self/maps does not name it.
 absl::StatusOr<std::string> OwnProgram();
 
 /// The path of `name` in the folder of OwnProgram(); whether it is there is not looked at.
-/// Internal – as above.
+/// Codes of OwnProgram().
 absl::StatusOr<std::string> ProgramBeside(const std::string& name);
 
 /// The command that starts `program` by the dynamic loader `loader` with the libraries in the
@@ -27,7 +27,7 @@ std::vector<std::string> LoaderCommand(const std::string& loader, const std::str
 /// As Subprocess::Start(), for a program of this build, whose path is `request.arguments[0]`: where
 /// a loader has started this process, it starts that one too, since the machine's own C library may
 /// be too old for both. What cannot be executed is then found by the loader, in the new process,
-/// which ends with code 127. Codes of Subprocess::Start(); Internal – as OwnProgram().
+/// which ends with code 127. Codes of Subprocess::Start() and OwnProgram().
 absl::StatusOr<Subprocess> StartOwnProgram(SubprocessRequest request);
 
 }  // namespace tony::os

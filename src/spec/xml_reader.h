@@ -19,7 +19,7 @@ struct XmlProperty {
 
 struct XmlFile {
   std::vector<XmlProperty> properties;  ///< in the order of the file; of a key set twice the first
-  std::vector<XmlProperty> repeated;    ///< what sets a key again, a problem each; Hadoop takes these
+  std::vector<XmlProperty> repeated;  ///< what sets a key again, a problem each; Hadoop takes these
   std::vector<Problem> problems;
   bool readable = true;  ///< false: not a configuration file at all; no properties then
 };

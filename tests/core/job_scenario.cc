@@ -81,10 +81,11 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
     const std::vector<std::string> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
     if (parts.size() < 2) {
       options[parts[0]] = "true";
-    } else if (Contains("untracked,sidecar,stop-on-failure,retries,infrastructure,backoff,scope,"
-                        "after,limit,application,allocation,hold,registration,heartbeat,grace,shutdown,"
-                        "missed",
-                        parts[0])) {
+    } else if (Contains(
+                   "untracked,sidecar,stop-on-failure,retries,infrastructure,backoff,scope,"
+                   "after,limit,application,allocation,hold,registration,heartbeat,grace,shutdown,"
+                   "missed",
+                   parts[0])) {
       options[parts[0]] = parts[1];
     } else {
       types.emplace_back(parts[0], std::atoi(parts[1].c_str()));

@@ -16,6 +16,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import machine  # noqa: E402
 import yarn_cluster  # noqa: E402
 
 # Two of these do not fit on one node of 4096 MB.
@@ -58,10 +59,9 @@ class ClusterCase(unittest.TestCase):
         return [path.read_text() for path in sorted(self.folder.glob(f"data/node*/log/*/*/{name}"))]
 
     def await_files(self, name, count):
-        deadline = time.monotonic() + 60
-        while len(self.written(name)) < count:
-            self.assertLess(time.monotonic(), deadline, f"{count} files {name} do not come")
-            time.sleep(0.05)
+        come = machine.wait_until(
+            lambda: len(self.written(name)) >= count, 60, pause_seconds=0.05)
+        self.assertTrue(come, f"{count} files {name} do not come")
 
     def check_run(self, user, prelude="true", *more):
         result = self.submit(user, f"{prelude} && " + self.master("date >\\$LOG_DIRS/date"), *more)

@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -53,6 +56,17 @@ TEST(OwnProgramTest, IsTheFileThatRuns) {
   EXPECT_EQ(OwnProgram().value_or(""), own);
   EXPECT_EQ(ProgramBeside("tony-am").value_or(""),
             (std::filesystem::path(own).parent_path() / "tony-am").native());
+}
+
+TEST(OwnProgramDeathTest, WithoutDescriptorsItSaysSo) {
+  EXPECT_EXIT(
+      {
+        const rlimit none{};
+        ::setrlimit(RLIMIT_NOFILE, &none);
+        std::cerr << OwnProgram().status();
+        std::_Exit(0);
+      },
+      testing::ExitedWithCode(0), "RESOURCE_EXHAUSTED.*/proc/self/maps.*Too many open files");
 }
 
 TEST(OwnProgramTest, StartsAnotherAsItWasStarted) {

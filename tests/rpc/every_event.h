@@ -70,7 +70,8 @@ inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
 inline std::vector<core::JobEventBody> BareBodies() {
   return {core::JobSubmitted{}, core::JobStateChanged{}, core::JobWaiting{},
           core::TaskChanged{},  core::EpochOpened{},     core::VisualizationReady{},
-          core::TaskMeasured{}, core::MasterRestarted{}, core::JobNote{},         core::JobEnded{}};
+          core::TaskMeasured{}, core::MasterRestarted{}, core::JobNote{},
+          core::JobEnded{}};
 }
 
 }  // namespace tony::rpc

@@ -9,10 +9,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
+
+import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "yarn-cluster"
@@ -126,16 +127,13 @@ class YarnCluster:
     @staticmethod
     def _wait_for(reached, complaint):
         """Until it is reached; whoever is asked may be about to start."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
+        def looked():
             try:
-                if reached():
-                    return
+                return reached()
             except OSError:
-                pass
-            if time.monotonic() > deadline:
-                raise AssertionError(complaint)
-            time.sleep(0.1)
+                return False
+        if not machine.wait_until(looked, PATIENCE_SECONDS, pause_seconds=0.1):
+            raise AssertionError(complaint)
 
     def logs(self, pattern):
         """Files of containers, "container_…/NAME", on all nodes."""

@@ -54,9 +54,9 @@ struct LocalBackendOptions {
 /// granted the slot at once.
 ///
 /// An executor runs in JobFolder::container(id), writes its output to logs()/NAME/executor.log,
-/// finds its secret by --credentials=FILE, leads a session of its own, and inherits the job's claim in the ledger as descriptor 3: as long
-/// as it or anyone it passes that descriptor on to lives, nobody else gets what the job holds, even
-/// if the ApplicationMaster is gone.
+/// finds its secret by --credentials=FILE, leads a session of its own, and inherits the job's claim
+/// in the ledger as descriptor 3: as long as it or anyone it passes that descriptor on to lives,
+/// nobody else gets what the job holds, even if the ApplicationMaster is gone.
 class LocalBackend : public core::ClusterBackend {
  public:
   /// `loop` and `listener` outlive this object. The ledger is not touched before the first

@@ -74,7 +74,6 @@ ApplicationReport ReportOf(const yarn::ApplicationReportProto& proto) {
   }
   report.attempt = proto.currentapplicationattemptid().attemptid();
   if (proto.has_diagnostics()) report.diagnostics = proto.diagnostics();
-  report.tracking_url = proto.trackingurl();
   report.submitted_millis = proto.starttime();
   report.finished_millis = proto.finishtime();
   return report;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,7 +38,6 @@ struct ApplicationReport {
   int port = 0;
   int attempt = 0;          ///< number of the ApplicationMaster, from 1; less: there was none
   std::string diagnostics;  ///< why it waits, or how it ended
-  std::string tracking_url;
   int64_t submitted_millis = 0;
   int64_t finished_millis = 0;  ///< 0 while it lives
 

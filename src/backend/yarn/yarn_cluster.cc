@@ -113,10 +113,6 @@ absl::StatusOr<hadoop::WebHdfs> YarnCluster::OpenHdfs() const {
   return hadoop::WebHdfs::Create(std::move(options));
 }
 
-std::string YarnCluster::StagingUrl() const {
-  return hdfs_ ? absl::StrCat("hdfs://", hdfs_->authority, staging_) : "file://" + staging_;
-}
-
 absl::StatusOr<std::unique_ptr<JobFiles>> YarnCluster::OpenStaging() const {
   if (!hdfs_) return std::make_unique<LocalJobFiles>(staging_);
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());

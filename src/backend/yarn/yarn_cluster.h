@@ -57,8 +57,6 @@ class YarnCluster {
   const std::optional<hadoop::NameService>& hdfs() const { return hdfs_; }
   /// The path of our files there.
   const std::string& staging() const { return staging_; }
-  /// staging() as a URL.
-  std::string StagingUrl() const;
   /// All below staging(). FailedPrecondition – libcurl is missing.
   absl::StatusOr<std::unique_ptr<JobFiles>> OpenStaging() const;
   /// How a node finds `name` below staging(), with its size and time. As JobFiles::Describe.

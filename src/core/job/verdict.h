@@ -13,14 +13,14 @@ enum class Outcome { kSucceeded, kFailed, kKilled };
 
 /// Why the job ended as it did. Every verdict has exactly one.
 enum class Reason {
-  kTasksSucceeded,       ///< all tracked tasks ended with code 0
-  kSomeTasksFailed,      ///< some tracked tasks failed, which the job file tolerates
-  kTaskFailed,           ///< a task of the user's ended with another code or a signal
-  kOutOfMemory,          ///< a task of the user's used more memory than its container has
-  kTaskNotStarted,       ///< a task's program, archive or environment could not be set up
-  kTaskTimedOut,         ///< a task ran longer than tony.task.executor.execution-timeout-ms
-  kTaskLost,             ///< a container or its executor went away, or had no room to start a program
-  kHeartbeatLost,        ///< an executor was silent for longer than allowed
+  kTasksSucceeded,   ///< all tracked tasks ended with code 0
+  kSomeTasksFailed,  ///< some tracked tasks failed, which the job file tolerates
+  kTaskFailed,       ///< a task of the user's ended with another code or a signal
+  kOutOfMemory,      ///< a task of the user's used more memory than its container has
+  kTaskNotStarted,   ///< a task's program, archive or environment could not be set up
+  kTaskTimedOut,     ///< a task ran longer than tony.task.executor.execution-timeout-ms
+  kTaskLost,         ///< a container or its executor went away, or had no room to start a program
+  kHeartbeatLost,    ///< an executor was silent for longer than allowed
   kRegistrationTimeout,  ///< a task was not ready in time
   kAllocationTimeout,    ///< the containers were not had in time
   kApplicationTimeout,   ///< the job ran longer than tony.application.timeout

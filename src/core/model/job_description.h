@@ -93,9 +93,9 @@ struct Timeouts {
   std::chrono::milliseconds reattach{10000};  ///< an executor's stream to a restarted
                                               ///< ApplicationMaster; and how long it looks for one
   std::chrono::milliseconds client_lease{300000};  ///< of the one that owns a job on a cluster
-  std::chrono::milliseconds silence{300000};  ///< of an ApplicationMaster that is there
-  std::chrono::milliseconds reconnect{3000};  ///< the same where the stream broke by itself
-  std::chrono::milliseconds root_cause{500};  ///< a victim's, for its cause to be heard of
+  std::chrono::milliseconds silence{300000};       ///< of an ApplicationMaster that is there
+  std::chrono::milliseconds reconnect{3000};       ///< the same where the stream broke by itself
+  std::chrono::milliseconds root_cause{500};       ///< a victim's, for its cause to be heard of
   std::chrono::milliseconds waiting_notice{5000};  ///< before a wait for tasks is put on record
   std::chrono::milliseconds metrics_interval{5000};
   std::chrono::milliseconds kill_grace{5000};  ///< SIGTERM to SIGKILL of the user's process tree

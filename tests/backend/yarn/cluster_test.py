@@ -12,10 +12,10 @@ import re
 import signal
 import socket
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import machine  # noqa: E402
 import yarn_cluster  # noqa: E402
 
 PATIENCE = 60  # seconds; a test that works waits much less
@@ -85,11 +85,8 @@ class Application:
         """Returns the shell's process id once it has begun."""
         path = self.cluster.folder / f"begun-{container}"
         self.say(f"launch {container} echo $$ >{path}.new; mv {path}.new {path}; {command}")
-        deadline = time.monotonic() + PATIENCE
-        while not path.exists():
-            if time.monotonic() > deadline:
-                raise AssertionError(f"{container} does not begin: {self.lines}")
-            time.sleep(0.02)
+        if not machine.wait_until(path.exists, PATIENCE, pause_seconds=0.02):
+            raise AssertionError(f"{container} does not begin: {self.lines}")
         return int(path.read_text())
 
     def finish(self):
@@ -105,15 +102,6 @@ class Application:
     def close(self):
         self.disconnect()
         self.server.close()
-
-
-def alive(pid):
-    """Whether it runs; what has ended and was not collected does not."""
-    try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 class YarnBackend(unittest.TestCase):
@@ -169,7 +157,7 @@ class YarnBackend(unittest.TestCase):
             "it's\n{{HOME}}\nfrom the template\n$HOME `date` \"quoted\" \\ {{x}} <LOG_DIR>\n")
         application.say(f"kill {kill}")
         self.assertEqual(application.ended(kill), ("lost", "seen", "tony-am had it stopped"))
-        self.assertFalse(alive(pid))
+        self.assertFalse(machine.lives(pid))
         application.finish()
         report = self.cluster.ask(f"apps/{application.id}")["app"]
         self.assertEqual((report["state"], report["finalStatus"]), ("FINISHED", "SUCCEEDED"))
@@ -281,7 +269,7 @@ class YarnBackend(unittest.TestCase):
         self.assertEqual(application.ended(first), ("lost", "seen", "tony-am had it stopped"))
         self.cluster.launch("resourcemanager")
         ps = application.granted("ps").group(1)
-        self.assertEqual([alive(pid) for pid in pids], [False, True])
+        self.assertEqual([machine.lives(pid) for pid in pids], [False, True])
         application.say(f"launch {ps} exit 3")
         self.assertEqual(application.ended(ps)[2], "tony-executor exited with code 3")
         application.say(f"kill {second}")
@@ -306,10 +294,10 @@ class YarnBackend(unittest.TestCase):
         self.assertEqual(application.ended(ends),
                          ("lost", "seen", "tony-executor was killed by signal 9 (SIGKILL)"))
         self.await_end(pids[dropped])
-        self.assertTrue(alive(pids[kept]))
+        self.assertTrue(machine.lives(pids[kept]))
         application.say(f"kill {kept}")
         self.assertEqual(application.ended(kept), ("lost", "seen", "tony-am had it stopped"))
-        self.assertFalse(alive(pids[kept]))
+        self.assertFalse(machine.lives(pids[kept]))
         application.say("kill container_1_0001_01_000099")
         self.assertEqual(application.ended("container_1_0001_01_000099")[:2], ("lost", "unseen"))
         application.finish()
@@ -333,7 +321,7 @@ class YarnBackend(unittest.TestCase):
         state, seen, sentence = application.ended(lost)
         self.assertEqual((state, seen), ("lost", "unseen"))
         self.assertIn("its node was lost", sentence)
-        self.assertEqual([alive(pid) for pid in pids], [True, True])
+        self.assertEqual([machine.lives(pid) for pid in pids], [True, True])
         application.finish()
 
     def master_pid(self, application):
@@ -348,24 +336,22 @@ class YarnBackend(unittest.TestCase):
         It takes all others back when an ApplicationMaster is lost.
         """
         log = self.cluster.folder / "log" / "resourcemanager.log"
-        deadline = time.monotonic() + PATIENCE
-        while not all(f"{container} Container Transitioned from ACQUIRED to RUNNING" in
-                      log.read_text() for container in containers):
-            self.assertLess(time.monotonic(), deadline, "it does not hear of them")
-            time.sleep(0.05)
+        known = machine.wait_until(
+            lambda: all(f"{container} Container Transitioned from ACQUIRED to RUNNING" in
+                        log.read_text() for container in containers),
+            PATIENCE, pause_seconds=0.05)
+        self.assertTrue(known, "it does not hear of them")
 
     def await_end(self, pid):
-        deadline = time.monotonic() + PATIENCE
-        while alive(pid):
-            self.assertLess(time.monotonic(), deadline, f"process {pid} does not end")
-            time.sleep(0.05)
+        ended = machine.wait_until(lambda: not machine.lives(pid), PATIENCE, pause_seconds=0.05)
+        self.assertTrue(ended, f"process {pid} does not end")
 
     def bring_back(self, daemon):
         self.cluster.launch(daemon)
-        deadline = time.monotonic() + PATIENCE
-        while self.cluster.ask("metrics")["clusterMetrics"]["activeNodes"] < 2:
-            self.assertLess(time.monotonic(), deadline, f"{daemon} does not come back")
-            time.sleep(0.2)
+        back = machine.wait_until(
+            lambda: self.cluster.ask("metrics")["clusterMetrics"]["activeNodes"] >= 2,
+            PATIENCE, pause_seconds=0.2)
+        self.assertTrue(back, f"{daemon} does not come back")
 
     @staticmethod
     def end(pid):

@@ -80,8 +80,7 @@ TEST(LaunchRequestTest, HasCommandLogEnvironmentTokensResourcesAndAcls) {
   launch.tokens = [](const std::string& secret) { return "tokens with " + secret; };
   launch.view_acl = "*";
   const auto context = MakeLaunchContext(
-      launch,
-      {.arguments = {"--name=it's"}, .environment = {"B=own"}, .name = "t", .secret = "s"});
+      launch, {.arguments = {"--name=it's"}, .environment = {"B=own"}, .name = "t", .secret = "s"});
   ASSERT_TRUE(context.ok());
   ASSERT_EQ(context->command_size(), 1);
   EXPECT_EQ(context->command(0), R"(exec './runtime/tony-executor' '--name=it'\\''s')"

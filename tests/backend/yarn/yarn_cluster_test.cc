@@ -15,6 +15,12 @@ using ::testing::HasSubstr;
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
+// Where the files are, as a URL.
+std::string StagingUrl(const YarnCluster& cluster) {
+  if (!cluster.hdfs()) return "file://" + cluster.staging();
+  return absl::StrCat("hdfs://", cluster.hdfs()->authority, cluster.staging());
+}
+
 class YarnClusterTest : public testing::Test {
  protected:
   void SetService(const std::string& name, const std::vector<hadoop::Endpoint>& name_nodes) {
@@ -49,7 +55,7 @@ TEST_F(YarnClusterTest, FilesLieBelowTheUsersFolderInHdfs) {
   configuration_.SetHdfs(name_node_);
   const YarnCluster cluster = Found();
   EXPECT_EQ(cluster.staging(), "/user/ann/.tony");
-  EXPECT_EQ(cluster.StagingUrl(),
+  EXPECT_EQ(StagingUrl(cluster),
             absl::StrCat(configuration_.properties["fs.defaultFS"], "/user/ann/.tony"));
   // The name is believed, so it is not the NameNode that knows it.
   EXPECT_EQ(cluster.user(), "bob");
@@ -81,7 +87,7 @@ TEST_F(YarnClusterTest, APairOfNameNodesHasOneName) {
   }
   SetService("prod", {standby.endpoint(), name_node_.endpoint()});
   const YarnCluster cluster = Found();
-  EXPECT_EQ(cluster.StagingUrl(), "hdfs://prod/user/ann/.tony");
+  EXPECT_EQ(StagingUrl(cluster), "hdfs://prod/user/ann/.tony");
   const auto files = cluster.OpenStaging();
   ASSERT_TRUE(files.ok()) << files.status();
   ASSERT_EQ((*files)->Create("a", ""), absl::OkStatus());
@@ -107,21 +113,21 @@ TEST_F(YarnClusterTest, AStagingFolderIsAPathInTheDefaultFileSystemOrAUri) {
   configuration_.SetHdfs(name_node_);
   const std::string url = configuration_.properties["fs.defaultFS"];
   configuration_.options.staging_dir = "/apps/tony";
-  EXPECT_EQ(Found().StagingUrl(), url + "/apps/tony");
+  EXPECT_EQ(StagingUrl(Found()), url + "/apps/tony");
   configuration_.options.staging_dir = "/apps/tony/";
-  EXPECT_EQ(Found().StagingUrl(), url + "/apps/tony");
+  EXPECT_EQ(StagingUrl(Found()), url + "/apps/tony");
   // Nothing has to be asked for it.
   EXPECT_EQ(name_node_.asked("GETHOMEDIRECTORY"), 0);
   configuration_.options.staging_dir = "file:///shared/tony";
-  EXPECT_EQ(Found().StagingUrl(), "file:///shared/tony");
+  EXPECT_EQ(StagingUrl(Found()), "file:///shared/tony");
   configuration_.options.staging_dir = "file:/shared/tony";
-  EXPECT_EQ(Found().StagingUrl(), "file:///shared/tony");
+  EXPECT_EQ(StagingUrl(Found()), "file:///shared/tony");
   // In one that is not the default.
   configuration_.properties["fs.defaultFS"] = "s3a://bucket";
   configuration_.options.staging_dir = url + "/apps/tony";
-  EXPECT_EQ(Found().StagingUrl(), url + "/apps/tony");
+  EXPECT_EQ(StagingUrl(Found()), url + "/apps/tony");
   configuration_.options.staging_dir = url;
-  EXPECT_EQ(Found().StagingUrl(), url + "/user/ann/.tony");
+  EXPECT_EQ(StagingUrl(Found()), url + "/user/ann/.tony");
 }
 
 TEST_F(YarnClusterTest, ADiskThatAllNodesHaveIsEnough) {

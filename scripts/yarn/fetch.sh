@@ -25,7 +25,7 @@ fetch() {
   mkdir -p -- "$cache"
   target=$(cd -- "$cache" && pwd)/hadoop-$version
   if [[ ! -e $target/complete ]]; then
-    command -v mvn >/dev/null || fail "Maven is missing; run scripts/setup --for yarn"
+    command -v mvn >/dev/null || fail "Maven is missing; run scripts/setup"
     exec {lock}>"$target.lock"
     flock "$lock"
   fi

@@ -57,7 +57,7 @@ make_principals() {
 start_kdc() {
   local tool
   for tool in krb5kdc kdb5_util kadmin.local kinit; do
-    command -v $tool >/dev/null || fail "$tool is missing; run scripts/setup --for yarn"
+    command -v $tool >/dev/null || fail "$tool is missing; run scripts/setup"
   done
   mkdir -p -m 0700 -- "$folder/krb5"
   java_options+=("-Djava.security.krb5.conf=$folder/krb5/krb5.conf"

@@ -116,7 +116,7 @@ TEST(DigestOracle, RefusesAnotherPassword) {
 
 TEST(DigestOracle, AcceptsUsAndIsAcceptedUnderEachProtection) {
   GTEST_SKIP()
-      << "libgsasl was not there when this was built; scripts/setup --for yarn installs it";
+      << "libgsasl was not there when this was built; scripts/setup installs it";
 }
 
 #endif

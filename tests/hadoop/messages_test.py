@@ -31,7 +31,7 @@ def main():
     missing = [tool for tool in (java, "mvn") if not shutil.which(tool)]
     if missing:
         print(f"skipped: Hadoop's jars cannot be read without {', '.join(missing)}; "
-              "scripts/setup --for yarn installs them")
+              "scripts/setup installs them")
         sys.exit(SKIPPED)
     script = HERE.parents[1] / "scripts" / "yarn-cluster"
     jars = subprocess.run([script, "fetch"], check=True, stdout=subprocess.PIPE, text=True)

@@ -28,7 +28,7 @@ def skip_without(*tools):
                if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin")]
     if missing:
         print(f"skipped: Hadoop cannot run without {', '.join(missing)}; "
-              "scripts/setup --for yarn installs them")
+              "scripts/setup installs them")
         sys.exit(SKIPPED)
 
 

@@ -79,17 +79,36 @@ class OnYarn:
 class ExampleTests(OnYarn):
     """What holds for every example."""
 
+    apart = ()  # configuration with which the tasks do not all fit on one node
+    gpus = 0  # that they use of the node with the label
+    tasks = ("worker:0", "worker:1")
+
     def test_trains_as_one(self):
-        job = self.start(conf=("tony.am.memory=256m", "tony.yarn.queue=train"))
+        job = self.start(conf=("tony.am.memory=256m", "tony.yarn.queue=train", *self.apart))
+        nodes = {cluster.node_of(pid) for pid in job.wait_until_running(*self.tasks)}
+        self.assertGreater(len(nodes), 1, nodes)
+        report = self.report(job)
+        self.assertEqual((report["state"], report["queue"]), ("RUNNING", "root.train"))
+        self.assertTrue(report["trackingUrl"].endswith(f"/proxy/{job.id}/"), report)
+        self.assertEqual(self.labelled_gpus(report), self.gpus)
         self.assert_trained_in_one_epoch(job)
         report = self.report(job)
-        self.assertEqual(report["finalStatus"], "SUCCEEDED")
-        self.assertEqual(report["queue"], "root.train")
+        self.assertEqual((report["state"], report["finalStatus"]), ("FINISHED", "SUCCEEDED"))
         self.assertEqual(self.left_in_hdfs(job), ["events"])
+
+    @staticmethod
+    def labelled_gpus(report):
+        """How many an application uses of the nodes with the label."""
+        return sum(
+            resource["value"]
+            for usage in report["resourceInfo"]["resourceUsagesByPartition"]
+            for resource in usage["used"]["resourceInformations"]["resourceInformation"]
+            if (usage["partitionName"], resource["name"]) == ("gpu", "yarn.io/gpu")
+        )
 
     def test_goes_on_without_its_masters(self):
         job = self.start("--slow-step-seconds 0.03", conf=("tony.am.memory=256m",))
-        pids = job.wait_until_running("worker:0", "worker:1")
+        pids = job.wait_until_running(*self.tasks)
         self.wait_for_steps(job, CHECKPOINT_EVERY)
         (master,) = machine.programs_of(job.id, "tony-am")
         os.kill(master, signal.SIGKILL)
@@ -101,7 +120,7 @@ class ExampleTests(OnYarn):
             "second ApplicationMaster",
             DEADLINE_SECONDS,
         )
-        self.assertEqual(job.wait_until_running("worker:0", "worker:1"), pids)
+        self.assertEqual(job.wait_until_running(*self.tasks), pids)
         self.assert_trained_in_one_epoch(job)
 
 
@@ -110,18 +129,23 @@ class TensorFlowParameterServer(
 ):
     """On the cluster."""
 
+    apart = ("tony.worker.gpus=2", "tony.worker.node-label=gpu")
+    gpus = 4
+    tasks = ("chief:0", "worker:0", "worker:1", "ps:0")
+
 
 class PyTorchDistributedDataParallel(
     ExampleTests, examples.PyTorchDistributedDataParallel, unittest.TestCase
 ):
     """On the cluster."""
 
+    apart = ("tony.worker.memory=2500m",)
+
     def test_a_lost_node_s_task_goes_on_elsewhere(self):
         """The node's processes live on, but their executor fences itself."""
         job = self.start(
             "--slow-step-seconds 0.05",
-            # No node has room for both.
-            conf=("tony.am.memory=256m", "tony.worker.memory=2500m", *SOON_LOST),
+            conf=("tony.am.memory=256m", *self.apart, *SOON_LOST),
         )
         job.wait_until_running("worker:0", "worker:1")
         self.wait_for_steps(job, 5 * CHECKPOINT_EVERY // 2)

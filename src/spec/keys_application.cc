@@ -112,7 +112,7 @@ KeyGroup OutcomeKeys() {
 
 KeyGroup TimeLimitKeys() {
   KeyGroup group;
-  group.title = "Time limits and retries";
+  group.title = "Time limits";
   group.introduction =
       "How long things may take. Zero and -1 mean \"no limit\". An executor's own limits are among "
       "its keys below.";
@@ -133,12 +133,9 @@ KeyGroup TimeLimitKeys() {
        .status = KeyStatus::kOneBackend,
        .reason = "yarn",
        .meaning = "How long a job holds some of the containers that it starts with while the "
-                  "others do not "
-                  "come. Then it gives them back, so that no two jobs hold what the other one "
-                  "needs, waits "
-                  "a little and asks for all again. A job that has waited longer holds longer, up "
-                  "to twice "
-                  "this. 0: for ever."},
+                  "others do not come. Then it gives them back, so that no two jobs hold what the "
+                  "other one needs, waits a little and asks for all again. A job that has waited "
+                  "longer holds longer, up to twice this. 0: for ever."},
       {.name = "tony.container.registration.timeout",
        .type = ValueType::kMilliseconds,
        .default_value = "900000",
@@ -150,6 +147,15 @@ KeyGroup TimeLimitKeys() {
        .minimum = 1,
        .meaning = "How long a container that was killed may take to be gone. After that its task "
                   "gets another one, and the end of the job does not wait for it."},
+  };
+  return group;
+}
+
+KeyGroup RetryKeys() {
+  KeyGroup group;
+  group.title = "Retries";
+  group.introduction = "How often a job begins anew, from its last checkpoint, and when.";
+  group.keys = {
       {.name = "tony.am.retry-count",
        .type = ValueType::kCount,
        .default_value = "0",

@@ -7,7 +7,7 @@ KeyGroup TaskTypeKeys() {
   KeyGroup group;
   group.title = "Task types";
   group.introduction =
-      "What each task of a type may use and what it runs; `<type>` is the type's name.";
+      "How many tasks of a type there are, and what each may use; `<type>` is the type's name.";
   group.per_type = true;
   group.keys = {
       {.name = "tony.<type>.instances",
@@ -39,6 +39,16 @@ KeyGroup TaskTypeKeys() {
        .type = ValueType::kCount,
        .default_value = "0",
        .meaning = "GPUs of each task, for it alone."},
+  };
+  return group;
+}
+
+KeyGroup TypeProgramKeys() {
+  KeyGroup group;
+  group.title = "Programs of task types";
+  group.introduction = "What each task of a type runs.";
+  group.per_type = true;
+  group.keys = {
       {.name = "tony.<type>.command",
        .type = ValueType::kCommand,
        .meaning = "What each task runs, as by `bash -c`; by default `tony.containers.command`."},

@@ -314,6 +314,23 @@ class Running(FaultTest):
         self.assertIn("YARN has killed the application: ", job.verdict["sentence"])
         self.assert_all_gone(job.id)
 
+    def test_a_node_that_forgot_its_containers(self):
+        """Its processes live on, and YARN lets go of them: ours end, and another takes their place."""
+        begun = self.site.folder / "begun"
+        job = self.start(
+            *("--executes", f"test -e {begun} || {{ touch {begun}; sleep 600; }}"),
+            # Does not fit beside the ApplicationMaster.
+            *("--conf", "tony.worker.memory=4000m"),
+        )
+        (pid,) = job.wait_until_running("worker:0")
+        node = cluster.node_of(pid)
+        machine.wait_until(begun.exists, DEADLINE_SECONDS)
+        cluster.start_again(node)
+        self.assert_ended(job, SUCCEEDED)
+        (opened,) = job.events("epoch_opened")
+        self.assertEqual(tony_cli.task_name(opened["guilty"]), "worker:0")
+        self.assert_all_gone(job.id)
+
     def test_client_killed(self):
         job = self.start("--executes", "sleep 600", "--conf", "tony.client.lease=1000")
         job.wait_until_running("worker:0")

@@ -73,6 +73,19 @@ class YarnCluster:
     def launch(self, daemon):
         self.run_script("launch", daemon, self.folder)
 
+    def start_again(self, node):
+        """Kills a NodeManager of distinct hosts, and waits until the next one has registered."""
+        host = f"127.0.0.{10 + int(node.removeprefix('nodemanager'))}"
+
+        def first_seen():
+            """Of this NodeManager: when it has looked at its own health."""
+            nodes = self.ask("nodes")["nodes"]["node"]
+            return [node["lastHealthUpdate"] for node in nodes if node["nodeHostName"] == host]
+        before = first_seen()
+        self.kill(node)
+        self.launch(node)
+        self._wait_for(lambda: first_seen() != before, f"{node} does not register")
+
     def node_of(self, pid):
         """The NodeManager, as the script calls it, that started a container's process."""
         environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")

@@ -19,6 +19,7 @@
 #include "os/virtual_environment.h"
 #include "rpc/certificate_authority.h"
 #include "rpc/credentials.h"
+#include "spec/paths.h"
 #include "spec/xml_writer.h"
 #include "tony/v1/staging.pb.h"
 
@@ -85,6 +86,12 @@ class Stager {
  private:
   /// A folder arrives as a folder, as in TonY; so does an archive that is marked as one.
   absl::Status AddFile(const core::ResourceEntry& file) {
+    const auto kind = file.archive ? v1::Archive::ARCHIVE : v1::Archive::FILE;
+    if (!spec::UriScheme(file.source).empty()) {
+      // The backend fetches it.
+      Add(kind, file.source, file.local_name, "");
+      return absl::OkStatus();
+    }
     const std::string path = absl::StrCat(folder_.archives(), "/resource-", staged_.entries_size());
     if (IsFolder(file.source)) {
       TONY_ASSIGN_OR_RETURN(const os::PackSummary packed, os::PackFolder(file.source, path));
@@ -92,7 +99,7 @@ class Stager {
       return absl::OkStatus();
     }
     TONY_RETURN_IF_ERROR(Copy(file.source, path));
-    Add(file.archive ? v1::Archive::ARCHIVE : v1::Archive::FILE, path, file.local_name, "");
+    Add(kind, path, file.local_name, "");
     return absl::OkStatus();
   }
 

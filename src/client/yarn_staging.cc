@@ -20,6 +20,7 @@
 #include "os/archive_digest.h"
 #include "os/files.h"
 #include "os/own_program.h"
+#include "spec/paths.h"
 #include "tony/v1/staging.pb.h"
 #include "tony/v1/yarn.pb.h"
 
@@ -84,7 +85,7 @@ class ClusterStager {
     TONY_RETURN_IF_ERROR(PlanRuntime());
     TONY_RETURN_IF_ERROR(PlanArchives());
     TONY_RETURN_IF_ERROR(CopyAll());
-    for (const Copy& copy : copies_) TONY_RETURN_IF_ERROR(AddResource(copy));
+    TONY_RETURN_IF_ERROR(AddResources());
     return MasterTemplate();
   }
 
@@ -114,6 +115,12 @@ class ClusterStager {
     bool unpacked = false;  ///< by the node
   };
 
+  /// A file that nodes fetch from where it is.
+  struct Remote {
+    std::string url;
+    std::string link;
+  };
+
   absl::Status PlanRuntime() {
     std::string path = job_.result.yarn.runtime;
     if (path.empty()) {
@@ -140,19 +147,26 @@ class ClusterStager {
     for (v1::StagedFiles::Entry& entry : *staged_files_.mutable_entries()) {
       v1::Archive& archive = *entry.mutable_archive();
       auto [link, added] = links.try_emplace(archive.path());
-      if (added) {
-        const std::string own = archive.path().substr(archive.path().rfind('/') + 1);
-        link->second = absl::StrCat(backend::kArchiveLinks, own);
-        // Programs change from job to job; what they need does not.
-        const bool kept = !archive.digest().empty() && archive.kind() != v1::Archive::PROGRAM;
-        const std::string name = kept
-                                     ? backend::CachedName(archive.digest())
-                                     : absl::StrCat(folder_, "/", backend::kStagedFolder, "/", own);
-        copies_.push_back({archive.path(), name, link->second, kept, /*unpacked=*/false});
-      }
+      if (added) link->second = Plan(archive, links.size());
       archive.set_path(link->second);
     }
     return absl::OkStatus();
+  }
+
+  /// Returns its link.
+  std::string Plan(const v1::Archive& archive, size_t number) {
+    if (!spec::UriScheme(archive.path()).empty()) {
+      remote_.push_back({archive.path(), absl::StrCat(backend::kArchiveLinks, "remote-", number)});
+      return remote_.back().link;
+    }
+    const std::string own = archive.path().substr(archive.path().rfind('/') + 1);
+    // Programs change from job to job; what they need does not.
+    const bool kept = !archive.digest().empty() && archive.kind() != v1::Archive::PROGRAM;
+    const std::string name = kept ? backend::CachedName(archive.digest())
+                                  : absl::StrCat(folder_, "/", backend::kStagedFolder, "/", own);
+    copies_.push_back({archive.path(), name, absl::StrCat(backend::kArchiveLinks, own), kept,
+                       /*unpacked=*/false});
+    return copies_.back().link;
   }
 
   /// Several at once: what takes time is not the bytes (backend/yarn/hdfs_job_files.h).
@@ -185,20 +199,32 @@ class ClusterStager {
     return copy.kept && absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
   }
 
-  absl::Status AddResource(const Copy& copy) {
-    TONY_ASSIGN_OR_RETURN(const backend::LocalResource resource,
-                          cluster_.ResourceAt(*files_, copy.name));
+  absl::Status AddResources() {
+    using Resource = backend::LocalResource;
+    for (const Copy& copy : copies_) {
+      TONY_ASSIGN_OR_RETURN(Resource resource, cluster_.ResourceAt(*files_, copy.name));
+      if (copy.unpacked) resource.type = Resource::Type::kArchive;
+      if (copy.kept) resource.visibility = Resource::Visibility::kPrivate;
+      AddResource(resource, copy.link);
+    }
+    for (const Remote& remote : remote_) {
+      TONY_ASSIGN_OR_RETURN(const Resource resource, cluster_.ResourceAt(remote.url));
+      AddResource(resource, remote.link);
+    }
+    return absl::OkStatus();
+  }
+
+  void AddResource(const backend::LocalResource& resource, const std::string& link) {
     v1::YarnJob::Resource& added = *yarn_job_.add_resources();
-    added.set_name(copy.link);
+    added.set_name(link);
     added.set_scheme(resource.scheme);
     added.set_host(resource.host);
     added.set_port(resource.port);
     added.set_path(resource.path);
     added.set_bytes(resource.bytes);
     added.set_modified_millis(resource.modified_millis);
-    added.set_unpacked(copy.unpacked);
-    added.set_kept(copy.kept);
-    return absl::OkStatus();
+    added.set_unpacked(resource.type == backend::LocalResource::Type::kArchive);
+    added.set_kept(resource.visibility == backend::LocalResource::Visibility::kPrivate);
   }
 
   absl::StatusOr<backend::LaunchTemplate> MasterTemplate() {
@@ -241,6 +267,7 @@ class ClusterStager {
   const backend::YarnCluster& cluster_;
   const std::unique_ptr<backend::JobFiles> files_;
   std::vector<Copy> copies_;
+  std::vector<Remote> remote_;
   v1::YarnJob yarn_job_;
   v1::StagedFiles staged_files_;
 };

@@ -124,11 +124,11 @@ void BuildSingleContainer(const Configuration& configuration, BuildResult* resul
 
 BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks) {
   BuildResult result;
-  CheckKeys(configuration, file_checks, &result);
-  result.packaging = BuildPackaging(configuration);
   if (absl::AsciiStrToLower(configuration.GetText("tony.backend")) == "yarn") {
     result.backend = Backend::kYarn;
   }
+  CheckKeys(configuration, file_checks, &result);
+  result.packaging = BuildPackaging(configuration);
   result.local = BuildLocalSettings(configuration, &result);
   BuildApplication(configuration, &result.job);
   result.job.python_interpreter = result.packaging.python_binary_path;

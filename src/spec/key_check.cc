@@ -2,11 +2,13 @@
 #include "spec/key_check.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "spec/files.h"
 #include "spec/key_table.h"
 #include "spec/paths.h"
@@ -23,6 +25,9 @@ constexpr char kTensorBoard[] = "tensorboard";
 // for a slip.
 constexpr const char* kKnownRoles[] = {"chief",  "worker",    "evaluator", "master",
                                        "server", "scheduler", "notebook",  kTensorBoard};
+
+// What nodes fetch without a size and a time, or with those that we can ask for.
+constexpr const char* kFetched[] = {"hdfs", "webhdfs", "http", "https", "ftp"};
 
 std::optional<std::string> MisspeltRole(const std::string& type) {
   std::string letters = type;
@@ -123,16 +128,32 @@ class KeyChecker {
     }
     if (key.type != ValueType::kResources) return;
     for (const std::string& item : SplitList(setting.value)) {
-      CheckPath(name, setting, ParseResource(item)->source);
+      const std::string source = ParseResource(item)->source;
+      if (on_yarn() && !UriScheme(source).empty()) {
+        CheckFetched(name, setting, source);
+      } else {
+        CheckPath(name, setting, source);
+      }
     }
+  }
+
+  bool on_yarn() const { return result_.backend == Backend::kYarn; }
+
+  void CheckFetched(const std::string& name, const Setting& setting, const std::string& url) {
+    const std::string scheme = UriScheme(url);
+    if (std::find(std::begin(kFetched), std::end(kFetched), scheme) != std::end(kFetched)) return;
+    Complain(setting, name,
+             absl::StrCat(url, " is remote, and YARN's nodes are told to fetch from ",
+                          absl::StrJoin(kFetched, ", "), " only"),
+             "copy it into the cluster's HDFS");
   }
 
   void CheckPath(const std::string& name, const Setting& setting, const std::string& path) {
     if (!UriScheme(path).empty()) {
-      return Complain(
-          setting, name,
-          absl::StrCat(path, " is remote, and the local backend copies local files only"),
-          "fetch it and name the local copy");
+      const char* const why =
+          on_yarn() ? "has to be packed here" : "the local backend copies local files only";
+      return Complain(setting, name, absl::StrCat(path, " is remote, and ", why),
+                      "fetch it and name the local copy");
     }
     if (file_checks_ == FileChecks::kOff) return;
     const absl::Status status = CheckReadable(path);

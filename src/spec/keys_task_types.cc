@@ -97,7 +97,9 @@ KeyGroup ContainerKeys() {
       {.name = "tony.containers.resources",
        .type = ValueType::kResources,
        .appends = true,
-       .meaning = "Files, folders and archives laid into the working folder of every task."},
+       .meaning = "Files, folders and archives laid into the working folder of every task. On YARN "
+                  "also URLs that its nodes fetch from: `hdfs:`, `webhdfs:`, `http:`, `https:`, "
+                  "`ftp:`."},
   };
   return group;
 }

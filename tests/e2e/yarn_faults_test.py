@@ -8,15 +8,20 @@ Exits with 77 where Hadoop cannot run.
 """
 
 import contextlib
+import functools
 import getpass
+import http.server
+import io
 import json
 import os
 import pathlib
 import shutil
 import signal
 import sys
+import threading
 import time
 import unittest
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -28,7 +33,7 @@ import yarn_cluster
 from tony_cli import DEADLINE_SECONDS
 
 NODES = 2
-SUCCEEDED, FAILED, INFRASTRUCTURE, KILLED = 0, 1, 3, 4
+SUCCEEDED, FAILED, REFUSED, INFRASTRUCTURE, KILLED = 0, 1, 2, 3, 4
 # In which nobody who is asked may take long.
 SOON = ("--conf", "tony.yarn.timeout-ms=1000")
 ONCE = ("--conf", "tony.am.max-restarts=0", "--conf", "tony.am.infrastructure-retry-count=0")
@@ -283,6 +288,59 @@ class Localization(FaultTest):
             *("--executes", f"cmp data {self.site.folder}/data"),
         )
         self.assert_told(told, SUCCEEDED)
+
+
+class RemoteFiles(FaultTest):
+    """What nodes fetch from where it is."""
+
+    def store(self, name, data):
+        """Writes a file into a folder of ours in HDFS; returns its path."""
+        path = f"/user/{self.user}/remote/{name}"
+        self.addCleanup(cluster.web_hdfs, "DELETE", path, "DELETE")
+        cluster.write_hdfs(path, self.user, data)
+        return path
+
+    def serve(self, folder):
+        """Serves a folder by HTTP; returns its URL."""
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0),
+            functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder))
+        threading.Thread(target=server.serve_forever).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_address[1]}"
+
+    def test_each_scheme(self):
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as contents:
+            contents.writestr("inside", "of the archive")
+        one = self.store("one", b"one")
+        two = self.store("two", b"two")
+        packed = self.store("packed.zip", archive.getvalue())
+        (self.site.folder / "served").mkdir()
+        (self.site.folder / "served/three").write_text("three")
+        resources = ",".join([
+            f"hdfs://{one}", f"webhdfs://{cluster.environment['NAMENODE_WEB']}{two}::second",
+            f"hdfs://{packed}#archive", f"{self.serve(self.site.folder / 'served')}/three"])
+        told = self.submit(
+            *("--conf", f"tony.containers.resources={resources}"),
+            *("--executes", 'test "$(cat one second packed.zip/inside three)" = '
+                            '"onetwoof the archivethree"'))
+        self.assert_told(told, SUCCEEDED)
+
+    def test_what_is_not_there(self):
+        path = self.store("there", b"")
+        nowhere = self.serve(self.site.folder)
+        for url, code, *words in (
+                (f"hdfs://{path}-not", REFUSED, f"{path}-not", "does not exist"),
+                (f"hdfs://{pathlib.Path(path).parent}", REFUSED, "is a folder", "#archive"),
+                (f"hdfs://elsewhere:8020{path}", REFUSED, "tony.yarn.staging-dir"),
+                (f"{nowhere}/nothing", INFRASTRUCTURE, f"{nowhere}/nothing"),
+        ):
+            with self.subTest(url):
+                told = self.submit(*ONCE, "--conf", f"tony.containers.resources={url}")
+                self.assert_told(told, code, *words)
+                self.assert_nothing_staged()
 
 
 class Running(FaultTest):

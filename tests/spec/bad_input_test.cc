@@ -304,6 +304,20 @@ TEST_F(BadInputTest, RemoteFilesAreRefused) {
               HasSubstr("is not on this machine; name a local folder"));
 }
 
+TEST_F(BadInputTest, OnYarnNodesFetchRemoteFiles) {
+  const auto problems = [this](const std::string& key, const std::string& value) {
+    return ProblemsWith({{"tony.backend", "yarn"}, {key, value}});
+  };
+  EXPECT_EQ(problems("tony.containers.resources", "hdfs:///data.zip#archive,http://h/a::b"), "");
+  EXPECT_EQ(
+      problems("tony.containers.resources", "s3a://b/data.zip"),
+      "job.xml:5: tony.containers.resources: s3a://b/data.zip is remote, and YARN's nodes are "
+      "told to fetch from hdfs, webhdfs, http, https, ftp only; copy it into the cluster's "
+      "HDFS\n");
+  EXPECT_THAT(problems("tony.application.python-venv", "hdfs:///venv.zip"),
+              HasSubstr("is remote, and has to be packed here; fetch it"));
+}
+
 TEST_F(BadInputTest, TwoFilesMayNotHaveOneName) {
   folder_.Write("a/data", "");
   folder_.Write("b/data", "");

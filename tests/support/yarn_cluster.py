@@ -121,6 +121,17 @@ class YarnCluster:
         """The bytes of a file there, as `user` sees it: not with Kerberos."""
         return self.ask_web_hdfs("GET", path, "OPEN", user)
 
+    def write_hdfs(self, path, user, data):
+        """Makes a file there, with its folders: not with Kerberos."""
+        query = urllib.parse.urlencode({"op": "CREATE", "user.name": user, "overwrite": "true",
+                                        "noredirect": "true"})
+        web = f"http://{self.environment['NAMENODE_WEB']}/webhdfs/v1{path}"
+        with urllib.request.urlopen(
+                urllib.request.Request(f"{web}?{query}", method="PUT"), timeout=60) as answer:
+            place = json.loads(answer.read())["Location"]
+        urllib.request.urlopen(
+            urllib.request.Request(place, method="PUT", data=data), timeout=60).close()
+
     def wait_for_hdfs(self, state):
         """Until the NameNode is in "safe mode", or "operational" again."""
         url = (f"http://{self.environment['NAMENODE_WEB']}/jmx"

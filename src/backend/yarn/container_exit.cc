@@ -46,19 +46,41 @@ std::string WithoutDate(const std::string& line) {
   return line.empty() || line[0] != '[' || end == std::string::npos ? line : line.substr(end + 1);
 }
 
-bool IsNoise(const std::string& line) {
-  return line.empty() || line == "N/A" || absl::StartsWith(line, "at ") ||
-         absl::StartsWith(line, "...") || absl::StartsWith(line, "For more detailed output");
+// A place in a stack trace, which may be the end of one: diagnostics are cut at their beginning.
+bool IsPlace(const std::string& line) {
+  return absl::StartsWith(line, "at ") || absl::StartsWith(line, "...") ||
+         absl::EndsWith(line, "(Native Method)") ||
+         (absl::EndsWith(line, ")") && absl::StrContains(line, ".java:"));
 }
 
-// The first line that says something, of at most this many bytes.
+// The name of an exception that says nothing more.
+bool IsNameOnly(const std::string& line) {
+  return !absl::StrContains(line, " ") && absl::EndsWith(line, "Exception");
+}
+
+bool IsNoise(const std::string& line) {
+  return line.empty() || line == "N/A" || IsPlace(line) ||
+         absl::StartsWith(line, "For more detailed output");
+}
+
+// The first line that says something, of at most this many bytes; the last cause where a name is
+// all that stands before.
 std::string FirstUsefulLine(const std::string& diagnostics) {
   constexpr size_t kLongest = 300;
+  constexpr char kCause[] = "Caused by: ";
+  std::string cause;
+  std::string name;
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(diagnostics, '\n'))) {
     const std::string text(absl::StripAsciiWhitespace(WithoutDate(line)));
-    if (!IsNoise(text)) return text.substr(0, kLongest);
+    if (absl::StartsWith(text, kCause)) {
+      cause = text.substr(sizeof(kCause) - 1, kLongest);
+    } else if (IsNameOnly(text)) {
+      name = text.substr(0, kLongest);
+    } else if (cause.empty() && !IsNoise(text)) {
+      return text.substr(0, kLongest);
+    }
   }
-  return "";
+  return cause.empty() ? name : cause;
 }
 
 std::string Because(const std::string& diagnostics) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "backend/local_job_files.h"
 #include "backend/yarn/hdfs_job_files.h"
+#include "backend/yarn/resource_url.h"
 #include "common/status_macros.h"
 #include "hadoop/protocols.h"
 
@@ -121,24 +122,51 @@ absl::StatusOr<std::unique_ptr<JobFiles>> YarnCluster::OpenStaging() const {
   return std::make_unique<HdfsJobFiles>(std::move(hdfs), staging_);
 }
 
+absl::Status YarnCluster::SetHdfs(LocalResource& resource) const {
+  resource.scheme = "hdfs";
+  resource.host = hdfs_->authority;
+  // A service's name has no port.
+  if (resource.host.rfind(':') == std::string::npos) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(hadoop::Endpoint endpoint, hadoop::ParseEndpoint(hdfs_->authority, 0));
+  resource.host = std::move(endpoint.host);
+  resource.port = endpoint.port;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<LocalResource> YarnCluster::ResourceAt(JobFiles& staging,
                                                       const std::string& name) const {
   TONY_ASSIGN_OR_RETURN(const StoredFile file, staging.Describe(name));
   LocalResource resource;
-  resource.scheme = hdfs_ ? "hdfs" : "file";
-  if (hdfs_) {
-    const size_t colon = hdfs_->authority.rfind(':');
-    resource.host = hdfs_->authority.substr(0, colon);
-    if (colon != std::string::npos) {
-      TONY_ASSIGN_OR_RETURN(const hadoop::Endpoint endpoint,
-                            hadoop::ParseEndpoint(hdfs_->authority, 0));
-      resource.host = endpoint.host;
-      resource.port = endpoint.port;
-    }
-  }
+  resource.scheme = "file";
+  if (hdfs_) TONY_RETURN_IF_ERROR(SetHdfs(resource));
   resource.path = absl::StrCat(staging_, "/", name);
   resource.bytes = file.bytes;
   resource.modified_millis = file.modified_millis;
+  return resource;
+}
+
+absl::StatusOr<LocalResource> YarnCluster::ResourceAt(const std::string& url) const {
+  TONY_ASSIGN_OR_RETURN(const ResourceUrl parsed, ParseResourceUrl(url));
+  if (parsed.scheme != "hdfs" && parsed.scheme != "webhdfs") return parsed.AsItIs();
+  if (!hdfs_ || !parsed.IsOf(*hdfs_)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(url, " is not in the file system of the job's own files",
+                     hdfs_ ? absl::StrCat(", hdfs://", hdfs_->authority) : "",
+                     "; copy it there, or set tony.yarn.staging-dir to a folder in the file system "
+                     "where it is"));
+  }
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
+  TONY_ASSIGN_OR_RETURN(const hadoop::HdfsFileStatus file, hdfs.Status(parsed.path));
+  if (file.folder) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        url, " is a folder, and nodes fetch files only; pack it and mark it #archive"));
+  }
+  LocalResource resource;
+  TONY_RETURN_IF_ERROR(SetHdfs(resource));
+  resource.path = parsed.path;
+  resource.bytes = file.bytes;
+  resource.modified_millis = file.modified_millis;
+  resource.visibility = LocalResource::Visibility::kPrivate;
   return resource;
 }
 

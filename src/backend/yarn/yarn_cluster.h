@@ -61,6 +61,11 @@ class YarnCluster {
   absl::StatusOr<std::unique_ptr<JobFiles>> OpenStaging() const;
   /// How a node finds `name` below staging(), with its size and time. As JobFiles::Describe.
   absl::StatusOr<LocalResource> ResourceAt(JobFiles& staging, const std::string& name) const;
+  /// The same for a file that is somewhere else: of our HDFS, also by a webhdfs: URL, with its size
+  /// and time; of another scheme as it is, for the node to find. InvalidArgument – it is no URL,
+  /// has a query, or is a folder's; FailedPrecondition – another HDFS; the codes of
+  /// hadoop::WebHdfs::Status.
+  absl::StatusOr<LocalResource> ResourceAt(const std::string& url) const;
 
   /// For the ApplicationMaster and the nodes, which the ResourceManager renews; nothing where the
   /// cluster has no Kerberos. The codes of hadoop::WebHdfs.
@@ -72,6 +77,8 @@ class YarnCluster {
   absl::Status FindPageProxy(const hadoop::Configuration& configuration);
   absl::Status FindStaging(const hadoop::Configuration& configuration);
   absl::StatusOr<hadoop::WebHdfs> OpenHdfs() const;
+  /// The address of our HDFS.
+  absl::Status SetHdfs(LocalResource& resource) const;
 
   YarnClusterOptions options_;
   std::string user_;

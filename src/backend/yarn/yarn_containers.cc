@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "backend/yarn/container_id.h"
 #include "backend/yarn/yarn_backend.h"
 #include "common/logging.h"
@@ -24,6 +25,17 @@ std::string NodeName(const yarn::NodeIdProto& node) {
 bool IsOfTheGrant(const absl::Status& status) {
   return absl::StrContains(status.message(), "allocated by a previous RM") ||
          absl::StrContains(status.message(), "token is expired");
+}
+
+// Where a node fetches from that neither we nor YARN have asked: its complaints may not name it.
+std::string FetchedFrom(const LaunchTemplate& launch) {
+  std::vector<std::string> urls;
+  for (const LocalResource& resource : launch.resources) {
+    if (resource.bytes >= 0) continue;
+    const hadoop::Endpoint server{.host = resource.host, .port = resource.port};
+    urls.push_back(absl::StrCat(resource.scheme, "://", ToString(server), resource.path));
+  }
+  return urls.empty() ? "" : absl::StrCat("; it fetches from ", absl::StrJoin(urls, ", "), " too");
 }
 
 }  // namespace
@@ -209,6 +221,7 @@ void YarnBackend::OnCompleted(const ContainerStatus& status) {
   if (found == containers_.end()) return;
   LiveContainer& live = found->second;
   ContainerExit exit = ReadContainerExit(status);
+  if (exit.launch_failed) absl::StrAppend(&exit.end.sentence, FetchedFrom(options_.launch));
   // Nobody has to see the end of what was never begun.
   if (live.state == State::kGranted) exit.end.seen = true;
   if (live.state != State::kGranted && live.state != State::kMissing) {

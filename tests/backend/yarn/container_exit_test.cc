@@ -65,6 +65,19 @@ constexpr Row kRows[] = {
      true, true, true,
      "its node could not prepare what it needs: Resource file:/x changed on src filesystem - "
      "expected: 1, was: 2"},
+    {-1000,
+     "java.lang.reflect.UndeclaredThrowableException\n\tat org.apache.X\nCaused by: "
+     "org.apache.hadoop.yarn.exceptions.YarnException: Download and unpack failed\n\tat "
+     "X(X.java:1)\n"
+     "Caused by: java.io.FileNotFoundException: http://h/x\n\t... 17 more\n",
+     true, true, true,
+     "its node could not prepare what it needs: java.io.FileNotFoundException: http://h/x"},
+    {-1000,
+     "rn.util.FSDownload.verifyAndCopy(FSDownload.java:300)\nCaused by: Connection refused\n"
+     "java.net.ConnectException: Connection refused\n",
+     true, true, true, "its node could not prepare what it needs: Connection refused"},
+    {-1000, "java.lang.OddException\n", true, true, true,
+     "its node could not prepare what it needs: java.lang.OddException"},
     {-4242, "a new reason", true, true, false, "YARN ended it with status -4242: a new reason"},
 };
 

@@ -39,8 +39,8 @@ void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
     view.waiting_since_millis = std::max(report.submitted_millis, job.job.last_millis);
     return;
   }
-  if (report.state == backend::ApplicationState::kKilled) {
-    view.verdict = KilledByYarn(report.diagnostics);
+  view.verdict = VerdictOf(report);
+  if (view.verdict) {
     view.ended_millis = report.finished_millis;
     return;
   }

@@ -122,14 +122,14 @@ class YarnSubmission {
       if (!removed.ok()) PrintError(std::string(removed.status().message()));
     });
     const absl::StatusOr<core::Verdict> verdict =
-        FollowJob(options_, environment_, conf, [&](EventLoop& loop) {
+        FollowJob(options_, environment_, conf, [&](EventLoop& loop, const Clock& clock) {
           return std::make_unique<YarnMasterSource>(
-              loop, cluster_,
+              loop, clock, cluster_,
               YarnMasterSource::Options{
                   .job_id = job_id_,
                   .credentials = credentials,
                   .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
-                  .away_limit = conf.GetDuration("tony.client.lease"),
+                  .lease = conf.GetDuration("tony.client.lease"),
                   .waiting_notice = conf.GetDuration("tony.am.waiting-notice-ms")});
         });
     if (verdict.ok()) return core::ExitCode(*verdict);

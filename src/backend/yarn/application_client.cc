@@ -128,6 +128,15 @@ yarn::ApplicationSubmissionContextProto ContextOf(const ApplicationRequest& requ
 
 bool IsApplicationId(const std::string& text) { return ParseApplicationId(text).ok(); }
 
+bool IsOlderApplication(const std::string& left, const std::string& right) {
+  const auto key = [](const std::string& text) {
+    const absl::StatusOr<yarn::ApplicationIdProto> id = ParseApplicationId(text);
+    return id.ok() ? std::pair<int64_t, int>(id->cluster_timestamp(), id->id())
+                   : std::pair<int64_t, int>(0, 0);
+  };
+  return key(left) < key(right);
+}
+
 absl::StatusOr<ApplicationClient::NewApplication> ApplicationClient::Create(
     const std::string& gpu_resource) {
   TONY_ASSIGN_OR_RETURN(const auto response,

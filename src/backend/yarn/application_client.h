@@ -123,6 +123,9 @@ class ApplicationWatch {
 
 /// Whether `text` looks like the id of an application.
 bool IsApplicationId(const std::string& text);
+/// Whether `left` was made before `right`: by the start of the ResourceManager that made them, and
+/// its count. What is no id comes first.
+bool IsOlderApplication(const std::string& left, const std::string& right);
 
 /// A tag of every application of ours.
 inline constexpr char kApplicationTag[] = "tony";

@@ -343,7 +343,7 @@ TEST_F(YarnMasterSourceTest, ReadsWhatWasRecorded) {
   for (event.sequence = 1; event.sequence <= 3; ++event.sequence) {
     lines.push_back(rpc::EventToJsonLine(event) + "\n");
   }
-  const std::string folder = folder_ / "staging" + "/" + backend::JobFolderName(kId) + "/events/";
+  const std::string folder = cluster_->staging() + "/" + backend::JobFolderName(kId) + "/events/";
   os::Put(folder + "00000001.jsonl", lines[0] + "no event\n");
   os::Put(folder + "00000002.jsonl", lines[1] + lines[2]);
   std::vector<int64_t> sequences;
@@ -359,7 +359,7 @@ TEST_F(YarnMasterSourceTest, WhatCannotBeReadIsAnError) {
   Report(yarn::ACCEPTED);
   Start();
   // A file where a folder should be.
-  os::Put(folder_ / "staging" + "/" + backend::JobFolderName(kId) + "/events", "");
+  os::Put(cluster_->staging() + "/" + backend::JobFolderName(kId) + "/events", "");
   EXPECT_FALSE(source_->ReadEvents([](int, const auto&) { return true; }).ok());
 }
 

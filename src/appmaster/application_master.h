@@ -43,7 +43,8 @@ class ApplicationMaster {
   /// Publishes the address and starts the job; then the loop is to be run. It stops when the job
   /// has ended.
   absl::Status Start();
-  /// The process was told to end: the job ends as KILLED.
+  /// The process was told to end: the job ends as KILLED, or, where the platform starts another
+  /// ApplicationMaster, this one leaves the job to it.
   void OnSignal(int number);
 
  private:

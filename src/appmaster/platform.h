@@ -20,7 +20,8 @@
 
 namespace tony::appmaster {
 
-/// Not thread safe: owned by the event loop. Calls come in the order of their declarations.
+/// Not thread safe: owned by the event loop. What is called once comes in the order of the
+/// declarations from Claim() on.
 class Platform {
  public:
   virtual ~Platform() = default;
@@ -41,6 +42,8 @@ class Platform {
   virtual Duration ClientLease(const core::Timeouts& timeouts) const = 0;
   /// The address that the ApplicationMaster listens on, and is reached at by all of the job.
   virtual std::string host() const = 0;
+  /// Of each executor, besides what all have: how to find the next ApplicationMaster.
+  virtual std::vector<std::string> executor_arguments() const = 0;
 
   /// From here on this process alone runs the job. AlreadyExists – another one does; errno codes.
   virtual absl::Status Claim() = 0;
@@ -51,18 +54,16 @@ class Platform {
   virtual void Expect(int executors) = 0;
   /// The job's certificate authority, with its key.
   virtual absl::StatusOr<std::string> ReadAuthority() = 0;
+  /// How the job's page is got to. `parts` outlive the door.
+  virtual absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
+      const PageParts& parts, const spec::BuildResult& built) = 0;
   /// `address`: of this ApplicationMaster. `on_deposed`: another one runs the job now, and nothing
   /// may be touched any more.
   virtual absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) = 0;
-  /// How the job's page is got to; called before MakeBackend(). `parts` outlive the door.
-  virtual absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
-      const PageParts& parts, const spec::BuildResult& built) = 0;
   /// Clients and executors find the ApplicationMaster from here on.
   virtual absl::Status Publish(const std::string& address) = 0;
-  /// Of each executor, besides what all have: how to find the next ApplicationMaster.
-  virtual std::vector<std::string> executor_arguments() const = 0;
   /// The job is over, and no container is left. `done` follows, maybe from within the call.
   virtual void Conclude(const core::Verdict& verdict, std::function<void()> done) = 0;
   /// Removes what is of no use when no process of the job lives. Only after Conclude().

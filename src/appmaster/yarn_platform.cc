@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "backend/yarn/yarn_job.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -162,6 +163,11 @@ std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port, const std::strin
   options.owner = job_.user();
   options.administrators = web::AccessList::Parse(proxy.administrators());
   options.viewers = web::AccessList::Parse(viewers);
+  if (options.lists_apply && !options.viewers.groups.empty()) {
+    LogWarning(absl::StrCat("the job's page is not shown to the groups of tony.yarn.view-acl (",
+                            absl::StrJoin(options.viewers.groups, ","),
+                            "), whose members are not known here; name users"));
+  }
   for (const v1::YarnJob::Endpoint& server : proxy.servers()) {
     options.origins.push_back(OriginOf(proxy, server));
     const auto addresses = hadoop::NumericAddresses(server.host());

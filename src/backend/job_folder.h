@@ -59,6 +59,8 @@ class JobFolder {
 
 /// `<local dir>/jobs`
 inline std::string JobsFolder(const std::string& local_dir) { return local_dir + "/jobs"; }
+/// Where jobs that run elsewhere are put together, each in a JobFolder, until they are submitted.
+inline std::string StagingFolder(const std::string& local_dir) { return local_dir + "/staging"; }
 /// The local dir of a folder in JobsFolder().
 inline std::string LocalDir(const JobFolder& folder) {
   const std::string jobs = folder.root().substr(0, folder.root().rfind('/'));

@@ -47,11 +47,12 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
   const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(
       StyleOf(options, environment), WriteOut,
       [&environment] { return DescribeScreen(STDOUT_FILENO, environment); }, clock);
-  const std::unique_ptr<MasterSource> source = make_source(loop);
+  const std::unique_ptr<MasterSource> source = make_source(loop, clock);
   Submission submission(
-      loop,
+      loop, clock,
       {.answer_deadline = configuration.GetDuration("tony.client.am-start-timeout-ms"),
-       .stop_deadline = configuration.GetDuration("tony.client.stop-timeout-ms")},
+       .stop_deadline = configuration.GetDuration("tony.client.stop-timeout-ms"),
+       .read_deadline = configuration.GetDuration("tony.client.am-exit-timeout-ms")},
       *source, *printer);
   return submission.FollowToEnd();
 }

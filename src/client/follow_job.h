@@ -10,6 +10,7 @@
 #include "client/master_source.h"
 #include "client/options.h"
 #include "client/submission.h"
+#include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/verdict.h"
 #include "spec/configuration.h"
@@ -32,8 +33,9 @@ void WriteOut(const std::string& text);
 /// What a detached job is known by, as --json wants it or as a line.
 void WriteJobId(const SubmitOptions& options, const std::string& job_id);
 
-/// Makes where the job's ApplicationMasters come from.
-using MakeSource = std::function<std::unique_ptr<MasterSource>(EventLoop& loop)>;
+/// Makes where the job's ApplicationMasters come from; `loop` and `clock` outlive it.
+using MakeSource =
+    std::function<std::unique_ptr<MasterSource>(EventLoop& loop, const Clock& clock)>;
 
 /// Submission::FollowToEnd() with the printer that `options` and the terminal ask for.
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,

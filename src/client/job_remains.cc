@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backend/local/ledger.h"
 #include "common/status_macros.h"
@@ -65,6 +66,22 @@ int RemoveRemainsOfLostJobs(const std::string& local_dir) {
     if (!lock.ok()) continue;
     const absl::StatusOr<bool> alive = HoldsShare(local_dir, id);
     if (alive.ok() && !*alive && RemoveRemains(folder).ok()) ++removed;
+  }
+  return removed;
+}
+
+int RemoveLostStaging(const std::string& staging) {
+  int removed = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(staging, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    const std::filesystem::path path = entry->path();
+    entry.increment(error);
+    // One that has not got its name yet has nothing in it, and nobody may hold its guard for now.
+    if (absl::StartsWith(path.filename().string(), ".")) continue;
+    const absl::StatusOr<os::UniqueFd> guard =
+        os::LockFile(backend::JobFolder(path.string()).am_guard());
+    if (guard.ok() && os::RemoveTree(path.string()).ok()) ++removed;
   }
   return removed;
 }

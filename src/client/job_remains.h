@@ -20,4 +20,8 @@ absl::Status RemoveRemains(const backend::JobFolder& folder);
 /// jobs had remains. Thread safe.
 int RemoveRemainsOfLostJobs(const std::string& local_dir);
 
+/// Removes what is left in backend::StagingFolder(), keys among it, of jobs whose client was killed
+/// before they were submitted. As above; returns how many there were.
+int RemoveLostStaging(const std::string& staging);
+
 }  // namespace tony::client

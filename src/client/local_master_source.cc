@@ -43,16 +43,25 @@ void LocalMasterSource::Connect() {
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> client = ConnectToJob(options_.folder);
   if (client.ok()) return callbacks_.found(*std::move(client));
   Say(absl::StrCat("that failed: ", std::string(client.status().message())));
-  OnStreamClosed(/*concluded=*/false);
+  OnStreamClosed(client.status());
 }
 
-void LocalMasterSource::OnStreamClosed(bool concluded) {
-  concluded_ = concluded;
-  stream_over_ = true;
+void LocalMasterSource::AwaitExit() {
+  if (exit_deadline_ != nullptr) return;
   exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
     master_.Kill();
     End();
   });
+}
+
+void LocalMasterSource::OnConcluded() {
+  concluded_ = true;
+  AwaitExit();
+}
+
+void LocalMasterSource::OnStreamClosed(const absl::Status& /*why*/) {
+  stream_over_ = true;
+  AwaitExit();
   if (master_over_) connect_ = loop_.After(Duration::zero(), [this] { GoOn(); });
 }
 
@@ -67,8 +76,13 @@ absl::Status LocalMasterSource::Abandon(const std::string& /*sentence*/) {
   return absl::UnavailableError("there is no ApplicationMaster at the moment");
 }
 
-void LocalMasterSource::ReadEvents(const UseEvent& use) {
+absl::Status LocalMasterSource::ReadEvents(const UseEvent& use) {
   ForEachRecordedEvent(options_.folder, use);
+  return absl::OkStatus();
+}
+
+std::string LocalMasterSource::AfterLeaving() const {
+  return "it ends, since nobody follows it any more";
 }
 
 void LocalMasterSource::GoOn() {
@@ -76,7 +90,7 @@ void LocalMasterSource::GoOn() {
   exit_deadline_.reset();
   if (!concluded_) {
     // It may have said its last word to the file alone.
-    ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
+    (void)ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
       concluded_ =
           concluded_ || (event.ok() && std::holds_alternative<core::JobEnded>(event->body));
       return true;

@@ -25,14 +25,18 @@ class LocalMasterSource : public MasterSource {
   LocalMasterSource(EventLoop& loop, Options options, MasterProcess master);
 
   void Start(Callbacks callbacks) override;
-  void OnStreamClosed(bool concluded) override;
+  void OnAnswer() override {}
   void OnNoAnswer() override;
+  void OnConcluded() override;
+  void OnStreamClosed(const absl::Status& why) override;
   absl::Status Abandon(const std::string& sentence) override;
-  void ReadEvents(const UseEvent& use) override;
+  absl::Status ReadEvents(const UseEvent& use) override;
+  std::string AfterLeaving() const override;
 
  private:
   void Watch();
   void Connect();
+  void AwaitExit();
   void GoOn();
   void Restart();
   void End();

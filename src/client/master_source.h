@@ -28,14 +28,21 @@ class MasterSource {
   virtual ~MasterSource() = default;
 
   virtual void Start(Callbacks callbacks) = 0;
-  /// The stream with the one that was found has ended; `concluded`: after the job's last event.
-  virtual void OnStreamClosed(bool concluded) = 0;
+  /// The one that was found has taken the stream.
+  virtual void OnAnswer() = 0;
   /// The one that was found does not answer; OnStreamClosed() follows.
   virtual void OnNoAnswer() = 0;
+  /// The job's last event has come: from now on only the ApplicationMaster's end is awaited.
+  virtual void OnConcluded() = 0;
+  /// The stream with the one that was found has ended; `why` means nothing after OnConcluded().
+  virtual void OnStreamClosed(const absl::Status& why) = 0;
   /// Ends a job that has no ApplicationMaster yet.
   virtual absl::Status Abandon(const std::string& sentence) = 0;
-  /// What was recorded, for events that did not come through a stream.
-  virtual void ReadEvents(const UseEvent& use) = 0;
+  /// What was recorded, for events that did not come through a stream. Blocks. An error: not all of
+  /// it could be read, which may be tried again; codes of backend::JobFiles.
+  virtual absl::Status ReadEvents(const UseEvent& use) = 0;
+  /// What becomes of a job that nobody has told to stop and that its client leaves.
+  virtual std::string AfterLeaving() const = 0;
 };
 
 }  // namespace tony::client

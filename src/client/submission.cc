@@ -13,19 +13,20 @@ namespace tony::client {
 namespace {
 
 constexpr std::chrono::milliseconds kRedrawInterval{200};
+/// Between two attempts to read what was recorded.
+constexpr std::chrono::milliseconds kReadPause{500};
 
 void Say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 }  // namespace
 
-Submission::Submission(EventLoop& loop, Options options, MasterSource& source,
+Submission::Submission(EventLoop& loop, const Clock& clock, Options options, MasterSource& source,
                        ProgressPrinter& printer)
-    : loop_(loop), options_(options), source_(source), printer_(printer) {}
+    : loop_(loop), clock_(clock), options_(options), source_(source), printer_(printer) {}
 
 Submission::~Submission() = default;
 
 absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
-  why_ = absl::UnavailableError("left while the job was being stopped");
   auto signals =
       loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
   source_.Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
@@ -50,55 +51,95 @@ void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
                    },
                    [this, &loop = loop_](absl::Status status) {
                      loop.Post([this, status] { OnStreamClosed(status); });
-                   }});
+                   },
+                   [this, &loop = loop_] { loop.Post([this] { OnOpen(); }); }});
   if (!stop_reason_.empty()) SendStop();
 }
 
-void Submission::OnEvent(const core::JobEvent& event) {
+void Submission::OnOpen() {
   answer_deadline_.reset();
+  source_.OnAnswer();
+}
+
+void Submission::OnEvent(const core::JobEvent& event) {
   last_sequence_ = event.sequence;
-  if (const auto* ended = std::get_if<core::JobEnded>(&event.body)) verdict_ = ended->verdict;
   printer_.OnEvent(event);
+  const auto* ended = std::get_if<core::JobEnded>(&event.body);
+  if (ended == nullptr) return;
+  verdict_ = ended->verdict;
+  if (!over_) source_.OnConcluded();
 }
 
 void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
   answer_deadline_.reset();
   client_.reset();
-  source_.OnStreamClosed(verdict_.has_value());
+  source_.OnStreamClosed(status);
 }
 
 void Submission::OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why) {
-  if (!verdict_) {
-    source_.ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
-      if (event.ok() && event->sequence > last_sequence_) OnEvent(*event);
-      return true;
+  over_ = true;
+  backends_verdict_ = verdict;
+  why_ = why;
+  if (verdict_) return loop_.Stop();
+  ReadRest();
+}
+
+void Submission::ReadRest() {
+  const absl::Status read =
+      source_.ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
+        if (event.ok() && event->sequence > last_sequence_) OnEvent(*event);
+        return true;
+      });
+  if (verdict_) return loop_.Stop();
+  if (read.ok()) return EndWithoutEvents();
+  if (read_deadline_ == nullptr) {
+    Say(
+        absl::StrCat("the job is over, but what it has recorded cannot be read now; trying again "
+                     "for ",
+                     options_.read_deadline / std::chrono::seconds(1),
+                     " s (tony.client.am-exit-timeout-ms): ", std::string(read.message())));
+    read_deadline_ = loop_.After(options_.read_deadline, [this] {
+      next_read_.reset();
+      EndWithoutEvents();
     });
   }
-  if (!verdict_ && verdict) {
+  next_read_ = loop_.After(kReadPause, [this] { ReadRest(); });
+}
+
+void Submission::EndWithoutEvents() {
+  read_deadline_.reset();
+  if (backends_verdict_) {
     core::JobEvent event;
     event.sequence = last_sequence_ + 1;
-    event.unix_millis = SystemClock().UnixMillis();
-    event.body = core::JobEnded{*verdict};
+    event.unix_millis = clock_.UnixMillis();
+    event.body = core::JobEnded{*backends_verdict_};
     OnEvent(event);
   }
-  why_ = why;
   loop_.Stop();
 }
 
 void Submission::OnSignal(int number) {
   const char* name = number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
-  if (++interrupts_ > 2) {
-    // The stream breaks with this process, which ends the job as well.
-    Say("leaving; the job is being stopped without anybody watching");
-    loop_.Stop();
-    return;
-  }
+  if (++interrupts_ > 2 || over_) return Leave();
   stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
   SendStop();
   if (stop_reason_.empty() && interrupts_ == 1) {
     Say("stopping the job; twice more to leave at once");
   }
+}
+
+void Submission::Leave() {
+  std::string sentence = "leaving; the job is being stopped without anybody watching";
+  if (over_ || verdict_) {
+    sentence = "leaving; the job is over";
+  } else if (!stop_reason_.empty()) {
+    sentence = absl::StrCat("leaving before anybody could be told to stop the job; ",
+                            source_.AfterLeaving());
+  }
+  why_ = absl::UnavailableError(sentence);
+  stream_status_ = absl::OkStatus();
+  loop_.Stop();
 }
 
 void Submission::SendStop() {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "client/master_source.h"
 #include "client/progress_printer.h"
+#include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/verdict.h"
 #include "rpc/job_client.h"
@@ -19,40 +20,52 @@ namespace tony::client {
 class Submission {
  public:
   struct Options {
-    Duration answer_deadline{0};  ///< for an ApplicationMaster's first event
+    Duration answer_deadline{0};  ///< for an ApplicationMaster to take the stream
     Duration stop_deadline{0};    ///< for it to note that the job is to be stopped
+    Duration read_deadline{0};    ///< for the events to be read that an ended job has recorded
   };
 
   /// All outlive this.
-  Submission(EventLoop& loop, Options options, MasterSource& source, ProgressPrinter& printer);
+  Submission(EventLoop& loop, const Clock& clock, Options options, MasterSource& source,
+             ProgressPrinter& printer);
   ~Submission();
 
   /// Returns when the job has ended and its ApplicationMaster is gone: the verdict. Otherwise what
-  /// the source says of a job that has none.
+  /// the source says of a job that has none; Unavailable – the user left before the end.
   absl::StatusOr<core::Verdict> FollowToEnd();
 
  private:
   void OnFound(std::unique_ptr<rpc::JobClient> client);
+  void OnOpen();
   void OnEvent(const core::JobEvent& event);
   void OnStreamClosed(const absl::Status& status);
   void OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why);
+  /// The events of a job that is over, until that succeeds or takes too long.
+  void ReadRest();
+  void EndWithoutEvents();
   void OnSignal(int number);
+  void Leave();
   void SendStop();
   void Redraw();
 
   EventLoop& loop_;
+  const Clock& clock_;
   const Options options_;
   MasterSource& source_;
   ProgressPrinter& printer_;
   std::unique_ptr<rpc::JobClient> client_;
   std::optional<core::Verdict> verdict_;
-  absl::Status why_;  ///< there is no verdict
+  std::optional<core::Verdict> backends_verdict_;  ///< of a job that is over
+  absl::Status why_;                               ///< there is no verdict
   absl::Status stream_status_;
   int64_t last_sequence_ = 0;
   int interrupts_ = 0;
+  bool over_ = false;
   std::string stop_reason_;  ///< a wish that no ApplicationMaster has noted yet; empty: none
   std::unique_ptr<EventLoop::Handle> redraw_;
   std::unique_ptr<EventLoop::Handle> answer_deadline_;
+  std::unique_ptr<EventLoop::Handle> next_read_;
+  std::unique_ptr<EventLoop::Handle> read_deadline_;
 };
 
 }  // namespace tony::client

@@ -98,7 +98,7 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
     return 0;
   }
   const absl::StatusOr<core::Verdict> verdict =
-      FollowJob(options, environment, conf, [&](EventLoop& loop) {
+      FollowJob(options, environment, conf, [&](EventLoop& loop, const Clock& /*clock*/) {
         return std::make_unique<LocalMasterSource>(loop, limits, *std::move(master));
       });
   guard->Reset();

@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<JobCatalog>> OpenJobs(const CommandLine& line,
     TONY_ASSIGN_OR_RETURN(
         backend::YarnCluster cluster,
         FindCluster(context.environment, spec::BuildYarnSettings(configuration, {})));
-    return YarnJobs::Open(std::move(cluster), *context.clock);
+    return YarnJobs::Open(std::move(cluster));
   }
   return std::make_unique<LocalJobs>(configuration.GetText("tony.local.dir"), *context.clock);
 }

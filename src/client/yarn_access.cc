@@ -2,6 +2,8 @@
 #include "client/yarn_access.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace tony::client {
 
@@ -21,11 +23,44 @@ absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
   return backend::YarnCluster::Find(options, EnvironmentVariable);
 }
 
-core::Verdict KilledByYarn(const std::string& diagnostics) {
+std::string DiagnosticsOf(const backend::ApplicationReport& report) {
+  return absl::StrJoin(
+      absl::StrSplit(report.diagnostics, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty()), " ");
+}
+
+std::optional<core::Verdict> VerdictOf(const backend::ApplicationReport& report) {
+  const std::string diagnostics = DiagnosticsOf(report);
+  if (report.state == backend::ApplicationState::kKilled) {
+    return core::Verdict{
+        .outcome = core::Outcome::kKilled,
+        .reason = core::Reason::kKilledByUser,
+        .sentence = absl::StrCat("YARN has killed the application: ", diagnostics)};
+  }
+  if (report.state != backend::ApplicationState::kFinished) return std::nullopt;
   core::Verdict verdict;
-  verdict.outcome = core::Outcome::kKilled;
-  verdict.reason = core::Reason::kKilledByUser;
-  verdict.sentence = absl::StrCat("YARN has killed the application: ", diagnostics);
+  std::string ended;
+  switch (report.final_status) {
+    case backend::FinalStatus::kUnknown:
+      return std::nullopt;
+    case backend::FinalStatus::kSucceeded:
+      verdict.outcome = core::Outcome::kSucceeded;
+      verdict.reason = core::Reason::kTasksSucceeded;
+      ended = "succeeded";
+      break;
+    case backend::FinalStatus::kFailed:
+      // Of whose fault it was only the events would tell.
+      verdict.outcome = core::Outcome::kFailed;
+      verdict.reason = core::Reason::kBackendFailed;
+      ended = "failed";
+      break;
+    case backend::FinalStatus::kKilled:
+      verdict.outcome = core::Outcome::kKilled;
+      verdict.reason = core::Reason::kKilledByUser;
+      ended = "was killed";
+      break;
+  }
+  verdict.sentence = absl::StrCat("YARN says that the job ", ended,
+                                  "; what it has recorded of its end cannot be had: ", diagnostics);
   return verdict;
 }
 

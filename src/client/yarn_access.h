@@ -1,9 +1,11 @@
 // The way from a configuration of ours to a YARN cluster.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "backend/yarn/application_client.h"
 #include "backend/yarn/yarn_cluster.h"
 #include "client/environment.h"
 #include "core/job/verdict.h"
@@ -16,7 +18,11 @@ namespace tony::client {
 absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
                                                  const spec::YarnSettings& yarn);
 
-/// Of a job whose application YARN was asked to kill, and whose ApplicationMaster has not said it.
-core::Verdict KilledByYarn(const std::string& diagnostics);
+/// Of a job of which nothing but its application's report can be had: one that YARN was asked to
+/// kill, or whose ApplicationMaster told YARN the end. Nothing where the report does not say it.
+std::optional<core::Verdict> VerdictOf(const backend::ApplicationReport& report);
+
+/// YARN's sentences, which have lines, and empty ones among them, as one.
+std::string DiagnosticsOf(const backend::ApplicationReport& report);
 
 }  // namespace tony::client

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,8 +38,8 @@ void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
     view.waiting_since_millis = std::max(report.submitted_millis, job.job.last_millis);
     return;
   }
-  if (report.state == backend::ApplicationState::kKilled) {
-    view.verdict = KilledByYarn(report.diagnostics);
+  view.verdict = VerdictOf(report);
+  if (view.verdict) {
     view.ended_millis = report.finished_millis;
     return;
   }
@@ -50,14 +49,11 @@ void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
 
 }  // namespace
 
-YarnJobs::YarnJobs(backend::YarnCluster cluster, const Clock& clock)
-    : cluster_(std::move(cluster)),
-      clock_(clock),
-      client_(cluster_.application_client(), cluster_.timeout()) {}
+YarnJobs::YarnJobs(backend::YarnCluster cluster)
+    : cluster_(std::move(cluster)), client_(cluster_.application_client(), cluster_.timeout()) {}
 
-absl::StatusOr<std::unique_ptr<YarnJobs>> YarnJobs::Open(backend::YarnCluster cluster,
-                                                         const Clock& clock) {
-  std::unique_ptr<YarnJobs> jobs(new YarnJobs(std::move(cluster), clock));
+absl::StatusOr<std::unique_ptr<YarnJobs>> YarnJobs::Open(backend::YarnCluster cluster) {
+  std::unique_ptr<YarnJobs> jobs(new YarnJobs(std::move(cluster)));
   TONY_ASSIGN_OR_RETURN(jobs->files_, jobs->cluster_.OpenStaging());
   return jobs;
 }
@@ -75,10 +71,9 @@ absl::StatusOr<YarnJobs::Reports> YarnJobs::AllReports() {
     report.diagnostics = "the ResourceManager does not know it any more";
     reports.push_back(std::move(report));
   }
-  // Ids begin with the ResourceManager's start and go on with a number.
-  const auto key = [](const std::string& id) { return std::pair(id.size(), id); };
-  std::sort(reports.begin(), reports.end(),
-            [&](const auto& left, const auto& right) { return key(left.id) > key(right.id); });
+  std::sort(reports.begin(), reports.end(), [](const auto& left, const auto& right) {
+    return backend::IsOlderApplication(right.id, left.id);
+  });
   return reports;
 }
 
@@ -163,25 +158,44 @@ absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::Connect(const StoredJo
 }
 
 absl::Status YarnJobs::Stop(const StoredJob& job, const StopWish& wish) {
-  TONY_ASSIGN_OR_RETURN(backend::ApplicationReport report, client_.Report(job.id));
-  if (report.over()) return absl::OkStatus();
-  absl::Status asked = absl::UnavailableError("it has no ApplicationMaster");
-  if (!report.host.empty()) {
-    const auto client = ConnectTo(report);
-    asked = client.ok() ? (*client)->Stop(wish.reason, wish.ask_limit) : client.status();
-  }
-  if (!asked.ok()) TONY_RETURN_IF_ERROR(client_.Kill(job.id, wish.reason));
-  const TimePoint deadline = clock_.Now() + wish.wait;
-  while (!report.over()) {
-    if (clock_.Now() > deadline) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("job ", job.id, " was asked to end, but has not within ", wish.wait.count(),
-                       " s; tony status ", job.id, " shows what it waits for"));
+  TONY_ASSIGN_OR_RETURN(const backend::ApplicationReport report, client_.Report(job.id));
+  if (!report.over()) {
+    absl::Status asked = absl::UnavailableError("it has no ApplicationMaster");
+    if (!report.host.empty()) {
+      const auto client = ConnectTo(report);
+      asked = client.ok() ? (*client)->Stop(wish.reason, wish.ask_limit) : client.status();
     }
-    std::this_thread::sleep_for(kLookPause);
-    TONY_ASSIGN_OR_RETURN(report, client_.Report(job.id));
+    if (!asked.ok()) TONY_RETURN_IF_ERROR(client_.Kill(job.id, wish.reason));
   }
-  return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(const backend::ApplicationReport end, AwaitEnd(report, wish.wait));
+  const StoredJob ended = Read(end);
+  if (ended.ended()) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("job ", job.id, " went away without a verdict: ", ended.sentence));
+}
+
+absl::StatusOr<backend::ApplicationReport> YarnJobs::AwaitEnd(
+    const backend::ApplicationReport& report, std::chrono::seconds wait) {
+  EventLoop loop;
+  absl::StatusOr<backend::ApplicationReport> last = report;
+  const auto settled = [&last] {
+    return absl::IsNotFound(last.status()) || (last.ok() && last->over());
+  };
+  // A question that fails is followed by the next one.
+  backend::ApplicationWatch watch(loop, cluster_.application_client(), report.id,
+                                  cluster_.timeout(), [&](const auto& answer) {
+                                    last = answer;
+                                    if (settled()) loop.Stop();
+                                  });
+  watch.Start(kLookPause);
+  const auto deadline = loop.After(wait, [&loop] { loop.Stop(); });
+  if (!settled()) loop.Run();
+  if (settled()) return last;
+  return absl::DeadlineExceededError(absl::StrCat(
+      "job ", report.id, " was asked to end, but has not within ", wait.count(), " s",
+      last.ok() ? ""
+                : absl::StrCat(" as far as YARN says (", std::string(last.status().message()), ")"),
+      "; tony status ", report.id, " shows what it waits for"));
 }
 
 }  // namespace tony::client

@@ -11,7 +11,6 @@
 #include "client/job_catalog.h"
 #include "client/node_logs.h"
 #include "client/recorded_events.h"
-#include "common/clock.h"
 #include "rpc/job_client.h"
 
 namespace tony::client {
@@ -20,9 +19,8 @@ namespace tony::client {
 /// cluster's file system, where it is up to two seconds behind. Not thread safe.
 class YarnJobs : public JobCatalog {
  public:
-  /// `clock` outlives this. The codes of backend::YarnCluster::OpenStaging.
-  static absl::StatusOr<std::unique_ptr<YarnJobs>> Open(backend::YarnCluster cluster,
-                                                        const Clock& clock);
+  /// The codes of backend::YarnCluster::OpenStaging.
+  static absl::StatusOr<std::unique_ptr<YarnJobs>> Open(backend::YarnCluster cluster);
 
   absl::StatusOr<std::vector<StoredJob>> List() override;
   absl::StatusOr<StoredJob> Find(const std::string& wish) override;
@@ -35,15 +33,17 @@ class YarnJobs : public JobCatalog {
  private:
   using Reports = std::vector<backend::ApplicationReport>;
 
-  YarnJobs(backend::YarnCluster cluster, const Clock& clock);
+  explicit YarnJobs(backend::YarnCluster cluster);
   /// Newest first; those that the ResourceManager has forgotten have their id only.
   absl::StatusOr<Reports> AllReports();
+  /// The last report. NotFound – YARN has forgotten it; DeadlineExceeded – it goes on.
+  absl::StatusOr<backend::ApplicationReport> AwaitEnd(const backend::ApplicationReport& report,
+                                                      std::chrono::seconds wait);
   StoredJob Read(const backend::ApplicationReport& report);
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> ConnectTo(
       const backend::ApplicationReport& report);
 
   const backend::YarnCluster cluster_;
-  const Clock& clock_;
   backend::ApplicationClient client_;
   std::unique_ptr<backend::JobFiles> files_;
   std::unique_ptr<NodeLogs> logs_;

@@ -1,14 +1,14 @@
 // Looking at the report while there is nobody to listen to.
 #include "client/yarn_master_source.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "backend/yarn/yarn_job.h"
 #include "client/yarn_access.h"
+#include "common/status_macros.h"
 
 namespace tony::client {
 namespace {
@@ -17,19 +17,24 @@ namespace {
 constexpr std::chrono::milliseconds kShortPause{100};
 constexpr std::chrono::milliseconds kLongPause{500};
 constexpr int kShortPauses = 50;
+/// Before an ApplicationMaster that could not be reached is tried again: from the short pause on,
+/// doubled each time, up to this.
+constexpr std::chrono::seconds kLongestRedialPause{10};
+/// Of an ApplicationMaster: one that is there answers pings.
+constexpr std::chrono::seconds kSilenceLimit{20};
+/// After the last word, before that wait is told of.
+constexpr std::chrono::seconds kExitNotice{2};
 
 void Say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
-/// YARN's sentences have lines, and empty ones among them.
-std::string OneLine(const std::string& text) {
-  return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty()), " ");
-}
+int64_t Seconds(Duration duration) { return duration / std::chrono::seconds(1); }
 
 }  // namespace
 
-YarnMasterSource::YarnMasterSource(EventLoop& loop, const backend::YarnCluster& cluster,
-                                   Options options)
+YarnMasterSource::YarnMasterSource(EventLoop& loop, const Clock& clock,
+                                   const backend::YarnCluster& cluster, Options options)
     : loop_(loop),
+      clock_(clock),
       cluster_(cluster),
       options_(std::move(options)),
       watch_(loop, cluster.application_client(), options_.job_id, cluster.timeout(),
@@ -42,27 +47,52 @@ void YarnMasterSource::Start(Callbacks callbacks) {
 
 void YarnMasterSource::Look() {
   looks_ = 0;
-  waiting_since_ = SystemClock().Now();
+  waiting_since_ = clock_.Now();
   watch_.Start(kShortPause);
 }
 
-void YarnMasterSource::OnStreamClosed(bool concluded) {
-  concluded_ = concluded;
-  if (!concluded) {
-    // YARN goes on for a while to name one that is gone, and that one is tried again and again.
-    next_look_ = loop_.After(kShortPause, [this] { Look(); });
-    return;
+void YarnMasterSource::OnAnswer() {
+  answered_ = true;
+  if (std::exchange(lost_, false)) {
+    Say(absl::StrCat("the ApplicationMaster at ", address_, " answers; following the job again"));
   }
+}
+
+void YarnMasterSource::OnNoAnswer() {
+  SayLost("it does not answer; can this machine reach the cluster's nodes?");
+}
+
+void YarnMasterSource::SayLost(const std::string& why) {
+  if (std::exchange(lost_, true)) return;
+  Say(absl::StrCat("no word from the ApplicationMaster at ", address_, ": ", why,
+                   "; trying again and again"));
+}
+
+void YarnMasterSource::OnConcluded() {
+  concluded_ = true;
+  exit_notice_ = loop_.After(kExitNotice, [this] {
+    Say(absl::StrCat("the job is over; waiting for YARN to note it, ",
+                     Seconds(options_.exit_deadline),
+                     " s at most (tony.client.am-exit-timeout-ms)"));
+  });
   exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
     watch_.Stop();
+    Say(absl::StrCat("leaving: the job is over, but for ", Seconds(options_.exit_deadline),
+                     " s YARN has not noted it; yarn application -status ", options_.job_id,
+                     " shows whether it will"));
     callbacks_.over(std::nullopt, absl::OkStatus());
   });
   Look();
 }
 
-void YarnMasterSource::OnNoAnswer() {
-  Say(absl::StrCat("the ApplicationMaster at ", address_,
-                   " does not answer; can this machine reach the cluster's nodes?"));
+void YarnMasterSource::OnStreamClosed(const absl::Status& why) {
+  if (concluded_) return;
+  SayLost(std::string(why.message()));
+  redial_pause_ = std::exchange(answered_, false)
+                      ? Duration(kShortPause)
+                      : std::clamp<Duration>(2 * redial_pause_, kShortPause, kLongestRedialPause);
+  redial_ = loop_.After(redial_pause_, [this] { redial_.reset(); });
+  Look();
 }
 
 void YarnMasterSource::OnReport(const absl::StatusOr<backend::ApplicationReport>& report) {
@@ -75,17 +105,20 @@ void YarnMasterSource::OnReport(const absl::StatusOr<backend::ApplicationReport>
   }
   // Its last word is said: there is nothing to listen to.
   if (concluded_) return;
+  const std::string address = absl::StrCat(report->host, ":", report->port);
+  if (address == address_ && redial_ != nullptr) return;
   watch_.Stop();
+  redial_.reset();
   said_.clear();
-  address_ = absl::StrCat(report->host, ":", report->port);
-  callbacks_.found(std::make_unique<rpc::JobClient>(address_, options_.credentials));
+  address_ = address;
+  callbacks_.found(std::make_unique<rpc::JobClient>(address_, options_.credentials, kSilenceLimit));
 }
 
 void YarnMasterSource::OnWaiting(const backend::ApplicationReport& report) {
-  if (SystemClock().Now() - waiting_since_ < options_.waiting_notice) return;
+  if (clock_.Now() - waiting_since_ < options_.waiting_notice) return;
   const std::string sentence =
       absl::StrCat("waiting for YARN to start the ApplicationMaster in queue ", report.queue, ": ",
-                   OneLine(report.diagnostics));
+                   DiagnosticsOf(report));
   if (std::exchange(said_, sentence) != sentence) Say(sentence);
 }
 
@@ -94,12 +127,12 @@ void YarnMasterSource::OnAway(const absl::Status& status) {
     watch_.Stop();
     return callbacks_.over(std::nullopt, status);
   }
-  const TimePoint now = SystemClock().Now();
+  const TimePoint now = clock_.Now();
   if (!away_since_) {
     away_since_ = now;
     Say(absl::StrCat("no word of the job at the moment: ", std::string(status.message())));
   }
-  if (now - *away_since_ < options_.away_limit) return;
+  if (now - *away_since_ < options_.lease) return;
   watch_.Stop();
   callbacks_.over(std::nullopt, status);
 }
@@ -111,24 +144,25 @@ absl::Status YarnMasterSource::Abandon(const std::string& sentence) {
 
 void YarnMasterSource::End(const backend::ApplicationReport& report) {
   watch_.Stop();
+  exit_notice_.reset();
   exit_deadline_.reset();
-  const std::string diagnostics = OneLine(report.diagnostics);
-  if (report.state == backend::ApplicationState::kKilled) {
-    return callbacks_.over(KilledByYarn(diagnostics), absl::OkStatus());
-  }
+  const std::string diagnostics = DiagnosticsOf(report);
   const absl::Status why =
       report.attempt <= 0
           ? absl::InvalidArgumentError("YARN refuses the application: " + diagnostics)
           : absl::UnavailableError("YARN has ended the application: " + diagnostics);
-  callbacks_.over(std::nullopt, why);
+  callbacks_.over(VerdictOf(report), why);
 }
 
-void YarnMasterSource::ReadEvents(const UseEvent& use) {
-  const auto staging = cluster_.OpenStaging();
-  if (!staging.ok()) return Say(std::string(staging.status().message()));
-  const absl::Status read =
-      ForEachArchivedEvent(**staging, backend::JobFolderName(options_.job_id), use);
-  if (!read.ok()) Say(std::string(read.message()));
+absl::Status YarnMasterSource::ReadEvents(const UseEvent& use) {
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> staging, cluster_.OpenStaging());
+  return ForEachArchivedEvent(*staging, backend::JobFolderName(options_.job_id), use);
+}
+
+std::string YarnMasterSource::AfterLeaving() const {
+  return absl::StrCat("once its ApplicationMaster runs it goes on for ", Seconds(options_.lease),
+                      " s without a client (tony.client.lease); tony kill ", options_.job_id,
+                      " ends it at once");
 }
 
 }  // namespace tony::client

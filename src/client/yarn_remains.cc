@@ -36,15 +36,19 @@ bool IsTransient(const std::string& name) {
 
 }  // namespace
 
-absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster) {
+absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster,
+                                           const std::stop_token& stop) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files, cluster.OpenStaging());
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> jobs, files->List(backend::kJobsFolder));
-  std::reverse(jobs.begin(), jobs.end());
+  std::erase_if(jobs, [](const std::string& id) { return !backend::IsApplicationId(id); });
+  std::sort(jobs.begin(), jobs.end(), [](const std::string& left, const std::string& right) {
+    return backend::IsOlderApplication(right, left);
+  });
   if (jobs.size() > kMostLooks) jobs.resize(kMostLooks);
   backend::ApplicationClient client(cluster.application_client(), cluster.timeout());
   int untidy = 0;
   for (const std::string& id : jobs) {
-    if (!backend::IsApplicationId(id)) continue;
+    if (stop.stop_requested()) break;
     const std::string folder = backend::JobFolderName(id);
     TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(folder));
     if (std::none_of(names.begin(), names.end(), IsTransient)) continue;
@@ -55,6 +59,7 @@ absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster) 
     if (!report.ok() && !IsOld(*files, folder)) continue;
     ++untidy;
     for (const char* name : backend::kTransientFiles) {
+      if (stop.stop_requested()) break;
       TONY_RETURN_IF_ERROR(files->Remove(absl::StrCat(folder, "/", name)));
     }
   }

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/yarn_job.h"
+#include "client/yarn_cache.h"
 #include "common/status_macros.h"
 #include "hadoop/token_file.h"
 #include "os/archive_digest.h"
@@ -191,6 +192,7 @@ class ClusterStager {
 
   static absl::Status CopyOne(const Copy& copy, backend::JobFiles& files) {
     if (copy.kept) {
+      TONY_RETURN_IF_ERROR(MarkUsed(copy.name, files, SystemClock()));
       const absl::StatusOr<backend::StoredFile> stored = files.Describe(copy.name);
       if (!absl::IsNotFound(stored.status())) return stored.status();
     }

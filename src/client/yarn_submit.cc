@@ -1,26 +1,34 @@
 // From the cluster's configuration to the verdict.
 #include "client/yarn_submit.h"
 
-#include <future>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <stop_token>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/application_client.h"
 #include "client/follow_job.h"
+#include "client/job_remains.h"
 #include "client/staging.h"
 #include "client/yarn_access.h"
+#include "client/yarn_cache.h"
 #include "client/yarn_master_source.h"
 #include "client/yarn_remains.h"
 #include "client/yarn_staging.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "core/schedule/admission.h"
+#include "hadoop/remote_exception.h"
 #include "os/files.h"
 #include "rpc/credentials.h"
 
 namespace tony::client {
 namespace {
+
+/// Of each call of the tidying: the client's exit waits for the one that is under way.
+constexpr std::chrono::seconds kTidyingTimeout{2};
 
 /// What is missing or wrong in a configuration is the caller's to put right.
 bool IsBadUsage(const absl::Status& status) {
@@ -90,7 +98,8 @@ class YarnSubmission {
  private:
   /// What the client proves itself by to the job's ApplicationMaster.
   absl::StatusOr<rpc::Credentials> StageAndSubmit() {
-    const backend::JobFolder staged(absl::StrCat(job_.result.local.dir, "/staging/", job_id_));
+    const backend::JobFolder staged(
+        absl::StrCat(backend::StagingFolder(job_.result.local.dir), "/", job_id_));
     TONY_ASSIGN_OR_RETURN(const os::UniqueFd guard, StageJob(job_, job_id_, staged));
     absl::StatusOr<rpc::Credentials> credentials =
         rpc::LoadCredentials(staged.client_credentials());
@@ -106,30 +115,54 @@ class YarnSubmission {
     const absl::StatusOr<backend::ApplicationRequest> request =
         StageOnCluster(job_, job_id_, options_.detach, staged, cluster_);
     absl::Status submitted = request.status();
-    if (submitted.ok()) submitted = client_.Submit(*request);
-    if (submitted.ok()) return submitted;
+    if (submitted.ok()) {
+      submitted = client_.Submit(*request);
+      if (submitted.ok()) return submitted;
+      const absl::StatusOr<bool> taken = WasTaken(submitted);
+      if (taken.ok() && *taken) return absl::OkStatus();
+      if (!taken.ok()) return Annotate(submitted, MayRun(taken.status()));
+    }
     const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
     // Where nothing may be written nothing can be removed: that need not be said twice.
     const bool same = removed.ok() || removed.message() == submitted.message();
     return same ? submitted : Annotate(submitted, std::string(removed.message()));
   }
 
+  /// Whether YARN has the application all the same: the answer may have been lost, and it would run
+  /// without its files. An error: nobody says.
+  absl::StatusOr<bool> WasTaken(const absl::Status& submitted) {
+    // An exception is an answer.
+    if (!hadoop::RemoteExceptionName(submitted).empty()) return false;
+    const absl::Status known = client_.Report(job_id_).status();
+    if (absl::IsNotFound(known)) return false;
+    if (!known.ok()) return known;
+    PrintError(absl::StrCat("YARN has taken ", job_id_,
+                            ", though its answer was lost: ", std::string(submitted.message())));
+    return true;
+  }
+
+  std::string MayRun(const absl::Status& unknown) const {
+    return absl::StrCat("whether YARN has taken ", job_id_, " nobody says either (",
+                        std::string(unknown.message()), "), so its files stay; ",
+                        options_.detach
+                            ? "it may run"
+                            : "if it runs, then without a client for tony.client.lease at most",
+                        ", and tony kill ", job_id_, " ends it");
+  }
+
   int Follow(const rpc::Credentials& credentials) {
     const spec::Configuration& conf = job_.configuration;
-    // Meanwhile; its end is waited for, too.
-    const std::future<void> tidying = std::async(std::launch::async, [this] {
-      const absl::StatusOr<int> removed = RemoveRemainsOnCluster(cluster_);
-      if (!removed.ok()) PrintError(std::string(removed.status().message()));
-    });
+    // Meanwhile; what it has not come to at the end is left for the next submission.
+    const std::jthread tidying([this](const std::stop_token& stop) { Tidy(stop); });
     const absl::StatusOr<core::Verdict> verdict =
-        FollowJob(options_, environment_, conf, [&](EventLoop& loop) {
+        FollowJob(options_, environment_, conf, [&](EventLoop& loop, const Clock& clock) {
           return std::make_unique<YarnMasterSource>(
-              loop, cluster_,
+              loop, clock, cluster_,
               YarnMasterSource::Options{
                   .job_id = job_id_,
                   .credentials = credentials,
                   .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
-                  .away_limit = conf.GetDuration("tony.client.lease"),
+                  .lease = conf.GetDuration("tony.client.lease"),
                   .waiting_notice = conf.GetDuration("tony.am.waiting-notice-ms")});
         });
     if (verdict.ok()) return core::ExitCode(*verdict);
@@ -140,6 +173,18 @@ class YarnSubmission {
     const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
     if (!removed.ok()) PrintError(std::string(removed.message()));
     return FailWith(verdict.status(), kBadUsage);
+  }
+
+  void Tidy(const std::stop_token& stop) const {
+    RemoveLostStaging(backend::StagingFolder(job_.result.local.dir));
+    const backend::YarnCluster hasty = cluster_.WithTimeout(kTidyingTimeout);
+    absl::Status tidied = RemoveRemainsOnCluster(hasty, stop).status();
+    if (tidied.ok()) {
+      tidied = RemoveUnusedFromCache(hasty, SystemClock(),
+                                     std::chrono::days(job_.result.yarn.cache_days), stop)
+                   .status();
+    }
+    if (!tidied.ok() && !stop.stop_requested()) PrintError(std::string(tidied.message()));
   }
 
   const SubmitOptions& options_;

@@ -37,14 +37,23 @@ grpc::ChannelArguments MakeChannelArguments() {
 }
 
 std::shared_ptr<grpc::Channel> MakeMasterChannel(const std::string& address,
-                                                 const Credentials& credentials) {
+                                                 const Credentials& credentials,
+                                                 std::optional<Duration> silence_limit) {
   in_addr number{};
   const std::string host = address.substr(0, address.rfind(':'));
   std::string scheme = "dns:";
   if (::inet_pton(AF_INET, host.c_str(), &number) == 1) scheme = "ipv4:";
   if (absl::StartsWith(host, "[")) scheme = "ipv6:";
+  grpc::ChannelArguments arguments = MakeChannelArguments();
+  if (silence_limit) {
+    const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(*silence_limit);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(limit.count()));
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(limit.count()));
+    // A follower only listens, and its pings have nothing to go along with.
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  }
   return grpc::CreateCustomChannel(scheme + address, MakeChannelCredentials(credentials),
-                                   MakeChannelArguments());
+                                   arguments);
 }
 
 }  // namespace tony::rpc

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "common/clock.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
@@ -31,8 +33,9 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const Credentia
 grpc::ChannelArguments MakeChannelArguments();
 
 /// The two together: a channel to the ApplicationMaster at `address`, "host:port". A host that is
-/// given as a number ("[::1]" for IPv6) needs no resolver.
-std::shared_ptr<grpc::Channel> MakeMasterChannel(const std::string& address,
-                                                 const Credentials& credentials);
+/// given as a number ("[::1]" for IPv6) needs no resolver. `silence_limit`: see JobClient.
+std::shared_ptr<grpc::Channel> MakeMasterChannel(
+    const std::string& address, const Credentials& credentials,
+    std::optional<Duration> silence_limit = std::nullopt);
 
 }  // namespace tony::rpc

@@ -38,6 +38,10 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
     StartCall();
   }
 
+  void OnReadInitialMetadataDone(bool ok) override {
+    if (ok && callbacks_.on_open) callbacks_.on_open();
+  }
+
   void OnReadDone(bool ok) override {
     if (!ok) {
       // The end; or an event that could not be read: then the stream does not end before the next
@@ -80,8 +84,9 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
   bool done_ = false;
 };
 
-JobClient::JobClient(const std::string& master_address, const Credentials& credentials)
-    : channel_(MakeMasterChannel(master_address, credentials)),
+JobClient::JobClient(const std::string& master_address, const Credentials& credentials,
+                     std::optional<Duration> silence_limit)
+    : channel_(MakeMasterChannel(master_address, credentials, silence_limit)),
       stub_(v1::JobService::NewStub(channel_)) {}
 
 JobClient::~JobClient() {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,9 +23,16 @@ class JobClient {
     std::function<void(core::JobEvent)> on_event;
     /// The stream is over: OK after the job's last event. Comes exactly once.
     std::function<void(absl::Status)> on_closed;
+    /// The ApplicationMaster has taken the stream, in which nothing may come for long. Comes before
+    /// all events, and not at all when it cannot be reached. May be missing.
+    std::function<void()> on_open = nullptr;
   };
 
-  JobClient(const std::string& master_address, const Credentials& credentials);
+  /// `silence_limit`: a stream ends (Unavailable) when the other side has let a ping of ours
+  /// unanswered for so long, and pings are sent as often: a machine that vanishes closes no
+  /// connection. None: as on one machine, where the kernel closes what its processes leave.
+  JobClient(const std::string& master_address, const Credentials& credentials,
+            std::optional<Duration> silence_limit = std::nullopt);
   /// Breaks a Follow that is open and waits until gRPC has let go of it.
   ~JobClient();
 

@@ -62,6 +62,8 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
       : log_(log),
         next_(std::clamp<int64_t>(after_sequence, 0, std::numeric_limits<int64_t>::max() - 1) + 1),
         on_broken_(std::move(on_broken)) {
+    // The next event may be far off, and the client is to know that it was heard.
+    StartSendInitialMetadata();
     std::lock_guard lock(log_.mutex());
     log_.AddLocked(this);
     OnChangeLocked();

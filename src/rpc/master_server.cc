@@ -15,6 +15,8 @@ absl::StatusOr<std::unique_ptr<MasterServer>> MasterServer::Start(
   int port = 0;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, kBandwidthProbe);
+  // Who pings is of the job: gRPC would break with one that does it every few minutes.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder.AddListeningPort(absl::StrCat(host, ":0"), MakeServerCredentials(credentials), &port);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.RegisterService(&job_service);

@@ -180,7 +180,8 @@ KeyGroup ClientKeys() {
        .minimum = 1,
        .meaning =
            "How long the client waits for an ApplicationMaster that says nothing any more to "
-           "be gone, before it kills it."},
+           "be gone; then it kills it, or, on YARN, leaves. On YARN also how long it tries to read "
+           "what an ended job has recorded."},
   };
   return group;
 }

@@ -26,10 +26,14 @@ KeyGroup YarnKeys() {
       OfYarn("tony.yarn.conf-dir", kExistingPath, "",
              "Folder of `core-site.xml`, `hdfs-site.xml` and `yarn-site.xml`; by default what "
              "`HADOOP_CONF_DIR` or `YARN_CONF_DIR` name."),
-      OfYarn("tony.yarn.staging-dir", kLocation, "",
-             "Folder, in the cluster's file system, for what tony keeps there: archives, and each "
-             "job's journal, history and checkpoints; by default `/user/USER/.tony` in "
-             "`fs.defaultFS`."),
+      OfYarn(
+          "tony.yarn.staging-dir", kLocation, "",
+          "Folder, in the cluster's file system, for what tony keeps there: archives, and each "
+          "job's journal, history and checkpoints. In it each user has a folder of that name; by "
+          "default `/user/USER/.tony` in `fs.defaultFS`."),
+      OfYarn("tony.yarn.cache-retention", kCount, "30",
+             "After how many days `tony-submit` removes an archive that is copied once for all of "
+             "a user's jobs and that none of them has used; 0: never."),
       OfYarn("tony.yarn.runtime", kExistingPath, "",
              "The archive with `tony-am` and `tony-executor` that nodes fetch; by default the one "
              "that was built with `tony-submit`."),
@@ -38,7 +42,8 @@ KeyGroup YarnKeys() {
              "The resource type by which the cluster counts GPUs."),
       OfYarn("tony.yarn.view-acl", kText, "",
              "Who besides the user may see the job's page and logs: `USERS GROUPS`, each with "
-             "commas; `*` for everybody."),
+             "commas; `*` for everybody. The page knows of nobody's groups: it is shown to the "
+             "users of the list only."),
       OfYarn("tony.yarn.modify-acl", kText, "", "Who besides the user may end the job; likewise."),
       OfYarn("tony.yarn.timeout-ms", kMilliseconds, "15000",
              "How long the client waits for an answer of the ResourceManager or the NameNode."),

@@ -19,6 +19,7 @@ YarnSettings BuildYarnSettings(const Configuration& configuration,
   yarn.view_acl = configuration.GetText("tony.yarn.view-acl");
   yarn.modify_acl = configuration.GetText("tony.yarn.modify-acl");
   yarn.timeout = configuration.GetDuration("tony.yarn.timeout-ms");
+  yarn.cache_days = static_cast<int>(configuration.GetNumber("tony.yarn.cache-retention"));
   const std::string label = configuration.GetText("tony.application.node-label");
   const std::string master = configuration.GetText("tony.am.node-label");
   yarn.am_node_label = master.empty() ? label : master;

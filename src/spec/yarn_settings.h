@@ -25,6 +25,7 @@ struct YarnSettings {
   std::string view_acl;
   std::string modify_acl;
   std::chrono::milliseconds timeout{0};  ///< of a call
+  int cache_days = 0;                    ///< that what is copied once is kept unused; 0: for ever
 
   bool operator==(const YarnSettings&) const = default;
 };

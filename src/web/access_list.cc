@@ -18,10 +18,6 @@ std::vector<std::string> Names(const std::string& text) {
   return names;
 }
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
 
 AccessList AccessList::Parse(const std::string& text) {
@@ -35,11 +31,8 @@ AccessList AccessList::Parse(const std::string& text) {
   return list;
 }
 
-bool AccessList::Allows(const std::string& user,
-                        const std::vector<std::string>& groups_of_user) const {
-  if (everybody || Contains(users, user)) return true;
-  return std::any_of(groups_of_user.begin(), groups_of_user.end(),
-                     [this](const std::string& group) { return Contains(groups, group); });
+bool AccessList::Allows(const std::string& user) const {
+  return everybody || std::find(users.begin(), users.end(), user) != users.end();
 }
 
 }  // namespace tony::web

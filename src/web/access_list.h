@@ -13,8 +13,8 @@ struct AccessList {
   std::vector<std::string> groups;
 
   static AccessList Parse(const std::string& text);
-  /// `groups_of_user`: those that `user` is in.
-  bool Allows(const std::string& user, const std::vector<std::string>& groups_of_user) const;
+  /// By name: who is in a group is not known here.
+  bool Allows(const std::string& user) const;
 };
 
 }  // namespace tony::web

@@ -1,7 +1,6 @@
 // Access through the proxy of YARN's ResourceManager.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +15,13 @@ namespace tony::web {
 /// proxy's hosts are answered, and what the cookie says is believed. A cluster without security
 /// names everybody the static user of its web pages, "dr.who"; where it has no such user the cookie
 /// is missing. With access lists switched off everybody may look, as at all pages of such a
-/// cluster; with them on somebody without a name may not. Not thread safe: owned by the event loop.
+/// cluster; with them on somebody without a name may not. Lists name groups, too, but only the
+/// ResourceManager knows who is in them as the cluster sees it: they let nobody in here.
+/// Not thread safe: owned by the event loop.
 class ProxyAccess : public Access {
  public:
   struct Options {
-    std::vector<std::string> proxy_addresses;  ///< numbers; see set_proxy_addresses()
+    std::vector<std::string> proxy_addresses;  ///< numbers
     std::vector<std::string> hosts;            ///< of this server in its tracking URL, "host:port"
     std::vector<std::string> origins;          ///< of the proxy's pages, "http://rm:8088"
     std::string page_url;                      ///< through the proxy, for who comes without it
@@ -28,15 +29,9 @@ class ProxyAccess : public Access {
     std::string owner;                         ///< may always look
     AccessList administrators;                 ///< yarn.admin.acl
     AccessList viewers;                        ///< tony's own list for the job
-    std::function<std::vector<std::string>(const std::string& user)> groups_of;
   };
 
   explicit ProxyAccess(Options options) : options_(std::move(options)) {}
-
-  /// The proxy's hosts may move: to be called with what their names mean now.
-  void set_proxy_addresses(std::vector<std::string> addresses) {
-    options_.proxy_addresses = std::move(addresses);
-  }
 
   std::string base_path() const override { return "/"; }
   std::optional<HttpResponse> Check(const HttpRequest& request) override;
@@ -44,7 +39,7 @@ class ProxyAccess : public Access {
  private:
   bool MayLook(const std::string& user) const;
 
-  Options options_;
+  const Options options_;
 };
 
 }  // namespace tony::web

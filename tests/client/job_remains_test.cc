@@ -25,6 +25,7 @@ class JobRemainsTest : public ::testing::Test {
     for (const std::string& path : folder.transient()) count += std::filesystem::exists(path);
     return count;
   }
+  int SweepStaging() { return RemoveLostStaging(backend::StagingFolder(local_dir_.path())); }
   int Sweep() { return RemoveRemainsOfLostJobs(local_dir_.path()); }
 
   TemporaryFolder local_dir_;
@@ -82,6 +83,24 @@ TEST_F(JobRemainsTest, AJobWhoseClientWasKilledWhileItStagedIsTidiedUp) {
 }
 
 TEST_F(JobRemainsTest, ThereNeedBeNoJobs) { EXPECT_EQ(Sweep(), 0); }
+
+TEST_F(JobRemainsTest, OfAKilledClientsStagingNothingStays) {
+  EXPECT_EQ(SweepStaging(), 0);
+  const std::string staging = backend::StagingFolder(local_dir_.path());
+  for (const char* const id : {"/lost", "/lives", "/.unnamed"}) {
+    std::filesystem::create_directories(staging + id + "/secrets");
+    std::ofstream(staging + id + "/secrets/authority.pem") << "secret";
+  }
+  {
+    const os::UniqueFd guard =
+        os::LockFile(backend::JobFolder(staging + "/lives").am_guard()).value();
+    EXPECT_EQ(SweepStaging(), 1);
+    EXPECT_FALSE(std::filesystem::exists(staging + "/lost"));
+    EXPECT_TRUE(std::filesystem::exists(staging + "/lives/secrets/authority.pem"));
+  }
+  EXPECT_EQ(SweepStaging(), 1);
+  EXPECT_TRUE(std::filesystem::exists(staging + "/.unnamed"));
+}
 
 }  // namespace
 }  // namespace tony::client

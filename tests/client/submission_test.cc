@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <functional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/local_master_source.h"
@@ -61,8 +63,10 @@ class SubmissionTest : public StagedJobTest {
                               .exit_deadline = kPatience,
                               .restarts = restarts},
                              *std::move(master));
-    Submission submission(loop, {.answer_deadline = start_deadline_, .stop_deadline = kPatience},
-                          source, watcher);
+    SystemClock clock;
+    Submission submission(loop, clock,
+                          {.answer_deadline = start_deadline_, .stop_deadline = kPatience}, source,
+                          watcher);
     auto verdict = submission.FollowToEnd();
     events_ = watcher.events;
     refreshes_ = watcher.refreshes;
@@ -123,7 +127,8 @@ TEST_F(SubmissionTest, AThirdCtrlCLeavesWithoutTheVerdict) {
   const auto verdict = Run("trap '' TERM; sleep 600", [](pid_t) {
     for (int i = 0; i < 3; ++i) ::raise(SIGINT);
   });
-  EXPECT_EQ(verdict.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(verdict.status(),
+            absl::UnavailableError("leaving; the job is being stopped without anybody watching"));
 }
 
 TEST_F(SubmissionTest, AMasterThatWasKilledLeavesNoVerdict) {
@@ -150,6 +155,94 @@ TEST_F(SubmissionTest, AMasterThatWasKilledIsReplaced) {
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_EQ(verdict->outcome, core::Outcome::kSucceeded);
   EXPECT_EQ(restarts, 2);
+}
+
+// A job that is over before it is looked at, whose record cannot be read at first.
+class EndedJob : public MasterSource {
+ public:
+  explicit EndedJob(EventLoop& loop) : loop_(loop) {}
+
+  void Start(Callbacks callbacks) override {
+    over_ = loop_.After(Duration::zero(), [this, callbacks] { callbacks.over(verdict, why); });
+  }
+  void OnAnswer() override {}
+  void OnNoAnswer() override {}
+  void OnConcluded() override {}
+  void OnStreamClosed(const absl::Status& /*why*/) override {}
+  absl::Status Abandon(const std::string& /*sentence*/) override {
+    return absl::UnavailableError("nobody is there");
+  }
+  absl::Status ReadEvents(const UseEvent& use) override {
+    ++reads;
+    if (reads <= failed_reads) return absl::UnavailableError("the NameNode is away");
+    for (const core::JobEvent& event : events) use(1, event);
+    return absl::OkStatus();
+  }
+  std::string AfterLeaving() const override { return "it goes on"; }
+
+  std::optional<core::Verdict> verdict;
+  absl::Status why = absl::UnavailableError("it has ended");
+  std::vector<core::JobEvent> events;
+  int failed_reads = 0;
+  int reads = 0;
+
+ private:
+  EventLoop& loop_;
+  std::unique_ptr<EventLoop::Handle> over_;
+};
+
+class EndedJobTest : public testing::Test {
+ protected:
+  absl::StatusOr<core::Verdict> Follow(Duration read_deadline) {
+    Watcher watcher([] {});
+    Submission submission(
+        loop_, clock_,
+        {.answer_deadline = kPatience, .stop_deadline = kPatience, .read_deadline = read_deadline},
+        source_, watcher);
+    testing::internal::CaptureStderr();
+    auto verdict = submission.FollowToEnd();
+    said_ = testing::internal::GetCapturedStderr();
+    return verdict;
+  }
+  static core::Verdict Of(core::Outcome outcome) { return {.outcome = outcome}; }
+
+  EventLoop loop_;
+  SystemClock clock_;
+  EndedJob source_{loop_};
+  std::string said_;
+};
+
+TEST_F(EndedJobTest, WhatCannotBeReadIsTriedAgain) {
+  source_.events = {{1, 0, core::JobEnded{Of(core::Outcome::kSucceeded)}}};
+  source_.verdict = Of(core::Outcome::kFailed);
+  source_.failed_reads = 2;
+  const auto verdict = Follow(kPatience);
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_EQ(verdict->outcome, core::Outcome::kSucceeded);
+  EXPECT_EQ(source_.reads, 3);
+  EXPECT_THAT(said_, HasSubstr("the NameNode is away"));
+  EXPECT_EQ(std::count(said_.begin(), said_.end(), '\n'), 1) << said_;
+}
+
+TEST_F(EndedJobTest, WhatStaysUnreadableLeavesTheBackendsVerdict) {
+  source_.verdict = Of(core::Outcome::kSucceeded);
+  source_.failed_reads = 1'000'000;
+  const auto verdict = Follow(std::chrono::milliseconds(20));
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_EQ(verdict->outcome, core::Outcome::kSucceeded);
+}
+
+TEST_F(EndedJobTest, WhatHasNoEndIsTheBackendsToSay) {
+  EXPECT_EQ(Follow(kPatience).status(), source_.why);
+  EXPECT_EQ(source_.reads, 1);
+  EXPECT_EQ(said_, "");
+}
+
+TEST_F(EndedJobTest, CtrlCEndsTheReading) {
+  source_.failed_reads = 1'000'000;
+  const auto interrupt = loop_.After(std::chrono::milliseconds(50), [] { ::raise(SIGINT); });
+  const auto verdict = Follow(kPatience);
+  EXPECT_EQ(verdict.status(), absl::UnavailableError("leaving; the job is over"));
 }
 
 }  // namespace

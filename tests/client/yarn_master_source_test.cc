@@ -17,9 +17,12 @@ namespace {
 namespace yarn = ::hadoop::yarn;
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 constexpr char kId[] = "application_1700000000000_0042";
+
+absl::Status Broken() { return absl::UnavailableError("broken"); }
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
@@ -33,7 +36,7 @@ class YarnMasterSourceTest : public testing::Test {
         .job_id = kId,
         .credentials = rpc::CertificateAuthority::Create(kId)->Issue(rpc::ClientRole(kId)).value(),
         .exit_deadline = kPatience,
-        .away_limit = kPatience,
+        .lease = kPatience,
         .waiting_notice = kPatience};
     report_.mutable_applicationid()->set_cluster_timestamp(1700000000000);
     report_.mutable_applicationid()->set_id(42);
@@ -44,7 +47,7 @@ class YarnMasterSourceTest : public testing::Test {
   void Start() {
     source_.reset();
     cluster_ = std::make_unique<backend::YarnCluster>(configuration_.Find().value());
-    source_ = std::make_unique<YarnMasterSource>(driver_.loop(), *cluster_, options_);
+    source_ = std::make_unique<YarnMasterSource>(driver_.loop(), clock_, *cluster_, options_);
     source_->Start({.found =
                         [this](std::unique_ptr<rpc::JobClient> client) {
                           EXPECT_NE(client, nullptr);
@@ -100,6 +103,7 @@ class YarnMasterSourceTest : public testing::Test {
   backend::FakeResourceManager manager_;
   backend::YarnConfiguration configuration_;
   yarn::ApplicationReportProto report_;
+  SystemClock clock_;
   LoopDriver driver_;
   YarnMasterSource::Options options_;
   std::unique_ptr<backend::YarnCluster> cluster_;
@@ -133,7 +137,7 @@ TEST_F(YarnMasterSourceTest, FindsTheNextOneWhenTheStreamHasBroken) {
   Start();
   ASSERT_TRUE(IsFound(1));
   Report(yarn::ACCEPTED);
-  source_->OnStreamClosed(/*concluded=*/false);
+  source_->OnStreamClosed(Broken());
   ASSERT_TRUE(IsAsked(2));
   EXPECT_EQ(found_, 1);
   Report(yarn::RUNNING, "", 4712);
@@ -144,20 +148,49 @@ TEST_F(YarnMasterSourceTest, FindsTheNextOneWhenTheStreamHasBroken) {
 // YARN says for up to ten minutes that an ApplicationMaster runs whose node was lost.
 TEST_F(YarnMasterSourceTest, OneThatIsNotThereIsNotTriedWithoutPause) {
   Report(yarn::RUNNING, "", 4711);
-  when_found_ = [this] {
-    driver_.loop().Post([this] { source_->OnStreamClosed(/*concluded=*/false); });
-  };
+  when_found_ = [this] { driver_.loop().Post([this] { source_->OnStreamClosed(Broken()); }); };
   const TimePoint began = SystemClock().Now();
+  testing::internal::CaptureStderr();
   Start();
-  ASSERT_TRUE(IsFound(3));
-  EXPECT_GE(SystemClock().Now() - began, milliseconds(150));
+  const bool found = IsFound(4);
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(found);
+  // 0.1, 0.2 and 0.4 s: ever longer.
+  EXPECT_GE(SystemClock().Now() - began, milliseconds(700));
+  EXPECT_EQ(said,
+            "no word from the ApplicationMaster at 127.0.0.1:4711: broken; trying again and "
+            "again\n");
+}
+
+TEST_F(YarnMasterSourceTest, AnotherOneIsTriedAtOnceAndItsAnswerTold) {
+  Report(yarn::RUNNING, "", 4711);
+  when_found_ = [this] {
+    if (found_ < 5) driver_.loop().Post([this] { source_->OnStreamClosed(Broken()); });
+  };
+  testing::internal::CaptureStderr();
+  Start();
+  bool found = IsFound(4);
+  // The first one's pause is 0.8 s now.
+  const TimePoint began = clock_.Now();
+  Report(yarn::RUNNING, "", 4712);
+  found = IsFound(5) && found;
+  const Duration took = clock_.Now() - began;
+  source_->OnAnswer();
+  source_->OnAnswer();
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(found);
+  EXPECT_LT(took, milliseconds(600));
+  EXPECT_THAT(said, EndsWith("the ApplicationMaster at 127.0.0.1:4712 answers; following the job "
+                             "again\n"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << said;
 }
 
 TEST_F(YarnMasterSourceTest, AfterTheLastWordOnlyTheEndIsAwaited) {
   Report(yarn::RUNNING, "", 4711);
   Start();
   ASSERT_TRUE(IsFound(1));
-  source_->OnStreamClosed(/*concluded=*/true);
+  source_->OnConcluded();
+  source_->OnStreamClosed(absl::OkStatus());
   ASSERT_TRUE(IsAsked(2));
   EXPECT_EQ(found_, 1);
   EXPECT_FALSE(over_);
@@ -172,9 +205,31 @@ TEST_F(YarnMasterSourceTest, TheEndIsAwaitedForSoLong) {
   Report(yarn::RUNNING, "", 4711);
   Start();
   ASSERT_TRUE(IsFound(1));
-  source_->OnStreamClosed(/*concluded=*/true);
-  ASSERT_TRUE(IsOver());
+  // While the stream is still open.
+  source_->OnConcluded();
+  testing::internal::CaptureStderr();
+  const bool over = IsOver();
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(over);
   EXPECT_EQ(why_, absl::OkStatus());
+  EXPECT_THAT(said, HasSubstr("YARN has not noted it"));
+}
+
+TEST_F(YarnMasterSourceTest, WhatAMasterHasToldYarnIsAVerdict) {
+  const std::vector<std::pair<yarn::FinalApplicationStatusProto, core::Outcome>> ends = {
+      {yarn::APP_SUCCEEDED, core::Outcome::kSucceeded},
+      {yarn::APP_FAILED, core::Outcome::kFailed},
+      {yarn::APP_KILLED, core::Outcome::kKilled}};
+  for (const auto& [status, outcome] : ends) {
+    over_ = false;
+    report_.set_final_application_status(status);
+    Report(yarn::FINISHED, "worker:0 has\nended");
+    Start();
+    ASSERT_TRUE(IsOver());
+    ASSERT_TRUE(verdict_.has_value());
+    EXPECT_EQ(verdict_->outcome, outcome);
+    EXPECT_THAT(verdict_->sentence, EndsWith("worker:0 has ended"));
+  }
 }
 
 TEST_F(YarnMasterSourceTest, WhatYarnHasKilledIsKilled) {
@@ -234,7 +289,7 @@ TEST_F(YarnMasterSourceTest, AResourceManagerThatComesBackIsWaitedFor) {
 
 TEST_F(YarnMasterSourceTest, AResourceManagerThatStaysAwayEndsIt) {
   configuration_.options.timeout = milliseconds(20);
-  options_.away_limit = milliseconds(100);
+  options_.lease = milliseconds(100);
   NobodyAnswers();
   Start();
   ASSERT_TRUE(IsOver());
@@ -288,7 +343,7 @@ TEST_F(YarnMasterSourceTest, ReadsWhatWasRecorded) {
   for (event.sequence = 1; event.sequence <= 3; ++event.sequence) {
     lines.push_back(rpc::EventToJsonLine(event) + "\n");
   }
-  const std::string folder = folder_ / "staging" + "/" + backend::JobFolderName(kId) + "/events/";
+  const std::string folder = cluster_->staging() + "/" + backend::JobFolderName(kId) + "/events/";
   os::Put(folder + "00000001.jsonl", lines[0] + "no event\n");
   os::Put(folder + "00000002.jsonl", lines[1] + lines[2]);
   std::vector<int64_t> sequences;
@@ -296,8 +351,16 @@ TEST_F(YarnMasterSourceTest, ReadsWhatWasRecorded) {
     sequences.push_back(read.ok() ? read->sequence : -1);
     return sequences.size() < 3;
   };
-  source_->ReadEvents(use);
+  EXPECT_EQ(source_->ReadEvents(use), absl::OkStatus());
   EXPECT_THAT(sequences, ElementsAre(1, -1, 2));
+}
+
+TEST_F(YarnMasterSourceTest, WhatCannotBeReadIsAnError) {
+  Report(yarn::ACCEPTED);
+  Start();
+  // A file where a folder should be.
+  os::Put(cluster_->staging() + "/" + backend::JobFolderName(kId) + "/events", "");
+  EXPECT_FALSE(source_->ReadEvents([](int, const auto&) { return true; }).ok());
 }
 
 }  // namespace

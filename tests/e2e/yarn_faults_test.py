@@ -117,7 +117,7 @@ class FaultTest(unittest.TestCase):
         self.addCleanup(cluster.web_hdfs, "DELETE", folder, "DELETE", recursive="true")
         if quotas:
             cluster.web_hdfs("PUT", folder, "SETQUOTA", **quotas)
-        return ("--conf", f"tony.yarn.staging-dir={folder}"), folder
+        return ("--conf", f"tony.yarn.staging-dir={folder}"), f"{folder}/{self.user}"
 
     @contextlib.contextmanager
     def nodes_held(self, *numbers):
@@ -235,8 +235,8 @@ class Storage(FaultTest):
         self.assert_told(told, INFRASTRUCTURE, "NSQuotaExceededException", folder)
 
     def test_no_names_for_the_journal(self):
-        # The folder, "cache", and the runtime in it.
-        conf, folder = self.stage_in("full", namespacequota=3)
+        # The folder, the user's in it, "cache" with the runtime, and "used" with its mark.
+        conf, folder = self.stage_in("full", namespacequota=6)
         told = self.submit(*ONCE, *conf)
         self.assert_told(told, INFRASTRUCTURE, "NSQuotaExceededException", folder)
 

@@ -22,6 +22,8 @@ class FakeNameNode {
     std::string bytes;
     std::map<std::string, std::string> attributes;  ///< as they are written in URLs
     int64_t modified_millis = 0;
+    std::string owner;
+    std::string permission = "700";
   };
 
   FakeNameNode() : server_([this](const auto& request) { return Answer(request); }) {}
@@ -40,6 +42,12 @@ class FakeNameNode {
   void RefuseNothing() {
     const std::lock_guard lock(mutex_);
     refusals_.clear();
+  }
+  /// As somebody else has left it.
+  void Put(const std::string& path, const File& file) {
+    const std::lock_guard lock(mutex_);
+    AddFolders(path.substr(0, path.rfind('/')), file.owner);
+    files_[path] = file;
   }
   std::map<std::string, File> files() const {
     const std::lock_guard lock(mutex_);
@@ -111,7 +119,7 @@ class FakeNameNode {
   Response Operate(const std::string& operation, const std::string& path, Parameters& parameters) {
     if (operation == "GETHOMEDIRECTORY") return {.body = R"({"Path":"/user/ann"})"};
     if (operation == "MKDIRS") {
-      AddFolders(path);
+      AddFolders(path, parameters["user.name"]);
       return {.body = R"({"boolean":true})"};
     }
     if (operation == "DELETE") return Delete(path);
@@ -150,14 +158,16 @@ class FakeNameNode {
     if (files_.contains(path) && parameters["overwrite"] != "true") {
       return Exception("FileAlreadyExistsException");
     }
-    AddFolders(path.substr(0, path.rfind('/')));
+    AddFolders(path.substr(0, path.rfind('/')), "");
     files_[path] = {.bytes = body, .modified_millis = ++now_};
     return {.code = 201};
   }
 
-  void AddFolders(const std::string& path) {
+  void AddFolders(const std::string& path, const std::string& owner) {
     for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-      files_[path.substr(0, end)].folder = true;
+      const auto [folder, added] = files_.try_emplace(path.substr(0, end));
+      folder->second.folder = true;
+      if (added) folder->second.owner = owner;
       if (end == std::string::npos) return;
     }
   }
@@ -193,7 +203,8 @@ class FakeNameNode {
   static std::string StatusOf(const std::string& name, const File& file) {
     return absl::StrCat(R"({"pathSuffix":")", name, R"(","type":")",
                         file.folder ? "DIRECTORY" : "FILE", R"(","length":)", file.bytes.size(),
-                        R"(,"modificationTime":)", file.modified_millis, "}");
+                        R"(,"modificationTime":)", file.modified_millis, R"(,"owner":")",
+                        file.owner, R"(","permission":")", file.permission, R"("})");
   }
 
   static std::string AttributesOf(const File& file) {

@@ -60,6 +60,21 @@ ApplicationState StateOf(yarn::YarnApplicationStateProto state) {
   return ApplicationState::kSubmitted;
 }
 
+FinalStatus FinalStatusOf(yarn::FinalApplicationStatusProto status) {
+  switch (status) {
+    case yarn::APP_UNDEFINED:
+    case yarn::APP_ENDED:
+      return FinalStatus::kUnknown;
+    case yarn::APP_SUCCEEDED:
+      return FinalStatus::kSucceeded;
+    case yarn::APP_FAILED:
+      return FinalStatus::kFailed;
+    case yarn::APP_KILLED:
+      return FinalStatus::kKilled;
+  }
+  return FinalStatus::kUnknown;
+}
+
 ApplicationReport ReportOf(const yarn::ApplicationReportProto& proto) {
   ApplicationReport report;
   report.id = FormatApplicationId(proto.applicationid());
@@ -73,6 +88,7 @@ ApplicationReport ReportOf(const yarn::ApplicationReportProto& proto) {
     report.port = proto.rpc_port();
   }
   report.attempt = proto.currentapplicationattemptid().attemptid();
+  report.final_status = FinalStatusOf(proto.final_application_status());
   if (proto.has_diagnostics()) report.diagnostics = proto.diagnostics();
   report.submitted_millis = proto.starttime();
   report.finished_millis = proto.finishtime();
@@ -111,6 +127,15 @@ yarn::ApplicationSubmissionContextProto ContextOf(const ApplicationRequest& requ
 }  // namespace
 
 bool IsApplicationId(const std::string& text) { return ParseApplicationId(text).ok(); }
+
+bool IsOlderApplication(const std::string& left, const std::string& right) {
+  const auto key = [](const std::string& text) {
+    const absl::StatusOr<yarn::ApplicationIdProto> id = ParseApplicationId(text);
+    return id.ok() ? std::pair<int64_t, int>(id->cluster_timestamp(), id->id())
+                   : std::pair<int64_t, int>(0, 0);
+  };
+  return key(left) < key(right);
+}
 
 absl::StatusOr<ApplicationClient::NewApplication> ApplicationClient::Create(
     const std::string& gpu_resource) {

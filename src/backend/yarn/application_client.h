@@ -27,6 +27,9 @@ enum class ApplicationState {
   kKilled,
 };
 
+/// How an application ended, as its ApplicationMaster has said, or YARN of one that could not.
+enum class FinalStatus { kUnknown, kSucceeded, kFailed, kKilled };
+
 /// An application as the ResourceManager sees it. A plain value.
 struct ApplicationReport {
   std::string id;  ///< "application_1700000000000_0042"
@@ -36,8 +39,9 @@ struct ApplicationReport {
   std::string queue;
   std::string host;  ///< of the ApplicationMaster; empty until it has registered
   int port = 0;
-  int attempt = 0;          ///< number of the ApplicationMaster, from 1; less: there was none
-  std::string diagnostics;  ///< why it waits, or how it ended
+  int attempt = 0;  ///< number of the ApplicationMaster, from 1; less: there was none
+  FinalStatus final_status = FinalStatus::kUnknown;  ///< until it is over
+  std::string diagnostics;                           ///< why it waits, or how it ended
   int64_t submitted_millis = 0;
   int64_t finished_millis = 0;  ///< 0 while it lives
 
@@ -119,6 +123,9 @@ class ApplicationWatch {
 
 /// Whether `text` looks like the id of an application.
 bool IsApplicationId(const std::string& text);
+/// Whether `left` was made before `right`: by the start of the ResourceManager that made them, and
+/// its count. What is no id comes first.
+bool IsOlderApplication(const std::string& left, const std::string& right);
 
 /// A tag of every application of ours.
 inline constexpr char kApplicationTag[] = "tony";

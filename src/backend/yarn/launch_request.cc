@@ -32,15 +32,7 @@ std::string Escaped(const std::string& text) {
 }
 
 yarn::LocalResourceVisibilityProto VisibilityOf(LocalResource::Visibility visibility) {
-  switch (visibility) {
-    case LocalResource::Visibility::kPrivate:
-      return yarn::PRIVATE;
-    case LocalResource::Visibility::kPublic:
-      return yarn::PUBLIC;
-    case LocalResource::Visibility::kApplication:
-      break;
-  }
-  return yarn::APPLICATION;
+  return visibility == LocalResource::Visibility::kPrivate ? yarn::PRIVATE : yarn::APPLICATION;
 }
 
 void AddResource(const LocalResource& resource, yarn::ContainerLaunchContextProto* context) {
@@ -96,7 +88,6 @@ absl::StatusOr<yarn::ContainerLaunchContextProto> MakeLaunchContext(
   }
   message.add_command(absl::StrCat(command, " >><LOG_DIR>/", launch.log, " 2>&1"));
   std::map<std::string, std::string> variables;
-  AddEnvironment(launch.environment, variables);
   AddEnvironment(context.environment, variables);
   for (const auto& [name, value] : variables) {
     auto* const entry = message.add_environment();

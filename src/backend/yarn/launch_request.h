@@ -18,7 +18,6 @@ struct LocalResource {
   enum class Visibility {
     kPrivate,      ///< kept for all applications of the user
     kApplication,  ///< for this one
-    kPublic,       ///< for everybody; all may read it where it comes from
   };
   std::string name;  ///< in the container's working folder
   // Its URL; a host is not needed where the scheme has a default.
@@ -35,7 +34,6 @@ struct LocalResource {
 /// What all containers of a job are started with. A plain value.
 struct LaunchTemplate {
   std::vector<std::string> command;  ///< before the executor's own arguments, as it is: no shell
-  std::vector<std::string> environment;  ///< "NAME=value"; a LaunchContext's own come before
   std::vector<LocalResource> resources;
   /// The container's credentials, a token file's bytes, from a LaunchContext's secret; no function:
   /// none.

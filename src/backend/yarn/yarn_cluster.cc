@@ -1,21 +1,28 @@
 // From configuration to addresses, and to the folder of our files.
 #include "backend/yarn/yarn_cluster.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "backend/local_job_files.h"
 #include "backend/yarn/hdfs_job_files.h"
 #include "backend/yarn/resource_url.h"
 #include "common/status_macros.h"
 #include "hadoop/protocols.h"
+#include "os/files.h"
 
 namespace tony::backend {
 namespace {
 
 constexpr char kFolder[] = ".tony";
+constexpr int kOthersMayWrite = 0022;
 constexpr char kDefaultFs[] = "fs.defaultFS";
 
 /// The path in a URI, or the text itself, without slashes at its end.
@@ -85,17 +92,20 @@ absl::Status YarnCluster::FindStaging(const hadoop::Configuration& configuration
   const std::string path = PathOf(options_.staging_dir);
   if (absl::StartsWith(uri, "hdfs://")) {
     TONY_ASSIGN_OR_RETURN(hdfs_, hadoop::FindNameService(configuration, uri));
-    staging_ = path;
-    if (!staging_.empty() && !kerberos_) return absl::OkStatus();
+    if (!path.empty() && !kerberos_) {
+      staging_ = absl::StrCat(path, "/", user_);
+      return absl::OkStatus();
+    }
     TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
     TONY_ASSIGN_OR_RETURN(const std::string home, hdfs.HomeFolder());
     // With Kerberos this is the name that the cluster gives to the ticket's owner.
     if (kerberos_) user_ = home.substr(home.rfind('/') + 1);
-    if (staging_.empty()) staging_ = absl::StrCat(home, "/", kFolder);
+    staging_ = path.empty() ? absl::StrCat(home, "/", kFolder) : absl::StrCat(path, "/", user_);
     return absl::OkStatus();
   }
   if (absl::StartsWith(uri, "file:")) {
-    staging_ = path.empty() ? absl::StrCat(options_.home, "/", kFolder, "/yarn") : path;
+    staging_ = path.empty() ? absl::StrCat(options_.home, "/", kFolder, "/yarn")
+                            : absl::StrCat(path, "/", user_);
     return absl::OkStatus();
   }
   return configuration.Complaint(
@@ -114,11 +124,38 @@ absl::StatusOr<hadoop::WebHdfs> YarnCluster::OpenHdfs() const {
   return hadoop::WebHdfs::Create(std::move(options));
 }
 
+absl::Status YarnCluster::CheckOwner(const std::string& owner, int mode) const {
+  if (owner == user_ && (mode & kOthersMayWrite) == 0) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      staging_, " belongs to ", owner, " and has mode ", absl::StrFormat("%o", mode & 0777),
+      ", but what is kept there is run: it has to be ", user_,
+      "'s, with nobody else writing to it; remove it, change it, or set tony.yarn.staging-dir"));
+}
+
+YarnCluster YarnCluster::WithTimeout(Duration timeout) const {
+  YarnCluster cluster = *this;
+  cluster.options_.timeout = timeout;
+  return cluster;
+}
+
 absl::StatusOr<std::unique_ptr<JobFiles>> YarnCluster::OpenStaging() const {
-  if (!hdfs_) return std::make_unique<LocalJobFiles>(staging_);
-  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
   // Nobody else looks into it, which also guards what is made in it.
-  TONY_RETURN_IF_ERROR(hdfs.MakeFolders(staging_, 0700));
+  if (!hdfs_) {
+    TONY_RETURN_IF_ERROR(os::MakeFolders(staging_));
+    struct stat status {};
+    if (stat(staging_.c_str(), &status) != 0) return os::ErrnoError(errno, staging_);
+    TONY_RETURN_IF_ERROR(CheckOwner(
+        status.st_uid == geteuid() ? user_ : absl::StrCat("user ", status.st_uid), status.st_mode));
+    return std::make_unique<LocalJobFiles>(staging_);
+  }
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
+  absl::StatusOr<hadoop::HdfsFileStatus> status = hdfs.Status(staging_);
+  if (absl::IsNotFound(status.status())) {
+    TONY_RETURN_IF_ERROR(hdfs.MakeFolders(staging_, 0700));
+    status = hdfs.Status(staging_);
+  }
+  TONY_RETURN_IF_ERROR(status.status());
+  TONY_RETURN_IF_ERROR(CheckOwner(status->owner, status->mode));
   return std::make_unique<HdfsJobFiles>(std::move(hdfs), staging_);
 }
 

@@ -20,11 +20,12 @@ namespace tony::backend {
 
 /// What is to be known before anything is asked of a cluster.
 struct YarnClusterOptions {
-  std::string conf_dir;     ///< with core-site.xml, …
-  std::string staging_dir;  ///< a path or URI; empty: ".tony" in the user's folder there
-  std::string user;         ///< who is believed to be calling where there is no Kerberos
-  std::string home;         ///< the user's folder on this machine
-  Duration timeout{0};      ///< of each call
+  std::string conf_dir;  ///< with core-site.xml, …
+  /// A path or URI, of a folder with one for each user; empty: ".tony" in the user's own there.
+  std::string staging_dir;
+  std::string user;     ///< who is believed to be calling where there is no Kerberos
+  std::string home;     ///< the user's folder on this machine
+  Duration timeout{0};  ///< of each call
 };
 
 /// Through whom applications' pages are looked at, and by whom. A plain value.
@@ -52,12 +53,15 @@ class YarnCluster {
   const hadoop::RpcClientOptions& application_client() const { return application_client_; }
   const PageProxy& page_proxy() const { return page_proxy_; }
   Duration timeout() const { return options_.timeout; }
+  /// The same cluster, for calls that may take so long.
+  YarnCluster WithTimeout(Duration timeout) const;
 
   /// Where staging() lies: an HDFS, or nothing for a disk that all nodes have.
   const std::optional<hadoop::NameService>& hdfs() const { return hdfs_; }
   /// The path of our files there.
   const std::string& staging() const { return staging_; }
-  /// All below staging(). FailedPrecondition – libcurl is missing.
+  /// All below staging(). FailedPrecondition – libcurl is missing; PermissionDenied – it is not the
+  /// user's, or others may write there: what they leave would be run.
   absl::StatusOr<std::unique_ptr<JobFiles>> OpenStaging() const;
   /// How a node finds `name` below staging(), with its size and time. As JobFiles::Describe.
   absl::StatusOr<LocalResource> ResourceAt(JobFiles& staging, const std::string& name) const;
@@ -79,6 +83,7 @@ class YarnCluster {
   absl::StatusOr<hadoop::WebHdfs> OpenHdfs() const;
   /// The address of our HDFS.
   absl::Status SetHdfs(LocalResource& resource) const;
+  absl::Status CheckOwner(const std::string& owner, int mode) const;
 
   YarnClusterOptions options_;
   std::string user_;

@@ -16,7 +16,9 @@ std::string JobFolderName(const std::string& job_id) {
   return absl::StrCat(kJobsFolder, "/", job_id);
 }
 
-std::string CachedName(const std::string& digest) { return absl::StrCat("cache/", digest); }
+std::string CachedName(const std::string& digest) {
+  return absl::StrCat(kCacheFolder, "/", digest);
+}
 
 absl::StatusOr<std::string> FindSecret(const hadoop::TokenStore& tokens, const std::string& name) {
   for (const auto& [own, secret] : tokens.secrets) {
@@ -83,7 +85,6 @@ LaunchTemplate ExecutorTemplate(const v1::YarnJob& job) {
          .visibility = resource.kept() ? LocalResource::Visibility::kPrivate
                                        : LocalResource::Visibility::kApplication});
   }
-  launch.environment.assign(job.environment().begin(), job.environment().end());
   launch.view_acl = job.view_acl();
   launch.modify_acl = job.modify_acl();
   return launch;

@@ -29,7 +29,9 @@ inline constexpr char kStagedSecret[] = "tony.staged.json";     ///< likewise
 inline constexpr char kJobsFolder[] = "jobs";
 /// Of a job, below the folder of all of a user's files: "jobs/application_1_0001".
 std::string JobFolderName(const std::string& job_id);
-/// Of an archive that is known by its digest, likewise.
+/// Of what further jobs need again, likewise.
+inline constexpr char kCacheFolder[] = "cache";
+/// Of an archive that is known by its digest, in kCacheFolder.
 std::string CachedName(const std::string& digest);
 
 // Names below YarnJob::folder().

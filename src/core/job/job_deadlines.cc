@@ -135,7 +135,8 @@ void JobMachine::YieldIfHeldForLong(int number, Gang& gang) {
   if (hold.count() == 0 || !gang.partly_held_since) return;
   // Of two jobs that hold what the other one needs, the younger is the first to let go.
   const Duration age = *gang.partly_held_since - gang.since;
-  if (now_ - *gang.partly_held_since < hold + std::min(hold, age / 2)) return;
+  const Duration longest = hold + std::min(hold, age / 2);
+  if (now_ - *gang.partly_held_since < longest) return;
   const int held = gang.bound;
   size_t jitter = 0;
   for (Task& task : tasks_.all()) {
@@ -154,7 +155,7 @@ void JobMachine::YieldIfHeldForLong(int number, Gang& gang) {
   missing_ = true;
   Do(effect::CancelRequests{});
   Do(effect::Record{JobWaiting{
-      absl::StrCat("only ", held, " of ", gang.size, " containers came within ", Seconds(hold),
+      absl::StrCat("only ", held, " of ", gang.size, " containers came within ", Seconds(longest),
                    " (tony.container.hold-timeout-ms); they are given back, so that no two jobs "
                    "hold what the other one needs, and all are asked for again in ",
                    Seconds(pause)),

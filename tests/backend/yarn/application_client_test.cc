@@ -188,6 +188,32 @@ TEST_F(ApplicationClientTest, StatesAreThoseOfYarn) {
   }
 }
 
+TEST_F(ApplicationClientTest, TheEndIsTheMastersOwnWord) {
+  for (const auto& [status, expected] : {std::pair(yarn::APP_UNDEFINED, FinalStatus::kUnknown),
+                                         std::pair(yarn::APP_SUCCEEDED, FinalStatus::kSucceeded),
+                                         std::pair(yarn::APP_FAILED, FinalStatus::kFailed),
+                                         std::pair(yarn::APP_KILLED, FinalStatus::kKilled),
+                                         std::pair(yarn::APP_ENDED, FinalStatus::kUnknown)}) {
+    yarn::ApplicationReportProto report = ReportOf(yarn::FINISHED);
+    report.set_final_application_status(status);
+    manager_.AnswerReport(report);
+    EXPECT_EQ(client_.Report(kId)->final_status, expected) << status;
+  }
+}
+
+TEST(ApplicationClient, IdsAreComparedByTheirNumbers) {
+  // The start of the ResourceManager first, however long the count, and both as numbers.
+  const std::vector<std::string> ids = {
+      "no id", "application_999_0001", "application_1700000000000_9999",
+      "application_1700000000000_10000", "application_1700000000001_0001"};
+  for (size_t left = 0; left < ids.size(); ++left) {
+    for (size_t right = 0; right < ids.size(); ++right) {
+      EXPECT_EQ(IsOlderApplication(ids[left], ids[right]), left < right)
+          << ids[left] << " " << ids[right];
+    }
+  }
+}
+
 TEST_F(ApplicationClientTest, OnlyOursAreListed) {
   manager_.Answer("getApplications", [](const std::string&) {
     yarn::GetApplicationsResponseProto response;

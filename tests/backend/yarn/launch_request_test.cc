@@ -66,7 +66,6 @@ TEST(LaunchRequestTest, ValuesComeThroughTheScript) {
 TEST(LaunchRequestTest, HasCommandLogEnvironmentTokensResourcesAndAcls) {
   LaunchTemplate launch;
   launch.command = {"./runtime/tony-executor"};
-  launch.environment = {"A=template", "B=template", "no variable"};
   launch.resources = {{.name = "runtime",
                        .scheme = "hdfs",
                        .host = "namenode",
@@ -79,8 +78,10 @@ TEST(LaunchRequestTest, HasCommandLogEnvironmentTokensResourcesAndAcls) {
                       {.name = "f", .scheme = "file", .path = "/f"}};
   launch.tokens = [](const std::string& secret) { return "tokens with " + secret; };
   launch.view_acl = "*";
-  const auto context = MakeLaunchContext(
-      launch, {.arguments = {"--name=it's"}, .environment = {"B=own"}, .name = "t", .secret = "s"});
+  const auto context = MakeLaunchContext(launch, {.arguments = {"--name=it's"},
+                                                  .environment = {"A=own", "no variable"},
+                                                  .name = "t",
+                                                  .secret = "s"});
   ASSERT_TRUE(context.ok());
   ASSERT_EQ(context->command_size(), 1);
   EXPECT_EQ(context->command(0), R"(exec './runtime/tony-executor' '--name=it'\\''s')"
@@ -89,7 +90,7 @@ TEST(LaunchRequestTest, HasCommandLogEnvironmentTokensResourcesAndAcls) {
   for (const auto& entry : context->environment()) {
     variables.push_back(absl::StrCat(entry.key(), "=", entry.value()));
   }
-  EXPECT_THAT(variables, ElementsAre("A=template", "B=own"));
+  EXPECT_THAT(variables, ElementsAre("A=own"));
   EXPECT_EQ(context->tokens(), "tokens with s");
   ASSERT_EQ(context->localresources_size(), 2);
   const auto& runtime = context->localresources(0).value();

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/backend/yarn/yarn_configuration.h"
 
 namespace tony::backend {
@@ -113,21 +115,44 @@ TEST_F(YarnClusterTest, AStagingFolderIsAPathInTheDefaultFileSystemOrAUri) {
   configuration_.SetHdfs(name_node_);
   const std::string url = configuration_.properties["fs.defaultFS"];
   configuration_.options.staging_dir = "/apps/tony";
-  EXPECT_EQ(StagingUrl(Found()), url + "/apps/tony");
+  EXPECT_EQ(StagingUrl(Found()), url + "/apps/tony/bob");
   configuration_.options.staging_dir = "/apps/tony/";
-  EXPECT_EQ(StagingUrl(Found()), url + "/apps/tony");
+  EXPECT_EQ(StagingUrl(Found()), url + "/apps/tony/bob");
   // Nothing has to be asked for it.
   EXPECT_EQ(name_node_.asked("GETHOMEDIRECTORY"), 0);
   configuration_.options.staging_dir = "file:///shared/tony";
-  EXPECT_EQ(StagingUrl(Found()), "file:///shared/tony");
+  EXPECT_EQ(StagingUrl(Found()), "file:///shared/tony/bob");
   configuration_.options.staging_dir = "file:/shared/tony";
-  EXPECT_EQ(StagingUrl(Found()), "file:///shared/tony");
+  EXPECT_EQ(StagingUrl(Found()), "file:///shared/tony/bob");
   // In one that is not the default.
   configuration_.properties["fs.defaultFS"] = "s3a://bucket";
   configuration_.options.staging_dir = url + "/apps/tony";
-  EXPECT_EQ(StagingUrl(Found()), url + "/apps/tony");
+  EXPECT_EQ(StagingUrl(Found()), url + "/apps/tony/bob");
   configuration_.options.staging_dir = url;
   EXPECT_EQ(StagingUrl(Found()), url + "/user/ann/.tony");
+}
+
+TEST_F(YarnClusterTest, WhatOthersMayWriteIsNotTrusted) {
+  configuration_.SetHdfs(name_node_);
+  configuration_.options.staging_dir = "/shared";
+  name_node_.Put("/shared/bob", {.folder = true, .owner = "mallory"});
+  const YarnCluster cluster = Found();
+  absl::Status refused = cluster.OpenStaging().status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(Message(refused), AllOf(HasSubstr("/shared/bob"), HasSubstr("mallory")));
+  name_node_.Put("/shared/bob", {.folder = true, .owner = "bob", .permission = "777"});
+  refused = cluster.OpenStaging().status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(Message(refused), HasSubstr("777"));
+  name_node_.Put("/shared/bob", {.folder = true, .owner = "bob", .permission = "755"});
+  EXPECT_EQ(cluster.OpenStaging().status(), absl::OkStatus());
+
+  const os::TemporaryFolder folder;
+  configuration_.options.staging_dir = "file:" + (folder / "staging");
+  const YarnCluster shared = Found();
+  EXPECT_EQ(shared.OpenStaging().status(), absl::OkStatus());
+  std::filesystem::permissions(folder / "staging" + "/bob", std::filesystem::perms::all);
+  EXPECT_TRUE(absl::IsPermissionDenied(shared.OpenStaging().status()));
 }
 
 TEST_F(YarnClusterTest, ADiskThatAllNodesHaveIsEnough) {
@@ -145,7 +170,7 @@ TEST_F(YarnClusterTest, ADiskThatAllNodesHaveIsEnough) {
   ASSERT_TRUE(resource.ok()) << resource.status();
   EXPECT_EQ(resource->scheme, "file");
   EXPECT_EQ(resource->host, "");
-  EXPECT_EQ(resource->path, folder / "staging/cache/a");
+  EXPECT_EQ(resource->path, folder / "staging/bob/cache/a");
   EXPECT_EQ(resource->bytes, 5);
   EXPECT_FALSE(cluster.GetHdfsToken().value().has_value());
 }

@@ -40,7 +40,6 @@ v1::YarnJob SampleJob() {
   archive->set_unpacked(true);
   archive->set_kept(true);
   job.add_resources()->set_name(".tony/archives/a");
-  job.add_environment("A=b");
   job.set_view_acl("bob");
   return job;
 }
@@ -82,7 +81,6 @@ TEST(YarnJob, ExecutorsAreStartedFromTheRuntime) {
   const LaunchTemplate launch = ExecutorTemplate(SampleJob());
   EXPECT_THAT(launch.command,
               ElementsAre("./.tony/runtime/tony-runtime/bin/start", "tony-executor"));
-  EXPECT_THAT(launch.environment, ElementsAre("A=b"));
   EXPECT_EQ(launch.view_acl, "bob");
   ASSERT_EQ(launch.resources.size(), 2);
   EXPECT_EQ(launch.resources[0].type, LocalResource::Type::kArchive);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "spec/key_check.h"
 #include "spec/key_table.h"
 #include "spec/nearest_name.h"
@@ -44,6 +46,7 @@ class JobChecker {
     for (const char* const key : {kUntracked, kSidecar, kStopOnFailure}) CheckTypeList(key);
     CheckListsAreDisjoint();
     CheckTotals();
+    if (result_.backend == Backend::kYarn) CheckOnYarn();
   }
 
  private:
@@ -178,6 +181,79 @@ class JobChecker {
     if (!limit || *limit < 0 || requested <= *limit) return;
     Complain(key, absl::StrCat("amount of ", unit, " requested, ", requested, ", exceeds ", *limit),
              "ask for less in instances or in each task");
+  }
+
+  void CheckOnYarn() {
+    CheckYarnResources();
+    CheckDocker();
+    for (const auto& [type, label] : result_.yarn.node_labels) CheckLabel(type, label);
+  }
+
+  // What YARN would refuse, each node by itself, or take for something else.
+  void CheckDocker() {
+    static constexpr char kImageCharacters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
+    for (const auto& [owner, image] : result_.yarn.docker_images) {
+      const std::string own = absl::StrCat("tony.docker.", owner, ".image");
+      const bool is_own = !configuration_.GetText(own).empty();
+      if (image.empty()) {
+        Complain("tony.docker.enabled", absl::StrCat("there is no image for ", owner),
+                 absl::StrCat("set tony.docker.containers.image or ", own));
+      } else if (image.find_first_not_of(kImageCharacters) != std::string::npos) {
+        Complain(is_own ? own : "tony.docker.containers.image",
+                 absl::StrCat("'", image, "' is no name of an image"),
+                 "write it as for `docker run`: registry.example.com/name:tag");
+      }
+    }
+    CheckImageOwners();
+    for (const std::string& mount : result_.yarn.docker_mounts) {
+      const std::vector<std::string> parts = absl::StrSplit(mount, ':');
+      if (parts.size() == 3 && !parts[0].empty() && absl::StartsWith(parts[1], "/")) continue;
+      Complain("tony.docker.containers.mount",
+               absl::StrCat("'", mount, "' is not of the form SOURCE:DESTINATION:MODE"),
+               "write folders of the node and of the container, and the mode: /data:/data:ro");
+    }
+  }
+
+  void CheckImageOwners() {
+    static constexpr char kRow[] = "tony.docker.<type>.image";
+    for (const Entry& entry : configuration_.entries()) {
+      const auto match = FindKey(entry.key);
+      if (!match || match->key->name != kRow || result_.yarn.docker_images.empty()) continue;
+      const std::string owner = std::vector<std::string>(absl::StrSplit(entry.key, '.'))[2];
+      if (result_.yarn.docker_images.contains(owner)) continue;
+      Complain(entry.key, absl::StrCat("there is no task type '", owner, "'"),
+               absl::StrCat("set tony.", owner, ".instances, or remove it"));
+    }
+  }
+
+  // YARN's scheduler looks for a label in constraints of one part only.
+  void CheckLabel(const std::string& type, const std::string& label) {
+    const auto placement = result_.yarn.placements.find(type);
+    if (placement == result_.yarn.placements.end()) return;
+    const std::optional<PlacementConstraint>& constraint = placement->second.constraint;
+    if (!constraint.has_value() || constraint->parts.empty()) return;
+    const std::string own = absl::StrCat("tony.", type, ".node-label");
+    Complain(configuration_.IsSet(own) ? own : "tony.application.node-label",
+             absl::StrCat("YARN cannot place ", type, " on nodes of the label ", label,
+                          " and by a constraint of several parts, ", FormatPlacement(*constraint)),
+             "leave one of the two out, or all but one of the parts");
+  }
+
+  // YARN would take the same resource twice, and the last one wins.
+  void CheckYarnResources() {
+    for (const auto& [type, amounts] : result_.yarn.other_resources) {
+      for (const auto& [name, amount] : amounts) {
+        std::string own_key;
+        if (name == result_.yarn.gpu_resource) own_key = "gpus";
+        if (name == "memory-mb" || name == "memory") own_key = "memory";
+        if (name == "vcores") own_key = "vcores";
+        if (own_key.empty()) continue;
+        Complain(absl::StrCat("tony.", type, ".yarn-resources"),
+                 absl::StrCat(name, " has a key of its own"),
+                 absl::StrCat("set tony.", type, ".", own_key));
+      }
+    }
   }
 
   const Configuration& configuration_;

@@ -21,6 +21,8 @@ enum class ValueType {
   kChoice,        ///< one of Key::choices, in any case
   kList,          ///< names, divided by commas
   kKeyValues,     ///< `NAME=value`, divided by commas
+  kPlacement,     ///< a constraint, see placement.h
+  kAmounts,       ///< `NAME=number`, divided by commas; each number 1 or more
   kPatterns,      ///< regular expressions (RE2), divided by commas
   kResources,     ///< `path[::localName][#archive]`, divided by commas
   kExistingPath,  ///< a file or folder that is there when the job is submitted
@@ -31,9 +33,10 @@ enum class ValueType {
 /// What this version does with a key.
 enum class KeyStatus {
   kWorks,
-  kOneBackend,  ///< works, on the backend that Key::reason names
-  kNote,        ///< accepted without effect; Key::reason is the note that the user is shown
-  kRefused,     ///< an error unless the value is TonY's default; Key::reason says what is missing
+  kOneBackend,    ///< works, on the backend that Key::reason names
+  kNeedsBackend,  ///< the same, and on others refused like kRefused
+  kNote,          ///< accepted without effect; Key::reason is the note that the user is shown
+  kRefused,       ///< an error unless the value is TonY's default; Key::reason says what is missing
 };
 
 /// One row. A part of the name in angle brackets stands for any name: `tony.<type>.instances`.

@@ -4,11 +4,8 @@
 namespace tony::spec {
 namespace {
 
-constexpr char kNoPlacement[] =
-    "placement constraints of YARN are not supported by this version; node labels are";
 constexpr char kOneConfiguration[] =
     "Hadoop's configuration is one folder; name it with tony.yarn.conf-dir or HADOOP_CONF_DIR";
-constexpr char kNoDocker[] = "Docker containers are not supported by this version";
 constexpr char kNoHorovod[] = "Horovod jobs are not supported by this version";
 constexpr char kNoHistory[] =
     "this version has no history server; jobs are recorded in the folder tony.local.dir";
@@ -63,37 +60,6 @@ KeyGroup HadoopKeys() {
   return group;
 }
 
-KeyGroup PlacementKeys() {
-  using enum ValueType;
-  KeyGroup group;
-  group.title = "Placement of all containers";
-  group.introduction = "Where containers stand to one another.";
-  group.keys = {
-      Refused("tony.application.placement-spec", kText, "", kNoPlacement,
-              "Placement constraint of the job."),
-      Refused("tony.containers.placement-spec", kText, "", kNoPlacement,
-              "Placement constraint of all task types."),
-      Refused("tony.containers.allocation-tags", kList, "", kNoPlacement,
-              "Tags of all containers."),
-  };
-  return group;
-}
-
-KeyGroup TypePlacementKeys() {
-  using enum ValueType;
-  KeyGroup group;
-  group.title = "Placement of one task type";
-  group.introduction = "As above, for the tasks of one type.";
-  group.per_type = true;
-  group.keys = {
-      Refused("tony.<type>.placement-spec", kText, "", kNoPlacement,
-              "Placement constraint of this type."),
-      Refused("tony.<type>.allocation-tags", kList, "", kNoPlacement,
-              "Tags that placement constraints refer to."),
-  };
-  return group;
-}
-
 KeyGroup JavaKeys() {
   using enum ValueType;
   KeyGroup group;
@@ -109,20 +75,6 @@ KeyGroup JavaKeys() {
       Noted("tony.task.gpu-metrics.enabled", kBoolean, "true",
             "the use of a task's own GPUs is always reported; the value is ignored",
             "Report the use of GPUs."),
-  };
-  return group;
-}
-
-KeyGroup DockerKeys() {
-  using enum ValueType;
-  KeyGroup group;
-  group.title = "Docker";
-  group.introduction = "Containers that are images.";
-  group.keys = {
-      Refused("tony.docker.enabled", kBoolean, "false", kNoDocker, "Run tasks in Docker."),
-      Refused("tony.docker.containers.image", kText, "", kNoDocker, "The image."),
-      Refused("tony.docker.<type>.image", kText, "", kNoDocker, "The image of one task type."),
-      Refused("tony.docker.containers.mount", kText, "", kNoDocker, "Folders to mount."),
   };
   return group;
 }

@@ -60,17 +60,61 @@ KeyGroup LabelKeys() {
              "Label of the nodes that the job may run on, where nothing else is said."),
       OfYarn("tony.am.node-label", ValueType::kText, "",
              "Label of the nodes that the ApplicationMaster may run on."),
+      OfYarn("tony.application.placement-spec", ValueType::kPlacement, "",
+             "Where the tasks of all types may be; what else is said of a type holds, too."),
+      OfYarn("tony.containers.placement-spec", ValueType::kPlacement, "",
+             "Where the tasks of those types may be of which nothing else is said."),
+      OfYarn("tony.containers.allocation-tags", ValueType::kList, "",
+             "Tags of the containers of those types that have none of their own; by default the "
+             "type's name."),
   };
   return group;
 }
 
 KeyGroup TypeLabelKeys() {
   KeyGroup group;
-  group.title = "Nodes of one task type";
+  group.title = "One task type on YARN";
   group.introduction = "As above, for the tasks of one type.";
   group.per_type = true;
-  group.keys = {OfYarn("tony.<type>.node-label", ValueType::kText, "",
-                       "Label of the nodes that this type may run on.")};
+  group.keys = {
+      OfYarn("tony.<type>.node-label", ValueType::kText, "",
+             "Label of the nodes that this type may run on."),
+      OfYarn(
+          "tony.<type>.placement-spec", ValueType::kPlacement, "",
+          "Where this type's tasks may be: `notin,node,worker` keeps those with the tag `worker` "
+          "on nodes of their own."),
+      OfYarn("tony.<type>.allocation-tags", ValueType::kList, "",
+             "Tags of this type's containers, which placement constraints refer to."),
+      OfYarn("tony.<type>.yarn-resources", ValueType::kAmounts, "",
+             "What else each task gets of the cluster's resource types, in the cluster's own "
+             "units: `trainer.io/tpu=2,example.com/licence=1`. TonY has no such key."),
+  };
+  return group;
+}
+
+KeyGroup DockerKeys() {
+  using enum ValueType;
+  const auto needs_yarn = [](const std::string& name, ValueType type,
+                             const std::string& default_value, const std::string& meaning) {
+    Key key = OfYarn(name, type, default_value, meaning);
+    key.status = KeyStatus::kNeedsBackend;
+    return key;
+  };
+  KeyGroup group;
+  group.title = "Docker";
+  group.introduction = "Containers that are images, on clusters whose nodes run such.";
+  group.keys = {
+      needs_yarn(
+          "tony.docker.enabled", kBoolean, "false",
+          "Whether the job's containers are Docker containers, the ApplicationMaster's, too."),
+      needs_yarn("tony.docker.containers.image", kText, "", "The image of all containers."),
+      needs_yarn("tony.docker.<type>.image", kText, "",
+                 "The image of one task type, or of the ApplicationMaster with `am`, instead."),
+      needs_yarn(
+          "tony.docker.containers.mount", kList, "",
+          "Folders of the nodes that containers see: `SOURCE:DESTINATION:MODE`, the mode `ro` "
+          "or `rw`; the cluster has to allow them."),
+  };
   return group;
 }
 

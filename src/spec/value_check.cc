@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "spec/nearest_name.h"
 #include "spec/paths.h"
+#include "spec/placement.h"
 #include "spec/resource_grammar.h"
 #include "spec/values.h"
 
@@ -72,6 +73,27 @@ std::optional<Complaint> CheckKeyValues(const std::string& value) {
                      "write NAME=value, items divided by commas, a comma inside a value as \\,"};
   }
   return std::nullopt;
+}
+
+std::optional<Complaint> CheckAmounts(const std::string& value) {
+  for (const std::string& item : SplitList(value)) {
+    const auto pair = ParseKeyValue(item);
+    const auto number = pair ? ParseWholeNumber(pair->second) : std::nullopt;
+    if (number.value_or(0) > 0) continue;
+    return Complaint{absl::StrCat(Quoted(item), " is not of the form NAME=number"),
+                     "write NAME=number, the number 1 or more and without a unit, items divided by "
+                     "commas"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Complaint> CheckPlacement(const std::string& value) {
+  if (value.empty()) return std::nullopt;
+  const auto constraint = ParsePlacement(value);
+  if (constraint.ok()) return std::nullopt;
+  return Complaint{std::string(constraint.status().message()),
+                   "write in,SCOPE,TAG or notin,SCOPE,TAG or cardinality,SCOPE,TAG,MIN,MAX or "
+                   "ATTRIBUTE=VALUE, several as and(A:B) or or(A:B); SCOPE is node or rack"};
 }
 
 std::optional<Complaint> CheckPatterns(const std::string& value) {
@@ -140,6 +162,10 @@ std::optional<Complaint> CheckValue(const Key& key, const std::string& value) {
       return CheckPatterns(value);
     case ValueType::kKeyValues:
       return CheckKeyValues(value);
+    case ValueType::kPlacement:
+      return CheckPlacement(value);
+    case ValueType::kAmounts:
+      return CheckAmounts(value);
     case ValueType::kResources:
       return CheckResources(value);
     case ValueType::kExistingPath:

@@ -2,13 +2,24 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "spec/configuration.h"
+#include "spec/placement.h"
 
 namespace tony::spec {
+
+/// Where containers of a type are, seen from others. A plain value.
+struct TypePlacement {
+  std::vector<std::string> tags;  ///< by which others refer to them; there is one at least
+  std::optional<PlacementConstraint> constraint;  ///< where they may be
+
+  bool operator==(const TypePlacement&) const = default;
+};
 
 /// Each field is the value of one key, see docs/configuration.md. A plain value.
 struct YarnSettings {
@@ -22,6 +33,13 @@ struct YarnSettings {
   std::string gpu_resource;
   std::string am_node_label;                       ///< of the ApplicationMaster's node
   std::map<std::string, std::string> node_labels;  ///< by task type, where there is one
+  /// By task type, where there are any: resource types and how much of them each task gets.
+  std::map<std::string, std::map<std::string, int64_t>> other_resources;
+  std::map<std::string, TypePlacement> placements;  ///< of all task types, or empty
+  /// Docker images by task type, and of the ApplicationMaster as "am"; none where the job's
+  /// containers are no Docker containers.
+  std::map<std::string, std::string> docker_images;
+  std::vector<std::string> docker_mounts;  ///< "source:destination:mode"
   std::string view_acl;
   std::string modify_acl;
   std::chrono::milliseconds timeout{0};  ///< of a call

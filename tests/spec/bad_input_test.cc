@@ -138,18 +138,86 @@ TEST_F(BadInputTest, BadBooleansChoicesAndPairsAreExplained) {
       << "keys without effect are checked too";
 }
 
+TEST_F(BadInputTest, AmountsOfYarnsResourcesAreChecked) {
+  for (const std::string item : {"tpu", "tpu=", "tpu=two", "tpu=0", "tpu=-1", "=2", "tpu=2G"}) {
+    EXPECT_EQ(ProblemsWith({{"tony.worker.yarn-resources", "a=1," + item}}),
+              "job.xml:4: tony.worker.yarn-resources: '" + item +
+                  "' is not of the form NAME=number; write NAME=number, the number 1 or more and "
+                  "without a unit, items divided by commas\n");
+  }
+  EXPECT_EQ(ProblemsWith({{"tony.backend", "yarn"},
+                          {"tony.worker.yarn-resources", "memory-mb=5,vcores=1,yarn.io/gpu=1"}}),
+            "job.xml:5: tony.worker.yarn-resources: memory-mb has a key of its own; set "
+            "tony.worker.memory\n"
+            "job.xml:5: tony.worker.yarn-resources: vcores has a key of its own; set "
+            "tony.worker.vcores\n"
+            "job.xml:5: tony.worker.yarn-resources: yarn.io/gpu has a key of its own; set "
+            "tony.worker.gpus\n");
+}
+
+TEST_F(BadInputTest, PlacementConstraintsAreChecked) {
+  EXPECT_EQ(ProblemsWith({{"tony.worker.placement-spec", "notin,host,worker"}}),
+            "job.xml:4: tony.worker.placement-spec: 'host' is neither node nor rack; write "
+            "in,SCOPE,TAG or notin,SCOPE,TAG or cardinality,SCOPE,TAG,MIN,MAX or ATTRIBUTE=VALUE, "
+            "several as and(A:B) or or(A:B); SCOPE is node or rack\n");
+  for (const std::string owner : {"application", "containers"}) {
+    EXPECT_THAT(ProblemsWith({{"tony." + owner + ".placement-spec", "worker=2,notin,node,worker"}}),
+                HasSubstr("begins with a tag and a number, which belong to allocation-tags"));
+  }
+  EXPECT_THAT(ProblemsWith({{"tony.worker.placement-spec", ""}}), IsEmpty());
+}
+
+TEST_F(BadInputTest, ALabelAndAConstraintOfSeveralPartsExcludeEachOther) {
+  const Properties good = {{"tony.backend", "yarn"},
+                           {"tony.worker.node-label", "gpu"},
+                           {"tony.worker.placement-spec", "notin,node,worker"}};
+  EXPECT_THAT(ProblemsWith(good), IsEmpty());
+  Properties bad = good;
+  bad.push_back({"tony.application.placement-spec", "java=8"});
+  EXPECT_EQ(ProblemsWith(bad),
+            "job.xml:5: tony.worker.node-label: YARN cannot place worker on nodes of the label gpu "
+            "and by a constraint of several parts, and(java=8:notin,node,worker); leave one of the "
+            "two out, or all but one of the parts\n");
+  bad.front().second = "local";
+  EXPECT_THAT(ProblemsWith(bad), IsEmpty()) << "it is nothing to this machine";
+}
+
 TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
   EXPECT_EQ(ProblemsWith({{"tony.docker.enabled", "true"}}),
-            "job.xml:4: tony.docker.enabled: Docker containers are not supported by this version; "
+            "job.xml:4: tony.docker.enabled: works on the yarn backend only; "
             "remove it or set it to false\n");
-  EXPECT_EQ(ProblemsWith({{"tony.worker.placement-spec", "notin,node,worker"}}),
-            "job.xml:4: tony.worker.placement-spec: placement constraints of YARN are not "
-            "supported by this version; node labels are; remove it\n");
   EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
               HasSubstr("Horovod jobs are not supported by this version"));
   EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}),
               HasSubstr("remove it or set it to GANG"));
   EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("no history server"));
+}
+
+TEST_F(BadInputTest, DockerNeedsAnImageForEachContainer) {
+  const auto problems = [this](const Properties& more) {
+    Properties properties = {{"tony.backend", "yarn"}, {"tony.docker.enabled", "true"}};
+    properties.insert(properties.end(), more.begin(), more.end());
+    return ProblemsWith(properties);
+  };
+  EXPECT_THAT(problems({{"tony.docker.containers.image", "host:5000/repo/image@sha256:0f"},
+                        {"tony.docker.containers.mount", "/a:/b:ro,c:/d:rw"}}),
+              IsEmpty());
+  EXPECT_EQ(problems({{"tony.docker.worker.image", "w:1"}}),
+            "job.xml:5: tony.docker.enabled: there is no image for am; set "
+            "tony.docker.containers.image or tony.docker.am.image\n");
+  EXPECT_EQ(problems({{"tony.docker.containers.image", "x"}, {"tony.docker.worker.image", "a $b"}}),
+            "job.xml:7: tony.docker.worker.image: 'a $b' is no name of an image; write it as for "
+            "`docker run`: registry.example.com/name:tag\n");
+  EXPECT_EQ(problems({{"tony.docker.containers.image", "x"}, {"tony.docker.wroker.image", "y"}}),
+            "job.xml:7: tony.docker.wroker.image: there is no task type 'wroker'; set "
+            "tony.wroker.instances, or remove it\n");
+  for (const std::string mount : {"/a", "/a:/b", ":/b:ro", "/a:b:ro", "/a:/b:ro:x"}) {
+    EXPECT_EQ(
+        problems({{"tony.docker.containers.image", "x"}, {"tony.docker.containers.mount", mount}}),
+        "job.xml:7: tony.docker.containers.mount: '" + mount +
+            "' is not of the form SOURCE:DESTINATION:MODE; write folders of the node and of "
+            "the container, and the mode: /data:/data:ro\n");
+  }
 }
 
 TEST_F(BadInputTest, EveryRefusedKeyIsRefused) {
@@ -358,7 +426,7 @@ TEST_F(BadInputTest, AllProblemsAreToldAtOnceInTheirOrder) {
             "two\n"
             "job.xml:4: tony.worker.memory: '2gb' is not an amount of memory; write a whole number "
             "of megabytes (2048 or 2048m) or gigabytes (2g)\n"
-            "job.xml:5: tony.docker.enabled: Docker containers are not supported by this version; "
+            "job.xml:5: tony.docker.enabled: works on the yarn backend only; "
             "remove it or set it to false\n"
             "job.xml:6: tony.application.src-dir: " +
                 folder_.path() +

@@ -302,14 +302,64 @@ TEST_F(JobBuilderTest, KnowsWhatAClusterIsToldOfTheJob) {
                                     {"tony.yarn.queue", "train"},
                                     {"tony.application.tags", "a,b"},
                                     {"tony.application.node-label", "cpu"},
-                                    {"tony.worker.node-label", "gpu"}});
+                                    {"tony.worker.node-label", "gpu"},
+                                    {"tony.ps.yarn-resources", "a.io/b=2, c=1"}});
   EXPECT_EQ(RenderProblems(result.problems), "");
   EXPECT_EQ(result.backend, Backend::kYarn);
   EXPECT_EQ(result.yarn.queue, "train");
   EXPECT_THAT(result.yarn.tags, ElementsAre("a", "b"));
   EXPECT_EQ(result.yarn.am_node_label, "cpu");
   EXPECT_THAT(result.yarn.node_labels, ElementsAre(Pair("ps", "cpu"), Pair("worker", "gpu")));
+  EXPECT_THAT(result.yarn.other_resources,
+              ElementsAre(Pair("ps", ElementsAre(Pair("a.io/b", 2), Pair("c", 1)))));
   EXPECT_EQ(result.job.timeouts.reattach, std::chrono::minutes(15));
+}
+
+TEST_F(JobBuilderTest, KnowsTheImagesOfContainers) {
+  const Properties properties = {{"tony.backend", "yarn"},
+                                 {"tony.worker.instances", "1"},
+                                 {"tony.ps.instances", "1"},
+                                 {"tony.containers.command", "true"},
+                                 {"tony.docker.containers.image", "all"},
+                                 {"tony.docker.ps.image", "ps"},
+                                 {"tony.docker.containers.mount", "/a:/a:ro, /b:/b:rw"}};
+  EXPECT_THAT(Build(properties).yarn.docker_images, testing::IsEmpty());
+  Properties enabled = properties;
+  enabled.push_back({"tony.docker.enabled", "true"});
+  const YarnSettings yarn = Build(enabled).yarn;
+  EXPECT_THAT(yarn.docker_images,
+              ElementsAre(Pair("am", "all"), Pair("ps", "ps"), Pair("worker", "all")));
+  EXPECT_THAT(yarn.docker_mounts, ElementsAre("/a:/a:ro", "/b:/b:rw"));
+}
+
+TEST_F(JobBuilderTest, KnowsWhereContainersMayBe) {
+  const auto placements = [this](const Properties& more) {
+    Properties properties = {{"tony.worker.instances", "1"},
+                             {"tony.ps.instances", "1"},
+                             {"tony.containers.command", "true"}};
+    properties.insert(properties.end(), more.begin(), more.end());
+    return Build(properties).yarn.placements;
+  };
+  const auto constraint = [](const std::string& text) { return ParsePlacement(text).value(); };
+  EXPECT_THAT(placements({}), testing::IsEmpty());
+  EXPECT_THAT(placements({{"tony.worker.allocation-tags", "w, v"},
+                          {"tony.ps.placement-spec", "notin,node,w"}}),
+              ElementsAre(Pair("ps", TypePlacement{.tags = {"ps"},
+                                                   .constraint = constraint("notin,node,w")}),
+                          Pair("worker", TypePlacement{.tags = {"w", "v"}})))
+      << "a type is called by its name";
+  EXPECT_THAT(
+      placements({{"tony.containers.allocation-tags", "all"},
+                  {"tony.containers.placement-spec", "in,rack,all"},
+                  {"tony.worker.allocation-tags", "w"},
+                  {"tony.worker.placement-spec", "notin,node,w"},
+                  {"tony.application.placement-spec", "java=8"}}),
+      ElementsAre(
+          Pair("ps",
+               TypePlacement{.tags = {"all"}, .constraint = constraint("and(java=8:in,rack,all)")}),
+          Pair("worker",
+               TypePlacement{.tags = {"w"}, .constraint = constraint("and(java=8:notin,node,w)")})))
+      << "the type's own wins over the containers', and the application's is for all";
 }
 
 TEST_F(JobBuilderTest, SaysWhichKeysHaveNoEffect) {

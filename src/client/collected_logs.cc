@@ -180,7 +180,7 @@ CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::
     AppendSentence(collected.missing, std::string(joined.message()));
   }
   collected.containers = copier.TakeContainers();
-  if (collected.absent.empty()) {
+  if (collected.absent.empty() && collected.missing.empty()) {
     collected.absent = absl::StrCat(found->folder, " has no file of their nodes (yet)");
   }
   return collected;

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "hadoop/indexed_logs.h"
 #include "hadoop/tfile.h"
 
 namespace tony::hadoop {
@@ -36,25 +37,13 @@ class LogsInTFile : public AggregatedLogs {
     }
   }
 
-  absl::StatusOr<size_t> Read(char* data, size_t size) override {
-    if (left_ == 0) return 0;
-    const auto most = static_cast<size_t>(std::min<uint64_t>(size, static_cast<uint64_t>(left_)));
-    TONY_ASSIGN_OR_RETURN(const size_t count, records_->Read(data, most));
-    if (count == 0) {
-      return absl::DataLossError(
-          absl::StrCat(name_, " of ", container_, " ends ", left_, " bytes too early"));
-    }
-    left_ -= static_cast<int64_t>(count);
-    return count;
-  }
-
  private:
   absl::Status ReadKey() {
     const std::string& key = records_->key();
     TextStream stream(key);
     TONY_ASSIGN_OR_RETURN(std::optional<std::string> text, ReadJavaText(stream));
     in_container_ = text && absl::StartsWith(*text, kContainerPrefix);
-    if (in_container_) container_ = *std::move(text);
+    if (in_container_) present_ = *std::move(text);
     return absl::OkStatus();
   }
 
@@ -65,21 +54,44 @@ class LogsInTFile : public AggregatedLogs {
     int64_t bytes = 0;
     if (!length || !absl::SimpleAtoi(*length, &bytes) || bytes < 0) {
       return absl::DataLossError(
-          absl::StrCat("it does not say how long a log of ", container_, " is"));
+          absl::StrCat("it does not say how long a log of ", present_, " is"));
     }
-    name_ = *std::move(name);
-    left_ = bytes;
+    Begin(present_, *std::move(name), bytes);
     return true;
+  }
+
+  absl::StatusOr<size_t> ReadStored(char* data, size_t size) override {
+    return records_->Read(data, size);
   }
 
   const std::unique_ptr<TFile> records_;
   bool in_container_ = false;
-  int64_t left_ = 0;  // of the present log
+  std::string present_;  // container
 };
 
 }  // namespace
 
+void AggregatedLogs::Begin(std::string container, std::string name, int64_t bytes) {
+  container_ = std::move(container);
+  name_ = std::move(name);
+  left_ = bytes;
+}
+
+absl::StatusOr<size_t> AggregatedLogs::Read(char* data, size_t size) {
+  if (left_ == 0) return 0;
+  const auto most = static_cast<size_t>(std::min<uint64_t>(size, static_cast<uint64_t>(left_)));
+  TONY_ASSIGN_OR_RETURN(const size_t count, ReadStored(data, most));
+  if (count == 0) {
+    return absl::DataLossError(
+        absl::StrCat(name_, " of ", container_, " ends ", left_, " bytes too early"));
+  }
+  left_ -= static_cast<int64_t>(count);
+  return count;
+}
+
 absl::StatusOr<std::unique_ptr<AggregatedLogs>> AggregatedLogs::Open(const StoredFile& file) {
+  TONY_ASSIGN_OR_RETURN(const bool indexed, IsIndexedLogFile(file));
+  if (indexed) return OpenIndexedLogs(file);
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<TFile> records, TFile::Open(file));
   return std::make_unique<LogsInTFile>(std::move(records));
 }

@@ -27,10 +27,19 @@ class AggregatedLogs : public ByteStream {
   const std::string& container() const { return container_; }
   /// Its file's name in the container's folder of logs, as the node had it.
   const std::string& name() const { return name_; }
+  absl::StatusOr<size_t> Read(char* data, size_t size) final;
 
  protected:
+  /// What Next() has found: a log of `bytes`, which have to be there.
+  void Begin(std::string container, std::string name, int64_t bytes);
+
+ private:
+  /// The next bytes of the present log, or of what follows it.
+  virtual absl::StatusOr<size_t> ReadStored(char* data, size_t size) = 0;
+
   std::string container_;
   std::string name_;
+  int64_t left_ = 0;  ///< of the present log
 };
 
 }  // namespace tony::hadoop

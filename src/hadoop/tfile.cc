@@ -77,7 +77,8 @@ absl::StatusOr<std::string> TFile::ReadDataIndex() const {
   const int64_t end = file_.bytes() - kTrailerBytes;
   TONY_ASSIGN_OR_RETURN(const std::string trailer, file_.Read(end, kTrailerBytes));
   if (trailer.substr(12) != Magic()) {
-    return absl::DataLossError("it does not end as a TFile does: it is cut off, or none");
+    return absl::DataLossError(
+        "it does not end as collected logs do: it is cut off, or has another form");
   }
   const uint32_t version = FromBigEndian(trailer.data() + 8);
   if (version >> 16 != kMajorVersion) {

@@ -17,12 +17,14 @@
 #include "hadoop/tfile.h"
 #include "tests/hadoop/aggregated_samples.h"
 #include "tests/hadoop/fake_name_node.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::hadoop {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
 
 /// One file in memory, which notes what is asked of it.
 class MemoryStore : public FileStore {
@@ -115,10 +117,11 @@ std::string Record(const std::string& log, const std::string& length) {
 }
 
 TEST(AggregatedLogsTest, ReadsWhatHadoopWrote) {
-  for (const char* const sample : {kPlainTFile, kCompressedTFile}) {
+  for (const char* const sample : kSamples) {
     std::vector<Log> logs;
     ASSERT_EQ(ReadAll(Sample(sample), &logs), absl::OkStatus());
-    EXPECT_EQ(logs, SampleLogs());
+    // An index has them in the order of a hash map.
+    EXPECT_THAT(logs, UnorderedElementsAreArray(SampleLogs()));
   }
 }
 
@@ -133,7 +136,7 @@ TEST(AggregatedLogsTest, LogsThatNobodyReadsArePassedOver) {
   EXPECT_EQ(names.back(), absl::StrCat(kThird, "/executor.log"));
 }
 
-TEST(AggregatedLogsTest, ReadsFromHdfsAndFromADisk) {
+TEST(AggregatedLogsTest, ReadsFromHdfs) {
   FakeNameNode node;
   WebHdfs hdfs = node.Client();
   ASSERT_EQ(hdfs.Write("/logs/node_1", 0640, false, Sample(kPlainTFile)), absl::OkStatus());
@@ -148,6 +151,24 @@ TEST(AggregatedLogsTest, ReadsFromHdfsAndFromADisk) {
   EXPECT_EQ(*store.Read("/logs/node_1", 16, 10), Sample(kPlainTFile).substr(16, 10));
   EXPECT_EQ(*store.Read("/logs/node_1", 780, 100), Sample(kPlainTFile).substr(780));
   EXPECT_TRUE(absl::IsNotFound(store.List("/nowhere").status()));
+}
+
+TEST(AggregatedLogsTest, ReadsFromADisk) {
+  const os::TemporaryFolder folder;
+  os::Put(folder / "node_1", Sample(kPlainTFile));
+  os::Put(folder / "folder/file", "");
+  DiskStore store;
+  const auto entries = store.List(folder.path());
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  ASSERT_EQ(entries->size(), 2U);
+  EXPECT_TRUE(entries->front().folder);
+  const auto file = StoredFile::Open(store, folder / "node_1", entries->back().bytes);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(*file->Read(16, 10), Sample(kPlainTFile).substr(16, 10));
+  EXPECT_TRUE(absl::IsDataLoss(file->Read(780, 100).status()));
+  EXPECT_EQ(*store.Read(folder / "node_1", 780, 100), Sample(kPlainTFile).substr(780));
+  EXPECT_TRUE(absl::IsNotFound(store.List(folder / "nowhere").status()));
+  EXPECT_TRUE(absl::IsNotFound(store.Read(folder / "nowhere", 0, 1).status()));
 }
 
 TEST(AggregatedLogsTest, ALargeLogIsReadInPieces) {
@@ -186,7 +207,7 @@ TEST(AggregatedLogsTest, CompressedBlocksMayBeOfSeveralStreams) {
 
 // Whatever is missing is said, and what is said to be there was there.
 TEST(AggregatedLogsTest, FilesThatAreCutOff) {
-  for (const char* const sample : {kPlainTFile, kCompressedTFile}) {
+  for (const char* const sample : kSamples) {
     const std::string whole = Sample(sample);
     for (size_t size = 0; size < whole.size(); ++size) {
       std::vector<Log> logs;
@@ -207,7 +228,7 @@ TEST(AggregatedLogsTest, FilesThatAreShorterThanTheFolderSays) {
 }
 
 TEST(AggregatedLogsTest, DamagedFilesEndInAnErrorOrInLogs) {
-  for (const char* const sample : {kPlainTFile, kCompressedTFile}) {
+  for (const char* const sample : kSamples) {
     const std::string whole = Sample(sample);
     int errors = 0;
     for (size_t at = 0; at < whole.size(); ++at) {
@@ -263,6 +284,45 @@ TEST(AggregatedLogsTest, OtherCompressionsAndVersionsAreNamed) {
   status = ReadAll(newer, &logs);
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("version 7"));
+}
+
+/// An indexed file around an index, made by hand.
+std::string MakeIndexedFile(const std::string& index, int64_t index_bytes) {
+  const std::string mark(32, 'm');
+  std::string file = mark + index;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    file.push_back(static_cast<char>(index_bytes >> shift));
+  }
+  return file + mark;
+}
+
+TEST(IndexedLogsTest, FilesThatLie) {
+  const std::string start("\xac\xed\0\5", 4);
+  const std::string no_class("r\0\1K\0\0\0\0\0\0\0\0\2\0\0xp", 17);
+  std::string deep = start;
+  for (int i = 0; i < 1000; ++i) deep += std::string("r\0\1K\0\0\0\0\0\0\0\0\2\0\0x", 16);
+  const std::map<std::string, std::string> lies = {
+      {MakeIndexedFile("", 1 << 30), "its index cannot have 1073741824 bytes"},
+      {MakeIndexedFile("", 0), "end too early"},
+      {MakeIndexedFile("no Java", 7), "no Java objects"},
+      {MakeIndexedFile(start + "s", 5), "end too early"},
+      {MakeIndexedFile(start + "sp", 6), "has no class"},
+      {MakeIndexedFile(start + "t\xff\xff", 7), "end too early"},
+      {MakeIndexedFile(start + std::string("q\0\x7e\0\0", 5), 9), "one that is not there"},
+      {MakeIndexedFile(start + std::string("st\0\1K", 5), 9), "something else's class"},
+      // It is its own parent.
+      {MakeIndexedFile(start + "s" + no_class.substr(0, 16) + std::string("q\0\x7e\0\0", 5), 26),
+       "its own ancestor"},
+      {MakeIndexedFile(deep, std::ssize(deep)), "too deep"},
+      {MakeIndexedFile(start, 4), "compressed by \"\""},
+      {MakeIndexedFile(start + "\x7b", 5), "kind 123"},
+  };
+  for (const auto& [bytes, words] : lies) {
+    std::vector<Log> logs;
+    const absl::Status status = ReadAll(bytes, &logs);
+    EXPECT_TRUE(absl::IsDataLoss(status) || absl::IsUnimplemented(status)) << words << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+  }
 }
 
 // Each of the encoding's lengths, at its borders, as Hadoop's own code writes them.

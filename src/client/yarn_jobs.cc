@@ -2,6 +2,7 @@
 #include "client/yarn_jobs.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "common/status_macros.h"
 #include "core/job/job_wait.h"
 #include "rpc/credentials.h"
+#include "rpc/event_json.h"
 
 namespace tony::client {
 namespace {
@@ -149,9 +151,13 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job) {
   std::vector<NodeLogs::Source> sources;
   std::map<std::string, std::string> tasks;  // by container
   std::set<std::string> seen;
+  TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
+  // Who looks for the first error wants to know whose fault it was.
+  std::ofstream events(logs_->folder().events());
   TONY_RETURN_IF_ERROR(ForEachArchivedEvent(
       *files_, backend::JobFolderName(job.id),
       [&](int, const absl::StatusOr<core::JobEvent>& event) {
+        if (event.ok()) events << rpc::EventToJsonLine(*event) << "\n";
         const auto* change = event.ok() ? std::get_if<core::TaskChanged>(&event->body) : nullptr;
         if (change == nullptr) return true;
         const std::string task = change->task.ToPath();
@@ -161,7 +167,7 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job) {
         }
         return true;
       }));
-  TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
+  events.close();
   if (!job.alive) return FindLogsOfEnded(job, tasks, std::move(sources));
   TONY_RETURN_IF_ERROR(logs_->Copy(sources));
   return Logs{logs_->folder(), /*live=*/false, logs_->missing()};

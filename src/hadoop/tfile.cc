@@ -71,14 +71,14 @@ absl::StatusOr<std::unique_ptr<TFile>> TFile::Open(const StoredFile& file) {
 }
 
 absl::StatusOr<std::string> TFile::ReadDataIndex() const {
-  if (file_.bytes() < kMagicBytes + kTrailerBytes) {
-    return absl::DataLossError(absl::StrCat("of ", file_.bytes(), " bytes it is no TFile"));
-  }
   const int64_t end = file_.bytes() - kTrailerBytes;
-  TONY_ASSIGN_OR_RETURN(const std::string trailer, file_.Read(end, kTrailerBytes));
+  std::string trailer(kTrailerBytes, '\0');
+  if (end >= kMagicBytes) {
+    TONY_ASSIGN_OR_RETURN(trailer, file_.Read(end, kTrailerBytes));
+  }
   if (trailer.substr(12) != Magic()) {
     return absl::DataLossError(
-        "it does not end as collected logs do: it is cut off, or has another form");
+        "it does not end as collected logs do: it is being written, cut off, or of another form");
   }
   const uint32_t version = FromBigEndian(trailer.data() + 8);
   if (version >> 16 != kMajorVersion) {

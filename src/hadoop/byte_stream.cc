@@ -170,7 +170,7 @@ absl::StatusOr<std::optional<std::string>> ReadJavaText(ByteStream& stream) {
 absl::StatusOr<std::optional<int64_t>> ReadTFileNumber(ByteStream& stream) {
   TONY_ASSIGN_OR_RETURN(const std::optional<uint8_t> byte, ReadByte(stream));
   if (!byte) return std::optional<int64_t>();
-  const int first = static_cast<int8_t>(*byte);
+  const int first = *byte < 0x80 ? *byte : *byte - 0x100;
   if (first >= -32) return std::optional<int64_t>(first);
   const auto [bytes, offset] = first >= -72    ? std::pair(1, 52)
                                : first >= -104 ? std::pair(2, 88)

@@ -46,7 +46,7 @@ absl::StatusOr<TFileCompression> ParseTFileCompression(const std::string& name) 
   if (name == "none") return TFileCompression::kNone;
   if (name == "gz") return TFileCompression::kGz;
   return absl::UnimplementedError(
-      absl::StrCat("it is compressed by \"", name, "\", and only \"none\" and \"gz\" are known"));
+      absl::StrCat("it is compressed by '", name, "', and only 'none' and 'gz' are known"));
 }
 
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenCompressed(const StoredFile& file, int64_t offset,

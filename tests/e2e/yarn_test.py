@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -278,8 +279,8 @@ class CollectedLogs(OnYarn, unittest.TestCase):
             pause_seconds=0.1,
         )
         self.assertTrue(collected)
-        for log in cluster.logs(f"../{job.id}/*/*.log"):
-            log.unlink()
+        for folder in cluster.folder.glob(f"data/node*/log/{job.id}"):
+            shutil.rmtree(folder)
 
         def logs(*arguments):
             result = site.run("tony", "logs", job.id, *arguments)

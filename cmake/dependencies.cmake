@@ -35,6 +35,10 @@ else()
   target_link_libraries(tony_libarchive INTERFACE archive)
 endif()
 
+# Collected logs that YARN has compressed; gRPC brings zlib along.
+add_library(tony_zlib INTERFACE)
+target_link_libraries(tony_zlib INTERFACE $<IF:$<BOOL:${TONY_STATIC_DEPS}>,-l:libz.a,z>)
+
 # Regular expressions; gRPC brings RE2 along.
 add_library(tony_re2 INTERFACE)
 target_link_libraries(tony_re2 INTERFACE $<IF:$<BOOL:${TONY_STATIC_DEPS}>,-l:libre2.a,re2> Threads::Threads)

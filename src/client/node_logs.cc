@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/container_log.h"
 #include "common/status_macros.h"
 #include "os/files.h"
 
@@ -34,13 +34,6 @@ std::optional<ContainerUrl> ParseUrl(const std::string& url) {
   const std::vector<std::string> parts = absl::StrSplit(url, '/');
   if (parts.size() != 7 || parts[3] != "node" || parts[4] != "containerlogs") return std::nullopt;
   return ContainerUrl{absl::StrCat(parts[0], "//", parts[2]), parts[5]};
-}
-
-/// "attempt-2/stdout.log" of the node's "attempt-2.stdout.log": there are no folders there.
-std::string LocalName(const std::string& name) {
-  const size_t dot = name.find('.');
-  if (!absl::StartsWith(name, "attempt-") || dot == std::string::npos) return name;
-  return absl::StrCat(name.substr(0, dot), "/", name.substr(dot + 1));
 }
 
 /// What a NodeManager sends between its own words: `part` comes piece by piece.
@@ -130,14 +123,12 @@ absl::Status NodeLogs::CopyContainer(const Source& source) {
   nlohmann::json lists = *found;
   // One object, or a list of one for what is here and one for what was collected.
   if (!lists.is_array()) lists = nlohmann::json::array({lists});
-  const std::string folder = absl::StrCat(folder_.logs(), "/", source.task, "/");
   for (const nlohmann::json& list : lists) {
     for (const nlohmann::json& file : list.value("containerLogInfo", nlohmann::json::array())) {
       const std::string name = file.value("fileName", "");
-      if (!absl::StartsWith(name, "attempt-") && name != "executor.log") continue;
-      // It becomes a path here.
-      if (absl::StrContains(name, "/")) continue;
-      const std::string path = folder + LocalName(name);
+      const std::optional<std::string> own = TaskLogName(source.task, name);
+      if (!own) continue;
+      const std::string path = absl::StrCat(folder_.logs(), "/", *own);
       TONY_RETURN_IF_ERROR(os::MakeFolders(path.substr(0, path.rfind('/'))));
       TONY_RETURN_IF_ERROR(CopyFile(absl::StrCat(logs, "/", name), path));
     }

@@ -20,6 +20,7 @@ class NodeLogs {
   struct Source {
     std::string task;  ///< as a folder's name, "worker-0"
     std::string url;   ///< TaskChanged::log_url
+    std::string container;
   };
 
   /// `kerberos`: nodes ask for the user's ticket. FailedPrecondition – libcurl is missing; errno

@@ -2,15 +2,20 @@
 #include "client/yarn_jobs.h"
 
 #include <algorithm>
+#include <fstream>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "backend/yarn/yarn_job.h"
+#include "client/collected_logs.h"
 #include "client/yarn_access.h"
 #include "common/status_macros.h"
 #include "core/job/job_wait.h"
 #include "rpc/credentials.h"
+#include "rpc/event_json.h"
 
 namespace tony::client {
 namespace {
@@ -45,6 +50,12 @@ void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
   }
   job.job.lost = true;
   job.sentence = absl::StrCat("YARN has ended the application: ", report.diagnostics);
+}
+
+/// Those of `sentences` that say something.
+std::vector<std::string> Sentences(std::vector<std::string> sentences) {
+  std::erase(sentences, "");
+  return sentences;
 }
 
 }  // namespace
@@ -133,20 +144,50 @@ absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::ConnectTo(
 
 absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job) {
   std::vector<NodeLogs::Source> sources;
+  std::map<std::string, std::string> tasks;  // by container
   std::set<std::string> seen;
+  TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
+  // Who looks for the first error wants to know whose fault it was.
+  std::ofstream events(logs_->folder().events());
   TONY_RETURN_IF_ERROR(ForEachArchivedEvent(
       *files_, backend::JobFolderName(job.id),
       [&](int, const absl::StatusOr<core::JobEvent>& event) {
+        if (event.ok()) events << rpc::EventToJsonLine(*event) << "\n";
         const auto* change = event.ok() ? std::get_if<core::TaskChanged>(&event->body) : nullptr;
-        if (change == nullptr || change->log_url.empty()) return true;
-        if (seen.insert(change->log_url).second) {
-          sources.push_back({change->task.ToPath(), change->log_url});
+        if (change == nullptr) return true;
+        const std::string task = change->task.ToPath();
+        if (!change->container.empty()) tasks.emplace(change->container, task);
+        if (!change->log_url.empty() && seen.insert(change->log_url).second) {
+          sources.push_back({task, change->log_url, change->container});
         }
         return true;
       }));
-  TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
+  events.close();
+  if (!job.alive) return FindLogsOfEnded(job, tasks, std::move(sources));
   TONY_RETURN_IF_ERROR(logs_->Copy(sources));
   return Logs{logs_->folder(), /*live=*/false, logs_->missing()};
+}
+
+absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogsOfEnded(
+    const StoredJob& job, const std::map<std::string, std::string>& tasks,
+    std::vector<NodeLogs::Source> sources) {
+  const CollectedLogs collected = CopyCollectedLogs(cluster_, job.id, tasks, logs_->folder());
+  std::erase_if(sources, [&](const NodeLogs::Source& source) {
+    return collected.containers.contains(source.container);
+  });
+  // Nodes have what has not been collected.
+  const absl::Status copied = logs_->Copy(sources);
+  if (!copied.ok() && collected.containers.empty()) {
+    return absl::Status(
+        copied.code(),
+        absl::StrJoin(
+            Sentences({std::string(copied.message()), collected.missing, collected.absent}), "; "));
+  }
+  const bool nodes_lack_some = !logs_->missing().empty();
+  return Logs{logs_->folder(), /*live=*/false,
+              absl::StrJoin(Sentences({logs_->missing(), collected.missing,
+                                       nodes_lack_some ? collected.absent : ""}),
+                            "; ")};
 }
 
 absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::Connect(const StoredJob& job) {

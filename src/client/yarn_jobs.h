@@ -1,6 +1,7 @@
 // The user's jobs on a YARN cluster.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ class YarnJobs : public JobCatalog {
 
   absl::StatusOr<std::vector<StoredJob>> List() override;
   absl::StatusOr<StoredJob> Find(const std::string& wish) override;
-  /// Copies what the nodes have of them, which goes away with this object.
+  /// Copies them from where YARN has collected them, or from the nodes; the copies go away with
+  /// this object.
   absl::StatusOr<Logs> FindLogs(const StoredJob& job) override;
   /// An application that has no ApplicationMaster to be asked is killed by YARN.
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
@@ -40,6 +42,10 @@ class YarnJobs : public JobCatalog {
   absl::StatusOr<backend::ApplicationReport> AwaitEnd(const backend::ApplicationReport& report,
                                                       std::chrono::seconds wait);
   StoredJob Read(const backend::ApplicationReport& report);
+  /// Of a job whose application is over; `tasks`: the folder of each container's task.
+  absl::StatusOr<Logs> FindLogsOfEnded(const StoredJob& job,
+                                       const std::map<std::string, std::string>& tasks,
+                                       std::vector<NodeLogs::Source> sources);
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> ConnectTo(
       const backend::ApplicationReport& report);
 

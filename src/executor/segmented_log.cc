@@ -23,10 +23,14 @@ namespace {
 /// quarter.
 constexpr int64_t kLinePatience = 64 << 10;
 
+// Where containers run as their jobs' owners, YARN's NodeManager is of the group that their logs
+// get, and has to read them. On this machine nobody else gets into the job's folder.
+constexpr mode_t kMode = 0640;
+
 absl::StatusOr<os::UniqueFd> OpenForAppending(const std::string& path) {
-  os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kMode));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
-  fchmod(fd.get(), 0600);  // the umask may have taken something away
+  fchmod(fd.get(), kMode);  // the umask may have taken something away
   return fd;
 }
 

@@ -38,7 +38,7 @@ class SegmentedLog {
 
   static constexpr int64_t kTimeInterval = 10;
 
-  /// Opens the log `path`, whose name ends in ".log", for appending; files get mode 0600. Errno
+  /// Opens the log `path`, whose name ends in ".log", for appending; files get mode 0640. Errno
   /// codes.
   static absl::StatusOr<SegmentedLog> Open(const std::string& path, LogLimits limits,
                                            OnLoss on_loss);

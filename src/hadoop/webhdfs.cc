@@ -34,6 +34,17 @@ std::string Encoded(const std::string& text) {
   return encoded;
 }
 
+/// Keeps up to `most_bytes` in `contents`. ResourceExhausted – there are more.
+WebHdfs::Sink UpTo(size_t most_bytes, std::string& contents) {
+  return [most_bytes, &contents](const char* data, size_t size) {
+    if (contents.size() + size > most_bytes) {
+      return absl::ResourceExhaustedError(absl::StrCat("it has more than ", most_bytes, " bytes"));
+    }
+    contents.append(data, size);
+    return absl::OkStatus();
+  };
+}
+
 std::string Permission(int mode) { return absl::StrFormat("&permission=%o", mode & 07777); }
 
 }  // namespace
@@ -144,15 +155,17 @@ absl::Status WebHdfs::Read(const std::string& path, const Sink& sink) {
   return Transfer({"GET", "OPEN", path, ""}, nullptr, sink);
 }
 
+absl::StatusOr<std::string> WebHdfs::ReadRange(const std::string& path, int64_t offset,
+                                               size_t size) {
+  const std::string range = absl::StrCat("&offset=", offset, "&length=", size);
+  std::string contents;
+  TONY_RETURN_IF_ERROR(Transfer({"GET", "OPEN", path, range}, nullptr, UpTo(size, contents)));
+  return contents;
+}
+
 absl::StatusOr<std::string> WebHdfs::Read(const std::string& path, size_t most_bytes) {
   std::string contents;
-  TONY_RETURN_IF_ERROR(Read(path, [&](const char* data, size_t size) {
-    if (contents.size() + size > most_bytes) {
-      return absl::ResourceExhaustedError(absl::StrCat("it has more than ", most_bytes, " bytes"));
-    }
-    contents.append(data, size);
-    return absl::OkStatus();
-  }));
+  TONY_RETURN_IF_ERROR(Read(path, UpTo(most_bytes, contents)));
   return contents;
 }
 

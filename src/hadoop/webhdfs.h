@@ -62,6 +62,8 @@ class WebHdfs {
                      const std::string& contents);
   /// Hands the file's bytes to `sink`, whose error ends it.
   absl::Status Read(const std::string& path, const Sink& sink);
+  /// `size` bytes from `offset` on, which lies within the file; fewer where it ends.
+  absl::StatusOr<std::string> ReadRange(const std::string& path, int64_t offset, size_t size);
   /// The file's bytes, up to `most_bytes`. ResourceExhausted – it has more.
   absl::StatusOr<std::string> Read(const std::string& path, size_t most_bytes);
   /// A new extended attribute, "user.NAME", of a file or folder: bytes that the NameNode keeps.

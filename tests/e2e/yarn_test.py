@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +47,8 @@ def setUpModule():  # pylint: disable=invalid-name
     cluster = yarn_cluster.YarnCluster(
         *("--recovery", "--distinct-hosts", "--nodes", "3"),
         *("--property", "yarn:yarn.resourcemanager.am.max-attempts=4"),
+        *("--property", "yarn:yarn.log-aggregation-enable=true"),
+        *("--property", "yarn:yarn.nodemanager.log-aggregation.compression-type=gz"),
     )
 
 
@@ -255,6 +258,42 @@ class Nodes(OnYarn, unittest.TestCase):
         self.assertEqual(job.wait(DEADLINE_SECONDS), 0, job.describe())
         self.assertEqual(job.events("epoch_opened"), [])
         self.assertEqual(job.wait_until_running("worker:0"), pids)
+
+
+class CollectedLogs(OnYarn, unittest.TestCase):
+    """Of a job that has ended, when its nodes have uploaded their logs and know it no more."""
+
+    FAILS = "echo hello; echo trouble >&2; python3 -c 'raise ValueError(42)'; exit 3"
+
+    def test_of_a_failed_job(self):
+        site = self.make_site()
+        job = site.submit(
+            *SMALL,
+            *("--conf", "tony.worker.instances=1", "--conf", "tony.worker.memory=256m"),
+            *("--executes", self.FAILS),
+        )
+        self.assertEqual(job.wait(DEADLINE_SECONDS), 1, job.describe())
+        collected = machine.wait_until(
+            lambda: self.report(job)["logAggregationStatus"] == "SUCCEEDED",
+            DEADLINE_SECONDS,
+            pause_seconds=0.1,
+        )
+        self.assertTrue(collected)
+        for folder in cluster.folder.glob(f"data/node*/log/{job.id}"):
+            shutil.rmtree(folder)
+
+        def logs(*arguments):
+            result = site.run("tony", "logs", job.id, *arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            return result.stdout
+
+        self.assertIn("worker:0 | hello\nworker:0 | trouble\n", logs())
+        self.assertEqual(logs("worker:0", "--stdout"), "hello\n")
+        errors = logs("worker:0", "--stderr")
+        self.assertRegex(errors, r"^trouble\nTraceback [^$]*\nValueError: 42\n$")
+        self.assertIn("info job is RUNNING", logs("am"))
+        self.assertIn("assigned to worker:0", logs("--executor"))
+        self.assertIn("  > ValueError: 42\n", logs("--first-error"))
 
 
 class WithCheckpointsInHdfs(OnYarn):

@@ -57,8 +57,8 @@ TEST_F(SegmentedLogTest, ASegmentEndsWithALine) {
   Append("second line 90\nthird line 890123456\n");
   EXPECT_EQ(Segment(1), "12345678901234567890\nsecond line 90\n");
   EXPECT_EQ(Segment(2), "third line 890123456\n");
-  EXPECT_EQ(os::ModeOf(os::LogSegmentPath(path_, 2)), 0600u);
-  EXPECT_EQ(os::ModeOf(os::LogTimesPath(path_, 2)), 0600u);
+  EXPECT_EQ(os::ModeOf(os::LogSegmentPath(path_, 2)), 0640u);
+  EXPECT_EQ(os::ModeOf(os::LogTimesPath(path_, 2)), 0640u);
   EXPECT_THAT(said_, IsEmpty());
 }
 

@@ -124,9 +124,15 @@ class FakeNameNode {
     }
     if (operation == "DELETE") return Delete(path);
     const auto file = files_.find(path);
-    if (operation == "CREATE") return ToDataNode(operation, path, parameters["overwrite"]);
+    if (operation == "CREATE") {
+      return ToDataNode(operation, path, absl::StrCat("&overwrite=", parameters["overwrite"]));
+    }
     if (file == files_.end()) return Missing();
-    if (operation == "OPEN") return ToDataNode(operation, path, "");
+    if (operation == "OPEN") {
+      return ToDataNode(
+          operation, path,
+          absl::StrCat("&offset=", parameters["offset"], "&length=", parameters["length"]));
+    }
     if (operation == "RENAME") return Rename(path, parameters);
     if (operation == "GETFILESTATUS") {
       return {.body = absl::StrCat(R"({"FileStatus":)", StatusOf("", file->second), "}")};
@@ -141,15 +147,13 @@ class FakeNameNode {
   }
 
   Response ToDataNode(const std::string& operation, const std::string& path,
-                      const std::string& overwrite) {
-    return {
-        .code = 307,
-        .location = server_.Url(absl::StrCat(path, "?op=", operation, "&overwrite=", overwrite))};
+                      const std::string& more) {
+    return {.code = 307, .location = server_.Url(absl::StrCat(path, "?op=", operation, more))};
   }
 
   Response Transfer(const std::string& operation, const std::string& path, Parameters& parameters,
                     const std::string& body) {
-    if (operation == "OPEN") return {.body = files_[path].bytes};
+    if (operation == "OPEN") return {.body = PartOf(files_[path].bytes, parameters)};
     if (const auto refusal = refusals_.find("write"); refusal != refusals_.end() && !body.empty()) {
       // A real one has the file then, too: a part of it.
       files_[path].bytes = body.substr(0, body.size() / 2);
@@ -161,6 +165,13 @@ class FakeNameNode {
     AddFolders(path.substr(0, path.rfind('/')), "");
     files_[path] = {.bytes = body, .modified_millis = ++now_};
     return {.code = 201};
+  }
+
+  static std::string PartOf(const std::string& bytes, Parameters& parameters) {
+    const std::string offset = parameters["offset"];
+    const std::string length = parameters["length"];
+    return bytes.substr(offset.empty() ? 0 : std::stoull(offset),
+                        length.empty() ? std::string::npos : std::stoull(length));
   }
 
   void AddFolders(const std::string& path, const std::string& owner) {

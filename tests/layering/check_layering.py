@@ -46,6 +46,7 @@ LIBRARY_HOMES = [
     (r"tinyxml2\.h", ["spec"]),
     (r"openssl/", ["rpc", "os", "hadoop"]),
     (r"(gssapi|curl)/", ["hadoop"]),
+    (r"zlib\.h", ["hadoop"]),
 ]
 
 # src/core is computation only. What it may include besides itself, and what it may not call.

@@ -101,6 +101,7 @@ absl::StatusOr<yarn::ContainerLaunchContextProto> MakeLaunchContext(
   }
   message.add_command(absl::StrCat(command, " >><LOG_DIR>/", launch.log, " 2>&1"));
   std::map<std::string, std::string> variables;
+  AddEnvironment(launch.environment, variables);
   AddEnvironment(context.environment, variables);
   for (const auto& [name, value] : variables) {
     auto* const entry = message.add_environment();

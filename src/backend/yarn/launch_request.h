@@ -34,6 +34,7 @@ struct LocalResource {
 /// What all containers of a job are started with. A plain value.
 struct LaunchTemplate {
   std::vector<std::string> command;  ///< before the executor's own arguments, as it is: no shell
+  std::vector<std::string> environment;  ///< "NAME=value"; a LaunchContext's own win
   std::vector<LocalResource> resources;
   /// The container's credentials, a token file's bytes, from a LaunchContext's secret; no function:
   /// none.

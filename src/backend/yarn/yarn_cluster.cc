@@ -16,6 +16,7 @@
 #include "backend/local_job_files.h"
 #include "backend/yarn/hdfs_job_files.h"
 #include "backend/yarn/resource_url.h"
+#include "backend/yarn/uri.h"
 #include "common/status_macros.h"
 #include "hadoop/protocols.h"
 #include "os/files.h"
@@ -29,18 +30,6 @@ constexpr char kDefaultFs[] = "fs.defaultFS";
 constexpr char kContainerExecutor[] = "yarn.nodemanager.container-executor.class";
 constexpr char kRuntimes[] = "yarn.nodemanager.runtime.linux.allowed-runtimes";
 
-/// The path in a URI, or the text itself, without slashes at its end.
-std::string PathOf(const std::string& uri) {
-  const size_t colons = uri.find("://");
-  const size_t scheme = absl::StartsWith(uri, "file:") ? 5 : 0;
-  const size_t begin = colons == std::string::npos ? scheme : uri.find('/', colons + 3);
-  const size_t end = uri.find_last_not_of('/');
-  if (begin == std::string::npos || end == std::string::npos || end < begin) return "";
-  return uri.substr(begin, end + 1 - begin);
-}
-
-bool IsUri(const std::string& text) { return absl::StrContains(text, ":/"); }
-
 }  // namespace
 
 absl::StatusOr<YarnCluster> YarnCluster::Find(const YarnClusterOptions& options,
@@ -52,6 +41,7 @@ absl::StatusOr<YarnCluster> YarnCluster::Find(const YarnClusterOptions& options,
   TONY_RETURN_IF_ERROR(cluster.FindDocker(configuration));
   TONY_RETURN_IF_ERROR(cluster.FindPageProxy(configuration));
   TONY_RETURN_IF_ERROR(cluster.FindStaging(configuration));
+  cluster.log_places_ = FindLogPlaces(configuration);
   return cluster;
 }
 
@@ -119,14 +109,14 @@ absl::Status YarnCluster::FindStaging(const hadoop::Configuration& configuration
   if (!IsUri(uri)) {
     TONY_ASSIGN_OR_RETURN(uri, configuration.Text(kDefaultFs));
   }
-  const std::string path = PathOf(options_.staging_dir);
+  const std::string path = PathOfUri(options_.staging_dir);
   if (absl::StartsWith(uri, "hdfs://")) {
     TONY_ASSIGN_OR_RETURN(hdfs_, hadoop::FindNameService(configuration, uri));
     if (!path.empty() && !kerberos_) {
       staging_ = absl::StrCat(path, "/", user_);
       return absl::OkStatus();
     }
-    TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
+    TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));
     TONY_ASSIGN_OR_RETURN(const std::string home, hdfs.HomeFolder());
     // With Kerberos this is the name that the cluster gives to the ticket's owner.
     if (kerberos_) user_ = home.substr(home.rfind('/') + 1);
@@ -145,9 +135,9 @@ absl::Status YarnCluster::FindStaging(const hadoop::Configuration& configuration
       "nodes have, file:///PATH");
 }
 
-absl::StatusOr<hadoop::WebHdfs> YarnCluster::OpenHdfs() const {
+absl::StatusOr<hadoop::WebHdfs> YarnCluster::OpenHdfs(const hadoop::NameService& hdfs) const {
   hadoop::WebHdfsOptions options;
-  options.name_service = *hdfs_;
+  options.name_service = hdfs;
   options.user = user_;
   options.kerberos = kerberos_;
   options.timeout = options_.timeout;
@@ -178,7 +168,7 @@ absl::StatusOr<std::unique_ptr<JobFiles>> YarnCluster::OpenStaging() const {
         status.st_uid == geteuid() ? user_ : absl::StrCat("user ", status.st_uid), status.st_mode));
     return std::make_unique<LocalJobFiles>(staging_);
   }
-  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));
   absl::StatusOr<hadoop::HdfsFileStatus> status = hdfs.Status(staging_);
   if (absl::IsNotFound(status.status())) {
     TONY_RETURN_IF_ERROR(hdfs.MakeFolders(staging_, 0700));
@@ -198,6 +188,13 @@ absl::Status YarnCluster::SetHdfs(LocalResource& resource) const {
   resource.host = std::move(endpoint.host);
   resource.port = endpoint.port;
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<hadoop::FileStore>> YarnCluster::OpenLogs(
+    const LogPlace& place) const {
+  if (!place.hdfs) return std::make_unique<hadoop::DiskStore>();
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*place.hdfs));
+  return std::make_unique<hadoop::HdfsStore>(std::move(hdfs));
 }
 
 absl::StatusOr<LocalResource> YarnCluster::ResourceAt(JobFiles& staging,
@@ -222,7 +219,7 @@ absl::StatusOr<LocalResource> YarnCluster::ResourceAt(const std::string& url) co
                      "; copy it there, or set tony.yarn.staging-dir to a folder in the file system "
                      "where it is"));
   }
-  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));
   TONY_ASSIGN_OR_RETURN(const hadoop::HdfsFileStatus file, hdfs.Status(parsed.path));
   if (file.folder) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -239,7 +236,7 @@ absl::StatusOr<LocalResource> YarnCluster::ResourceAt(const std::string& url) co
 
 absl::StatusOr<std::optional<hadoop::Token>> YarnCluster::GetHdfsToken() const {
   if (!kerberos_ || !hdfs_) return std::optional<hadoop::Token>();
-  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs());
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));
   TONY_ASSIGN_OR_RETURN(hadoop::Token token, hdfs.GetDelegationToken(renewer_));
   return std::optional<hadoop::Token>(std::move(token));
 }

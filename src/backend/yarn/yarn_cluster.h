@@ -9,9 +9,11 @@
 #include "absl/status/statusor.h"
 #include "backend/job_files.h"
 #include "backend/yarn/launch_request.h"
+#include "backend/yarn/log_places.h"
 #include "common/clock.h"
 #include "hadoop/cluster_addresses.h"
 #include "hadoop/configuration.h"
+#include "hadoop/file_store.h"
 #include "hadoop/rpc_client.h"
 #include "hadoop/token.h"
 #include "hadoop/webhdfs.h"
@@ -74,6 +76,11 @@ class YarnCluster {
   /// hadoop::WebHdfs::Status.
   absl::StatusOr<LocalResource> ResourceAt(const std::string& url) const;
 
+  /// Where the logs of applications that have ended may be. The codes of FindLogPlaces.
+  const absl::StatusOr<std::vector<LogPlace>>& log_places() const { return log_places_; }
+  /// The files there. FailedPrecondition – libcurl is missing.
+  absl::StatusOr<std::unique_ptr<hadoop::FileStore>> OpenLogs(const LogPlace& place) const;
+
   /// For the ApplicationMaster and the nodes, which the ResourceManager renews; nothing where the
   /// cluster has no Kerberos. The codes of hadoop::WebHdfs.
   absl::StatusOr<std::optional<hadoop::Token>> GetHdfsToken() const;
@@ -84,7 +91,7 @@ class YarnCluster {
   absl::Status FindDocker(const hadoop::Configuration& configuration);
   absl::Status FindPageProxy(const hadoop::Configuration& configuration);
   absl::Status FindStaging(const hadoop::Configuration& configuration);
-  absl::StatusOr<hadoop::WebHdfs> OpenHdfs() const;
+  absl::StatusOr<hadoop::WebHdfs> OpenHdfs(const hadoop::NameService& hdfs) const;
   /// The address of our HDFS.
   absl::Status SetHdfs(LocalResource& resource) const;
   absl::Status CheckOwner(const std::string& owner, int mode) const;
@@ -99,6 +106,7 @@ class YarnCluster {
   PageProxy page_proxy_;
   std::optional<hadoop::NameService> hdfs_;
   std::string staging_;
+  absl::StatusOr<std::vector<LogPlace>> log_places_;  ///< of use only to who wants logs
 };
 
 }  // namespace tony::backend

@@ -1,0 +1,100 @@
+// Which folders a configuration means for logs.
+#include "backend/yarn/log_places.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/yarn/uri.h"
+#include "tests/backend/yarn/yarn_configuration.h"
+
+namespace tony::backend {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kApplication[] = "application_1700000000000_120042";
+
+class LogPlacesTest : public testing::Test {
+ protected:
+  absl::StatusOr<std::vector<LogPlace>> Places() {
+    const auto cluster = configuration_.Find();
+    EXPECT_TRUE(cluster.ok()) << cluster.status();
+    return cluster->log_places();
+  }
+  /// All folders that are looked into, in that order.
+  std::vector<std::string> Folders() {
+    std::vector<std::string> all;
+    const auto places = Places();
+    EXPECT_TRUE(places.ok()) << places.status();
+    for (const LogPlace& place : *places) {
+      EXPECT_FALSE(place.hdfs);
+      const std::vector<std::string> folders = *LogFolders(place, "bob", kApplication);
+      all.insert(all.end(), folders.begin(), folders.end());
+    }
+    return all;
+  }
+
+  YarnConfiguration configuration_;
+};
+
+TEST_F(LogPlacesTest, YarnsDefaults) {
+  EXPECT_THAT(Folders(),
+              ElementsAre("/tmp/logs/bob/bucket-logs-tfile/0042/application_1700000000000_120042",
+                          "/tmp/logs/bob/logs-tfile/application_1700000000000_120042",
+                          "/tmp/logs/bob/bucket-logs/0042/application_1700000000000_120042",
+                          "/tmp/logs/bob/logs/application_1700000000000_120042"));
+}
+
+TEST_F(LogPlacesTest, WhatIsConfiguredForAllForms) {
+  configuration_.properties["yarn.nodemanager.remote-app-log-dir"] = "file:///app-logs/";
+  configuration_.properties["yarn.nodemanager.remote-app-log-dir-suffix"] = "kept";
+  EXPECT_THAT(Folders(),
+              ElementsAre("/app-logs/bob/bucket-kept-tfile/0042/application_1700000000000_120042",
+                          "/app-logs/bob/kept-tfile/application_1700000000000_120042",
+                          "/app-logs/bob/bucket-kept/0042/application_1700000000000_120042",
+                          "/app-logs/bob/kept/application_1700000000000_120042"));
+}
+
+TEST_F(LogPlacesTest, WhatIsConfiguredForOneForm) {
+  configuration_.properties["yarn.log-aggregation.file-formats"] = "IFile, TFile";
+  configuration_.properties["yarn.log-aggregation.IFile.remote-app-log-dir"] = "/indexed";
+  configuration_.properties["yarn.log-aggregation.TFile.remote-app-log-dir-suffix"] = "old";
+  const std::vector<std::string> folders = Folders();
+  ASSERT_EQ(folders.size(), 6U);
+  EXPECT_EQ(folders[0], "/indexed/bob/bucket-logs-ifile/0042/application_1700000000000_120042");
+  EXPECT_EQ(folders[2], "/tmp/logs/bob/bucket-old/0042/application_1700000000000_120042");
+  EXPECT_EQ(folders[5], "/tmp/logs/bob/logs/application_1700000000000_120042");
+}
+
+TEST_F(LogPlacesTest, InHdfs) {
+  hadoop::FakeNameNode name_node;
+  configuration_.SetHdfs(name_node);
+  const auto places = Places();
+  ASSERT_TRUE(places.ok()) << places.status();
+  ASSERT_TRUE(places->front().hdfs);
+  EXPECT_EQ(places->front().hdfs->authority, hadoop::ToString(name_node.endpoint()));
+}
+
+// Only who wants logs is told.
+TEST_F(LogPlacesTest, OtherFileSystemsAreNamed) {
+  configuration_.properties["yarn.nodemanager.remote-app-log-dir"] = "s3a://bucket/logs";
+  const absl::Status status = Places().status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("s3a://bucket/logs"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("yarn logs -applicationId"));
+}
+
+TEST(UriTest, PathsOfUris) {
+  EXPECT_EQ(PathOfUri("hdfs://name:8020/a/b/"), "/a/b");
+  EXPECT_EQ(PathOfUri("hdfs://name"), "");
+  EXPECT_EQ(PathOfUri("file:/a"), "/a");
+  EXPECT_EQ(PathOfUri("file:///a"), "/a");
+  EXPECT_EQ(PathOfUri("/a//"), "/a");
+  EXPECT_EQ(PathOfUri("/"), "");
+  EXPECT_TRUE(IsUri("file:/a"));
+  EXPECT_FALSE(IsUri("/a:b"));
+}
+
+}  // namespace
+}  // namespace tony::backend

@@ -22,10 +22,10 @@ namespace {
 constexpr size_t kMostLooks = 100;
 constexpr std::chrono::hours kOldAge{24};
 
-bool IsOld(backend::JobFiles& files, const std::string& folder) {
+bool IsOld(backend::JobFiles& files, const std::string& folder, const Clock& clock) {
   const absl::StatusOr<backend::StoredFile> stored = files.Describe(folder);
   if (!stored.ok()) return false;
-  const int64_t age = SystemClock().UnixMillis() - stored->modified_millis;
+  const int64_t age = clock.UnixMillis() - stored->modified_millis;
   return age > std::chrono::milliseconds(kOldAge).count();
 }
 
@@ -36,7 +36,7 @@ bool IsTransient(const std::string& name) {
 
 }  // namespace
 
-absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster,
+absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster, const Clock& clock,
                                            const std::stop_token& stop) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files, cluster.OpenStaging());
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> jobs, files->List(backend::kJobsFolder));
@@ -56,7 +56,7 @@ absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster,
     if (!report.ok() && !absl::IsNotFound(report.status())) return report.status();
     if (report.ok() && !report->over()) continue;
     // What YARN does not know may be a job that is being staged.
-    if (!report.ok() && !IsOld(*files, folder)) continue;
+    if (!report.ok() && !IsOld(*files, folder, clock)) continue;
     ++untidy;
     for (const char* name : backend::kTransientFiles) {
       if (stop.stop_requested()) break;

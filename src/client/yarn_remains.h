@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "backend/yarn/yarn_cluster.h"
+#include "common/clock.h"
 
 namespace tony::client {
 
@@ -13,7 +14,7 @@ namespace tony::client {
 /// checkpoints stay. `stop`: looked at between two calls; what is left then is left for the next
 /// time. Returns how many jobs had remains. Blocks. The codes of backend::JobFiles and of
 /// backend::ApplicationClient::Report.
-absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster,
+absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster, const Clock& clock,
                                            const std::stop_token& stop);
 
 }  // namespace tony::client

@@ -58,11 +58,12 @@ class ClusterStager {
  public:
   ClusterStager(const spec::LoadedJob& job, const std::string& job_id,
                 const backend::JobFolder& staged, const backend::YarnCluster& cluster,
-                std::unique_ptr<backend::JobFiles> files)
+                const Clock& clock, std::unique_ptr<backend::JobFiles> files)
       : job_(job),
         folder_(backend::JobFolderName(job_id)),
         staged_(staged),
         cluster_(cluster),
+        clock_(clock),
         files_(std::move(files)) {
     yarn_job_.set_job_id(job_id);
     yarn_job_.set_user(cluster.user());
@@ -191,9 +192,9 @@ class ClusterStager {
     return status;
   }
 
-  static absl::Status CopyOne(const Copy& copy, backend::JobFiles& files) {
+  absl::Status CopyOne(const Copy& copy, backend::JobFiles& files) const {
     if (copy.kept) {
-      TONY_RETURN_IF_ERROR(MarkUsed(copy.name, files, SystemClock()));
+      TONY_RETURN_IF_ERROR(MarkUsed(copy.name, files, clock_));
       const absl::StatusOr<backend::StoredFile> stored = files.Describe(copy.name);
       if (!absl::IsNotFound(stored.status())) return stored.status();
     }
@@ -273,6 +274,7 @@ class ClusterStager {
   const std::string folder_;  ///< the job's, below all of the user's files
   const backend::JobFolder& staged_;
   const backend::YarnCluster& cluster_;
+  const Clock& clock_;
   const std::unique_ptr<backend::JobFiles> files_;
   std::vector<Copy> copies_;
   std::vector<Remote> remote_;
@@ -285,9 +287,10 @@ class ClusterStager {
 absl::StatusOr<backend::ApplicationRequest> StageOnCluster(const spec::LoadedJob& job,
                                                            const std::string& job_id, bool detached,
                                                            const backend::JobFolder& staged,
-                                                           const backend::YarnCluster& cluster) {
+                                                           const backend::YarnCluster& cluster,
+                                                           const Clock& clock) {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<backend::JobFiles> files, cluster.OpenStaging());
-  ClusterStager stager(job, job_id, staged, cluster, std::move(files));
+  ClusterStager stager(job, job_id, staged, cluster, clock, std::move(files));
   backend::ApplicationRequest request;
   TONY_ASSIGN_OR_RETURN(request.launch, stager.Stage(detached));
   const spec::YarnSettings& yarn = job.result.yarn;

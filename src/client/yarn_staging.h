@@ -7,6 +7,7 @@
 #include "backend/job_folder.h"
 #include "backend/yarn/application_client.h"
 #include "backend/yarn/yarn_cluster.h"
+#include "common/clock.h"
 #include "spec/job_builder.h"
 
 namespace tony::client {
@@ -18,7 +19,8 @@ namespace tony::client {
 absl::StatusOr<backend::ApplicationRequest> StageOnCluster(const spec::LoadedJob& job,
                                                            const std::string& job_id, bool detached,
                                                            const backend::JobFolder& staged,
-                                                           const backend::YarnCluster& cluster);
+                                                           const backend::YarnCluster& cluster,
+                                                           const Clock& clock);
 
 /// For a job that has no ApplicationMaster to do it: all of it. The codes of backend::JobFiles.
 absl::Status RemoveFromCluster(const std::string& job_id, const backend::YarnCluster& cluster);

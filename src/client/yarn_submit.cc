@@ -139,7 +139,7 @@ class YarnSubmission {
 
   absl::Status SubmitStaged(const backend::JobFolder& staged) {
     const absl::StatusOr<backend::ApplicationRequest> request =
-        StageOnCluster(job_, job_id_, options_.detach, staged, cluster_);
+        StageOnCluster(job_, job_id_, options_.detach, staged, cluster_, clock_);
     absl::Status submitted = request.status();
     if (submitted.ok()) {
       submitted = client_.Submit(*request);
@@ -204,15 +204,16 @@ class YarnSubmission {
   void Tidy(const std::stop_token& stop) const {
     RemoveLostStaging(backend::StagingFolder(job_.result.local.dir));
     const backend::YarnCluster hasty = cluster_.WithTimeout(kTidyingTimeout);
-    absl::Status tidied = RemoveRemainsOnCluster(hasty, stop).status();
+    absl::Status tidied = RemoveRemainsOnCluster(hasty, clock_, stop).status();
     if (tidied.ok()) {
-      tidied = RemoveUnusedFromCache(hasty, SystemClock(),
-                                     std::chrono::days(job_.result.yarn.cache_days), stop)
-                   .status();
+      tidied =
+          RemoveUnusedFromCache(hasty, clock_, std::chrono::days(job_.result.yarn.cache_days), stop)
+              .status();
     }
     if (!tidied.ok() && !stop.stop_requested()) PrintError(std::string(tidied.message()));
   }
 
+  const SystemClock clock_;
   const SubmitOptions& options_;
   const Environment& environment_;
   const spec::LoadedJob& job_;

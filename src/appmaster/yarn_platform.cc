@@ -137,6 +137,7 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   options.launch = backend::ExecutorTemplate(job_);
   options.launch.tokens = [this](const std::string& secret) { return TokensFor(secret); };
   options.allocation.gpu_resource = built.yarn.gpu_resource;
+  options.allocation.other_resources = built.yarn.other_resources;
   options.allocation.node_labels = built.yarn.node_labels;
   // Once for the node and once for the ResourceManager, and a rest.
   options.kill_timeout = built.job.timeouts.container_kill * 2 / 5;

@@ -1,7 +1,9 @@
 // From the cluster's configuration to the verdict.
 #include "client/yarn_submit.h"
 
+#include <cstdint>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -56,6 +58,26 @@ std::string NeverFits(const core::JobDescription& job, const core::Resources& la
   return sentence;
 }
 
+/// Likewise of resource types that core does not know; `largest` has all that the cluster has.
+std::string OthersNeverFit(const spec::YarnSettings& yarn,
+                           const std::map<std::string, int64_t>& largest) {
+  for (const auto& [type, amounts] : yarn.other_resources) {
+    for (const auto& [name, amount] : amounts) {
+      const auto most = largest.find(name);
+      if (most != largest.end() && amount <= most->second) continue;
+      const std::string asked = absl::StrCat(type, " asks for ", amount, " ", name);
+      if (most == largest.end()) {
+        return absl::StrCat(asked,
+                            ", a resource type that the cluster does not have; correct tony.", type,
+                            ".yarn-resources");
+      }
+      return absl::StrCat(asked, ", but the largest container of the cluster has ", most->second,
+                          "; ask for less");
+    }
+  }
+  return "";
+}
+
 /// A job between its staging and its end. Not thread safe.
 class YarnSubmission {
  public:
@@ -70,7 +92,9 @@ class YarnSubmission {
   int Run() {
     const auto created = client_.Create(job_.result.yarn.gpu_resource);
     if (!created.ok()) return FailWith(created.status(), kInfrastructure);
-    if (const std::string excess = NeverFits(job_.result.job, created->largest); !excess.empty()) {
+    std::string excess = NeverFits(job_.result.job, created->largest);
+    if (excess.empty()) excess = OthersNeverFit(job_.result.yarn, created->largest_others);
+    if (!excess.empty()) {
       PrintError(excess);
       return kNeverFits;
     }

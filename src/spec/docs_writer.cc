@@ -91,6 +91,8 @@ std::string TypeText(const Key& key) {
       return "list of patterns";
     case ValueType::kKeyValues:
       return "list of `NAME=value`";
+    case ValueType::kAmounts:
+      return "list of `NAME=number`";
     case ValueType::kResources:
       return "list of resources";
     case ValueType::kExistingPath:

@@ -44,6 +44,7 @@ class JobChecker {
     for (const char* const key : {kUntracked, kSidecar, kStopOnFailure}) CheckTypeList(key);
     CheckListsAreDisjoint();
     CheckTotals();
+    if (result_.backend == Backend::kYarn) CheckYarnResources();
   }
 
  private:
@@ -178,6 +179,22 @@ class JobChecker {
     if (!limit || *limit < 0 || requested <= *limit) return;
     Complain(key, absl::StrCat("amount of ", unit, " requested, ", requested, ", exceeds ", *limit),
              "ask for less in instances or in each task");
+  }
+
+  // YARN would take the same resource twice, and the last one wins.
+  void CheckYarnResources() {
+    for (const auto& [type, amounts] : result_.yarn.other_resources) {
+      for (const auto& [name, amount] : amounts) {
+        std::string own_key;
+        if (name == result_.yarn.gpu_resource) own_key = "gpus";
+        if (name == "memory-mb" || name == "memory") own_key = "memory";
+        if (name == "vcores") own_key = "vcores";
+        if (own_key.empty()) continue;
+        Complain(absl::StrCat("tony.", type, ".yarn-resources"),
+                 absl::StrCat(name, " has a key of its own"),
+                 absl::StrCat("set tony.", type, ".", own_key));
+      }
+    }
   }
 
   const Configuration& configuration_;

@@ -61,11 +61,16 @@ KeyGroup LabelKeys() {
 
 KeyGroup TypeLabelKeys() {
   KeyGroup group;
-  group.title = "Nodes of one task type";
+  group.title = "One task type on YARN";
   group.introduction = "As above, for the tasks of one type.";
   group.per_type = true;
-  group.keys = {OfYarn("tony.<type>.node-label", ValueType::kText, "",
-                       "Label of the nodes that this type may run on.")};
+  group.keys = {
+      OfYarn("tony.<type>.node-label", ValueType::kText, "",
+             "Label of the nodes that this type may run on."),
+      OfYarn("tony.<type>.yarn-resources", ValueType::kAmounts, "",
+             "What else each task gets of the cluster's resource types, in the cluster's own "
+             "units: `trainer.io/tpu=2,example.com/licence=1`. TonY has no such key."),
+  };
   return group;
 }
 

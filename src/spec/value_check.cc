@@ -74,6 +74,18 @@ std::optional<Complaint> CheckKeyValues(const std::string& value) {
   return std::nullopt;
 }
 
+std::optional<Complaint> CheckAmounts(const std::string& value) {
+  for (const std::string& item : SplitList(value)) {
+    const auto pair = ParseKeyValue(item);
+    const auto number = pair ? ParseWholeNumber(pair->second) : std::nullopt;
+    if (number.value_or(0) > 0) continue;
+    return Complaint{absl::StrCat(Quoted(item), " is not of the form NAME=number"),
+                     "write NAME=number, the number 1 or more and without a unit, items divided by "
+                     "commas"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Complaint> CheckPatterns(const std::string& value) {
   for (const std::string& item : SplitList(value)) {
     const re2::RE2 pattern(item, re2::RE2::Quiet);
@@ -140,6 +152,8 @@ std::optional<Complaint> CheckValue(const Key& key, const std::string& value) {
       return CheckPatterns(value);
     case ValueType::kKeyValues:
       return CheckKeyValues(value);
+    case ValueType::kAmounts:
+      return CheckAmounts(value);
     case ValueType::kResources:
       return CheckResources(value);
     case ValueType::kExistingPath:

@@ -2,6 +2,7 @@
 #include "spec/yarn_settings.h"
 
 #include "absl/strings/str_cat.h"
+#include "spec/values.h"
 
 namespace tony::spec {
 
@@ -25,6 +26,10 @@ YarnSettings BuildYarnSettings(const Configuration& configuration,
   for (const std::string& type : types) {
     const std::string own = configuration.GetText(absl::StrCat("tony.", type, ".node-label"));
     if (!own.empty() || !label.empty()) yarn.node_labels[type] = own.empty() ? label : own;
+    const auto amounts = configuration.GetKeyValues(absl::StrCat("tony.", type, ".yarn-resources"));
+    for (const auto& [name, amount] : amounts) {
+      yarn.other_resources[type][name] = ParseWholeNumber(amount).value_or(0);
+    }
   }
   return yarn;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct YarnSettings {
   std::string gpu_resource;
   std::string am_node_label;                       ///< of the ApplicationMaster's node
   std::map<std::string, std::string> node_labels;  ///< by task type, where there is one
+  /// By task type, where there are any: resource types and how much of them each task gets.
+  std::map<std::string, std::map<std::string, int64_t>> other_resources;
   std::string view_acl;
   std::string modify_acl;
   std::chrono::milliseconds timeout{0};  ///< of a call

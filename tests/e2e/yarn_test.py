@@ -360,6 +360,11 @@ class BadInput(OnYarn, unittest.TestCase):
         self.assert_told(told, 5, "worker asks for 9 GPUs", "has 4")
         told = self.submit("--conf", "tony.worker.memory=900g")
         self.assert_told(told, 5, "worker asks for 921600 MiB")
+        told = self.submit("--conf", "tony.worker.yarn-resources=trainer.io/tpu=9")
+        self.assert_told(told, 5, "worker asks for 9 trainer.io/tpu", "has 2; ask for less")
+        told = self.submit("--conf", "tony.worker.yarn-resources=trainer.io/cup=1")
+        self.assert_told(told, 5, "worker asks for 1 trainer.io/cup, a resource type that the",
+                         "correct tony.worker.yarn-resources")
 
 
 if __name__ == "__main__":

@@ -138,6 +138,23 @@ TEST_F(BadInputTest, BadBooleansChoicesAndPairsAreExplained) {
       << "keys without effect are checked too";
 }
 
+TEST_F(BadInputTest, AmountsOfYarnsResourcesAreChecked) {
+  for (const std::string item : {"tpu", "tpu=", "tpu=two", "tpu=0", "tpu=-1", "=2", "tpu=2G"}) {
+    EXPECT_EQ(ProblemsWith({{"tony.worker.yarn-resources", "a=1," + item}}),
+              "job.xml:4: tony.worker.yarn-resources: '" + item +
+                  "' is not of the form NAME=number; write NAME=number, the number 1 or more and "
+                  "without a unit, items divided by commas\n");
+  }
+  EXPECT_EQ(ProblemsWith({{"tony.backend", "yarn"},
+                          {"tony.worker.yarn-resources", "memory-mb=5,vcores=1,yarn.io/gpu=1"}}),
+            "job.xml:5: tony.worker.yarn-resources: memory-mb has a key of its own; set "
+            "tony.worker.memory\n"
+            "job.xml:5: tony.worker.yarn-resources: vcores has a key of its own; set "
+            "tony.worker.vcores\n"
+            "job.xml:5: tony.worker.yarn-resources: yarn.io/gpu has a key of its own; set "
+            "tony.worker.gpus\n");
+}
+
 TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
   EXPECT_EQ(ProblemsWith({{"tony.docker.enabled", "true"}}),
             "job.xml:4: tony.docker.enabled: Docker containers are not supported by this version; "

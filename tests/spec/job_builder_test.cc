@@ -302,13 +302,16 @@ TEST_F(JobBuilderTest, KnowsWhatAClusterIsToldOfTheJob) {
                                     {"tony.yarn.queue", "train"},
                                     {"tony.application.tags", "a,b"},
                                     {"tony.application.node-label", "cpu"},
-                                    {"tony.worker.node-label", "gpu"}});
+                                    {"tony.worker.node-label", "gpu"},
+                                    {"tony.ps.yarn-resources", "a.io/b=2, c=1"}});
   EXPECT_EQ(RenderProblems(result.problems), "");
   EXPECT_EQ(result.backend, Backend::kYarn);
   EXPECT_EQ(result.yarn.queue, "train");
   EXPECT_THAT(result.yarn.tags, ElementsAre("a", "b"));
   EXPECT_EQ(result.yarn.am_node_label, "cpu");
   EXPECT_THAT(result.yarn.node_labels, ElementsAre(Pair("ps", "cpu"), Pair("worker", "gpu")));
+  EXPECT_THAT(result.yarn.other_resources,
+              ElementsAre(Pair("ps", ElementsAre(Pair("a.io/b", 2), Pair("c", 1)))));
   EXPECT_EQ(result.job.timeouts.reattach, std::chrono::minutes(15));
 }
 

@@ -118,7 +118,8 @@ absl::StatusOr<ApplicationClient::NewApplication> ApplicationClient::Create(
                         rpc_.Call<yarn::GetNewApplicationResponseProto>(
                             "getNewApplication", yarn::GetNewApplicationRequestProto(), timeout_));
   return NewApplication{FormatApplicationId(response.application_id()),
-                        ResourcesOf(response.maximumcapability(), gpu_resource)};
+                        ResourcesOf(response.maximumcapability(), gpu_resource),
+                        OthersOf(response.maximumcapability(), gpu_resource)};
 }
 
 absl::Status ApplicationClient::Submit(const ApplicationRequest& request) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,8 @@ class ApplicationClient {
   struct NewApplication {
     std::string id;
     core::Resources largest;  ///< that a container may have
+    /// Likewise, by resource type; those that are not in it the cluster does not have.
+    std::map<std::string, int64_t> largest_others;
   };
 
   ApplicationClient(hadoop::RpcClientOptions options, Duration timeout)

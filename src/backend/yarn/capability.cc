@@ -57,6 +57,15 @@ core::Resources ResourcesOf(const ResourceProto& capability, const std::string& 
   return resources;
 }
 
+std::map<std::string, int64_t> OthersOf(const ResourceProto& capability,
+                                        const std::string& gpu_resource) {
+  std::map<std::string, int64_t> others;
+  for (const ResourceInformationProto& item : capability.resource_value_map()) {
+    if (!IsListedTwice(item.key()) && item.key() != gpu_resource) others[item.key()] = item.value();
+  }
+  return others;
+}
+
 std::string Describe(const ResourceProto& capability) {
   std::vector<std::string> parts = {
       absl::StrCat(capability.memory(), " MiB"),
@@ -78,9 +87,14 @@ std::string DescribeExcess(const ResourceProto& wanted, const ResourceProto& lar
   }
   for (const ResourceInformationProto& item : wanted.resource_value_map()) {
     const ResourceInformationProto* const most = Find(largest, item.key());
-    if (most != nullptr && most->units() != item.units()) continue;
-    const int64_t amount = most == nullptr ? 0 : most->value();
-    if (item.value() > amount) return Excess(item.value(), amount, "", " " + item.key());
+    if (most == nullptr) {
+      return absl::StrCat(item.value(), " ", item.key(),
+                          ", a resource type that the cluster does not have");
+    }
+    // An ask is in the cluster's own units, whatever they are.
+    if (item.value() > most->value()) {
+      return Excess(item.value(), most->value(), "", " " + item.key());
+    }
   }
   return "";
 }

@@ -29,11 +29,16 @@ struct AllocationOptions {
 core::Resources ResourcesOf(const ::hadoop::yarn::ResourceProto& capability,
                             const std::string& gpu_resource);
 
+/// The rest of it: resource types, in the cluster's own units.
+std::map<std::string, int64_t> OthersOf(const ::hadoop::yarn::ResourceProto& capability,
+                                        const std::string& gpu_resource);
+
 /// "2048 MiB, 1 core, 2 yarn.io/gpu".
 std::string Describe(const ::hadoop::yarn::ResourceProto& capability);
 
 /// What `wanted` has more of than `largest`: "8192 MiB of memory, where 4096 MiB is the largest
-/// that any node has"; empty when it fits. Amounts in different units are not compared.
+/// that any node has", "1 trainer.io/tpu, a resource type that the cluster does not have"; empty
+/// when it fits.
 std::string DescribeExcess(const ::hadoop::yarn::ResourceProto& wanted,
                            const ::hadoop::yarn::ResourceProto& largest);
 

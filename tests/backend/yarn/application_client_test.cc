@@ -41,9 +41,12 @@ TEST_F(ApplicationClientTest, AnApplicationIsMade) {
     response.mutable_application_id()->set_id(42);
     response.mutable_maximumcapability()->set_memory(4096);
     response.mutable_maximumcapability()->set_virtual_cores(8);
-    auto* const gpus = response.mutable_maximumcapability()->add_resource_value_map();
-    gpus->set_key("x.io/card");
-    gpus->set_value(3);
+    for (const auto& [name, amount] :
+         {std::pair("memory-mb", 4096), std::pair("x.io/card", 3), std::pair("tpu", 2)}) {
+      auto* const item = response.mutable_maximumcapability()->add_resource_value_map();
+      item->set_key(name);
+      item->set_value(amount);
+    }
     return response.SerializeAsString();
   });
   const auto created = client_.Create("x.io/card");
@@ -52,6 +55,7 @@ TEST_F(ApplicationClientTest, AnApplicationIsMade) {
   EXPECT_EQ(created->largest.memory_mb, 4096);
   EXPECT_EQ(created->largest.vcores, 8);
   EXPECT_EQ(created->largest.gpus, 3);
+  EXPECT_THAT(created->largest_others, ElementsAre(testing::Pair("tpu", 2)));
 }
 
 TEST_F(ApplicationClientTest, IdsHaveFourDigitsOrMore) {

@@ -111,7 +111,7 @@ TEST(CapabilityTest, NamesWhatIsTooMuch) {
   EXPECT_EQ(DescribeExcess(capability(1, 3), capability(100, 2)),
             "3 yarn.io/gpu, where 2 is the largest that any node has");
   EXPECT_EQ(DescribeExcess(capability(1, 1), capability(100, 0)),
-            "1 yarn.io/gpu, where 0 is the largest that any node has");
+            "1 yarn.io/gpu, a resource type that the cluster does not have");
   auto cores = capability(100, 0);
   cores.set_virtual_cores(9);
   EXPECT_EQ(DescribeExcess(cores, capability(100, 0)),

@@ -139,6 +139,7 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   options.allocation.gpu_resource = built.yarn.gpu_resource;
   options.allocation.other_resources = built.yarn.other_resources;
   options.allocation.node_labels = built.yarn.node_labels;
+  options.allocation.placements = built.yarn.placements;
   // Once for the node and once for the ResourceManager, and a rest.
   options.kill_timeout = built.job.timeouts.container_kill * 2 / 5;
   options.waiting_notice = built.job.timeouts.waiting_notice;

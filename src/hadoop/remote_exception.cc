@@ -41,7 +41,8 @@ constexpr Row kRows[] = {
     {"InvalidResourceBlacklistRequestException", StatusCode::kInvalidArgument},
     {"InvalidLabelResourceRequestException", StatusCode::kInvalidArgument},
     {"InvalidContainerReleaseException", StatusCode::kInvalidArgument},
-    {"SchedulerInvalidResoureRequestException", StatusCode::kInvalidArgument},
+    {"SchedulerInvalidResoureRequestException", StatusCode::kInvalidArgument},  // of older ones
+    {"SchedulerInvalidResourceRequestException", StatusCode::kInvalidArgument},
     {"InvalidPathException", StatusCode::kInvalidArgument},
     {"IllegalArgumentException", StatusCode::kInvalidArgument},
     {"ResourceNotFoundException", StatusCode::kInvalidArgument},

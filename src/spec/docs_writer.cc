@@ -48,6 +48,12 @@ Unlike in TonY the job file beats the site file. A key may stand only once in a 
   inside an item and `\\` a backslash; every other backslash is itself.
 * **Pattern**: a regular expression as RE2 takes it. In a list of them a comma is `\,`, say
   `id-\d{3\,5}`.
+* **Placement constraint**, in the notation of Hadoop's own tools: `in,SCOPE,TAG…` where containers
+  with each of the tags are, `notin,SCOPE,TAG…` where none is, `cardinality,SCOPE,TAG…,MIN,MAX` where
+  there are so many of each before this one comes, `NAME=VALUE…` or `NAME!=VALUE…` by an attribute
+  of the node; several as `and(A:B)` and `or(A:B)`. The scope is `node` or `rack`. Tags are those of
+  the same job, or with `not-self/`, `all/`, `app-id/ID/` or `app-tag/TAG/` before them those of
+  other applications.
 * **Path**: absolute, beginning with `~`, or relative to the folder of the file that names it (on
   the command line: to the current folder).
 * **Resource**: `path[::localName][#archive]`. A file or folder is laid into the working folder as
@@ -91,6 +97,8 @@ std::string TypeText(const Key& key) {
       return "list of patterns";
     case ValueType::kKeyValues:
       return "list of `NAME=value`";
+    case ValueType::kPlacement:
+      return "placement constraint";
     case ValueType::kAmounts:
       return "list of `NAME=number`";
     case ValueType::kResources:

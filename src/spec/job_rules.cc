@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -44,7 +45,7 @@ class JobChecker {
     for (const char* const key : {kUntracked, kSidecar, kStopOnFailure}) CheckTypeList(key);
     CheckListsAreDisjoint();
     CheckTotals();
-    if (result_.backend == Backend::kYarn) CheckYarnResources();
+    if (result_.backend == Backend::kYarn) CheckOnYarn();
   }
 
  private:
@@ -179,6 +180,24 @@ class JobChecker {
     if (!limit || *limit < 0 || requested <= *limit) return;
     Complain(key, absl::StrCat("amount of ", unit, " requested, ", requested, ", exceeds ", *limit),
              "ask for less in instances or in each task");
+  }
+
+  void CheckOnYarn() {
+    CheckYarnResources();
+    for (const auto& [type, label] : result_.yarn.node_labels) CheckLabel(type, label);
+  }
+
+  // YARN's scheduler looks for a label in constraints of one part only.
+  void CheckLabel(const std::string& type, const std::string& label) {
+    const auto placement = result_.yarn.placements.find(type);
+    if (placement == result_.yarn.placements.end()) return;
+    const std::optional<PlacementConstraint>& constraint = placement->second.constraint;
+    if (!constraint.has_value() || constraint->parts.empty()) return;
+    const std::string own = absl::StrCat("tony.", type, ".node-label");
+    Complain(configuration_.IsSet(own) ? own : "tony.application.node-label",
+             absl::StrCat("YARN cannot place ", type, " on nodes of the label ", label,
+                          " and by a constraint of several parts, ", FormatPlacement(*constraint)),
+             "leave one of the two out, or all but one of the parts");
   }
 
   // YARN would take the same resource twice, and the last one wins.

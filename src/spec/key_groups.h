@@ -25,8 +25,6 @@ KeyGroup YarnKeys();
 KeyGroup LabelKeys();
 KeyGroup TypeLabelKeys();
 KeyGroup HadoopKeys();
-KeyGroup PlacementKeys();
-KeyGroup TypePlacementKeys();
 KeyGroup JavaKeys();
 KeyGroup DockerKeys();
 KeyGroup HorovodKeys();

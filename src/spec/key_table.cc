@@ -58,8 +58,6 @@ std::vector<KeyGroup> AssembleGroups() {
           LabelKeys(),
           TypeLabelKeys(),
           HadoopKeys(),
-          PlacementKeys(),
-          TypePlacementKeys(),
           JavaKeys(),
           DockerKeys(),
           HorovodKeys(),

@@ -21,6 +21,7 @@ enum class ValueType {
   kChoice,        ///< one of Key::choices, in any case
   kList,          ///< names, divided by commas
   kKeyValues,     ///< `NAME=value`, divided by commas
+  kPlacement,     ///< a constraint, see placement.h
   kAmounts,       ///< `NAME=number`, divided by commas; each number 1 or more
   kPatterns,      ///< regular expressions (RE2), divided by commas
   kResources,     ///< `path[::localName][#archive]`, divided by commas

@@ -4,8 +4,6 @@
 namespace tony::spec {
 namespace {
 
-constexpr char kNoPlacement[] =
-    "placement constraints of YARN are not supported by this version; node labels are";
 constexpr char kOneConfiguration[] =
     "Hadoop's configuration is one folder; name it with tony.yarn.conf-dir or HADOOP_CONF_DIR";
 constexpr char kNoDocker[] = "Docker containers are not supported by this version";
@@ -59,37 +57,6 @@ KeyGroup HadoopKeys() {
       Refused("tony.keytab.user", kText, "user", kNoPortal, "The portal's Kerberos principal."),
       Refused("tony.keytab.location", kText, "/path/to/tony.keytab", kNoPortal,
               "The portal's keytab."),
-  };
-  return group;
-}
-
-KeyGroup PlacementKeys() {
-  using enum ValueType;
-  KeyGroup group;
-  group.title = "Placement of all containers";
-  group.introduction = "Where containers stand to one another.";
-  group.keys = {
-      Refused("tony.application.placement-spec", kText, "", kNoPlacement,
-              "Placement constraint of the job."),
-      Refused("tony.containers.placement-spec", kText, "", kNoPlacement,
-              "Placement constraint of all task types."),
-      Refused("tony.containers.allocation-tags", kList, "", kNoPlacement,
-              "Tags of all containers."),
-  };
-  return group;
-}
-
-KeyGroup TypePlacementKeys() {
-  using enum ValueType;
-  KeyGroup group;
-  group.title = "Placement of one task type";
-  group.introduction = "As above, for the tasks of one type.";
-  group.per_type = true;
-  group.keys = {
-      Refused("tony.<type>.placement-spec", kText, "", kNoPlacement,
-              "Placement constraint of this type."),
-      Refused("tony.<type>.allocation-tags", kList, "", kNoPlacement,
-              "Tags that placement constraints refer to."),
   };
   return group;
 }

@@ -55,6 +55,13 @@ KeyGroup LabelKeys() {
              "Label of the nodes that the job may run on, where nothing else is said."),
       OfYarn("tony.am.node-label", ValueType::kText, "",
              "Label of the nodes that the ApplicationMaster may run on."),
+      OfYarn("tony.application.placement-spec", ValueType::kPlacement, "",
+             "Where the tasks of all types may be; what else is said of a type holds, too."),
+      OfYarn("tony.containers.placement-spec", ValueType::kPlacement, "",
+             "Where the tasks of those types may be of which nothing else is said."),
+      OfYarn("tony.containers.allocation-tags", ValueType::kList, "",
+             "Tags of the containers of those types that have none of their own; by default the "
+             "type's name."),
   };
   return group;
 }
@@ -67,6 +74,12 @@ KeyGroup TypeLabelKeys() {
   group.keys = {
       OfYarn("tony.<type>.node-label", ValueType::kText, "",
              "Label of the nodes that this type may run on."),
+      OfYarn(
+          "tony.<type>.placement-spec", ValueType::kPlacement, "",
+          "Where this type's tasks may be: `notin,node,worker` keeps those with the tag `worker` "
+          "on nodes of their own."),
+      OfYarn("tony.<type>.allocation-tags", ValueType::kList, "",
+             "Tags of this type's containers, which placement constraints refer to."),
       OfYarn("tony.<type>.yarn-resources", ValueType::kAmounts, "",
              "What else each task gets of the cluster's resource types, in the cluster's own "
              "units: `trainer.io/tpu=2,example.com/licence=1`. TonY has no such key."),

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "spec/nearest_name.h"
 #include "spec/paths.h"
+#include "spec/placement.h"
 #include "spec/resource_grammar.h"
 #include "spec/values.h"
 
@@ -86,6 +87,15 @@ std::optional<Complaint> CheckAmounts(const std::string& value) {
   return std::nullopt;
 }
 
+std::optional<Complaint> CheckPlacement(const std::string& value) {
+  if (value.empty()) return std::nullopt;
+  const auto constraint = ParsePlacement(value);
+  if (constraint.ok()) return std::nullopt;
+  return Complaint{std::string(constraint.status().message()),
+                   "write in,SCOPE,TAG or notin,SCOPE,TAG or cardinality,SCOPE,TAG,MIN,MAX or "
+                   "ATTRIBUTE=VALUE, several as and(A:B) or or(A:B); SCOPE is node or rack"};
+}
+
 std::optional<Complaint> CheckPatterns(const std::string& value) {
   for (const std::string& item : SplitList(value)) {
     const re2::RE2 pattern(item, re2::RE2::Quiet);
@@ -152,6 +162,8 @@ std::optional<Complaint> CheckValue(const Key& key, const std::string& value) {
       return CheckPatterns(value);
     case ValueType::kKeyValues:
       return CheckKeyValues(value);
+    case ValueType::kPlacement:
+      return CheckPlacement(value);
     case ValueType::kAmounts:
       return CheckAmounts(value);
     case ValueType::kResources:

@@ -1,10 +1,47 @@
 // One key after the other.
 #include "spec/yarn_settings.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "spec/values.h"
 
 namespace tony::spec {
+namespace {
+
+// The constraint of a key; nothing where it has none, or one that the user was told about.
+std::optional<PlacementConstraint> ConstraintAt(const Configuration& configuration,
+                                                const std::string& key) {
+  auto constraint = ParsePlacement(configuration.GetText(key));
+  if (!constraint.ok()) return std::nullopt;
+  return *std::move(constraint);
+}
+
+TypePlacement PlacementOf(const Configuration& configuration, const std::string& type) {
+  const auto key = [](const std::string& owner, const std::string& last_word) {
+    return absl::StrCat("tony.", owner, ".", last_word);
+  };
+  TypePlacement placement;
+  placement.tags = configuration.GetList(key(type, "allocation-tags"));
+  if (placement.tags.empty())
+    placement.tags = configuration.GetList("tony.containers.allocation-tags");
+  placement.constraint = ConstraintAt(configuration, key(type, "placement-spec"));
+  if (!placement.constraint.has_value()) {
+    placement.constraint = ConstraintAt(configuration, "tony.containers.placement-spec");
+  }
+  auto common = ConstraintAt(configuration, "tony.application.placement-spec");
+  if (!common.has_value()) return placement;
+  if (placement.constraint.has_value()) {
+    PlacementConstraint both;
+    both.kind = PlacementConstraint::Kind::kAnd;
+    both.parts = {*std::move(common), *std::move(placement.constraint)};
+    common = std::move(both);
+  }
+  placement.constraint = std::move(common);
+  return placement;
+}
+
+}  // namespace
 
 YarnSettings BuildYarnSettings(const Configuration& configuration,
                                const std::vector<std::string>& types) {
@@ -30,6 +67,13 @@ YarnSettings BuildYarnSettings(const Configuration& configuration,
     for (const auto& [name, amount] : amounts) {
       yarn.other_resources[type][name] = ParseWholeNumber(amount).value_or(0);
     }
+    TypePlacement placement = PlacementOf(configuration, type);
+    if (placement != TypePlacement()) yarn.placements[type] = std::move(placement);
+  }
+  if (yarn.placements.empty()) return yarn;
+  for (const std::string& type : types) {
+    std::vector<std::string>& tags = yarn.placements[type].tags;
+    if (tags.empty()) tags.push_back(type);
   }
   return yarn;
 }

@@ -4,12 +4,22 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "spec/configuration.h"
+#include "spec/placement.h"
 
 namespace tony::spec {
+
+/// Where containers of a type are, seen from others. A plain value.
+struct TypePlacement {
+  std::vector<std::string> tags;  ///< by which others refer to them; there is one at least
+  std::optional<PlacementConstraint> constraint;  ///< where they may be
+
+  bool operator==(const TypePlacement&) const = default;
+};
 
 /// Each field is the value of one key, see docs/configuration.md. A plain value.
 struct YarnSettings {
@@ -25,6 +35,7 @@ struct YarnSettings {
   std::map<std::string, std::string> node_labels;  ///< by task type, where there is one
   /// By task type, where there are any: resource types and how much of them each task gets.
   std::map<std::string, std::map<std::string, int64_t>> other_resources;
+  std::map<std::string, TypePlacement> placements;  ///< of all task types, or empty
   std::string view_acl;
   std::string modify_acl;
   std::chrono::milliseconds timeout{0};  ///< of a call

@@ -131,13 +131,17 @@ inline std::string AnswerFrame(int id, const std::string& body) {
 }
 
 /// An exception.
-inline std::string ErrorFrame(int id, const std::string& class_name, bool fatal = false) {
+/// `exception`: a class, and behind ": " its message, or none for the usual one.
+inline std::string ErrorFrame(int id, const std::string& exception, bool fatal = false) {
   using Header = ::hadoop::common::RpcResponseHeaderProto;
   Header header;
   header.set_callid(static_cast<uint32_t>(id));
   header.set_status(fatal ? Header::FATAL : Header::ERROR);
-  header.set_exceptionclassname(class_name);
-  header.set_errormsg("the reason\n\tat java.lang.Thread.run");
+  const size_t colon = exception.find(": ");
+  header.set_exceptionclassname(exception.substr(0, colon));
+  const std::string reason =
+      colon == std::string::npos ? "the reason" : exception.substr(colon + 2);
+  header.set_errormsg(reason + "\n\tat java.lang.Thread.run");
   return EncodeFrame({&header});
 }
 

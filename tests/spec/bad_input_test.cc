@@ -155,13 +155,37 @@ TEST_F(BadInputTest, AmountsOfYarnsResourcesAreChecked) {
             "tony.worker.gpus\n");
 }
 
+TEST_F(BadInputTest, PlacementConstraintsAreChecked) {
+  EXPECT_EQ(ProblemsWith({{"tony.worker.placement-spec", "notin,host,worker"}}),
+            "job.xml:4: tony.worker.placement-spec: 'host' is neither node nor rack; write "
+            "in,SCOPE,TAG or notin,SCOPE,TAG or cardinality,SCOPE,TAG,MIN,MAX or ATTRIBUTE=VALUE, "
+            "several as and(A:B) or or(A:B); SCOPE is node or rack\n");
+  for (const std::string owner : {"application", "containers"}) {
+    EXPECT_THAT(ProblemsWith({{"tony." + owner + ".placement-spec", "worker=2,notin,node,worker"}}),
+                HasSubstr("begins with a tag and a number, which belong to allocation-tags"));
+  }
+  EXPECT_THAT(ProblemsWith({{"tony.worker.placement-spec", ""}}), IsEmpty());
+}
+
+TEST_F(BadInputTest, ALabelAndAConstraintOfSeveralPartsExcludeEachOther) {
+  const Properties good = {{"tony.backend", "yarn"},
+                           {"tony.worker.node-label", "gpu"},
+                           {"tony.worker.placement-spec", "notin,node,worker"}};
+  EXPECT_THAT(ProblemsWith(good), IsEmpty());
+  Properties bad = good;
+  bad.push_back({"tony.application.placement-spec", "java=8"});
+  EXPECT_EQ(ProblemsWith(bad),
+            "job.xml:5: tony.worker.node-label: YARN cannot place worker on nodes of the label gpu "
+            "and by a constraint of several parts, and(java=8:notin,node,worker); leave one of the "
+            "two out, or all but one of the parts\n");
+  bad.front().second = "local";
+  EXPECT_THAT(ProblemsWith(bad), IsEmpty()) << "it is nothing to this machine";
+}
+
 TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
   EXPECT_EQ(ProblemsWith({{"tony.docker.enabled", "true"}}),
             "job.xml:4: tony.docker.enabled: Docker containers are not supported by this version; "
             "remove it or set it to false\n");
-  EXPECT_EQ(ProblemsWith({{"tony.worker.placement-spec", "notin,node,worker"}}),
-            "job.xml:4: tony.worker.placement-spec: placement constraints of YARN are not "
-            "supported by this version; node labels are; remove it\n");
   EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
               HasSubstr("Horovod jobs are not supported by this version"));
   EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}),

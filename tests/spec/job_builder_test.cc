@@ -315,6 +315,36 @@ TEST_F(JobBuilderTest, KnowsWhatAClusterIsToldOfTheJob) {
   EXPECT_EQ(result.job.timeouts.reattach, std::chrono::minutes(15));
 }
 
+TEST_F(JobBuilderTest, KnowsWhereContainersMayBe) {
+  const auto placements = [this](const Properties& more) {
+    Properties properties = {{"tony.worker.instances", "1"},
+                             {"tony.ps.instances", "1"},
+                             {"tony.containers.command", "true"}};
+    properties.insert(properties.end(), more.begin(), more.end());
+    return Build(properties).yarn.placements;
+  };
+  const auto constraint = [](const std::string& text) { return ParsePlacement(text).value(); };
+  EXPECT_THAT(placements({}), testing::IsEmpty());
+  EXPECT_THAT(placements({{"tony.worker.allocation-tags", "w, v"},
+                          {"tony.ps.placement-spec", "notin,node,w"}}),
+              ElementsAre(Pair("ps", TypePlacement{.tags = {"ps"},
+                                                   .constraint = constraint("notin,node,w")}),
+                          Pair("worker", TypePlacement{.tags = {"w", "v"}})))
+      << "a type is called by its name";
+  EXPECT_THAT(
+      placements({{"tony.containers.allocation-tags", "all"},
+                  {"tony.containers.placement-spec", "in,rack,all"},
+                  {"tony.worker.allocation-tags", "w"},
+                  {"tony.worker.placement-spec", "notin,node,w"},
+                  {"tony.application.placement-spec", "java=8"}}),
+      ElementsAre(
+          Pair("ps",
+               TypePlacement{.tags = {"all"}, .constraint = constraint("and(java=8:in,rack,all)")}),
+          Pair("worker",
+               TypePlacement{.tags = {"w"}, .constraint = constraint("and(java=8:notin,node,w)")})))
+      << "the type's own wins over the containers', and the application's is for all";
+}
+
 TEST_F(JobBuilderTest, SaysWhichKeysHaveNoEffect) {
   EXPECT_THAT(NotesOf({{"tony.worker.instances", "1"},
                        {"tony.worker.command", "true"},

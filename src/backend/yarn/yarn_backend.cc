@@ -1,6 +1,7 @@
 // Requests, grants and what the ResourceManager says. Containers' lives are in yarn_containers.cc.
 #include "backend/yarn/yarn_backend.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -19,6 +20,8 @@ namespace yarn = ::hadoop::yarn;
 constexpr char kInvalidBlacklist[] = "InvalidResourceBlacklistRequestException";
 constexpr char kInvalidRelease[] = "InvalidContainerReleaseException";
 constexpr char kTooLarge[] = "greater than maximum allowed allocation";
+// Of a ResourceManager that is not set up for them, or whose scheduler cannot.
+constexpr char kNoPlacement[] = "cannot handle placement constraints";
 
 yarn::FinalApplicationStatusProto FinalStatusOf(YarnBackend::FinalStatus status) {
   switch (status) {
@@ -109,7 +112,7 @@ void YarnBackend::OnRegistered(const RegisterResponse& response, bool again) {
 }
 
 void YarnBackend::Fill(yarn::AllocateRequestProto& request) {
-  for (auto& ask : asks_.Tell()) *request.add_ask() = std::move(ask);
+  asks_.Tell(&request);
   for (auto& id : releases_.Tell()) *request.add_release() = std::move(id);
   for (std::string& node : failures_.Tell()) {
     request.mutable_blacklist_request()->add_blacklist_additions(std::move(node));
@@ -126,6 +129,7 @@ void YarnBackend::OnAllocated(const AllocateResponse& response) {
   for (const ContainerStatus& status : response.completed_container_statuses()) {
     OnCompleted(status);
   }
+  for (const auto& rejected : response.rejected_scheduling_requests()) OnRejected(rejected);
   if (response.has_preempt()) WarnOfPreemption(response.preempt());
   if (asks_.missing() == 0) WatchWaiting();
 }
@@ -135,14 +139,41 @@ void YarnBackend::OnRefused(const absl::Status& status) {
   const std::string name = hadoop::RemoteExceptionName(status);
   if (name != kInvalidRelease) releases_.Forgotten();
   if (name != kInvalidBlacklist) failures_.Forgotten();
+  const bool no_placement = absl::StrContains(status.message(), kNoPlacement);
   const bool asks_are_refused =
-      absl::IsInvalidArgument(status) && name != kInvalidRelease && name != kInvalidBlacklist;
+      no_placement ||
+      (absl::IsInvalidArgument(status) && name != kInvalidRelease && name != kInvalidBlacklist);
   if (!asks_are_refused) return asks_.Forgotten();
   if (!asks_.Refused()) return;
   WatchWaiting();
   listener_.OnAllocationRefused(
       absl::StrContains(status.message(), kTooLarge),
-      absl::StrCat("YARN refuses the request: ", std::string(status.message())));
+      absl::StrCat("YARN refuses the request: ", std::string(status.message()),
+                   no_placement
+                       ? "; the cluster's administrator has to set "
+                         "yarn.resourcemanager.placement-constraints.handler to scheduler, "
+                         "or the job to do without placement-spec and allocation-tags"
+                       : ""));
+}
+
+// A ResourceManager whose placement-constraints.handler is placement-processor gives a request up
+// when there is no node for it at once.
+void YarnBackend::OnRejected(const yarn::RejectedSchedulingRequestProto& rejected) {
+  const yarn::SchedulingRequestProto& request = rejected.request();
+  const int count = std::max(1, request.resourcesizing().numallocations());
+  const auto type = asks_.Rejected(request.allocationrequestid(), count);
+  if (!type.has_value()) return;
+  rejection_ = absl::StrCat("YARN has given up ", count, " ", *type, ", since ",
+                            rejected.reason() == yarn::RRP_COULD_NOT_SCHEDULE_ON_NODE
+                                ? "the nodes where its placement constraint holds have no room"
+                                : "no node with room is one where its placement constraint holds",
+                            ", and is asked again");
+  if (retry_ != nullptr) return;
+  retry_ = loop_.After(options_.waiting_notice, [this] {
+    retry_ = nullptr;
+    asks_.Retry();
+    if (asks_.untold()) session_.Poke();
+  });
 }
 
 bool YarnBackend::Awaiting() const {
@@ -214,6 +245,7 @@ void YarnBackend::CancelRequests() {
 void YarnBackend::WatchWaiting() {
   waiting_ = nullptr;
   waiting_sentence_.clear();
+  rejection_.clear();
   if (asks_.missing() == 0 && unregistered_.empty()) return;
   waiting_ = loop_.After(options_.waiting_notice, [this] { SayWaiting(); });
 }
@@ -239,6 +271,7 @@ std::string YarnBackend::WhatIsWaitedFor() const {
   } else if (cluster_nodes_ == 0) {
     absl::StrAppend(&sentence, "; the cluster has no node");
   }
+  if (!rejection_.empty()) absl::StrAppend(&sentence, "; ", rejection_);
   if (!failures_.left_out().empty()) {
     absl::StrAppend(&sentence,
                     "; left out for failed launches: ", absl::StrJoin(failures_.left_out(), ", "));

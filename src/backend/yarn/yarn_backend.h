@@ -137,6 +137,7 @@ class YarnBackend : public core::ClusterBackend {
   void Fill(::hadoop::yarn::AllocateRequestProto& request);
   void OnAllocated(const AllocateResponse& response);
   void OnRefused(const absl::Status& status);
+  void OnRejected(const ::hadoop::yarn::RejectedSchedulingRequestProto& rejected);
   bool Awaiting() const;
   void OnDeposed(const std::string& sentence);
   void OnFailed(const absl::Status& status);
@@ -185,6 +186,8 @@ class YarnBackend : public core::ClusterBackend {
   std::vector<Requests> unregistered_;  ///< made before the registration
   std::unique_ptr<EventLoop::Handle> waiting_;
   std::string waiting_sentence_;                    ///< the last one told
+  std::string rejection_;                           ///< why some of them are not come by; or empty
+  std::unique_ptr<EventLoop::Handle> retry_;        ///< of what was rejected
   bool claims_known_ = false;                       ///< false: Reclaim() may still be called
   std::map<std::string, ContainerProto> previous_;  ///< of earlier attempts, until that is known
   std::map<std::string, bool> preempted_;           ///< warned of; true: for sure

@@ -126,6 +126,7 @@ void JobMachine::CheckAllocation() {
                        return task.gang == number && !task.container;
                      }),
                                    ", "));
+    if (!allocation_wait_.empty()) absl::StrAppend(&verdict.sentence, "; ", allocation_wait_);
     return Decide(std::move(verdict));
   }
 }

@@ -113,6 +113,7 @@ void JobMachine::On(const input::ContainerGranted& granted) {
     Do(effect::KillContainer{granted.container.id});
     return;
   }
+  allocation_wait_.clear();
   Note(decision::ContainerBound{granted.container, task->id});
   Bind(*task, granted.container);
 }
@@ -135,6 +136,7 @@ void JobMachine::Bind(Task& task, const Container& container) {
 void JobMachine::On(const input::AllocationWaiting& waiting) {
   std::vector<std::string> asked = tasks_.Names([](const Task& task) { return task.asked; });
   if (asked.empty() || verdict_) return;
+  allocation_wait_ = waiting.what;
   Do(effect::Record{JobWaiting{waiting.what, std::move(asked), waiting.unblock}});
 }
 

@@ -230,10 +230,11 @@ class JobMachine {
   bool replayed_ = false;
   int awaited_back_ = 0;  ///< executors that the restarted ApplicationMaster waits for
   std::optional<TimePoint> killed_stragglers_at_;
-  bool said_who_ends_ = false;  ///< after the verdict
-  bool said_wait_ = false;      ///< by Say(), and not taken back
-  Decisions decisions_;         ///< of the input being applied
-  JobEffects effects_;          ///< of the input being applied
+  bool said_who_ends_ = false;   ///< after the verdict
+  bool said_wait_ = false;       ///< by Say(), and not taken back
+  std::string allocation_wait_;  ///< why containers do not come, as the backend said last
+  Decisions decisions_;          ///< of the input being applied
+  JobEffects effects_;           ///< of the input being applied
 };
 
 }  // namespace tony::core

@@ -3,6 +3,7 @@
 
 #include "backend/yarn/container_id.h"
 #include "backend/yarn/node_failures.h"
+#include "backend/yarn/placement.h"
 #include "backend/yarn/releases.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -24,11 +25,18 @@ AllocationOptions Options() {
   return {.other_resources = {{"ps", {{"trainer.io/tpu", 3}}}}, .node_labels = {{"worker", "gpu"}}};
 }
 
+// What the ResourceManager is told now.
+::hadoop::yarn::AllocateRequestProto Told(Asks& asks) {
+  ::hadoop::yarn::AllocateRequestProto request;
+  asks.Tell(&request);
+  return request;
+}
+
 TEST(AsksTest, EachTypeIsAnAskWithAnIdAndAPriority) {
   Asks asks(Options());
   asks.Add({Of("worker", 2, 512, 1), Of("none", 0, 1), Of("ps", 1, 256)});
   EXPECT_TRUE(asks.untold());
-  const auto told = asks.Tell();
+  const auto told = Told(asks).ask();
   ASSERT_THAT(told, SizeIs(2));
   EXPECT_EQ(told[0].num_containers(), 2);
   EXPECT_EQ(told[0].resource_name(), "*");
@@ -40,7 +48,7 @@ TEST(AsksTest, EachTypeIsAnAskWithAnIdAndAPriority) {
   EXPECT_NE(told[0].allocation_request_id(), told[1].allocation_request_id());
   EXPECT_NE(told[0].priority().priority(), told[1].priority().priority());
   EXPECT_FALSE(asks.untold());
-  EXPECT_THAT(asks.Tell(), IsEmpty());
+  EXPECT_THAT(Told(asks).ask(), IsEmpty());
   EXPECT_EQ(asks.DescribeMissing(),
             "2 worker (512 MiB, 1 core, 1 yarn.io/gpu, label gpu), "
             "1 ps (256 MiB, 1 core, 3 trainer.io/tpu)");
@@ -49,7 +57,7 @@ TEST(AsksTest, EachTypeIsAnAskWithAnIdAndAPriority) {
 TEST(AsksTest, ContainersAreTakenByTheIdUntilNoneIsMissing) {
   Asks asks(Options());
   asks.Add({Of("worker", 2, 512), Of("ps", 1, 256)});
-  const auto told = asks.Tell();
+  const auto told = Told(asks).ask();
   EXPECT_EQ(asks.Take(told[0].allocation_request_id()), "worker");
   EXPECT_EQ(asks.Take(told[1].allocation_request_id()), "ps");
   EXPECT_EQ(asks.Take(told[1].allocation_request_id()), std::nullopt);
@@ -62,43 +70,121 @@ TEST(AsksTest, ContainersAreTakenByTheIdUntilNoneIsMissing) {
 TEST(AsksTest, CancelledAsksAreToldAsZeroOnce) {
   Asks asks(Options());
   asks.Add({Of("worker", 2, 512)});
-  const int64_t id = asks.Tell().at(0).allocation_request_id();
+  const int64_t id = Told(asks).ask(0).allocation_request_id();
   asks.Add({Of("untold", 1, 512)});
   asks.Cancel();
   EXPECT_EQ(asks.missing(), 0);
   EXPECT_EQ(asks.Take(id), std::nullopt) << "it comes too late";
-  const auto told = asks.Tell();
+  const auto told = Told(asks).ask();
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_EQ(told[0].allocation_request_id(), id);
   EXPECT_EQ(told[0].num_containers(), 0);
-  EXPECT_THAT(asks.Tell(), IsEmpty());
+  EXPECT_THAT(Told(asks).ask(), IsEmpty());
 }
 
 TEST(AsksTest, WhatIsMissingIsToldAgainToOneThatForgot) {
   Asks asks(Options());
   asks.Add({Of("worker", 2, 512), Of("ps", 1, 256)});
-  const auto first = asks.Tell();
+  const auto first = Told(asks).ask();
   asks.Take(first[0].allocation_request_id());
   asks.Take(first[1].allocation_request_id());
   asks.Forgotten();
-  const auto again = asks.Tell();
+  const auto again = Told(asks).ask();
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].allocation_request_id(), first[0].allocation_request_id());
   EXPECT_EQ(again[0].num_containers(), 1);
   asks.Cancel();
   asks.Forgotten();
-  EXPECT_THAT(asks.Tell(), IsEmpty()) << "what it does not know need not be cancelled";
+  EXPECT_THAT(Told(asks).ask(), IsEmpty()) << "what it does not know need not be cancelled";
 }
 
 TEST(AsksTest, OnlyWhatWasToldLastIsRefused) {
   Asks asks(Options());
   asks.Add({Of("worker", 2, 512)});
-  asks.Tell();
+  Told(asks);
   asks.Add({Of("ps", 1, 1 << 30)});
-  asks.Tell();
+  Told(asks);
   EXPECT_TRUE(asks.Refused());
   EXPECT_EQ(asks.DescribeMissing(), "2 worker (512 MiB, 1 core, label gpu)");
   EXPECT_FALSE(asks.Refused());
+}
+
+AllocationOptions Placed(const std::string& constraint, const std::string& label = "") {
+  AllocationOptions options;
+  options.placements["ps"].tags = {"ps"};
+  spec::TypePlacement& placement = options.placements["worker"];
+  placement.tags = {"a", "b"};
+  if (!constraint.empty()) placement.constraint = spec::ParsePlacement(constraint).value();
+  if (!label.empty()) options.node_labels["worker"] = label;
+  return options;
+}
+
+TEST(AsksTest, WhereATypeIsPlacedAllAreSchedulingRequests) {
+  Asks asks(Placed("notin,node,a"));
+  asks.Add({Of("worker", 2, 512, 1), Of("ps", 1, 256)});
+  const auto told = Told(asks);
+  EXPECT_THAT(told.ask(), IsEmpty());
+  ASSERT_THAT(told.scheduling_requests(), SizeIs(2));
+  const auto& request = told.scheduling_requests(0);
+  EXPECT_THAT(request.allocationtags(), ElementsAre("a", "b"));
+  EXPECT_EQ(request.resourcesizing().numallocations(), 2);
+  EXPECT_EQ(Describe(request.resourcesizing().resources()), "512 MiB, 1 core, 1 yarn.io/gpu");
+  EXPECT_EQ(request.placementconstraint().ShortDebugString(),
+            ConstraintOf(spec::ParsePlacement("notin,node,a").value()).ShortDebugString());
+  const auto& other = told.scheduling_requests(1);
+  EXPECT_THAT(other.allocationtags(), ElementsAre("ps"));
+  EXPECT_FALSE(other.has_placementconstraint());
+  EXPECT_NE(request.allocationrequestid(), other.allocationrequestid());
+  EXPECT_NE(request.priority().priority(), other.priority().priority());
+  EXPECT_EQ(asks.DescribeMissing(),
+            "2 worker (512 MiB, 1 core, 1 yarn.io/gpu, placed notin,node,a), "
+            "1 ps (256 MiB, 1 core)");
+  EXPECT_EQ(asks.Take(request.allocationrequestid()), "worker");
+  asks.Cancel();
+  const auto cancelled = Told(asks);
+  ASSERT_THAT(cancelled.scheduling_requests(), SizeIs(2));
+  auto expected = request;
+  expected.mutable_resourcesizing()->set_numallocations(0);
+  EXPECT_EQ(cancelled.scheduling_requests(0).ShortDebugString(), expected.ShortDebugString())
+      << "YARN takes a change of the number, and of nothing else";
+}
+
+TEST(AsksTest, ALabelIsAPartitionOfASchedulingRequest) {
+  Asks tagged(Placed("", "gpu"));
+  tagged.Add({Of("worker", 1, 1)});
+  EXPECT_EQ(Told(tagged).scheduling_requests(0).placementconstraint().ShortDebugString(),
+            "simpleConstraint { scope: \"node\" targetExpressions { targetType: NODE_ATTRIBUTE "
+            "targetKey: \"yarn_node_partition/\" targetValues: \"gpu\" } minCardinality: 1 "
+            "maxCardinality: 2147483647 attributeOpCode: NO_OP }");
+  Asks constrained(Placed("notin,node,a", "gpu"));
+  constrained.Add({Of("worker", 1, 1)});
+  const auto constraint = Told(constrained).scheduling_requests(0).placementconstraint();
+  ASSERT_THAT(constraint.simpleconstraint().targetexpressions(), SizeIs(2));
+  EXPECT_EQ(constraint.simpleconstraint().maxcardinality(), 0);
+  EXPECT_EQ(constraint.simpleconstraint().targetexpressions(1).targetkey(), "yarn_node_partition/");
+  EXPECT_EQ(constrained.DescribeMissing(),
+            "1 worker (1 MiB, 1 core, label gpu, placed notin,node,a)");
+}
+
+TEST(AsksTest, WhatWasRejectedIsToldAgainWhenItIsTime) {
+  Asks asks(Placed("notin,node,a"));
+  asks.Add({Of("worker", 5, 1)});
+  const int64_t id = Told(asks).scheduling_requests(0).allocationrequestid();
+  EXPECT_EQ(asks.Rejected(id, 2), "worker");
+  EXPECT_EQ(asks.Rejected(id + 1, 2), std::nullopt);
+  EXPECT_EQ(asks.missing(), 5);
+  EXPECT_FALSE(asks.untold());
+  asks.Retry();
+  EXPECT_EQ(Told(asks).scheduling_requests(0).resourcesizing().numallocations(), 2);
+  asks.Retry();
+  EXPECT_FALSE(asks.untold()) << "it was told";
+  asks.Rejected(id, 2);
+  for (int i = 0; i < 4; ++i) asks.Take(id);
+  asks.Retry();
+  EXPECT_EQ(Told(asks).scheduling_requests(0).resourcesizing().numallocations(), 1);
+  asks.Rejected(id, 9);
+  asks.Forgotten();
+  EXPECT_EQ(Told(asks).scheduling_requests(0).resourcesizing().numallocations(), 1);
 }
 
 TEST(CapabilityTest, NamesWhatIsTooMuch) {

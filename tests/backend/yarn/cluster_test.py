@@ -193,6 +193,65 @@ class YarnBackend(unittest.TestCase):
         application.granted("ps")
         application.finish()
 
+    def nodes_of(self, granted):
+        """The nodes that granted containers are on, in order; they need not be launched."""
+        log = self.cluster.folder / "log" / "resourcemanager.log"
+        return sorted(re.search(rf"Assigned container {container} .* on host (\S+)",
+                                log.read_text()).group(1) for container in granted)
+
+    def test_containers_keep_apart_and_together(self):
+        """A node would hold all of them, and no more than two of them have more than one tag."""
+        application = self.submit("worker@w=notin,node,w", "near@n=in,node,w", "ps@ps=",
+                                  "'both@b=and(in,node,w:cardinality,node,b,0,0)'")
+        application.register()
+        application.say("request worker 2 128 1 0")
+        workers = [application.granted("worker").group(1) for _ in range(2)]
+        self.assertEqual(len(set(self.nodes_of(workers))), 2)
+        application.say("request near 1 128 1 0 both 2 128 1 0 ps 1 128 1 0")
+        both = [application.granted("both").group(1) for _ in range(2)]
+        self.assertEqual(self.nodes_of(both), self.nodes_of(workers))
+        application.granted("near")
+        application.granted("ps")
+        application.run(workers[0], "sleep 1000 & wait")
+        application.say("request worker 1 128 1 0")
+        self.assertEqual(
+            application.expect(r"waiting (.*) \| .*").group(1),
+            "from YARN's queue root.train are still to come: "
+            "1 worker (128 MiB, 1 core, placed notin,node,w)")
+        application.say(f"kill {workers[0]}")
+        application.ended(workers[0])
+        application.granted("worker")
+        application.say("request worker 1 128 1 0")
+        application.expect("waiting .*")
+        application.say("cancel")
+        application.say("request ps 1 128 1 0")
+        application.granted("ps")
+        self.assertEqual([line for line in application.lines if "refused" in line], [])
+        application.finish()
+
+    def test_a_label_goes_with_a_constraint_and_with_a_tag(self):
+        application = self.submit("worker=gpu", "worker@w=notin,node,w", "ps=gpu", "ps@p=")
+        application.register()
+        application.say("request worker 1 128 1 0 ps 2 128 1 0")
+        granted = [application.granted(kind).group(1) for kind in ("worker", "ps", "ps")]
+        (node,) = set(self.nodes_of(granted))
+        application.run(granted[0], "sleep 1000 & wait")
+        self.assertEqual(self.node_of(granted[0]), 2, node)
+        application.say("request worker 1 128 1 0")
+        application.expect(r"waiting .* 1 worker \(128 MiB, 1 core, label gpu, placed notin,node,w\).*")
+        application.finish()
+
+    def test_any_resource_type_is_counted(self):
+        application = self.submit("worker+trainer.io/tpu=2", "ps+trainer.io/cup=1")
+        application.register()
+        application.say("request worker 2 128 1 0")
+        workers = [application.granted("worker").group(1) for _ in range(2)]
+        self.assertEqual(len(set(self.nodes_of(workers))), 2)
+        application.say("request ps 1 128 1 0")
+        application.expect("refused never ps asks for 1 trainer.io/cup, a resource type that the "
+                           "cluster does not have .*")
+        application.finish()
+
     def test_a_signal_and_a_failed_launch_are_told(self):
         application = self.submit()
         application.register()

@@ -191,7 +191,8 @@ class YarnBackendTest : public testing::Test, public core::ClusterBackend::Liste
     EXPECT_TRUE(request.ParseFromString(bytes));
     told_.push_back(request);
     driver_.Changed();
-    if (!request.ask().empty() && !throws_at_ask_.empty()) throws_.swap(throws_at_ask_);
+    const bool asks = !request.ask().empty() || !request.scheduling_requests().empty();
+    if (asks && !throws_at_ask_.empty()) throws_.swap(throws_at_ask_);
     if (!throws_.empty()) return absl::UnknownError(std::exchange(throws_, ""));
     yarn::AllocateResponseProto response = std::exchange(next_, {});
     response.set_response_id(request.response_id() + 1);

@@ -100,6 +100,53 @@ TEST_F(YarnBackendTest, WhatTheResourceManagerRefusesIsRefusedOnce) {
   EXPECT_THAT(lines_, IsEmpty());
 }
 
+TEST_F(YarnBackendTest, AClusterWithoutPlacementConstraintsIsNamed) {
+  options_.allocation.placements["worker"].tags = {"w"};
+  MakeBackend();
+  ASSERT_TRUE(Says("registered"));
+  throws_at_ask_ =
+      "org.apache.hadoop.yarn.exceptions.YarnException: Found non empty SchedulingRequest, but the "
+      "configured handler cannot handle placement constraints";
+  backend_->Request({{.type = "worker", .count = 1, .resources = {.memory_mb = 1}}});
+  ASSERT_TRUE(Says("refused now YARN refuses the request: "));
+  EXPECT_THAT(last_, HasSubstr("cannot handle placement constraints; the cluster's administrator "
+                               "has to set yarn.resourcemanager.placement-constraints.handler to "
+                               "scheduler, or the job to do without placement-spec and "
+                               "allocation-tags"));
+  ASSERT_TRUE(IsTold([](const auto& request) { return request.scheduling_requests().empty(); }));
+  EXPECT_THAT(lines_, IsEmpty());
+}
+
+TEST_F(YarnBackendTest, WhatTheResourceManagerGivesUpIsAskedForAgain) {
+  auto& placement = options_.allocation.placements["worker"];
+  placement = {.tags = {"w"}, .constraint = spec::ParsePlacement("notin,node,w").value()};
+  options_.waiting_notice = milliseconds(20);
+  MakeBackend();
+  backend_->Request({{.type = "worker", .count = 3, .resources = {.memory_mb = 1, .vcores = 1}}});
+  yarn::SchedulingRequestProto asked;
+  const auto is_asked = [&](int count) {
+    return IsTold([&](const yarn::AllocateRequestProto& request) {
+      if (request.scheduling_requests().empty()) return false;
+      asked = request.scheduling_requests(0);
+      return asked.resourcesizing().numallocations() == count;
+    });
+  };
+  ASSERT_TRUE(is_asked(3));
+  *next_.add_allocated_containers() = Container(1, asked.allocationrequestid());
+  auto& rejected = *next_.add_rejected_scheduling_requests();
+  rejected.set_reason(yarn::RRP_COULD_NOT_PLACE_ON_NODE);
+  *rejected.mutable_request() = asked;
+  rejected.mutable_request()->mutable_resourcesizing()->set_numallocations(1);
+  ASSERT_TRUE(Says("granted " + Id(1)));
+  ASSERT_TRUE(
+      Says("waiting from YARN's queue q are still to come: 2 worker (1 MiB, 1 core, placed "
+           "notin,node,w); YARN has given up 1 worker, since no node with room is one "
+           "where its placement constraint holds, and is asked again"));
+  ASSERT_TRUE(is_asked(1));
+  *next_.add_allocated_containers() = Container(2, asked.allocationrequestid());
+  EXPECT_TRUE(Says("granted " + Id(2)));
+}
+
 TEST_F(YarnBackendTest, ContainersThatNobodyAsksForAreGivenBack) {
   MakeBackend();
   Grant(1);

@@ -1,6 +1,7 @@
 // An ApplicationMaster of which a test moves every finger.
 //
-//   yarn_backend_master SCHEDULER_HOST:PORT CONTROL_PORT [TYPE=LABEL… | FILE…]
+//   yarn_backend_master SCHEDULER_HOST:PORT CONTROL_PORT
+//                       [TYPE=LABEL… | TYPE+RESOURCE=AMOUNT… | TYPE@TAG=CONSTRAINT… | FILE…]
 //
 // Connects to CONTROL_PORT of this machine, tells there what the backend reports, one line each,
 // and takes commands from there: the calls of the backend, each a line of words. Executors are
@@ -160,6 +161,26 @@ class Master : public core::ClusterBackend::Listener {
   const std::unique_ptr<EventLoop::Handle> watch_;
 };
 
+// "TYPE=LABEL", "TYPE+RESOURCE=AMOUNT", or "TYPE@TAG=CONSTRAINT", which may be empty.
+absl::Status Place(const std::string& argument, AllocationOptions& allocation) {
+  const size_t equals = argument.find('=');
+  const std::string value = argument.substr(equals + 1);
+  const std::string name = argument.substr(0, equals);
+  const size_t sign = name.find_first_of("+@");
+  const std::string type = name.substr(0, sign);
+  if (sign == std::string::npos) {
+    allocation.node_labels[type] = value;
+  } else if (name[sign] == '+') {
+    allocation.other_resources[type][name.substr(sign + 1)] = std::atoi(value.c_str());
+  } else {
+    spec::TypePlacement& placement = allocation.placements[type];
+    placement.tags = {name.substr(sign + 1)};
+    if (value.empty()) return absl::OkStatus();
+    TONY_ASSIGN_OR_RETURN(placement.constraint, spec::ParsePlacement(value));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run(int count, char** arguments) {
   YarnBackendOptions options;
   TONY_ASSIGN_OR_RETURN(const hadoop::Endpoint scheduler,
@@ -180,8 +201,7 @@ absl::Status Run(int count, char** arguments) {
       options.launch.resources.push_back({.name = "resource", .scheme = "file", .path = pair});
       continue;
     }
-    const size_t equals = pair.find('=');
-    options.allocation.node_labels[pair.substr(0, equals)] = pair.substr(equals + 1);
+    TONY_RETURN_IF_ERROR(Place(pair, options.allocation));
   }
   TONY_ASSIGN_OR_RETURN(os::UniqueFd fd, Control::Connect(std::atoi(arguments[2])));
   EventLoop loop;

@@ -140,6 +140,9 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   options.allocation.other_resources = built.yarn.other_resources;
   options.allocation.node_labels = built.yarn.node_labels;
   options.allocation.placements = built.yarn.placements;
+  for (const auto& [type, image] : built.yarn.docker_images) {
+    options.environment[type] = backend::DockerEnvironment(image, built.yarn.docker_mounts);
+  }
   // Once for the node and once for the ResourceManager, and a rest.
   options.kill_timeout = built.job.timeouts.container_kill * 2 / 5;
   options.waiting_notice = built.job.timeouts.waiting_notice;

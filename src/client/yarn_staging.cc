@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/yarn_job.h"
 #include "common/status_macros.h"
+#include "core/job/master_task.h"
 #include "hadoop/token_file.h"
 #include "os/archive_digest.h"
 #include "os/files.h"
@@ -234,6 +235,11 @@ class ClusterStager {
     launch.log = backend::kMasterLog;
     launch.view_acl = yarn_job_.view_acl();
     launch.modify_acl = yarn_job_.modify_acl();
+    const spec::YarnSettings& yarn = job_.result.yarn;
+    const auto image = yarn.docker_images.find(core::kMasterTaskType);
+    if (image != yarn.docker_images.end()) {
+      launch.environment = backend::DockerEnvironment(image->second, yarn.docker_mounts);
+    }
     launch.resources = {backend::ExecutorTemplate(yarn_job_).resources.front()};  // the runtime
     TONY_ASSIGN_OR_RETURN(std::string tokens, MasterTokens());
     launch.tokens = [tokens = std::move(tokens)](const std::string& /*secret*/) { return tokens; };

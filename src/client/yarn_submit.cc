@@ -90,6 +90,8 @@ class YarnSubmission {
         client_(cluster.application_client(), cluster.timeout()) {}
 
   int Run() {
+    const bool in_docker = !job_.result.yarn.docker_images.empty();
+    if (in_docker && !cluster_.docker().ok()) return FailWith(cluster_.docker(), kBadUsage);
     const auto created = client_.Create(job_.result.yarn.gpu_resource);
     if (!created.ok()) return FailWith(created.status(), kInfrastructure);
     std::string excess = NeverFits(job_.result.job, created->largest);

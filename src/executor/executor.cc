@@ -11,6 +11,7 @@
 #include "core/runtime/hadoop_variables.h"
 #include "executor/address_source.h"
 #include "executor/container_places.h"
+#include "executor/docker_check.h"
 #include "executor/localizer.h"
 #include "os/process_tree.h"
 #include "rpc/convert.h"
@@ -174,6 +175,8 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   RenewLease(said_hello_at_);
   BeatLater();
   Measure();
+  const absl::Status place = CheckDocker(environment_, "");
+  if (!place.ok()) return OnLocalized(place, {});
   std::vector<v1::Archive> archives(assignment.archives().begin(), assignment.archives().end());
   core::Environment of_job = EnvironmentOfJob(environment_, assignment_);
   if (archives.empty() && !core::IsHadoopConfigured(of_job)) {

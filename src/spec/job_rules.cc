@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "spec/key_check.h"
 #include "spec/key_table.h"
 #include "spec/nearest_name.h"
@@ -184,7 +185,46 @@ class JobChecker {
 
   void CheckOnYarn() {
     CheckYarnResources();
+    CheckDocker();
     for (const auto& [type, label] : result_.yarn.node_labels) CheckLabel(type, label);
+  }
+
+  // What YARN would refuse, each node by itself, or take for something else.
+  void CheckDocker() {
+    static constexpr char kImageCharacters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
+    for (const auto& [owner, image] : result_.yarn.docker_images) {
+      const std::string own = absl::StrCat("tony.docker.", owner, ".image");
+      const bool is_own = !configuration_.GetText(own).empty();
+      if (image.empty()) {
+        Complain("tony.docker.enabled", absl::StrCat("there is no image for ", owner),
+                 absl::StrCat("set tony.docker.containers.image or ", own));
+      } else if (image.find_first_not_of(kImageCharacters) != std::string::npos) {
+        Complain(is_own ? own : "tony.docker.containers.image",
+                 absl::StrCat("'", image, "' is no name of an image"),
+                 "write it as for `docker run`: registry.example.com/name:tag");
+      }
+    }
+    CheckImageOwners();
+    for (const std::string& mount : result_.yarn.docker_mounts) {
+      const std::vector<std::string> parts = absl::StrSplit(mount, ':');
+      if (parts.size() == 3 && !parts[0].empty() && absl::StartsWith(parts[1], "/")) continue;
+      Complain("tony.docker.containers.mount",
+               absl::StrCat("'", mount, "' is not of the form SOURCE:DESTINATION:MODE"),
+               "write folders of the node and of the container, and the mode: /data:/data:ro");
+    }
+  }
+
+  void CheckImageOwners() {
+    static constexpr char kRow[] = "tony.docker.<type>.image";
+    for (const Entry& entry : configuration_.entries()) {
+      const auto match = FindKey(entry.key);
+      if (!match || match->key->name != kRow || result_.yarn.docker_images.empty()) continue;
+      const std::string owner = std::vector<std::string>(absl::StrSplit(entry.key, '.'))[2];
+      if (result_.yarn.docker_images.contains(owner)) continue;
+      Complain(entry.key, absl::StrCat("there is no task type '", owner, "'"),
+               absl::StrCat("set tony.", owner, ".instances, or remove it"));
+    }
   }
 
   // YARN's scheduler looks for a label in constraints of one part only.

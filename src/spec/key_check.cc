@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -54,7 +55,8 @@ class KeyChecker {
       : configuration_(configuration),
         file_checks_(file_checks),
         result_(*result),
-        types_(DeclaredTaskTypes(configuration)) {}
+        types_(DeclaredTaskTypes(configuration)),
+        backend_(absl::AsciiStrToLower(configuration.GetText("tony.backend"))) {}
 
   void Check() {
     for (const Entry& entry : configuration_.entries()) CheckEntry(entry);
@@ -71,7 +73,10 @@ class KeyChecker {
     const std::optional<KeyMatch> match = FindKey(entry.key);
     if (!match) return ReportUnknown(entry.key, last);
     const Key& key = *match->key;
-    if (key.status == KeyStatus::kRefused) return CheckRefused(entry, key);
+    if (key.status == KeyStatus::kRefused) return CheckRefused(entry, key, key.reason);
+    if (key.status == KeyStatus::kNeedsBackend && key.reason != backend_) {
+      return CheckRefused(entry, key, absl::StrCat("works on the ", key.reason, " backend only"));
+    }
     if (!match->task_type.empty() && !CheckTaskType(entry, match->task_type)) return;
     if (key.status == KeyStatus::kNote && !ChangesNothing(key, entry.Value())) {
       result_.notes.push_back({last.origin.file, last.origin.line, entry.key, key.reason, ""});
@@ -86,9 +91,9 @@ class KeyChecker {
              nearest ? absl::StrCat("did you mean ", *nearest, "?") : "remove it");
   }
 
-  void CheckRefused(const Entry& entry, const Key& key) {
+  void CheckRefused(const Entry& entry, const Key& key, const std::string& why) {
     if (ChangesNothing(key, entry.Value())) return;
-    Complain(entry.settings.back(), entry.key, key.reason,
+    Complain(entry.settings.back(), entry.key, why,
              key.default_value.empty()
                  ? "remove it"
                  : absl::StrCat("remove it or set it to ", key.default_value));
@@ -168,6 +173,7 @@ class KeyChecker {
   const FileChecks file_checks_;
   BuildResult& result_;
   const std::vector<std::string> types_;
+  const std::string backend_;
   std::set<std::string> reported_types_;
 };
 

@@ -33,9 +33,10 @@ enum class ValueType {
 /// What this version does with a key.
 enum class KeyStatus {
   kWorks,
-  kOneBackend,  ///< works, on the backend that Key::reason names
-  kNote,        ///< accepted without effect; Key::reason is the note that the user is shown
-  kRefused,     ///< an error unless the value is TonY's default; Key::reason says what is missing
+  kOneBackend,    ///< works, on the backend that Key::reason names
+  kNeedsBackend,  ///< the same, and on others refused like kRefused
+  kNote,          ///< accepted without effect; Key::reason is the note that the user is shown
+  kRefused,       ///< an error unless the value is TonY's default; Key::reason says what is missing
 };
 
 /// One row. A part of the name in angle brackets stands for any name: `tony.<type>.instances`.

@@ -6,7 +6,6 @@ namespace {
 
 constexpr char kOneConfiguration[] =
     "Hadoop's configuration is one folder; name it with tony.yarn.conf-dir or HADOOP_CONF_DIR";
-constexpr char kNoDocker[] = "Docker containers are not supported by this version";
 constexpr char kNoHorovod[] = "Horovod jobs are not supported by this version";
 constexpr char kNoHistory[] =
     "this version has no history server; jobs are recorded in the folder tony.local.dir";
@@ -76,20 +75,6 @@ KeyGroup JavaKeys() {
       Noted("tony.task.gpu-metrics.enabled", kBoolean, "true",
             "the use of a task's own GPUs is always reported; the value is ignored",
             "Report the use of GPUs."),
-  };
-  return group;
-}
-
-KeyGroup DockerKeys() {
-  using enum ValueType;
-  KeyGroup group;
-  group.title = "Docker";
-  group.introduction = "Containers that are images.";
-  group.keys = {
-      Refused("tony.docker.enabled", kBoolean, "false", kNoDocker, "Run tasks in Docker."),
-      Refused("tony.docker.containers.image", kText, "", kNoDocker, "The image."),
-      Refused("tony.docker.<type>.image", kText, "", kNoDocker, "The image of one task type."),
-      Refused("tony.docker.containers.mount", kText, "", kNoDocker, "Folders to mount."),
   };
   return group;
 }

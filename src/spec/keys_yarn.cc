@@ -87,4 +87,30 @@ KeyGroup TypeLabelKeys() {
   return group;
 }
 
+KeyGroup DockerKeys() {
+  using enum ValueType;
+  const auto needs_yarn = [](const std::string& name, ValueType type,
+                             const std::string& default_value, const std::string& meaning) {
+    Key key = OfYarn(name, type, default_value, meaning);
+    key.status = KeyStatus::kNeedsBackend;
+    return key;
+  };
+  KeyGroup group;
+  group.title = "Docker";
+  group.introduction = "Containers that are images, on clusters whose nodes run such.";
+  group.keys = {
+      needs_yarn(
+          "tony.docker.enabled", kBoolean, "false",
+          "Whether the job's containers are Docker containers, the ApplicationMaster's, too."),
+      needs_yarn("tony.docker.containers.image", kText, "", "The image of all containers."),
+      needs_yarn("tony.docker.<type>.image", kText, "",
+                 "The image of one task type, or of the ApplicationMaster with `am`, instead."),
+      needs_yarn(
+          "tony.docker.containers.mount", kList, "",
+          "Folders of the nodes that containers see: `SOURCE:DESTINATION:MODE`, the mode `ro` "
+          "or `rw`; the cluster has to allow them."),
+  };
+  return group;
+}
+
 }  // namespace tony::spec

@@ -41,6 +41,19 @@ TypePlacement PlacementOf(const Configuration& configuration, const std::string&
   return placement;
 }
 
+void AddDocker(const Configuration& configuration, const std::vector<std::string>& types,
+               YarnSettings* yarn) {
+  if (!configuration.GetBoolean("tony.docker.enabled")) return;
+  std::vector<std::string> owners = types;
+  owners.push_back("am");
+  for (const std::string& owner : owners) {
+    std::string image = configuration.GetText(absl::StrCat("tony.docker.", owner, ".image"));
+    if (image.empty()) image = configuration.GetText("tony.docker.containers.image");
+    yarn->docker_images[owner] = image;
+  }
+  yarn->docker_mounts = configuration.GetList("tony.docker.containers.mount");
+}
+
 }  // namespace
 
 YarnSettings BuildYarnSettings(const Configuration& configuration,
@@ -70,6 +83,7 @@ YarnSettings BuildYarnSettings(const Configuration& configuration,
     TypePlacement placement = PlacementOf(configuration, type);
     if (placement != TypePlacement()) yarn.placements[type] = std::move(placement);
   }
+  AddDocker(configuration, types, &yarn);
   if (yarn.placements.empty()) return yarn;
   for (const std::string& type : types) {
     std::vector<std::string>& tags = yarn.placements[type].tags;

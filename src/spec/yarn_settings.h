@@ -36,6 +36,10 @@ struct YarnSettings {
   /// By task type, where there are any: resource types and how much of them each task gets.
   std::map<std::string, std::map<std::string, int64_t>> other_resources;
   std::map<std::string, TypePlacement> placements;  ///< of all task types, or empty
+  /// Docker images by task type, and of the ApplicationMaster as "am"; none where the job's
+  /// containers are no Docker containers.
+  std::map<std::string, std::string> docker_images;
+  std::vector<std::string> docker_mounts;  ///< "source:destination:mode"
   std::string view_acl;
   std::string modify_acl;
   std::chrono::milliseconds timeout{0};  ///< of a call

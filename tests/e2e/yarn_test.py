@@ -355,6 +355,26 @@ class BadInput(OnYarn, unittest.TestCase):
         told = self.submit("--conf", "tony.worker.node-label=nobody")
         self.assert_told(told, 3, "label= nobody")
 
+    def test_docker_that_the_cluster_lacks(self):
+        docker = ("--conf", "tony.docker.enabled=true",
+                  "--conf", "tony.docker.containers.image=image:1")
+        told = self.submit(*docker)
+        self.assert_told(told, 2, "yarn-site.xml:", "DefaultContainerExecutor runs no Docker")
+        # As a client whose configuration does not say it.
+        told = self.submit("--container_env", "YARN_CONTAINER_RUNTIME_TYPE=docker")
+        self.assert_told(told, 1, "worker:0", "is not the Docker container",
+                         "container-executor.class has to be LinuxContainerExecutor")
+
+    def test_a_constraint_that_no_node_fulfils(self):
+        told = self.submit("--conf", "tony.worker.instances=4",
+                           "--conf", "tony.worker.placement-spec=notin,node,worker",
+                           "--conf", "tony.am.waiting-notice-ms=1000",
+                           "--conf", "tony.container.allocation.timeout=4000")
+        self.assert_told(told, 3, "Only 3 of 4 containers were held after 4 s",
+                         "1 worker (256 MiB, 1 core, placed notin,node,worker)")
+        told = self.submit("--conf", "tony.worker.placement-spec=notin,host,worker")
+        self.assert_told(told, 2, "'host' is neither node nor rack")
+
     def test_more_than_any_node_has(self):
         told = self.submit("--conf", "tony.worker.gpus=9")
         self.assert_told(told, 5, "worker asks for 9 GPUs", "has 4")

@@ -63,8 +63,8 @@ class BadJobFileTest(JobTest):
                 ("tony.worker.command", "true"),
                 ("tony.docker.enabled", "true"),
             ],
-            "4: tony.docker.enabled: Docker containers are not supported by this version; remove "
-            "it or set it to false",
+            "4: tony.docker.enabled: works on the yarn backend only; remove it or set it to "
+            "false",
         )
 
     def test_all_problems_at_once_as_validate_says_them(self):

@@ -94,8 +94,8 @@ class TonyCommandLinesTest(JobTest):
             -executes models/mnist_distributed.py -task_params '--input_dir /in --output_dir /out'
             -src_dir src -python_binary_path /home/user_name/python_virtual_env/bin/python
             -conf_file tony.xml""",
-            "tony.docker.enabled: Docker containers are not supported by this version",
-            "tony.docker.containers.image: Docker containers are not supported by this version",
+            "tony.docker.enabled: works on the yarn backend only",
+            "tony.docker.containers.image: works on the yarn backend only",
         )
 
     def test_readme_of_remote_files(self):
@@ -173,7 +173,7 @@ class TonyCommandLinesTest(JobTest):
         line = f"""
             --src_dir={self.site.folder}/src --executes=tensorflow2_mnist.py
             --conf_file={self.site.folder}/tony-test.xml --python_binary_path=python3"""
-        docker = "Docker containers are not supported by this version"
+        docker = "works on the yarn backend only"
         later = "Horovod jobs are not supported by this version"
         self.write_job(*job, horovod, name="tony-test.xml")
         self.assert_needs_later(line, docker, docker, later)

@@ -184,13 +184,40 @@ TEST_F(BadInputTest, ALabelAndAConstraintOfSeveralPartsExcludeEachOther) {
 
 TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
   EXPECT_EQ(ProblemsWith({{"tony.docker.enabled", "true"}}),
-            "job.xml:4: tony.docker.enabled: Docker containers are not supported by this version; "
+            "job.xml:4: tony.docker.enabled: works on the yarn backend only; "
             "remove it or set it to false\n");
   EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
               HasSubstr("Horovod jobs are not supported by this version"));
   EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}),
               HasSubstr("remove it or set it to GANG"));
   EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("no history server"));
+}
+
+TEST_F(BadInputTest, DockerNeedsAnImageForEachContainer) {
+  const auto problems = [this](const Properties& more) {
+    Properties properties = {{"tony.backend", "yarn"}, {"tony.docker.enabled", "true"}};
+    properties.insert(properties.end(), more.begin(), more.end());
+    return ProblemsWith(properties);
+  };
+  EXPECT_THAT(problems({{"tony.docker.containers.image", "host:5000/repo/image@sha256:0f"},
+                        {"tony.docker.containers.mount", "/a:/b:ro,c:/d:rw"}}),
+              IsEmpty());
+  EXPECT_EQ(problems({{"tony.docker.worker.image", "w:1"}}),
+            "job.xml:5: tony.docker.enabled: there is no image for am; set "
+            "tony.docker.containers.image or tony.docker.am.image\n");
+  EXPECT_EQ(problems({{"tony.docker.containers.image", "x"}, {"tony.docker.worker.image", "a $b"}}),
+            "job.xml:7: tony.docker.worker.image: 'a $b' is no name of an image; write it as for "
+            "`docker run`: registry.example.com/name:tag\n");
+  EXPECT_EQ(problems({{"tony.docker.containers.image", "x"}, {"tony.docker.wroker.image", "y"}}),
+            "job.xml:7: tony.docker.wroker.image: there is no task type 'wroker'; set "
+            "tony.wroker.instances, or remove it\n");
+  for (const std::string mount : {"/a", "/a:/b", ":/b:ro", "/a:b:ro", "/a:/b:ro:x"}) {
+    EXPECT_EQ(
+        problems({{"tony.docker.containers.image", "x"}, {"tony.docker.containers.mount", mount}}),
+        "job.xml:7: tony.docker.containers.mount: '" + mount +
+            "' is not of the form SOURCE:DESTINATION:MODE; write folders of the node and of "
+            "the container, and the mode: /data:/data:ro\n");
+  }
 }
 
 TEST_F(BadInputTest, EveryRefusedKeyIsRefused) {
@@ -399,7 +426,7 @@ TEST_F(BadInputTest, AllProblemsAreToldAtOnceInTheirOrder) {
             "two\n"
             "job.xml:4: tony.worker.memory: '2gb' is not an amount of memory; write a whole number "
             "of megabytes (2048 or 2048m) or gigabytes (2g)\n"
-            "job.xml:5: tony.docker.enabled: Docker containers are not supported by this version; "
+            "job.xml:5: tony.docker.enabled: works on the yarn backend only; "
             "remove it or set it to false\n"
             "job.xml:6: tony.application.src-dir: " +
                 folder_.path() +

@@ -315,6 +315,23 @@ TEST_F(JobBuilderTest, KnowsWhatAClusterIsToldOfTheJob) {
   EXPECT_EQ(result.job.timeouts.reattach, std::chrono::minutes(15));
 }
 
+TEST_F(JobBuilderTest, KnowsTheImagesOfContainers) {
+  const Properties properties = {{"tony.backend", "yarn"},
+                                 {"tony.worker.instances", "1"},
+                                 {"tony.ps.instances", "1"},
+                                 {"tony.containers.command", "true"},
+                                 {"tony.docker.containers.image", "all"},
+                                 {"tony.docker.ps.image", "ps"},
+                                 {"tony.docker.containers.mount", "/a:/a:ro, /b:/b:rw"}};
+  EXPECT_THAT(Build(properties).yarn.docker_images, testing::IsEmpty());
+  Properties enabled = properties;
+  enabled.push_back({"tony.docker.enabled", "true"});
+  const YarnSettings yarn = Build(enabled).yarn;
+  EXPECT_THAT(yarn.docker_images,
+              ElementsAre(Pair("am", "all"), Pair("ps", "ps"), Pair("worker", "all")));
+  EXPECT_THAT(yarn.docker_mounts, ElementsAre("/a:/a:ro", "/b:/b:rw"));
+}
+
 TEST_F(JobBuilderTest, KnowsWhereContainersMayBe) {
   const auto placements = [this](const Properties& more) {
     Properties properties = {{"tony.worker.instances", "1"},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/status_macros.h"
 
@@ -75,6 +76,18 @@ void AddAcl(yarn::ApplicationAccessTypeProto type, const std::string& acl,
 }
 
 }  // namespace
+
+std::vector<std::string> DockerEnvironment(const std::string& image,
+                                           const std::vector<std::string>& mounts) {
+  std::vector<std::string> environment = {
+      "YARN_CONTAINER_RUNTIME_TYPE=docker",
+      absl::StrCat("YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=", image)};
+  if (!mounts.empty()) {
+    environment.push_back(
+        absl::StrCat("YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS=", absl::StrJoin(mounts, ",")));
+  }
+  return environment;
+}
 
 std::string LaunchWord(const std::string& text) {
   const std::string quoted = absl::StrReplaceAll(text, {{"'", R"('\'')"}});

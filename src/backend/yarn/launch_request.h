@@ -46,6 +46,11 @@ struct LaunchTemplate {
   std::string modify_acl;
 };
 
+/// The variables by which a NodeManager makes a container of `image`, with `mounts`
+/// ("source:destination:mode").
+std::vector<std::string> DockerEnvironment(const std::string& image,
+                                           const std::vector<std::string>& mounts);
+
 /// `text` as one word of a NodeManager's command line, which YARN searches for its own variables
 /// and gives, in double quotes, to one shell that gives it to another.
 std::string LaunchWord(const std::string& text);

@@ -36,6 +36,8 @@ struct YarnBackendOptions {
 
   AllocationOptions allocation;
   LaunchTemplate launch;
+  /// By the job's type: variables of its containers, "NAME=value", beyond those of the template.
+  std::map<std::string, std::vector<std::string>> environment;
 
   Duration fast_heartbeat = std::chrono::milliseconds(100);  ///< while something is awaited
   Duration slow_heartbeat = std::chrono::seconds(1);

@@ -1,10 +1,12 @@
 // From configuration to addresses, and to the folder of our files.
 #include "backend/yarn/yarn_cluster.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "backend/local_job_files.h"
 #include "backend/yarn/hdfs_job_files.h"
@@ -17,6 +19,8 @@ namespace {
 
 constexpr char kFolder[] = ".tony";
 constexpr char kDefaultFs[] = "fs.defaultFS";
+constexpr char kContainerExecutor[] = "yarn.nodemanager.container-executor.class";
+constexpr char kRuntimes[] = "yarn.nodemanager.runtime.linux.allowed-runtimes";
 
 /// The path in a URI, or the text itself, without slashes at its end.
 std::string PathOf(const std::string& uri) {
@@ -38,9 +42,35 @@ absl::StatusOr<YarnCluster> YarnCluster::Find(const YarnClusterOptions& options,
                         hadoop::Configuration::Load(options.conf_dir, std::move(environment)));
   YarnCluster cluster(options);
   TONY_RETURN_IF_ERROR(cluster.FindServers(configuration));
+  TONY_RETURN_IF_ERROR(cluster.FindDocker(configuration));
   TONY_RETURN_IF_ERROR(cluster.FindPageProxy(configuration));
   TONY_RETURN_IF_ERROR(cluster.FindStaging(configuration));
   return cluster;
+}
+
+// What is said of nodes may be missing here, or be another's: only a clear word counts.
+absl::Status YarnCluster::FindDocker(const hadoop::Configuration& configuration) {
+  const auto none = [&](const char* key, const std::string& value, const std::string& remedy) {
+    return configuration.Complaint(
+        absl::StatusCode::kFailedPrecondition, key,
+        absl::StrCat(value, " runs no Docker containers, and tony.docker.enabled asks for them"),
+        remedy);
+  };
+  TONY_ASSIGN_OR_RETURN(const std::string executor, configuration.Text(kContainerExecutor));
+  if (!executor.empty() && !absl::StrContains(executor, "LinuxContainerExecutor")) {
+    docker_ = none(kContainerExecutor, executor,
+                   "ask the cluster's administrator for LinuxContainerExecutor, or set "
+                   "tony.docker.enabled to false");
+    return absl::OkStatus();
+  }
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> runtimes, configuration.List(kRuntimes));
+  if (!runtimes.empty() &&
+      std::find(runtimes.begin(), runtimes.end(), "docker") == runtimes.end()) {
+    docker_ =
+        none(kRuntimes, absl::StrJoin(runtimes, ","),
+             "ask the cluster's administrator for docker, or set tony.docker.enabled to false");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status YarnCluster::FindServers(const hadoop::Configuration& configuration) {

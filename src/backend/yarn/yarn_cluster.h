@@ -50,6 +50,9 @@ class YarnCluster {
   const std::vector<hadoop::Endpoint>& schedulers() const { return schedulers_; }
   /// For ApplicationClient and ApplicationWatch.
   const hadoop::RpcClientOptions& application_client() const { return application_client_; }
+  /// FailedPrecondition – by the configuration its nodes run no Docker containers. Where that says
+  /// nothing about it OK.
+  const absl::Status& docker() const { return docker_; }
   const PageProxy& page_proxy() const { return page_proxy_; }
   Duration timeout() const { return options_.timeout; }
 
@@ -74,6 +77,7 @@ class YarnCluster {
  private:
   explicit YarnCluster(YarnClusterOptions options) : options_(std::move(options)) {}
   absl::Status FindServers(const hadoop::Configuration& configuration);
+  absl::Status FindDocker(const hadoop::Configuration& configuration);
   absl::Status FindPageProxy(const hadoop::Configuration& configuration);
   absl::Status FindStaging(const hadoop::Configuration& configuration);
   absl::StatusOr<hadoop::WebHdfs> OpenHdfs() const;
@@ -86,6 +90,7 @@ class YarnCluster {
   std::string renewer_;  ///< the ResourceManager's principal
   std::vector<hadoop::Endpoint> schedulers_;
   hadoop::RpcClientOptions application_client_;
+  absl::Status docker_;
   PageProxy page_proxy_;
   std::optional<hadoop::NameService> hdfs_;
   std::string staging_;

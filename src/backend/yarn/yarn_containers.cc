@@ -123,9 +123,14 @@ void YarnBackend::Launch(const std::string& container_id, const core::LaunchCont
 }
 
 absl::Status YarnBackend::SendStart(LiveContainer& live, const core::LaunchContext& context) {
+  core::LaunchContext of_type = context;
+  const auto more = options_.environment.find(live.container.type);
+  if (more != options_.environment.end()) {
+    of_type.environment.insert(of_type.environment.end(), more->second.begin(), more->second.end());
+  }
   yarn::StartContainerRequestProto request;
   TONY_ASSIGN_OR_RETURN(*request.mutable_container_launch_context(),
-                        MakeLaunchContext(options_.launch, context));
+                        MakeLaunchContext(options_.launch, of_type));
   *request.mutable_container_token() = live.granted.container_token();
   ManagerOf(live).Start(live.container.id, std::move(request));
   return absl::OkStatus();

@@ -112,5 +112,13 @@ TEST(LaunchRequestTest, WithoutTokensThereIsNoLaunch) {
   EXPECT_EQ(MakeLaunchContext(launch, {}).status().message(), "no such file");
 }
 
+TEST(LaunchRequest, DockerIsThreeVariables) {
+  EXPECT_THAT(DockerEnvironment("a/b:1", {}),
+              testing::ElementsAre("YARN_CONTAINER_RUNTIME_TYPE=docker",
+                                   "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=a/b:1"));
+  EXPECT_THAT(DockerEnvironment("x", {"/a:/a:ro", "/b:/c:rw"}),
+              testing::Contains("YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS=/a:/a:ro,/b:/c:rw"));
+}
+
 }  // namespace
 }  // namespace tony::backend

@@ -147,6 +147,17 @@ TEST_F(YarnBackendTest, WhatTheResourceManagerGivesUpIsAskedForAgain) {
   EXPECT_TRUE(Says("granted " + Id(2)));
 }
 
+TEST_F(YarnBackendTest, ATypeHasVariablesOfItsOwn) {
+  options_.environment = {{"worker", {"IMAGE=w"}}, {"ps", {"IMAGE=p"}}};
+  MakeBackend();
+  Grant(1);
+  Run();
+  const auto& launch = starts_.front().start_container_request(0).container_launch_context();
+  ASSERT_EQ(launch.environment_size(), 1);
+  EXPECT_EQ(launch.environment(0).key(), "IMAGE");
+  EXPECT_EQ(launch.environment(0).value(), "w");
+}
+
 TEST_F(YarnBackendTest, ContainersThatNobodyAsksForAreGivenBack) {
   MakeBackend();
   Grant(1);

@@ -164,6 +164,24 @@ TEST_F(YarnClusterTest, OtherFileSystemsAreRefusedWithWhatToDo) {
               AllOf(HasSubstr("s3a://bucket/tony"), HasSubstr("tony.yarn.staging-dir")));
 }
 
+TEST_F(YarnClusterTest, NodesWithoutDockerAreKnownWhereTheConfigurationSaysSo) {
+  configuration_.SetHdfs(name_node_);
+  const auto docker = [this] { return Message(Found().docker()); };
+  EXPECT_EQ(docker(), "") << "it says nothing";
+  configuration_.properties["yarn.nodemanager.container-executor.class"] =
+      "x.y.DefaultContainerExecutor";
+  EXPECT_THAT(docker(), AllOf(HasSubstr("yarn.nodemanager.container-executor.class: "
+                                        "x.y.DefaultContainerExecutor runs no Docker containers"),
+                              HasSubstr("or set tony.docker.enabled to false")));
+  configuration_.properties["yarn.nodemanager.container-executor.class"] =
+      "x.y.LinuxContainerExecutor";
+  EXPECT_EQ(docker(), "");
+  configuration_.properties["yarn.nodemanager.runtime.linux.allowed-runtimes"] = "default,runc";
+  EXPECT_THAT(docker(), HasSubstr("allowed-runtimes: default,runc runs no Docker containers"));
+  configuration_.properties["yarn.nodemanager.runtime.linux.allowed-runtimes"] = "default, docker";
+  EXPECT_EQ(docker(), "");
+}
+
 TEST_F(YarnClusterTest, WhatIsMissingIsNamed) {
   configuration_.properties.clear();
   EXPECT_THAT(Message(Refused(absl::StatusCode::kFailedPrecondition)),

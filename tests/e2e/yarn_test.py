@@ -405,11 +405,11 @@ class BadInput(OnYarn, unittest.TestCase):
                          "container-executor.class has to be LinuxContainerExecutor")
 
     def test_a_constraint_that_no_node_fulfils(self):
-        told = self.submit("--conf", "tony.worker.instances=3",
+        told = self.submit("--conf", "tony.worker.instances=4",
                            "--conf", "tony.worker.placement-spec=notin,node,worker",
                            "--conf", "tony.am.waiting-notice-ms=1000",
                            "--conf", "tony.container.allocation.timeout=4000")
-        self.assert_told(told, 3, "Only 2 of 3 containers were held after 4 s",
+        self.assert_told(told, 3, "Only 3 of 4 containers were held after 4 s",
                          "1 worker (256 MiB, 1 core, placed notin,node,worker)")
         told = self.submit("--conf", "tony.worker.placement-spec=notin,host,worker")
         self.assert_told(told, 2, "'host' is neither node nor rack")

@@ -23,14 +23,19 @@ namespace {
 /// quarter.
 constexpr int64_t kLinePatience = 64 << 10;
 
-// Where containers run as their jobs' owners, YARN's NodeManager is of the group that their logs
-// get, and has to read them. On this machine nobody else gets into the job's folder.
-constexpr mode_t kMode = 0640;
+// The group may read what is in a folder that it may enter: where containers run as their jobs'
+// owners, YARN's NodeManager is of that group, and has to read their logs.
+mode_t ModeFor(const std::string& path) {
+  struct stat folder {};
+  const std::string name = path.substr(0, path.rfind('/'));
+  return stat(name.c_str(), &folder) == 0 && (folder.st_mode & S_IXGRP) != 0 ? 0640 : 0600;
+}
 
 absl::StatusOr<os::UniqueFd> OpenForAppending(const std::string& path) {
-  os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kMode));
+  const mode_t mode = ModeFor(path);
+  os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, mode));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
-  fchmod(fd.get(), kMode);  // the umask may have taken something away
+  fchmod(fd.get(), mode);  // the umask may have taken something away
   return fd;
 }
 

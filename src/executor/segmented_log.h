@@ -38,8 +38,8 @@ class SegmentedLog {
 
   static constexpr int64_t kTimeInterval = 10;
 
-  /// Opens the log `path`, whose name ends in ".log", for appending; files get mode 0640. Errno
-  /// codes.
+  /// Opens the log `path`, whose name ends in ".log", for appending; files get mode 0600, or
+  /// 0640 in a folder that its group may enter. Errno codes.
   static absl::StatusOr<SegmentedLog> Open(const std::string& path, LogLimits limits,
                                            OnLoss on_loss);
 

@@ -65,7 +65,7 @@ TEST_F(LogPumpTest, CarriesWhatIsWrittenIntoAPrivateFile) {
   Write(text);
   ASSERT_TRUE(driver_.Await([&] { return observed_ == text.size(); }));
   EXPECT_EQ(os::Contents(path_), text);
-  EXPECT_EQ(os::ModeOf(path_), 0640u);
+  EXPECT_EQ(os::ModeOf(path_), 0600u);
 }
 
 TEST_F(LogPumpTest, AppendsToWhatIsThere) {

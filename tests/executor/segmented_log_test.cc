@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -51,14 +52,22 @@ class SegmentedLogTest : public ::testing::Test {
   std::vector<std::string> said_;
 };
 
+TEST_F(SegmentedLogTest, WhoeverMayEnterTheFolderReadsIt) {
+  ASSERT_EQ(::chmod(path_.substr(0, path_.rfind('/')).c_str(), 0710), 0);
+  Open(64, 1 << 20);
+  Append("first line\n");
+  EXPECT_EQ(os::ModeOf(path_), 0640u);
+  EXPECT_EQ(os::ModeOf(os::LogTimesPath(path_, 1)), 0640u);
+}
+
 TEST_F(SegmentedLogTest, ASegmentEndsWithALine) {
   Open(64, 1 << 20);
   Append("12345678901234567890\n");  // and 16 bytes of times
   Append("second line 90\nthird line 890123456\n");
   EXPECT_EQ(Segment(1), "12345678901234567890\nsecond line 90\n");
   EXPECT_EQ(Segment(2), "third line 890123456\n");
-  EXPECT_EQ(os::ModeOf(os::LogSegmentPath(path_, 2)), 0640u);
-  EXPECT_EQ(os::ModeOf(os::LogTimesPath(path_, 2)), 0640u);
+  EXPECT_EQ(os::ModeOf(os::LogSegmentPath(path_, 2)), 0600u);
+  EXPECT_EQ(os::ModeOf(os::LogTimesPath(path_, 2)), 0600u);
   EXPECT_THAT(said_, IsEmpty());
 }
 

@@ -96,7 +96,7 @@ TEST_F(TaskProcessTest, TellsStartEndAndThatTheTreeIsGone) {
   EXPECT_THAT(exit.tail, ::testing::UnorderedElementsAre("out", "error"));
   EXPECT_EQ(os::Contents(logs_ + "/stdout.log"), "out\n");
   EXPECT_EQ(os::Contents(logs_ + "/stderr.log"), "error\n");
-  EXPECT_EQ(os::ModeOf(logs_ + "/stdout.log"), 0640u);
+  EXPECT_EQ(os::ModeOf(logs_ + "/stdout.log"), 0600u);
 }
 
 TEST_F(TaskProcessTest, RunsAgainWhenTheTreeIsGone) {

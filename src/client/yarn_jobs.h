@@ -9,6 +9,7 @@
 #include "backend/yarn/application_client.h"
 #include "backend/yarn/yarn_cluster.h"
 #include "client/job_catalog.h"
+#include "client/live_logs.h"
 #include "client/node_logs.h"
 #include "client/recorded_events.h"
 #include "common/clock.h"
@@ -26,8 +27,9 @@ class YarnJobs : public JobCatalog {
 
   absl::StatusOr<std::vector<StoredJob>> List() override;
   absl::StatusOr<StoredJob> Find(const std::string& wish) override;
-  /// Copies what the nodes have of them, which goes away with this object.
-  absl::StatusOr<Logs> FindLogs(const StoredJob& job) override;
+  /// Copies what is selected: of a job that runs through its ApplicationMaster, of others what the
+  /// nodes have. The copies go away with this object.
+  absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& request) override;
   /// An application that has no ApplicationMaster to be asked is killed by YARN.
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
@@ -39,6 +41,17 @@ class YarnJobs : public JobCatalog {
   /// Newest first; those that the ResourceManager has forgotten have their id only.
   absl::StatusOr<Reports> AllReports();
   StoredJob Read(const backend::ApplicationReport& report);
+  /// The containers with logs that are selected, as far as the job's events tell. The events are
+  /// left in the folder of the logs.
+  absl::StatusOr<std::vector<LogOrigin>> FindOrigins(const StoredJob& job,
+                                                     const LogSelection& selection);
+  /// Of a job that has an ApplicationMaster.
+  absl::StatusOr<Logs> CopyRunningLogs(const StoredJob& job, rpc::JobClient& client,
+                                       const LogRequest& request);
+  absl::StatusOr<Logs> FollowLogs(const StoredJob& job, const LogRequest& request);
+  /// Of any other job.
+  absl::StatusOr<Logs> CopyPastLogs(const StoredJob& job, const LogRequest& request);
+  absl::StatusOr<rpc::Credentials> ReadCredentials(const std::string& id);
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> ConnectTo(
       const backend::ApplicationReport& report);
 
@@ -47,6 +60,7 @@ class YarnJobs : public JobCatalog {
   backend::ApplicationClient client_;
   std::unique_ptr<backend::JobFiles> files_;
   std::unique_ptr<NodeLogs> logs_;
+  std::unique_ptr<LiveLogs> live_;  ///< uses logs_
 };
 
 }  // namespace tony::client

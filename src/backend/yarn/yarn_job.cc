@@ -18,6 +18,11 @@ std::string JobFolderName(const std::string& job_id) {
 
 std::string CachedName(const std::string& digest) { return absl::StrCat("cache/", digest); }
 
+std::string ContainerLogUrl(const std::string& node, const std::string& container_id,
+                            const std::string& user) {
+  return absl::StrCat("http://", node, "/node/containerlogs/", container_id, "/", user);
+}
+
 absl::StatusOr<std::string> FindSecret(const hadoop::TokenStore& tokens, const std::string& name) {
   for (const auto& [own, secret] : tokens.secrets) {
     if (own == name) return secret;

@@ -4,6 +4,8 @@
 #include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "appmaster/journal.h"
 #include "appmaster/journal_thread.h"
@@ -13,6 +15,7 @@
 #include "core/job/master_task.h"
 #include "core/runtime/runtime.h"
 #include "os/files.h"
+#include "rpc/log_piece.h"
 #include "spec/job_builder.h"
 
 namespace tony::appmaster {
@@ -22,6 +25,9 @@ namespace {
 constexpr std::chrono::seconds kArchivePause{2};
 /// More events than there may be in that time.
 constexpr int64_t kUnknownEvents = 100'000;
+
+/// How long readers of the own log may take for the last of it.
+constexpr std::chrono::seconds kSayPatience{1};
 
 /// Exit code of one that has been replaced, or will be.
 constexpr int kDeposed = 3;
@@ -123,6 +129,7 @@ absl::Status ApplicationMaster::OpenHistory() {
     submitted.types.push_back({type.name, type.instances, tracked});
   }
   submitted.log_folder = platform_->places().logs;
+  submitted.master_log_url = platform_->own_log_url();
   history_->Record(std::move(submitted));
   return absl::OkStatus();
 }
@@ -135,7 +142,9 @@ void ApplicationMaster::MakeServices() {
       platform_->job_id(), *relay_, [this](core::JobInput input) {
         loop_.Post([this, input = std::move(input)] { runner_->Take(input); });
       });
-  tunnels_ = std::make_unique<Tunnels>(loop_, *machine_, *executor_service_, *relay_);
+  tunnels_ = std::make_unique<Tunnels>(loop_, *machine_, *executor_service_, *relay_,
+                                       [this](const auto& wish) { return SendOwnLogs(wish); });
+  own_logs_ = std::make_unique<rpc::LogSenders>(loop_, platform_->own_log_folder());
   rpc::JobService::Callbacks callbacks;
   callbacks.on_stop = [this](const std::string& reason) {
     loop_.Post([this, reason] { Stop(core::Reason::kKilledByUser, reason); });
@@ -193,7 +202,7 @@ absl::Status ApplicationMaster::Start() {
     // An earlier one has done it all, but for going.
     loop_.Post([this] { OnFinished(); });
   } else {
-    runner_->Apply(core::input::Start{journal_->incarnation()});
+    runner_->Apply(core::input::Start{journal_->incarnation(), platform_->own_log_url()});
   }
   return absl::OkStatus();
 }
@@ -245,8 +254,29 @@ void ApplicationMaster::OnFinished() {
   platform_->Conclude(machine_->verdict().value_or(core::Verdict{}), [this] { OnConcluded(); });
 }
 
+absl::Status ApplicationMaster::SendOwnLogs(const rpc::TunnelRelay::Wish& wish) {
+  const std::string own = rpc::MasterContainer(journal_->incarnation());
+  if (platform_->own_log_folder().empty() || wish.logs->container() != own) {
+    return absl::NotFoundError(
+        absl::StrCat("the log of ", wish.logs->container(), " is not this ApplicationMaster's"));
+  }
+  if (own_dialer_ == nullptr) {
+    TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
+                          authority_->Issue(rpc::ExecutorRole(platform_->job_id(), own)));
+    own_dialer_ = std::make_shared<rpc::TunnelDialer>(server_->address(), credentials);
+  }
+  relay_->Expect(wish.tunnel, own);
+  return own_logs_->Send(wish.tunnel, *wish.logs, own_dialer_);
+}
+
 void ApplicationMaster::OnConcluded() {
-  finished_ = true;
+  say_deadline_ = loop_.After(kSayPatience, [this] { OnSaid(); });
+  own_logs_->Finish([this] { OnSaid(); });
+}
+
+void ApplicationMaster::OnSaid() {
+  if (std::exchange(finished_, true)) return;
+  say_deadline_.reset();
   event_log_.Close();
   // A job may be over before its client has connected, who is to read the verdict all the same.
   if (client_watch_ == nullptr) loop_.Stop();
@@ -258,6 +288,7 @@ void ApplicationMaster::OnDeposed(const std::string& why) {
 }
 
 ApplicationMaster::~ApplicationMaster() {
+  own_logs_.reset();
   if (relay_ != nullptr) relay_->Close("the job is over");
   // No input may arrive while the rest goes away.
   if (server_ != nullptr) server_->Shutdown(machine_->job().timeouts.last_events);

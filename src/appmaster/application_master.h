@@ -19,6 +19,7 @@
 #include "core/job/job_machine.h"
 #include "os/unique_fd.h"
 #include "rpc/event_log.h"
+#include "rpc/log_sender.h"
 #include "rpc/master_server.h"
 #include "rpc/tunnel_relay.h"
 
@@ -64,6 +65,9 @@ class ApplicationMaster {
   void OnOwnerLost();
   void OnFinished();
   void OnConcluded();
+  void OnSaid();
+  /// Answers a tunnel with this process's own logs, as an executor does with its.
+  absl::Status SendOwnLogs(const rpc::TunnelRelay::Wish& wish);
   /// The job ends when its owner's lease has run out.
   void AwaitOwner();
   void OnDeposed(const std::string& why);
@@ -89,7 +93,10 @@ class ApplicationMaster {
   std::unique_ptr<rpc::MasterServer> server_;
   /// While the client that is to own the job is awaited.
   std::unique_ptr<EventLoop::Handle> client_watch_;
-  std::unique_ptr<EventLoop::Handle> lease_;  ///< of an owner who is away
+  std::unique_ptr<EventLoop::Handle> lease_;       ///< of an owner who is away
+  std::shared_ptr<rpc::TunnelDialer> own_dialer_;  ///< to this process itself; null: not yet
+  std::unique_ptr<rpc::LogSenders> own_logs_;
+  std::unique_ptr<EventLoop::Handle> say_deadline_;
   bool finished_ = false;
 };
 

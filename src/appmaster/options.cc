@@ -41,6 +41,10 @@ absl::StatusOr<Options::Yarn> ReadContainer() {
     return absl::InvalidArgumentError(
         "--on-yarn is for a container of YARN's, which has HADOOP_TOKEN_FILE_LOCATION and NM_HOST");
   }
+  yarn.container_id = Variable("CONTAINER_ID");
+  yarn.node_http_port = Variable("NM_HTTP_PORT");
+  const std::string folders = Variable("LOG_DIRS");
+  yarn.log_folder = folders.substr(0, folders.find(','));
   std::error_code error;
   yarn.working_folder = std::filesystem::current_path(error).string();
   if (error) return absl::InternalError(absl::StrCat("no working folder: ", error.message()));

@@ -22,6 +22,9 @@ struct Options {
     std::string token_file;      ///< HADOOP_TOKEN_FILE_LOCATION
     std::string node_host;       ///< NM_HOST
     std::string working_folder;  ///< absolute
+    std::string container_id;    ///< of this one
+    std::string node_http_port;  ///< NM_HTTP_PORT
+    std::string log_folder;      ///< the first of LOG_DIRS
   };
   std::optional<Yarn> yarn;  ///< of one that YARN has started, in place of `job_folder`
   bool look_up = false;      ///< only prints where the job's ApplicationMaster is

@@ -33,6 +33,10 @@ class Platform {
   virtual const backend::JobFolder& folder() const = 0;
   /// Where tasks keep what outlives them.
   virtual TaskPlaces places() const = 0;
+  /// This process's own logs, where they are not in folder(): the folder with them, and where
+  /// people find them; empty otherwise.
+  virtual std::string own_log_folder() const { return ""; }
+  virtual std::string own_log_url() const { return ""; }
   /// Nobody has to follow the job.
   virtual bool detached() const = 0;
   /// Whether one that is told to end by a signal is replaced by another one, which goes on with the

@@ -33,25 +33,48 @@ absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks, cons
   return TunnelTarget{task->container->id, wanted};
 }
 
+absl::Status CheckLogContainer(const core::TaskTable& tasks, const std::string& id) {
+  const core::Task* const task = tasks.FindByContainer(id);
+  if (task == nullptr) {
+    return absl::NotFoundError(absl::StrCat("the job does not hold container ", id));
+  }
+  if (!task->attached) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the executor of ", task->id.ToString(), " has no connection at the moment"));
+  }
+  return absl::OkStatus();
+}
+
 void Tunnels::Take(const rpc::TunnelRelay::Wish& wish) {
   const absl::Status asked = Ask(wish);
   if (!asked.ok()) return relay_.Refuse(wish.tunnel, asked);
   deadlines_[wish.tunnel] = loop_.After(kAnswerPatience, [this, wish] {
-    relay_.Refuse(wish.tunnel, absl::DeadlineExceededError(absl::StrCat(
-                                   "the executor of ", wish.task.ToString(),
-                                   " has not answered within ", kAnswerPatience.count(), " s")));
+    relay_.Refuse(wish.tunnel,
+                  absl::DeadlineExceededError(absl::StrCat(
+                      "the executor of ", wish.logs ? wish.logs->container() : wish.task.ToString(),
+                      " has not answered within ", kAnswerPatience.count(), " s")));
     deadlines_.erase(wish.tunnel);
   });
 }
 
 absl::Status Tunnels::Ask(const rpc::TunnelRelay::Wish& wish) {
-  TONY_ASSIGN_OR_RETURN(const TunnelTarget target,
-                        FindTunnelTarget(machine_.tasks(), wish.task, wish.port));
-  relay_.Expect(wish.tunnel, target.container_id);
   v1::MasterMessage message;
-  message.mutable_open_tunnel()->set_tunnel(wish.tunnel);
-  message.mutable_open_tunnel()->set_port(target.port);
-  return executors_.Send(target.container_id, message);
+  v1::OpenTunnel& open = *message.mutable_open_tunnel();
+  open.set_tunnel(wish.tunnel);
+  std::string container;
+  if (wish.logs) {
+    container = wish.logs->container();
+    if (wish.logs->master()) return send_own_logs_(wish);
+    TONY_RETURN_IF_ERROR(CheckLogContainer(machine_.tasks(), container));
+    *open.mutable_logs() = *wish.logs;
+  } else {
+    TONY_ASSIGN_OR_RETURN(const TunnelTarget target,
+                          FindTunnelTarget(machine_.tasks(), wish.task, wish.port));
+    container = target.container_id;
+    open.set_port(target.port);
+  }
+  relay_.Expect(wish.tunnel, container);
+  return executors_.Send(container, message);
 }
 
 }  // namespace tony::appmaster

@@ -1,10 +1,15 @@
-// Who may be reached through a tunnel: running tasks, at the ports that they have registered.
+// Who may be reached through a tunnel: running tasks, at the ports that they have registered, and
+// the logs of containers.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
@@ -19,10 +24,18 @@ class Tunnels {
   /// How long an executor may take to answer.
   static constexpr std::chrono::seconds kAnswerPatience{10};
 
+  /// Sends this process's own logs. NotFound – another ApplicationMaster's are wanted, or there are
+  /// none; the codes of rpc::LogSenders::Send().
+  using SendOwnLogs = std::function<absl::Status(const rpc::TunnelRelay::Wish& wish)>;
+
   /// All outlive it.
   Tunnels(EventLoop& loop, const core::JobMachine& machine, rpc::ExecutorService& executors,
-          rpc::TunnelRelay& relay)
-      : loop_(loop), machine_(machine), executors_(executors), relay_(relay) {}
+          rpc::TunnelRelay& relay, SendOwnLogs send_own_logs)
+      : loop_(loop),
+        machine_(machine),
+        executors_(executors),
+        relay_(relay),
+        send_own_logs_(std::move(send_own_logs)) {}
 
   void Take(const rpc::TunnelRelay::Wish& wish);
 
@@ -33,6 +46,7 @@ class Tunnels {
   const core::JobMachine& machine_;
   rpc::ExecutorService& executors_;
   rpc::TunnelRelay& relay_;
+  const SendOwnLogs send_own_logs_;
   std::map<int64_t, std::unique_ptr<EventLoop::Handle>> deadlines_;  ///< by number of the tunnel
 };
 
@@ -46,5 +60,9 @@ struct TunnelTarget {
 /// not registered this port; FailedPrecondition – it has no program to be reached at the moment.
 absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks,
                                               const core::TaskId& task, int port);
+
+/// Whether the executor of container `id` can be asked for its logs. NotFound – the container is
+/// not the job's (any more); FailedPrecondition – its executor has no connection at the moment.
+absl::Status CheckLogContainer(const core::TaskTable& tasks, const std::string& id);
 
 }  // namespace tony::appmaster

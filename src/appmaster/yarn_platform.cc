@@ -97,6 +97,12 @@ TaskPlaces YarnPlatform::places() const {
   return {"", absl::StrCat(backend::UrlOfFolder(job_), "/", backend::kCheckpointFolder), ""};
 }
 
+std::string YarnPlatform::own_log_url() const {
+  if (yarn_.node_http_port.empty() || yarn_.container_id.empty()) return "";
+  return backend::ContainerLogUrl(absl::StrCat(yarn_.node_host, ":", yarn_.node_http_port),
+                                  yarn_.container_id, job_.user());
+}
+
 absl::StatusOr<std::unique_ptr<backend::JobFiles>> YarnPlatform::OpenFiles() {
   return backend::OpenJobFolder(job_, tokens_);
 }

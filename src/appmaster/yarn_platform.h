@@ -28,6 +28,8 @@ class YarnPlatform : public Platform {
   std::string backend_name() const override { return "yarn"; }
   const backend::JobFolder& folder() const override { return folder_; }
   TaskPlaces places() const override;
+  std::string own_log_folder() const override { return yarn_.log_folder; }
+  std::string own_log_url() const override;
   bool detached() const override { return job_.detached(); }
   /// Its container is preempted, or its node is stopped; or the application was killed, and YARN
   /// says so itself.

@@ -1,24 +1,20 @@
 // A folder with a file for each node, and what each has of the containers.
 #include "client/collected_logs.h"
 
-#include <stdio.h>
-
-#include <cerrno>
-#include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/container_id.h"
-#include "client/container_log.h"
+#include "client/log_origins.h"
 #include "common/status_macros.h"
 #include "hadoop/aggregated_logs.h"
-#include "os/files.h"
-#include "os/log_segments.h"
+#include "os/container_logs.h"
+#include "rpc/log_piece.h"
 
 namespace tony::client {
 namespace {
@@ -63,98 +59,79 @@ void AppendSentence(std::string& text, const std::string& sentence) {
 /// The copying of one application's. Not thread safe.
 class Copier {
  public:
-  Copier(const std::map<std::string, std::string>& tasks, const backend::JobFolder& folder)
-      : tasks_(tasks), folder_(folder) {}
+  Copier(const std::vector<LogOrigin>& origins, const LogSelection& selection, LogMirror& mirror)
+      : selection_(selection), mirror_(mirror) {
+    for (const LogOrigin& origin : origins) origins_.emplace(origin.container, origin);
+  }
 
-  /// All that one node's file has. Containers of which something could not be read are not in
-  /// `containers()`.
+  /// What is selected of all that one node's file has. Containers of which something could not be
+  /// read are not in `containers()`.
   absl::Status CopyNode(hadoop::FileStore& store, const std::string& path, int64_t bytes) {
     TONY_ASSIGN_OR_RETURN(const auto file, hadoop::StoredFile::Open(store, path, bytes));
     TONY_ASSIGN_OR_RETURN(const auto logs, hadoop::AggregatedLogs::Open(file));
     std::set<std::string> whole;
     while (true) {
       const absl::StatusOr<bool> more = logs->Next();
-      const absl::Status copied = more.ok() && *more ? CopyLog(*logs) : more.status();
-      if (!copied.ok()) whole.erase(logs->container());
+      const std::optional<LogOrigin> origin = OriginOf(*logs);
+      absl::Status copied = more.status();
+      if (more.ok() && *more && origin) copied = CopyLog(*logs, *origin);
+      if (copied.ok() && *more && origin) whole.insert(origin->container);
+      if (!copied.ok() && origin) whole.erase(origin->container);
       if (!copied.ok() || !*more) {
         containers_.merge(whole);
         return copied;
       }
-      whole.insert(logs->container());
     }
-  }
-
-  /// Makes one log of those of all ApplicationMasters, one after the other.
-  absl::Status JoinMasters() {
-    int segments = 0;
-    for (const auto& [attempt, container] : masters_) {
-      const std::string path = MasterPath(container, "am.log");
-      for (const int number : os::FindLogSegments(path)) {
-        const std::string to = os::LogSegmentPath(folder_.am_log(), ++segments);
-        TONY_RETURN_IF_ERROR(os::MakeFolders(folder_.logs()));
-        if (rename(os::LogSegmentPath(path, number).c_str(), to.c_str()) != 0) {
-          return os::ErrnoError(errno, to);
-        }
-      }
-    }
-    return absl::OkStatus();
   }
 
   std::set<std::string> TakeContainers() { return std::move(containers_); }
 
  private:
-  std::string MasterPath(const std::string& container, const std::string& name) const {
-    return absl::StrCat(folder_.root(), "/masters/", container, "/", name);
-  }
-
-  /// Where the present log belongs; nothing: nowhere.
-  std::optional<std::string> TargetOf(const hadoop::AggregatedLogs& logs) {
-    if (const auto task = tasks_.find(logs.container()); task != tasks_.end()) {
-      const std::optional<std::string> name = TaskLogName(task->second, logs.name());
-      if (!name) return std::nullopt;
-      return absl::StrCat(folder_.logs(), "/", *name);
-    }
-    const std::optional<std::string> name = MasterLogName(logs.name());
+  /// Of the present log; nothing: it is nobody's.
+  std::optional<LogOrigin> OriginOf(const hadoop::AggregatedLogs& logs) const {
+    const auto known = origins_.find(logs.container());
+    if (known != origins_.end()) return known->second;
+    const std::optional<os::ContainerLogFile> file = os::ParseContainerLog(logs.name());
     const auto id = backend::ParseContainerId(logs.container());
-    if (!name || !id.ok()) return std::nullopt;
-    masters_[id->app_attempt_id().attemptid()] = logs.container();
-    return MasterPath(logs.container(), *name);
+    const bool of_master = file && file->stream == os::ContainerLogFile::Stream::kMaster;
+    if (!of_master || !id.ok() || !IsOfMaster(selection_)) return std::nullopt;
+    return MasterOrigin(id->app_attempt_id().attemptid());
   }
 
-  absl::Status CopyLog(hadoop::AggregatedLogs& logs) {
-    const std::optional<std::string> path = TargetOf(logs);
-    if (!path) return absl::OkStatus();
-    TONY_RETURN_IF_ERROR(os::MakeFolders(path->substr(0, path->rfind('/'))));
-    std::ofstream file(*path, std::ios::binary);
-    while (file.good()) {
-      TONY_ASSIGN_OR_RETURN(const size_t count, logs.Read(part_.data(), part_.size()));
-      if (count == 0) break;
-      file.write(part_.data(), static_cast<std::streamsize>(count));
+  absl::Status CopyLog(hadoop::AggregatedLogs& logs, const LogOrigin& origin) {
+    const std::optional<os::ContainerLogFile> file = os::ParseContainerLog(logs.name());
+    const v1::LogWish wish = WishFor(origin, selection_, /*follow=*/false);
+    if (!file || !rpc::IsWanted(wish, *file)) return absl::OkStatus();
+    os::LogPiece piece;
+    piece.file = *file;
+    while (true) {
+      piece.bytes.resize(kPartBytes);
+      TONY_ASSIGN_OR_RETURN(const size_t count, logs.Read(piece.bytes.data(), kPartBytes));
+      piece.bytes.resize(count);
+      if (count == 0) return absl::OkStatus();
+      TONY_RETURN_IF_ERROR(mirror_.Take(origin, piece));
+      piece.offset += static_cast<int64_t>(count);
     }
-    file.close();
-    if (file.good()) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat("cannot write ", *path));
   }
 
-  const std::map<std::string, std::string>& tasks_;
-  const backend::JobFolder& folder_;
-  std::map<int, std::string> masters_;  // containers by attempt
+  const LogSelection& selection_;
+  LogMirror& mirror_;
+  std::map<std::string, LogOrigin> origins_;  // by container
   std::set<std::string> containers_;
-  std::string part_ = std::string(kPartBytes, '\0');
 };
 
 }  // namespace
 
 CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::string& application,
-                                const std::map<std::string, std::string>& tasks,
-                                const backend::JobFolder& folder) {
+                                const std::vector<LogOrigin>& origins,
+                                const LogSelection& selection, LogMirror& mirror) {
   CollectedLogs collected;
   const absl::StatusOr<Found> found = FindFolder(cluster, application);
   if (!found.ok()) {
     collected.absent = std::string(found.status().message());
     return collected;
   }
-  Copier copier(tasks, folder);
+  Copier copier(origins, selection, mirror);
   for (const hadoop::FolderEntry& entry : found->entries) {
     const std::string path = absl::StrCat(found->folder, "/", entry.name);
     if (absl::EndsWith(entry.name, kChecksum)) continue;
@@ -175,9 +152,6 @@ CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::
                      absl::IsUnimplemented(copied) ? absl::StrCat("; yarn logs -applicationId ",
                                                                   application, " shows what it has")
                                                    : ""));
-  }
-  if (const absl::Status joined = copier.JoinMasters(); !joined.ok()) {
-    AppendSentence(collected.missing, std::string(joined.message()));
   }
   collected.containers = copier.TakeContainers();
   if (collected.absent.empty() && collected.missing.empty()) {

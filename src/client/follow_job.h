@@ -33,10 +33,6 @@ void WriteOut(const std::string& text);
 /// What a detached job is known by, as --json wants it or as a line.
 void WriteJobId(const SubmitOptions& options, const std::string& job_id);
 
-/// Makes where the job's ApplicationMasters come from; `loop` and `clock` outlive it.
-using MakeSource =
-    std::function<std::unique_ptr<MasterSource>(EventLoop& loop, const Clock& clock)>;
-
 /// Submission::FollowToEnd() with the printer that `options` and the terminal ask for.
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,

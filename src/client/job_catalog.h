@@ -1,6 +1,7 @@
 // The jobs of one backend, for the verbs of `tony`.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backend/job_folder.h"
+#include "client/job_logs.h"
 #include "client/job_store.h"
 #include "common/clock.h"
 #include "rpc/job_client.h"
@@ -32,14 +34,21 @@ class JobCatalog {
   /// NotFound – none such, with the names of the newest ones. InvalidArgument – several such, with
   /// their names.
   virtual absl::StatusOr<StoredJob> Find(const std::string& wish) = 0;
+  struct LogRequest {
+    LogSelection selection;  ///< others need not be there
+    bool follow = false;     ///< what is still written is wanted as well
+    /// Takes sentences for people while the logs are followed, from any thread.
+    std::function<void(const std::string& sentence)> notice;
+  };
   /// A folder with what the job's tasks have written so far. `live`: what they still write comes
-  /// into it. Unavailable – the logs cannot be had.
+  /// into it, if it is wanted; otherwise nothing more is written. It is there as long as this
+  /// object. Unavailable – the logs cannot be had.
   struct Logs {
     backend::JobFolder folder;
     bool live = false;
     std::string missing;  ///< which logs cannot be had, and why; empty: none is missing
   };
-  virtual absl::StatusOr<Logs> FindLogs(const StoredJob& job) = 0;
+  virtual absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& request) = 0;
   /// Asks the job to end, and waits until it has. DeadlineExceeded – it goes on; Unavailable – it
   /// cannot be asked, or went away without a verdict.
   virtual absl::Status Stop(const StoredJob& job, const StopWish& wish) = 0;

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kLookInterval{20};
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobWatch>> JobWatch::Start(const backend::JobFolder& folder) {
-  TONY_ASSIGN_OR_RETURN(std::unique_ptr<FolderWatcher> watcher, FolderWatcher::Create());
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<os::FolderWatcher> watcher, os::FolderWatcher::Create());
   TONY_RETURN_IF_ERROR(watcher->Watch(folder.root()));
   std::unique_ptr<JobWatch> watch(new JobWatch(folder, std::move(watcher)));
   watch->CheckAlive();

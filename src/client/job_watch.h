@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "backend/job_folder.h"
-#include "client/folder_watcher.h"
 #include "client/line_tail.h"
 #include "core/job/job_view.h"
+#include "os/folder_watcher.h"
 
 namespace tony::client {
 
@@ -37,14 +37,14 @@ class JobWatch {
   bool over() const { return ended() || gone_; }
 
  private:
-  JobWatch(backend::JobFolder folder, std::unique_ptr<FolderWatcher> watcher)
+  JobWatch(backend::JobFolder folder, std::unique_ptr<os::FolderWatcher> watcher)
       : folder_(std::move(folder)), watcher_(std::move(watcher)), events_(folder_.events()) {}
   void ReadEvents();
   /// Looks whether the ApplicationMaster is gone, and reads its last events if it is.
   void CheckAlive();
 
   backend::JobFolder folder_;
-  std::unique_ptr<FolderWatcher> watcher_;
+  std::unique_ptr<os::FolderWatcher> watcher_;
   LineTail events_;
   core::JobView view_;
   bool gone_ = false;

@@ -8,6 +8,8 @@
 
 #include "absl/status/status.h"
 #include "client/recorded_events.h"
+#include "common/clock.h"
+#include "common/event_loop.h"
 #include "core/job/verdict.h"
 #include "rpc/job_client.h"
 
@@ -44,5 +46,9 @@ class MasterSource {
   /// What becomes of a job that nobody has told to stop and that its client leaves.
   virtual std::string AfterLeaving() const = 0;
 };
+
+/// Makes where the job's ApplicationMasters come from; `loop` and `clock` outlive it.
+using MakeSource =
+    std::function<std::unique_ptr<MasterSource>(EventLoop& loop, const Clock& clock)>;
 
 }  // namespace tony::client

@@ -1,20 +1,19 @@
 // NodeManagers' web services: a list of files, then each of them.
 #include "client/node_logs.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/container_log.h"
+#include "client/log_origins.h"
 #include "common/status_macros.h"
+#include "os/container_logs.h"
 #include "os/files.h"
+#include "rpc/log_piece.h"
 
 namespace tony::client {
 namespace {
@@ -23,6 +22,11 @@ namespace {
 constexpr char kLength[] = "\nLogLength:";
 constexpr char kContents[] = "\nLogContents:\n";
 constexpr size_t kMostHeaderBytes = 4096;
+
+using Json = nlohmann::json;
+
+/// One thing, or a list of them: Java's writers of JSON leave the list out.
+Json AsList(const Json& json) { return json.is_array() ? json : Json::array({json}); }
 
 /// Of "http://HOST:PORT/node/containerlogs/CONTAINER/USER".
 struct ContainerUrl {
@@ -36,59 +40,85 @@ std::optional<ContainerUrl> ParseUrl(const std::string& url) {
   return ContainerUrl{absl::StrCat(parts[0], "//", parts[2]), parts[5]};
 }
 
-/// What a NodeManager sends between its own words: `part` comes piece by piece.
+/// The names in a node's answer of which logs it has: all that are strings where there is to be a
+/// name. Nothing when it is no such answer.
+std::optional<std::vector<std::string>> ParseNames(const std::string& text) {
+  const Json answer = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!answer.is_object() || !answer.contains("containerLogsInfo")) return std::nullopt;
+  std::vector<std::string> names;
+  for (const Json& list : AsList(answer["containerLogsInfo"])) {
+    if (!list.is_object() || !list.contains("containerLogInfo")) continue;
+    for (const Json& file : AsList(list["containerLogInfo"])) {
+      const bool named = file.is_object() && file.contains("fileName");
+      if (named && file["fileName"].is_string()) names.push_back(file["fileName"]);
+    }
+  }
+  return names;
+}
+
+/// What a NodeManager sends between its own words, which comes piece by piece.
 class LogBody {
  public:
-  explicit LogBody(const std::string& path) : file_(path, std::ios::binary) {}
+  LogBody(LogMirror& mirror, const LogOrigin& origin, const os::ContainerLogFile& file)
+      : mirror_(mirror), origin_(origin) {
+    piece_.file = file;
+  }
 
   absl::Status Take(const char* data, size_t size) {
-    if (left_ < 0) {
-      header_.append(data, size);
-      const size_t contents = header_.find(kContents);
-      if (contents == std::string::npos) {
-        if (header_.size() <= kMostHeaderBytes) return absl::OkStatus();
-        return absl::DataLossError("this is no log as NodeManagers send it");
-      }
-      const size_t length = header_.find(kLength);
-      const size_t begin = length + std::string(kLength).size();
-      if (length == std::string::npos ||
-          !absl::SimpleAtoi(header_.substr(begin, header_.find('\n', begin) - begin), &left_)) {
-        return absl::DataLossError("the NodeManager does not say how long the log is");
-      }
-      const std::string rest = header_.substr(contents + std::string(kContents).size());
-      return Write(rest.data(), rest.size());
+    if (length_ >= 0) return Write({data, size});
+    header_.append(data, size);
+    const size_t contents = header_.find(kContents);
+    if (contents == std::string::npos) {
+      if (header_.size() <= kMostHeaderBytes) return absl::OkStatus();
+      return absl::DataLossError("this is no log as NodeManagers send it");
     }
-    return Write(data, size);
+    const size_t length = header_.find(kLength);
+    const size_t begin = length + std::string(kLength).size();
+    if (length == std::string::npos ||
+        !absl::SimpleAtoi(header_.substr(begin, header_.find('\n', begin) - begin), &length_) ||
+        length_ < 0) {
+      return absl::DataLossError("the NodeManager does not say how long the log is");
+    }
+    // A file that has become shorter is another one.
+    piece_.version = mirror_.VersionOf(origin_, piece_.file);
+    if (length_ < mirror_.SizeOf(origin_, piece_.file)) ++piece_.version;
+    return Write(header_.substr(contents + std::string(kContents).size()));
   }
 
-  bool ok() const { return file_.good() && left_ == 0; }
+  bool ok() const { return length_ >= 0 && piece_.offset == length_; }
 
  private:
-  absl::Status Write(const char* data, size_t size) {
-    const size_t part = std::min(size, static_cast<size_t>(left_));
-    file_.write(data, static_cast<std::streamsize>(part));
-    left_ -= static_cast<int64_t>(part);
-    return file_.good() ? absl::OkStatus() : absl::ResourceExhaustedError("cannot write a log");
+  absl::Status Write(std::string bytes) {
+    // Behind the log the NodeManager has more to say.
+    bytes.resize(std::min(bytes.size(), static_cast<size_t>(length_ - piece_.offset)));
+    piece_.bytes = std::move(bytes);
+    TONY_RETURN_IF_ERROR(mirror_.Take(origin_, piece_));
+    piece_.offset += static_cast<int64_t>(piece_.bytes.size());
+    return absl::OkStatus();
   }
 
-  std::ofstream file_;
+  LogMirror& mirror_;
+  const LogOrigin& origin_;
+  os::LogPiece piece_;
   std::string header_;
-  int64_t left_ = -1;  ///< of the log; -1: its length is not known yet
+  int64_t length_ = -1;
 };
+
+/// Of the sentence so far and a further one.
+void Add(std::string& sentences, const std::string& sentence) {
+  absl::StrAppend(&sentences, sentences.empty() ? "" : "; ", sentence);
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NodeLogs>> NodeLogs::Make(bool kerberos, Duration timeout) {
   TONY_ASSIGN_OR_RETURN(hadoop::HttpClient http, hadoop::HttpClient::Create(timeout));
   std::error_code error;
-  std::string path = std::filesystem::temp_directory_path(error) / "tony-logs-XXXXXX";
+  const std::string parent = std::filesystem::temp_directory_path(error);
   if (error) return os::ErrnoError(error.value(), "no folder for temporary files");
-  if (mkdtemp(path.data()) == nullptr) return os::ErrnoError(errno, path);
-  return std::unique_ptr<NodeLogs>(
-      new NodeLogs(backend::JobFolder(path), std::move(http), kerberos));
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<LogFolder> folder, LogFolder::Make(parent));
+  return std::unique_ptr<NodeLogs>(new NodeLogs(std::move(folder), std::move(http), kerberos));
 }
-
-NodeLogs::~NodeLogs() { (void)os::RemoveTree(folder_.root()); }
 
 absl::StatusOr<std::string> NodeLogs::Get(const std::string& url) {
   TONY_ASSIGN_OR_RETURN(const hadoop::HttpResponse response,
@@ -97,47 +127,45 @@ absl::StatusOr<std::string> NodeLogs::Get(const std::string& url) {
   return absl::UnavailableError(absl::StrCat(url, " answers with code ", response.code));
 }
 
-absl::Status NodeLogs::Copy(const std::vector<Source>& sources) {
-  bool some = sources.empty();
+absl::Status NodeLogs::Copy(const std::vector<LogOrigin>& origins, const LogSelection& selection) {
+  bool some = origins.empty();
   absl::Status last;
-  for (const Source& source : sources) {
-    const absl::Status copied = CopyContainer(source);
-    some = some || copied.ok();
-    if (copied.ok()) continue;
-    last = copied;
-    absl::StrAppend(&missing_, missing_.empty() ? "" : "; ", source.task, ": ",
-                    std::string(copied.message()));
+  for (const LogOrigin& origin : origins) {
+    const absl::StatusOr<std::string> missing = CopyFrom(origin, selection);
+    some = some || missing.ok();
+    if (!missing.ok()) last = missing.status();
+    const std::string what = missing.ok() ? *missing : std::string(missing.status().message());
+    if (!what.empty()) Add(missing_, absl::StrCat(origin.task, ": ", what));
   }
   return some ? absl::OkStatus() : last;
 }
 
-absl::Status NodeLogs::CopyContainer(const Source& source) {
-  const std::optional<ContainerUrl> url = ParseUrl(source.url);
-  if (!url) return absl::InvalidArgumentError(absl::StrCat(source.url, " is no container's"));
+absl::StatusOr<std::string> NodeLogs::CopyFrom(const LogOrigin& origin,
+                                               const LogSelection& selection) {
+  const std::optional<ContainerUrl> url = ParseUrl(origin.url);
+  if (!url) return absl::InvalidArgumentError(absl::StrCat("'", origin.url, "' is no container's"));
   const std::string logs =
       absl::StrCat(url->server, "/ws/v1/node/containers/", url->container, "/logs");
   TONY_ASSIGN_OR_RETURN(const std::string text, Get(logs));
-  const nlohmann::json answer = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto found = answer.find("containerLogsInfo");
-  if (found == answer.end()) return absl::UnavailableError(absl::StrCat(logs, " has no logs"));
-  nlohmann::json lists = *found;
-  // One object, or a list of one for what is here and one for what was collected.
-  if (!lists.is_array()) lists = nlohmann::json::array({lists});
-  for (const nlohmann::json& list : lists) {
-    for (const nlohmann::json& file : list.value("containerLogInfo", nlohmann::json::array())) {
-      const std::string name = file.value("fileName", "");
-      const std::optional<std::string> own = TaskLogName(source.task, name);
-      if (!own) continue;
-      const std::string path = absl::StrCat(folder_.logs(), "/", *own);
-      TONY_RETURN_IF_ERROR(os::MakeFolders(path.substr(0, path.rfind('/'))));
-      TONY_RETURN_IF_ERROR(CopyFile(absl::StrCat(logs, "/", name), path));
-    }
+  const std::optional<std::vector<std::string>> names = ParseNames(text);
+  if (!names) return absl::UnavailableError(absl::StrCat(logs, " does not say what logs it has"));
+  const v1::LogWish wish = WishFor(origin, selection, /*follow=*/false);
+  bool some = false;
+  std::string missing;
+  for (const std::string& name : *names) {
+    const std::optional<os::ContainerLogFile> file = os::ParseContainerLog(name);
+    if (!file || !rpc::IsWanted(wish, *file)) continue;
+    const absl::Status copied = CopyFile(absl::StrCat(logs, "/", name), origin, *file);
+    some = some || copied.ok();
+    if (!copied.ok()) Add(missing, absl::StrCat(name, ": ", std::string(copied.message())));
   }
-  return absl::OkStatus();
+  if (!some && !missing.empty()) return absl::UnavailableError(missing);
+  return missing;
 }
 
-absl::Status NodeLogs::CopyFile(const std::string& url, const std::string& path) {
-  LogBody body(path);
+absl::Status NodeLogs::CopyFile(const std::string& url, const LogOrigin& origin,
+                                const os::ContainerLogFile& file) {
+  LogBody body(mirror_, origin, file);
   TONY_ASSIGN_OR_RETURN(
       const hadoop::HttpResponse response,
       http_.Send({.method = "GET",

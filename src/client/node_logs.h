@@ -8,43 +8,48 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backend/job_folder.h"
+#include "client/job_logs.h"
+#include "client/log_folder.h"
+#include "client/log_mirror.h"
 #include "common/clock.h"
 #include "hadoop/http_client.h"
+#include "os/container_logs.h"
 
 namespace tony::client {
 
 /// A folder of copies, which goes away with this object. Blocks. Not thread safe.
 class NodeLogs {
  public:
-  /// A container whose executor wrote logs.
-  struct Source {
-    std::string task;  ///< as a folder's name, "worker-0"
-    std::string url;   ///< TaskChanged::log_url
-    std::string container;
-  };
-
   /// `kerberos`: nodes ask for the user's ticket. FailedPrecondition – libcurl is missing; errno
   /// codes.
   static absl::StatusOr<std::unique_ptr<NodeLogs>> Make(bool kerberos, Duration timeout);
-  ~NodeLogs();
-  NodeLogs(const NodeLogs&) = delete;
-  NodeLogs& operator=(const NodeLogs&) = delete;
 
-  /// As they are now. Unavailable – no node has any, with what the last one said; what only some
-  /// have is copied, and `missing()` tells of the others.
-  absl::Status Copy(const std::vector<Source>& sources);
+  /// What is selected, as it is now. Unavailable – no node has any, with what the last one said;
+  /// what only some have is copied, and missing() tells of the others.
+  absl::Status Copy(const std::vector<LogOrigin>& origins, const LogSelection& selection);
+  /// The same of one container; returns which files are missing, and why. Unavailable – its node
+  /// does not answer, or with none of them; InvalidArgument – its address is none.
+  absl::StatusOr<std::string> CopyFrom(const LogOrigin& origin, const LogSelection& selection);
+  /// Which logs, or files of them, could not be copied, and why; empty: all were.
   const std::string& missing() const { return missing_; }
+
+  /// Where the copies are, for what is had in another way.
+  LogMirror& mirror() { return mirror_; }
   /// Laid out like a job's on this machine.
-  const backend::JobFolder& folder() const { return folder_; }
+  const backend::JobFolder& folder() const { return mirror_.folder(); }
 
  private:
-  NodeLogs(backend::JobFolder folder, hadoop::HttpClient http, bool kerberos)
-      : folder_(std::move(folder)), http_(std::move(http)), kerberos_(kerberos) {}
-  absl::Status CopyContainer(const Source& source);
-  absl::Status CopyFile(const std::string& url, const std::string& path);
+  NodeLogs(std::unique_ptr<LogFolder> folder, hadoop::HttpClient http, bool kerberos)
+      : folder_(std::move(folder)),
+        mirror_(backend::JobFolder(folder_->path())),
+        http_(std::move(http)),
+        kerberos_(kerberos) {}
+  absl::Status CopyFile(const std::string& url, const LogOrigin& origin,
+                        const os::ContainerLogFile& file);
   absl::StatusOr<std::string> Get(const std::string& url);
 
-  const backend::JobFolder folder_;
+  const std::unique_ptr<LogFolder> folder_;
+  LogMirror mirror_;
   hadoop::HttpClient http_;
   const bool kerberos_;
   std::string missing_;

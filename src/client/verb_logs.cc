@@ -143,19 +143,20 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
   if (!target.task.empty()) {
     TONY_ASSIGN_OR_RETURN(options.selection.task, ResolveTask(job.job.view, target.task));
   }
-  TONY_ASSIGN_OR_RETURN(const JobCatalog::Logs logs, jobs->FindLogs(job));
-  if (!logs.missing.empty()) context.err(absl::StrCat("tony: ", logs.missing, "\n"));
-  if (line.Has("follow") && !logs.live) {
-    return absl::UnimplementedError(
-        "logs on a cluster cannot be followed by this version; they are as of now without "
-        "--follow");
-  }
+  // Errors are looked for in what is there.
+  const bool follow = line.Has("follow") && !line.Has("first-error");
+  const auto notice = [&context](const std::string& sentence) {
+    context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
+  };
+  TONY_ASSIGN_OR_RETURN(const JobCatalog::Logs logs,
+                        jobs->FindLogs(job, {options.selection, follow, notice}));
+  if (!logs.missing.empty()) notice(logs.missing);
   job.folder = logs.folder;
   if (line.Has("first-error")) return PrintFirstError(line, job, options.selection, context);
   const bool one_task =
       options.selection.task == "am" || absl::StrContains(options.selection.task, ":");
   LogStream stream(job.folder, options, *context.clock, MakePrinter(line, !one_task, context));
-  if (line.Has("follow")) {
+  if (follow && logs.live) {
     TONY_RETURN_IF_ERROR(stream.Follow());
   } else if (stream.PrintAll() == 0) {
     context.err(absl::StrCat("tony: job ", job.id, " has no such logs (yet)\n"));

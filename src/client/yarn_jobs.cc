@@ -2,9 +2,7 @@
 #include "client/yarn_jobs.h"
 
 #include <algorithm>
-#include <fstream>
-#include <map>
-#include <set>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,8 +10,10 @@
 #include "backend/yarn/yarn_job.h"
 #include "client/collected_logs.h"
 #include "client/yarn_access.h"
+#include "client/yarn_master_source.h"
 #include "common/status_macros.h"
 #include "core/job/job_wait.h"
+#include "os/files.h"
 #include "rpc/credentials.h"
 #include "rpc/event_json.h"
 
@@ -22,6 +22,9 @@ namespace {
 
 /// Between two looks at an application that is to end.
 constexpr std::chrono::milliseconds kLookPause{200};
+/// While logs are followed: of the ResourceManager, and before a wait for a container is told of.
+constexpr std::chrono::seconds kAwayLimit{60};
+constexpr std::chrono::seconds kWaitingNotice{10};
 
 /// What the events do not say of a job that YARN knows to be over, or to have no ApplicationMaster.
 void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
@@ -132,51 +135,105 @@ absl::StatusOr<StoredJob> YarnJobs::Find(const std::string& wish) {
                             [&](const auto& report) { return report.id == id; }));
 }
 
+absl::StatusOr<rpc::Credentials> YarnJobs::ReadCredentials(const std::string& id) {
+  const absl::StatusOr<std::string> pem =
+      files_->Read(absl::StrCat(backend::JobFolderName(id), "/", backend::kClientFile));
+  if (absl::IsNotFound(pem.status())) {
+    return absl::UnavailableError(absl::StrCat("job ", id, " has no ApplicationMaster (yet)"));
+  }
+  TONY_RETURN_IF_ERROR(pem.status());
+  return rpc::ParseCredentials(*pem, backend::kClientFile);
+}
+
 absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::ConnectTo(
     const backend::ApplicationReport& report) {
-  TONY_ASSIGN_OR_RETURN(
-      const std::string pem,
-      files_->Read(absl::StrCat(backend::JobFolderName(report.id), "/", backend::kClientFile)));
-  TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
-                        rpc::ParseCredentials(pem, backend::kClientFile));
+  TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials, ReadCredentials(report.id));
   return std::make_unique<rpc::JobClient>(absl::StrCat(report.host, ":", report.port), credentials);
 }
 
-absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job) {
-  std::vector<NodeLogs::Source> sources;
-  std::map<std::string, std::string> tasks;  // by container
-  std::set<std::string> seen;
+absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job,
+                                                    const LogRequest& request) {
   TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
-  // Who looks for the first error wants to know whose fault it was.
-  std::ofstream events(logs_->folder().events());
-  TONY_RETURN_IF_ERROR(ForEachArchivedEvent(
-      *files_, backend::JobFolderName(job.id),
-      [&](int, const absl::StatusOr<core::JobEvent>& event) {
-        if (event.ok()) events << rpc::EventToJsonLine(*event) << "\n";
-        const auto* change = event.ok() ? std::get_if<core::TaskChanged>(&event->body) : nullptr;
-        if (change == nullptr) return true;
-        const std::string task = change->task.ToPath();
-        if (!change->container.empty()) tasks.emplace(change->container, task);
-        if (!change->log_url.empty() && seen.insert(change->log_url).second) {
-          sources.push_back({task, change->log_url, change->container});
-        }
-        return true;
-      }));
-  events.close();
-  if (!job.alive) return FindLogsOfEnded(job, tasks, std::move(sources));
-  TONY_RETURN_IF_ERROR(logs_->Copy(sources));
+  if (!job.alive) return CopyPastLogs(job, request);
+  if (request.follow) return FollowLogs(job, request);
+  const auto client = Connect(job);
+  if (!client.ok()) return CopyPastLogs(job, request);
+  return CopyRunningLogs(job, **client, request);
+}
+
+absl::StatusOr<std::vector<LogOrigin>> YarnJobs::FindOrigins(const StoredJob& job,
+                                                             const LogSelection& selection) {
+  TONY_ASSIGN_OR_RETURN(const os::AppendFile events,
+                        os::AppendFile::Open(logs_->folder().events()));
+  LogOrigins known(selection);
+  std::vector<LogOrigin> origins;
+  TONY_RETURN_IF_ERROR(ForEachArchivedEvent(*files_, backend::JobFolderName(job.id),
+                                            [&](int, const absl::StatusOr<core::JobEvent>& event) {
+                                              if (!event.ok()) return true;
+                                              (void)events.Append(
+                                                  absl::StrCat(rpc::EventToJsonLine(*event), "\n"));
+                                              std::optional<LogOrigin> origin = known.Take(*event);
+                                              if (origin) origins.push_back(*std::move(origin));
+                                              return true;
+                                            }));
+  return origins;
+}
+
+absl::StatusOr<JobCatalog::Logs> YarnJobs::CopyRunningLogs(const StoredJob& job,
+                                                           rpc::JobClient& client,
+                                                           const LogRequest& request) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<LogOrigin> origins, FindOrigins(job, request.selection));
+  std::vector<LogOrigin> at_nodes;
+  for (const UnreachedOrigin& unreached :
+       CopyThroughTunnels(client.tunnels(), origins, request.selection, logs_->mirror())) {
+    at_nodes.push_back(unreached.origin);
+    // A container that is known to be over is nothing to talk about.
+    if (absl::IsNotFound(unreached.why)) continue;
+    request.notice(absl::StrCat(unreached.origin.task, ": ", std::string(unreached.why.message()),
+                                "; what its node has of its logs is shown"));
+  }
+  const absl::Status copied = logs_->Copy(at_nodes, request.selection);
+  if (!copied.ok() && at_nodes.size() == origins.size()) return copied;
   return Logs{logs_->folder(), /*live=*/false, logs_->missing()};
 }
 
-absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogsOfEnded(
-    const StoredJob& job, const std::map<std::string, std::string>& tasks,
-    std::vector<NodeLogs::Source> sources) {
-  const CollectedLogs collected = CopyCollectedLogs(cluster_, job.id, tasks, logs_->folder());
-  std::erase_if(sources, [&](const NodeLogs::Source& source) {
-    return collected.containers.contains(source.container);
-  });
+absl::StatusOr<JobCatalog::Logs> YarnJobs::FollowLogs(const StoredJob& job,
+                                                      const LogRequest& request) {
+  TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials, ReadCredentials(job.id));
+  LiveLogs::Options options;
+  options.selection = request.selection;
+  options.make_source = [this, id = job.id, credentials](EventLoop& loop, const Clock& clock) {
+    YarnMasterSource::Options source;
+    source.job_id = id;
+    source.credentials = credentials;
+    source.lease = kAwayLimit;
+    source.waiting_notice = kWaitingNotice;
+    return std::make_unique<YarnMasterSource>(loop, clock, cluster_, std::move(source));
+  };
+  options.copy_from_node = [this, request](const LogOrigin& origin) {
+    const absl::StatusOr<std::string> missing = logs_->CopyFrom(origin, request.selection);
+    if (missing.ok() && !missing->empty()) {
+      request.notice(absl::StrCat(origin.task, ": ", *missing));
+    }
+    return missing.status();
+  };
+  options.notice = request.notice;
+  TONY_ASSIGN_OR_RETURN(live_, LiveLogs::Start(logs_->mirror(), std::move(options)));
+  return Logs{logs_->folder(), /*live=*/true, ""};
+}
+
+absl::StatusOr<JobCatalog::Logs> YarnJobs::CopyPastLogs(const StoredJob& job,
+                                                        const LogRequest& request) {
+  TONY_ASSIGN_OR_RETURN(std::vector<LogOrigin> origins, FindOrigins(job, request.selection));
+  CollectedLogs collected;
+  if (!job.alive) {
+    collected = CopyCollectedLogs(cluster_, job.id, origins, request.selection, logs_->mirror());
+    std::erase_if(origins, [&](const LogOrigin& origin) {
+      return collected.containers.contains(origin.container);
+    });
+  }
   // Nodes have what has not been collected.
-  const absl::Status copied = logs_->Copy(sources);
+  const absl::Status copied = logs_->Copy(origins, request.selection);
   if (!copied.ok() && collected.containers.empty()) {
     return absl::Status(
         copied.code(),

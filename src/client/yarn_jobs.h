@@ -10,6 +10,7 @@
 #include "backend/yarn/application_client.h"
 #include "backend/yarn/yarn_cluster.h"
 #include "client/job_catalog.h"
+#include "client/live_logs.h"
 #include "client/node_logs.h"
 #include "client/recorded_events.h"
 #include "rpc/job_client.h"
@@ -25,9 +26,10 @@ class YarnJobs : public JobCatalog {
 
   absl::StatusOr<std::vector<StoredJob>> List() override;
   absl::StatusOr<StoredJob> Find(const std::string& wish) override;
-  /// Copies them from where YARN has collected them, or from the nodes; the copies go away with
+  /// Copies what is selected: of a job that runs through its ApplicationMaster, of one that has
+  /// ended from where YARN has collected it, of others what the nodes have. The copies go away with
   /// this object.
-  absl::StatusOr<Logs> FindLogs(const StoredJob& job) override;
+  absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& request) override;
   /// An application that has no ApplicationMaster to be asked is killed by YARN.
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
@@ -42,10 +44,17 @@ class YarnJobs : public JobCatalog {
   absl::StatusOr<backend::ApplicationReport> AwaitEnd(const backend::ApplicationReport& report,
                                                       std::chrono::seconds wait);
   StoredJob Read(const backend::ApplicationReport& report);
-  /// Of a job whose application is over; `tasks`: the folder of each container's task.
-  absl::StatusOr<Logs> FindLogsOfEnded(const StoredJob& job,
-                                       const std::map<std::string, std::string>& tasks,
-                                       std::vector<NodeLogs::Source> sources);
+  /// The containers with logs that are selected, as far as the job's events tell. The events are
+  /// left in the folder of the logs.
+  absl::StatusOr<std::vector<LogOrigin>> FindOrigins(const StoredJob& job,
+                                                     const LogSelection& selection);
+  /// Of a job that has an ApplicationMaster.
+  absl::StatusOr<Logs> CopyRunningLogs(const StoredJob& job, rpc::JobClient& client,
+                                       const LogRequest& request);
+  absl::StatusOr<Logs> FollowLogs(const StoredJob& job, const LogRequest& request);
+  /// Of any other job.
+  absl::StatusOr<Logs> CopyPastLogs(const StoredJob& job, const LogRequest& request);
+  absl::StatusOr<rpc::Credentials> ReadCredentials(const std::string& id);
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> ConnectTo(
       const backend::ApplicationReport& report);
 
@@ -53,6 +62,7 @@ class YarnJobs : public JobCatalog {
   backend::ApplicationClient client_;
   std::unique_ptr<backend::JobFiles> files_;
   std::unique_ptr<NodeLogs> logs_;
+  std::unique_ptr<LiveLogs> live_;  ///< uses logs_
 };
 
 }  // namespace tony::client

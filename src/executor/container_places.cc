@@ -19,13 +19,18 @@ std::string Variable(const std::vector<std::string>& environment, const std::str
   return "";
 }
 
+std::string LogFolder(const std::vector<std::string>& environment,
+                      const std::string& working_folder) {
+  const std::string folder = FirstOf(Variable(environment, "LOG_DIRS"));
+  return folder.empty() ? working_folder : folder;
+}
+
 std::string LogPrefix(const v1::Assignment& assignment, int attempt,
                       const std::vector<std::string>& environment,
                       const std::string& working_folder) {
   const std::string name = absl::StrCat("/attempt-", attempt);
   if (!assignment.log_folder().empty()) return absl::StrCat(assignment.log_folder(), name, "/");
-  const std::string folder = FirstOf(Variable(environment, "LOG_DIRS"));
-  return absl::StrCat(folder.empty() ? working_folder : folder, name, ".");
+  return absl::StrCat(LogFolder(environment, working_folder), name, ".");
 }
 
 std::string CacheFolder(const v1::Assignment& assignment,

@@ -12,10 +12,14 @@ namespace tony::executor {
 std::string Variable(const std::vector<std::string>& environment, const std::string& name);
 
 /// Beginning of the paths of an attempt's logs: "FOLDER/attempt-2/" in the assignment's folder. An
-/// assignment without one means the first of LOG_DIRS, in which YARN's NodeManager collects files
-/// but no folders: "FOLDER/attempt-2." there; without that, in the working folder.
+/// assignment without one means LogFolder(), in which YARN's NodeManager collects files but no
+/// folders: "FOLDER/attempt-2." there (os/container_logs.h).
 std::string LogPrefix(const v1::Assignment& assignment, int attempt,
                       const std::vector<std::string>& environment,
+                      const std::string& working_folder);
+
+/// The container's own log folder: the first of LOG_DIRS; without that, the working folder.
+std::string LogFolder(const std::vector<std::string>& environment,
                       const std::string& working_folder);
 
 /// The folder that all of the job's containers on this host share: the assignment's, or one in the

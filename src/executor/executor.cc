@@ -88,7 +88,8 @@ Executor::~Executor() {
 }
 
 void Executor::Start(const rpc::Credentials& credentials) {
-  tunnels_ = std::make_unique<Tunnels>(loop_, credentials);
+  tunnels_ =
+      std::make_unique<Tunnels>(loop_, credentials, LogFolder(environment_, working_folder_));
   connection_ = std::make_unique<MasterConnection>(
       loop_,
       MasterConnection::Options{options_.master_address, credentials, NextMaster(options_, loop_)},
@@ -98,7 +99,7 @@ void Executor::Start(const rpc::Credentials& credentials) {
                                     ShutDown(1,
                                              absl::StrCat("there is no ApplicationMaster: ", why));
                                   },
-                                  [this] { loop_.Stop(); }});
+                                  [this] { OnSaid(); }});
   connection_->Open();
   if (options_.registry_timeout > milliseconds::zero()) {
     registry_deadline_ = loop_.After(options_.registry_timeout, [this] {
@@ -156,6 +157,12 @@ void Executor::OnReattached(const v1::Reattached& reattached) {
 }
 
 void Executor::OnOpenTunnel(const v1::OpenTunnel& wish) {
+  if (wish.has_logs()) {
+    return tunnels_->Open(wish, connection_->address(),
+                          assignment_.log_folder().empty()
+                              ? absl::OkStatus()
+                              : absl::FailedPreconditionError("its logs lie in the job's folder"));
+  }
   const bool own = wish.port() > 0 && (wish.port() == ports_.task_port() ||
                                        wish.port() == ports_.visualization_port());
   tunnels_->Open(wish, connection_->address(),
@@ -330,10 +337,16 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
 
 void Executor::Leave() {
   heartbeat_timer_.reset();
-  // What is queued, the task's end say, is to arrive; an ApplicationMaster that does not take it is
-  // not waited for.
+  // What is queued, the task's end say, is to arrive, and the last of the logs; who does not take
+  // it is not waited for.
+  unsaid_ = 2;
   connection_->Close();
+  tunnels_->FinishLogs([this] { OnSaid(); });
   leave_deadline_ = loop_.After(kLeavePatience, [this] { loop_.Stop(); });
+}
+
+void Executor::OnSaid() {
+  if (--unsaid_ == 0) loop_.Stop();
 }
 
 }  // namespace tony::executor

@@ -85,6 +85,8 @@ class Executor {
   void ReportStrangers();
   void ShutDown(int exit_code, const std::string& why);
   void Leave();
+  /// The ApplicationMaster, or those who read the logs, have heard all.
+  void OnSaid();
   void Send(v1::ExecutorMessage message) { connection_->Send(std::move(message)); }
 
   EventLoop& loop_;
@@ -115,6 +117,7 @@ class Executor {
   core::Environment hadoop_;   ///< what the program needs to read HDFS by itself
   bool preparing_ = false;     ///< told to register, and not done yet
   bool shutting_down_ = false;
+  int unsaid_ = 0;  ///< to how many of the two there is something left to say
   int exit_code_ = 1;
   int signal_ = 0;  ///< that began the shutdown; 0: none did
   bool measuring_gpus_ = false;

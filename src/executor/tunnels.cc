@@ -36,6 +36,10 @@ void Tunnels::Open(const v1::OpenTunnel& wish, const std::string& master_address
   tunnel.wish = wish;
   tunnel.dialer = DialerTo(master_address);
   if (!refusal.ok()) return Refuse(tunnel, std::string(refusal.message()));
+  if (wish.has_logs()) {
+    const absl::Status sent = logs_.Send(wish.tunnel(), wish.logs(), tunnel.dialer);
+    return sent.ok() ? Forget(tunnel) : Refuse(tunnel, std::string(sent.message()));
+  }
   tunnel.deadline = loop_.After(kConnectPatience, [this, &tunnel] {
     tunnel.attempt.reset();
     Refuse(tunnel, absl::StrCat("port ", tunnel.wish.port(), " takes no connection"));

@@ -1,7 +1,8 @@
-// The task's ends of tunnels: connections to ports of this container, carried to the
+// The task's ends of tunnels: connections to ports of this container, and its logs, carried to the
 // ApplicationMaster.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "common/event_loop.h"
 #include "common/tcp_socket.h"
 #include "rpc/credentials.h"
+#include "rpc/log_sender.h"
 #include "rpc/tunnel_end.h"
 #include "rpc/tunnel_pump.h"
 #include "tony/v1/application_master.pb.h"
@@ -20,15 +22,21 @@ namespace tony::executor {
 /// the event loop.
 class Tunnels {
  public:
-  Tunnels(EventLoop& loop, rpc::Credentials credentials)
-      : loop_(loop), credentials_(std::move(credentials)) {}
+  /// `log_folder`: the container's own.
+  Tunnels(EventLoop& loop, rpc::Credentials credentials, std::string log_folder)
+      : loop_(loop), credentials_(std::move(credentials)), logs_(loop, std::move(log_folder)) {}
   /// Breaks those that are open.
   ~Tunnels();
 
-  /// Connects to the port on this host's loopback and answers the ApplicationMaster at
-  /// `master_address`; when `refusal` is not OK, or nobody listens, only with why not.
+  /// Connects to the port on this host's loopback, or opens the container's logs, and answers the
+  /// ApplicationMaster at `master_address`; when `refusal` is not OK, or nobody listens, only with
+  /// why not.
   void Open(const v1::OpenTunnel& wish, const std::string& master_address,
             const absl::Status& refusal);
+
+  /// Nothing more will be logged. `done` follows when all who read the logs have all of them, maybe
+  /// from within the call.
+  void FinishLogs(std::function<void()> done) { logs_.Finish(std::move(done)); }
 
  private:
   struct Tunnel;
@@ -46,6 +54,7 @@ class Tunnels {
   std::string dialed_address_;
   std::shared_ptr<rpc::TunnelDialer> dialer_;
   std::list<std::shared_ptr<Tunnel>> tunnels_;
+  rpc::LogSenders logs_;
 };
 
 }  // namespace tony::executor

@@ -52,6 +52,7 @@ struct BodyWriter {
     }
     body->set_log_folder(ToUtf8(event.log_folder));
     body->set_schema_version(core::kJobEventVersion);
+    body->set_master_log_url(ToUtf8(event.master_log_url));
   }
   void operator()(const core::JobStateChanged& event) {
     v1::JobStateChanged* body = proto.mutable_state_changed();
@@ -100,6 +101,7 @@ struct BodyWriter {
   }
   void operator()(const core::MasterRestarted& event) {
     proto.mutable_master_restarted()->set_incarnation(event.incarnation);
+    proto.mutable_master_restarted()->set_log_url(ToUtf8(event.log_url));
   }
   void operator()(const core::JobNote& event) {
     proto.mutable_note()->set_sentence(ToUtf8(event.sentence));
@@ -121,6 +123,7 @@ core::JobSubmitted FromProto(const v1::JobSubmitted& proto) {
         core::JobSubmitted::Type{type.name(), type.instances(), !type.untracked()});
   }
   event.log_folder = proto.log_folder();
+  event.master_log_url = proto.master_log_url();
   return event;
 }
 
@@ -177,7 +180,8 @@ absl::StatusOr<core::JobEventBody> BodyFromProto(const v1::JobEvent& proto) {
       return core::VisualizationReady{rpc::FromProto(proto.visualization_ready().task()),
                                       proto.visualization_ready().url()};
     case v1::JobEvent::kMasterRestarted:
-      return core::MasterRestarted{proto.master_restarted().incarnation()};
+      return core::MasterRestarted{proto.master_restarted().incarnation(),
+                                   proto.master_restarted().log_url()};
     case v1::JobEvent::kTaskMeasured:
       return core::TaskMeasured{rpc::FromProto(proto.task_measured().task()),
                                 rpc::FromProto(proto.task_measured().usage())};

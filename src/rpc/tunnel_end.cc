@@ -105,6 +105,13 @@ std::unique_ptr<TunnelEnd> TunnelDialer::Open(const core::TaskId& task, int port
   return Dial<v1::JobService>(channel_, std::move(first), std::move(callbacks));
 }
 
+std::unique_ptr<TunnelEnd> TunnelDialer::OpenLogs(const v1::LogWish& wish,
+                                                  TunnelEnd::Callbacks callbacks) const {
+  v1::TunnelFrame first;
+  *first.mutable_open()->mutable_logs() = wish;
+  return Dial<v1::JobService>(channel_, std::move(first), std::move(callbacks));
+}
+
 std::unique_ptr<TunnelEnd> TunnelDialer::Answer(int64_t tunnel, const std::string& refusal,
                                                 TunnelEnd::Callbacks callbacks) const {
   v1::TunnelFrame first;

@@ -31,8 +31,8 @@ class TunnelEnd {
 
   virtual ~TunnelEnd() = default;
 
-  /// Wants the next frame, which is `data` or `end`. Not again before on_frame. The stream's end is
-  /// noticed while a frame is wanted.
+  /// Wants the next frame, which is `data`, `log` or `end`. Not again before on_frame. The stream's
+  /// end is noticed while a frame is wanted.
   virtual void Read() = 0;
   /// Sends a frame. Not before on_written.
   virtual void Write(v1::TunnelFrame frame) = 0;
@@ -48,6 +48,9 @@ class TunnelDialer {
   /// For a client: to a port of a task; see TunnelOpen.
   std::unique_ptr<TunnelEnd> Open(const core::TaskId& task, int port,
                                   TunnelEnd::Callbacks callbacks) const;
+  /// For a client: to logs, of which pieces come.
+  std::unique_ptr<TunnelEnd> OpenLogs(const v1::LogWish& wish,
+                                      TunnelEnd::Callbacks callbacks) const;
   /// For an executor: answers OpenTunnel. `refusal`: why it could not connect; empty: it has.
   std::unique_ptr<TunnelEnd> Answer(int64_t tunnel, const std::string& refusal,
                                     TunnelEnd::Callbacks callbacks) const;

@@ -10,6 +10,16 @@
 namespace tony::rpc {
 using grpc::StatusCode;
 
+namespace {
+
+grpc::Status TooMany(int most) {
+  return grpc::Status(
+      StatusCode::RESOURCE_EXHAUSTED,
+      absl::StrCat("the job has ", most, " open tunnels, and no more are allowed; close some"));
+}
+
+}  // namespace
+
 /// One stream. Deletes itself when gRPC is done with it. Its state is guarded by the relay's mutex.
 class TunnelRelay::Leg : public TunnelReactor {
  public:
@@ -21,10 +31,8 @@ class TunnelRelay::Leg : public TunnelReactor {
     if (is_client()) ++relay_.clients_;
     if (!relay_.closed_.empty()) {
       EndLocked(grpc::Status(StatusCode::UNAVAILABLE, relay_.closed_));
-    } else if (relay_.clients_ > kMostTunnels) {
-      EndLocked(grpc::Status(StatusCode::RESOURCE_EXHAUSTED,
-                             absl::StrCat("the job has ", kMostTunnels,
-                                          " open tunnels, and no more are allowed; close some")));
+    } else if (relay_.clients_ > kMostTunnels + kMostLogTunnels) {
+      EndLocked(TooMany(kMostTunnels + kMostLogTunnels));
     } else {
       StartRead(&incoming_);
     }
@@ -71,6 +79,7 @@ class TunnelRelay::Leg : public TunnelReactor {
       relay_.legs_.erase(this);
       relay_.waiting_.erase(tunnel_);
       if (is_client()) --relay_.clients_;
+      if (counted_ != nullptr) --*counted_;
       if (peer_ != nullptr) peer_->peer_ = nullptr;
     }
     delete this;
@@ -96,9 +105,16 @@ class TunnelRelay::Leg : public TunnelReactor {
       return EndLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
                                     "a tunnel begins with the port that it is to reach"));
     }
+    const v1::TunnelOpen& open = incoming_.open();
+    logs_ = open.has_logs();
+    counted_ = logs_ ? &relay_.log_clients_ : &relay_.port_clients_;
+    const int most = logs_ ? kMostLogTunnels : kMostTunnels;
+    if (++*counted_ > most) return EndLocked(TooMany(most));
     tunnel_ = ++relay_.last_tunnel_;
     relay_.waiting_[tunnel_] = this;
-    relay_.on_wish_({tunnel_, FromProto(incoming_.open().task()), incoming_.open().port()});
+    Wish wish{tunnel_, FromProto(open.task()), open.port(), std::nullopt};
+    if (logs_) wish.logs = open.logs();
+    relay_.on_wish_(wish);
   }
 
   /// An executor's first frame.
@@ -123,11 +139,13 @@ class TunnelRelay::Leg : public TunnelReactor {
 
   /// What was read goes to the peer.
   void ForwardLocked() {
-    if (!incoming_.has_data() && !incoming_.has_end()) {
+    // Pieces of logs come from executors only.
+    const bool log = incoming_.has_log() && peer_->logs_;
+    if (!incoming_.has_data() && !incoming_.has_end() && !log) {
       return EndBothLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
                                         "after a tunnel's first frame come bytes and an end"));
     }
-    if (incoming_.data().size() > kMostFrameBytes) {
+    if (incoming_.data().size() + incoming_.log().data().size() > kMostFrameBytes) {
       return EndBothLocked(
           grpc::Status(StatusCode::INVALID_ARGUMENT,
                        absl::StrCat("a frame has more than ", kMostFrameBytes, " bytes")));
@@ -154,8 +172,10 @@ class TunnelRelay::Leg : public TunnelReactor {
   grpc::CallbackServerContext* const context_;
   const std::string container_id_;
   std::string expected_container_;
-  int64_t tunnel_ = 0;   ///< of a client, when it has said what it wants
-  Leg* peer_ = nullptr;  ///< the other stream, once they are joined
+  int64_t tunnel_ = 0;      ///< of a client, when it has said what it wants
+  bool logs_ = false;       ///< of a client, and it wants them
+  int* counted_ = nullptr;  ///< of a client that has said so, among the others of its kind
+  Leg* peer_ = nullptr;     ///< the other stream, once they are joined
   v1::TunnelFrame incoming_;
   v1::TunnelFrame outgoing_;
   bool writing_ = false;

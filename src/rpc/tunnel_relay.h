@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -26,17 +27,20 @@ using TunnelReactor = grpc::ServerBidiReactor<v1::TunnelFrame, v1::TunnelFrame>;
 /// Thread safe; wishes come from gRPC's threads.
 class TunnelRelay {
  public:
-  /// A client wants to be joined with a task's port; Expect() or Refuse() answers it.
+  /// A client wants to be joined with a task's port, or with logs; Expect() or Refuse() answers it.
   struct Wish {
     int64_t tunnel = 0;  ///< its number, from 1
     core::TaskId task;
-    int port = 0;  ///< 0: the visualization port, or else the task's own
+    int port = 0;                     ///< 0: the visualization port, or else the task's own
+    std::optional<v1::LogWish> logs;  ///< in place of task and port
   };
   /// Must not call the relay.
   using OnWish = std::function<void(const Wish&)>;
 
   /// At a time, by all clients of the job: a browser takes half a dozen for a page.
   static constexpr int kMostTunnels = 64;
+  /// The same of logs, of which a client takes those of all tasks at once.
+  static constexpr int kMostLogTunnels = 1024;
   /// The longest piece of bytes in one frame.
   static constexpr size_t kMostFrameBytes = size_t{64} * 1024;
 
@@ -62,6 +66,8 @@ class TunnelRelay {
   std::set<Leg*> legs_;
   absl::flat_hash_map<int64_t, Leg*> waiting_;  ///< of clients, until they are joined
   int clients_ = 0;                             ///< legs of clients
+  int port_clients_ = 0;                        ///< of these, that have wished for a port
+  int log_clients_ = 0;                         ///< that have wished for logs
   int64_t last_tunnel_ = 0;
   std::string closed_;  ///< why nothing is taken in any more; empty: it is
 };

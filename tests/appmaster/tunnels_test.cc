@@ -69,5 +69,15 @@ TEST_F(TunnelTargetTest, OnlyWhatRuns) {
   EXPECT_THAT(std::string(over.message()), HasSubstr("worker:0 is SUCCEEDED"));
 }
 
+TEST_F(TunnelTargetTest, LogsAreThoseOfAnAttachedExecutor) {
+  EXPECT_TRUE(CheckLogContainer(tasks_, "c1").ok());
+  // Of what has ended, too, while the container is there.
+  tasks_.SetState(worker(), core::TaskState::kSucceeded);
+  EXPECT_TRUE(CheckLogContainer(tasks_, "c1").ok());
+  EXPECT_TRUE(absl::IsNotFound(CheckLogContainer(tasks_, "c2")));
+  worker().attached = false;
+  EXPECT_TRUE(absl::IsFailedPrecondition(CheckLogContainer(tasks_, "c1")));
+}
+
 }  // namespace
 }  // namespace tony::appmaster

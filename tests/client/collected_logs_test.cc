@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "client/container_log.h"
 #include "client/job_logs.h"
 #include "client/log_reader.h"
+#include "rpc/log_piece.h"
 #include "tests/backend/yarn/yarn_configuration.h"
 #include "tests/hadoop/aggregated_samples.h"
 #include "tests/os/temporary_folder.h"
@@ -26,7 +26,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr char kApplication[] = "application_1700000000000_0001";
-constexpr char kFirst[] = "container_1700000000000_0001_01_000001";
 constexpr char kSecond[] = "container_1700000000000_0001_01_000002";
 constexpr char kThird[] = "container_1700000000000_0001_01_000003";
 
@@ -44,20 +43,29 @@ class CollectedLogsTest : public testing::Test {
     os::Put(NodeFile(node), bytes);
   }
 
-  CollectedLogs Copy() {
+  /// All logs of `task`, or of all tasks.
+  CollectedLogs Copy(const std::string& task = "") {
     const auto cluster = configuration_.Find();
     EXPECT_TRUE(cluster.ok()) << cluster.status();
-    return CopyCollectedLogs(*cluster, kApplication, {{kSecond, "worker-0"}, {kThird, "ps-0"}},
-                             folder_);
+    const std::vector<LogOrigin> origins = {
+        {.task = "worker:0", .folder = "worker-0", .container = kSecond},
+        {.task = "ps:0", .folder = "ps-0", .container = kThird}};
+    return CopyCollectedLogs(*cluster, kApplication,
+                             task.empty() ? origins : std::vector<LogOrigin>(), Everything(task),
+                             mirror_);
+  }
+
+  static LogSelection Everything(const std::string& task) {
+    LogSelection selection;
+    selection.task = task;
+    selection.executor = true;
+    return selection;
   }
 
   /// "TASK/ATTEMPT STREAM: LINE" of each line of each log.
   std::vector<std::string> Lines() {
-    LogSelection selection;
-    selection.executor = true;
-    std::vector<LogFile> logs = FindLogs(folder_, selection);
-    selection.task = "am";
-    for (const LogFile& log : FindLogs(folder_, selection)) logs.push_back(log);
+    std::vector<LogFile> logs = FindLogs(mirror_.folder(), Everything(""));
+    for (const LogFile& log : FindLogs(mirror_.folder(), Everything("am"))) logs.push_back(log);
     std::vector<std::string> lines;
     for (const LogFile& log : logs) {
       LogReader reader(log.path);
@@ -71,7 +79,7 @@ class CollectedLogsTest : public testing::Test {
 
   const os::TemporaryFolder remote_;
   const os::TemporaryFolder local_;
-  const backend::JobFolder folder_{local_.path()};
+  LogMirror mirror_{backend::JobFolder(local_.path())};
   backend::YarnConfiguration configuration_;
 };
 
@@ -79,8 +87,9 @@ TEST_F(CollectedLogsTest, AreLaidOutLikeAJobsOnThisMachine) {
   for (const char* const sample : hadoop::kSamples) {
     Put("node_1", hadoop::Sample(sample));
     const CollectedLogs collected = Copy();
-    EXPECT_THAT(collected.containers, ElementsAre(kFirst, kSecond, kThird));
+    EXPECT_THAT(collected.containers, ElementsAre(kSecond, kThird));
     EXPECT_EQ(collected.missing, "");
+    EXPECT_THAT(Copy("am").containers, ElementsAre(rpc::MasterContainer(1)));
     EXPECT_THAT(
         Lines(),
         ElementsAre("ps:0/0 executor: said by executor 3", "ps:0/1 stdout: hello from 3",
@@ -94,11 +103,8 @@ TEST_F(CollectedLogsTest, ApplicationMastersFollowEachOther) {
   Put("node_1", absl::StrReplaceAll(hadoop::Sample(hadoop::kPlainTFile),
                                     {{"_01_000001", "_02_000001"}, {"master\n", "second\n"}}));
   Put("node_2", hadoop::Sample(hadoop::kPlainTFile));
-  EXPECT_EQ(Copy().missing, "");
-  const std::vector<std::string> lines = Lines();
-  ASSERT_GE(lines.size(), 2U);
-  EXPECT_EQ(lines[lines.size() - 2], "am/0 am: master");
-  EXPECT_EQ(lines.back(), "am/0 am: second");
+  EXPECT_EQ(Copy("am").missing, "");
+  EXPECT_THAT(Lines(), ElementsAre("am/0 am: master", "am/0 am: second"));
 }
 
 TEST_F(CollectedLogsTest, WhatIsBeingWrittenIsNamed) {
@@ -118,7 +124,7 @@ TEST_F(CollectedLogsTest, OtherFilesAreReadWhenOneCannotBe) {
   Put("node_2-checksum", "");
   Put("node_3", hadoop::Sample(hadoop::kPlainTFile));
   const CollectedLogs collected = Copy();
-  EXPECT_THAT(collected.containers, ElementsAre(kFirst, kSecond, kThird));
+  EXPECT_THAT(collected.containers, ElementsAre(kSecond, kThird));
   EXPECT_THAT(collected.missing,
               AllOf(HasSubstr(NodeFile("node_1")), HasSubstr(NodeFile("node_2")),
                     Not(HasSubstr("checksum")), Not(HasSubstr(NodeFile("node_3")))));
@@ -143,25 +149,6 @@ TEST_F(CollectedLogsTest, NothingIsThere) {
   EXPECT_TRUE(collected.containers.empty());
   EXPECT_EQ(collected.missing, "");
   EXPECT_THAT(collected.absent, HasSubstr("YARN has collected no logs"));
-}
-
-TEST(ContainerLogTest, NamesOfTasksLogs) {
-  EXPECT_EQ(TaskLogName("w-0", "attempt-2.stdout.log"), "w-0/attempt-2/stdout.log");
-  EXPECT_EQ(TaskLogName("w-0", "attempt-2.stderr.times.00003"), "w-0/attempt-2/stderr.times.00003");
-  EXPECT_EQ(TaskLogName("w-0", "executor.log.00002"), "w-0/executor.log.00002");
-  for (const char* const other : {"prelaunch.out", "attempt-1", "attempt-1.", "attempt-1..",
-                                  "attempt-1.stdout./../x", "executor.logs", "amstderr.log", ""}) {
-    EXPECT_EQ(TaskLogName("w-0", other), std::nullopt) << other;
-  }
-}
-
-TEST(ContainerLogTest, NamesOfMastersLogs) {
-  EXPECT_EQ(MasterLogName("amstderr.log"), "am.log");
-  EXPECT_EQ(MasterLogName("amstderr.log.00002"), "am.log.00002");
-  for (const char* const other :
-       {"stderr.log", "executor.log", "amstderr.log./x", "amstderr.logs"}) {
-    EXPECT_EQ(MasterLogName(other), std::nullopt) << other;
-  }
 }
 
 }  // namespace

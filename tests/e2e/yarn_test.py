@@ -225,6 +225,93 @@ class Looking(OnYarn, unittest.TestCase):
         self.assertIn("KILLED (KILLED_BY_USER): tony kill by", killed.stdout)
         self.assertEqual(job.wait(DEADLINE_SECONDS), 4)
 
+    def follow_logs(self, site, *arguments):
+        """A `tony logs -f` that runs, whose end is the test's at the latest."""
+        follower = subprocess.Popen(
+            site.command("tony", "logs", "-f", *arguments), env=site.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.addCleanup(follower.stdout.close)
+        self.addCleanup(follower.stderr.close)
+        self.addCleanup(follower.wait)
+        self.addCleanup(follower.kill)
+        return follower
+
+    def test_logs_are_followed_to_the_job_s_end(self):
+        site = self.make_site()
+        turns = [site.folder / f"turn-{index}" for index in range(2)]
+        for turn in turns:
+            os.mkfifo(turn)
+        job = site.submit(
+            *(*SMALL, "--conf", "tony.worker.instances=2", "--conf", "tony.worker.memory=256m"),
+            *("--executes", f"echo $TASK_INDEX begins; read x < {site.folder}/turn-$TASK_INDEX; "
+              "echo $TASK_INDEX goes on; echo $TASK_INDEX complains >&2"),
+        )
+        job.wait_until_running("worker:0", "worker:1")
+        one = self.follow_logs(site, job.id, "worker:0", "--stdout")
+        everything = self.follow_logs(site, job.id)
+        self.assertEqual(one.stdout.readline(), "0 begins\n")
+        begun = {everything.stdout.readline() for _ in turns}
+        self.assertEqual(begun, {"worker:0 | 0 begins\n", "worker:1 | 1 begins\n"})
+        master = site.run("tony", "logs", job.id, "am")
+        self.assertIn("RUNNING", master.stdout, master.stderr)
+        turns[0].write_text("\n")
+        self.assertEqual(one.stdout.readline(), "0 goes on\n")
+        said = {everything.stdout.readline() for _ in turns}
+        self.assertEqual(said, {"worker:0 | 0 goes on\n", "worker:0 | 0 complains\n"})
+        turns[1].write_text("\n")
+        # What is printed last comes, too, and then the end.
+        rest = set(everything.stdout.read().splitlines())
+        self.assertEqual(rest, {"worker:1 | 1 goes on", "worker:1 | 1 complains"})
+        self.assertEqual(one.stdout.read(), "")
+        for follower in (one, everything):
+            self.assertEqual((follower.wait(), follower.stderr.read()), (0, ""))
+        self.assertEqual(job.wait(DEADLINE_SECONDS), 0)
+        # By now it is the node that has it.
+        master = site.run("tony", "logs", job.id, "am")
+        self.assertIn("RUNNING", master.stdout, master.stderr)
+
+    def test_logs_are_followed_across_applicationmasters_until_ctrl_c(self):
+        site = self.make_site()
+        turn = site.folder / "turn"
+        os.mkfifo(turn)
+        copies = site.folder / "copies"
+        copies.mkdir()
+        site.environment["TMPDIR"] = str(copies)
+        job = site.submit(
+            *(*SMALL, "--conf", "tony.worker.instances=1", "--conf", "tony.worker.memory=256m"),
+            *("--executes", f"echo begins; read x < {turn}; echo goes on; sleep 600"),
+        )
+        job.wait_until_running("worker:0")
+        follower = self.follow_logs(site, job.id, "worker:0")
+        self.assertEqual(follower.stdout.readline(), "begins\n")
+        (master,) = machine.programs_of(job.id, "tony-am")
+        os.kill(master, signal.SIGKILL)
+        turn.write_text("\n")
+        self.assertEqual(follower.stdout.readline(), "goes on\n")
+        self.assertEqual(len(list(copies.glob("tony-logs-*"))), 1)
+        follower.send_signal(signal.SIGINT)
+        self.assertEqual(follower.wait(), -signal.SIGINT)
+        self.assertEqual(list(copies.iterdir()), [])
+        self.assertEqual(site.run("tony", "kill", job.id).returncode, 0)
+
+    def test_logs_of_a_task_that_starts_again_in_another_container(self):
+        site = self.make_site()
+        job = site.submit(
+            *(*SMALL, "--conf", "tony.worker.instances=1", "--conf", "tony.worker.memory=256m"),
+            *("--executes", "echo attempt $TONY_ATTEMPT of $$; [ $TONY_ATTEMPT -gt 1 ] || sleep 600"),
+        )
+        (worker,) = job.wait_until_running("worker:0")
+        follower = self.follow_logs(site, job.id, "worker:0", "--stdout")
+        self.assertEqual(follower.stdout.readline(), f"attempt 1 of {worker}\n")
+        # The executor and its keeper: nobody is left to answer for the container.
+        for process in machine.programs_of(job.id, "tony-executor"):
+            os.kill(process, signal.SIGKILL)
+        self.assertRegex(follower.stdout.readline(), r"^attempt 2 of \d+\n$")
+        self.assertEqual(follower.stdout.read(), "")
+        self.assertEqual(follower.wait(), 0)
+        self.assertEqual(job.wait(DEADLINE_SECONDS), 0)
+
     def test_a_task_s_page_through_the_tunnel(self):
         site, job = self.start()
         self.wait_until_shown(site, job)

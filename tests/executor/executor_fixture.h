@@ -93,6 +93,16 @@ class ExecutorFixture : public ::testing::Test {
     Send(message);
   }
 
+  /// Asks the executor, as the ApplicationMaster does.
+  void OnWish(const rpc::TunnelRelay::Wish& wish) {
+    tunnels_.Expect(wish.tunnel, container_);
+    v1::MasterMessage message;
+    message.mutable_open_tunnel()->set_tunnel(wish.tunnel);
+    message.mutable_open_tunnel()->set_port(wish.port);
+    if (wish.logs) *message.mutable_open_tunnel()->mutable_logs() = *wish.logs;
+    Send(message);
+  }
+
   /// What the executor says next, heartbeats left out; it must be of type `Kind`.
   template <typename Kind>
   Kind Next() {
@@ -138,7 +148,9 @@ class ExecutorFixture : public ::testing::Test {
   ReadyPipe ready_{driver_, folder_ / "ready"};
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create(kJobId).value();
   rpc::EventLog log_;
-  rpc::TunnelRelay tunnels_{nullptr};
+  rpc::TunnelRelay tunnels_{[this](const rpc::TunnelRelay::Wish& wish) {
+    driver_.loop().Post([this, wish] { OnWish(wish); });
+  }};
   rpc::JobService job_service_{kJobId, log_, tunnels_, {}};
   rpc::Inbox<core::JobInput> inputs_;
   rpc::ExecutorService service_{kJobId, tunnels_, [this](core::JobInput input) {

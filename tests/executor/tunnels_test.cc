@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -13,6 +17,7 @@
 #include "rpc/job_client.h"
 #include "rpc/master_server.h"
 #include "tests/common/loop_driver.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::executor {
 namespace {
@@ -32,8 +37,8 @@ class TunnelsTest : public ::testing::Test {
     server_ = *std::move(server);
     client_ = std::make_unique<rpc::JobClient>(server_->address(),
                                                *authority_.Issue(rpc::ClientRole("job-1")));
-    tunnels_ = std::make_unique<Tunnels>(driver_.loop(),
-                                         *authority_.Issue(rpc::ExecutorRole("job-1", kContainer)));
+    tunnels_ = std::make_unique<Tunnels>(
+        driver_.loop(), *authority_.Issue(rpc::ExecutorRole("job-1", kContainer)), folder_.path());
   }
 
   void Take(const rpc::TunnelRelay::Wish& wish) {
@@ -41,6 +46,7 @@ class TunnelsTest : public ::testing::Test {
     v1::OpenTunnel open;
     open.set_tunnel(wish.tunnel);
     open.set_port(wish.port);
+    if (wish.logs) *open.mutable_logs() = *wish.logs;
     tunnels_->Open(open, server_->address(), refusal_);
   }
 
@@ -89,7 +95,46 @@ class TunnelsTest : public ::testing::Test {
     return server_of_task_->port();
   }
 
+  /// The logs that `wish` means, as they come: "NUMBER: bytes" by attempt.
+  struct LogReader {
+    std::mutex mutex;
+    std::map<int, std::string> logs;
+    bool ended = false;
+    std::optional<absl::Status> closed;
+    std::unique_ptr<rpc::TunnelEnd> end;  ///< last: its callbacks use the rest
+  };
+  void ReadLogs(const v1::LogWish& wish, LogReader& reader) {
+    reader.end = client_->tunnels().OpenLogs(wish, {[&](const v1::TunnelFrame& frame) {
+                                                      {
+                                                        const std::lock_guard lock(reader.mutex);
+                                                        if (frame.has_log())
+                                                          reader.logs[frame.log().attempt()] +=
+                                                              frame.log().data();
+                                                        reader.ended = frame.has_end();
+                                                      }
+                                                      driver_.Changed();
+                                                      reader.end->Read();
+                                                    },
+                                                    [] {},
+                                                    [&](const absl::Status& status) {
+                                                      {
+                                                        const std::lock_guard lock(reader.mutex);
+                                                        reader.closed = status;
+                                                      }
+                                                      driver_.Changed();
+                                                    }});
+    reader.end->Read();
+  }
+  template <typename Condition>
+  bool AwaitLogs(LogReader& reader, Condition condition) {
+    return driver_.Await([&] {
+      const std::lock_guard lock(reader.mutex);
+      return condition();
+    });
+  }
+
   LoopDriver driver_;
+  os::TemporaryFolder folder_;  ///< with the container's logs
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create("job-1").value();
   rpc::EventLog log_;
   rpc::TunnelRelay relay_{[this](const rpc::TunnelRelay::Wish& wish) {
@@ -140,6 +185,84 @@ TEST_F(TunnelsTest, WhatIsRefusedIsNotConnected) {
   const absl::Status done = Ask(port, answer);
   EXPECT_EQ(done.message(), "port 22 is not reserved");
   EXPECT_EQ(served_, nullptr);
+}
+
+TEST_F(TunnelsTest, SendsLogsAsTheyGrowToTheirEnd) {
+  os::Put(folder_ / "attempt-1.stdout.log", "first\n");
+  os::Put(folder_ / "attempt-1.stderr.log", "not wanted");
+  v1::LogWish wish;
+  wish.set_container(kContainer);
+  wish.set_standard_output(true);
+  wish.set_follow(true);
+  LogReader reader;
+  ReadLogs(wish, reader);
+  EXPECT_TRUE(AwaitLogs(reader, [&] { return reader.logs[1] == "first\n"; }));
+  os::Put(folder_ / "attempt-2.stdout.log", "second");
+  EXPECT_TRUE(AwaitLogs(reader, [&] { return reader.logs[2] == "second"; }));
+  // What is written last comes, too, before the end.
+  os::Put(folder_ / "attempt-3.stdout.log", std::string(5 << 20, 'x'));
+  bool all_said = false;
+  tunnels_->FinishLogs([&] { all_said = true; });
+  EXPECT_TRUE(AwaitLogs(reader, [&] { return reader.ended; }));
+  EXPECT_EQ(reader.logs[3], std::string(5 << 20, 'x'));
+  EXPECT_EQ(reader.logs.size(), 3u);
+  // Now the reader ends its side, and only then all is known to have arrived.
+  EXPECT_FALSE(all_said);
+  v1::TunnelFrame end;
+  end.mutable_end();
+  reader.end->Write(end);
+  EXPECT_TRUE(AwaitLogs(reader, [&] { return reader.closed.has_value(); }));
+  EXPECT_TRUE(reader.closed->ok()) << *reader.closed;
+  EXPECT_TRUE(driver_.Await([&] {
+    if (!all_said) driver_.Changed();
+    return all_said;
+  }));
+}
+
+TEST_F(TunnelsTest, LogsAsTheyAreHaveAnEnd) {
+  os::Put(folder_ / "executor.log", "what it says");
+  v1::LogWish wish;
+  wish.set_container(kContainer);
+  wish.set_executor(true);
+  LogReader reader;
+  ReadLogs(wish, reader);
+  EXPECT_TRUE(AwaitLogs(reader, [&] { return reader.ended; }));
+  EXPECT_EQ(reader.logs[0], "what it says");
+}
+
+TEST_F(TunnelsTest, AReaderOfLogsThatTakesNothingFillsNoMemory) {
+  os::Put(folder_ / "executor.log", std::string(50 << 20, 'x'));
+  v1::LogWish wish;
+  wish.set_container(kContainer);
+  wish.set_executor(true);
+  wish.set_follow(true);
+  std::atomic<int> frames = 0;
+  const auto end = client_->tunnels().OpenLogs(
+      wish, {[&](const v1::TunnelFrame&) { ++frames; }, [] {}, [](const absl::Status&) {}});
+  end->Read();  // one frame, and no other
+  EXPECT_TRUE(driver_.Await([&] {
+    if (frames == 0) driver_.Changed();
+    return frames > 0;
+  }));
+  bool all_said = false;
+  tunnels_->FinishLogs([&] { all_said = true; });
+  // Others are served meanwhile.
+  const int port = Serve("127.0.0.1");
+  std::string answer;
+  EXPECT_TRUE(Ask(port, answer).ok());
+  EXPECT_FALSE(all_said) << "somebody has taken 50 MB in";
+  EXPECT_EQ(frames, 1);
+}
+
+TEST_F(TunnelsTest, AFolderOfLogsThatIsGoneIsRefused) {
+  std::filesystem::remove_all(folder_.path());
+  v1::LogWish wish;
+  wish.set_container(kContainer);
+  wish.set_follow(true);
+  LogReader reader;
+  ReadLogs(wish, reader);
+  EXPECT_TRUE(AwaitLogs(reader, [&] { return reader.closed.has_value(); }));
+  EXPECT_TRUE(absl::IsUnavailable(*reader.closed)) << *reader.closed;
 }
 
 TEST_F(TunnelsTest, EndsWithItsOwner) {

@@ -36,7 +36,7 @@ inline core::TaskUsage FullUsage() {
 /// Every kind once, in the order of core::JobEventBody, no field at its default.
 inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
   const core::TaskId task{"worker", 3};
-  core::JobSubmitted submitted{text, text, text, text, text, {{text, 2}, {"ps", 1}}, text};
+  core::JobSubmitted submitted{text, text, text, text, text, {{text, 2}, {"ps", 1}}, text, text};
   core::TaskChanged changed;
   changed.task = task;
   changed.state = core::TaskState::kFailed;
@@ -61,7 +61,7 @@ inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
           core::EpochOpened{4, text, task, 2},
           core::VisualizationReady{task, text},
           core::TaskMeasured{task, FullUsage()},
-          core::MasterRestarted{3},
+          core::MasterRestarted{3, text},
           core::JobNote{text},
           core::JobEnded{verdict}};
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backend/yarn/container_id.h"
+#include "backend/yarn/yarn_job.h"
 #include "common/logging.h"
 #include "hadoop/remote_exception.h"
 
@@ -293,8 +294,7 @@ void YarnBackend::OnGranted(const ContainerProto& granted) {
                     .resources = ResourcesOf(granted.resource(), options_.allocation.gpu_resource)};
   if (granted.has_node_http_address()) {
     live.container.log_url =
-        absl::StrCat("http://", granted.node_http_address(), "/node/containerlogs/",
-                     live.container.id, "/", options_.user);
+        ContainerLogUrl(granted.node_http_address(), live.container.id, options_.user);
   }
   if (options_.allocation.isolated_gpus) {
     live.container.gpus.resize(static_cast<size_t>(live.container.resources.gpus));

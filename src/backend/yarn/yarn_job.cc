@@ -20,6 +20,11 @@ std::string CachedName(const std::string& digest) {
   return absl::StrCat(kCacheFolder, "/", digest);
 }
 
+std::string ContainerLogUrl(const std::string& node, const std::string& container_id,
+                            const std::string& user) {
+  return absl::StrCat("http://", node, "/node/containerlogs/", container_id, "/", user);
+}
+
 absl::StatusOr<std::string> FindSecret(const hadoop::TokenStore& tokens, const std::string& name) {
   for (const auto& [own, secret] : tokens.secrets) {
     if (own == name) return secret;

@@ -10,6 +10,7 @@
 #include "backend/yarn/launch_request.h"
 #include "hadoop/cluster_addresses.h"
 #include "hadoop/token_file.h"
+#include "os/container_logs.h"
 #include "tony/v1/yarn.pb.h"
 
 namespace tony::backend {
@@ -47,9 +48,14 @@ inline constexpr const char* kTransientFiles[] = {kClientFile, kStagedFolder, "j
 inline constexpr char kRuntimeLink[] = ".tony/runtime";
 /// Of the ApplicationMaster, among its container's logs. YARN quotes from files of such names when
 /// a container fails.
-inline constexpr char kMasterLog[] = "amstderr.log";
+inline constexpr const char* kMasterLog = os::kMasterLogName;
 /// Followed by the archive's own name.
 inline constexpr char kArchiveLinks[] = ".tony/archives/";
+
+/// Where a node whose web pages are at `node` ("host:port") shows the logs of a container of
+/// `user`'s.
+std::string ContainerLogUrl(const std::string& node, const std::string& container_id,
+                            const std::string& user);
 
 /// A secret in a container's token file. NotFound – it is not there.
 absl::StatusOr<std::string> FindSecret(const hadoop::TokenStore& tokens, const std::string& name);

@@ -34,6 +34,8 @@ struct JobSubmitted {
   std::vector<Type> types;
   std::string
       log_folder;  ///< where the tasks' logs are found; empty where they stay on other hosts
+  std::string master_log_url;  ///< where the backend shows the ApplicationMaster's log; empty:
+                               ///< nowhere
   bool operator==(const JobSubmitted&) const = default;
 };
 
@@ -95,6 +97,7 @@ struct TaskMeasured {
 /// The ApplicationMaster was lost; another one has taken over and goes on from its decisions.
 struct MasterRestarted {
   int incarnation = 0;  ///< of the new one; the first is 1
+  std::string log_url;  ///< where the backend shows its log; empty: nowhere
   bool operator==(const MasterRestarted&) const = default;
 };
 

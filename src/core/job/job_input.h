@@ -17,6 +17,7 @@ namespace input {
 /// on.
 struct Start {
   int incarnation = 1;  ///< of the ApplicationMaster
+  std::string log_url;  ///< where the backend shows its log; empty: nowhere
 };
 
 struct ContainerGranted {

@@ -102,7 +102,7 @@ void JobMachine::Dismiss(Task& task, const std::string& why) {
 }
 
 void JobMachine::On(const input::Start& start) {
-  if (replayed_) return Resume(start.incarnation);
+  if (replayed_) return Resume(start);
   Begin();
 }
 

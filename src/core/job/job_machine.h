@@ -98,7 +98,7 @@ class JobMachine {
   void Redo(const decision::TrackingStopped& stopped);
   void Redo(const decision::VerdictReached& reached);
   /// Goes on after Replay(): finds the containers again, asks for what is missing.
-  void Resume(int incarnation);
+  void Resume(const input::Start& start);
   void Rejoin(Task& task, const input::HeldTask& held);
   /// Its executor is back, or it is known that it never will be.
   void NoLongerAwaited(Task& task);

@@ -64,8 +64,8 @@ void JobMachine::Redo(const decision::VerdictReached& reached) {
   Move(JobTrigger::kVerdict);
 }
 
-void JobMachine::Resume(int incarnation) {
-  Do(effect::Record{MasterRestarted{incarnation}});
+void JobMachine::Resume(const input::Start& start) {
+  Do(effect::Record{MasterRestarted{start.incarnation, start.log_url}});
   state_since_ = now_;
   checked_at_ = now_;
   effect::ReclaimContainers reclaim;

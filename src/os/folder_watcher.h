@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "os/unique_fd.h"
 
-namespace tony::client {
+namespace tony::os {
 
 /// Watches folders, not what is below their sub-folders. Not thread safe.
 class FolderWatcher {
@@ -30,11 +30,14 @@ class FolderWatcher {
   /// cannot be read.
   absl::StatusOr<std::vector<std::string>> Wait(std::chrono::milliseconds timeout);
 
- private:
-  explicit FolderWatcher(os::UniqueFd fd) : fd_(std::move(fd)) {}
+  /// Readable when Wait() has something to return.
+  int fd() const { return fd_.get(); }
 
-  os::UniqueFd fd_;
+ private:
+  explicit FolderWatcher(UniqueFd fd) : fd_(std::move(fd)) {}
+
+  UniqueFd fd_;
   std::map<int, std::string> folders_;  // by watch descriptor
 };
 
-}  // namespace tony::client
+}  // namespace tony::os

@@ -1,5 +1,5 @@
 // inotify.
-#include "client/folder_watcher.h"
+#include "os/folder_watcher.h"
 
 #include <poll.h>
 #include <sys/inotify.h>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tony::client {
+namespace tony::os {
 namespace {
 
 absl::Status Error(const std::string& what) {
@@ -27,7 +27,7 @@ absl::Status Error(const std::string& what) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FolderWatcher>> FolderWatcher::Create() {
-  os::UniqueFd fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  UniqueFd fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!fd.valid()) return Error("cannot watch files");
   return std::unique_ptr<FolderWatcher>(new FolderWatcher(std::move(fd)));
 }
@@ -66,4 +66,4 @@ absl::StatusOr<std::vector<std::string>> FolderWatcher::Wait(std::chrono::millis
   return std::vector<std::string>(paths.begin(), paths.end());
 }
 
-}  // namespace tony::client
+}  // namespace tony::os

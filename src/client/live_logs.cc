@@ -1,0 +1,213 @@
+// Events, tunnels and the end.
+#include "client/live_logs.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "os/file_lock.h"
+#include "rpc/event_json.h"
+
+namespace tony::client {
+namespace {
+
+/// The executor may be on its way to another ApplicationMaster, or be busy; or that one may be
+/// about to go.
+bool MayComeBack(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsFailedPrecondition(status) ||
+         absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LiveLogs>> LiveLogs::Start(LogMirror& mirror, Options options) {
+  const backend::JobFolder& folder = mirror.folder();
+  TONY_RETURN_IF_ERROR(os::MakeFolders(folder.logs()));
+  TONY_ASSIGN_OR_RETURN(os::UniqueFd lock, os::LockFile(folder.am_lock()));
+  TONY_ASSIGN_OR_RETURN(os::AppendFile events, os::AppendFile::Open(folder.events()));
+  std::unique_ptr<LiveLogs> live(
+      new LiveLogs(mirror, std::move(options), std::move(events), std::move(lock)));
+  live->thread_ = std::thread([live = live.get()] { live->Run(); });
+  return live;
+}
+
+LiveLogs::LiveLogs(LogMirror& mirror, Options options, os::AppendFile events, os::UniqueFd lock)
+    : mirror_(mirror),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      lock_(std::move(lock)),
+      origins_(options_.selection) {}
+
+LiveLogs::~LiveLogs() {
+  loop_.Post([this] { loop_.Stop(); });
+  thread_.join();
+  // Their callbacks post to the loop.
+  client_.reset();
+  copies_.clear();
+}
+
+void LiveLogs::Run() {
+  const auto signals =
+      loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  source_ = options_.make_source(loop_, clock_);
+  source_->Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
+                  [this](const std::optional<core::Verdict>& verdict, const absl::Status& why) {
+                    OnOver(verdict, why);
+                  }});
+  loop_.Run();
+  source_.reset();
+}
+
+void LiveLogs::OnSignal(int number) {
+  (void)os::RemoveTree(mirror_.folder().root());
+  signal(number, SIG_DFL);
+  kill(getpid(), number);
+}
+
+void LiveLogs::OnFound(std::unique_ptr<rpc::JobClient> client) {
+  if (over_) return;
+  client_ = std::move(client);
+  connected_ = true;
+  const int stream = ++stream_;
+  client_->Follow(last_sequence_, /*owner=*/false,
+                  {[this, stream](core::JobEvent event) {
+                     loop_.Post([this, stream, event = std::move(event)] {
+                       if (stream == stream_) OnEvent(event);
+                     });
+                   },
+                   [this, stream](const absl::Status& status) {
+                     loop_.Post([this, stream, status] {
+                       if (stream == stream_ && connected_) OnStreamClosed(status);
+                     });
+                   },
+                   [this, stream] {
+                     loop_.Post([this, stream] {
+                       if (stream == stream_ && connected_) OnAnswer();
+                     });
+                   }});
+  for (Copy& copy : copies_) {
+    copy.at_node = false;
+    Open(copy);
+  }
+}
+
+void LiveLogs::OnAnswer() {
+  silent_since_.reset();
+  source_->OnAnswer();
+}
+
+void LiveLogs::OnEvent(const core::JobEvent& event) {
+  last_sequence_ = event.sequence;
+  const std::string line = absl::StrCat(rpc::EventToJsonLine(event), "\n");
+  if (std::holds_alternative<core::JobEnded>(event.body)) {
+    last_line_ = line;
+    return;
+  }
+  const absl::Status written = events_.Append(line);
+  if (!written.ok()) Say(std::string(written.message()));
+  std::optional<LogOrigin> origin = origins_.Take(event);
+  if (origin) Add(*std::move(origin));
+  const auto* change = std::get_if<core::TaskChanged>(&event.body);
+  if (change == nullptr || change->containment.empty()) return;
+  for (Copy& copy : copies_) {
+    if (copy.origin.container != change->container || copy.ready) continue;
+    copy.ready = true;
+    Open(copy);
+  }
+}
+
+void LiveLogs::Add(LogOrigin origin) {
+  // What the containers before have written stands before what this one writes.
+  for (Copy& copy : copies_) {
+    if (copy.origin.task != origin.task || copy.complete || copy.at_node) continue;
+    copy.receiver.reset();
+    copy.retry.reset();
+    CopyFromNode(copy);
+  }
+  Copy& copy = copies_.emplace_back();
+  copy.origin = std::move(origin);
+  copy.ready = copy.origin.master();
+  Open(copy);
+}
+
+void LiveLogs::OnStreamClosed(const absl::Status& status) {
+  connected_ = false;
+  for (Copy& copy : copies_) copy.retry.reset();
+  if (!last_line_.empty()) {
+    over_ = true;
+    return EndIfAllCame();
+  }
+  const TimePoint now = clock_.Now();
+  if (!silent_since_) silent_since_ = now;
+  if (now - *silent_since_ >= options_.answer_patience) {
+    return OnOver(std::nullopt,
+                  absl::UnavailableError(absl::StrCat(
+                      "the ApplicationMaster does not answer, can this machine reach the cluster's "
+                      "nodes? ",
+                      std::string(status.message()))));
+  }
+  source_->OnStreamClosed(status);
+}
+
+void LiveLogs::OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why) {
+  if (std::exchange(over_, true)) return;
+  if (!verdict && !why.ok()) Say(std::string(why.message()));
+  EndIfAllCame();
+}
+
+void LiveLogs::Open(Copy& copy) {
+  if (!connected_ || !copy.ready || copy.complete || copy.at_node || copy.receiver) return;
+  copy.receiver = std::make_unique<LogReceiver>(
+      loop_, mirror_, copy.origin, WishFor(copy.origin, options_.selection, /*follow=*/true),
+      client_->tunnels(), [this, &copy](const absl::Status& status) { OnReceived(copy, status); });
+}
+
+void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
+  copy.receiver.reset();
+  copy.complete = status.ok();
+  if (!status.ok() && connected_) {
+    if (MayComeBack(status)) {
+      copy.retry = loop_.After(options_.retry_pause, [this, &copy] { Open(copy); });
+    } else {
+      // A container that is known to be over is nothing to talk about.
+      if (!absl::IsNotFound(status)) {
+        Say(absl::StrCat(copy.origin.task, ": ", std::string(status.message()),
+                         "; what its node has of its logs is shown"));
+      }
+      CopyFromNode(copy);
+    }
+  }
+  EndIfAllCame();
+}
+
+void LiveLogs::CopyFromNode(Copy& copy) {
+  copy.at_node = true;
+  const absl::Status copied = options_.copy_from_node(copy.origin);
+  if (!copied.ok()) Say(absl::StrCat(copy.origin.task, ": ", std::string(copied.message())));
+}
+
+void LiveLogs::EndIfAllCame() {
+  const bool coming = std::any_of(copies_.begin(), copies_.end(),
+                                  [](const Copy& copy) { return copy.receiver != nullptr; });
+  if (over_ && !coming) End();
+}
+
+void LiveLogs::End() {
+  for (Copy& copy : copies_) {
+    // It may have been copied while it still grew.
+    if (!copy.complete) CopyFromNode(copy);
+  }
+  if (last_line_.empty() || !events_.Append(last_line_).ok()) lock_.Reset();
+  loop_.Stop();
+}
+
+void LiveLogs::Say(const std::string& sentence) {
+  if (std::exchange(said_, sentence) != sentence) options_.notice(sentence);
+}
+
+}  // namespace tony::client

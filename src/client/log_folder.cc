@@ -1,0 +1,56 @@
+// Folders whose lock nobody holds any more are what killed processes have left.
+#include "client/log_folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "os/file_lock.h"
+#include "os/files.h"
+
+namespace tony::client {
+namespace {
+
+constexpr char kName[] = "tony-logs-";
+constexpr char kLock[] = "/in-use";
+
+/// Those of other users are left alone: they are not to be looked into.
+void RemoveAbandoned(const std::string& parent) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(parent, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    const std::string path = entry->path().string();
+    const std::string lock = path + kLock;
+    std::error_code ignored;
+    if (absl::StartsWith(entry->path().filename().string(), kName) && !entry->is_symlink(ignored) &&
+        std::filesystem::exists(lock, ignored) && !os::IsFileLocked(lock)) {
+      (void)os::RemoveTree(path);
+    }
+    entry.increment(error);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LogFolder>> LogFolder::Make(const std::string& parent) {
+  RemoveAbandoned(parent);
+  // It has its name only when it has its lock.
+  std::string hidden = absl::StrCat(parent, "/.", kName, "XXXXXX");
+  if (mkdtemp(hidden.data()) == nullptr) return os::ErrnoError(errno, hidden);
+  TONY_ASSIGN_OR_RETURN(os::UniqueFd lock, os::LockFile(hidden + kLock));
+  const std::string path =
+      absl::StrCat(parent, "/", hidden.substr(hidden.rfind('/') + sizeof "/." - 1));
+  if (rename(hidden.c_str(), path.c_str()) != 0) return os::ErrnoError(errno, hidden);
+  return std::unique_ptr<LogFolder>(new LogFolder(path, std::move(lock)));
+}
+
+LogFolder::~LogFolder() { (void)os::RemoveTree(path_); }
+
+}  // namespace tony::client

@@ -1,0 +1,64 @@
+// Logs of containers, copied into a folder that is laid out as a local job's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "backend/job_folder.h"
+#include "os/log_feed.h"
+
+namespace tony::client {
+
+/// A container of a job that writes logs. A plain value.
+struct LogOrigin {
+  std::string task;       ///< as people write it, "worker:0"; "am" for the ApplicationMaster
+  std::string folder;     ///< of the task's logs, "worker-0"; empty for the ApplicationMaster
+  std::string container;  ///< its id; of an ApplicationMaster rpc::MasterContainer()
+  std::string url;        ///< where its node shows its logs; empty: nowhere
+  int incarnation = 0;    ///< of an ApplicationMaster: its number, from 1
+
+  bool master() const { return folder.empty(); }
+};
+
+/// Where a piece goes is computed from numbers, and from nothing that an origin's sender chooses.
+/// When several containers of a task have written the same log, executor.log say, it goes on from
+/// the one whose bytes came first to the next, as segments of higher numbers; ApplicationMasters'
+/// in the order of their incarnations. Bytes that come again change nothing. Not thread safe.
+class LogMirror {
+ public:
+  explicit LogMirror(backend::JobFolder folder) : folder_(std::move(folder)) {}
+
+  const backend::JobFolder& folder() const { return folder_; }
+
+  /// Writes the piece. InvalidArgument – the origin's folder is no task's; DataLoss – what is
+  /// before the piece has not come; errno codes – it cannot be written.
+  absl::Status Take(const LogOrigin& origin, const os::LogPiece& piece);
+
+  /// The version of what there is of a file; 0 when there is none.
+  int64_t VersionOf(const LogOrigin& origin, const os::ContainerLogFile& file) const;
+  /// How many bytes there are of a file.
+  int64_t SizeOf(const LogOrigin& origin, const os::ContainerLogFile& file) const;
+
+ private:
+  struct Copy {
+    int64_t version = 0;
+    int64_t size = 0;
+  };
+  using Key = std::pair<std::string, os::ContainerLogFile>;  ///< container and its file
+
+  /// Of the first segment.
+  std::string LogPath(const LogOrigin& origin, const os::ContainerLogFile& file) const;
+  std::string PathOf(const LogOrigin& origin, const os::ContainerLogFile& file);
+  /// By how much the numbers of the log's segments are moved.
+  int ShiftOf(const LogOrigin& origin, const std::string& log);
+
+  const backend::JobFolder folder_;
+  std::map<Key, Copy> copies_;
+  /// By log's path: how many segment numbers each container's are moved by.
+  std::map<std::string, std::map<std::string, int>> shifts_;
+};
+
+}  // namespace tony::client

@@ -1,0 +1,60 @@
+// Containers of tasks, and ApplicationMasters.
+#include "client/log_origins.h"
+
+#include <variant>
+
+#include "rpc/log_piece.h"
+
+namespace tony::client {
+namespace {
+
+constexpr char kMaster[] = "am";
+
+}  // namespace
+
+std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
+  if (const auto* submitted = std::get_if<core::JobSubmitted>(&event.body)) {
+    return OfMaster(1, submitted->master_log_url);
+  }
+  if (const auto* restarted = std::get_if<core::MasterRestarted>(&event.body)) {
+    return OfMaster(restarted->incarnation, restarted->log_url);
+  }
+  const auto* change = std::get_if<core::TaskChanged>(&event.body);
+  if (change == nullptr || change->container.empty() || IsOfMaster(selection_)) {
+    return std::nullopt;
+  }
+  const std::string task = change->task.ToString();
+  if (!selection_.task.empty() && selection_.task != task && selection_.task != change->task.type) {
+    return std::nullopt;
+  }
+  if (!seen_.insert(change->container).second) return std::nullopt;
+  return LogOrigin{task, change->task.ToPath(), change->container, change->log_url};
+}
+
+std::optional<LogOrigin> LogOrigins::OfMaster(int incarnation, const std::string& url) {
+  LogOrigin origin = MasterOrigin(incarnation);
+  if (!IsOfMaster(selection_) || !seen_.insert(origin.container).second) return std::nullopt;
+  origin.url = url;
+  return origin;
+}
+
+LogOrigin MasterOrigin(int incarnation) {
+  return {
+      .task = kMaster, .container = rpc::MasterContainer(incarnation), .incarnation = incarnation};
+}
+
+bool IsOfMaster(const LogSelection& selection) { return selection.task == kMaster; }
+
+v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool follow) {
+  v1::LogWish wish;
+  wish.set_container(origin.container);
+  wish.set_master(origin.master());
+  wish.set_standard_output(!origin.master() && selection.standard_output);
+  wish.set_standard_error(!origin.master() && selection.standard_error);
+  wish.set_executor(!origin.master() && selection.executor);
+  wish.set_attempt(selection.attempt);
+  wish.set_follow(follow);
+  return wish;
+}
+
+}  // namespace tony::client

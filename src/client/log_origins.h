@@ -1,0 +1,39 @@
+// Which containers of a job have written the logs that are wanted, as its events tell.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "client/job_logs.h"
+#include "client/log_mirror.h"
+#include "core/job/job_event.h"
+#include "tony/v1/application_master.pb.h"
+
+namespace tony::client {
+
+/// Not thread safe.
+class LogOrigins {
+ public:
+  explicit LogOrigins(LogSelection selection) : selection_(std::move(selection)) {}
+
+  /// The container that the event tells of for the first time, when its logs are wanted.
+  std::optional<LogOrigin> Take(const core::JobEvent& event);
+
+ private:
+  std::optional<LogOrigin> OfMaster(int incarnation, const std::string& url);
+
+  const LogSelection selection_;
+  std::set<std::string> seen_;  ///< containers
+};
+
+/// An ApplicationMaster, `incarnation` from 1, of which no URL is known.
+LogOrigin MasterOrigin(int incarnation);
+
+/// Whether the ApplicationMasters' log is wanted.
+bool IsOfMaster(const LogSelection& selection);
+
+/// What is to be asked of an origin.
+v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool follow);
+
+}  // namespace tony::client

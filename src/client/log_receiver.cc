@@ -1,0 +1,86 @@
+// From the tunnel into the mirror.
+#include "client/log_receiver.h"
+
+#include <list>
+#include <utility>
+
+#include "client/log_origins.h"
+#include "rpc/log_piece.h"
+
+namespace tony::client {
+
+template <typename... Arguments>
+std::function<void(Arguments...)> LogReceiver::OnLoop(void (LogReceiver::*function)(Arguments...)) {
+  return [this, function, alive = alive_](Arguments... arguments) {
+    loop_.Post([this, function, alive, ... values = std::move(arguments)]() mutable {
+      if (*alive) (this->*function)(std::move(values)...);
+    });
+  };
+}
+
+LogReceiver::LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin,
+                         const v1::LogWish& wish, const rpc::TunnelDialer& dialer, OnDone on_done)
+    : loop_(loop),
+      mirror_(mirror),
+      origin_(std::move(origin)),
+      on_done_(std::move(on_done)),
+      end_(dialer.OpenLogs(wish, {OnLoop(&LogReceiver::OnFrame), OnLoop(&LogReceiver::OnWritten),
+                                  OnLoop(&LogReceiver::OnClosed)})) {
+  end_->Read();
+}
+
+LogReceiver::~LogReceiver() { *alive_ = false; }
+
+void LogReceiver::OnWritten() {
+  if (std::exchange(sent_end_, true)) return;
+  // There is nothing to say but what is wished for.
+  v1::TunnelFrame frame;
+  frame.mutable_end();
+  end_->Write(std::move(frame));
+}
+
+void LogReceiver::OnFrame(v1::TunnelFrame frame) {
+  if (frame.has_log()) {
+    const absl::StatusOr<os::LogPiece> piece = rpc::FromProto(std::move(*frame.mutable_log()));
+    if (!piece.ok()) return Done(piece.status());
+    const absl::Status taken = mirror_.Take(origin_, *piece);
+    if (!taken.ok()) return Done(taken);
+  } else if (frame.has_end()) {
+    received_end_ = true;
+  }
+  end_->Read();
+}
+
+void LogReceiver::OnClosed(absl::Status status) {
+  // All that there is has come: how the stream ends does not matter any more.
+  if (received_end_) return Done(absl::OkStatus());
+  Done(status.ok() ? absl::UnavailableError("the logs ended before their end") : status);
+}
+
+void LogReceiver::Done(const absl::Status& status) {
+  *alive_ = false;
+  end_.reset();
+  // The owner may destroy this object.
+  const OnDone done = on_done_;
+  done(status);
+}
+
+std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
+                                                const std::vector<LogOrigin>& origins,
+                                                const LogSelection& selection, LogMirror& mirror) {
+  EventLoop loop;
+  std::vector<UnreachedOrigin> unreached;
+  std::list<LogReceiver> receivers;
+  size_t left = origins.size();
+  for (const LogOrigin& origin : origins) {
+    receivers.emplace_back(loop, mirror, origin, WishFor(origin, selection, /*follow=*/false),
+                           dialer, [&](const absl::Status& status) {
+                             if (!status.ok()) unreached.push_back({origin, status});
+                             if (--left == 0) loop.Stop();
+                           });
+  }
+  if (left > 0) loop.Run();
+  return unreached;
+}
+
+}  // namespace tony::client

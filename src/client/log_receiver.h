@@ -1,0 +1,64 @@
+// Logs of one container, as they come through a tunnel.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/job_logs.h"
+#include "client/log_mirror.h"
+#include "common/event_loop.h"
+#include "rpc/tunnel_end.h"
+
+namespace tony::client {
+
+/// Writes each piece into the mirror before it takes the next, so that a slow disk holds up who
+/// sends, and no memory fills. Not thread safe: owned by the event loop.
+class LogReceiver {
+ public:
+  /// OK: all has come. The codes of the Tunnel call and of LogMirror::Take(). May destroy the
+  /// receiver.
+  using OnDone = std::function<void(const absl::Status&)>;
+
+  /// `loop` and `mirror` outlive this.
+  LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin, const v1::LogWish& wish,
+              const rpc::TunnelDialer& dialer, OnDone on_done);
+  ~LogReceiver();
+  LogReceiver(const LogReceiver&) = delete;
+  LogReceiver& operator=(const LogReceiver&) = delete;
+
+ private:
+  /// A callback for gRPC's threads: runs `function` on the loop while this object lives.
+  template <typename... Arguments>
+  std::function<void(Arguments...)> OnLoop(void (LogReceiver::*function)(Arguments...));
+
+  void OnWritten();
+  void OnFrame(v1::TunnelFrame frame);
+  void OnClosed(absl::Status status);
+  void Done(const absl::Status& status);
+
+  EventLoop& loop_;
+  LogMirror& mirror_;
+  const LogOrigin origin_;
+  const OnDone on_done_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  bool sent_end_ = false;
+  bool received_end_ = false;
+  std::unique_ptr<rpc::TunnelEnd> end_;  ///< last: its callbacks use the rest
+};
+
+/// A container whose logs did not come, and why.
+struct UnreachedOrigin {
+  LogOrigin origin;
+  absl::Status why;  ///< the codes of LogReceiver
+};
+
+/// Copies what `selection` means and is there now, of all `origins` at once. Blocks. Returns those
+/// of which not all has come.
+std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
+                                                const std::vector<LogOrigin>& origins,
+                                                const LogSelection& selection, LogMirror& mirror);
+
+}  // namespace tony::client

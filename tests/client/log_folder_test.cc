@@ -1,0 +1,50 @@
+// Temporary folders for logs: who removes them.
+#include "client/log_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/client/job_folders.h"
+#include "tests/os/temporary_folder.h"
+
+namespace tony::client {
+namespace {
+
+using ::testing::StartsWith;
+
+TEST(LogFolder, GoesAwayWithItsOwner) {
+  const TemporaryFolder parent;
+  std::string path;
+  {
+    const auto folder = LogFolder::Make(parent.path());
+    ASSERT_TRUE(folder.ok()) << folder.status();
+    path = (*folder)->path();
+    EXPECT_THAT(path, StartsWith(parent.path() + "/tony-logs-"));
+    EXPECT_EQ(os::ModeOf(path), 0700);
+    AppendLog(path + "/logs/worker-0/executor.log", "x");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(parent.path()));
+}
+
+TEST(LogFolder, WhatAKilledProcessLeftGoesWithTheNext) {
+  const TemporaryFolder parent;
+  AppendLog(parent.path() + "/tony-logs-gone/in-use", "");
+  AppendLog(parent.path() + "/tony-logs-gone/logs/am.log", "x");
+  AppendLog(parent.path() + "/tony-logs-of-somebody-else/file", "x");
+  AppendLog(parent.path() + "/other/in-use", "x");
+  const auto living = LogFolder::Make(parent.path());
+  ASSERT_TRUE(living.ok()) << living.status();
+  const auto next = LogFolder::Make(parent.path());
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_FALSE(os::Exists(parent.path() + "/tony-logs-gone"));
+  EXPECT_TRUE(os::Exists((*living)->path()));
+  EXPECT_TRUE(os::Exists(parent.path() + "/tony-logs-of-somebody-else/file"));
+  EXPECT_TRUE(os::Exists(parent.path() + "/other/in-use"));
+}
+
+TEST(LogFolder, WithoutAPlaceForIt) {
+  EXPECT_TRUE(absl::IsNotFound(LogFolder::Make("/nonexistent").status()));
+}
+
+}  // namespace
+}  // namespace tony::client

@@ -51,15 +51,34 @@ hdfs_site() {
   if $kerberos; then kerberos_hdfs_site; fi
 }
 
+# resourcemanager_addresses FIRST-PORT WEB-PORT [ID]
+resourcemanager_addresses() {
+  local rm=yarn.resourcemanager id=${3:+.$3}
+  property "$rm.hostname$id" localhost
+  property "$rm.scheduler.address$id" "localhost:$(port "$1")"
+  property "$rm.resource-tracker.address$id" "localhost:$(port $(($1 + 1)))"
+  property "$rm.address$id" "localhost:$(port $(($1 + 2)))"
+  property "$rm.admin.address$id" "localhost:$(port $(($1 + 3)))"
+  property "$rm.webapp.address$id" "localhost:$(port "$2")"
+}
+
+# Nobody makes another one active but `activate`.
+high_availability_site() {
+  local rm=yarn.resourcemanager
+  property $rm.ha.enabled true
+  property $rm.ha.automatic-failover.enabled false
+  property $rm.ha.rm-ids rm1,rm2
+  # shellcheck disable=SC2016  # each ResourceManager's command line says who it is
+  property $rm.ha.id '${rm.id}'
+  property $rm.cluster-id tony
+  resourcemanager_addresses 8030 8088 rm1
+  resourcemanager_addresses 8040 8098 rm2
+}
+
 resourcemanager_site() {
   local rm=yarn.resourcemanager
-  property $rm.hostname localhost
+  if $ha; then high_availability_site; else resourcemanager_addresses 8030 8088; fi
   property $rm.bind-host 127.0.0.1
-  property $rm.address "localhost:$(port 8032)"
-  property $rm.scheduler.address "localhost:$(port 8030)"
-  property $rm.resource-tracker.address "localhost:$(port 8031)"
-  property $rm.admin.address "localhost:$(port 8033)"
-  property $rm.webapp.address "localhost:$(port 8088)"
   property $rm.scheduler.class \
     org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler
   property $rm.nodemanagers.heartbeat-interval-ms "$heartbeat"

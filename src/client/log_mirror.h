@@ -18,7 +18,7 @@ struct LogOrigin {
   std::string folder;     ///< of the task's logs, "worker-0"; empty for the ApplicationMaster
   std::string container;  ///< its id; of an ApplicationMaster rpc::MasterContainer()
   std::string url;        ///< where its node shows its logs; empty: nowhere
-  int incarnation = 0;    ///< of an ApplicationMaster: its number, from 1
+  int incarnation = 1;    ///< of an ApplicationMaster: its number
 
   bool master() const { return folder.empty(); }
 };

@@ -326,27 +326,6 @@ class Looking(OnYarn, unittest.TestCase):
             self.assertIn("Directory listing", page.read().decode())
 
 
-class Nodes(OnYarn, unittest.TestCase):
-    """NodeManagers that keep their containers."""
-
-    def test_one_that_starts_again(self):
-        """Nobody of the job notices."""
-        site = self.make_site()
-        over = site.folder / "over"
-        os.mkfifo(over)
-        job = site.submit(
-            *(*SMALL, "--conf", "tony.worker.instances=1", "--conf", "tony.worker.memory=256m"),
-            *("--executes", f"cat {over}"),
-        )
-        pids = job.wait_until_running("worker:0")
-        node = cluster.node_of(*pids)
-        cluster.start_again(node)
-        over.write_text("")
-        self.assertEqual(job.wait(DEADLINE_SECONDS), 0, job.describe())
-        self.assertEqual(job.events("epoch_opened"), [])
-        self.assertEqual(job.wait_until_running("worker:0"), pids)
-
-
 class CollectedLogs(OnYarn, unittest.TestCase):
     """Of a job that has ended, when its nodes have uploaded their logs and know it no more."""
 

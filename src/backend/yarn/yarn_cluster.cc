@@ -169,13 +169,10 @@ absl::StatusOr<std::unique_ptr<JobFiles>> YarnCluster::OpenStaging() const {
     return std::make_unique<LocalJobFiles>(staging_);
   }
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));
-  absl::StatusOr<hadoop::HdfsFileStatus> status = hdfs.Status(staging_);
-  if (absl::IsNotFound(status.status())) {
-    TONY_RETURN_IF_ERROR(hdfs.MakeFolders(staging_, 0700));
-    status = hdfs.Status(staging_);
-  }
-  TONY_RETURN_IF_ERROR(status.status());
-  TONY_RETURN_IF_ERROR(CheckOwner(status->owner, status->mode));
+  // Where nothing can be written, as in safe mode, this says it, and not a job's first file.
+  TONY_RETURN_IF_ERROR(hdfs.MakeFolders(staging_, 0700));
+  TONY_ASSIGN_OR_RETURN(const hadoop::HdfsFileStatus status, hdfs.Status(staging_));
+  TONY_RETURN_IF_ERROR(CheckOwner(status.owner, status.mode));
   return std::make_unique<HdfsJobFiles>(std::move(hdfs), staging_);
 }
 

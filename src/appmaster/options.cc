@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "os/container_logs.h"
 #include "os/own_program.h"
 
 extern char** environ;
@@ -43,8 +44,7 @@ absl::StatusOr<Options::Yarn> ReadContainer() {
   }
   yarn.container_id = Variable("CONTAINER_ID");
   yarn.node_http_port = Variable("NM_HTTP_PORT");
-  const std::string folders = Variable("LOG_DIRS");
-  yarn.log_folder = folders.substr(0, folders.find(','));
+  yarn.log_folder = Variable(os::kLogFolderVariable);
   std::error_code error;
   yarn.working_folder = std::filesystem::current_path(error).string();
   if (error) return absl::InternalError(absl::StrCat("no working folder: ", error.message()));

@@ -24,7 +24,7 @@ struct Options {
     std::string working_folder;  ///< absolute
     std::string container_id;    ///< of this one
     std::string node_http_port;  ///< NM_HTTP_PORT
-    std::string log_folder;      ///< the first of LOG_DIRS
+    std::string log_folder;      ///< which has its own log
   };
   std::optional<Yarn> yarn;  ///< of one that YARN has started, in place of `job_folder`
   bool look_up = false;      ///< only prints where the job's ApplicationMaster is

@@ -16,6 +16,9 @@
 namespace tony::client {
 namespace {
 
+/// Of one container's tunnel, one after the other.
+constexpr int kRetriesInSilence = 10;
+
 /// The executor may be on its way to another ApplicationMaster, or be busy; or that one may be
 /// about to go.
 bool MayComeBack(const absl::Status& status) {
@@ -164,7 +167,8 @@ void LiveLogs::Open(Copy& copy) {
   if (!connected_ || !copy.ready || copy.complete || copy.at_node || copy.receiver) return;
   copy.receiver = std::make_unique<LogReceiver>(
       loop_, mirror_, copy.origin, WishFor(copy.origin, options_.selection, /*follow=*/true),
-      client_->tunnels(), [this, &copy](const absl::Status& status) { OnReceived(copy, status); });
+      std::nullopt, client_->tunnels(),
+      [this, &copy](const absl::Status& status) { OnReceived(copy, status); });
 }
 
 void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
@@ -172,6 +176,10 @@ void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
   copy.complete = status.ok();
   if (!status.ok() && connected_) {
     if (MayComeBack(status)) {
+      if (++copy.retries == kRetriesInSilence) {
+        Say(absl::StrCat(copy.origin.task, ": its logs cannot be had at the moment, tried again: ",
+                         std::string(status.message())));
+      }
       copy.retry = loop_.After(options_.retry_pause, [this, &copy] { Open(copy); });
     } else {
       // A container that is known to be over is nothing to talk about.

@@ -63,6 +63,7 @@ class LiveLogs {
     bool ready = false;     ///< its executor has attached
     bool complete = false;  ///< all has come
     bool at_node = false;   ///< what is left is at its node
+    int retries = 0;
     std::unique_ptr<LogReceiver> receiver;
     std::unique_ptr<EventLoop::Handle> retry;
   };

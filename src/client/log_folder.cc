@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -21,6 +23,13 @@ namespace {
 constexpr char kName[] = "tony-logs-";
 constexpr char kLock[] = "/in-use";
 
+/// Whether it is of the type and belongs to the user: nobody else gets into such a folder.
+bool IsOurs(const std::string& path, mode_t type) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == type &&
+         status.st_uid == geteuid();
+}
+
 /// Those of other users are left alone: they are not to be looked into.
 void RemoveAbandoned(const std::string& parent) {
   std::error_code error;
@@ -28,9 +37,8 @@ void RemoveAbandoned(const std::string& parent) {
   while (!error && entry != std::filesystem::directory_iterator()) {
     const std::string path = entry->path().string();
     const std::string lock = path + kLock;
-    std::error_code ignored;
-    if (absl::StartsWith(entry->path().filename().string(), kName) && !entry->is_symlink(ignored) &&
-        std::filesystem::exists(lock, ignored) && !os::IsFileLocked(lock)) {
+    if (absl::StartsWith(entry->path().filename().string(), kName) && IsOurs(path, S_IFDIR) &&
+        IsOurs(lock, S_IFREG) && !os::IsFileLocked(lock)) {
       (void)os::RemoveTree(path);
     }
     entry.increment(error);

@@ -20,6 +20,9 @@ using Stream = os::ContainerLogFile::Stream;
 
 /// Between the segments of one container and those of the next, which are fewer.
 constexpr int kShift = 100'000;
+constexpr int kMostIncarnations = 20'000;
+
+bool IsIncarnation(int number) { return number >= 1 && number <= kMostIncarnations; }
 
 bool IsTaskFolder(const std::string& name) {
   return !absl::StartsWith(name, ".") && !absl::StrContains(name, "/") &&
@@ -59,14 +62,14 @@ int LogMirror::ShiftOf(const LogOrigin& origin, const std::string& log) {
 absl::Status LogMirror::Take(const LogOrigin& origin, const os::LogPiece& piece) {
   if (!os::IsContainerLog(piece.file) ||
       origin.master() != (piece.file.stream == Stream::kMaster) ||
-      (!origin.master() && !IsTaskFolder(origin.folder))) {
+      (origin.master() ? !IsIncarnation(origin.incarnation) : !IsTaskFolder(origin.folder))) {
     return absl::InvalidArgumentError(
         absl::StrCat("what came as a log of ", origin.task, " is none"));
   }
   const std::string path = PathOf(origin, piece.file);
   Copy& copy = copies_[{origin.container, piece.file}];
   if (copy.version != piece.version) {
-    if (piece.offset == 0) unlink(path.c_str());
+    unlink(path.c_str());
     copy = {piece.version, 0};
   }
   if (piece.offset > copy.size) {
@@ -79,7 +82,12 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const os::LogPiece& piece)
       open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
   const size_t size = piece.bytes.size() - known;
-  TONY_RETURN_IF_ERROR(os::WriteAll(fd.get(), piece.bytes.data() + known, size, path));
+  const absl::Status written = os::WriteAll(fd.get(), piece.bytes.data() + known, size, path);
+  if (!written.ok()) {
+    // A part of it may have been, which does not count.
+    (void)ftruncate(fd.get(), copy.size);
+    return written;
+  }
   copy.size += static_cast<int64_t>(size);
   return absl::OkStatus();
 }

@@ -4,10 +4,18 @@
 #include <list>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/log_origins.h"
 #include "rpc/log_piece.h"
 
 namespace tony::client {
+
+namespace {
+
+/// For one piece of a log that is there.
+constexpr std::chrono::seconds kPatience{30};
+
+}  // namespace
 
 template <typename... Arguments>
 std::function<void(Arguments...)> LogReceiver::OnLoop(void (LogReceiver::*function)(Arguments...)) {
@@ -19,17 +27,29 @@ std::function<void(Arguments...)> LogReceiver::OnLoop(void (LogReceiver::*functi
 }
 
 LogReceiver::LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin,
-                         const v1::LogWish& wish, const rpc::TunnelDialer& dialer, OnDone on_done)
+                         const v1::LogWish& wish, std::optional<Duration> patience,
+                         const rpc::TunnelDialer& dialer, OnDone on_done)
     : loop_(loop),
       mirror_(mirror),
       origin_(std::move(origin)),
+      patience_(patience),
       on_done_(std::move(on_done)),
       end_(dialer.OpenLogs(wish, {OnLoop(&LogReceiver::OnFrame), OnLoop(&LogReceiver::OnWritten),
                                   OnLoop(&LogReceiver::OnClosed)})) {
-  end_->Read();
+  AwaitFrame();
 }
 
 LogReceiver::~LogReceiver() { *alive_ = false; }
+
+void LogReceiver::AwaitFrame() {
+  if (patience_) {
+    late_ = loop_.After(*patience_, [this] {
+      Done(absl::DeadlineExceededError(absl::StrCat("for ", *patience_ / std::chrono::seconds(1),
+                                                    " s nothing of its logs has come")));
+    });
+  }
+  end_->Read();
+}
 
 void LogReceiver::OnWritten() {
   if (std::exchange(sent_end_, true)) return;
@@ -48,7 +68,7 @@ void LogReceiver::OnFrame(v1::TunnelFrame frame) {
   } else if (frame.has_end()) {
     received_end_ = true;
   }
-  end_->Read();
+  AwaitFrame();
 }
 
 void LogReceiver::OnClosed(absl::Status status) {
@@ -59,6 +79,7 @@ void LogReceiver::OnClosed(absl::Status status) {
 
 void LogReceiver::Done(const absl::Status& status) {
   *alive_ = false;
+  late_.reset();
   end_.reset();
   // The owner may destroy this object.
   const OnDone done = on_done_;
@@ -74,7 +95,7 @@ std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
   size_t left = origins.size();
   for (const LogOrigin& origin : origins) {
     receivers.emplace_back(loop, mirror, origin, WishFor(origin, selection, /*follow=*/false),
-                           dialer, [&](const absl::Status& status) {
+                           kPatience, dialer, [&](const absl::Status& status) {
                              if (!status.ok()) unreached.push_back({origin, status});
                              if (--left == 0) loop.Stop();
                            });

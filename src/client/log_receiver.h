@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,10 @@ class LogReceiver {
   /// receiver.
   using OnDone = std::function<void(const absl::Status&)>;
 
-  /// `loop` and `mirror` outlive this.
+  /// `patience`: how long nothing may come before it is done, DeadlineExceeded; none: for ever, as
+  /// logs are followed. `loop` and `mirror` outlive this.
   LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin, const v1::LogWish& wish,
-              const rpc::TunnelDialer& dialer, OnDone on_done);
+              std::optional<Duration> patience, const rpc::TunnelDialer& dialer, OnDone on_done);
   ~LogReceiver();
   LogReceiver(const LogReceiver&) = delete;
   LogReceiver& operator=(const LogReceiver&) = delete;
@@ -34,6 +36,7 @@ class LogReceiver {
   template <typename... Arguments>
   std::function<void(Arguments...)> OnLoop(void (LogReceiver::*function)(Arguments...));
 
+  void AwaitFrame();
   void OnWritten();
   void OnFrame(v1::TunnelFrame frame);
   void OnClosed(absl::Status status);
@@ -42,8 +45,10 @@ class LogReceiver {
   EventLoop& loop_;
   LogMirror& mirror_;
   const LogOrigin origin_;
+  const std::optional<Duration> patience_;
   const OnDone on_done_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<EventLoop::Handle> late_;
   bool sent_end_ = false;
   bool received_end_ = false;
   std::unique_ptr<rpc::TunnelEnd> end_;  ///< last: its callbacks use the rest

@@ -22,6 +22,8 @@ namespace {
 constexpr char kLength[] = "\nLogLength:";
 constexpr char kContents[] = "\nLogContents:\n";
 constexpr size_t kMostHeaderBytes = 4096;
+/// Questions in a row without an answer, each of which takes until its deadline.
+constexpr int kMostUnreached = 3;
 
 using Json = nlohmann::json;
 
@@ -121,10 +123,15 @@ absl::StatusOr<std::unique_ptr<NodeLogs>> NodeLogs::Make(bool kerberos, Duration
 }
 
 absl::StatusOr<std::string> NodeLogs::Get(const std::string& url) {
-  TONY_ASSIGN_OR_RETURN(const hadoop::HttpResponse response,
-                        http_.Send({.method = "GET", .url = url, .negotiate = kerberos_}));
-  if (response.code == 200) return response.body;
-  return absl::UnavailableError(absl::StrCat(url, " answers with code ", response.code));
+  if (unreached_ >= kMostUnreached) {
+    return absl::UnavailableError("the nodes' web services cannot be reached from here");
+  }
+  const absl::StatusOr<hadoop::HttpResponse> response =
+      http_.Send({.method = "GET", .url = url, .negotiate = kerberos_});
+  unreached_ = response.ok() ? 0 : unreached_ + 1;
+  TONY_RETURN_IF_ERROR(response.status());
+  if (response->code == 200) return response->body;
+  return absl::UnavailableError(absl::StrCat(url, " answers with code ", response->code));
 }
 
 absl::Status NodeLogs::Copy(const std::vector<LogOrigin>& origins, const LogSelection& selection) {

@@ -28,7 +28,8 @@ class NodeLogs {
   /// what only some have is copied, and missing() tells of the others.
   absl::Status Copy(const std::vector<LogOrigin>& origins, const LogSelection& selection);
   /// The same of one container; returns which files are missing, and why. Unavailable – its node
-  /// does not answer, or with none of them; InvalidArgument – its address is none.
+  /// does not answer, or with none of them, or several before did not: no further one is asked
+  /// then; InvalidArgument – its address is none.
   absl::StatusOr<std::string> CopyFrom(const LogOrigin& origin, const LogSelection& selection);
   /// Which logs, or files of them, could not be copied, and why; empty: all were.
   const std::string& missing() const { return missing_; }
@@ -53,6 +54,7 @@ class NodeLogs {
   hadoop::HttpClient http_;
   const bool kerberos_;
   std::string missing_;
+  int unreached_ = 0;  ///< questions since the last answer
 };
 
 }  // namespace tony::client

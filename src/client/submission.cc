@@ -99,16 +99,14 @@ void Submission::ReadRest() {
                      "for ",
                      options_.read_deadline / std::chrono::seconds(1),
                      " s (tony.client.am-exit-timeout-ms): ", std::string(read.message())));
-    read_deadline_ = loop_.After(options_.read_deadline, [this] {
-      next_read_.reset();
-      EndWithoutEvents();
-    });
+    read_deadline_ = loop_.After(options_.read_deadline, [this] { EndWithoutEvents(); });
   }
   next_read_ = loop_.After(kReadPause, [this] { ReadRest(); });
 }
 
 void Submission::EndWithoutEvents() {
   read_deadline_.reset();
+  next_read_.reset();
   if (backends_verdict_) {
     core::JobEvent event;
     event.sequence = last_sequence_ + 1;
@@ -121,7 +119,9 @@ void Submission::EndWithoutEvents() {
 
 void Submission::OnSignal(int number) {
   const char* name = number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
-  if (++interrupts_ > 2 || over_) return Leave();
+  // What is known of the end by now is what it ends with.
+  if (over_) return EndWithoutEvents();
+  if (++interrupts_ > 2 || verdict_) return Leave();
   stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
   SendStop();
   if (stop_reason_.empty() && interrupts_ == 1) {
@@ -131,7 +131,7 @@ void Submission::OnSignal(int number) {
 
 void Submission::Leave() {
   std::string sentence = "leaving; the job is being stopped without anybody watching";
-  if (over_ || verdict_) {
+  if (verdict_) {
     sentence = "leaving; the job is over";
   } else if (!stop_reason_.empty()) {
     sentence = absl::StrCat("leaving before anybody could be told to stop the job; ",

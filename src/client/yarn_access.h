@@ -1,6 +1,7 @@
 // The way from a configuration of ours to a YARN cluster.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,9 @@
 #include "spec/yarn_settings.h"
 
 namespace tony::client {
+
+/// Of an ApplicationMaster on another machine: one that is there answers pings.
+inline constexpr std::chrono::seconds kMasterSilenceLimit{20};
 
 /// The cluster that tony.yarn.conf-dir or else the environment names. FailedPrecondition – neither
 /// does; otherwise the codes of backend::YarnCluster::Find.

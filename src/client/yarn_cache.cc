@@ -48,7 +48,8 @@ absl::StatusOr<int> RemoveUnusedFromCache(const backend::YarnCluster& cluster, c
   backend::ApplicationClient client(cluster.application_client(), cluster.timeout());
   TONY_ASSIGN_OR_RETURN(const std::vector<backend::ApplicationReport> reports,
                         client.List(cluster.user()));
-  int64_t latest = clock.UnixMillis() - Millis(unused_for);
+  // What is used is not marked anew each time, nor before it is used.
+  int64_t latest = clock.UnixMillis() - Millis(unused_for + kMarkAge + kStagingTakes);
   for (const backend::ApplicationReport& report : reports) {
     if (report.over()) continue;
     latest = std::min(latest, report.submitted_millis - Millis(kMarkAge + kStagingTakes));

@@ -148,11 +148,13 @@ absl::StatusOr<rpc::Credentials> YarnJobs::ReadCredentials(const std::string& id
 absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::ConnectTo(
     const backend::ApplicationReport& report) {
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials, ReadCredentials(report.id));
-  return std::make_unique<rpc::JobClient>(absl::StrCat(report.host, ":", report.port), credentials);
+  return std::make_unique<rpc::JobClient>(absl::StrCat(report.host, ":", report.port), credentials,
+                                          kMasterSilenceLimit);
 }
 
 absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job,
                                                     const LogRequest& request) {
+  live_.reset();  // it writes into them
   TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
   if (!job.alive) return CopyPastLogs(job, request);
   if (request.follow) return FollowLogs(job, request);

@@ -20,8 +20,6 @@ constexpr int kShortPauses = 50;
 /// Before an ApplicationMaster that could not be reached is tried again: from the short pause on,
 /// doubled each time, up to this.
 constexpr std::chrono::seconds kLongestRedialPause{10};
-/// Of an ApplicationMaster: one that is there answers pings.
-constexpr std::chrono::seconds kSilenceLimit{20};
 /// After the last word, before that wait is told of.
 constexpr std::chrono::seconds kExitNotice{2};
 
@@ -111,7 +109,8 @@ void YarnMasterSource::OnReport(const absl::StatusOr<backend::ApplicationReport>
   redial_.reset();
   said_.clear();
   address_ = address;
-  callbacks_.found(std::make_unique<rpc::JobClient>(address_, options_.credentials, kSilenceLimit));
+  callbacks_.found(
+      std::make_unique<rpc::JobClient>(address_, options_.credentials, kMasterSilenceLimit));
 }
 
 void YarnMasterSource::OnWaiting(const backend::ApplicationReport& report) {

@@ -1,6 +1,7 @@
 // From the cluster's configuration to the verdict.
 #include "client/yarn_submit.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -67,9 +68,13 @@ std::string NeverFits(const core::JobDescription& job, const core::Resources& la
 }
 
 /// Likewise of resource types that core does not know; `largest` has all that the cluster has.
-std::string OthersNeverFit(const spec::YarnSettings& yarn,
+std::string OthersNeverFit(const core::JobDescription& job, const spec::YarnSettings& yarn,
                            const std::map<std::string, int64_t>& largest) {
   for (const auto& [type, amounts] : yarn.other_resources) {
+    const auto runs = [&, name = type](const core::TaskType& known) {
+      return known.name == name && known.instances > 0;
+    };
+    if (std::none_of(job.types.begin(), job.types.end(), runs)) continue;
     for (const auto& [name, amount] : amounts) {
       const auto most = largest.find(name);
       if (most != largest.end() && amount <= most->second) continue;
@@ -103,7 +108,8 @@ class YarnSubmission {
     const auto created = client_.Create(job_.result.yarn.gpu_resource);
     if (!created.ok()) return FailWith(created.status(), kInfrastructure);
     std::string excess = NeverFits(job_.result.job, created->largest);
-    if (excess.empty()) excess = OthersNeverFit(job_.result.yarn, created->largest_others);
+    if (excess.empty())
+      excess = OthersNeverFit(job_.result.job, job_.result.yarn, created->largest_others);
     if (!excess.empty()) {
       PrintError(excess);
       return kNeverFits;
@@ -210,7 +216,12 @@ class YarnSubmission {
           RemoveUnusedFromCache(hasty, clock_, std::chrono::days(job_.result.yarn.cache_days), stop)
               .status();
     }
-    if (!tidied.ok() && !stop.stop_requested()) PrintError(std::string(tidied.message()));
+    if (!tidied.ok() && !stop.stop_requested()) {
+      PrintError(
+          absl::StrCat("what earlier jobs left is not tidied up this time, which does not "
+                       "concern this one: ",
+                       std::string(tidied.message())));
+    }
   }
 
   const SystemClock clock_;

@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "os/container_logs.h"
 
 namespace tony::executor {
 namespace {
@@ -21,7 +22,7 @@ std::string Variable(const std::vector<std::string>& environment, const std::str
 
 std::string LogFolder(const std::vector<std::string>& environment,
                       const std::string& working_folder) {
-  const std::string folder = FirstOf(Variable(environment, "LOG_DIRS"));
+  const std::string folder = Variable(environment, os::kLogFolderVariable);
   return folder.empty() ? working_folder : folder;
 }
 

@@ -18,7 +18,8 @@ std::string LogPrefix(const v1::Assignment& assignment, int attempt,
                       const std::vector<std::string>& environment,
                       const std::string& working_folder);
 
-/// The container's own log folder: the first of LOG_DIRS; without that, the working folder.
+/// The container's own log folder: os::kLogFolderVariable; without that, the
+/// working folder.
 std::string LogFolder(const std::vector<std::string>& environment,
                       const std::string& working_folder);
 

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kMarkSizes[] = {32, 36};
 // A log takes some sixty bytes of it.
 constexpr int64_t kMostIndexBytes = 8 << 20;
+constexpr size_t kMostNameBytes = 4096;
 
 /// A log, as the index describes it.
 struct Entry {
@@ -62,8 +63,9 @@ class IndexedLogs : public AggregatedLogs {
       const std::string type(object.type);
       if (absl::EndsWith(type, "$IndexedLogsMeta")) compression = object.Text("compressName");
       if (!absl::EndsWith(type, "$IndexedFileLogMeta")) return;
-      entries_.push_back({.container = object.Text("containerId"),
-                          .name = object.Text("fileName"),
+      // Texts may be told many times that are there once.
+      entries_.push_back({.container = object.Text("containerId").substr(0, kMostNameBytes),
+                          .name = object.Text("fileName").substr(0, kMostNameBytes),
                           .offset = object.Number("startIndex"),
                           .stored_bytes = object.Number("fileCompressedSize"),
                           .bytes = object.Number("fileSize")});

@@ -11,6 +11,9 @@ namespace tony::os {
 /// The ApplicationMaster's log, among the logs of its container.
 inline constexpr char kMasterLogName[] = "amstderr.log";
 
+/// The variable that says which of a container's log folders, of which each disk has one, is used.
+inline constexpr char kLogFolderVariable[] = "TONY_LOG_DIR";
+
 /// One file: a segment of a log (log_segments.h), or the times of one. A plain value; ordered by
 /// log, then segment.
 struct ContainerLogFile {

@@ -28,7 +28,7 @@ constexpr const char* kKnownRoles[] = {"chief",  "worker",    "evaluator", "mast
                                        "server", "scheduler", "notebook",  kTensorBoard};
 
 // What nodes fetch without a size and a time, or with those that we can ask for.
-constexpr const char* kFetched[] = {"hdfs", "webhdfs", "http", "https", "ftp"};
+constexpr const char* kFetched[] = {"hdfs", "webhdfs", "http", "https"};
 
 std::optional<std::string> MisspeltRole(const std::string& type) {
   std::string letters = type;

@@ -158,7 +158,7 @@ KeyGroup ClientKeys() {
        .default_value = "10000",
        .minimum = 1,
        .meaning = "How long the client waits for a started ApplicationMaster's first answer, and "
-                  "then for its first event."},
+                  "then for it to take the client's stream of events."},
       {.name = "tony.client.lease",
        .type = ValueType::kMilliseconds,
        .default_value = "300000",

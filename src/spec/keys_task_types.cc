@@ -98,8 +98,7 @@ KeyGroup ContainerKeys() {
        .type = ValueType::kResources,
        .appends = true,
        .meaning = "Files, folders and archives laid into the working folder of every task. On YARN "
-                  "also URLs that its nodes fetch from: `hdfs:`, `webhdfs:`, `http:`, `https:`, "
-                  "`ftp:`."},
+                  "also URLs that its nodes fetch from: `hdfs:`, `webhdfs:`, `http:`, `https:`."},
   };
   return group;
 }

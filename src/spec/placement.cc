@@ -142,9 +142,10 @@ absl::StatusOr<std::optional<PlacementConstraint>> ParseJunction(const std::stri
                                                                  int depth) {
   const size_t bracket = text.find('(');
   const std::string verb = absl::AsciiStrToLower(Trimmed(text.substr(0, bracket)));
-  if (verb != "and" && verb != "or") return std::nullopt;
-  if (bracket == std::string::npos || text.back() != ')') {
-    return Bad(text, absl::StrCat("is not of the form ", verb, "(A:B)"));
+  const std::string word = verb.substr(0, verb.find(','));
+  if (word != "and" && word != "or") return std::nullopt;
+  if (word != verb || bracket == std::string::npos || text.back() != ')') {
+    return Bad(text, absl::StrCat("is not of the form ", word, "(A:B)"));
   }
   if (depth == kMostNested) return Bad(text, "is nested too deeply");
   PlacementConstraint junction;

@@ -242,7 +242,7 @@ TEST_F(EndedJobTest, CtrlCEndsTheReading) {
   source_.failed_reads = 1'000'000;
   const auto interrupt = loop_.After(std::chrono::milliseconds(50), [] { ::raise(SIGINT); });
   const auto verdict = Follow(kPatience);
-  EXPECT_EQ(verdict.status(), absl::UnavailableError("leaving; the job is over"));
+  EXPECT_EQ(verdict.status(), absl::UnavailableError("it has ended"));
 }
 
 }  // namespace

@@ -382,7 +382,7 @@ class Running(FaultTest):
         )
         (pid,) = job.wait_until_running("worker:0")
         node = cluster.node_of(pid)
-        machine.wait_until(begun.exists, DEADLINE_SECONDS)
+        self.assertTrue(machine.wait_until(begun.exists, DEADLINE_SECONDS), job.describe())
         cluster.start_again(node)
         self.assert_ended(job, SUCCEEDED)
         (opened,) = job.events("epoch_opened")

@@ -7,6 +7,7 @@ namespace tony::executor {
 namespace {
 
 const std::vector<std::string> kNodeManagers = {"LOG_DIRS=/d1/logs/c1,/d2/logs/c1",
+                                                "TONY_LOG_DIR=/d2/logs/c1",
                                                 "LOCAL_DIRS=/d1/app,/d2/app", "EMPTY="};
 
 TEST(ContainerPlaces, TheAssignmentComesFirst) {
@@ -17,8 +18,8 @@ TEST(ContainerPlaces, TheAssignmentComesFirst) {
   EXPECT_EQ(CacheFolder(assignment, kNodeManagers, "/work"), "/job/cache");
 }
 
-TEST(ContainerPlaces, ThenANodeManagersFirstDisk) {
-  EXPECT_EQ(LogPrefix({}, 1, kNodeManagers, "/work"), "/d1/logs/c1/attempt-1.");
+TEST(ContainerPlaces, ThenTheDiskThatTheNodeManagerChose) {
+  EXPECT_EQ(LogPrefix({}, 1, kNodeManagers, "/work"), "/d2/logs/c1/attempt-1.");
   EXPECT_EQ(CacheFolder({}, kNodeManagers, "/work"), "/d1/app/tony-cache");
 }
 

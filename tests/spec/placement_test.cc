@@ -96,6 +96,8 @@ TEST(PlacementTest, WhatIsNotInItIsNamed) {
             "'cardinality,node,a,2,1' asks for more than the largest number");
   EXPECT_EQ(Complaint("and()"), "'' is no constraint");
   EXPECT_EQ(Complaint("and"), "'and' is not of the form and(A:B)");
+  EXPECT_EQ(Complaint("and,node,a"), "'and,node,a' is not of the form and(A:B)");
+  EXPECT_EQ(Complaint("OR,rack,a"), "'OR,rack,a' is not of the form or(A:B)");
   EXPECT_EQ(Complaint("and(in,node,a"), "'and(in,node,a' is not of the form and(A:B)");
   EXPECT_EQ(Complaint("and(in,node,a):or(in,node,b)"),
             "'in,node,a):or(in,node,b' has a bracket without a partner");

@@ -152,9 +152,12 @@ ContainerExit ReadContainerExit(const ::hadoop::yarn::ContainerStatusProto& stat
   const std::string& diagnostics = status.diagnostics();
   if (status.exit_status() >= 0) return OwnExit(status.exit_status());
   switch (status.exit_status()) {
-    case kInvalid:
-      return LaunchFailed(
+    case kInvalid: {
+      ContainerExit exit = LaunchFailed(
           absl::StrCat("its node could not prepare what it needs", Because(diagnostics)));
+      exit.fetch_failed = true;
+      return exit;
+    }
     case kAborted:
       return Aborted(diagnostics);
     case kDisksFailed:

@@ -10,6 +10,7 @@ namespace tony::backend {
 struct ContainerExit {
   core::ContainerEnd end;
   bool launch_failed = false;  ///< the node could not start it: localization, its disks
+  bool fetch_failed = false;   ///< localization, that is
 };
 
 /// Of a container of state COMPLETE. Exit statuses of 0 and more are the executor's own, above 128

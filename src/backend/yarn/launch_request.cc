@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/status_macros.h"
+#include "os/container_logs.h"
 
 namespace tony::backend {
 namespace {
@@ -59,6 +60,13 @@ void AddEnvironment(const std::vector<std::string>& environment,
   }
 }
 
+void AddVariable(const std::string& name, const std::string& value,
+                 yarn::ContainerLaunchContextProto* context) {
+  auto* const entry = context->add_environment();
+  entry->set_key(name);
+  entry->set_value(value);
+}
+
 void AddAcl(yarn::ApplicationAccessTypeProto type, const std::string& acl,
             yarn::ContainerLaunchContextProto* context) {
   if (acl.empty()) return;
@@ -103,11 +111,9 @@ absl::StatusOr<yarn::ContainerLaunchContextProto> MakeLaunchContext(
   std::map<std::string, std::string> variables;
   AddEnvironment(launch.environment, variables);
   AddEnvironment(context.environment, variables);
-  for (const auto& [name, value] : variables) {
-    auto* const entry = message.add_environment();
-    entry->set_key(name);
-    entry->set_value(LaunchValue(value));
-  }
+  for (const auto& [name, value] : variables) AddVariable(name, LaunchValue(value), &message);
+  // YARN puts in which of LOG_DIRS it has chosen.
+  AddVariable(os::kLogFolderVariable, "<LOG_DIR>", &message);
   for (const LocalResource& resource : launch.resources) AddResource(resource, &message);
   AddAcl(yarn::APPACCESS_VIEW_APP, launch.view_acl, &message);
   AddAcl(yarn::APPACCESS_MODIFY_APP, launch.modify_acl, &message);

@@ -23,7 +23,6 @@ bool Has(const std::vector<hadoop::Endpoint>& endpoints, const std::string& text
 }
 
 int DefaultPort(const std::string& scheme) {
-  if (scheme == "ftp") return 21;
   return scheme == "https" ? 443 : 80;
 }
 
@@ -55,6 +54,9 @@ absl::StatusOr<ResourceUrl> ParseResourceUrl(const std::string& url) {
   };
   const size_t colons = url.find("://");
   if (colons == std::string::npos) return complaint("it is no URL");
+  if (absl::StartsWith(url, "http") && absl::StrContains(url, "%")) {
+    return complaint("YARN escapes its path itself; write it as it is, without %");
+  }
   if (absl::StrContains(url, "?")) return complaint("YARN does not hand on what is behind a ?");
   const size_t authority = colons + 3;
   const size_t path = std::min(url.find('/', authority), url.size());

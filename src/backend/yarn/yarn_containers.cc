@@ -226,7 +226,7 @@ void YarnBackend::OnCompleted(const ContainerStatus& status) {
   if (found == containers_.end()) return;
   LiveContainer& live = found->second;
   ContainerExit exit = ReadContainerExit(status);
-  if (exit.launch_failed) absl::StrAppend(&exit.end.sentence, FetchedFrom(options_.launch));
+  if (exit.fetch_failed) absl::StrAppend(&exit.end.sentence, FetchedFrom(options_.launch));
   // Nobody has to see the end of what was never begun.
   if (live.state == State::kGranted) exit.end.seen = true;
   if (live.state != State::kGranted && live.state != State::kMissing) {

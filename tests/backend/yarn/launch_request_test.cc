@@ -90,7 +90,7 @@ TEST(LaunchRequestTest, HasCommandLogEnvironmentTokensResourcesAndAcls) {
   for (const auto& entry : context->environment()) {
     variables.push_back(absl::StrCat(entry.key(), "=", entry.value()));
   }
-  EXPECT_THAT(variables, ElementsAre("A=own"));
+  EXPECT_THAT(variables, ElementsAre("A=own", "TONY_LOG_DIR=<LOG_DIR>"));
   EXPECT_EQ(context->tokens(), "tokens with s");
   ASSERT_EQ(context->localresources_size(), 2);
   const auto& runtime = context->localresources(0).value();

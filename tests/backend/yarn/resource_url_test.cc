@@ -55,8 +55,8 @@ TEST(ResourceUrlTest, OthersAreForTheNodeToFind) {
 }
 
 TEST(ResourceUrlTest, WhatNoNodeCanFetchIsRefused) {
-  for (const char* const url :
-       {"", "a/b", "hdfs:", "hdfs://nn", "hdfs://nn/", "hdfs:a", "http://h/a?op=OPEN"}) {
+  for (const char* const url : {"", "a/b", "hdfs:", "hdfs://nn", "hdfs://nn/", "hdfs:a",
+                                "http://h/a?op=OPEN", "http://h/a%20b"}) {
     EXPECT_EQ(ParseResourceUrl(url).status().code(), absl::StatusCode::kInvalidArgument) << url;
   }
 }

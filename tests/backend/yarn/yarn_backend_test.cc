@@ -153,7 +153,7 @@ TEST_F(YarnBackendTest, ATypeHasVariablesOfItsOwn) {
   Grant(1);
   Run();
   const auto& launch = starts_.front().start_container_request(0).container_launch_context();
-  ASSERT_EQ(launch.environment_size(), 1);
+  ASSERT_EQ(launch.environment_size(), 2);
   EXPECT_EQ(launch.environment(0).key(), "IMAGE");
   EXPECT_EQ(launch.environment(0).value(), "w");
 }

@@ -49,6 +49,9 @@ def setUpModule():  # pylint: disable=invalid-name
         *("--property", "yarn:yarn.resourcemanager.am.max-attempts=4"),
         *("--property", "yarn:yarn.log-aggregation-enable=true"),
         *("--property", "yarn:yarn.nodemanager.log-aggregation.compression-type=gz"),
+        # Each node has two disks.
+        *("--property", "yarn:yarn.nodemanager.log-dirs=" + ",".join(
+            f"${{cluster.folder}}/data/node${{nm.id}}/{name}" for name in ("log", "log2"))),
     )
 
 
@@ -345,7 +348,7 @@ class CollectedLogs(OnYarn, unittest.TestCase):
             pause_seconds=0.1,
         )
         self.assertTrue(collected)
-        for folder in cluster.folder.glob(f"data/node*/log/{job.id}"):
+        for folder in cluster.folder.glob(f"data/node*/log*/{job.id}"):
             shutil.rmtree(folder)
 
         def logs(*arguments):

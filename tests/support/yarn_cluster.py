@@ -161,7 +161,7 @@ class YarnCluster:
 
     def logs(self, pattern):
         """Files of containers, "container_…/NAME", on all nodes."""
-        return list(self.folder.glob(f"data/node*/log/*/{pattern}"))
+        return list(self.folder.glob(f"data/node*/log*/*/{pattern}"))
 
     def ask(self, path, body=None, user="bob", method=None):
         """The ResourceManager's answer to a request of a user, who is believed: not with Kerberos."""

@@ -7,6 +7,7 @@ PROGRAMS is the folder of tony-submit and its companions. Exits with 77 where Ha
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -139,6 +140,33 @@ class OnYarnWithKerberos(HdfsTests, unittest.TestCase):
 
     def test_tensorflow(self):
         self.train("tensorflow-mwms", 2, "check_synchronous.py")
+        self.assert_private()
+
+    def assert_private(self):
+        """Nobody else reads what the job has left: in HDFS, or on the nodes."""
+        tickets = f"FILE:{self.cluster.folder}/bob"
+        environment = {**self.environment, "KRB5CCNAME": tickets}
+        keytab = f"{environment['KEYTABS']}/bob.keytab"
+        subprocess.run(["kinit", "-kt", keytab, "bob"], env=environment, check=True,
+                       timeout=DEADLINE_SECONDS)
+        self.assertIn("application_",
+                      self.run_on_cluster("hadoop", "fs", "-ls", "/user/alice/.tony/jobs"))
+        listed = subprocess.run(["hadoop", "fs", "-ls", "/user/alice/.tony"], env=environment,
+                                text=True, capture_output=True, check=False,
+                                timeout=DEADLINE_SECONDS)
+        self.assertIn("Permission denied: user=bob", listed.stderr)
+        if os.geteuid() != 0:
+            return
+        # What stops others has to be the files' own rights, not those of the cluster's folder.
+        self.cluster.folder.chmod(0o755)
+        self.addCleanup(self.cluster.folder.chmod, 0o700)
+        nodes = list(self.cluster.folder.glob("data/node*"))
+        self.assertTrue([*self.cluster.folder.glob("data/node*/local/**/container_*")])
+        found = subprocess.run(
+            ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "find", *nodes,
+             "-type", "f", "-readable", "-path", "*application_*"],
+            text=True, capture_output=True, check=False, timeout=DEADLINE_SECONDS)
+        self.assertEqual(found.stdout, "")
 
     def test_pytorch(self):
         # Its reader takes a token for the very address that stands in it, and that has no name.

@@ -336,18 +336,14 @@ class CollectedLogs(OnYarn, unittest.TestCase):
 
     def test_of_a_failed_job(self):
         site = self.make_site()
-        job = site.submit(
-            *SMALL,
-            *("--conf", "tony.worker.instances=1", "--conf", "tony.worker.memory=256m"),
-            *("--executes", self.FAILS),
-        )
+        one = ("--conf", "tony.worker.instances=1", "--conf", "tony.worker.memory=256m")
+        job = site.submit(*SMALL, *one, "--executes", self.FAILS)
         self.assertEqual(job.wait(DEADLINE_SECONDS), 1, job.describe())
-        collected = machine.wait_until(
-            lambda: self.report(job)["logAggregationStatus"] == "SUCCEEDED",
-            DEADLINE_SECONDS,
-            pause_seconds=0.1,
-        )
-        self.assertTrue(collected)
+
+        def collected():
+            return self.report(job)["logAggregationStatus"] == "SUCCEEDED"
+
+        self.assertTrue(machine.wait_until(collected, DEADLINE_SECONDS, pause_seconds=0.1))
         for folder in cluster.folder.glob(f"data/node*/log*/{job.id}"):
             shutil.rmtree(folder)
 

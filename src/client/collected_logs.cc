@@ -72,9 +72,10 @@ class Copier {
     std::set<std::string> whole;
     while (true) {
       const absl::StatusOr<bool> more = logs->Next();
-      const std::optional<LogOrigin> origin = OriginOf(*logs);
+      const auto name = os::ParseContainerLog(logs->name());
+      const std::optional<LogOrigin> origin = OriginOf(logs->container(), name);
       absl::Status copied = more.status();
-      if (more.ok() && *more && origin) copied = CopyLog(*logs, *origin);
+      if (more.ok() && *more && origin && name) copied = CopyLog(*logs, *name, *origin);
       if (copied.ok() && *more && origin) whole.insert(origin->container);
       if (!copied.ok() && origin) whole.erase(origin->container);
       if (!copied.ok() || !*more) {
@@ -87,23 +88,23 @@ class Copier {
   std::set<std::string> TakeContainers() { return std::move(containers_); }
 
  private:
-  /// Of the present log; nothing: it is nobody's.
-  std::optional<LogOrigin> OriginOf(const hadoop::AggregatedLogs& logs) const {
-    const auto known = origins_.find(logs.container());
+  /// Of a log in a container's; nothing: it is nobody's.
+  std::optional<LogOrigin> OriginOf(const std::string& container,
+                                    const std::optional<os::ContainerLogFile>& log) const {
+    const auto known = origins_.find(container);
     if (known != origins_.end()) return known->second;
-    const std::optional<os::ContainerLogFile> file = os::ParseContainerLog(logs.name());
-    const auto id = backend::ParseContainerId(logs.container());
-    const bool of_master = file && file->stream == os::ContainerLogFile::Stream::kMaster;
-    if (!of_master || !id.ok() || !IsOfMaster(selection_)) return std::nullopt;
+    const auto id = backend::ParseContainerId(container);
+    const bool of_master = log && log->stream == os::ContainerLogFile::Stream::kMaster;
+    if (!of_master || !id.ok() || !selection_.of_master()) return std::nullopt;
     return MasterOrigin(id->app_attempt_id().attemptid());
   }
 
-  absl::Status CopyLog(hadoop::AggregatedLogs& logs, const LogOrigin& origin) {
-    const std::optional<os::ContainerLogFile> file = os::ParseContainerLog(logs.name());
+  absl::Status CopyLog(hadoop::AggregatedLogs& logs, const os::ContainerLogFile& log,
+                       const LogOrigin& origin) {
     const v1::LogWish wish = WishFor(origin, selection_, /*follow=*/false);
-    if (!file || !rpc::IsWanted(wish, *file)) return absl::OkStatus();
+    if (!rpc::IsWanted(wish, log)) return absl::OkStatus();
     os::LogPiece piece;
-    piece.file = *file;
+    piece.file = log;
     while (true) {
       piece.bytes.resize(kPartBytes);
       TONY_ASSIGN_OR_RETURN(const size_t count, logs.Read(piece.bytes.data(), kPartBytes));

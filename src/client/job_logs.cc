@@ -17,7 +17,7 @@
 namespace tony::client {
 namespace {
 
-constexpr char kMaster[] = "am";
+using core::kMasterTaskType;
 
 /// The task whose folder is called `name` ("parameter-server-0").
 std::optional<core::TaskId> ParseTaskFolder(const std::string& name) {
@@ -33,7 +33,8 @@ std::optional<core::TaskId> ParseTaskFolder(const std::string& name) {
 
 /// The log at `parts` below the folder of logs.
 std::optional<LogFile> Classify(const std::vector<std::string>& parts) {
-  if (parts.size() == 1 && parts[0] == "am.log") return LogFile{kMaster, 0, kMaster, ""};
+  if (parts.size() == 1 && parts[0] == "am.log")
+    return LogFile{kMasterTaskType, 0, kMasterTaskType, ""};
   if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
   const std::optional<core::TaskId> task = ParseTaskFolder(parts[0]);
   if (!task) return std::nullopt;
@@ -54,7 +55,7 @@ std::optional<LogFile> Classify(const std::vector<std::string>& parts) {
 
 bool IsWanted(const LogFile& log, const LogSelection& selection) {
   if (selection.attempt > 0 && log.attempt != selection.attempt) return false;
-  if (log.task == kMaster || selection.task == kMaster) return log.task == selection.task;
+  if (log.task == kMasterTaskType || selection.of_master()) return log.task == selection.task;
   const std::string type = log.task.substr(0, log.task.rfind(':'));
   if (!selection.task.empty() && log.task != selection.task && type != selection.task) return false;
   if (log.stream == "stdout") return selection.standard_output;
@@ -104,7 +105,7 @@ bool ComesBefore(const LogFile& left, const LogFile& right) {
 }
 
 absl::StatusOr<std::string> ResolveTask(const core::JobView& view, const std::string& wish) {
-  if (wish == kMaster) return wish;
+  if (wish == kMasterTaskType) return wish;
   std::vector<std::string> tasks;
   for (const core::JobView::Task& task : view.tasks) {
     const core::TaskId& id = task.last.task;
@@ -113,7 +114,7 @@ absl::StatusOr<std::string> ResolveTask(const core::JobView& view, const std::st
     if (tasks.size() < 10) tasks.push_back(id.ToString());
   }
   if (tasks.size() < view.tasks.size()) tasks.push_back("…");
-  tasks.push_back(kMaster);
+  tasks.push_back(kMasterTaskType);
   return absl::NotFoundError(absl::StrCat("no task '", wish, "' in job ", view.job.job_id,
                                           "; its tasks: ", absl::StrJoin(tasks, ", ")));
 }

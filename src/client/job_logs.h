@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "backend/job_folder.h"
 #include "core/job/job_view.h"
+#include "core/job/master_task.h"
 
 namespace tony::client {
 
@@ -18,6 +19,9 @@ struct LogSelection {
   bool standard_error = true;
   bool executor = false;  ///< tony-executor's own log
   int attempt = 0;        ///< only logs of this attempt; 0: of all
+
+  /// The ApplicationMaster's.
+  bool of_master() const { return task == core::kMasterTaskType; }
 };
 
 /// One log, of one or more files.

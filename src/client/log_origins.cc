@@ -6,12 +6,6 @@
 #include "rpc/log_piece.h"
 
 namespace tony::client {
-namespace {
-
-constexpr char kMaster[] = "am";
-
-}  // namespace
-
 std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
   if (const auto* submitted = std::get_if<core::JobSubmitted>(&event.body)) {
     return OfMaster(1, submitted->master_log_url);
@@ -20,7 +14,7 @@ std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
     return OfMaster(restarted->incarnation, restarted->log_url);
   }
   const auto* change = std::get_if<core::TaskChanged>(&event.body);
-  if (change == nullptr || change->container.empty() || IsOfMaster(selection_)) {
+  if (change == nullptr || change->container.empty() || selection_.of_master()) {
     return std::nullopt;
   }
   const std::string task = change->task.ToString();
@@ -33,17 +27,16 @@ std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
 
 std::optional<LogOrigin> LogOrigins::OfMaster(int incarnation, const std::string& url) {
   LogOrigin origin = MasterOrigin(incarnation);
-  if (!IsOfMaster(selection_) || !seen_.insert(origin.container).second) return std::nullopt;
+  if (!selection_.of_master() || !seen_.insert(origin.container).second) return std::nullopt;
   origin.url = url;
   return origin;
 }
 
 LogOrigin MasterOrigin(int incarnation) {
-  return {
-      .task = kMaster, .container = rpc::MasterContainer(incarnation), .incarnation = incarnation};
+  return {.task = core::kMasterTaskType,
+          .container = rpc::MasterContainer(incarnation),
+          .incarnation = incarnation};
 }
-
-bool IsOfMaster(const LogSelection& selection) { return selection.task == kMaster; }
 
 v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool follow) {
   v1::LogWish wish;

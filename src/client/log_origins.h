@@ -30,9 +30,6 @@ class LogOrigins {
 /// An ApplicationMaster, `incarnation` from 1, of which no URL is known.
 LogOrigin MasterOrigin(int incarnation);
 
-/// Whether the ApplicationMasters' log is wanted.
-bool IsOfMaster(const LogSelection& selection);
-
 /// What is to be asked of an origin.
 v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool follow);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/log_origins.h"
+#include "common/on_loop.h"
 #include "rpc/log_piece.h"
 
 namespace tony::client {
@@ -17,15 +18,6 @@ constexpr std::chrono::seconds kPatience{30};
 
 }  // namespace
 
-template <typename... Arguments>
-std::function<void(Arguments...)> LogReceiver::OnLoop(void (LogReceiver::*function)(Arguments...)) {
-  return [this, function, alive = alive_](Arguments... arguments) {
-    loop_.Post([this, function, alive, ... values = std::move(arguments)]() mutable {
-      if (*alive) (this->*function)(std::move(values)...);
-    });
-  };
-}
-
 LogReceiver::LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin,
                          const v1::LogWish& wish, std::optional<Duration> patience,
                          const rpc::TunnelDialer& dialer, OnDone on_done)
@@ -34,8 +26,9 @@ LogReceiver::LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin,
       origin_(std::move(origin)),
       patience_(patience),
       on_done_(std::move(on_done)),
-      end_(dialer.OpenLogs(wish, {OnLoop(&LogReceiver::OnFrame), OnLoop(&LogReceiver::OnWritten),
-                                  OnLoop(&LogReceiver::OnClosed)})) {
+      end_(dialer.OpenLogs(wish, {OnLoop(loop_, alive_, this, &LogReceiver::OnFrame),
+                                  OnLoop(loop_, alive_, this, &LogReceiver::OnWritten),
+                                  OnLoop(loop_, alive_, this, &LogReceiver::OnClosed)})) {
   AwaitFrame();
 }
 

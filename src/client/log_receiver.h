@@ -32,10 +32,6 @@ class LogReceiver {
   LogReceiver& operator=(const LogReceiver&) = delete;
 
  private:
-  /// A callback for gRPC's threads: runs `function` on the loop while this object lives.
-  template <typename... Arguments>
-  std::function<void(Arguments...)> OnLoop(void (LogReceiver::*function)(Arguments...));
-
   void AwaitFrame();
   void OnWritten();
   void OnFrame(v1::TunnelFrame frame);

@@ -25,7 +25,8 @@ struct Target {
 
 Target ReadTarget(const std::vector<std::string>& words) {
   Target target;
-  if (words.size() == 1 && (words[0] == "am" || absl::StrContains(words[0], ":"))) {
+  if (words.size() == 1 &&
+      (words[0] == core::kMasterTaskType || absl::StrContains(words[0], ":"))) {
     target.task = words[0];
     return target;
   }
@@ -154,7 +155,7 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
   job.folder = logs.folder;
   if (line.Has("first-error")) return PrintFirstError(line, job, options.selection, context);
   const bool one_task =
-      options.selection.task == "am" || absl::StrContains(options.selection.task, ":");
+      options.selection.of_master() || absl::StrContains(options.selection.task, ":");
   LogStream stream(job.folder, options, *context.clock, MakePrinter(line, !one_task, context));
   if (follow && logs.live) {
     TONY_RETURN_IF_ERROR(stream.Follow());

@@ -4,19 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/on_loop.h"
 #include "common/status_macros.h"
 #include "rpc/log_piece.h"
 
 namespace tony::rpc {
-
-template <typename... Arguments>
-std::function<void(Arguments...)> LogSender::OnLoop(void (LogSender::*function)(Arguments...)) {
-  return [this, function, alive = alive_](Arguments... arguments) {
-    loop_.Post([this, function, alive, ... values = std::move(arguments)]() mutable {
-      if (*alive) (this->*function)(std::move(values)...);
-    });
-  };
-}
 
 LogSender::LogSender(EventLoop& loop, std::unique_ptr<os::LogFeed> feed, bool follow,
                      const Dial& dial, OnDone on_done, Duration longest_stall)
@@ -25,8 +17,9 @@ LogSender::LogSender(EventLoop& loop, std::unique_ptr<os::LogFeed> feed, bool fo
       follow_(follow),
       on_done_(std::move(on_done)),
       longest_stall_(longest_stall) {
-  end_ = dial(
-      {OnLoop(&LogSender::OnFrame), OnLoop(&LogSender::OnWritten), OnLoop(&LogSender::OnClosed)});
+  end_ = dial({OnLoop(loop_, alive_, this, &LogSender::OnFrame),
+               OnLoop(loop_, alive_, this, &LogSender::OnWritten),
+               OnLoop(loop_, alive_, this, &LogSender::OnClosed)});
   end_->Read();
 }
 

@@ -38,10 +38,6 @@ class LogSender {
   void Finish();
 
  private:
-  /// A callback for gRPC's threads: runs `function` on the loop while this object lives.
-  template <typename... Arguments>
-  std::function<void(Arguments...)> OnLoop(void (LogSender::*function)(Arguments...));
-
   void OnWritten();
   void OnFrame(v1::TunnelFrame frame);
   void OnClosed(absl::Status status);

@@ -4,17 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/on_loop.h"
 
 namespace tony::rpc {
-
-template <typename... Arguments>
-std::function<void(Arguments...)> TunnelPump::OnLoop(void (TunnelPump::*function)(Arguments...)) {
-  return [this, function, alive = alive_](Arguments... arguments) {
-    loop_.Post([this, function, alive, ... values = std::move(arguments)]() mutable {
-      if (*alive) (this->*function)(std::move(values)...);
-    });
-  };
-}
 
 TunnelPump::TunnelPump(EventLoop& loop, std::unique_ptr<TcpSocket> socket, const Dial& dial,
                        OnDone on_done, Duration longest_silence)
@@ -23,8 +15,9 @@ TunnelPump::TunnelPump(EventLoop& loop, std::unique_ptr<TcpSocket> socket, const
       longest_silence_(longest_silence),
       socket_(std::move(socket)) {
   AwaitBytes();
-  end_ = dial({OnLoop(&TunnelPump::OnFrame), OnLoop(&TunnelPump::OnWritten),
-               OnLoop(&TunnelPump::OnClosed)});
+  end_ = dial({OnLoop(loop_, alive_, this, &TunnelPump::OnFrame),
+               OnLoop(loop_, alive_, this, &TunnelPump::OnWritten),
+               OnLoop(loop_, alive_, this, &TunnelPump::OnClosed)});
   end_->Read();
 }
 

@@ -36,10 +36,6 @@ class TunnelPump {
   TunnelPump& operator=(const TunnelPump&) = delete;
 
  private:
-  /// A callback for gRPC's threads: runs `function` on the loop while this object lives.
-  template <typename... Arguments>
-  std::function<void(Arguments...)> OnLoop(void (TunnelPump::*function)(Arguments...));
-
   void OnWritten();
   void OnFrame(v1::TunnelFrame frame);
   void OnClosed(absl::Status status);

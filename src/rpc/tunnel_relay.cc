@@ -4,10 +4,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "os/log_feed.h"
 #include "rpc/convert.h"
 #include "rpc/status_convert.h"
 
 namespace tony::rpc {
+
+static_assert(TunnelRelay::kMostFrameBytes >= os::LogFeed::kMostBytes, "pieces of logs pass");
+
 using grpc::StatusCode;
 
 namespace {

@@ -135,8 +135,7 @@ class OnYarnWithKerberos(HdfsTests, unittest.TestCase):
 
     @classmethod
     def log_in(cls):
-        keytab = f"{cls.environment['KEYTABS']}/{cls.user}.keytab"
-        cls.run_on_cluster("kinit", "-kt", keytab, cls.user)
+        yarn_cluster.log_in(cls.user, cls.environment)
 
     def test_tensorflow(self):
         self.train("tensorflow-mwms", 2, "check_synchronous.py")
@@ -146,9 +145,7 @@ class OnYarnWithKerberos(HdfsTests, unittest.TestCase):
         """Nobody else reads what the job has left: in HDFS, or on the nodes."""
         tickets = f"FILE:{self.cluster.folder}/bob"
         environment = {**self.environment, "KRB5CCNAME": tickets}
-        keytab = f"{environment['KEYTABS']}/bob.keytab"
-        subprocess.run(["kinit", "-kt", keytab, "bob"], env=environment, check=True,
-                       timeout=DEADLINE_SECONDS)
+        yarn_cluster.log_in("bob", environment)
         self.assertIn("application_",
                       self.run_on_cluster("hadoop", "fs", "-ls", "/user/alice/.tony/jobs"))
         listed = subprocess.run(["hadoop", "fs", "-ls", "/user/alice/.tony"], env=environment,

@@ -10,7 +10,6 @@ Exits with 77 where Hadoop or a KDC cannot run.
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 import unittest
 
@@ -78,9 +77,7 @@ class Tokens(Waiting, unittest.TestCase):
 
     def log_in(self):
         """Gets a ticket for as long as a job takes to be submitted, or little longer."""
-        keytab = f"{self.site.environment['KEYTABS']}/alice.keytab"
-        subprocess.run(["kinit", "-l", "15s", "-kt", keytab, "alice"], check=True,
-                       env=self.site.environment, timeout=DEADLINE_SECONDS)
+        yarn_cluster.log_in("alice", self.site.environment, "-l", "15s")
 
     def master_keys(self):
         """How many keys the ResourceManager has signed ApplicationMasters' tokens with."""

@@ -112,19 +112,15 @@ class PlainCluster(ClusterCase):
 
 
 class KerberosCluster(ClusterCase):
-    def log_in(self, user):
-        keytab = f"{self.environment['KEYTABS']}/{user}.keytab"
-        subprocess.run(["kinit", "-kt", keytab, user], env=self.environment, check=True)
-
     def test_privacy(self):
         self.start("--kerberos", "--protection", "privacy")
         self.check_refusals()
-        self.log_in("alice")
+        yarn_cluster.log_in("alice", self.environment)
         self.check_run("alice", "grep 'from HDFS' input", "/user/alice/files/input")
 
     def test_authentication_and_integrity(self):
         self.start("--kerberos", "--protection", "authentication,integrity", "--no-hdfs")
-        self.log_in("alice")
+        yarn_cluster.log_in("alice", self.environment)
         self.check_run("alice")
 
     def check_refusals(self):

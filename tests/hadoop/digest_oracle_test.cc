@@ -115,8 +115,7 @@ TEST(DigestOracle, RefusesAnotherPassword) {
 #else
 
 TEST(DigestOracle, AcceptsUsAndIsAcceptedUnderEachProtection) {
-  GTEST_SKIP()
-      << "libgsasl was not there when this was built; scripts/setup installs it";
+  GTEST_SKIP() << "libgsasl was not there when this was built; scripts/setup installs it";
 }
 
 #endif

@@ -38,6 +38,13 @@ def read_json(url):
         return json.loads(response.read())
 
 
+def log_in(user, environment, *options):
+    """Gets a ticket for a user of a cluster with Kerberos; `options` are kinit's."""
+    keytab = f"{environment['KEYTABS']}/{user}.keytab"
+    subprocess.run(["kinit", *options, "-kt", keytab, user], env=environment, check=True,
+                   timeout=PATIENCE_SECONDS)
+
+
 class YarnCluster:
     """Runs from its making to stop(); `options` are those of the script's start."""
 

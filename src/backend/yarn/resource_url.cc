@@ -22,9 +22,7 @@ bool Has(const std::vector<hadoop::Endpoint>& endpoints, const std::string& text
          std::find(endpoints.begin(), endpoints.end(), *endpoint) != endpoints.end();
 }
 
-int DefaultPort(const std::string& scheme) {
-  return scheme == "https" ? 443 : 80;
-}
+int DefaultPort(const std::string& scheme) { return scheme == "https" ? 443 : 80; }
 
 }  // namespace
 

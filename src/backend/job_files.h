@@ -35,6 +35,9 @@ class JobFiles {
   virtual absl::Status Replace(const std::string& name, const std::string& contents) = 0;
   /// The names of the files in a folder, without it, sorted; none where there is no folder.
   virtual absl::StatusOr<std::vector<std::string>> List(const std::string& folder) = 0;
+  /// The same of those that are being written, or whose writer was killed meanwhile; they have
+  /// names of their own until they are whole.
+  virtual absl::StatusOr<std::vector<std::string>> ListUnfinished(const std::string& folder) = 0;
   /// As Create(), with the contents of the file `path` of this machine, of any size. Its errno
   /// codes, too.
   virtual absl::Status CreateFrom(const std::string& name, const std::string& path) = 0;

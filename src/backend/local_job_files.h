@@ -17,6 +17,7 @@ class LocalJobFiles : public JobFiles {
   absl::Status Create(const std::string& name, const std::string& contents) override;
   absl::Status Replace(const std::string& name, const std::string& contents) override;
   absl::StatusOr<std::vector<std::string>> List(const std::string& folder) override;
+  absl::StatusOr<std::vector<std::string>> ListUnfinished(const std::string& folder) override;
   absl::Status CreateFrom(const std::string& name, const std::string& path) override;
   absl::StatusOr<StoredFile> Describe(const std::string& name) override;
   absl::Status Remove(const std::string& name) override;

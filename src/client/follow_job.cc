@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "absl/strings/str_cat.h"
 #include "client/progress_printer.h"
 #include "client/terminal.h"
@@ -21,9 +19,7 @@ ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environme
 
 }  // namespace
 
-void PrintError(const std::string& text) {
-  std::fprintf(stderr, "tony-submit: %s\n", text.c_str());
-}
+void PrintError(const std::string& text) { PrintNotice(absl::StrCat("tony-submit: ", text)); }
 
 int FailWith(const absl::Status& status, int exit_code) {
   PrintError(std::string(status.message()));

@@ -1,11 +1,11 @@
 // Watching a process, and starting the next one.
 #include "client/local_master_source.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/job_connection.h"
+#include "client/terminal.h"
 #include "os/reap_orphans.h"
 
 namespace tony::client {
@@ -13,8 +13,6 @@ namespace {
 
 /// Before a third ApplicationMaster is started, and each one after it.
 constexpr std::chrono::milliseconds kRestartPause{200};
-
-void Say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 }  // namespace
 
@@ -42,7 +40,7 @@ void LocalMasterSource::Connect() {
   stream_over_ = false;
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> client = ConnectToJob(options_.folder);
   if (client.ok()) return callbacks_.found(*std::move(client));
-  Say(absl::StrCat("that failed: ", std::string(client.status().message())));
+  PrintNotice(absl::StrCat("that failed: ", std::string(client.status().message())));
   OnStreamClosed(client.status());
 }
 
@@ -67,13 +65,15 @@ void LocalMasterSource::OnStreamClosed(const absl::Status& /*why*/) {
 
 void LocalMasterSource::OnNoAnswer() {
   // One without descriptors, say: it cannot accept the stream.
-  Say("the ApplicationMaster runs but does not answer (tony.client.am-start-timeout-ms); ending "
+  PrintNotice(
+      "the ApplicationMaster runs but does not answer (tony.client.am-start-timeout-ms); ending "
       "it");
   master_.Kill();
 }
 
-absl::Status LocalMasterSource::Abandon(const std::string& /*sentence*/) {
-  return absl::UnavailableError("there is no ApplicationMaster at the moment");
+void LocalMasterSource::Abandon(const std::string& /*sentence*/,
+                                std::function<void(absl::Status)> done) {
+  done(absl::UnavailableError("there is no ApplicationMaster at the moment"));
 }
 
 absl::Status LocalMasterSource::ReadEvents(const UseEvent& use) {
@@ -105,12 +105,12 @@ void LocalMasterSource::GoOn() {
 void LocalMasterSource::Restart() {
   ++restarts_;
   os::ReapOrphans();
-  Say(absl::StrCat("the ApplicationMaster was lost; starting another (",
-                   options_.restarts - restarts_, " restarts left)"));
+  PrintNotice(absl::StrCat("the ApplicationMaster was lost; starting another (",
+                           options_.restarts - restarts_, " restarts left)"));
   absl::StatusOr<MasterProcess> master =
       MasterProcess::Start(options_.folder, {.deadline = options_.start_deadline});
   if (!master.ok()) {
-    Say(absl::StrCat("that failed: ", std::string(master.status().message())));
+    PrintNotice(absl::StrCat("that failed: ", std::string(master.status().message())));
     return GoOn();
   }
   master_ = *std::move(master);

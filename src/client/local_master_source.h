@@ -29,7 +29,7 @@ class LocalMasterSource : public MasterSource {
   void OnNoAnswer() override;
   void OnConcluded() override;
   void OnStreamClosed(const absl::Status& why) override;
-  absl::Status Abandon(const std::string& sentence) override;
+  void Abandon(const std::string& sentence, std::function<void(absl::Status)> done) override;
   absl::Status ReadEvents(const UseEvent& use) override;
   std::string AfterLeaving() const override;
 

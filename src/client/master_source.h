@@ -38,8 +38,9 @@ class MasterSource {
   virtual void OnConcluded() = 0;
   /// The stream with the one that was found has ended; `why` means nothing after OnConcluded().
   virtual void OnStreamClosed(const absl::Status& why) = 0;
-  /// Ends a job that has no ApplicationMaster yet.
-  virtual absl::Status Abandon(const std::string& sentence) = 0;
+  /// Ends a job that has no ApplicationMaster yet. `done` is called at once or from the loop, but
+  /// not after this is destroyed; an error: nobody could be told, which may be tried again.
+  virtual void Abandon(const std::string& sentence, std::function<void(absl::Status)> done) = 0;
   /// What was recorded, for events that did not come through a stream. Blocks. An error: not all of
   /// it could be read, which may be tried again; codes of backend::JobFiles.
   virtual absl::Status ReadEvents(const UseEvent& use) = 0;

@@ -3,10 +3,10 @@
 
 #include <signal.h>
 
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/terminal.h"
 #include "common/status_macros.h"
 
 namespace tony::client {
@@ -15,8 +15,8 @@ namespace {
 constexpr std::chrono::milliseconds kRedrawInterval{200};
 /// Between two attempts to read what was recorded.
 constexpr std::chrono::milliseconds kReadPause{500};
-
-void Say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+/// Between two attempts to say that the job is to be stopped.
+constexpr std::chrono::seconds kStopPause{1};
 
 }  // namespace
 
@@ -79,6 +79,7 @@ void Submission::OnStreamClosed(const absl::Status& status) {
 
 void Submission::OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why) {
   over_ = true;
+  next_stop_.reset();
   backends_verdict_ = verdict;
   why_ = why;
   if (verdict_) return loop_.Stop();
@@ -94,7 +95,7 @@ void Submission::ReadRest() {
   if (verdict_) return loop_.Stop();
   if (read.ok()) return EndWithoutEvents();
   if (read_deadline_ == nullptr) {
-    Say(
+    PrintNotice(
         absl::StrCat("the job is over, but what it has recorded cannot be read now; trying again "
                      "for ",
                      options_.read_deadline / std::chrono::seconds(1),
@@ -124,9 +125,6 @@ void Submission::OnSignal(int number) {
   if (++interrupts_ > 2 || verdict_) return Leave();
   stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
   SendStop();
-  if (stop_reason_.empty() && interrupts_ == 1) {
-    Say("stopping the job; twice more to leave at once");
-  }
 }
 
 void Submission::Leave() {
@@ -143,16 +141,24 @@ void Submission::Leave() {
 }
 
 void Submission::SendStop() {
+  next_stop_.reset();
   if (verdict_) return stop_reason_.clear();
-  const absl::Status stopped = client_ != nullptr
-                                   ? client_->Stop(stop_reason_, options_.stop_deadline)
-                                   : source_.Abandon(stop_reason_);
-  if (stopped.ok()) {
+  if (client_ != nullptr) return OnStopSent(client_->Stop(stop_reason_, options_.stop_deadline));
+  source_.Abandon(stop_reason_, [this](const absl::Status& status) { OnStopSent(status); });
+}
+
+void Submission::OnStopSent(const absl::Status& status) {
+  if (stop_reason_.empty()) return;
+  if (status.ok()) {
     stop_reason_.clear();
-  } else {
-    Say(absl::StrCat("cannot tell the ApplicationMaster to stop yet: ",
-                     std::string(stopped.message())));
+    if (interrupts_ == 1) PrintNotice("stopping the job; twice more to leave at once");
+    return;
   }
+  if (!std::exchange(unheard_, true)) {
+    PrintNotice(absl::StrCat("cannot say that the job is to stop yet; trying again and again: ",
+                             std::string(status.message())));
+  }
+  next_stop_ = loop_.After(kStopPause, [this] { SendStop(); });
 }
 
 void Submission::Redraw() {

@@ -46,6 +46,7 @@ class Submission {
   void OnSignal(int number);
   void Leave();
   void SendStop();
+  void OnStopSent(const absl::Status& status);
   void Redraw();
 
   EventLoop& loop_;
@@ -61,7 +62,9 @@ class Submission {
   int64_t last_sequence_ = 0;
   int interrupts_ = 0;
   bool over_ = false;
-  std::string stop_reason_;  ///< a wish that no ApplicationMaster has noted yet; empty: none
+  std::string stop_reason_;  ///< a wish that nobody has noted yet; empty: none
+  bool unheard_ = false;     ///< it was said that nobody has
+  std::unique_ptr<EventLoop::Handle> next_stop_;
   std::unique_ptr<EventLoop::Handle> redraw_;
   std::unique_ptr<EventLoop::Handle> answer_deadline_;
   std::unique_ptr<EventLoop::Handle> next_read_;

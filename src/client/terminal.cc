@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "rpc/utf8.h"
 
 namespace tony::client {
@@ -118,6 +119,14 @@ std::string SafeText(const std::string& text) {
     position += character.bytes;
   }
   return safe;
+}
+
+void PrintNotice(const std::string& text) {
+  std::string safe;
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(text, "\n"))) {
+    absl::StrAppend(&safe, SafeText(line), "\n");
+  }
+  std::fputs(safe.c_str(), stderr);
 }
 
 int DisplayWidth(const std::string& text) {

@@ -23,6 +23,9 @@ Screen DescribeScreen(int fd, const Environment& environment);
 /// reverse the direction of writing are dropped.
 std::string SafeText(const std::string& text);
 
+/// SafeText of each line of `text`, on stderr.
+void PrintNotice(const std::string& text);
+
 /// Columns that `text`, which is SafeText, takes on a terminal.
 int DisplayWidth(const std::string& text);
 

@@ -32,6 +32,21 @@ absl::StatusOr<int64_t> WrittenAt(const std::string& name, backend::JobFiles& fi
   return stored->modified_millis;
 }
 
+/// Of clients that were killed.
+absl::StatusOr<int> RemoveCutOff(backend::JobFiles& files, const Clock& clock) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                        files.ListUnfinished(backend::kCacheFolder));
+  int removed = 0;
+  for (const std::string& own : names) {
+    const std::string name = absl::StrCat(backend::kCacheFolder, "/", own);
+    TONY_ASSIGN_OR_RETURN(const int64_t written, WrittenAt(name, files));
+    if (clock.UnixMillis() - written < Millis(kStagingTakes)) continue;
+    TONY_RETURN_IF_ERROR(files.Remove(name));
+    ++removed;
+  }
+  return removed;
+}
+
 }  // namespace
 
 absl::Status MarkUsed(const std::string& name, backend::JobFiles& files, const Clock& clock) {
@@ -55,8 +70,8 @@ absl::StatusOr<int> RemoveUnusedFromCache(const backend::YarnCluster& cluster, c
     latest = std::min(latest, report.submitted_millis - Millis(kMarkAge + kStagingTakes));
   }
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files, cluster.OpenStaging());
+  TONY_ASSIGN_OR_RETURN(int removed, RemoveCutOff(*files, clock));
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(backend::kCacheFolder));
-  int removed = 0;
   for (const std::string& own : names) {
     if (stop.stop_requested()) break;
     TONY_ASSIGN_OR_RETURN(const int64_t marked, WrittenAt(MarkOf(own), *files));

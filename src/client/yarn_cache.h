@@ -20,8 +20,9 @@ absl::Status MarkUsed(const std::string& name, backend::JobFiles& files, const C
 
 /// Removes what no job has used for `unused_for`, and none of the user's that still live can have:
 /// it was used last long before they were submitted, and their nodes may still fetch what they
-/// have. 0 and less: nothing. `stop`: looked at between two calls. Returns how many files were
-/// removed. Blocks. The codes of backend::JobFiles and of backend::ApplicationClient::List.
+/// have; and what was begun more than a day ago and is not whole yet. 0 and less: nothing. `stop`:
+/// looked at between two calls. Returns how many files were removed. Blocks. The codes of
+/// backend::JobFiles and of backend::ApplicationClient::List.
 absl::StatusOr<int> RemoveUnusedFromCache(const backend::YarnCluster& cluster, const Clock& clock,
                                           std::chrono::days unused_for,
                                           const std::stop_token& stop);

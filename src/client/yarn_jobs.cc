@@ -25,6 +25,8 @@ constexpr std::chrono::milliseconds kLookPause{200};
 /// While logs are followed: of the ResourceManager, and before a wait for a container is told of.
 constexpr std::chrono::seconds kAwayLimit{60};
 constexpr std::chrono::seconds kWaitingNotice{10};
+/// Of an application whose files are there.
+constexpr char kForgotten[] = "the ResourceManager does not know it any more";
 
 /// What the events do not say of a job that YARN knows to be over, or to have no ApplicationMaster.
 void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
@@ -82,7 +84,7 @@ absl::StatusOr<YarnJobs::Reports> YarnJobs::AllReports() {
     backend::ApplicationReport report;
     report.id = id;
     report.state = backend::ApplicationState::kFailed;
-    report.diagnostics = "the ResourceManager does not know it any more";
+    report.diagnostics = kForgotten;
     reports.push_back(std::move(report));
   }
   std::sort(reports.begin(), reports.end(), [](const auto& left, const auto& right) {
@@ -109,6 +111,7 @@ StoredJob YarnJobs::Read(const backend::ApplicationReport& report) {
                            });
   if (!read.ok()) job.sentence = std::string(read.message());
   AddReport(report, job);
+  if (job.job.lost && report.diagnostics == kForgotten) AddCluster(job);
   core::JobView& view = job.job.view;
   if (job.alive && view.last_sequence > 0 && !view.waiting) {
     view.waiting = core::WaitIn(view.state, core::AwaitedTasks(view));
@@ -116,6 +119,15 @@ StoredJob YarnJobs::Read(const backend::ApplicationReport& report) {
         view.state_since_millis != 0 ? view.state_since_millis : job.submitted_millis;
   }
   return job;
+}
+
+// Of two clusters that share a file system each sees the jobs of both.
+void YarnJobs::AddCluster(StoredJob& job) {
+  const absl::StatusOr<std::string> name =
+      files_->Read(absl::StrCat(backend::JobFolderName(job.id), "/", backend::kClusterFile));
+  if (!name.ok() || *name == cluster_.Name()) return;
+  job.sentence = absl::StrCat("it was submitted to another cluster, whose ResourceManager is at ",
+                              *name, "; ask with that one's configuration");
 }
 
 absl::StatusOr<std::vector<StoredJob>> YarnJobs::List() {

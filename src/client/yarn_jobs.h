@@ -44,6 +44,9 @@ class YarnJobs : public JobCatalog {
   absl::StatusOr<backend::ApplicationReport> AwaitEnd(const backend::ApplicationReport& report,
                                                       std::chrono::seconds wait);
   StoredJob Read(const backend::ApplicationReport& report);
+  /// Of a job that our ResourceManager does not know: where it was submitted, if that was
+  /// elsewhere.
+  void AddCluster(StoredJob& job);
   /// The containers with logs that are selected, as far as the job's events tell. The events are
   /// left in the folder of the logs.
   absl::StatusOr<std::vector<LogOrigin>> FindOrigins(const StoredJob& job,

@@ -2,11 +2,11 @@
 #include "client/yarn_master_source.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/yarn_job.h"
+#include "client/terminal.h"
 #include "client/yarn_access.h"
 #include "common/status_macros.h"
 
@@ -22,8 +22,6 @@ constexpr int kShortPauses = 50;
 constexpr std::chrono::seconds kLongestRedialPause{10};
 /// After the last word, before that wait is told of.
 constexpr std::chrono::seconds kExitNotice{2};
-
-void Say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 int64_t Seconds(Duration duration) { return duration / std::chrono::seconds(1); }
 
@@ -52,7 +50,8 @@ void YarnMasterSource::Look() {
 void YarnMasterSource::OnAnswer() {
   answered_ = true;
   if (std::exchange(lost_, false)) {
-    Say(absl::StrCat("the ApplicationMaster at ", address_, " answers; following the job again"));
+    PrintNotice(
+        absl::StrCat("the ApplicationMaster at ", address_, " answers; following the job again"));
   }
 }
 
@@ -62,22 +61,22 @@ void YarnMasterSource::OnNoAnswer() {
 
 void YarnMasterSource::SayLost(const std::string& why) {
   if (std::exchange(lost_, true)) return;
-  Say(absl::StrCat("no word from the ApplicationMaster at ", address_, ": ", why,
-                   "; trying again and again"));
+  PrintNotice(absl::StrCat("no word from the ApplicationMaster at ", address_, ": ", why,
+                           "; trying again and again"));
 }
 
 void YarnMasterSource::OnConcluded() {
   concluded_ = true;
   exit_notice_ = loop_.After(kExitNotice, [this] {
-    Say(absl::StrCat("the job is over; waiting for YARN to note it, ",
-                     Seconds(options_.exit_deadline),
-                     " s at most (tony.client.am-exit-timeout-ms)"));
+    PrintNotice(absl::StrCat("the job is over; waiting for YARN to note it, ",
+                             Seconds(options_.exit_deadline),
+                             " s at most (tony.client.am-exit-timeout-ms)"));
   });
   exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
     watch_.Stop();
-    Say(absl::StrCat("leaving: the job is over, but for ", Seconds(options_.exit_deadline),
-                     " s YARN has not noted it; yarn application -status ", options_.job_id,
-                     " shows whether it will"));
+    PrintNotice(absl::StrCat("leaving: the job is over, but for ", Seconds(options_.exit_deadline),
+                             " s YARN has not noted it; yarn application -status ", options_.job_id,
+                             " shows whether it will"));
     callbacks_.over(std::nullopt, absl::OkStatus());
   });
   Look();
@@ -118,7 +117,7 @@ void YarnMasterSource::OnWaiting(const backend::ApplicationReport& report) {
   const std::string sentence =
       absl::StrCat("waiting for YARN to start the ApplicationMaster in queue ", report.queue, ": ",
                    DiagnosticsOf(report));
-  if (std::exchange(said_, sentence) != sentence) Say(sentence);
+  if (std::exchange(said_, sentence) != sentence) PrintNotice(sentence);
 }
 
 void YarnMasterSource::OnAway(const absl::Status& status) {
@@ -129,16 +128,16 @@ void YarnMasterSource::OnAway(const absl::Status& status) {
   const TimePoint now = clock_.Now();
   if (!away_since_) {
     away_since_ = now;
-    Say(absl::StrCat("no word of the job at the moment: ", std::string(status.message())));
+    PrintNotice(absl::StrCat("no word of the job at the moment: ", std::string(status.message())));
   }
   if (now - *away_since_ < options_.lease) return;
   watch_.Stop();
   callbacks_.over(std::nullopt, status);
 }
 
-absl::Status YarnMasterSource::Abandon(const std::string& sentence) {
-  backend::ApplicationClient client(cluster_.application_client(), cluster_.timeout());
-  return client.Kill(options_.job_id, sentence);
+void YarnMasterSource::Abandon(const std::string& sentence,
+                               std::function<void(absl::Status)> done) {
+  watch_.Kill(sentence, std::move(done));
 }
 
 void YarnMasterSource::End(const backend::ApplicationReport& report) {

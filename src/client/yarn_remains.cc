@@ -29,6 +29,15 @@ bool IsOld(backend::JobFiles& files, const std::string& folder, const Clock& clo
   return age > std::chrono::milliseconds(kOldAge).count();
 }
 
+/// Another cluster's job is that one's to judge.
+absl::StatusOr<bool> IsOfCluster(backend::JobFiles& files, const std::string& folder,
+                                 const backend::YarnCluster& cluster) {
+  const auto name = files.Read(absl::StrCat(folder, "/", backend::kClusterFile));
+  if (absl::IsNotFound(name.status())) return false;
+  TONY_RETURN_IF_ERROR(name.status());
+  return *name == cluster.Name();
+}
+
 bool IsTransient(const std::string& name) {
   return std::find(std::begin(backend::kTransientFiles), std::end(backend::kTransientFiles),
                    name) != std::end(backend::kTransientFiles);
@@ -55,8 +64,12 @@ absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster, 
     const absl::StatusOr<backend::ApplicationReport> report = client.Report(id);
     if (!report.ok() && !absl::IsNotFound(report.status())) return report.status();
     if (report.ok() && !report->over()) continue;
-    // What YARN does not know may be a job that is being staged.
-    if (!report.ok() && !IsOld(*files, folder, clock)) continue;
+    if (!report.ok()) {
+      // It may be being staged.
+      if (!IsOld(*files, folder, clock)) continue;
+      TONY_ASSIGN_OR_RETURN(const bool ours, IsOfCluster(*files, folder, cluster));
+      if (!ours) continue;
+    }
     ++untidy;
     for (const char* name : backend::kTransientFiles) {
       if (stop.stop_requested()) break;

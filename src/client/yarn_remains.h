@@ -9,11 +9,11 @@
 
 namespace tony::client {
 
-/// Programs, certificates and journals of the user's newest jobs that YARN says are over, or has
-/// not known for a day: those of which the last ApplicationMaster was killed. Their histories and
-/// checkpoints stay. `stop`: looked at between two calls; what is left then is left for the next
-/// time. Returns how many jobs had remains. Blocks. The codes of backend::JobFiles and of
-/// backend::ApplicationClient::Report.
+/// Programs, certificates and journals of the user's newest jobs that YARN says are over, or that
+/// were this cluster's and that it has not known for a day: those of which the last
+/// ApplicationMaster was killed. Their histories and checkpoints stay. `stop`: looked at between
+/// two calls; what is left then is left for the next time. Returns how many jobs had remains.
+/// Blocks. The codes of backend::JobFiles and of backend::ApplicationClient::Report.
 absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster, const Clock& clock,
                                            const std::stop_token& stop);
 

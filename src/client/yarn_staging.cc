@@ -85,8 +85,14 @@ class ClusterStager {
 
   absl::StatusOr<backend::LaunchTemplate> Stage(bool detached) {
     yarn_job_.set_detached(detached);
-    TONY_RETURN_IF_ERROR(PlanRuntime());
-    TONY_RETURN_IF_ERROR(PlanArchives());
+    // Before anything else is there.
+    std::future<absl::Status> named = std::async(std::launch::async, [this] {
+      return files_->Create(absl::StrCat(folder_, "/", backend::kClusterFile), cluster_.Name());
+    });
+    absl::Status planned = PlanRuntime();
+    if (planned.ok()) planned = PlanArchives();
+    TONY_RETURN_IF_ERROR(named.get());
+    TONY_RETURN_IF_ERROR(planned);
     TONY_RETURN_IF_ERROR(CopyAll());
     TONY_RETURN_IF_ERROR(AddResources());
     return MasterTemplate();

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "backend/yarn/application_client.h"
 #include "client/follow_job.h"
 #include "client/job_remains.h"
@@ -32,6 +35,8 @@ namespace {
 
 /// Of each call of the tidying: the client's exit waits for the one that is under way.
 constexpr std::chrono::seconds kTidyingTimeout{2};
+/// Of the tidying after a submission that does not wait for the job's end.
+constexpr std::chrono::milliseconds kBriefTidying{500};
 
 /// What is missing or wrong in a configuration is the caller's to put right.
 bool IsBadUsage(const absl::Status& status) {
@@ -91,6 +96,21 @@ std::string OthersNeverFit(const core::JobDescription& job, const spec::YarnSett
   return "";
 }
 
+/// YARN itself lets requests with placement constraints wait for ever for a label that it does not
+/// have. Empty: it has all.
+std::string LabelIsMissing(const spec::YarnSettings& yarn, const std::set<std::string>& labels) {
+  std::map<std::string, std::string> wanted = yarn.node_labels;
+  wanted.erase(core::kMasterTaskType);
+  if (!yarn.am_node_label.empty()) wanted.emplace("the ApplicationMaster", yarn.am_node_label);
+  for (const auto& [who, label] : wanted) {
+    if (labels.contains(label)) continue;
+    return absl::StrCat(who, " is to run on nodes with the label ", label,
+                        ", which the cluster does not have; its labels are: ",
+                        labels.empty() ? "none" : absl::StrJoin(labels, ", "));
+  }
+  return "";
+}
+
 /// A job between its staging and its end. Not thread safe.
 class YarnSubmission {
  public:
@@ -114,6 +134,9 @@ class YarnSubmission {
       PrintError(excess);
       return kNeverFits;
     }
+    if (const absl::Status labels = CheckLabels(); !labels.ok()) {
+      return FailWith(labels, IsBadUsage(labels) ? kBadUsage : kInfrastructure);
+    }
     job_id_ = created->id;
     const absl::StatusOr<rpc::Credentials> credentials = StageAndSubmit();
     if (!credentials.ok()) {
@@ -122,12 +145,21 @@ class YarnSubmission {
     }
     if (options_.detach) {
       WriteJobId(options_, job_id_);
+      TidyBriefly();
       return 0;
     }
     return Follow(*credentials);
   }
 
  private:
+  absl::Status CheckLabels() {
+    const spec::YarnSettings& yarn = job_.result.yarn;
+    if (yarn.node_labels.empty() && yarn.am_node_label.empty()) return absl::OkStatus();
+    TONY_ASSIGN_OR_RETURN(const std::set<std::string> labels, client_.NodeLabels());
+    const std::string missing = LabelIsMissing(yarn, labels);
+    return missing.empty() ? absl::OkStatus() : absl::InvalidArgumentError(missing);
+  }
+
   /// What the client proves itself by to the job's ApplicationMaster.
   absl::StatusOr<rpc::Credentials> StageAndSubmit() {
     const backend::JobFolder staged(
@@ -205,6 +237,15 @@ class YarnSubmission {
     const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
     if (!removed.ok()) PrintError(std::string(removed.message()));
     return FailWith(verdict.status(), kBadUsage);
+  }
+
+  /// Nobody waits for the job meanwhile.
+  void TidyBriefly() const {
+    std::stop_source stop;
+    const std::future<void> tidied =
+        std::async(std::launch::async, [&] { Tidy(stop.get_token()); });
+    (void)tidied.wait_for(kBriefTidying);
+    stop.request_stop();
   }
 
   void Tidy(const std::stop_token& stop) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -23,6 +24,17 @@ constexpr char kStopOnFailure[] = "tony.application.stop-on-failure-jobtypes";
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What YARN takes: an access, a propagation, or both, "ro+rslave".
+bool IsMountMode(const std::string& mode) {
+  static constexpr const char* kPropagations[] = {"shared", "rshared", "slave",
+                                                  "rslave", "private", "rprivate"};
+  if (mode == "ro" || mode == "rw") return true;
+  std::string propagation = mode;
+  if (absl::StartsWith(mode, "ro+") || absl::StartsWith(mode, "rw+")) propagation.erase(0, 3);
+  return std::find(std::begin(kPropagations), std::end(kPropagations), propagation) !=
+         std::end(kPropagations);
 }
 
 // Not thread safe.
@@ -208,7 +220,10 @@ class JobChecker {
     CheckImageOwners();
     for (const std::string& mount : result_.yarn.docker_mounts) {
       const std::vector<std::string> parts = absl::StrSplit(mount, ':');
-      if (parts.size() == 3 && !parts[0].empty() && absl::StartsWith(parts[1], "/")) continue;
+      if (parts.size() == 3 && !parts[0].empty() && absl::StartsWith(parts[1], "/") &&
+          IsMountMode(parts[2])) {
+        continue;
+      }
       Complain("tony.docker.containers.mount",
                absl::StrCat("'", mount, "' is not of the form SOURCE:DESTINATION:MODE"),
                "write folders of the node and of the container, and the mode: /data:/data:ro");

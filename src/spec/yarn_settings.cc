@@ -74,6 +74,8 @@ YarnSettings BuildYarnSettings(const Configuration& configuration,
   const std::string label = configuration.GetText("tony.application.node-label");
   const std::string master = configuration.GetText("tony.am.node-label");
   yarn.am_node_label = master.empty() ? label : master;
+  // Of a job without task types: its one task is of this type.
+  if (!yarn.am_node_label.empty()) yarn.node_labels["am"] = yarn.am_node_label;
   for (const std::string& type : types) {
     const std::string own = configuration.GetText(absl::StrCat("tony.", type, ".node-label"));
     if (!own.empty() || !label.empty()) yarn.node_labels[type] = own.empty() ? label : own;

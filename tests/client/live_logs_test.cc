@@ -132,7 +132,9 @@ class Masters : public MasterSource {
   void OnConcluded() override {}
   void OnStreamClosed(const absl::Status& /*why*/) override { Next(); }
   void OnNoAnswer() override {}
-  absl::Status Abandon(const std::string& /*sentence*/) override { return absl::OkStatus(); }
+  void Abandon(const std::string& /*sentence*/, std::function<void(absl::Status)> done) override {
+    done(absl::OkStatus());
+  }
   absl::Status ReadEvents(const UseEvent& /*use*/) override { return absl::OkStatus(); }
   std::string AfterLeaving() const override { return ""; }
 

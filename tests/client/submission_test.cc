@@ -157,6 +157,47 @@ TEST_F(SubmissionTest, AMasterThatWasKilledIsReplaced) {
   EXPECT_EQ(restarts, 2);
 }
 
+// A job that has no ApplicationMaster, and of which nobody can say at first that it is to stop.
+class WaitingJob : public MasterSource {
+ public:
+  void Start(Callbacks callbacks) override {
+    callbacks_ = std::move(callbacks);
+    ::raise(SIGINT);
+  }
+  void OnAnswer() override {}
+  void OnNoAnswer() override {}
+  void OnConcluded() override {}
+  void OnStreamClosed(const absl::Status& /*why*/) override {}
+  void Abandon(const std::string& sentence, std::function<void(absl::Status)> done) override {
+    ++tries;
+    if (tries == 1) return done(absl::UnavailableError("the ResourceManager is away"));
+    done(absl::OkStatus());
+    callbacks_.over(core::Verdict{.outcome = core::Outcome::kKilled, .sentence = sentence}, {});
+  }
+  absl::Status ReadEvents(const UseEvent& /*use*/) override { return absl::OkStatus(); }
+  std::string AfterLeaving() const override { return "it goes on"; }
+
+  int tries = 0;
+
+ private:
+  Callbacks callbacks_;
+};
+
+TEST(WaitingJobTest, OneCtrlCStopsItAlsoIfNobodyCanBeToldAtFirst) {
+  EventLoop loop;
+  SystemClock clock;
+  WaitingJob source;
+  Watcher watcher([] {});
+  Submission submission(loop, clock, {.answer_deadline = kPatience}, source, watcher);
+  testing::internal::CaptureStderr();
+  const auto verdict = submission.FollowToEnd();
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_EQ(verdict->sentence, "Stopped by the user who submitted it (Ctrl-C)");
+  EXPECT_EQ(source.tries, 2);
+  EXPECT_THAT(said, HasSubstr("yet; trying again and again: the ResourceManager is away\n"));
+}
+
 // A job that is over before it is looked at, whose record cannot be read at first.
 class EndedJob : public MasterSource {
  public:
@@ -169,8 +210,8 @@ class EndedJob : public MasterSource {
   void OnNoAnswer() override {}
   void OnConcluded() override {}
   void OnStreamClosed(const absl::Status& /*why*/) override {}
-  absl::Status Abandon(const std::string& /*sentence*/) override {
-    return absl::UnavailableError("nobody is there");
+  void Abandon(const std::string& /*sentence*/, std::function<void(absl::Status)> done) override {
+    done(absl::UnavailableError("nobody is there"));
   }
   absl::Status ReadEvents(const UseEvent& use) override {
     ++reads;

@@ -112,6 +112,16 @@ TEST_F(YarnCacheTest, WhatAJobThatStillWaitsMayNeedStays) {
   EXPECT_EQ(Sweep(), 2);
 }
 
+TEST_F(YarnCacheTest, WhatAKilledClientHadBegunGoesAfterADay) {
+  Put("whole", days(2));
+  Put(".tony-1", days(2));
+  Put(".tony-2", days(0));
+  EXPECT_EQ(Kept(), Names{"whole"});
+  EXPECT_EQ(Sweep(), 1);
+  EXPECT_EQ(files_->ListUnfinished("cache").value(), Names{".tony-2"});
+  EXPECT_EQ(Kept(), Names{"whole"});
+}
+
 TEST_F(YarnCacheTest, NothingGoesWithoutAWordOfYarnOrWhenTimeIsUp) {
   Put("old", days(100));
   EXPECT_EQ(RemoveUnusedFromCache(*cluster_, clock_, days(0), {}).value(), 0);

@@ -76,6 +76,18 @@ TEST_F(YarnJobsTest, AnEndWithoutAVerdictIsSaid) {
   EXPECT_THAT(std::string(stopped.message()), HasSubstr("the reason"));
 }
 
+TEST_F(YarnJobsTest, AJobOfAnotherClusterIsNamedAsSuch) {
+  manager_.Answer("getApplications", [](const std::string&) { return ""; });
+  os::Put(configuration_.Find()->staging() + "/jobs/application_1600000000000_0007/cluster",
+          "elsewhere:8032");
+  const auto jobs = jobs_->List();
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_THAT(
+      jobs->front().sentence,
+      HasSubstr("submitted to another cluster, whose ResourceManager is at elsewhere:8032"));
+}
+
 TEST_F(YarnJobsTest, OneThatGoesOnIsNotWaitedForForEver) {
   Report({yarn::ACCEPTED});
   const absl::Status stopped = Stop(std::chrono::seconds(0));

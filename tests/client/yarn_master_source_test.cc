@@ -90,6 +90,15 @@ class YarnMasterSourceTest : public testing::Test {
       return manager_.Calls("getApplicationReport") >= before + more;
     });
   }
+  absl::Status Abandon(const std::string& sentence) {
+    std::optional<absl::Status> told;
+    source_->Abandon(sentence, [&](const absl::Status& status) {
+      told = status;
+      driver_.Changed();
+    });
+    if (driver_.Await([&] { return told.has_value(); })) return *told;
+    return absl::DeadlineExceededError("nothing was said");
+  }
   void RunFor(milliseconds duration) {
     bool late = false;
     const auto timer = driver_.loop().After(duration, [&] {
@@ -326,12 +335,12 @@ TEST_F(YarnMasterSourceTest, AJobWithoutMasterIsKilledByYarn) {
   Report(yarn::ACCEPTED);
   manager_.Answer("forceKillApplication", [](const std::string&) { return ""; });
   Start();
-  EXPECT_EQ(source_->Abandon("Stopped by the user"), absl::OkStatus());
+  EXPECT_EQ(Abandon("Stopped by the user"), absl::OkStatus());
   const auto request = manager_.Last<yarn::KillApplicationRequestProto>("forceKillApplication");
   EXPECT_EQ(request.application_id().id(), 42);
   EXPECT_EQ(request.diagnostics(), "Stopped by the user");
   manager_.Throw("forceKillApplication", "x.AccessControlException");
-  EXPECT_TRUE(absl::IsPermissionDenied(source_->Abandon("again")));
+  EXPECT_TRUE(absl::IsPermissionDenied(Abandon("again")));
 }
 
 TEST_F(YarnMasterSourceTest, ReadsWhatWasRecorded) {

@@ -43,6 +43,7 @@ class YarnSubmitTest : public StagedJobTest {
     created.mutable_maximumcapability()->set_virtual_cores(100);
     manager_.Answer("getNewApplication",
                     [answer = created.SerializeAsString()](const std::string&) { return answer; });
+    manager_.Answer("getApplications", [](const std::string&) { return ""; });
   }
 
   static absl::StatusOr<std::string> NoAnswer(const std::string& /*request*/) {
@@ -83,11 +84,16 @@ TEST_F(YarnSubmitTest, WhatYarnHasTakenGoesOnThoughItsAnswerWasLost) {
   report.mutable_applicationid()->set_id(42);
   report.set_yarn_application_state(yarn::ACCEPTED);
   manager_.AnswerReport(report);
+  const std::string cut_off = folder_ / "shared/bob/cache/.tony-1";
+  os::Put(cut_off, "half");
+  std::filesystem::last_write_time(
+      cut_off, std::filesystem::file_time_type::clock::now() - std::chrono::days(2));
   EXPECT_EQ(Submit(), 0);
   EXPECT_EQ(out_, absl::StrCat(kId, "\n"));
   EXPECT_THAT(said_, HasSubstr("YARN has taken application_1700000000000_0042"));
   EXPECT_TRUE(HasFiles());
   EXPECT_FALSE(HasKeysHere());
+  EXPECT_FALSE(std::filesystem::exists(cut_off));
 }
 
 TEST_F(YarnSubmitTest, WhatYarnHasNotTakenLeavesNothing) {

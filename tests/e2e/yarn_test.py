@@ -455,9 +455,10 @@ class BadInput(OnYarn, unittest.TestCase):
 
     def test_label_that_is_not_there(self):
         told = self.submit("--conf", "tony.am.node-label=nobody")
-        self.assert_told(told, 2, "label= nobody")
-        told = self.submit("--conf", "tony.worker.node-label=nobody")
-        self.assert_told(told, 3, "label= nobody")
+        self.assert_told(told, 2, "the ApplicationMaster is to run on nodes with the label nobody")
+        told = self.submit("--conf", "tony.worker.node-label=nobody",
+                           "--conf", "tony.worker.placement-spec=in,node,worker")
+        self.assert_told(told, 2, "worker is to run on nodes with the label nobody", "are: gpu")
 
     def test_docker_that_the_cluster_lacks(self):
         docker = ("--conf", "tony.docker.enabled=true",

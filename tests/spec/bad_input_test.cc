@@ -200,7 +200,7 @@ TEST_F(BadInputTest, DockerNeedsAnImageForEachContainer) {
     return ProblemsWith(properties);
   };
   EXPECT_THAT(problems({{"tony.docker.containers.image", "host:5000/repo/image@sha256:0f"},
-                        {"tony.docker.containers.mount", "/a:/b:ro,c:/d:rw"}}),
+                        {"tony.docker.containers.mount", "/a:/b:ro,c:/d:rw+rslave,e:/f:shared"}}),
               IsEmpty());
   EXPECT_EQ(problems({{"tony.docker.worker.image", "w:1"}}),
             "job.xml:5: tony.docker.enabled: there is no image for am; set "
@@ -211,7 +211,8 @@ TEST_F(BadInputTest, DockerNeedsAnImageForEachContainer) {
   EXPECT_EQ(problems({{"tony.docker.containers.image", "x"}, {"tony.docker.wroker.image", "y"}}),
             "job.xml:7: tony.docker.wroker.image: there is no task type 'wroker'; set "
             "tony.wroker.instances, or remove it\n");
-  for (const std::string mount : {"/a", "/a:/b", ":/b:ro", "/a:b:ro", "/a:/b:ro:x"}) {
+  for (const std::string mount :
+       {"/a", "/a:/b", ":/b:ro", "/a:b:ro", "/a:/b:ro:x", "/a:/b:r", "/a:/b:ro+", "/a:/b:+slave"}) {
     EXPECT_EQ(
         problems({{"tony.docker.containers.image", "x"}, {"tony.docker.containers.mount", mount}}),
         "job.xml:7: tony.docker.containers.mount: '" + mount +

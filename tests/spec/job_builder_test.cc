@@ -309,7 +309,8 @@ TEST_F(JobBuilderTest, KnowsWhatAClusterIsToldOfTheJob) {
   EXPECT_EQ(result.yarn.queue, "train");
   EXPECT_THAT(result.yarn.tags, ElementsAre("a", "b"));
   EXPECT_EQ(result.yarn.am_node_label, "cpu");
-  EXPECT_THAT(result.yarn.node_labels, ElementsAre(Pair("ps", "cpu"), Pair("worker", "gpu")));
+  EXPECT_THAT(result.yarn.node_labels,
+              ElementsAre(Pair("am", "cpu"), Pair("ps", "cpu"), Pair("worker", "gpu")));
   EXPECT_THAT(result.yarn.other_resources,
               ElementsAre(Pair("ps", ElementsAre(Pair("a.io/b", 2), Pair("c", 1)))));
   EXPECT_EQ(result.job.timeouts.reattach, std::chrono::minutes(15));

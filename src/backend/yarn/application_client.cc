@@ -124,6 +124,14 @@ yarn::ApplicationSubmissionContextProto ContextOf(const ApplicationRequest& requ
   return context;
 }
 
+absl::StatusOr<yarn::KillApplicationRequestProto> KillOf(const std::string& id,
+                                                         const std::string& sentence) {
+  yarn::KillApplicationRequestProto request;
+  TONY_ASSIGN_OR_RETURN(*request.mutable_application_id(), ParseApplicationId(id));
+  request.set_diagnostics(sentence);
+  return request;
+}
+
 }  // namespace
 
 bool IsApplicationId(const std::string& text) { return ParseApplicationId(text).ok(); }
@@ -147,6 +155,16 @@ absl::StatusOr<ApplicationClient::NewApplication> ApplicationClient::Create(
                         OthersOf(response.maximumcapability(), gpu_resource)};
 }
 
+absl::StatusOr<std::set<std::string>> ApplicationClient::NodeLabels() {
+  TONY_ASSIGN_OR_RETURN(
+      const auto response,
+      rpc_.Call<yarn::GetClusterNodeLabelsResponseProto>(
+          "getClusterNodeLabels", yarn::GetClusterNodeLabelsRequestProto(), timeout_));
+  std::set<std::string> names;
+  for (const yarn::NodeLabelProto& label : response.nodelabels()) names.insert(label.name());
+  return names;
+}
+
 absl::Status ApplicationClient::Submit(const ApplicationRequest& request) {
   TONY_ASSIGN_OR_RETURN(const yarn::ApplicationIdProto id, ParseApplicationId(request.id));
   yarn::SubmitApplicationRequestProto message;
@@ -167,9 +185,7 @@ absl::StatusOr<ApplicationReport> ApplicationClient::Report(const std::string& i
 }
 
 absl::Status ApplicationClient::Kill(const std::string& id, const std::string& sentence) {
-  yarn::KillApplicationRequestProto request;
-  TONY_ASSIGN_OR_RETURN(*request.mutable_application_id(), ParseApplicationId(id));
-  request.set_diagnostics(sentence);
+  TONY_ASSIGN_OR_RETURN(const yarn::KillApplicationRequestProto request, KillOf(id, sentence));
   return rpc_.Call<yarn::KillApplicationResponseProto>("forceKillApplication", request, timeout_)
       .status();
 }
@@ -202,6 +218,16 @@ void ApplicationWatch::Start(Duration interval) {
 void ApplicationWatch::Stop() {
   on_ = false;
   next_.reset();
+}
+
+void ApplicationWatch::Kill(const std::string& sentence, std::function<void(absl::Status)> done) {
+  const absl::StatusOr<yarn::KillApplicationRequestProto> request = KillOf(id_, sentence);
+  if (!request.ok()) return done(request.status());
+  rpc_.Call<yarn::KillApplicationResponseProto>(
+      "forceKillApplication", *request, timeout_, hadoop::Retry::kUntilDeadline,
+      [done = std::move(done)](const absl::StatusOr<yarn::KillApplicationResponseProto>& response) {
+        done(response.status());
+      });
 }
 
 void ApplicationWatch::Ask() {

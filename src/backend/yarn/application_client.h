@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,8 @@ class ApplicationClient {
 
   /// `gpu_resource`: the resource type that a GPU is.
   absl::StatusOr<NewApplication> Create(const std::string& gpu_resource);
+  /// That nodes may have, whether or not one has them now.
+  absl::StatusOr<std::set<std::string>> NodeLabels();
   /// InvalidArgument – the ResourceManager refuses it: the queue, a resource, a label.
   absl::Status Submit(const ApplicationRequest& request);
   /// NotFound – it knows of no such application (any more); InvalidArgument – `id` is none.
@@ -109,6 +112,9 @@ class ApplicationWatch {
   /// Asks now, and from then on every `interval`; until Stop().
   void Start(Duration interval);
   void Stop();
+  /// As ApplicationClient::Kill, but returns at once. `done` is called at once or from the loop,
+  /// but not after this is destroyed.
+  void Kill(const std::string& sentence, std::function<void(absl::Status)> done);
 
  private:
   void Ask();

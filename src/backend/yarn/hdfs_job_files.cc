@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <random>
 
@@ -25,6 +26,8 @@ constexpr size_t kAttributeBytes = 8 << 10;
 constexpr size_t kMostInAttributes = 16 * kAttributeBytes;
 /// Of names that are not final.
 constexpr char kAside[] = ".tony-";
+
+bool IsAside(const std::string& name) { return absl::StartsWith(name, kAside); }
 
 /// Whether a NameNode said that it has no attributes at all: an exception of its own, or, before
 /// Hadoop 3, of no kind that says more.
@@ -124,15 +127,25 @@ absl::StatusOr<StoredFile> HdfsJobFiles::Describe(const std::string& name) {
   return StoredFile{status.bytes, status.modified_millis};
 }
 
-absl::StatusOr<std::vector<std::string>> HdfsJobFiles::List(const std::string& folder) {
+absl::StatusOr<std::vector<std::string>> HdfsJobFiles::ListAll(const std::string& folder) {
   std::vector<std::string> names;
   const auto files = hdfs_.List(PathOf(folder));
   if (absl::IsNotFound(files.status())) return names;
   TONY_RETURN_IF_ERROR(files.status());
-  for (const hadoop::HdfsFileStatus& file : *files) {
-    if (!absl::StartsWith(file.name, kAside)) names.push_back(file.name);
-  }
+  for (const hadoop::HdfsFileStatus& file : *files) names.push_back(file.name);
   std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::StatusOr<std::vector<std::string>> HdfsJobFiles::List(const std::string& folder) {
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, ListAll(folder));
+  std::erase_if(names, IsAside);
+  return names;
+}
+
+absl::StatusOr<std::vector<std::string>> HdfsJobFiles::ListUnfinished(const std::string& folder) {
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, ListAll(folder));
+  std::erase_if(names, std::not_fn(IsAside));
   return names;
 }
 

@@ -152,6 +152,13 @@ absl::Status YarnCluster::CheckOwner(const std::string& owner, int mode) const {
       "'s, with nobody else writing to it; remove it, change it, or set tony.yarn.staging-dir"));
 }
 
+std::string YarnCluster::Name() const {
+  return absl::StrJoin(application_client_.servers, ",",
+                       [](std::string* text, const hadoop::Endpoint& server) {
+                         absl::StrAppend(text, hadoop::ToString(server));
+                       });
+}
+
 YarnCluster YarnCluster::WithTimeout(Duration timeout) const {
   YarnCluster cluster = *this;
   cluster.options_.timeout = timeout;

@@ -48,6 +48,8 @@ class YarnCluster {
                                           hadoop::Environment environment);
 
   const std::string& user() const { return user_; }
+  /// Its ResourceManagers' addresses, which tell it from others that share its file system.
+  std::string Name() const;
   bool kerberos() const { return kerberos_; }
   /// Of the ResourceManagers, for ApplicationMasters.
   const std::vector<hadoop::Endpoint>& schedulers() const { return schedulers_; }

@@ -36,6 +36,8 @@ inline constexpr char kCacheFolder[] = "cache";
 std::string CachedName(const std::string& digest);
 
 // Names below YarnJob::folder().
+/// The cluster's name: what another cluster does not know of may live on this one.
+inline constexpr char kClusterFile[] = "cluster";
 inline constexpr char kAddressFile[] = "am.address";
 inline constexpr char kClientFile[] = "client.pem";  ///< what clients prove themselves by
 inline constexpr char kStagedFolder[] = "staged";    ///< what nodes fetch

@@ -58,6 +58,15 @@ TEST_F(ApplicationClientTest, AnApplicationIsMade) {
   EXPECT_THAT(created->largest_others, ElementsAre(testing::Pair("tpu", 2)));
 }
 
+TEST_F(ApplicationClientTest, ItsLabelsAreKnown) {
+  manager_.Answer("getClusterNodeLabels", [](const std::string&) {
+    yarn::GetClusterNodeLabelsResponseProto response;
+    for (const char* const name : {"gpu", "cpu"}) response.add_nodelabels()->set_name(name);
+    return response.SerializeAsString();
+  });
+  EXPECT_THAT(client_.NodeLabels().value(), ElementsAre("cpu", "gpu"));
+}
+
 TEST_F(ApplicationClientTest, IdsHaveFourDigitsOrMore) {
   for (const auto& [number, expected] :
        {std::pair(1, "application_7_0001"), std::pair(123456, "application_7_123456")}) {

@@ -180,7 +180,7 @@ std::string RenderWaiting(const JobView& view, int64_t now_millis) {
                    ": ", waiting.what);
   if (!waiting.missing.empty()) {
     const size_t shown = std::min(waiting.missing.size(), kMaxMissing);
-    absl::StrAppend(&text, "; missing: ",
+    absl::StrAppend(&text, "; awaited: ",
                     absl::StrJoin(waiting.missing.begin(), waiting.missing.begin() + shown, ", "));
     if (shown < waiting.missing.size()) {
       absl::StrAppend(&text, " and ", waiting.missing.size() - shown, " more");

@@ -124,6 +124,7 @@ void Submission::OnSignal(int number) {
   if (over_) return EndWithoutEvents();
   if (++interrupts_ > 2 || verdict_) return Leave();
   stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
+  if (interrupts_ == 1) PrintNotice("stopping the job; twice more to leave at once");
   SendStop();
 }
 
@@ -149,11 +150,7 @@ void Submission::SendStop() {
 
 void Submission::OnStopSent(const absl::Status& status) {
   if (stop_reason_.empty()) return;
-  if (status.ok()) {
-    stop_reason_.clear();
-    if (interrupts_ == 1) PrintNotice("stopping the job; twice more to leave at once");
-    return;
-  }
+  if (status.ok()) return stop_reason_.clear();
   if (!std::exchange(unheard_, true)) {
     PrintNotice(absl::StrCat("cannot say that the job is to stop yet; trying again and again: ",
                              std::string(status.message())));

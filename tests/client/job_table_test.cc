@@ -70,7 +70,7 @@ TEST(JobTable, SaysWhatIsWaitedFor) {
   events.Add(waiting);
   const core::ObservedJob job = Fold(events);
   EXPECT_EQ(RenderWaiting(job.view, events.now() + 12'000),
-            "Waiting for 12s: 4 of 12 tasks are not ready; missing: worker:0, worker:1, worker:2, "
+            "Waiting for 12s: 4 of 12 tasks are not ready; awaited: worker:0, worker:1, worker:2, "
             "worker:3, "
             "worker:4, worker:5, worker:6, worker:7 and 4 more; "
             "tony.container.registration.timeout ends it");

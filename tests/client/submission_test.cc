@@ -171,8 +171,9 @@ class WaitingJob : public MasterSource {
   void Abandon(const std::string& sentence, std::function<void(absl::Status)> done) override {
     ++tries;
     if (tries == 1) return done(absl::UnavailableError("the ResourceManager is away"));
+    const core::Verdict killed{.outcome = core::Outcome::kKilled, .sentence = sentence};
     done(absl::OkStatus());
-    callbacks_.over(core::Verdict{.outcome = core::Outcome::kKilled, .sentence = sentence}, {});
+    callbacks_.over(killed, {});
   }
   absl::Status ReadEvents(const UseEvent& /*use*/) override { return absl::OkStatus(); }
   std::string AfterLeaving() const override { return "it goes on"; }

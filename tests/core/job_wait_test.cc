@@ -118,7 +118,7 @@ TEST(JobWaitTest, TheViewAndTheTableSayTheSame) {
     EXPECT_EQ(WaitIn(state, AwaitedTasks(table)), WaitIn(state, AwaitedTasks(view)));
   }
   EXPECT_EQ(DescribeWait(*WaitIn(JobState::kRunning, AwaitedTasks(view))),
-            "2 of 3 tasks run; missing: worker:0, worker:1");
+            "2 of 3 tasks run; awaited: worker:0, worker:1");
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ class WaitsTest(JobTest):
             workers=2,
         )
         sentence = self.assert_ends(job, 3, "APPLICATION_TIMEOUT")
-        self.assertIn("it was RUNNING: 1 of 2 tasks run; missing: worker:1", sentence)
+        self.assertIn("it was RUNNING: 1 of 2 tasks run; awaited: worker:1", sentence)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ TEST(JobPage, AWaitThatIsOnRecordComesFirst) {
   job.State(core::JobState::kAllocating)
       .Add(core::JobWaiting{"3 GB are not free", {"worker:0"}, "end job-0"});
   const std::string page = job.Page();
-  EXPECT_THAT(page, HasSubstr("3 GB are not free; missing: worker:0"));
+  EXPECT_THAT(page, HasSubstr("3 GB are not free; awaited: worker:0"));
   EXPECT_THAT(page, HasSubstr("end job-0"));
 }
 

@@ -47,7 +47,8 @@ JobWaiting WaitForPrograms(const Tasks& tasks) {
   }
   auto running = [](const AwaitedTask& task) { return !IsOver(task) && task.tracked; };
   if (Count(tasks, running) > 0) {
-    return Missing(tasks, running, "run", "their programs end; `tony logs` shows what they print");
+    return Missing(tasks, running, "run",
+                   "until their programs end; `tony logs` shows what they print");
   }
   return {"the tasks' ends are judged", TaskNames(tasks, IsOver), "it comes by itself"};
 }
@@ -125,7 +126,7 @@ std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>&
 
 std::string DescribeWait(const JobWaiting& waiting) {
   if (waiting.missing.empty()) return waiting.what;
-  return absl::StrCat(waiting.what, "; missing: ", absl::StrJoin(waiting.missing, ", "));
+  return absl::StrCat(waiting.what, "; awaited: ", absl::StrJoin(waiting.missing, ", "));
 }
 
 }  // namespace tony::core

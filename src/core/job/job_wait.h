@@ -29,7 +29,7 @@ std::vector<AwaitedTask> AwaitedTasks(const JobView& view);
 /// and comes before it.
 std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>& tasks);
 
-/// "2 of 3 tasks are not ready; missing: worker:0, worker:2"
+/// "2 of 3 tasks are not ready; awaited: worker:0, worker:2"
 std::string DescribeWait(const JobWaiting& waiting);
 
 }  // namespace tony::core

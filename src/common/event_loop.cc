@@ -1,6 +1,8 @@
 // EventLoop on Boost.Asio.
 #include "common/event_loop.h"
 
+#include <signal.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
@@ -66,12 +68,19 @@ class ReadableHandle : public EventLoop::Handle {
   std::shared_ptr<State> state_;
 };
 
+bool IsIgnored(int number) {
+  struct sigaction action {};
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 class SignalHandle : public EventLoop::Handle {
  public:
   SignalHandle(asio::io_context& context, const std::vector<int>& signals,
                std::function<void(int)> function)
       : state_(std::make_shared<State>(context, std::move(function))) {
-    for (int signal : signals) state_->set.add(signal);
+    for (const int number : signals) {
+      if (number != SIGHUP || !IsIgnored(number)) state_->set.add(number);
+    }
     Wait(state_);
   }
   ~SignalHandle() override {

@@ -35,7 +35,8 @@ class EventLoop {
   /// Runs `function` each time `fd` is readable or at its end. The caller keeps `fd` open until
   /// after the handle is gone.
   [[nodiscard]] std::unique_ptr<Handle> WatchReadable(int fd, std::function<void()> function);
-  /// Runs `function(number)` for each arrival of one of `signals`.
+  /// Runs `function(number)` for each arrival of one of `signals`. A SIGHUP that is ignored, since
+  /// `nohup` started the process, stays so.
   [[nodiscard]] std::unique_ptr<Handle> WatchSignals(const std::vector<int>& signals,
                                                      std::function<void(int)> function);
 

@@ -279,6 +279,18 @@ TEST_F(EventLoopTest, GivesASignalItsMeaningBackWithTheHandle) {
   EXPECT_TRUE(calls_.empty());
 }
 
+// Whoever said nohup wants the program to outlive the terminal.
+TEST_F(EventLoopTest, AHangUpThatIsIgnoredStaysSo) {
+  const auto before = signal(SIGHUP, SIG_IGN);
+  const Handle watch = loop_.WatchSignals({SIGHUP, SIGUSR1}, [](int) {});
+  struct sigaction action {};
+  EXPECT_EQ(sigaction(SIGHUP, nullptr, &action), 0);
+  EXPECT_EQ(action.sa_handler, SIG_IGN);
+  EXPECT_EQ(sigaction(SIGUSR1, nullptr, &action), 0);
+  EXPECT_NE(action.sa_handler, SIG_DFL);
+  signal(SIGHUP, before);
+}
+
 TEST_F(EventLoopTest, ASignalsHandleMayEndInItsOwnCall) {
   Handle watch;
   watch = loop_.WatchSignals({SIGUSR1}, [&](int number) {

@@ -45,6 +45,9 @@ absl::StatusOr<LogPlace> PlaceAt(const hadoop::Configuration& configuration,
   return place;
 }
 
+/// Of the HDFS that it lies in; empty: in none.
+std::string AuthorityOf(const LogPlace& place) { return place.hdfs ? place.hdfs->authority : ""; }
+
 }  // namespace
 
 absl::StatusOr<std::vector<LogPlace>> FindLogPlaces(const hadoop::Configuration& configuration) {
@@ -60,7 +63,8 @@ absl::StatusOr<std::vector<LogPlace>> FindLogPlaces(const hadoop::Configuration&
   const auto add = [&](const std::string& root, const std::string& suffix) {
     TONY_ASSIGN_OR_RETURN(LogPlace place, PlaceAt(configuration, root, suffix));
     const bool known = std::any_of(places.begin(), places.end(), [&](const LogPlace& other) {
-      return other.root == place.root && other.suffix == place.suffix;
+      return AuthorityOf(other) == AuthorityOf(place) && other.root == place.root &&
+             other.suffix == place.suffix;
     });
     if (!known) places.push_back(std::move(place));
     return absl::OkStatus();

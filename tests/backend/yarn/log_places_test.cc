@@ -76,6 +76,27 @@ TEST_F(LogPlacesTest, InHdfs) {
   EXPECT_EQ(places->front().hdfs->authority, hadoop::ToString(name_node.endpoint()));
 }
 
+TEST_F(LogPlacesTest, OnePathInTwoFileSystemsIsTwoPlaces) {
+  hadoop::FakeNameNode name_node;
+  configuration_.SetHdfs(name_node);
+  const std::string prefix = "yarn.log-aggregation.";
+  configuration_.properties[prefix + "file-formats"] = "IFile,TFile";
+  for (const char* const format : {"IFile", "TFile"}) {
+    configuration_.properties[prefix + format + ".remote-app-log-dir-suffix"] = "kept";
+  }
+  configuration_.properties[prefix + "IFile.remote-app-log-dir"] = "file:///app-logs";
+  configuration_.properties[prefix + "TFile.remote-app-log-dir"] = "/app-logs";
+  const auto places = Places();
+  ASSERT_TRUE(places.ok()) << places.status();
+  std::vector<std::string> found;
+  for (const LogPlace& place : *places) {
+    if (place.root == "/app-logs" && place.suffix == "kept") {
+      found.push_back(place.hdfs ? "hdfs" : "disk");
+    }
+  }
+  EXPECT_THAT(found, ElementsAre("disk", "hdfs"));
+}
+
 // Only who wants logs is told.
 TEST_F(LogPlacesTest, OtherFileSystemsAreNamed) {
   configuration_.properties["yarn.nodemanager.remote-app-log-dir"] = "s3a://bucket/logs";

@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import unittest
 import urllib.request
 
@@ -229,7 +230,8 @@ class Looking(OnYarn, unittest.TestCase):
         self.assertEqual(job.wait(DEADLINE_SECONDS), 4)
 
     def follow_logs(self, site, *arguments):
-        """A `tony logs -f` that runs, whose end is the test's at the latest."""
+        """A `tony logs -f` that runs, whose end is the test's at the latest; it is killed, and what is
+        read of it ends, when the test waits for too long."""
         follower = subprocess.Popen(
             site.command("tony", "logs", "-f", *arguments), env=site.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -238,6 +240,9 @@ class Looking(OnYarn, unittest.TestCase):
         self.addCleanup(follower.stderr.close)
         self.addCleanup(follower.wait)
         self.addCleanup(follower.kill)
+        deadline = threading.Timer(DEADLINE_SECONDS, follower.kill)
+        deadline.start()
+        self.addCleanup(deadline.cancel)
         return follower
 
     def test_logs_are_followed_to_the_job_s_end(self):

@@ -161,7 +161,7 @@ void Executor::OnOpenTunnel(const v1::OpenTunnel& wish) {
     return tunnels_->Open(wish, connection_->address(),
                           assignment_.log_folder().empty()
                               ? absl::OkStatus()
-                              : absl::FailedPreconditionError("its logs lie in the job's folder"));
+                              : absl::UnimplementedError("its logs lie in the job's folder"));
   }
   const bool own = wish.port() > 0 && (wish.port() == ports_.task_port() ||
                                        wish.port() == ports_.visualization_port());

@@ -35,14 +35,15 @@ void Tunnels::Open(const v1::OpenTunnel& wish, const std::string& master_address
   Tunnel& tunnel = *tunnels_.back();
   tunnel.wish = wish;
   tunnel.dialer = DialerTo(master_address);
-  if (!refusal.ok()) return Refuse(tunnel, std::string(refusal.message()));
+  if (!refusal.ok()) return Refuse(tunnel, refusal);
   if (wish.has_logs()) {
     const absl::Status sent = logs_.Send(wish.tunnel(), wish.logs(), tunnel.dialer);
-    return sent.ok() ? Forget(tunnel) : Refuse(tunnel, std::string(sent.message()));
+    return sent.ok() ? Forget(tunnel) : Refuse(tunnel, sent);
   }
   tunnel.deadline = loop_.After(kConnectPatience, [this, &tunnel] {
     tunnel.attempt.reset();
-    Refuse(tunnel, absl::StrCat("port ", tunnel.wish.port(), " takes no connection"));
+    Refuse(tunnel, absl::UnavailableError(
+                       absl::StrCat("port ", tunnel.wish.port(), " takes no connection")));
   });
   Connect(tunnel);
 }
@@ -57,19 +58,20 @@ void Tunnels::Connect(Tunnel& tunnel) {
 void Tunnels::OnConnected(Tunnel& tunnel, absl::StatusOr<std::unique_ptr<TcpSocket>> socket) {
   if (!socket.ok()) {
     if (tunnel.next_address < std::size(kLoopback)) return Connect(tunnel);
-    return Refuse(tunnel, absl::StrCat("nobody listens on its port ", tunnel.wish.port(),
-                                       " (on 127.0.0.1 or ::1)"));
+    return Refuse(
+        tunnel, absl::UnavailableError(absl::StrCat("nobody listens on its port ",
+                                                    tunnel.wish.port(), " (on 127.0.0.1 or ::1)")));
   }
   tunnel.deadline.reset();
   tunnel.pump = std::make_unique<rpc::TunnelPump>(
       loop_, *std::move(socket),
       [&tunnel](auto callbacks) {
-        return tunnel.dialer->Answer(tunnel.wish.tunnel(), "", std::move(callbacks));
+        return tunnel.dialer->Answer(tunnel.wish.tunnel(), absl::OkStatus(), std::move(callbacks));
       },
       [this, &tunnel](const absl::Status&) { Forget(tunnel); });
 }
 
-void Tunnels::Refuse(Tunnel& tunnel, const std::string& why) {
+void Tunnels::Refuse(Tunnel& tunnel, const absl::Status& why) {
   tunnel.deadline.reset();
   tunnel.refusal =
       tunnel.dialer->Answer(tunnel.wish.tunnel(), why,

@@ -44,7 +44,7 @@ class Tunnels {
   /// Tries the tunnel's next address of the loopback.
   void Connect(Tunnel& tunnel);
   void OnConnected(Tunnel& tunnel, absl::StatusOr<std::unique_ptr<TcpSocket>> socket);
-  void Refuse(Tunnel& tunnel, const std::string& why);
+  void Refuse(Tunnel& tunnel, const absl::Status& why);
   void Forget(const Tunnel& tunnel);
   /// One connection to each ApplicationMaster, besides the one for what must not wait.
   std::shared_ptr<rpc::TunnelDialer> DialerTo(const std::string& master_address);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <system_error>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "os/files.h"
 #include "os/unique_fd.h"
 
 namespace tony::os {
@@ -23,11 +25,16 @@ struct OpenFile {
   UniqueFd fd;
   int64_t size = 0;
   int64_t number = 0;  ///< among the file system's files
+  int error = 0;       ///< not 0: why it cannot be read
 };
+
+/// Whether `open` says so of what is gone or no file.
+bool IsNoFile(int error) { return error == ENOENT || error == ELOOP || error == ENXIO; }
 
 OpenFile OpenToRead(const std::string& path) {
   // What the program may have put in the file's place must neither lead elsewhere nor block.
   OpenFile file{UniqueFd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))};
+  if (!file.fd.valid() && !IsNoFile(errno)) file.error = errno;
   struct stat info {};
   if (file.fd.valid() && (fstat(file.fd.get(), &info) != 0 || !S_ISREG(info.st_mode))) {
     file.fd.Reset();
@@ -37,11 +44,12 @@ OpenFile OpenToRead(const std::string& path) {
   return file;
 }
 
-/// Of the bytes from `from` to `to` the first; none when there are none.
-std::string ReadPiece(const OpenFile& file, int64_t from, int64_t to) {
+/// Of the bytes from `from` to `to` the first; none when there are none, or with an error.
+std::string ReadPiece(OpenFile& file, int64_t from, int64_t to) {
   if (!file.fd.valid() || to <= from) return "";
   std::string bytes(std::min<size_t>(LogFeed::kMostBytes, static_cast<size_t>(to - from)), '\0');
   const ssize_t count = pread(file.fd.get(), bytes.data(), bytes.size(), from);
+  if (count < 0) file.error = errno;
   bytes.resize(static_cast<size_t>(std::max<ssize_t>(0, count)));
   return bytes;
 }
@@ -98,16 +106,26 @@ void LogFeed::Note(const std::string& name) {
   noted_.insert(*file);
 }
 
+std::optional<LogPiece> LogFeed::Trouble(const ContainerLogFile& file, int error) {
+  if (std::exchange(segments_[file].in_trouble, true)) return std::nullopt;
+  const absl::Status why =
+      ErrnoError(error, absl::StrCat(ContainerLogName(file), " cannot be read"));
+  return LogPiece{.file = file, .trouble = std::string(why.message())};
+}
+
 std::optional<LogPiece> LogFeed::ReadSegment(const ContainerLogFile& file) {
-  const OpenFile log = OpenToRead(absl::StrCat(folder_, "/", ContainerLogName(file)));
+  OpenFile log = OpenToRead(absl::StrCat(folder_, "/", ContainerLogName(file)));
+  if (log.error != 0) return Trouble(file, log.error);
   if (!log.fd.valid()) return std::nullopt;
   Segment& segment = segments_[file];
   if (segment.version != log.number) segment = {.version = log.number};
   if (segment.goal < 0) segment.goal = log.size;
-  LogPiece piece{file, segment.version, segment.times_given, ""};
+  LogPiece piece{
+      .file = file, .version = segment.version, .offset = segment.times_given, .bytes = ""};
   if (file.of_program()) {
     piece.file.times = true;
-    const OpenFile times = OpenToRead(absl::StrCat(folder_, "/", ContainerLogName(piece.file)));
+    // When these cannot be read, the lines have no times.
+    OpenFile times = OpenToRead(absl::StrCat(folder_, "/", ContainerLogName(piece.file)));
     piece.bytes = ReadPiece(times, segment.times_given, times.size);
     segment.times_given += static_cast<int64_t>(piece.bytes.size());
     if (!piece.bytes.empty()) return piece;
@@ -115,6 +133,8 @@ std::optional<LogPiece> LogFeed::ReadSegment(const ContainerLogFile& file) {
   }
   piece.offset = segment.given;
   piece.bytes = ReadPiece(log, segment.given, segment.goal);
+  if (log.error != 0) return Trouble(file, log.error);
+  segment.in_trouble = false;
   segment.given += static_cast<int64_t>(piece.bytes.size());
   if (!piece.bytes.empty()) return piece;
   segment.goal = -1;

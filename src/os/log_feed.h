@@ -21,12 +21,14 @@ struct LogPiece {
   ContainerLogFile file;
   int64_t version = 0;  ///< of the file; with another one it was replaced, and comes from its start
   int64_t offset = 0;   ///< of the bytes in the file
-  std::string bytes;    ///< never empty
+  std::string bytes;    ///< empty only with `trouble`
+  std::string trouble;  ///< why the file cannot be read at the moment; empty: it can
 };
 
 /// Gives every byte of each file once, in the order of the file. When bytes of a log came is given
 /// before the bytes. Files that the program may have put in the place of logs (links, pipes) are
-/// left out. Keeps no file open between calls and holds one piece at a time. Not thread safe.
+/// left out. That a file cannot be read is told once; it goes on with it when it can be again.
+/// Keeps no file open between calls and holds one piece at a time. Not thread safe.
 class LogFeed {
  public:
   using Wanted = std::function<bool(const ContainerLogFile&)>;
@@ -52,7 +54,8 @@ class LogFeed {
     int64_t version = 0;
     int64_t given = 0;
     int64_t times_given = 0;
-    int64_t goal = -1;  ///< given up to here before it is others' turn; -1: not begun
+    int64_t goal = -1;        ///< given up to here before it is others' turn; -1: not begun
+    bool in_trouble = false;  ///< that it cannot be read was told
   };
 
   LogFeed(std::string folder, Wanted wanted) : folder_(std::move(folder)), wanted_(wanted) {}
@@ -60,6 +63,8 @@ class LogFeed {
   bool Look();
   void NoteAll();
   void Note(const std::string& name);
+  /// What is to be told of a segment that cannot be read; nothing when it was.
+  std::optional<LogPiece> Trouble(const ContainerLogFile& file, int error);
   /// The next piece of a segment or of its times.
   std::optional<LogPiece> ReadSegment(const ContainerLogFile& file);
 

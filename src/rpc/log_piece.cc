@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "rpc/utf8.h"
 
 namespace tony::rpc {
 namespace {
@@ -50,6 +51,7 @@ v1::LogPiece ToProto(os::LogPiece piece) {
   proto.set_version(piece.version);
   proto.set_offset(piece.offset);
   proto.set_data(std::move(piece.bytes));
+  proto.set_trouble(ToUtf8(piece.trouble));
   return proto;
 }
 
@@ -59,7 +61,8 @@ absl::StatusOr<os::LogPiece> FromProto(v1::LogPiece proto) {
   os::LogPiece piece{{*stream, proto.attempt(), proto.segment(), proto.times()},
                      proto.version(),
                      proto.offset(),
-                     ""};
+                     "",
+                     proto.trouble()};
   if (!os::IsContainerLog(piece.file) || piece.offset < 0) {
     return absl::InvalidArgumentError("a piece of a log is of no file that there can be");
   }

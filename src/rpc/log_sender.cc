@@ -33,7 +33,10 @@ void LogSender::Finish() {
 void LogSender::OnWritten() {
   writing_ = false;
   stall_.reset();
-  if (!sent_end_) SendMore();
+  if (!sent_end_) return SendMore();
+  stall_ = loop_.After(longest_stall_, [this] {
+    Done(absl::DeadlineExceededError("whoever has read the logs does not go"));
+  });
 }
 
 void LogSender::SendMore() {
@@ -92,7 +95,7 @@ absl::Status LogSenders::Send(int64_t tunnel, const v1::LogWish& wish,
   sender = std::make_unique<LogSender>(
       loop_, std::move(feed), wish.follow(),
       [&](TunnelEnd::Callbacks callbacks) {
-        return dialer->Answer(tunnel, "", std::move(callbacks));
+        return dialer->Answer(tunnel, absl::OkStatus(), std::move(callbacks));
       },
       [this, &sender](const absl::Status&) { Forget(sender.get()); });
   if (finished_) sender->Finish();

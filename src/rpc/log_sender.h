@@ -19,12 +19,13 @@ namespace tony::rpc {
 /// event loop.
 class LogSender {
  public:
-  /// For so long a reader may take nothing; then it may have gone without a word.
+  /// For so long a reader may take nothing, or stay when it has all; then it may have gone without
+  /// a word.
   static constexpr std::chrono::minutes kLongestStall{15};
 
   using Dial = std::function<std::unique_ptr<TunnelEnd>(TunnelEnd::Callbacks)>;
-  /// OK: all was sent. Codes of the Tunnel call; DeadlineExceeded – nothing is taken. May destroy
-  /// the sender.
+  /// OK: all was sent. Codes of the Tunnel call; DeadlineExceeded – nothing is taken, or the reader
+  /// does not go. May destroy the sender.
   using OnDone = std::function<void(const absl::Status&)>;
 
   /// `follow`: goes on until Finish().
@@ -53,7 +54,7 @@ class LogSender {
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   bool writing_ = true;  ///< the opening frame at first
   bool sent_end_ = false;
-  std::unique_ptr<EventLoop::Handle> stall_;   ///< while something is to be taken
+  std::unique_ptr<EventLoop::Handle> stall_;   ///< while the reader is to do something
   std::unique_ptr<EventLoop::Handle> growth_;  ///< while there is nothing to send
   std::unique_ptr<TunnelEnd> end_;             ///< last: its callbacks use the rest
 };

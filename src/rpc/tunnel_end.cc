@@ -112,11 +112,14 @@ std::unique_ptr<TunnelEnd> TunnelDialer::OpenLogs(const v1::LogWish& wish,
   return Dial<v1::JobService>(channel_, std::move(first), std::move(callbacks));
 }
 
-std::unique_ptr<TunnelEnd> TunnelDialer::Answer(int64_t tunnel, const std::string& refusal,
+std::unique_ptr<TunnelEnd> TunnelDialer::Answer(int64_t tunnel, const absl::Status& refusal,
                                                 TunnelEnd::Callbacks callbacks) const {
   v1::TunnelFrame first;
   first.mutable_answer()->set_tunnel(tunnel);
-  first.mutable_answer()->set_refusal(ToUtf8(refusal));
+  if (!refusal.ok()) {
+    first.mutable_answer()->set_code(refusal.raw_code());
+    first.mutable_answer()->set_refusal(ToUtf8(std::string(refusal.message())));
+  }
   return Dial<v1::ExecutorService>(channel_, std::move(first), std::move(callbacks));
 }
 

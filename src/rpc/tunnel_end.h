@@ -51,8 +51,9 @@ class TunnelDialer {
   /// For a client: to logs, of which pieces come.
   std::unique_ptr<TunnelEnd> OpenLogs(const v1::LogWish& wish,
                                       TunnelEnd::Callbacks callbacks) const;
-  /// For an executor: answers OpenTunnel. `refusal`: why it could not connect; empty: it has.
-  std::unique_ptr<TunnelEnd> Answer(int64_t tunnel, const std::string& refusal,
+  /// For an executor: answers OpenTunnel. `refusal`: why it could not connect, which the client
+  /// hears as it is; OK: it has.
+  std::unique_ptr<TunnelEnd> Answer(int64_t tunnel, const absl::Status& refusal,
                                     TunnelEnd::Callbacks callbacks) const;
 
  private:

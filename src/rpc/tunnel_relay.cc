@@ -22,6 +22,14 @@ grpc::Status TooMany(int most) {
       absl::StrCat("the job has ", most, " open tunnels, and no more are allowed; close some"));
 }
 
+/// Of an executor that says no.
+grpc::Status Refusal(const v1::TunnelAnswer& answer) {
+  const bool known =
+      answer.code() >= StatusCode::CANCELLED && answer.code() <= StatusCode::UNAUTHENTICATED;
+  return grpc::Status(known ? static_cast<StatusCode>(answer.code()) : StatusCode::UNAVAILABLE,
+                      answer.refusal());
+}
+
 }  // namespace
 
 /// One stream. Deletes itself when gRPC is done with it. Its state is guarded by the relay's mutex.
@@ -131,8 +139,8 @@ class TunnelRelay::Leg : public TunnelReactor {
     }
     Leg* const client = found->second;
     relay_.waiting_.erase(found);
-    if (!incoming_.answer().refusal().empty()) {
-      client->EndLocked(grpc::Status(StatusCode::UNAVAILABLE, incoming_.answer().refusal()));
+    if (incoming_.answer().code() != 0 || !incoming_.answer().refusal().empty()) {
+      client->EndLocked(Refusal(incoming_.answer()));
       return EndLocked(grpc::Status::OK);
     }
     peer_ = client;

@@ -76,7 +76,7 @@ TEST_F(LiveLogsTest, LogsInAFolderOfTheJobsAreNotForTunnels) {
   RunTask(AssignmentOf("sleep 100"));
   Follow();
   EXPECT_TRUE(driver_.Await([this] { return Closed().has_value(); }));
-  EXPECT_TRUE(absl::IsUnavailable(*Closed())) << *Closed();
+  EXPECT_TRUE(absl::IsUnimplemented(*Closed())) << *Closed();
   EXPECT_THAT(std::string(Closed()->message()), HasSubstr("lie in the job's folder"));
 }
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -19,6 +20,7 @@ namespace {
 
 using Stream = ContainerLogFile::Stream;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 bool All(const ContainerLogFile& /*file*/) { return true; }
@@ -137,6 +139,25 @@ TEST_F(LogFeedTest, WhatTheProgramHasPutInAPlaceOfALogIsLeftOut) {
   ASSERT_EQ(mkfifo((folder_ / "attempt-1.stderr.log").c_str(), 0600), 0);
   std::filesystem::create_directory(folder_ / "executor.log");
   EXPECT_THAT(Pieces(*Open(/*follow=*/true)), IsEmpty());
+}
+
+TEST_F(LogFeedTest, ThatAFileCannotBeReadIsNotItsEnd) {
+  Put(folder_ / "attempt-1.stdout.log", "out");
+  const auto feed = Open(/*follow=*/true);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{0, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto piece = feed->Next();
+  const auto again = feed->Next();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  ASSERT_TRUE(piece.has_value());
+  EXPECT_EQ(piece->bytes, "");
+  EXPECT_THAT(piece->trouble,
+              HasSubstr("attempt-1.stdout.log cannot be read: Too many open files"));
+  EXPECT_FALSE(again.has_value()) << again->trouble;
+  Append(folder_ / "attempt-1.stdout.log", " and more");
+  EXPECT_THAT(Pieces(*feed), ElementsAre("attempt-1.stdout.log@0: out and more"));
 }
 
 TEST_F(LogFeedTest, AFolderThatIsNotThere) {

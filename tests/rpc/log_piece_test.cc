@@ -13,12 +13,13 @@ TEST(LogPiece, ThereAndBack) {
                                            {Stream::kStderr, 1, 1, false},
                                            {Stream::kExecutor, 0, 2, false},
                                            {Stream::kMaster, 0, 1, false}}) {
-    const absl::StatusOr<os::LogPiece> back = FromProto(ToProto({file, 7, 8, "bytes\xff"}));
+    const absl::StatusOr<os::LogPiece> back = FromProto(ToProto({file, 7, 8, "bytes\xff", "why"}));
     ASSERT_TRUE(back.ok()) << back.status();
     EXPECT_EQ(back->file, file);
     EXPECT_EQ(back->version, 7);
     EXPECT_EQ(back->offset, 8);
     EXPECT_EQ(back->bytes, "bytes\xff");
+    EXPECT_EQ(back->trouble, "why");
   }
 }
 

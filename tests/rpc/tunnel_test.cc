@@ -78,7 +78,7 @@ class TunnelTest : public MasterFixture {
   TunnelPump::Dial Open() {
     return [this](auto callbacks) { return client_->Open(kTask, 80, std::move(callbacks)); };
   }
-  TunnelPump::Dial Answer(int64_t tunnel, const std::string& refusal = "") {
+  TunnelPump::Dial Answer(int64_t tunnel, const absl::Status& refusal = {}) {
     return [this, tunnel, refusal](auto callbacks) {
       return executor_->Answer(tunnel, refusal, std::move(callbacks));
     };
@@ -210,10 +210,22 @@ TEST_F(TunnelTest, WhereNobodyListensTheClientHearsWhy) {
   const auto wish = wishes_.Next();
   tunnels_.Expect(wish->tunnel, kContainer);
   Joined far;
-  Pump(far, Answer(wish->tunnel, "nobody listens on port 80"));
+  Pump(far, Answer(wish->tunnel, absl::UnavailableError("nobody listens on port 80")));
   ASSERT_TRUE(driver_.Await([&] { return near.done && far.done; }));
   EXPECT_TRUE(absl::IsUnavailable(*near.done)) << *near.done;
   EXPECT_EQ(near.done->message(), "nobody listens on port 80");
+}
+
+// Whether it is of use to ask again is to be seen by the code.
+TEST_F(TunnelTest, TheExecutorsRefusalKeepsItsCode) {
+  Joined near;
+  Pump(near, Open());
+  const auto wish = wishes_.Next();
+  tunnels_.Expect(wish->tunnel, kContainer);
+  Joined far;
+  Pump(far, Answer(wish->tunnel, absl::PermissionDeniedError("none of its ports")));
+  ASSERT_TRUE(driver_.Await([&] { return near.done && far.done; }));
+  EXPECT_EQ(*near.done, absl::PermissionDeniedError("none of its ports"));
 }
 
 TEST_F(TunnelTest, TheOwnerRefuses) {
@@ -314,7 +326,7 @@ TEST_F(TunnelTest, OnlyTheExecutorThatIsExpectedMayAnswer) {
   const TunnelDialer stranger(address(), ExecutorCredentials("job-1-c0002"));
   Joined other;
   Pump(other,
-       [&](auto callbacks) { return stranger.Answer(wish->tunnel, "", std::move(callbacks)); });
+       [&](auto callbacks) { return stranger.Answer(wish->tunnel, {}, std::move(callbacks)); });
   ASSERT_TRUE(driver_.Await([&] { return other.done.has_value(); }));
   EXPECT_TRUE(absl::IsNotFound(*other.done)) << *other.done;
   EXPECT_FALSE(near.done.has_value());
@@ -324,7 +336,7 @@ TEST_F(TunnelTest, RolesAreKept) {
   Joined opens;
   Pump(opens, [&](auto callbacks) { return executor_->Open(kTask, 80, std::move(callbacks)); });
   Joined answers;
-  Pump(answers, [&](auto callbacks) { return client_->Answer(1, "", std::move(callbacks)); });
+  Pump(answers, [&](auto callbacks) { return client_->Answer(1, {}, std::move(callbacks)); });
   ASSERT_TRUE(driver_.Await([&] { return opens.done && answers.done; }));
   EXPECT_TRUE(absl::IsPermissionDenied(*opens.done)) << *opens.done;
   EXPECT_TRUE(absl::IsPermissionDenied(*answers.done)) << *answers.done;

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "backend/yarn/container_id.h"
 #include "client/log_origins.h"
 #include "common/status_macros.h"
 #include "hadoop/aggregated_logs.h"
@@ -32,28 +31,51 @@ struct Found {
   std::vector<hadoop::FolderEntry> entries;
 };
 
-/// NotFound – there is none (yet); otherwise the codes of FindLogPlaces and FileStore::List.
+void AppendSentence(std::string& text, const std::string& sentence) {
+  absl::StrAppend(&text, text.empty() ? "" : "; ", sentence);
+}
+
+/// The first of the place's folders that is there. NotFound – none is; the codes of LogFolders,
+/// YarnCluster::OpenLogs and FileStore::List.
+absl::StatusOr<Found> FindFolderIn(const backend::YarnCluster& cluster,
+                                   const backend::LogPlace& place, const std::string& application) {
+  TONY_ASSIGN_OR_RETURN(auto store, cluster.OpenLogs(place));
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> folders,
+                        backend::LogFolders(place, cluster.user(), application));
+  absl::Status why = absl::NotFoundError("there is none");
+  for (const std::string& folder : folders) {
+    auto entries = store->List(folder);
+    if (entries.ok()) return Found{std::move(store), folder, *std::move(entries)};
+    if (absl::IsNotFound(why)) why = entries.status();
+    // Who does not answer takes until the deadline each time.
+    if (absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why)) break;
+  }
+  if (!absl::IsNotFound(why)) return why;
+  return absl::NotFoundError(folders.front());
+}
+
+/// NotFound – there is none (yet); otherwise the codes of FindLogPlaces and FindFolderIn, when
+/// there is none in the places that can be looked into.
 absl::StatusOr<Found> FindFolder(const backend::YarnCluster& cluster,
                                  const std::string& application) {
   TONY_RETURN_IF_ERROR(cluster.log_places().status());
   std::string likeliest;
+  absl::Status first;
+  std::string errors;
   for (const backend::LogPlace& place : *cluster.log_places()) {
-    TONY_ASSIGN_OR_RETURN(auto store, cluster.OpenLogs(place));
-    TONY_ASSIGN_OR_RETURN(const std::vector<std::string> folders,
-                          backend::LogFolders(place, cluster.user(), application));
-    for (const std::string& folder : folders) {
-      if (likeliest.empty()) likeliest = folder;
-      auto entries = store->List(folder);
-      if (entries.ok()) return Found{std::move(store), folder, *std::move(entries)};
-      if (!absl::IsNotFound(entries.status())) return entries.status();
+    absl::StatusOr<Found> found = FindFolderIn(cluster, place, application);
+    if (found.ok()) return found;
+    const std::string why(found.status().message());
+    if (absl::IsNotFound(found.status())) {
+      if (likeliest.empty()) likeliest = why;
+      continue;
     }
+    if (first.ok()) first = found.status();
+    if (!absl::StrContains(errors, why)) AppendSentence(errors, why);
   }
+  if (!first.ok()) return absl::Status(first.code(), errors);
   return absl::NotFoundError(
       absl::StrCat("YARN has collected no logs of ", application, " in ", likeliest, " (yet)"));
-}
-
-void AppendSentence(std::string& text, const std::string& sentence) {
-  absl::StrAppend(&text, text.empty() ? "" : "; ", sentence);
 }
 
 /// The copying of one application's. Not thread safe.
@@ -61,7 +83,10 @@ class Copier {
  public:
   Copier(const std::vector<LogOrigin>& origins, const LogSelection& selection, LogMirror& mirror)
       : selection_(selection), mirror_(mirror) {
-    for (const LogOrigin& origin : origins) origins_.emplace(origin.container, origin);
+    for (const LogOrigin& origin : origins) {
+      const std::optional<ContainerUrl> shown = ParseContainerUrl(origin.url);
+      origins_.emplace(shown ? shown->container : origin.container, origin);
+    }
   }
 
   /// What is selected of all that one node's file has. Containers of which something could not be
@@ -93,10 +118,11 @@ class Copier {
                                     const std::optional<os::ContainerLogFile>& log) const {
     const auto known = origins_.find(container);
     if (known != origins_.end()) return known->second;
-    const auto id = backend::ParseContainerId(container);
+    const std::optional<int> attempt = AttemptOf(container);
     const bool of_master = log && log->stream == os::ContainerLogFile::Stream::kMaster;
-    if (!of_master || !id.ok() || !selection_.of_master()) return std::nullopt;
-    return MasterOrigin(id->app_attempt_id().attemptid());
+    if (!of_master || !attempt || !selection_.of_master()) return std::nullopt;
+    return LogOrigin{
+        .task = core::kMasterTaskType, .folder = "", .container = container, .order = *attempt};
   }
 
   absl::Status CopyLog(hadoop::AggregatedLogs& logs, const os::ContainerLogFile& log,
@@ -105,6 +131,7 @@ class Copier {
     if (!rpc::IsWanted(wish, log)) return absl::OkStatus();
     os::LogPiece piece;
     piece.file = log;
+    piece.version = mirror_.VersionOf(origin, log);  // the same file, of which a part may be there
     while (true) {
       piece.bytes.resize(kPartBytes);
       TONY_ASSIGN_OR_RETURN(const size_t count, logs.Read(piece.bytes.data(), kPartBytes));
@@ -117,7 +144,7 @@ class Copier {
 
   const LogSelection& selection_;
   LogMirror& mirror_;
-  std::map<std::string, LogOrigin> origins_;  // by container
+  std::map<std::string, LogOrigin> origins_;  // by YARN's id of the container
   std::set<std::string> containers_;
 };
 

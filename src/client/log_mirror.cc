@@ -20,9 +20,9 @@ using Stream = os::ContainerLogFile::Stream;
 
 /// Between the segments of one container and those of the next, which are fewer.
 constexpr int kShift = 100'000;
-constexpr int kMostIncarnations = 20'000;
+constexpr int kMostMasters = 20'000;
 
-bool IsIncarnation(int number) { return number >= 1 && number <= kMostIncarnations; }
+bool IsOrder(int number) { return number >= 1 && number <= kMostMasters; }
 
 bool IsTaskFolder(const std::string& name) {
   return !absl::StartsWith(name, ".") && !absl::StrContains(name, "/") &&
@@ -53,7 +53,7 @@ std::string LogMirror::PathOf(const LogOrigin& origin, const os::ContainerLogFil
 }
 
 int LogMirror::ShiftOf(const LogOrigin& origin, const std::string& log) {
-  if (origin.master()) return (origin.incarnation - 1) * kShift;
+  if (origin.master()) return (origin.order - 1) * kShift;
   std::map<std::string, int>& shifts = shifts_[log];
   const int next = static_cast<int>(shifts.size()) * kShift;
   return shifts.emplace(origin.container, next).first->second;
@@ -62,10 +62,12 @@ int LogMirror::ShiftOf(const LogOrigin& origin, const std::string& log) {
 absl::Status LogMirror::Take(const LogOrigin& origin, const os::LogPiece& piece) {
   if (!os::IsContainerLog(piece.file) ||
       origin.master() != (piece.file.stream == Stream::kMaster) ||
-      (origin.master() ? !IsIncarnation(origin.incarnation) : !IsTaskFolder(origin.folder))) {
+      (origin.master() ? !IsOrder(origin.order) : !IsTaskFolder(origin.folder))) {
     return absl::InvalidArgumentError(
         absl::StrCat("what came as a log of ", origin.task, " is none"));
   }
+  const std::lock_guard lock(mutex_);
+  if (closed_) return absl::CancelledError("no more logs are copied");
   const std::string path = PathOf(origin, piece.file);
   Copy& copy = copies_[{origin.container, piece.file}];
   if (copy.version != piece.version) {
@@ -92,12 +94,19 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const os::LogPiece& piece)
   return absl::OkStatus();
 }
 
+void LogMirror::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
 int64_t LogMirror::VersionOf(const LogOrigin& origin, const os::ContainerLogFile& file) const {
+  const std::lock_guard lock(mutex_);
   const auto found = copies_.find({origin.container, file});
   return found == copies_.end() ? 0 : found->second.version;
 }
 
 int64_t LogMirror::SizeOf(const LogOrigin& origin, const os::ContainerLogFile& file) const {
+  const std::lock_guard lock(mutex_);
   const auto found = copies_.find({origin.container, file});
   return found == copies_.end() ? 0 : found->second.size;
 }

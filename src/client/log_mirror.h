@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -16,9 +17,10 @@ namespace tony::client {
 struct LogOrigin {
   std::string task;       ///< as people write it, "worker:0"; "am" for the ApplicationMaster
   std::string folder;     ///< of the task's logs, "worker-0"; empty for the ApplicationMaster
-  std::string container;  ///< its id; of an ApplicationMaster rpc::MasterContainer()
+  std::string container;  ///< its id; of an ApplicationMaster rpc::MasterContainer(), or its
+                          ///< container's if it has got no number
   std::string url;        ///< where its node shows its logs; empty: nowhere
-  int incarnation = 1;    ///< of an ApplicationMaster: its number
+  int order = 1;          ///< of an ApplicationMaster: its place among them, from 1
 
   bool master() const { return folder.empty(); }
 };
@@ -26,7 +28,7 @@ struct LogOrigin {
 /// Where a piece goes is computed from numbers, and from nothing that an origin's sender chooses.
 /// When several containers of a task have written the same log, executor.log say, it goes on from
 /// the one whose bytes came first to the next, as segments of higher numbers; ApplicationMasters'
-/// in the order of their incarnations. Bytes that come again change nothing. Not thread safe.
+/// in their order. Bytes that come again change nothing. Thread safe.
 class LogMirror {
  public:
   explicit LogMirror(backend::JobFolder folder) : folder_(std::move(folder)) {}
@@ -34,8 +36,11 @@ class LogMirror {
   const backend::JobFolder& folder() const { return folder_; }
 
   /// Writes the piece. InvalidArgument – the origin's folder is no task's; DataLoss – what is
-  /// before the piece has not come; errno codes – it cannot be written.
+  /// before the piece has not come; Cancelled – after Close(); errno codes – it cannot be written.
   absl::Status Take(const LogOrigin& origin, const os::LogPiece& piece);
+
+  /// Nothing is written any more when it has returned: the folder may be removed.
+  void Close();
 
   /// The version of what there is of a file; 0 when there is none.
   int64_t VersionOf(const LogOrigin& origin, const os::ContainerLogFile& file) const;
@@ -56,6 +61,8 @@ class LogMirror {
   int ShiftOf(const LogOrigin& origin, const std::string& log);
 
   const backend::JobFolder folder_;
+  mutable std::mutex mutex_;  ///< guards the rest
+  bool closed_ = false;
   std::map<Key, Copy> copies_;
   /// By log's path: how many segment numbers each container's are moved by.
   std::map<std::string, std::map<std::string, int>> shifts_;

@@ -2,10 +2,15 @@
 #include "client/log_origins.h"
 
 #include <variant>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "backend/yarn/container_id.h"
 #include "rpc/log_piece.h"
 
 namespace tony::client {
+
 std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
   if (const auto* submitted = std::get_if<core::JobSubmitted>(&event.body)) {
     return OfMaster(1, submitted->master_log_url);
@@ -26,16 +31,28 @@ std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
 }
 
 std::optional<LogOrigin> LogOrigins::OfMaster(int incarnation, const std::string& url) {
-  LogOrigin origin = MasterOrigin(incarnation);
-  if (!selection_.of_master() || !seen_.insert(origin.container).second) return std::nullopt;
-  origin.url = url;
-  return origin;
+  const std::string container = rpc::MasterContainer(incarnation);
+  if (!selection_.of_master() || !seen_.insert(container).second) return std::nullopt;
+  // On YARN there may be others, of which the job knows nothing.
+  const std::optional<ContainerUrl> shown = ParseContainerUrl(url);
+  const std::optional<int> attempt = shown ? AttemptOf(shown->container) : std::nullopt;
+  return LogOrigin{.task = core::kMasterTaskType,
+                   .folder = "",
+                   .container = container,
+                   .url = url,
+                   .order = attempt.value_or(incarnation)};
 }
 
-LogOrigin MasterOrigin(int incarnation) {
-  return {.task = core::kMasterTaskType,
-          .container = rpc::MasterContainer(incarnation),
-          .incarnation = incarnation};
+std::optional<ContainerUrl> ParseContainerUrl(const std::string& url) {
+  const std::vector<std::string> parts = absl::StrSplit(url, '/');
+  if (parts.size() != 7 || parts[3] != "node" || parts[4] != "containerlogs") return std::nullopt;
+  return ContainerUrl{absl::StrCat(parts[0], "//", parts[2]), parts[5]};
+}
+
+std::optional<int> AttemptOf(const std::string& container) {
+  const auto id = backend::ParseContainerId(container);
+  if (!id.ok()) return std::nullopt;
+  return id->app_attempt_id().attemptid();
 }
 
 v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool follow) {

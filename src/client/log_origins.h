@@ -27,8 +27,18 @@ class LogOrigins {
   std::set<std::string> seen_;  ///< containers
 };
 
-/// An ApplicationMaster, `incarnation` from 1, of which no URL is known.
-LogOrigin MasterOrigin(int incarnation);
+/// Where a YARN node shows a container's logs. A plain value.
+struct ContainerUrl {
+  std::string server;     ///< "http://HOST:PORT"
+  std::string container;  ///< its id
+};
+
+/// Of "http://HOST:PORT/node/containerlogs/CONTAINER/USER"; nothing for another URL.
+std::optional<ContainerUrl> ParseContainerUrl(const std::string& url);
+
+/// YARN's number of the ApplicationMaster in a container: 1 more than there were before, also of
+/// those that have failed before they got a number from the job. Nothing: it is none of YARN's.
+std::optional<int> AttemptOf(const std::string& container);
 
 /// What is to be asked of an origin.
 v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool follow);

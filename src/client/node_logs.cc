@@ -8,7 +8,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "client/log_origins.h"
 #include "common/status_macros.h"
 #include "os/container_logs.h"
@@ -29,18 +28,6 @@ using Json = nlohmann::json;
 
 /// One thing, or a list of them: Java's writers of JSON leave the list out.
 Json AsList(const Json& json) { return json.is_array() ? json : Json::array({json}); }
-
-/// Of "http://HOST:PORT/node/containerlogs/CONTAINER/USER".
-struct ContainerUrl {
-  std::string server;
-  std::string container;
-};
-
-std::optional<ContainerUrl> ParseUrl(const std::string& url) {
-  const std::vector<std::string> parts = absl::StrSplit(url, '/');
-  if (parts.size() != 7 || parts[3] != "node" || parts[4] != "containerlogs") return std::nullopt;
-  return ContainerUrl{absl::StrCat(parts[0], "//", parts[2]), parts[5]};
-}
 
 /// The names in a node's answer of which logs it has: all that are strings where there is to be a
 /// name. Nothing when it is no such answer.
@@ -149,7 +136,7 @@ absl::Status NodeLogs::Copy(const std::vector<LogOrigin>& origins, const LogSele
 
 absl::StatusOr<std::string> NodeLogs::CopyFrom(const LogOrigin& origin,
                                                const LogSelection& selection) {
-  const std::optional<ContainerUrl> url = ParseUrl(origin.url);
+  const std::optional<ContainerUrl> url = ParseContainerUrl(origin.url);
   if (!url) return absl::InvalidArgumentError(absl::StrCat("'", origin.url, "' is no container's"));
   const std::string logs =
       absl::StrCat(url->server, "/ws/v1/node/containers/", url->container, "/logs");

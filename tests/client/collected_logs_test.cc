@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/job_logs.h"
+#include "client/log_origins.h"
 #include "client/log_reader.h"
 #include "rpc/log_piece.h"
 #include "tests/backend/yarn/yarn_configuration.h"
@@ -21,11 +23,14 @@ namespace tony::client {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kApplication[] = "application_1700000000000_0001";
+constexpr char kFirst[] = "container_1700000000000_0001_01_000001";
 constexpr char kSecond[] = "container_1700000000000_0001_01_000002";
 constexpr char kThird[] = "container_1700000000000_0001_01_000003";
 
@@ -89,7 +94,7 @@ TEST_F(CollectedLogsTest, AreLaidOutLikeAJobsOnThisMachine) {
     const CollectedLogs collected = Copy();
     EXPECT_THAT(collected.containers, ElementsAre(kSecond, kThird));
     EXPECT_EQ(collected.missing, "");
-    EXPECT_THAT(Copy("am").containers, ElementsAre(rpc::MasterContainer(1)));
+    EXPECT_THAT(Copy("am").containers, ElementsAre(kFirst));
     EXPECT_THAT(
         Lines(),
         ElementsAre("ps:0/0 executor: said by executor 3", "ps:0/1 stdout: hello from 3",
@@ -105,6 +110,36 @@ TEST_F(CollectedLogsTest, ApplicationMastersFollowEachOther) {
   Put("node_2", hadoop::Sample(hadoop::kPlainTFile));
   EXPECT_EQ(Copy("am").missing, "");
   EXPECT_THAT(Lines(), ElementsAre("am/0 am: master", "am/0 am: second"));
+}
+
+// It did not live long enough to get a number from the job, so the next one has its.
+TEST_F(CollectedLogsTest, AnApplicationMasterThatTheJobDoesNotKnowIsAnotherOne) {
+  Put("node_1", absl::StrReplaceAll(hadoop::Sample(hadoop::kPlainTFile),
+                                    {{"_01_000001", "_02_000001"}, {"master\n", "second\n"}}));
+  Put("node_2", hadoop::Sample(hadoop::kPlainTFile));
+  core::JobSubmitted submitted;
+  submitted.master_log_url =
+      "http://n:8042/node/containerlogs/container_1700000000000_0001_02_000001/bob";
+  const LogSelection selection = Everything("am");
+  core::JobEvent event;
+  event.body = submitted;
+  const std::optional<LogOrigin> known = LogOrigins(selection).Take(event);
+  ASSERT_TRUE(known.has_value());
+  const CollectedLogs collected =
+      CopyCollectedLogs(configuration_.Find().value(), kApplication, {*known}, selection, mirror_);
+  EXPECT_THAT(collected.containers, UnorderedElementsAre(rpc::MasterContainer(1), kFirst));
+  EXPECT_THAT(Lines(), ElementsAre("am/0 am: master", "am/0 am: second"));
+}
+
+// As the rest of what has come through a tunnel.
+TEST_F(CollectedLogsTest, WhatIsThereAlreadyIsGoneOnWith) {
+  Put("node_1", hadoop::Sample(hadoop::kPlainTFile));
+  const LogOrigin worker{"worker:0", "worker-0", kSecond, ""};
+  const os::ContainerLogFile file{os::ContainerLogFile::Stream::kStdout, 1, 1, false};
+  ASSERT_TRUE(mirror_.Take(worker, {file, 7, 0, "hello", ""}).ok());
+  EXPECT_THAT(Copy().containers, ElementsAre(kSecond, kThird));
+  EXPECT_EQ(mirror_.VersionOf(worker, file), 7);
+  EXPECT_THAT(Lines(), Contains("worker:0/1 stdout: hello from 2"));
 }
 
 TEST_F(CollectedLogsTest, WhatIsBeingWrittenIsNamed) {
@@ -142,6 +177,17 @@ TEST_F(CollectedLogsTest, AContainerThatCannotBeReadToItsEndDoesNotCount) {
   const bool of_second = absl::StrContains(collected.missing, kSecond);
   EXPECT_NE(of_second, absl::StrContains(collected.missing, kThird));
   EXPECT_FALSE(collected.containers.contains(of_second ? kSecond : kThird));
+}
+
+// As when they lie in another HDFS, which does not answer.
+TEST_F(CollectedLogsTest, APlaceThatCannotBeLookedIntoIsPassedOver) {
+  const os::TemporaryFolder broken;
+  os::Put(broken / "bob", "no folder");
+  configuration_.properties["yarn.log-aggregation.file-formats"] = "IFile,TFile";
+  configuration_.properties["yarn.log-aggregation.IFile.remote-app-log-dir"] = broken.path();
+  EXPECT_THAT(Copy().absent, HasSubstr(broken / "bob"));
+  Put("node_1", hadoop::Sample(hadoop::kPlainTFile));
+  EXPECT_THAT(Copy().containers, ElementsAre(kSecond, kThird));
 }
 
 TEST_F(CollectedLogsTest, NothingIsThere) {

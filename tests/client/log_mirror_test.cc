@@ -100,6 +100,14 @@ TEST_F(LogMirrorTest, NothingIsWrittenOutsideOfTheFolder) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/logs"));
 }
 
+TEST_F(LogMirrorTest, NothingIsWrittenAfterItsEnd) {
+  EXPECT_TRUE(Take(kWorker, kExecutor, 0, "one").ok());
+  mirror_.Close();
+  EXPECT_TRUE(absl::IsCancelled(Take(kWorker, kExecutor, 3, "two")));
+  EXPECT_TRUE(absl::IsCancelled(Take(kWorkerAgain, kExecutor, 0, "two")));
+  EXPECT_EQ(os::Contents(folder_.path() + "/logs/worker-0/executor.log"), "one");
+}
+
 TEST_F(LogMirrorTest, ALinkInItsPlaceIsNotFollowed) {
   const std::string logs = absl::StrCat(folder_.path(), "/logs/worker-0");
   std::filesystem::create_directories(logs);

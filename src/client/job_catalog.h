@@ -47,6 +47,9 @@ class JobCatalog {
     backend::JobFolder folder;
     bool live = false;
     std::string missing;  ///< which logs cannot be had, and why; empty: none is missing
+    /// Of a live folder that has been followed to its end: whether what it has is all, Unavailable –
+    /// it is not. Null: it is.
+    std::function<absl::Status()> result;
   };
   virtual absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& request) = 0;
   /// Asks the job to end, and waits until it has. DeadlineExceeded – it goes on; Unavailable – it

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "os/file_lock.h"
 #include "rpc/event_json.h"
@@ -18,12 +19,17 @@ namespace {
 
 /// Of one container's tunnel, one after the other.
 constexpr int kRetriesInSilence = 10;
+/// Each is a pause longer than the one before, up to this.
+constexpr int kMostPauses = 10;
+/// In a sentence.
+constexpr size_t kMostNamed = 10;
 
 /// The executor may be on its way to another ApplicationMaster, or be busy; or that one may be
-/// about to go.
+/// about to go, or have no room for another tunnel.
 bool MayComeBack(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsFailedPrecondition(status) ||
-         absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+         absl::IsCancelled(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
 }
 
 }  // namespace
@@ -35,6 +41,7 @@ absl::StatusOr<std::unique_ptr<LiveLogs>> LiveLogs::Start(LogMirror& mirror, Opt
   TONY_ASSIGN_OR_RETURN(os::AppendFile events, os::AppendFile::Open(folder.events()));
   std::unique_ptr<LiveLogs> live(
       new LiveLogs(mirror, std::move(options), std::move(events), std::move(lock)));
+  live->copier_thread_ = std::thread([live = live.get()] { live->copier_.Run(); });
   live->thread_ = std::thread([live = live.get()] { live->Run(); });
   return live;
 }
@@ -49,6 +56,8 @@ LiveLogs::LiveLogs(LogMirror& mirror, Options options, os::AppendFile events, os
 LiveLogs::~LiveLogs() {
   loop_.Post([this] { loop_.Stop(); });
   thread_.join();
+  copier_.Stop();
+  copier_thread_.join();
   // Their callbacks post to the loop.
   client_.reset();
   copies_.clear();
@@ -67,6 +76,7 @@ void LiveLogs::Run() {
 }
 
 void LiveLogs::OnSignal(int number) {
+  mirror_.Close();
   (void)os::RemoveTree(mirror_.folder().root());
   signal(number, SIG_DFL);
   kill(getpid(), number);
@@ -94,7 +104,7 @@ void LiveLogs::OnFound(std::unique_ptr<rpc::JobClient> client) {
                      });
                    }});
   for (Copy& copy : copies_) {
-    copy.at_node = false;
+    copy.retries = 0;
     Open(copy);
   }
 }
@@ -127,10 +137,7 @@ void LiveLogs::OnEvent(const core::JobEvent& event) {
 void LiveLogs::Add(LogOrigin origin) {
   // What the containers before have written stands before what this one writes.
   for (Copy& copy : copies_) {
-    if (copy.origin.task != origin.task || copy.complete || copy.at_node) continue;
-    copy.receiver.reset();
-    copy.retry.reset();
-    CopyFromNode(copy);
+    if (copy.origin.task == origin.task && !copy.complete && !copy.at_node) CopyFromNode(copy);
   }
   Copy& copy = copies_.emplace_back();
   copy.origin = std::move(origin);
@@ -159,16 +166,24 @@ void LiveLogs::OnStreamClosed(const absl::Status& status) {
 
 void LiveLogs::OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why) {
   if (std::exchange(over_, true)) return;
-  if (!verdict && !why.ok()) Say(std::string(why.message()));
+  lost_ = !verdict && !why.ok();
+  if (lost_) Say(std::string(why.message()));
   EndIfAllCame();
 }
 
 void LiveLogs::Open(Copy& copy) {
   if (!connected_ || !copy.ready || copy.complete || copy.at_node || copy.receiver) return;
+  const bool before = std::any_of(copies_.begin(), copies_.end(), [&copy](const Copy& other) {
+    return other.copying && other.origin.task == copy.origin.task;
+  });
+  if (before) return;
+  const auto on_trouble = [this, &copy](const std::string& trouble) {
+    Say(absl::StrCat(copy.origin.task, ": ", trouble));
+  };
+  const auto on_done = [this, &copy](const absl::Status& status) { OnReceived(copy, status); };
   copy.receiver = std::make_unique<LogReceiver>(
       loop_, mirror_, copy.origin, WishFor(copy.origin, options_.selection, /*follow=*/true),
-      std::nullopt, client_->tunnels(),
-      [this, &copy](const absl::Status& status) { OnReceived(copy, status); });
+      std::nullopt, client_->tunnels(), LogReceiver::Callbacks{on_trouble, on_done});
 }
 
 void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
@@ -176,11 +191,7 @@ void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
   copy.complete = status.ok();
   if (!status.ok() && connected_) {
     if (MayComeBack(status)) {
-      if (++copy.retries == kRetriesInSilence) {
-        Say(absl::StrCat(copy.origin.task, ": its logs cannot be had at the moment, tried again: ",
-                         std::string(status.message())));
-      }
-      copy.retry = loop_.After(options_.retry_pause, [this, &copy] { Open(copy); });
+      Retry(copy, status);
     } else {
       // A container that is known to be over is nothing to talk about.
       if (!absl::IsNotFound(status)) {
@@ -193,25 +204,110 @@ void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
   EndIfAllCame();
 }
 
+void LiveLogs::Retry(Copy& copy, const absl::Status& why) {
+  ++copy.retries;
+  if (absl::IsResourceExhausted(why)) {
+    Say(absl::StrCat("some logs will come later: ", std::string(why.message())));
+  } else if (copy.retries == kRetriesInSilence) {
+    Say(absl::StrCat(copy.origin.task, ": its logs cannot be had at the moment, tried again: ",
+                     std::string(why.message())));
+  }
+  copy.retry = loop_.After(options_.retry_pause * std::min(copy.retries, kMostPauses),
+                           [this, &copy] { Open(copy); });
+}
+
 void LiveLogs::CopyFromNode(Copy& copy) {
+  copy.receiver.reset();
+  copy.retry.reset();
   copy.at_node = true;
-  const absl::Status copied = options_.copy_from_node(copy.origin);
-  if (!copied.ok()) Say(absl::StrCat(copy.origin.task, ": ", std::string(copied.message())));
+  copy.copying = true;
+  copier_.Post([this, &copy, origin = copy.origin] {
+    loop_.Post([this, &copy, status = options_.copy_from_node(origin)] { OnCopied(copy, status); });
+  });
+}
+
+void LiveLogs::OnCopied(Copy& copy, const absl::Status& status) {
+  copy.copying = false;
+  copy.lacks = std::string(status.message());
+  if (ending_) {
+    copy.complete = status.ok();
+  } else {
+    if (!status.ok()) Say(absl::StrCat(copy.origin.task, ": ", copy.lacks));
+    // What the next container of the task writes stands behind it.
+    for (Copy& other : copies_) {
+      if (other.origin.task == copy.origin.task) Open(other);
+    }
+  }
+  EndIfAllCame();
 }
 
 void LiveLogs::EndIfAllCame() {
-  const bool coming = std::any_of(copies_.begin(), copies_.end(),
-                                  [](const Copy& copy) { return copy.receiver != nullptr; });
-  if (over_ && !coming) End();
+  const bool coming = std::any_of(copies_.begin(), copies_.end(), [](const Copy& copy) {
+    return copy.receiver != nullptr || copy.copying;
+  });
+  if (!over_ || coming) return;
+  return std::exchange(ending_, true) ? CopyCollected() : CopyRest();
+}
+
+void LiveLogs::CopyRest() {
+  bool complete = true;
+  for (Copy& copy : copies_) {
+    if (copy.complete) continue;
+    complete = false;
+    // It may have been copied while it still grew.
+    CopyFromNode(copy);
+  }
+  if (complete) End();
+}
+
+void LiveLogs::CopyCollected() {
+  std::vector<LogOrigin> lacking;
+  for (const Copy& copy : copies_) {
+    if (!copy.complete) lacking.push_back(copy.origin);
+  }
+  if (lacking.empty()) return End();
+  copier_.Post([this, lacking = std::move(lacking)] {
+    loop_.Post([this, whole = options_.copy_collected(lacking)] { OnCollected(whole); });
+  });
+}
+
+void LiveLogs::OnCollected(const std::set<std::string>& containers) {
+  for (Copy& copy : copies_) {
+    if (copy.complete) continue;
+    copy.complete = containers.contains(copy.origin.container);
+    if (!copy.complete) Say(absl::StrCat(copy.origin.task, ": ", copy.lacks));
+  }
+  End();
 }
 
 void LiveLogs::End() {
-  for (Copy& copy : copies_) {
-    // It may have been copied while it still grew.
-    if (!copy.complete) CopyFromNode(copy);
+  {
+    const std::lock_guard lock(mutex_);
+    result_ = MakeResult();
   }
   if (last_line_.empty() || !events_.Append(last_line_).ok()) lock_.Reset();
   loop_.Stop();
+}
+
+absl::Status LiveLogs::MakeResult() {
+  if (lost_) return absl::UnavailableError("these may not be all logs: the job's end is not known");
+  std::set<std::string> lacking;
+  for (const Copy& copy : copies_) {
+    if (!copy.complete) lacking.insert(copy.origin.task);
+  }
+  if (lacking.empty()) return absl::OkStatus();
+  std::vector<std::string> named(lacking.begin(), lacking.end());
+  if (named.size() > kMostNamed) {
+    named.resize(kMostNamed);
+    named.push_back("…");
+  }
+  return absl::UnavailableError(
+      absl::StrCat("not all logs could be read, those of ", absl::StrJoin(named, ", "), " lack"));
+}
+
+absl::Status LiveLogs::result() const {
+  const std::lock_guard lock(mutex_);
+  return result_;
 }
 
 void LiveLogs::Say(const std::string& sentence) {

@@ -1,6 +1,8 @@
 // From the tunnel into the mirror.
 #include "client/log_receiver.h"
 
+#include <algorithm>
+#include <functional>
 #include <list>
 #include <utility>
 
@@ -15,17 +17,19 @@ namespace {
 
 /// For one piece of a log that is there.
 constexpr std::chrono::seconds kPatience{30};
+/// Of an ApplicationMaster's tunnels, which it has for all who read logs.
+constexpr size_t kMostAtOnce = 256;
 
 }  // namespace
 
 LogReceiver::LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin,
                          const v1::LogWish& wish, std::optional<Duration> patience,
-                         const rpc::TunnelDialer& dialer, OnDone on_done)
+                         const rpc::TunnelDialer& dialer, Callbacks callbacks)
     : loop_(loop),
       mirror_(mirror),
       origin_(std::move(origin)),
       patience_(patience),
-      on_done_(std::move(on_done)),
+      callbacks_(std::move(callbacks)),
       end_(dialer.OpenLogs(wish, {OnLoop(loop_, alive_, this, &LogReceiver::OnFrame),
                                   OnLoop(loop_, alive_, this, &LogReceiver::OnWritten),
                                   OnLoop(loop_, alive_, this, &LogReceiver::OnClosed)})) {
@@ -56,8 +60,13 @@ void LogReceiver::OnFrame(v1::TunnelFrame frame) {
   if (frame.has_log()) {
     const absl::StatusOr<os::LogPiece> piece = rpc::FromProto(std::move(*frame.mutable_log()));
     if (!piece.ok()) return Done(piece.status());
-    const absl::Status taken = mirror_.Take(origin_, *piece);
-    if (!taken.ok()) return Done(taken);
+    if (!piece->trouble.empty()) {
+      trouble_ = absl::DataLossError(piece->trouble);
+      if (callbacks_.on_trouble) callbacks_.on_trouble(piece->trouble);
+    } else {
+      const absl::Status taken = mirror_.Take(origin_, *piece);
+      if (!taken.ok()) return Done(taken);
+    }
   } else if (frame.has_end()) {
     received_end_ = true;
   }
@@ -65,8 +74,8 @@ void LogReceiver::OnFrame(v1::TunnelFrame frame) {
 }
 
 void LogReceiver::OnClosed(absl::Status status) {
-  // All that there is has come: how the stream ends does not matter any more.
-  if (received_end_) return Done(absl::OkStatus());
+  // All that is to come has: how the stream ends does not matter any more.
+  if (received_end_) return Done(trouble_);
   Done(status.ok() ? absl::UnavailableError("the logs ended before their end") : status);
 }
 
@@ -75,7 +84,7 @@ void LogReceiver::Done(const absl::Status& status) {
   late_.reset();
   end_.reset();
   // The owner may destroy this object.
-  const OnDone done = on_done_;
+  const auto done = callbacks_.on_done;
   done(status);
 }
 
@@ -86,13 +95,19 @@ std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
   std::vector<UnreachedOrigin> unreached;
   std::list<LogReceiver> receivers;
   size_t left = origins.size();
-  for (const LogOrigin& origin : origins) {
+  size_t next = 0;
+  std::function<void()> open_next = [&] {
+    if (next == origins.size()) return;
+    const LogOrigin& origin = origins[next++];
+    const auto on_done = [&](const absl::Status& status) {
+      if (!status.ok()) unreached.push_back({origin, status});
+      if (--left == 0) loop.Stop();
+      open_next();
+    };
     receivers.emplace_back(loop, mirror, origin, WishFor(origin, selection, /*follow=*/false),
-                           kPatience, dialer, [&](const absl::Status& status) {
-                             if (!status.ok()) unreached.push_back({origin, status});
-                             if (--left == 0) loop.Stop();
-                           });
-  }
+                           kPatience, dialer, LogReceiver::Callbacks{nullptr, on_done});
+  };
+  for (size_t opened = 0; opened < std::min(kMostAtOnce, origins.size()); ++opened) open_next();
   if (left > 0) loop.Run();
   return unreached;
 }

@@ -19,14 +19,19 @@ namespace tony::client {
 /// sends, and no memory fills. Not thread safe: owned by the event loop.
 class LogReceiver {
  public:
-  /// OK: all has come. The codes of the Tunnel call and of LogMirror::Take(). May destroy the
-  /// receiver.
-  using OnDone = std::function<void(const absl::Status&)>;
+  struct Callbacks {
+    /// Why a part of the logs does not come; null: it is told at the end only.
+    std::function<void(const std::string& trouble)> on_trouble;
+    /// OK: all has come. DataLoss: a part could not be read; the codes of the Tunnel call and of
+    /// LogMirror::Take(). May destroy the receiver.
+    std::function<void(const absl::Status&)> on_done;
+  };
 
   /// `patience`: how long nothing may come before it is done, DeadlineExceeded; none: for ever, as
   /// logs are followed. `loop` and `mirror` outlive this.
   LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin, const v1::LogWish& wish,
-              std::optional<Duration> patience, const rpc::TunnelDialer& dialer, OnDone on_done);
+              std::optional<Duration> patience, const rpc::TunnelDialer& dialer,
+              Callbacks callbacks);
   ~LogReceiver();
   LogReceiver(const LogReceiver&) = delete;
   LogReceiver& operator=(const LogReceiver&) = delete;
@@ -42,9 +47,10 @@ class LogReceiver {
   LogMirror& mirror_;
   const LogOrigin origin_;
   const std::optional<Duration> patience_;
-  const OnDone on_done_;
+  const Callbacks callbacks_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<EventLoop::Handle> late_;
+  absl::Status trouble_;  ///< of what came last of that
   bool sent_end_ = false;
   bool received_end_ = false;
   std::unique_ptr<rpc::TunnelEnd> end_;  ///< last: its callbacks use the rest
@@ -56,8 +62,8 @@ struct UnreachedOrigin {
   absl::Status why;  ///< the codes of LogReceiver
 };
 
-/// Copies what `selection` means and is there now, of all `origins` at once. Blocks. Returns those
-/// of which not all has come.
+/// Copies what `selection` means and is there now, of many of `origins` at a time. Blocks. Returns
+/// those of which not all has come.
 std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
                                                 const std::vector<LogOrigin>& origins,
                                                 const LogSelection& selection, LogMirror& mirror);

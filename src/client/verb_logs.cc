@@ -159,6 +159,7 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
   LogStream stream(job.folder, options, *context.clock, MakePrinter(line, !one_task, context));
   if (follow && logs.live) {
     TONY_RETURN_IF_ERROR(stream.Follow());
+    if (logs.result) TONY_RETURN_IF_ERROR(logs.result());
   } else if (stream.PrintAll() == 0) {
     context.err(absl::StrCat("tony: job ", job.id, " has no such logs (yet)\n"));
   }

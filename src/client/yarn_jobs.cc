@@ -226,14 +226,16 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FollowLogs(const StoredJob& job,
   };
   options.copy_from_node = [this, request](const LogOrigin& origin) {
     const absl::StatusOr<std::string> missing = logs_->CopyFrom(origin, request.selection);
-    if (missing.ok() && !missing->empty()) {
-      request.notice(absl::StrCat(origin.task, ": ", *missing));
-    }
-    return missing.status();
+    return missing.ok() && !missing->empty() ? absl::UnavailableError(*missing) : missing.status();
+  };
+  options.copy_collected = [this, id = job.id, request](const std::vector<LogOrigin>& origins) {
+    return CopyCollectedLogs(cluster_, id, origins, request.selection, logs_->mirror()).containers;
   };
   options.notice = request.notice;
   TONY_ASSIGN_OR_RETURN(live_, LiveLogs::Start(logs_->mirror(), std::move(options)));
-  return Logs{logs_->folder(), /*live=*/true, ""};
+  return Logs{.folder = logs_->folder(), .live = true, .missing = "", .result = [this] {
+                return live_->result();
+              }};
 }
 
 absl::StatusOr<JobCatalog::Logs> YarnJobs::CopyPastLogs(const StoredJob& job,

@@ -3,9 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include "client/log_stream.h"
@@ -25,6 +28,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kJob[] = "job-1";
 constexpr std::chrono::seconds kPatience{30};
@@ -87,6 +91,10 @@ class Cluster {
   void Lose(const std::string& container) {
     loop_.Post([this, container] { senders_.erase(container); });
   }
+  /// Of wishes for the container the first `times`, by the ApplicationMaster.
+  void Refuse(const std::string& container, const absl::Status& why, int times) {
+    loop_.Post([this, container, why, times] { refusals_[container] = {why, times}; });
+  }
   void Say(const core::JobEvent& event) { log_.Append(rpc::ToProto(event)); }
   void Close() { log_.Close(); }
 
@@ -96,6 +104,10 @@ class Cluster {
   void Take(const rpc::TunnelRelay::Wish& wish) {
     const std::string container = wish.logs->container();
     wishes.Push(container);
+    const auto refusal = refusals_.find(container);
+    if (refusal != refusals_.end() && refusal->second.second-- > 0) {
+      return relay_.Refuse(wish.tunnel, refusal->second.first);
+    }
     const auto found = senders_.find(container);
     if (found == senders_.end()) {
       return relay_.Refuse(wish.tunnel, absl::NotFoundError("no such container"));
@@ -114,6 +126,7 @@ class Cluster {
   rpc::JobService jobs_{kJob, log_, relay_, {}};
   rpc::ExecutorService executors_{kJob, relay_, [](const core::JobInput&) {}};
   std::map<std::string, std::unique_ptr<rpc::LogSenders>> senders_;
+  std::map<std::string, std::pair<absl::Status, int>> refusals_;
   std::unique_ptr<rpc::MasterServer> server_;
   std::thread thread_;
 };
@@ -182,17 +195,26 @@ class LiveLogsTest : public ::testing::Test {
     cluster.Close();
   }
 
-  void Follow(std::vector<std::string> addresses, const std::string& task = "") {
+  LiveLogs::Options OptionsFor(std::vector<std::string> addresses) {
     LiveLogs::Options options;
-    options.selection.task = task;
     options.make_source = [this, addresses = std::move(addresses)](EventLoop& loop,
                                                                    const Clock& /*clock*/) {
       return std::make_unique<Masters>(loop, addresses,
                                        authority_.Issue(rpc::ClientRole(kJob)).value());
     };
     options.copy_from_node = [this](const LogOrigin& origin) { return CopyFromNode(origin); };
+    options.copy_collected = [this](const auto& origins) { return CopyCollected(origins); };
     options.notice = [this](const std::string& sentence) { notices_.Push(sentence); };
     options.retry_pause = std::chrono::milliseconds(1);
+    return options;
+  }
+  void Follow(std::vector<std::string> addresses, const std::string& task = "") {
+    LiveLogs::Options options = OptionsFor(std::move(addresses));
+    options.selection.task = task;
+    FollowWith(std::move(options));
+  }
+  void FollowWith(LiveLogs::Options options) {
+    const std::string task = options.selection.task;
     auto live = LiveLogs::Start(mirror_, std::move(options));
     ASSERT_TRUE(live.ok()) << live.status();
     live_ = *std::move(live);
@@ -210,8 +232,22 @@ class LiveLogsTest : public ::testing::Test {
     copied_.Push(origin.container);
     const std::string path = FolderOf(origin.container) + "/attempt-1.stdout.log";
     if (!std::filesystem::exists(path)) return absl::UnavailableError("the node has none");
+    return Take(origin, os::Contents(path));
+  }
+  /// `collected_` are the standard outputs of containers.
+  std::set<std::string> CopyCollected(const std::vector<LogOrigin>& origins) {
+    std::set<std::string> copied;
+    for (const LogOrigin& origin : origins) {
+      const auto found = collected_.find(origin.container);
+      if (found == collected_.end()) continue;
+      EXPECT_TRUE(Take(origin, found->second).ok());
+      copied.insert(origin.container);
+    }
+    return copied;
+  }
+  absl::Status Take(const LogOrigin& origin, const std::string& output) {
     const os::ContainerLogFile file{os::ContainerLogFile::Stream::kStdout, 1, 1, false};
-    return mirror_.Take(origin, {file, mirror_.VersionOf(origin, file), 0, os::Contents(path)});
+    return mirror_.Take(origin, {file, mirror_.VersionOf(origin, file), 0, output, ""});
   }
   void TearDown() override {
     if (follower_.joinable()) follower_.join();
@@ -222,6 +258,7 @@ class LiveLogsTest : public ::testing::Test {
   SampleEvents events_;
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create(kJob).value();
   Heard lines_, notices_, copied_;
+  std::map<std::string, std::string> collected_;
   LogMirror mirror_{backend::JobFolder(folder_.path() + "/mirror")};
   std::unique_ptr<LiveLogs> live_;
   std::thread follower_;
@@ -246,6 +283,7 @@ TEST_F(LiveLogsTest, LinesComeAsTheyArePrintedAndTheEndIsTheJobs) {
   follower_.join();
   EXPECT_THAT(lines_.all(), ElementsAre("worker:0: before", "worker:0: after", "worker:1: later",
                                         "worker:1: last, without an end"));
+  EXPECT_EQ(live_->result(), absl::OkStatus());
   EXPECT_THAT(copied_.all(), IsEmpty());
   EXPECT_THAT(notices_.all(), IsEmpty());
 }
@@ -316,6 +354,7 @@ TEST_F(LiveLogsTest, WithoutAnotherApplicationMasterItEndsWithASentence) {
   follower_.join();
   EXPECT_THAT(lines_.all(), ElementsAre("worker:0: one", "worker:0: two"));
   EXPECT_THAT(notices_.all(), Contains("no other one comes"));
+  EXPECT_TRUE(absl::IsUnavailable(live_->result())) << live_->result();
 }
 
 TEST_F(LiveLogsTest, WhatCannotBeHadIsTold) {
@@ -326,6 +365,117 @@ TEST_F(LiveLogsTest, WhatCannotBeHadIsTold) {
   Follow({cluster.address()});
   EXPECT_TRUE(notices_.WaitFor("worker:0: the node has none"));
   End(cluster);
+  follower_.join();
+  EXPECT_THAT(std::string(live_->result().message()), HasSubstr("those of worker:0 lack"));
+}
+
+TEST_F(LiveLogsTest, WhatItsNodeDoesNotHaveAnyMoreMayHaveBeenCollected) {
+  Cluster cluster(authority_);
+  Submit(cluster);
+  StartTask(cluster, 0, "c1");
+  Print("c1", "one\n");
+  collected_["c1"] = "one\ntwo\n";
+  Follow({cluster.address()});
+  EXPECT_TRUE(lines_.WaitFor("worker:0: one"));
+  std::filesystem::remove_all(FolderOf("c1"));
+  cluster.Lose("c1");
+  EXPECT_TRUE(notices_.WaitFor("worker:0: the node has none"));
+  End(cluster);
+  follower_.join();
+  EXPECT_THAT(lines_.all(), ElementsAre("worker:0: one", "worker:0: two"));
+  EXPECT_EQ(live_->result(), absl::OkStatus());
+}
+
+TEST_F(LiveLogsTest, ARefusalIsToldOnceAndNotTriedAgain) {
+  auto first = std::make_unique<Cluster>(authority_);
+  Cluster second(authority_);
+  Submit(*first);
+  second.Say(events_.events().back());
+  StartTask(*first, 0, "c1");
+  second.Say(events_.events().back());
+  StartTask(*first, 1, "c2");
+  second.Say(events_.events().back());
+  second.Run("c1", FolderOf("c1"));
+  second.Run("c2", FolderOf("c2"));
+  const std::string said = "worker:0: not yours; what its node has of its logs is shown";
+  first->Refuse("c1", absl::PermissionDeniedError("not yours"), 1);
+  Print("c1", "zero\n");
+  Print("c2", "one\n");
+  Follow({first->address(), second.address()});
+  EXPECT_TRUE(notices_.WaitFor(said));
+  EXPECT_TRUE(lines_.WaitFor("worker:0: zero"));
+  EXPECT_TRUE(lines_.WaitFor("worker:1: one"));
+  EXPECT_THAT(first->wishes.all(), UnorderedElementsAre("c1", "c2"));
+  // The next ApplicationMaster is asked for the other one's only.
+  first.reset();
+  EXPECT_TRUE(second.wishes.WaitFor("c2"));
+  second.Finish("c2");
+  End(second);
+  follower_.join();
+  EXPECT_THAT(second.wishes.all(), ElementsAre("c2"));
+  EXPECT_EQ(live_->result(), absl::OkStatus());
+}
+
+TEST_F(LiveLogsTest, ATunnelThatThereIsNoRoomForIsOpenedLater) {
+  Cluster cluster(authority_);
+  Submit(cluster);
+  StartTask(cluster, 0, "c1");
+  cluster.Refuse("c1", absl::ResourceExhaustedError("too many"), 3);
+  Print("c1", "one\n");
+  Follow({cluster.address()});
+  EXPECT_TRUE(lines_.WaitFor("worker:0: one"));
+  cluster.Finish("c1");
+  End(cluster);
+  follower_.join();
+  EXPECT_THAT(notices_.all(), ElementsAre("some logs will come later: too many"));
+  EXPECT_THAT(copied_.all(), IsEmpty());
+  EXPECT_EQ(live_->result(), absl::OkStatus());
+}
+
+TEST_F(LiveLogsTest, ANodeThatDoesNotAnswerHoldsUpNobodyElse) {
+  Cluster cluster(authority_);
+  Submit(cluster);
+  StartTask(cluster, 0, "c1");
+  StartTask(cluster, 1, "c2");
+  cluster.Lose("c1");
+  LiveLogs::Options options = OptionsFor({cluster.address()});
+  std::promise<void> answer;
+  std::shared_future<void> answered = answer.get_future().share();
+  options.copy_from_node = [this, answered](const LogOrigin& origin) {
+    copied_.Push(origin.container);
+    answered.wait();
+    return absl::OkStatus();
+  };
+  FollowWith(std::move(options));
+  EXPECT_TRUE(copied_.WaitFor("c1"));
+  Print("c2", "one\n");
+  EXPECT_TRUE(lines_.WaitFor("worker:1: one"));
+  answer.set_value();
+  cluster.Finish("c2");
+  End(cluster);
+  follower_.join();
+}
+
+using LiveLogsDeathTest = LiveLogsTest;
+
+TEST_F(LiveLogsDeathTest, CtrlCDoesNotWaitForANode) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto interrupt = [this] {
+    Cluster cluster(authority_);
+    Submit(cluster);
+    StartTask(cluster, 0, "c1");
+    cluster.Lose("c1");
+    LiveLogs::Options options = OptionsFor({cluster.address()});
+    options.copy_from_node = [](const LogOrigin&) {
+      raise(SIGINT);
+      std::promise<void>().get_future().wait();  // for ever
+      return absl::OkStatus();
+    };
+    alarm(kPatience.count());
+    const auto live = LiveLogs::Start(mirror_, std::move(options));
+    pause();
+  };
+  EXPECT_EXIT(interrupt(), ::testing::KilledBySignal(SIGINT), "");
 }
 
 TEST_F(LiveLogsTest, MayBeLeftAtAnyTime) {
@@ -334,15 +484,8 @@ TEST_F(LiveLogsTest, MayBeLeftAtAnyTime) {
   StartTask(cluster, 0, "c1");
   Print("c1", std::string(10 << 20, 'x'));
   LogMirror mirror{backend::JobFolder(folder_.path() + "/other")};
-  LiveLogs::Options options;
-  options.make_source = [&](EventLoop& loop, const Clock& /*clock*/) {
-    return std::make_unique<Masters>(loop, std::vector<std::string>{cluster.address()},
-                                     authority_.Issue(rpc::ClientRole(kJob)).value());
-  };
-  options.copy_from_node = [](const LogOrigin&) { return absl::OkStatus(); };
-  options.notice = [](const std::string&) {};
   {
-    const auto live = LiveLogs::Start(mirror, std::move(options));
+    const auto live = LiveLogs::Start(mirror, OptionsFor({cluster.address()}));
     ASSERT_TRUE(live.ok()) << live.status();
     EXPECT_TRUE(cluster.wishes.WaitFor("c1"));
   }

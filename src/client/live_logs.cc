@@ -206,7 +206,7 @@ void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
 
 void LiveLogs::Retry(Copy& copy, const absl::Status& why) {
   ++copy.retries;
-  if (absl::IsResourceExhausted(why)) {
+  if (absl::IsResourceExhausted(why) && copy.retries == 1) {
     Say(absl::StrCat("some logs will come later: ", std::string(why.message())));
   } else if (copy.retries == kRetriesInSilence) {
     Say(absl::StrCat(copy.origin.task, ": its logs cannot be had at the moment, tried again: ",

@@ -29,20 +29,33 @@ using Json = nlohmann::json;
 /// One thing, or a list of them: Java's writers of JSON leave the list out.
 Json AsList(const Json& json) { return json.is_array() ? json : Json::array({json}); }
 
-/// The names in a node's answer of which logs it has: all that are strings where there is to be a
-/// name. Nothing when it is no such answer.
-std::optional<std::vector<std::string>> ParseNames(const std::string& text) {
+/// A log as a node lists it. A plain value.
+struct ListedLog {
+  std::string name;
+  int64_t bytes = -1;  ///< -1: the node does not say
+};
+
+int64_t ParseSize(const Json& file) {
+  int64_t bytes = -1;
+  const bool said = file.contains("fileSize") && file["fileSize"].is_string();
+  return said && absl::SimpleAtoi(file["fileSize"].get<std::string>(), &bytes) ? bytes : -1;
+}
+
+/// What a node answers of which logs it has: all whose names are strings. Nothing when it is no
+/// such answer.
+std::optional<std::vector<ListedLog>> ParseList(const std::string& text) {
   const Json answer = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!answer.is_object() || !answer.contains("containerLogsInfo")) return std::nullopt;
-  std::vector<std::string> names;
+  std::vector<ListedLog> logs;
   for (const Json& list : AsList(answer["containerLogsInfo"])) {
     if (!list.is_object() || !list.contains("containerLogInfo")) continue;
     for (const Json& file : AsList(list["containerLogInfo"])) {
       const bool named = file.is_object() && file.contains("fileName");
-      if (named && file["fileName"].is_string()) names.push_back(file["fileName"]);
+      if (named && file["fileName"].is_string())
+        logs.push_back({file["fileName"], ParseSize(file)});
     }
   }
-  return names;
+  return logs;
 }
 
 /// What a NodeManager sends between its own words, which comes piece by piece.
@@ -141,14 +154,16 @@ absl::StatusOr<std::string> NodeLogs::CopyFrom(const LogOrigin& origin,
   const std::string logs =
       absl::StrCat(url->server, "/ws/v1/node/containers/", url->container, "/logs");
   TONY_ASSIGN_OR_RETURN(const std::string text, Get(logs));
-  const std::optional<std::vector<std::string>> names = ParseNames(text);
-  if (!names) return absl::UnavailableError(absl::StrCat(logs, " does not say what logs it has"));
+  const std::optional<std::vector<ListedLog>> listed = ParseList(text);
+  if (!listed) return absl::UnavailableError(absl::StrCat(logs, " does not say what logs it has"));
   const v1::LogWish wish = WishFor(origin, selection, /*follow=*/false);
   bool some = false;
   std::string missing;
-  for (const std::string& name : *names) {
+  for (const auto& [name, bytes] : *listed) {
     const std::optional<os::ContainerLogFile> file = os::ParseContainerLog(name);
     if (!file || !rpc::IsWanted(wish, *file)) continue;
+    // It has come already.
+    if (bytes >= 0 && bytes == mirror_.SizeOf(origin, *file)) continue;
     const absl::Status copied = CopyFile(absl::StrCat(logs, "/", name), origin, *file);
     some = some || copied.ok();
     if (!copied.ok()) Add(missing, absl::StrCat(name, ": ", std::string(copied.message())));

@@ -27,9 +27,10 @@ class NodeLogs {
   /// What is selected, as it is now. Unavailable – no node has any, with what the last one said;
   /// what only some have is copied, and missing() tells of the others.
   absl::Status Copy(const std::vector<LogOrigin>& origins, const LogSelection& selection);
-  /// The same of one container; returns which files are missing, and why. Unavailable – its node
-  /// does not answer, or with none of them, or several before did not: no further one is asked
-  /// then; InvalidArgument – its address is none.
+  /// The same of one container, but for files that are as long as what there is of them; returns
+  /// which files are missing, and why. Unavailable – its node does not answer, or with none of
+  /// them, or several before did not: no further one is asked then; InvalidArgument – its address
+  /// is none.
   absl::StatusOr<std::string> CopyFrom(const LogOrigin& origin, const LogSelection& selection);
   /// Which logs, or files of them, could not be copied, and why; empty: all were.
   const std::string& missing() const { return missing_; }

@@ -6,18 +6,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <condition_variable>
 #include <future>
-#include <mutex>
 
 #include "client/log_stream.h"
-#include "rpc/certificate_authority.h"
-#include "rpc/convert.h"
-#include "rpc/event_log.h"
-#include "rpc/log_sender.h"
-#include "rpc/master_server.h"
 #include "tests/client/job_folders.h"
+#include "tests/client/log_cluster.h"
 #include "tests/client/sample_events.h"
 #include "tests/os/temporary_folder.h"
 
@@ -30,148 +23,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-constexpr char kJob[] = "job-1";
-constexpr std::chrono::seconds kPatience{30};
-
-/// Lines and sentences that a test waits for. Thread safe.
-class Heard {
- public:
-  void Push(const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    all_.push_back(text);
-    changed_.notify_all();
-  }
-  bool WaitFor(const std::string& text) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(
-        lock, kPatience, [&] { return std::find(all_.begin(), all_.end(), text) != all_.end(); });
-  }
-  std::vector<std::string> all() {
-    const std::lock_guard lock(mutex_);
-    return all_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> all_;
-};
-
-/// An ApplicationMaster, and executors that send the logs in folders, on a loop of their own.
-class Cluster {
- public:
-  explicit Cluster(const rpc::CertificateAuthority& authority) : authority_(authority) {
-    server_ = rpc::MasterServer::Start("127.0.0.1",
-                                       authority_.Issue(rpc::ApplicationMasterRole(kJob)).value(),
-                                       jobs_, executors_)
-                  .value();
-    thread_ = std::thread([this] { loop_.Run(); });
-  }
-  ~Cluster() {
-    relay_.Close("the job is over");
-    loop_.Post([this] {
-      senders_.clear();
-      loop_.Stop();
-    });
-    thread_.join();
-    server_.reset();
-  }
-
-  const std::string& address() const { return server_->address(); }
-  void Run(const std::string& container, const std::string& folder) {
-    loop_.Post([this, container, folder] {
-      senders_[container] = std::make_unique<rpc::LogSenders>(loop_, folder);
-    });
-  }
-  /// The executor leaves in order.
-  void Finish(const std::string& container) {
-    loop_.Post([this, container] { senders_[container]->Finish([] {}); });
-  }
-  /// The executor is gone.
-  void Lose(const std::string& container) {
-    loop_.Post([this, container] { senders_.erase(container); });
-  }
-  /// Of wishes for the container the first `times`, by the ApplicationMaster.
-  void Refuse(const std::string& container, const absl::Status& why, int times) {
-    loop_.Post([this, container, why, times] { refusals_[container] = {why, times}; });
-  }
-  void Say(const core::JobEvent& event) { log_.Append(rpc::ToProto(event)); }
-  void Close() { log_.Close(); }
-
-  Heard wishes;  ///< containers
-
- private:
-  void Take(const rpc::TunnelRelay::Wish& wish) {
-    const std::string container = wish.logs->container();
-    wishes.Push(container);
-    const auto refusal = refusals_.find(container);
-    if (refusal != refusals_.end() && refusal->second.second-- > 0) {
-      return relay_.Refuse(wish.tunnel, refusal->second.first);
-    }
-    const auto found = senders_.find(container);
-    if (found == senders_.end()) {
-      return relay_.Refuse(wish.tunnel, absl::NotFoundError("no such container"));
-    }
-    relay_.Expect(wish.tunnel, container);
-    const auto dialer = std::make_shared<rpc::TunnelDialer>(
-        address(), authority_.Issue(rpc::ExecutorRole(kJob, container)).value());
-    EXPECT_TRUE(found->second->Send(wish.tunnel, *wish.logs, dialer).ok());
-  }
-
-  const rpc::CertificateAuthority& authority_;
-  EventLoop loop_;
-  rpc::EventLog log_;
-  rpc::TunnelRelay relay_{
-      [this](const rpc::TunnelRelay::Wish& wish) { loop_.Post([this, wish] { Take(wish); }); }};
-  rpc::JobService jobs_{kJob, log_, relay_, {}};
-  rpc::ExecutorService executors_{kJob, relay_, [](const core::JobInput&) {}};
-  std::map<std::string, std::unique_ptr<rpc::LogSenders>> senders_;
-  std::map<std::string, std::pair<absl::Status, int>> refusals_;
-  std::unique_ptr<rpc::MasterServer> server_;
-  std::thread thread_;
-};
-
-/// Gives the ApplicationMasters at `addresses`, one after the other.
-class Masters : public MasterSource {
- public:
-  Masters(EventLoop& loop, std::vector<std::string> addresses, rpc::Credentials credentials)
-      : loop_(loop), addresses_(std::move(addresses)), credentials_(std::move(credentials)) {}
-
-  void Start(Callbacks callbacks) override {
-    callbacks_ = std::move(callbacks);
-    Next();
-  }
-  void OnAnswer() override {}
-  void OnConcluded() override {}
-  void OnStreamClosed(const absl::Status& /*why*/) override { Next(); }
-  void OnNoAnswer() override {}
-  void Abandon(const std::string& /*sentence*/, std::function<void(absl::Status)> done) override {
-    done(absl::OkStatus());
-  }
-  absl::Status ReadEvents(const UseEvent& /*use*/) override { return absl::OkStatus(); }
-  std::string AfterLeaving() const override { return ""; }
-
- private:
-  void Next() {
-    loop_.Post([this] {
-      if (next_ == addresses_.size()) {
-        return callbacks_.over(std::nullopt, absl::UnavailableError("no other one comes"));
-      }
-      callbacks_.found(std::make_unique<rpc::JobClient>(addresses_[next_++], credentials_));
-    });
-  }
-
-  EventLoop& loop_;
-  const std::vector<std::string> addresses_;
-  const rpc::Credentials credentials_;
-  size_t next_ = 0;
-  Callbacks callbacks_;
-};
-
 class LiveLogsTest : public ::testing::Test {
  protected:
   /// A container of worker `index` that runs in `cluster`.
-  void StartTask(Cluster& cluster, int index, const std::string& container) {
+  void StartTask(LogCluster& cluster, int index, const std::string& container) {
     std::filesystem::create_directories(FolderOf(container));
     cluster.Run(container, FolderOf(container));
     core::TaskChanged change = events_.Task("worker", index, core::TaskState::kRunning);
@@ -185,11 +40,11 @@ class LiveLogsTest : public ::testing::Test {
   void Print(const std::string& container, const std::string& text) {
     AppendLog(FolderOf(container) + "/attempt-1.stdout.log", text);
   }
-  void Submit(Cluster& cluster) {
+  void Submit(LogCluster& cluster) {
     events_.Submit({{"worker", 2, true}}, kJob);
     cluster.Say(events_.events().back());
   }
-  void End(Cluster& cluster) {
+  void End(LogCluster& cluster) {
     events_.End(core::Outcome::kSucceeded, core::Reason::kTasksSucceeded, "all done");
     cluster.Say(events_.events().back());
     cluster.Close();
@@ -265,7 +120,7 @@ class LiveLogsTest : public ::testing::Test {
 };
 
 TEST_F(LiveLogsTest, LinesComeAsTheyArePrintedAndTheEndIsTheJobs) {
-  Cluster cluster(authority_);
+  LogCluster cluster(authority_);
   Submit(cluster);
   StartTask(cluster, 0, "c1");
   Print("c1", "before\n");
@@ -289,7 +144,7 @@ TEST_F(LiveLogsTest, LinesComeAsTheyArePrintedAndTheEndIsTheJobs) {
 }
 
 TEST_F(LiveLogsTest, OnlyWhatIsWantedIsOpened) {
-  Cluster cluster(authority_);
+  LogCluster cluster(authority_);
   Submit(cluster);
   StartTask(cluster, 0, "c1");
   StartTask(cluster, 1, "c2");
@@ -304,7 +159,7 @@ TEST_F(LiveLogsTest, OnlyWhatIsWantedIsOpened) {
 }
 
 TEST_F(LiveLogsTest, WhatAnExecutorDoesNotSayAnyMoreIsAtItsNode) {
-  Cluster cluster(authority_);
+  LogCluster cluster(authority_);
   Submit(cluster);
   StartTask(cluster, 0, "c1");
   Print("c1", "one\n");
@@ -321,8 +176,8 @@ TEST_F(LiveLogsTest, WhatAnExecutorDoesNotSayAnyMoreIsAtItsNode) {
 }
 
 TEST_F(LiveLogsTest, TheNextApplicationMasterGoesOn) {
-  auto first = std::make_unique<Cluster>(authority_);
-  Cluster second(authority_);
+  auto first = std::make_unique<LogCluster>(authority_);
+  LogCluster second(authority_);
   Submit(*first);
   second.Say(events_.events().back());
   StartTask(*first, 0, "c1");
@@ -342,7 +197,7 @@ TEST_F(LiveLogsTest, TheNextApplicationMasterGoesOn) {
 }
 
 TEST_F(LiveLogsTest, WithoutAnotherApplicationMasterItEndsWithASentence) {
-  auto cluster = std::make_unique<Cluster>(authority_);
+  auto cluster = std::make_unique<LogCluster>(authority_);
   Submit(*cluster);
   StartTask(*cluster, 0, "c1");
   Print("c1", "one\n");
@@ -358,7 +213,7 @@ TEST_F(LiveLogsTest, WithoutAnotherApplicationMasterItEndsWithASentence) {
 }
 
 TEST_F(LiveLogsTest, WhatCannotBeHadIsTold) {
-  Cluster cluster(authority_);
+  LogCluster cluster(authority_);
   Submit(cluster);
   StartTask(cluster, 0, "c1");
   cluster.Lose("c1");
@@ -370,7 +225,7 @@ TEST_F(LiveLogsTest, WhatCannotBeHadIsTold) {
 }
 
 TEST_F(LiveLogsTest, WhatItsNodeDoesNotHaveAnyMoreMayHaveBeenCollected) {
-  Cluster cluster(authority_);
+  LogCluster cluster(authority_);
   Submit(cluster);
   StartTask(cluster, 0, "c1");
   Print("c1", "one\n");
@@ -387,8 +242,8 @@ TEST_F(LiveLogsTest, WhatItsNodeDoesNotHaveAnyMoreMayHaveBeenCollected) {
 }
 
 TEST_F(LiveLogsTest, ARefusalIsToldOnceAndNotTriedAgain) {
-  auto first = std::make_unique<Cluster>(authority_);
-  Cluster second(authority_);
+  auto first = std::make_unique<LogCluster>(authority_);
+  LogCluster second(authority_);
   Submit(*first);
   second.Say(events_.events().back());
   StartTask(*first, 0, "c1");
@@ -416,8 +271,24 @@ TEST_F(LiveLogsTest, ARefusalIsToldOnceAndNotTriedAgain) {
   EXPECT_EQ(live_->result(), absl::OkStatus());
 }
 
+TEST_F(LiveLogsTest, ThatALogCannotBeReadIsTold) {
+  LogCluster cluster(authority_);
+  Submit(cluster);
+  StartTask(cluster, 0, "c1");
+  Print("c1", "one\n");
+  const os::ContainerLogFile file{os::ContainerLogFile::Stream::kStdout, 1, 1, false};
+  cluster.Trouble("c1", {.file = file, .trouble = "Input/output error"});
+  Follow({cluster.address()});
+  EXPECT_TRUE(notices_.WaitFor("worker:0: Input/output error"));
+  // Its node may be able to.
+  EXPECT_TRUE(lines_.WaitFor("worker:0: one"));
+  End(cluster);
+  follower_.join();
+  EXPECT_EQ(live_->result(), absl::OkStatus());
+}
+
 TEST_F(LiveLogsTest, ATunnelThatThereIsNoRoomForIsOpenedLater) {
-  Cluster cluster(authority_);
+  LogCluster cluster(authority_);
   Submit(cluster);
   StartTask(cluster, 0, "c1");
   cluster.Refuse("c1", absl::ResourceExhaustedError("too many"), 3);
@@ -433,7 +304,7 @@ TEST_F(LiveLogsTest, ATunnelThatThereIsNoRoomForIsOpenedLater) {
 }
 
 TEST_F(LiveLogsTest, ANodeThatDoesNotAnswerHoldsUpNobodyElse) {
-  Cluster cluster(authority_);
+  LogCluster cluster(authority_);
   Submit(cluster);
   StartTask(cluster, 0, "c1");
   StartTask(cluster, 1, "c2");
@@ -461,7 +332,7 @@ using LiveLogsDeathTest = LiveLogsTest;
 TEST_F(LiveLogsDeathTest, CtrlCDoesNotWaitForANode) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto interrupt = [this] {
-    Cluster cluster(authority_);
+    LogCluster cluster(authority_);
     Submit(cluster);
     StartTask(cluster, 0, "c1");
     cluster.Lose("c1");
@@ -479,7 +350,7 @@ TEST_F(LiveLogsDeathTest, CtrlCDoesNotWaitForANode) {
 }
 
 TEST_F(LiveLogsTest, MayBeLeftAtAnyTime) {
-  Cluster cluster(authority_);
+  LogCluster cluster(authority_);
   Submit(cluster);
   StartTask(cluster, 0, "c1");
   Print("c1", std::string(10 << 20, 'x'));

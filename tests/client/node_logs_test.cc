@@ -41,7 +41,8 @@ class NodeLogsTest : public ::testing::Test {
   void List(const std::map<std::string, std::string>& files) {
     std::string list;
     for (const auto& [name, text] : files) {
-      absl::StrAppend(&list, list.empty() ? "" : ",", R"({"fileName":")", name, R"("})");
+      absl::StrAppend(&list, list.empty() ? "" : ",", R"({"fileName":")", name, R"(","fileSize":")",
+                      text.size(), R"("})");
       answers_[absl::StrCat(kLogs, "/", name)] = Sent(text);
     }
     answers_[kLogs] = absl::StrCat(R"({"containerLogsInfo":[{"containerLogInfo":[)", list, "]}]}");
@@ -134,6 +135,18 @@ TEST_F(NodeLogsTest, GoesOnWhereAnotherWayHasEnded) {
   List({{"attempt-1.stdout.log", "new"}});
   ASSERT_TRUE(logs_->Copy({Worker()}, {}).ok());
   EXPECT_EQ(os::Contents(PathOf("attempt-1/stdout.log")), "new");
+}
+
+TEST_F(NodeLogsTest, WhatHasComeIsNotAskedForAgain) {
+  List({{"attempt-1.stderr.log", "err\n"}, {"attempt-1.stdout.log", "one "}});
+  ASSERT_TRUE(logs_->CopyFrom(Worker(), {}).ok());
+  List({{"attempt-1.stderr.log", "err\n"}, {"attempt-1.stdout.log", "one two"}});
+  const size_t before = Asked().size();
+  ASSERT_TRUE(logs_->CopyFrom(Worker(), {}).ok());
+  std::vector<std::string> again = Asked();
+  again.erase(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(before));
+  EXPECT_THAT(again, ElementsAre(kLogs, absl::StrCat(kLogs, "/attempt-1.stdout.log")));
+  EXPECT_EQ(os::Contents(PathOf("attempt-1/stdout.log")), "one two");
 }
 
 TEST_F(NodeLogsTest, TheMastersLogIsInItsPlace) {

@@ -16,7 +16,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import unittest
 import urllib.request
 
@@ -230,20 +229,9 @@ class Looking(OnYarn, unittest.TestCase):
         self.assertEqual(job.wait(DEADLINE_SECONDS), 4)
 
     def follow_logs(self, site, *arguments):
-        """A `tony logs -f` that runs, whose end is the test's at the latest; it is killed, and what is
-        read of it ends, when the test waits for too long."""
-        follower = subprocess.Popen(
-            site.command("tony", "logs", "-f", *arguments), env=site.environment,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        self.addCleanup(follower.stdout.close)
-        self.addCleanup(follower.stderr.close)
-        self.addCleanup(follower.wait)
-        self.addCleanup(follower.kill)
-        deadline = threading.Timer(DEADLINE_SECONDS, follower.kill)
-        deadline.start()
-        self.addCleanup(deadline.cancel)
-        return follower
+        """A `tony logs -f` that runs."""
+        return site.start(
+            self, "tony", "logs", "-f", *arguments, deadline_seconds=DEADLINE_SECONDS)
 
     def test_logs_are_followed_to_the_job_s_end(self):
         site = self.make_site()

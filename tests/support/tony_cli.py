@@ -81,6 +81,20 @@ class Site:
         """As run(), without the option that says where the site is: for what starts nothing."""
         return self._run([self.programs / program, *arguments], deadline_seconds)
 
+    def start(self, test, program, *arguments, deadline_seconds=DEADLINE_SECONDS):
+        """Starts a program whose end is the test's at the latest. When the test waits for longer than
+        the deadline it is killed, and what is read of it ends."""
+        process = subprocess.Popen(
+            self.command(program, *arguments), env=self.environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        deadline = threading.Timer(deadline_seconds, process.kill)
+        deadline.start()
+        for clean_up in (process.stdout.close, process.stderr.close, process.wait, process.kill):
+            test.addCleanup(clean_up)
+        test.addCleanup(deadline.cancel)
+        return process
+
     def _run(self, command, deadline_seconds):
         return subprocess.run(
             command,

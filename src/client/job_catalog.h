@@ -47,8 +47,8 @@ class JobCatalog {
     backend::JobFolder folder;
     bool live = false;
     std::string missing;  ///< which logs cannot be had, and why; empty: none is missing
-    /// Of a live folder that has been followed to its end: whether what it has is all, Unavailable –
-    /// it is not. Null: it is.
+    /// Of a live folder that has been followed to its end: whether what it has is all, Unavailable
+    /// – it is not. Null: it is.
     std::function<absl::Status()> result;
   };
   virtual absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& request) = 0;

@@ -82,8 +82,8 @@ class Site:
         return self._run([self.programs / program, *arguments], deadline_seconds)
 
     def start(self, test, program, *arguments, deadline_seconds=DEADLINE_SECONDS):
-        """Starts a program whose end is the test's at the latest. When the test waits for longer than
-        the deadline it is killed, and what is read of it ends."""
+        """Starts a program whose end is the test's at the latest. When the test waits for
+        longer than the deadline it is killed, and what is read of it ends."""
         process = subprocess.Popen(
             self.command(program, *arguments), env=self.environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/os/temporary_folder.h"
@@ -55,10 +56,9 @@ TEST_F(DockerCheck, ItIsNone) {
 
 TEST_F(DockerCheck, ItIsThatOfTheNodeManagerItself) {
   os::Put(root_ / ".dockerenv", "");
-  AddProcess("3", 1,
-             std::string("java\0-Xmx1g\0org.apache.hadoop.yarn.server.nodemanager."
-                         "NodeManager",
-                         69));
+  std::string command = "java -Xmx1g org.apache.hadoop.yarn.server.nodemanager.NodeManager ";
+  std::replace(command.begin(), command.end(), ' ', '\0');
+  AddProcess("3", 1, command);
   EXPECT_FALSE(CheckDocker(kWish, root_.path()).ok());
 }
 

@@ -262,7 +262,7 @@ TEST_F(TunnelsTest, AFolderOfLogsThatIsGoneIsRefused) {
   LogReader reader;
   ReadLogs(wish, reader);
   EXPECT_TRUE(AwaitLogs(reader, [&] { return reader.closed.has_value(); }));
-  EXPECT_TRUE(absl::IsUnavailable(*reader.closed)) << *reader.closed;
+  EXPECT_TRUE(absl::IsNotFound(*reader.closed)) << *reader.closed;
 }
 
 TEST_F(TunnelsTest, EndsWithItsOwner) {

@@ -48,9 +48,11 @@ class JobFolder {
   /// Logs of one task: executor.log, and stdout.log and stderr.log in a folder for each attempt.
   std::string task_logs(const core::TaskId& task) const { return logs() + "/" + task.ToPath(); }
   std::string checkpoints() const { return root_ + "/checkpoints"; }
-  /// What is of no use, and not to stay, when no process of the job lives.
+  /// What is of no use, and not to stay, when no process of the job lives. An ApplicationMaster
+  /// that is killed while it removes them has a successor, which cannot start without the secrets:
+  /// they are the last.
   std::vector<std::string> transient() const {
-    return {am_address(), secrets(), containers(), archives(), cache()};
+    return {am_address(), containers(), archives(), cache(), secrets()};
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "os/files.h"
@@ -301,6 +302,11 @@ TEST_F(LocalBackendTest, ItsEndKillsEveryExecutorAndFreesTheMachine) {
       std::this_thread::yield();
     }
     executors.push_back(std::stoi(os::Contents(path)));
+    // What it ran before holds the claim as well.
+    const std::string name = absl::StrCat("/proc/", executors.back(), "/comm");
+    while (os::Contents(name) != "sleep\n" && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
   }
   EXPECT_EQ(Claims().size(), 1u);
   job.End();

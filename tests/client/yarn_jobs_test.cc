@@ -20,8 +20,7 @@ constexpr char kId[] = "application_1700000000000_0042";
 class YarnJobsTest : public testing::Test {
  protected:
   YarnJobsTest() {
-    configuration_.properties["yarn.resourcemanager.address"] =
-        hadoop::ToString(manager_.endpoint());
+    configuration_.SetResourceManager(manager_.endpoint());
     configuration_.options.staging_dir = folder_ / "staging";
     configuration_.options.timeout = std::chrono::milliseconds(300);
     jobs_ = YarnJobs::Open(configuration_.Find().value()).value();

@@ -29,8 +29,7 @@ std::string Message(const absl::Status& status) { return std::string(status.mess
 class YarnMasterSourceTest : public testing::Test {
  protected:
   YarnMasterSourceTest() {
-    configuration_.properties["yarn.resourcemanager.address"] =
-        hadoop::ToString(manager_.endpoint());
+    configuration_.SetResourceManager(manager_.endpoint());
     configuration_.options.staging_dir = folder_ / "staging";
     options_ = {
         .job_id = kId,

@@ -21,8 +21,7 @@ constexpr char kJob[] = "jobs/application_1700000000000_0042";
 class YarnRemainsTest : public testing::Test {
  protected:
   YarnRemainsTest() {
-    configuration_.properties["yarn.resourcemanager.address"] =
-        hadoop::ToString(manager_.endpoint());
+    configuration_.SetResourceManager(manager_.endpoint());
     configuration_.options.staging_dir = folder_ / "staging";
     cluster_ = std::make_unique<backend::YarnCluster>(configuration_.Find().value());
     files_ = cluster_->OpenStaging().value();

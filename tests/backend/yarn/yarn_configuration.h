@@ -26,6 +26,10 @@ class YarnConfiguration {
                              .home = "/home/bob",
                              .timeout = std::chrono::seconds(20)};
 
+  void SetResourceManager(const hadoop::Endpoint& endpoint) {
+    properties["yarn.resourcemanager.address"] = hadoop::ToString(endpoint);
+  }
+
   void SetHdfs(const hadoop::FakeNameNode& name_node) {
     properties["fs.defaultFS"] = absl::StrCat("hdfs://", hadoop::ToString(name_node.endpoint()));
     properties["dfs.namenode.http-address"] = hadoop::ToString(name_node.endpoint());

@@ -226,7 +226,7 @@ class Storage(FaultTest):
         told = self.submit(*conf)
         self.assert_told(told, INFRASTRUCTURE, "quota", f"{folder}/cache/")
         self.assertEqual(cluster.list_hdfs(f"{folder}/cache", self.user), [])
-        self.assertNotIn("jobs", cluster.list_hdfs(folder, self.user))
+        self.assertEqual(cluster.list_hdfs(f"{folder}/jobs", self.user), [])
         self.assert_nothing_staged()
 
     def test_no_names_for_archives(self):

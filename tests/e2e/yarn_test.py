@@ -100,7 +100,7 @@ class ExampleTests(OnYarn):
         self.assert_trained_in_one_epoch(job)
         report = self.report(job)
         self.assertEqual((report["state"], report["finalStatus"]), ("FINISHED", "SUCCEEDED"))
-        self.assertEqual(self.left_in_hdfs(job), ["events"])
+        self.assertEqual(self.left_in_hdfs(job), ["cluster", "events"])
 
     @staticmethod
     def labelled_gpus(report):
@@ -385,7 +385,7 @@ class TensorFlowParameterServerInHdfs(
     def test_trains_as_one(self):
         job = self.start()
         self.assert_trained_in_one_epoch(job)
-        self.assertEqual(self.left_in_hdfs(job), ["checkpoints", "events"])
+        self.assertEqual(self.left_in_hdfs(job), ["checkpoints", "cluster", "events"])
         left = self.left_in_hdfs(job, "checkpoints")
         self.assertIn("checkpoint.npz", left)
         self.assertEqual([name for name in left if name.endswith(".part")], [])

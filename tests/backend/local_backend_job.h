@@ -1,6 +1,7 @@
 // A job on the local backend, and a fixture with room for several.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -48,10 +49,18 @@ class Job {
                                       .secret = secret});
     });
   }
-  /// Run(), and returns when the script has begun; it leaves its number in the file "pid".
-  void RunAndAwait(const std::string& container_id, const std::string& script) {
-    Run(container_id, "echo $$ > pid.new; mv pid.new pid; " + script);
-    while (!os::Exists(FolderOf(container_id) + "/pid")) std::this_thread::yield();
+  /// Run(), and returns when the script has begun, as the only process of the container: its
+  /// number. It finds a pipe "wait", and leaves its number in the file "pid".
+  pid_t RunAndAwait(const std::string& container_id, const std::string& script) {
+    Run(container_id, "mkfifo wait; echo $$ > pid; " + script);
+    const std::string path = FolderOf(container_id) + "/pid";
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    std::string number;
+    while (number.find('\n') == std::string::npos && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+      if (os::Exists(path)) number = os::Contents(path);
+    }
+    return std::stoi(number);
   }
   void Reclaim(const std::vector<core::Container>& containers) {
     thread_.Run([&] { backend_->Reclaim(containers); });

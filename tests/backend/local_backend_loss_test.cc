@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Without another process, and still known by its command line.
-constexpr char kWaitForEver[] = "mkfifo wait; read line < wait";
+constexpr char kWaitForEver[] = "read line < wait";
 
 // An ApplicationMaster that has done `what` and is killed.
 void KillMasterAfter(const LocalBackendOptions& options, const std::function<void(Job&)>& what) {

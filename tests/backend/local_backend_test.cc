@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "os/files.h"
@@ -295,18 +294,7 @@ TEST_F(LocalBackendTest, ItsEndKillsEveryExecutorAndFreesTheMachine) {
   job.Request({Workers(2, 10)});
   std::vector<pid_t> executors;
   for (const core::Container& container : job.events.WaitGranted(2)) {
-    job.Run(container.id, "trap '' TERM; echo $$ > pid.new; mv pid.new pid; exec sleep 1000");
-    const std::string path = job.FolderOf(container.id) + "/pid";
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!os::Exists(path) && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::yield();
-    }
-    executors.push_back(std::stoi(os::Contents(path)));
-    // What it ran before holds the claim as well.
-    const std::string name = absl::StrCat("/proc/", executors.back(), "/comm");
-    while (os::Contents(name) != "sleep\n" && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::yield();
-    }
+    executors.push_back(job.RunAndAwait(container.id, "trap '' TERM; exec sleep 1000"));
   }
   EXPECT_EQ(Claims().size(), 1u);
   job.End();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include "hadoop/token_file.h"
 #include "os/subprocess.h"
@@ -29,6 +30,16 @@ class ExecutorProgramTest : public ExecutorFixture {
     auto program = os::Subprocess::Start(request);
     ASSERT_TRUE(program.ok()) << program.status();
     program_ = *std::move(program);
+  }
+  /// This process's own, with other words about Hadoop.
+  static std::vector<std::string> EnvironmentWith(std::vector<std::string> variables) {
+    for (char** own = environ; *own != nullptr; ++own) {
+      const std::string variable = *own;
+      const bool hadoops = variable.find("HADOOP") != std::string::npos ||
+                           variable.compare(0, 10, "CLASSPATH=") == 0;
+      if (!hadoops) variables.push_back(variable);
+    }
+    return variables;
   }
   void StartAttached() {
     const std::string credentials = folder_ / "executor.pem";
@@ -131,8 +142,7 @@ TEST_F(ExecutorProgramTest, GivesTheProgramHadoopButNotItsOwnSecrets) {
   StartProgram(
       {"--container-id=" + container_, "--containment=process-tree",
        "--master=" + server_->address(), "--credentials-secret=tony.credentials"},
-      std::vector<std::string>{"PATH=/usr/local/bin:/usr/bin:/bin", "HADOOP_HDFS_HOME=" + home,
-                               "HADOOP_TOKEN_FILE_LOCATION=" + tokens});
+      EnvironmentWith({"HADOOP_HDFS_HOME=" + home, "HADOOP_TOKEN_FILE_LOCATION=" + tokens}));
   Next<input::ExecutorAttached>();
   SendAssignment(
       AssignmentOf("echo $CLASSPATH; grep -c 'right to files' $HADOOP_TOKEN_FILE_LOCATION;"

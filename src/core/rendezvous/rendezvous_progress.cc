@@ -1,0 +1,152 @@
+// Steps are read off the keys of a scope.
+#include "core/rendezvous/rendezvous_progress.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tony::core {
+namespace {
+
+/// Of one address; a rank puts one for each other rank.
+constexpr size_t kAddressBytes = 136;
+constexpr int kSizedStages = 3;
+constexpr char kProcessSetMark[] = "_process_set_hash_";
+
+RankStep StepOf(const RendezvousScope& scope, int key) {
+  if (scope.entries.empty()) {
+    return scope.completions > 0 ? RankStep::kConnected : RankStep::kAbsent;
+  }
+  const auto addresses = scope.entries.find(std::to_string(key));
+  if (addresses != scope.entries.end()) {
+    return addresses->second.finished ? RankStep::kConnected : RankStep::kListening;
+  }
+  return scope.entries.contains(NameKey(key)) ? RankStep::kNamed : RankStep::kAbsent;
+}
+
+/// `progress` with the steps of its ranks.
+ScopeProgress WithSteps(ScopeProgress progress, const RendezvousScope& scope) {
+  for (RankProgress& rank : progress.ranks) rank.step = StepOf(scope, rank.key);
+  return progress;
+}
+
+/// The sized scopes, as Horovod goes through them.
+std::vector<ScopeProgress> MembersOfScopes(const std::vector<Slot>& plan) {
+  ScopeProgress global{.scope = "global", .stage = 0};
+  std::vector<ScopeProgress> local;
+  std::map<int, ScopeProgress> cross;
+  for (const Slot& slot : plan) {
+    global.ranks.push_back({slot, slot.rank});
+    if (slot.local_rank == 0) {
+      local.push_back({.scope = absl::StrCat("local_", slot.host), .stage = 1});
+    }
+    local.back().ranks.push_back({slot, slot.local_rank});
+    ScopeProgress& across = cross[slot.local_rank];
+    across.scope = absl::StrCat("cross_", slot.local_rank);
+    across.stage = 2;
+    across.ranks.push_back({slot, slot.cross_rank});
+  }
+  std::vector<ScopeProgress> scopes;
+  scopes.push_back(std::move(global));
+  scopes.insert(scopes.end(), local.begin(), local.end());
+  for (auto& [local_rank, across] : cross) scopes.push_back(std::move(across));
+  return scopes;
+}
+
+/// Whether its ranks put addresses for so many.
+bool HasAddressesFor(const RendezvousScope& scope, size_t ranks) {
+  return std::any_of(scope.entries.begin(), scope.entries.end(), [ranks](const auto& entry) {
+    return IsAddressKey(entry.first) && entry.second.value != nullptr &&
+           entry.second.value->size() == kAddressBytes * (ranks - 1);
+  });
+}
+
+std::string Place(const RankProgress& rank) {
+  return absl::StrCat("rank ", rank.slot.rank, " (host ", rank.slot.host, ", local rank ",
+                      rank.slot.local_rank, ")");
+}
+
+std::string WhatIsMissing(const RankProgress& rank) {
+  if (rank.step == RankStep::kAbsent) return absl::StrCat(Place(rank), " has put nothing");
+  if (rank.step == RankStep::kListening) return Place(rank);
+  return absl::StrCat(Place(rank), " has put ", NameKey(rank.key), " but not ", rank.key);
+}
+
+std::string NameSome(const std::vector<RankProgress>& ranks) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(ranks.size(), kMostNamedRanks); ++i) {
+    names.push_back(WhatIsMissing(ranks[i]));
+  }
+  if (ranks.size() > names.size()) {
+    names.push_back(absl::StrCat("and ", ranks.size() - names.size(), " more"));
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+std::string DescribeScope(const ScopeProgress& scope) {
+  std::vector<RankProgress> silent, unconnected;
+  for (const RankProgress& rank : scope.ranks) {
+    if (rank.step < RankStep::kListening) silent.push_back(rank);
+    if (rank.step == RankStep::kListening) unconnected.push_back(rank);
+  }
+  const std::vector<RankProgress>& awaited = silent.empty() ? unconnected : silent;
+  const std::string count = absl::StrCat(awaited.size(), " of ", scope.ranks.size(),
+                                         scope.ranks.size() == 1 ? " rank" : " ranks",
+                                         awaited.size() == 1 ? " has" : " have");
+  if (!silent.empty()) {
+    return absl::StrCat(count, " not put ", silent.size() == 1 ? "its" : "their",
+                        " addresses into '", scope.scope, "': ", NameSome(silent));
+  }
+  return absl::StrCat(count, " not connected to all others of '", scope.scope,
+                      "', whose addresses are there: ", NameSome(unconnected));
+}
+
+}  // namespace
+
+bool ScopeProgress::complete() const {
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [](const RankProgress& rank) { return rank.step == RankStep::kConnected; });
+}
+
+std::vector<ScopeProgress> ProgressOf(const RendezvousStore& store) {
+  const auto scopes = store.scopes();
+  std::vector<ScopeProgress> progress;
+  if (store.plan().empty()) return progress;
+  const std::vector<ScopeProgress> sized = MembersOfScopes(store.plan());
+  for (const ScopeProgress& scope : sized) {
+    progress.push_back(WithSteps(scope, *scopes.at(scope.scope)));
+  }
+  for (const ScopeProgress& base : sized) {
+    const std::string prefix = base.scope + kProcessSetMark;
+    for (auto scope = scopes.lower_bound(prefix);
+         scope != scopes.end() && scope->first.starts_with(prefix); ++scope) {
+      if (!HasAddressesFor(*scope->second, base.ranks.size())) continue;
+      progress.push_back(WithSteps(
+          {.scope = scope->first, .stage = base.stage + kSizedStages, .ranks = base.ranks},
+          *scope->second));
+    }
+  }
+  return progress;
+}
+
+std::string DescribeMissing(const std::vector<ScopeProgress>& progress) {
+  std::vector<std::string> sentences;
+  std::optional<int> stage;
+  size_t more = 0;
+  for (const ScopeProgress& scope : progress) {
+    if (scope.complete() || scope.stage != stage.value_or(scope.stage)) continue;
+    stage = scope.stage;
+    if (sentences.size() < kMostNamedScopes) {
+      sentences.push_back(DescribeScope(scope));
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) sentences.push_back(absl::StrCat(more, more == 1 ? " scope more" : " scopes more"));
+  return absl::StrJoin(sentences, "; ");
+}
+
+}  // namespace tony::core

@@ -1,0 +1,51 @@
+// How far the processes of a Horovod job are in finding each other, and whom the others wait for.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/rendezvous/rendezvous_store.h"
+#include "core/rendezvous/slot_plan.h"
+
+namespace tony::core {
+
+/// What a rank does in each scope, one after the other.
+enum class RankStep {
+  kAbsent,     ///< has put nothing
+  kNamed,      ///< has put its machine's name ("rank_3"), but not its addresses ("3")
+  kListening,  ///< has put its addresses; it waits for the others' and connects to them
+  kConnected,  ///< is connected to all others: it has removed its addresses
+};
+
+/// A rank's progress in one scope.
+struct RankProgress {
+  Slot slot;
+  int key = 0;  ///< the rank within the scope: its keys are "rank_<key>" and "<key>"
+  RankStep step = RankStep::kAbsent;
+};
+
+/// One scope of the round.
+struct ScopeProgress {
+  std::string scope;
+  int stage = 0;  ///< no rank is in two scopes of one stage, and each goes from stage to stage
+  std::vector<RankProgress> ranks;  ///< by key
+
+  bool complete() const;
+};
+
+/// In the order in which Horovod goes through them: "global", those of each host, those across
+/// hosts; then those of process sets that are made of the same ranks, as far as they exist. Other
+/// process sets are left out: the store does not know who belongs to them.
+std::vector<ScopeProgress> ProgressOf(const RendezvousStore& store);
+
+inline constexpr size_t kMostNamedRanks = 8;
+inline constexpr size_t kMostNamedScopes = 3;
+
+/// Who keeps the others waiting, by rank, host and missing key: "1 of 4 ranks has not put its
+/// addresses into 'global': rank 3 (host b, local rank 1) has put nothing". Names scopes of the
+/// first stage that is not complete, and in each scope ranks; at most so many, then how many more.
+/// Empty: nobody waits.
+std::string DescribeMissing(const std::vector<ScopeProgress>& progress);
+
+}  // namespace tony::core

@@ -40,7 +40,7 @@ LIBRARY_HOMES = [
     (r"google/protobuf/", ["rpc", "hadoop", "backend", *PROGRAMS]),
     (r"tony/v\d+/", ["rpc", "backend", *PROGRAMS]),
     (r"hadoop/(common|yarn)/", ["hadoop", "backend"]),
-    (r"boost/", ["common", "hadoop", "web"]),
+    (r"boost/", ["common", "hadoop", "web", "driver"]),
     (r"(spdlog|fmt)/", ["common"]),
     (r"archive(_entry)?\.h", ["os"]),
     (r"tinyxml2\.h", ["spec"]),

@@ -1,0 +1,52 @@
+// Each change goes to the store, then to whoever watches or waits.
+#include "driver/local_store.h"
+
+#include <utility>
+
+namespace tony::driver {
+
+void LocalStore::Begin(const std::vector<core::Slot>& plan) {
+  (void)Change(core::BeginRound{plan});  // cannot fail
+}
+
+core::Blob LocalStore::Get(const std::string& scope, const std::string& key) {
+  return store_.Get(scope, key);
+}
+
+std::unique_ptr<EventLoop::Handle> LocalStore::Await(const std::string& scope,
+                                                     const std::string& key, OnValue on_value) {
+  return waiters_.Add(scope, key, std::move(on_value));
+}
+
+void LocalStore::Put(const std::string& scope, const std::string& key, core::Blob value,
+                     OnDone on_done) {
+  const absl::Status status = Change(core::PutValue{scope, key, value});
+  if (status.ok()) waiters_.Notify(scope, key, value);
+  on_done(status);
+}
+
+void LocalStore::Remove(const std::string& scope, const std::string& key, OnDone on_done) {
+  on_done(Change(core::RemoveValue{scope, key}));
+}
+
+std::unique_ptr<EventLoop::Handle> LocalStore::Watch(OnChange on_change) {
+  struct Watcher : EventLoop::Handle {
+    ~Watcher() override { watchers->erase(position); }
+    std::list<OnChange>* watchers = nullptr;
+    std::list<OnChange>::iterator position;
+  };
+  for (const core::StoreOperation& operation : store_.Snapshot()) on_change(operation);
+  auto watcher = std::make_unique<Watcher>();
+  watcher->watchers = &watchers_;
+  watcher->position = watchers_.insert(watchers_.end(), std::move(on_change));
+  return watcher;
+}
+
+absl::Status LocalStore::Change(const core::StoreOperation& operation) {
+  const absl::Status status = store_.Apply(operation);
+  if (!status.ok()) return status;
+  for (const OnChange& watcher : watchers_) watcher(operation);
+  return status;
+}
+
+}  // namespace tony::driver

@@ -1,0 +1,51 @@
+// The store that has the truth.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "core/rendezvous/rendezvous_store.h"
+#include "driver/key_value_store.h"
+#include "driver/waiters.h"
+
+namespace tony::driver {
+
+/// Whoever watches sees each change, in the order in which they are made: a replica to which the
+/// same operations are applied answers as this one does. Not thread safe: owned by the event loop.
+class LocalStore : public KeyValueStore {
+ public:
+  using OnChange = std::function<void(const core::StoreOperation&)>;
+
+  LocalStore(EventLoop& loop, core::StoreLimits limits) : waiters_(loop), store_(limits) {}
+
+  /// Begins a round: forgets all of the last one. Who waits goes on waiting.
+  void Begin(const std::vector<core::Slot>& plan);
+
+  core::Blob Get(const std::string& scope, const std::string& key) override;
+  [[nodiscard]] std::unique_ptr<EventLoop::Handle> Await(const std::string& scope,
+                                                         const std::string& key,
+                                                         OnValue on_value) override;
+  void Put(const std::string& scope, const std::string& key, core::Blob value,
+           OnDone on_done) override;
+  void Remove(const std::string& scope, const std::string& key, OnDone on_done) override;
+
+  /// `on_change` hears first, from within this call, of what makes an empty store equal to this
+  /// one, then of each change, before whoever made it hears that it is done; until the handle is
+  /// destroyed, which is before the store is. It does not call the store.
+  [[nodiscard]] std::unique_ptr<EventLoop::Handle> Watch(OnChange on_change);
+
+  const core::RendezvousStore& content() const { return store_; }
+
+ private:
+  absl::Status Change(const core::StoreOperation& operation);
+
+  Waiters waiters_;
+  core::RendezvousStore store_;
+  std::list<OnChange> watchers_;
+};
+
+}  // namespace tony::driver

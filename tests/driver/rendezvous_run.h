@@ -1,0 +1,31 @@
+// A whole rendezvous: light workers, each on a thread, against a server on the test's thread.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/rendezvous/slot_plan.h"
+#include "tests/common/loop_driver.h"
+#include "tests/driver/gloo_worker.h"
+
+namespace tony::driver {
+
+struct RendezvousRun {
+  std::vector<absl::Status> results;  ///< by rank
+  RequestCounts counts;               ///< of all ranks
+  std::chrono::microseconds time{};
+  std::chrono::microseconds server_cpu{};  ///< of the thread of the loop
+};
+
+/// The server's loop is `driver`'s; rank `r` uses the port `ports[r % ports.size()]`. The ranks of
+/// `absent` never come.
+RendezvousRun RunRendezvous(LoopDriver& driver, const std::vector<core::Slot>& plan,
+                            const ClientOptions& options, const std::vector<int>& ports,
+                            const std::vector<int>& absent = {});
+
+/// What Horovod's ranks send in all of their contexts, when nothing is asked for in vain: GET, PUT,
+/// DELETE.
+RequestCounts ExpectedRequests(const std::vector<core::Slot>& plan);
+
+}  // namespace tony::driver

@@ -46,10 +46,4 @@ void Waiters::Notify(const std::string& scope, const std::string& key, const cor
   places_->erase(found);
 }
 
-size_t Waiters::size() const {
-  size_t count = 0;
-  for (const auto& [place, waiters] : *places_) count += waiters.size();
-  return count;
-}
-
 }  // namespace tony::driver

@@ -27,8 +27,6 @@ class Waiters {
   /// All who wait for it by now get `value`.
   void Notify(const std::string& scope, const std::string& key, const core::Blob& value);
 
-  size_t size() const;
-
  private:
   struct Waiter;
   using Place = std::pair<std::string, std::string>;  ///< scope and key

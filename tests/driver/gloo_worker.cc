@@ -196,29 +196,40 @@ absl::Status GlooWorker::Initialize() {
 
 absl::Status GlooWorker::Meet(const GlooContext& context) {
   const std::string& scope = context.scope;
-  const auto key = [](int rank) { return std::to_string(rank); };
+  const std::string own_key = std::to_string(context.rank);
   TONY_RETURN_IF_ERROR(client_.Put(scope, absl::StrCat("rank_", context.rank), slot_.host));
-  for (int peer = 0; peer < context.rank; ++peer) {
-    TONY_RETURN_IF_ERROR(client_.Get(scope, absl::StrCat("rank_", peer)).status());
-  }
+  if (reads_) TONY_RETURN_IF_ERROR(ReadNames(context));
   std::string addresses;
   for (int peer = 0; peer < context.size; ++peer) {
     if (peer != context.rank) addresses += AddressFor(context.rank, peer);
   }
-  TONY_RETURN_IF_ERROR(client_.Put(scope, key(context.rank), addresses));
+  TONY_RETURN_IF_ERROR(client_.Put(scope, own_key, addresses));
+  if (reads_) TONY_RETURN_IF_ERROR(ReadAddresses(context));
+  mesh_.BarrierOf(scope).arrive_and_wait();
+  return client_.Delete(scope, own_key);
+}
+
+absl::Status GlooWorker::ReadNames(const GlooContext& context) {
+  for (int peer = 0; peer < context.rank; ++peer) {
+    TONY_RETURN_IF_ERROR(client_.Get(context.scope, absl::StrCat("rank_", peer)).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GlooWorker::ReadAddresses(const GlooContext& context) {
   for (int peer = 0; peer < context.size; ++peer) {
     if (peer == context.rank) continue;
-    TONY_RETURN_IF_ERROR(client_.Wait(scope, key(peer)));
-    TONY_ASSIGN_OR_RETURN(const std::string theirs, client_.Get(scope, key(peer)));
+    const std::string key = std::to_string(peer);
+    TONY_RETURN_IF_ERROR(client_.Wait(context.scope, key));
+    TONY_ASSIGN_OR_RETURN(const std::string theirs, client_.Get(context.scope, key));
     const auto place = static_cast<size_t>(context.rank < peer ? context.rank : context.rank - 1);
     if (theirs.size() != kAddressBytes * static_cast<size_t>(context.size - 1) ||
         theirs.substr(place * kAddressBytes, kAddressBytes) != AddressFor(peer, context.rank)) {
       return absl::DataLossError(
-          absl::StrCat(scope, "/", peer, " has ", theirs.size(), " bytes of something else"));
+          absl::StrCat(context.scope, "/", peer, " has ", theirs.size(), " bytes of another kind"));
     }
   }
-  mesh_.BarrierOf(scope).arrive_and_wait();
-  return client_.Delete(scope, key(context.rank));
+  return absl::OkStatus();
 }
 
 }  // namespace tony::driver

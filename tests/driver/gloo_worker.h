@@ -88,8 +88,9 @@ std::vector<GlooContext> ContextsOf(const core::Slot& slot);
 /// hvd.init() of one rank, on the calling thread. Not thread safe.
 class GlooWorker {
  public:
-  GlooWorker(core::Slot slot, ClientOptions options, Mesh& mesh)
-      : slot_(std::move(slot)), client_(std::move(options)), mesh_(mesh) {}
+  /// `reads`: false for a rank that only puts and removes, where its reads are somebody else's.
+  GlooWorker(core::Slot slot, ClientOptions options, Mesh& mesh, bool reads = true)
+      : slot_(std::move(slot)), client_(std::move(options)), mesh_(mesh), reads_(reads) {}
 
   /// The codes of the client; DataLoss – what another rank had put is not what was read.
   absl::Status Initialize();
@@ -100,10 +101,13 @@ class GlooWorker {
  private:
   /// Until the rank is connected to all others of the context.
   absl::Status Meet(const GlooContext& context);
+  absl::Status ReadNames(const GlooContext& context);
+  absl::Status ReadAddresses(const GlooContext& context);
 
   const core::Slot slot_;
   HttpStoreClient client_;
   Mesh& mesh_;
+  const bool reads_;
 };
 
 }  // namespace tony::driver

@@ -3,7 +3,6 @@
 
 #include <time.h>
 
-#include <algorithm>
 #include <atomic>
 #include <map>
 #include <thread>
@@ -20,36 +19,33 @@ std::chrono::microseconds ThreadCpu() {
 }  // namespace
 
 RendezvousRun RunRendezvous(LoopDriver& driver, const std::vector<core::Slot>& plan,
-                            const ClientOptions& options, const std::vector<int>& ports,
-                            const std::vector<int>& absent) {
+                            const ClientOptions& options,
+                            const std::function<RankRole(const core::Slot&)>& role_of) {
   RendezvousRun run;
   run.results.resize(plan.size());
   Mesh mesh(plan);
   std::vector<GlooWorker> workers;
-  workers.reserve(plan.size());
   for (const core::Slot& slot : plan) {
+    const RankRole role = role_of(slot);
     ClientOptions own = options;
-    own.port = ports[static_cast<size_t>(slot.rank) % ports.size()];
-    workers.emplace_back(slot, own, mesh);
+    own.port = role.port;
+    if (role.comes) workers.emplace_back(slot, own, mesh, role.reads);
   }
-  std::atomic<size_t> left = plan.size() - absent.size();
+  std::atomic<size_t> left = workers.size();
   const auto begin = std::chrono::steady_clock::now();
   const auto cpu_begin = ThreadCpu();
   std::vector<std::thread> threads;
-  for (size_t rank = 0; rank < plan.size(); ++rank) {
-    if (std::find(absent.begin(), absent.end(), static_cast<int>(rank)) != absent.end()) continue;
-    threads.emplace_back([&, rank] {
-      run.results[rank] = workers[rank].Initialize();
+  for (GlooWorker& worker : workers) {
+    threads.emplace_back([&] {
+      run.results[static_cast<size_t>(worker.slot().rank)] = worker.Initialize();
       if (--left == 0) driver.Changed();
     });
   }
-  const bool all_done = driver.Await([&left] { return left == 0; });
+  // They have deadlines of their own, for which the servers have to run.
+  while (left > 0) (void)driver.Await([&left] { return left == 0; });
   run.time = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - begin);
   run.server_cpu = ThreadCpu() - cpu_begin;
-  if (!all_done) run.results[0] = absl::DeadlineExceededError("the ranks did not end in time");
-  // Clients that are late end with their own deadlines, for which the server has to run.
-  while (left > 0) (void)driver.Await([&left] { return left == 0; });
   for (std::thread& thread : threads) thread.join();
   for (const GlooWorker& worker : workers) run.counts.Add(worker.counts());
   return run;

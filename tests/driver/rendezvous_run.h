@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,14 +16,20 @@ struct RendezvousRun {
   std::vector<absl::Status> results;  ///< by rank
   RequestCounts counts;               ///< of all ranks
   std::chrono::microseconds time{};
-  std::chrono::microseconds server_cpu{};  ///< of the thread of the loop
+  std::chrono::microseconds server_cpu{};  ///< of the loop's thread
 };
 
-/// The server's loop is `driver`'s; rank `r` uses the port `ports[r % ports.size()]`. The ranks of
-/// `absent` never come.
+/// What a rank does in a run.
+struct RankRole {
+  int port = 0;  ///< of its server
+  bool comes = true;
+  bool reads = true;
+};
+
+/// The servers' loop is `driver`'s. Returns when all ranks have ended.
 RendezvousRun RunRendezvous(LoopDriver& driver, const std::vector<core::Slot>& plan,
-                            const ClientOptions& options, const std::vector<int>& ports,
-                            const std::vector<int>& absent = {});
+                            const ClientOptions& options,
+                            const std::function<RankRole(const core::Slot&)>& role_of);
 
 /// What Horovod's ranks send in all of their contexts, when nothing is asked for in vain: GET, PUT,
 /// DELETE.

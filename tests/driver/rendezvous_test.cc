@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -32,10 +33,14 @@ class RendezvousTest : public ::testing::Test {
     server_ = *std::move(server);
   }
 
+  std::function<RankRole(const core::Slot&)> ToServer() {
+    return [port = server_->port()](const core::Slot&) { return RankRole{port}; };
+  }
+
   /// All ranks come, and nothing is left of them.
   void Meet(const std::vector<core::Slot>& plan) {
     Start(plan);
-    const RendezvousRun run = RunRendezvous(driver_, plan, {}, {server_->port()});
+    const RendezvousRun run = RunRendezvous(driver_, plan, {}, ToServer());
     for (size_t rank = 0; rank < plan.size(); ++rank) {
       EXPECT_TRUE(run.results[rank].ok()) << "rank " << rank << ": " << run.results[rank];
     }
@@ -80,12 +85,12 @@ TEST_F(RendezvousTest, AgainAndAgain) {
   const std::vector<core::Slot> plan = Plan(2, 2);
   Start(plan);
   for (int time = 0; time < 3; ++time) {
-    const RendezvousRun run = RunRendezvous(driver_, plan, {}, {server_->port()});
+    const RendezvousRun run = RunRendezvous(driver_, plan, {}, ToServer());
     for (const absl::Status& result : run.results) EXPECT_TRUE(result.ok()) << result;
   }
   const std::vector<core::Slot> next = Plan(3, 1);
   store_->Begin(next);
-  const RendezvousRun run = RunRendezvous(driver_, next, {}, {server_->port()});
+  const RendezvousRun run = RunRendezvous(driver_, next, {}, ToServer());
   for (const absl::Status& result : run.results) EXPECT_TRUE(result.ok()) << result;
   EXPECT_EQ(store_->content().keys(), 0U);
 }
@@ -93,7 +98,7 @@ TEST_F(RendezvousTest, AgainAndAgain) {
 TEST_F(RendezvousTest, WithoutRoomForThoseWhoWaitTheyPoll) {
   const std::vector<core::Slot> plan = Plan(2, 4);
   Start(plan, {.waiting = 0});
-  const RendezvousRun run = RunRendezvous(driver_, plan, {}, {server_->port()});
+  const RendezvousRun run = RunRendezvous(driver_, plan, {}, ToServer());
   for (const absl::Status& result : run.results) EXPECT_TRUE(result.ok()) << result;
   EXPECT_EQ(server_->counts().held, 0U);
   EXPECT_EQ(server_->counts().missing, run.counts.missing);
@@ -103,7 +108,9 @@ TEST_F(RendezvousTest, ARankThatNeverComes) {
   const std::vector<core::Slot> plan = Plan(2, 2);
   Start(plan, {.hold = std::chrono::milliseconds(20)});
   const RendezvousRun run =
-      RunRendezvous(driver_, plan, {.timeout = std::chrono::seconds(0)}, {server_->port()}, {3});
+      RunRendezvous(driver_, plan, {.timeout = std::chrono::seconds(0)}, [this](const auto& slot) {
+        return RankRole{.port = server_->port(), .comes = slot.rank != 3};
+      });
   for (size_t rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(run.results[rank].code(), absl::StatusCode::kDeadlineExceeded) << run.results[rank];
   }

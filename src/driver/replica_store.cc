@@ -1,0 +1,103 @@
+// Changes go up, operations come down.
+#include "driver/replica_store.h"
+
+#include <limits>
+#include <utility>
+
+namespace tony::driver {
+
+namespace {
+
+std::unique_ptr<core::RendezvousStore> EmptyStore() {
+  return std::make_unique<core::RendezvousStore>(core::StoreLimits{
+      .bytes = std::numeric_limits<size_t>::max(), .keys = std::numeric_limits<size_t>::max()});
+}
+
+}  // namespace
+
+ReplicaFeed::ReplicaFeed(LocalStore& store, Send send) : store_(store), send_(std::move(send)) {
+  send_(SnapshotMark::kBegin);
+  watch_ = store.Watch([this](const core::StoreOperation& operation) { send_(operation); });
+  send_(SnapshotMark::kEnd);
+}
+
+void ReplicaFeed::OnRequest(const ChangeRequest& request) {
+  const auto on_done = [this, id = request.id](const absl::Status& status) {
+    send_(ChangeDone{id, status});
+  };
+  if (const auto* put = std::get_if<core::PutValue>(&request.change)) {
+    return store_.Put(put->scope, put->key, put->value, on_done);
+  }
+  const auto& remove = std::get<core::RemoveValue>(request.change);
+  store_.Remove(remove.scope, remove.key, on_done);
+}
+
+ReplicaStore::ReplicaStore(EventLoop& loop) : waiters_(loop), store_(EmptyStore()) {}
+
+void ReplicaStore::Attach(Send send) {
+  send_ = std::move(send);
+  for (const auto& [id, pending] : pending_) send_(pending.request);
+}
+
+void ReplicaStore::Detach() {
+  send_ = nullptr;
+  next_.reset();
+}
+
+void ReplicaStore::OnMessage(const ReplicaMessage& message) {
+  if (const auto* mark = std::get_if<SnapshotMark>(&message)) return OnMark(*mark);
+  if (const auto* done = std::get_if<ChangeDone>(&message)) return OnChangeDone(*done);
+  OnOperation(std::get<core::StoreOperation>(message));
+}
+
+void ReplicaStore::OnMark(SnapshotMark mark) {
+  if (mark == SnapshotMark::kBegin) {
+    next_ = EmptyStore();
+    return;
+  }
+  store_ = std::move(next_);
+  for (const auto& [name, scope] : store_->scopes()) {
+    for (const auto& [key, entry] : scope->entries) {
+      if (entry.value != nullptr) waiters_.Notify(name, key, entry.value);
+    }
+  }
+}
+
+void ReplicaStore::OnOperation(const core::StoreOperation& operation) {
+  core::RendezvousStore& store = next_ != nullptr ? *next_ : *store_;
+  (void)store.Apply(operation);  // has no limits to exceed
+  const auto* put = std::get_if<core::PutValue>(&operation);
+  if (put != nullptr && next_ == nullptr) waiters_.Notify(put->scope, put->key, put->value);
+}
+
+void ReplicaStore::OnChangeDone(const ChangeDone& done) {
+  auto pending = pending_.extract(done.id);
+  if (!pending.empty()) pending.mapped().on_done(done.status);
+}
+
+core::Blob ReplicaStore::Get(const std::string& scope, const std::string& key) {
+  return store_->Get(scope, key);
+}
+
+std::unique_ptr<EventLoop::Handle> ReplicaStore::Await(const std::string& scope,
+                                                       const std::string& key, OnValue on_value) {
+  return waiters_.Add(scope, key, std::move(on_value));
+}
+
+void ReplicaStore::Put(const std::string& scope, const std::string& key, core::Blob value,
+                       OnDone on_done) {
+  Ask(core::PutValue{scope, key, std::move(value)}, std::move(on_done));
+}
+
+void ReplicaStore::Remove(const std::string& scope, const std::string& key, OnDone on_done) {
+  Ask(core::RemoveValue{scope, key}, std::move(on_done));
+}
+
+void ReplicaStore::Ask(std::variant<core::PutValue, core::RemoveValue> change, OnDone on_done) {
+  const uint64_t id = ++last_id_;
+  const auto& pending =
+      pending_.emplace(id, Pending{{id, std::move(change)}, std::move(on_done)}).first->second;
+  if (send_ != nullptr) send_(pending.request);
+}
+
+}  // namespace tony::driver

@@ -1,0 +1,101 @@
+// A store that follows another one, so that reads stay on this machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "common/event_loop.h"
+#include "core/rendezvous/rendezvous_store.h"
+#include "driver/key_value_store.h"
+#include "driver/local_store.h"
+#include "driver/waiters.h"
+
+namespace tony::driver {
+
+/// What a replica asks the truth for.
+struct ChangeRequest {
+  uint64_t id = 0;  ///< of this replica; the same when it is sent again
+  std::variant<core::PutValue, core::RemoveValue> change;
+};
+
+/// The answer to a ChangeRequest. What it has changed was sent before.
+struct ChangeDone {
+  uint64_t id = 0;
+  absl::Status status;
+};
+
+/// Between them stands all that there is; what a replica knew before is forgotten at the end.
+enum class SnapshotMark { kBegin, kEnd };
+
+/// What the truth tells a replica, in this order.
+using ReplicaMessage = std::variant<SnapshotMark, core::StoreOperation, ChangeDone>;
+
+/// Where the truth is, for one replica that is connected: from construction on it is told what is
+/// there, then each change. Not thread safe: owned by the event loop.
+class ReplicaFeed {
+ public:
+  using Send = std::function<void(ReplicaMessage)>;
+
+  /// `send` keeps the order, and does not call the feed or the store. `store` outlives the feed.
+  ReplicaFeed(LocalStore& store, Send send);
+
+  void OnRequest(const ChangeRequest& request);
+
+ private:
+  LocalStore& store_;
+  const Send send_;
+  std::unique_ptr<EventLoop::Handle> watch_;
+};
+
+/// Where the readers are. Answers from what it was told; changes are asked for and done when the
+/// truth says so. While it is not connected it answers from what it knows, and keeps what is asked
+/// for until it is connected again: both changes may be made twice. Has no limits of its own: the
+/// truth has. Not thread safe: owned by the event loop.
+class ReplicaStore : public KeyValueStore {
+ public:
+  using Send = std::function<void(const ChangeRequest&)>;
+
+  explicit ReplicaStore(EventLoop& loop);
+
+  /// Connected: a feed begins to tell what it has. `send` keeps the order, and does not call the
+  /// store.
+  void Attach(Send send);
+  /// Not connected any more. What is on its way is not to come any more, either.
+  void Detach();
+  void OnMessage(const ReplicaMessage& message);
+
+  core::Blob Get(const std::string& scope, const std::string& key) override;
+  [[nodiscard]] std::unique_ptr<EventLoop::Handle> Await(const std::string& scope,
+                                                         const std::string& key,
+                                                         OnValue on_value) override;
+  void Put(const std::string& scope, const std::string& key, core::Blob value,
+           OnDone on_done) override;
+  void Remove(const std::string& scope, const std::string& key, OnDone on_done) override;
+
+  const core::RendezvousStore& content() const { return *store_; }
+
+ private:
+  struct Pending {
+    ChangeRequest request;
+    OnDone on_done;
+  };
+
+  void OnMark(SnapshotMark mark);
+  void OnOperation(const core::StoreOperation& operation);
+  void OnChangeDone(const ChangeDone& done);
+  void Ask(std::variant<core::PutValue, core::RemoveValue> change, OnDone on_done);
+
+  Waiters waiters_;
+  std::unique_ptr<core::RendezvousStore> store_;
+  std::unique_ptr<core::RendezvousStore> next_;  ///< while a snapshot comes
+  Send send_;                                    ///< null: not connected
+  uint64_t last_id_ = 0;
+  std::map<uint64_t, Pending> pending_;
+};
+
+}  // namespace tony::driver

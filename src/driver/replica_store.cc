@@ -55,6 +55,7 @@ void ReplicaStore::OnMark(SnapshotMark mark) {
     next_ = EmptyStore();
     return;
   }
+  if (next_ == nullptr) return;
   store_ = std::move(next_);
   for (const auto& [name, scope] : store_->scopes()) {
     for (const auto& [key, entry] : scope->entries) {

@@ -15,7 +15,21 @@ core::Blob LocalStore::Get(const std::string& scope, const std::string& key) {
 
 std::unique_ptr<EventLoop::Handle> LocalStore::Await(const std::string& scope,
                                                      const std::string& key, OnValue on_value) {
-  return waiters_.Add(scope, key, std::move(on_value));
+  auto wait = waiters_.Add(scope, key, std::move(on_value));
+  if (core::PatienceFor(scope, key) == core::Patience::kNoEnd) TellAsked(scope, key);
+  return wait;
+}
+
+void LocalStore::TellAsked(const std::string& scope, const std::string& key) {
+  if (on_asked_) on_asked_(scope, key);
+}
+
+absl::Status LocalStore::HandOut(const std::string& scope, const std::string& key,
+                                 core::Blob value) {
+  absl::Status result;
+  Put(scope, key, std::move(value), [&result](const absl::Status& status) { result = status; });
+  Remove(scope, key, [](const absl::Status&) {});
+  return result;
 }
 
 void LocalStore::Put(const std::string& scope, const std::string& key, core::Blob value,

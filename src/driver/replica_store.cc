@@ -21,7 +21,13 @@ ReplicaFeed::ReplicaFeed(LocalStore& store, Send send) : store_(store), send_(st
   send_(SnapshotMark::kEnd);
 }
 
-void ReplicaFeed::OnRequest(const ChangeRequest& request) {
+void ReplicaFeed::OnRequest(const ReplicaRequest& request) {
+  if (const auto* change = std::get_if<ChangeRequest>(&request)) return OnChange(*change);
+  const auto& asked = std::get<AskedFor>(request);
+  store_.TellAsked(asked.scope, asked.key);
+}
+
+void ReplicaFeed::OnChange(const ChangeRequest& request) {
   const auto on_done = [this, id = request.id](const absl::Status& status) {
     send_(ChangeDone{id, status});
   };
@@ -37,6 +43,7 @@ ReplicaStore::ReplicaStore(EventLoop& loop) : waiters_(loop), store_(EmptyStore(
 void ReplicaStore::Attach(Send send) {
   send_ = std::move(send);
   for (const auto& [id, pending] : pending_) send_(pending.request);
+  for (const AskedFor& asked : *asks_) send_(asked);
 }
 
 void ReplicaStore::Detach() {
@@ -82,7 +89,20 @@ core::Blob ReplicaStore::Get(const std::string& scope, const std::string& key) {
 
 std::unique_ptr<EventLoop::Handle> ReplicaStore::Await(const std::string& scope,
                                                        const std::string& key, OnValue on_value) {
-  return waiters_.Add(scope, key, std::move(on_value));
+  auto wait = waiters_.Add(scope, key, std::move(on_value));
+  if (core::PatienceFor(scope, key) != core::Patience::kNoEnd) return wait;
+  struct Ask : EventLoop::Handle {
+    ~Ask() override { asks->erase(position); }
+    std::shared_ptr<Asks> asks;
+    Asks::iterator position;
+    std::unique_ptr<EventLoop::Handle> wait;
+  };
+  auto ask = std::make_unique<Ask>();
+  ask->asks = asks_;
+  ask->position = asks_->insert(asks_->end(), AskedFor{scope, key});
+  ask->wait = std::move(wait);
+  if (send_ != nullptr) send_(asks_->back());
+  return ask;
 }
 
 void ReplicaStore::Put(const std::string& scope, const std::string& key, core::Blob value,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +23,16 @@ struct ChangeRequest {
   uint64_t id = 0;  ///< of this replica; the same when it is sent again
   std::variant<core::PutValue, core::RemoveValue> change;
 };
+
+/// Somebody waits without end for a value that is not there. Has no answer but the value; told
+/// again when the replica is connected again.
+struct AskedFor {
+  std::string scope;
+  std::string key;
+};
+
+/// What a replica tells the truth.
+using ReplicaRequest = std::variant<ChangeRequest, AskedFor>;
 
 /// The answer to a ChangeRequest. What it has changed was sent before.
 struct ChangeDone {
@@ -44,9 +55,11 @@ class ReplicaFeed {
   /// `send` keeps the order, and does not call the feed or the store. `store` outlives the feed.
   ReplicaFeed(LocalStore& store, Send send);
 
-  void OnRequest(const ChangeRequest& request);
+  void OnRequest(const ReplicaRequest& request);
 
  private:
+  void OnChange(const ChangeRequest& request);
+
   LocalStore& store_;
   const Send send_;
   std::unique_ptr<EventLoop::Handle> watch_;
@@ -58,7 +71,7 @@ class ReplicaFeed {
 /// truth has. Not thread safe: owned by the event loop.
 class ReplicaStore : public KeyValueStore {
  public:
-  using Send = std::function<void(const ChangeRequest&)>;
+  using Send = std::function<void(const ReplicaRequest&)>;
 
   explicit ReplicaStore(EventLoop& loop);
 
@@ -85,6 +98,8 @@ class ReplicaStore : public KeyValueStore {
     OnDone on_done;
   };
 
+  using Asks = std::list<AskedFor>;
+
   void OnMark(SnapshotMark mark);
   void OnOperation(const core::StoreOperation& operation);
   void OnChangeDone(const ChangeDone& done);
@@ -96,6 +111,8 @@ class ReplicaStore : public KeyValueStore {
   Send send_;                                    ///< null: not connected
   uint64_t last_id_ = 0;
   std::map<uint64_t, Pending> pending_;
+  /// Of those who wait by now. Shared with their handles, which may live longer.
+  const std::shared_ptr<Asks> asks_ = std::make_shared<Asks>();
 };
 
 }  // namespace tony::driver

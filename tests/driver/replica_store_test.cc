@@ -35,7 +35,7 @@ class Link {
         driver_.Changed();
       });
     });
-    replica_.Attach([this, epoch](const ChangeRequest& request) {
+    replica_.Attach([this, epoch](const ReplicaRequest& request) {
       driver_.loop().Post([this, epoch, request] {
         if (*epoch) feed_->OnRequest(request);
       });
@@ -204,6 +204,63 @@ TEST_F(ReplicaStoreTest, WhoWaitsGetsWhatASnapshotBrings) {
   truth_.Put("scope", "0", Bytes("0"), [](const absl::Status&) {});
   link.Connect();
   EXPECT_TRUE(driver_.Await([&] { return there; }));
+}
+
+// A new place in an elastic job: asked for where the worker is, handed out by the truth.
+TEST_F(ReplicaStoreTest, APlaceIsHandedOutToWhoAsksForIt) {
+  std::vector<std::string> asked;
+  LocalStore truth(driver_.loop(), {.bytes = 1000, .keys = 10},
+                   [&](const std::string& scope, const std::string& key) {
+                     asked.push_back(scope + "/" + key);
+                     driver_.Changed();
+                   });
+  Link link(driver_, truth);
+  link.Connect();
+  std::vector<std::string> places;
+  const auto on_place = [&](const core::Blob& place) {
+    places.push_back(*place);
+    driver_.Changed();
+  };
+  const auto far = link.replica().Await("rank_and_size", "a:0", on_place);
+  ASSERT_TRUE(driver_.Await([&] { return asked.size() == 1; }));
+  const auto near = truth.Await("rank_and_size", "a:0", on_place);
+  EXPECT_EQ(asked, (std::vector<std::string>{"rank_and_size/a:0", "rank_and_size/a:0"}));
+
+  EXPECT_TRUE(truth.HandOut("rank_and_size", "a:0", Bytes("0,1,0,1,0,1")).ok());
+  ASSERT_TRUE(driver_.Await([&] { return places.size() == 2; }));
+  EXPECT_EQ(places, (std::vector<std::string>{"0,1,0,1,0,1", "0,1,0,1,0,1"}));
+  // Who asks in the next round does not get the place of this one.
+  EXPECT_EQ(truth.Get("rank_and_size", "a:0"), nullptr);
+  EXPECT_EQ(link.replica().Get("rank_and_size", "a:0"), nullptr);
+  EXPECT_EQ(truth.HandOut("rank_and_size", "a:0", Bytes(std::string(2000, 'x'))).code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(ReplicaStoreTest, WhoWaitsForAPlaceIsToldOfAgain) {
+  int asked = 0;
+  LocalStore truth(driver_.loop(), {.bytes = 1000, .keys = 10},
+                   [&](const std::string&, const std::string&) {
+                     ++asked;
+                     driver_.Changed();
+                   });
+  Link link(driver_, truth);
+  bool there = false;
+  auto gone = link.replica().Await("rank_and_size", "a:1", [](const core::Blob&) {});
+  const auto wait = link.replica().Await("rank_and_size", "a:0", [&](const core::Blob&) {
+    there = true;
+    driver_.Changed();
+  });
+  link.Connect();
+  ASSERT_TRUE(driver_.Await([&] { return asked == 2; }));
+  link.Cut();
+  gone.reset();
+  EXPECT_TRUE(truth.HandOut("rank_and_size", "a:0", Bytes("lost")).ok());
+  link.Connect();
+  ASSERT_TRUE(driver_.Await([&] { return asked == 3; }));
+  EXPECT_FALSE(there);
+  EXPECT_TRUE(truth.HandOut("rank_and_size", "a:0", Bytes("again")).ok());
+  EXPECT_TRUE(driver_.Await([&] { return there; }));
+  EXPECT_EQ(asked, 3);
 }
 
 /// A server for each host, on a replica.

@@ -150,7 +150,7 @@ TEST(PlanNextRound, FewerPlacesThanTheJobNeeds) {
   const absl::Status status = PlanNextRound({{"a", 2}}, Some(hosts, 4, {0, 1}), {3, 4}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("3 processes are wanted, and there are 2 slots on 1 host"));
+              HasSubstr("3 processes are wanted, and there are 2 slots on 1 host;"));
 }
 
 TEST(PlanNextRound, RefusesWhatMeansNothing) {

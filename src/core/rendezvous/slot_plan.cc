@@ -49,10 +49,15 @@ int64_t SumOfSlots(const std::vector<HostSlots>& hosts) {
   return sum;
 }
 
+std::string Count(int64_t number, const char* what) {
+  return absl::StrCat(number, " ", what, number == 1 ? "" : "s");
+}
+
 absl::Status TooFewSlots(int64_t processes, int64_t slots, size_t hosts) {
   return absl::ResourceExhaustedError(absl::StrCat(
-      processes, processes == 1 ? " process is" : " processes are", " wanted, and there are ",
-      slots, " slots on ", hosts, " hosts; ask for fewer processes or give more slots"));
+      processes, processes == 1 ? " process is" : " processes are", " wanted, and there ",
+      slots == 1 ? "is " : "are ", Count(slots, "slot"), " on ",
+      Count(static_cast<int64_t>(hosts), "host"), "; ask for fewer processes or give more slots"));
 }
 
 /// Each host with as many slots as are taken there, at least one.

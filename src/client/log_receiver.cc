@@ -79,11 +79,10 @@ void LogReceiver::OnClosed(absl::Status status) {
   Done(status.ok() ? absl::UnavailableError("the logs ended before their end") : status);
 }
 
-void LogReceiver::Done(const absl::Status& status) {
+void LogReceiver::Done(absl::Status status) {
   *alive_ = false;
   late_.reset();
   end_.reset();
-  // The owner may destroy this object.
   const auto done = callbacks_.on_done;
   done(status);
 }

@@ -41,7 +41,8 @@ class LogReceiver {
   void OnWritten();
   void OnFrame(v1::TunnelFrame frame);
   void OnClosed(absl::Status status);
-  void Done(const absl::Status& status);
+  /// A copy: the owner may destroy this object.
+  void Done(absl::Status status);
 
   EventLoop& loop_;
   LogMirror& mirror_;

@@ -34,10 +34,10 @@ class JobFiles {
   /// A reader sees the old contents or the new, never a part.
   virtual absl::Status Replace(const std::string& name, const std::string& contents) = 0;
   /// The names of the files in a folder, without it, sorted; none where there is no folder.
-  virtual absl::StatusOr<std::vector<std::string>> List(const std::string& folder) = 0;
+  absl::StatusOr<std::vector<std::string>> List(const std::string& folder);
   /// The same of those that are being written, or whose writer was killed meanwhile; they have
   /// names of their own until they are whole.
-  virtual absl::StatusOr<std::vector<std::string>> ListUnfinished(const std::string& folder) = 0;
+  absl::StatusOr<std::vector<std::string>> ListUnfinished(const std::string& folder);
   /// As Create(), with the contents of the file `path` of this machine, of any size. Its errno
   /// codes, too.
   virtual absl::Status CreateFrom(const std::string& name, const std::string& path) = 0;
@@ -45,6 +45,15 @@ class JobFiles {
   virtual absl::StatusOr<StoredFile> Describe(const std::string& name) = 0;
   /// A file, or a folder with all below it; nothing there is fine.
   virtual absl::Status Remove(const std::string& name) = 0;
+
+ protected:
+  /// What names of files begin with that are not whole yet, as os/files.h has it.
+  static constexpr char kUnfinished[] = ".tony-";
+
+ private:
+  /// Of all files in a folder, in any order; none where there is no folder.
+  virtual absl::StatusOr<std::vector<std::string>> ListAll(const std::string& folder) = 0;
+  absl::StatusOr<std::vector<std::string>> ListThose(const std::string& folder, bool unfinished);
 };
 
 }  // namespace tony::backend

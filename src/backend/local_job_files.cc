@@ -3,14 +3,11 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <functional>
 #include <random>
 #include <system_error>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "os/files.h"
@@ -20,26 +17,6 @@ namespace {
 
 absl::Status MakeFolderOf(const std::string& path) {
   return os::MakeFolders(path.substr(0, path.rfind('/')));
-}
-
-// As os/files.h names them.
-constexpr char kAside[] = ".tony-";
-
-bool IsAside(const std::string& name) { return absl::StartsWith(name, kAside); }
-
-absl::StatusOr<std::vector<std::string>> ListAll(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  while (!error && entry != std::filesystem::directory_iterator()) {
-    names.push_back(entry->path().filename().string());
-    entry.increment(error);
-  }
-  if (error && error != std::errc::no_such_file_or_directory) {
-    return os::ErrnoError(error.value(), folder);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 }  // namespace
@@ -60,15 +37,17 @@ absl::Status LocalJobFiles::Replace(const std::string& name, const std::string& 
   return os::WriteFileAtomically(path, contents);
 }
 
-absl::StatusOr<std::vector<std::string>> LocalJobFiles::List(const std::string& folder) {
-  TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, ListAll(PathOf(folder)));
-  std::erase_if(names, IsAside);
-  return names;
-}
-
-absl::StatusOr<std::vector<std::string>> LocalJobFiles::ListUnfinished(const std::string& folder) {
-  TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, ListAll(PathOf(folder)));
-  std::erase_if(names, std::not_fn(IsAside));
+absl::StatusOr<std::vector<std::string>> LocalJobFiles::ListAll(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(PathOf(folder), error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    names.push_back(entry->path().filename().string());
+    entry.increment(error);
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return os::ErrnoError(error.value(), PathOf(folder));
+  }
   return names;
 }
 
@@ -76,7 +55,7 @@ absl::Status LocalJobFiles::CreateFrom(const std::string& name, const std::strin
   const std::string target = PathOf(name);
   TONY_RETURN_IF_ERROR(MakeFolderOf(target));
   const std::string aside =
-      absl::StrCat(target.substr(0, target.rfind('/') + 1), kAside, std::random_device()());
+      absl::StrCat(target.substr(0, target.rfind('/') + 1), kUnfinished, std::random_device()());
   std::error_code error;
   std::filesystem::copy_file(path, aside, error);
   if (!error) {

@@ -39,9 +39,10 @@ constexpr std::chrono::seconds kTidyingTimeout{2};
 constexpr std::chrono::milliseconds kBriefTidying{500};
 
 /// What is missing or wrong in a configuration is the caller's to put right.
-bool IsBadUsage(const absl::Status& status) {
-  return absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
-         absl::IsFailedPrecondition(status);
+int FailBeforeItRuns(const absl::Status& status) {
+  const bool bad_usage = absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
+                         absl::IsFailedPrecondition(status);
+  return FailWith(status, bad_usage ? kBadUsage : kInfrastructure);
 }
 
 /// What is larger than any container of the cluster's; empty: nothing is.
@@ -99,12 +100,10 @@ std::string OthersNeverFit(const core::JobDescription& job, const spec::YarnSett
 /// YARN itself lets requests with placement constraints wait for ever for a label that it does not
 /// have. Empty: it has all.
 std::string LabelIsMissing(const spec::YarnSettings& yarn, const std::set<std::string>& labels) {
-  std::map<std::string, std::string> wanted = yarn.node_labels;
-  wanted.erase(core::kMasterTaskType);
-  if (!yarn.am_node_label.empty()) wanted.emplace("the ApplicationMaster", yarn.am_node_label);
-  for (const auto& [who, label] : wanted) {
+  for (const auto& [type, label] : yarn.node_labels) {
     if (labels.contains(label)) continue;
-    return absl::StrCat(who, " is to run on nodes with the label ", label,
+    return absl::StrCat(type == core::kMasterTaskType ? "the ApplicationMaster" : type,
+                        " is to run on nodes with the label ", label,
                         ", which the cluster does not have; its labels are: ",
                         labels.empty() ? "none" : absl::StrJoin(labels, ", "));
   }
@@ -135,13 +134,12 @@ class YarnSubmission {
       return kNeverFits;
     }
     if (const absl::Status labels = CheckLabels(); !labels.ok()) {
-      return FailWith(labels, IsBadUsage(labels) ? kBadUsage : kInfrastructure);
+      return FailBeforeItRuns(labels);
     }
     job_id_ = created->id;
     const absl::StatusOr<rpc::Credentials> credentials = StageAndSubmit();
     if (!credentials.ok()) {
-      return FailWith(credentials.status(),
-                      IsBadUsage(credentials.status()) ? kBadUsage : kInfrastructure);
+      return FailBeforeItRuns(credentials.status());
     }
     if (options_.detach) {
       WriteJobId(options_, job_id_);
@@ -154,7 +152,7 @@ class YarnSubmission {
  private:
   absl::Status CheckLabels() {
     const spec::YarnSettings& yarn = job_.result.yarn;
-    if (yarn.node_labels.empty() && yarn.am_node_label.empty()) return absl::OkStatus();
+    if (yarn.node_labels.empty()) return absl::OkStatus();
     TONY_ASSIGN_OR_RETURN(const std::set<std::string> labels, client_.NodeLabels());
     const std::string missing = LabelIsMissing(yarn, labels);
     return missing.empty() ? absl::OkStatus() : absl::InvalidArgumentError(missing);
@@ -280,7 +278,7 @@ int RunYarnJob(const SubmitOptions& options, const Environment& environment,
                const spec::LoadedJob& job) {
   const absl::StatusOr<backend::YarnCluster> cluster = FindCluster(environment, job.result.yarn);
   if (!cluster.ok()) {
-    return FailWith(cluster.status(), IsBadUsage(cluster.status()) ? kBadUsage : kInfrastructure);
+    return FailBeforeItRuns(cluster.status());
   }
   return YarnSubmission(options, environment, job, *cluster).Run();
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/job/master_task.h"
 #include "spec/values.h"
 
 namespace tony::spec {
@@ -45,7 +46,7 @@ void AddDocker(const Configuration& configuration, const std::vector<std::string
                YarnSettings* yarn) {
   if (!configuration.GetBoolean("tony.docker.enabled")) return;
   std::vector<std::string> owners = types;
-  owners.push_back("am");
+  owners.push_back(core::kMasterTaskType);
   for (const std::string& owner : owners) {
     std::string image = configuration.GetText(absl::StrCat("tony.docker.", owner, ".image"));
     if (image.empty()) image = configuration.GetText("tony.docker.containers.image");
@@ -75,7 +76,7 @@ YarnSettings BuildYarnSettings(const Configuration& configuration,
   const std::string master = configuration.GetText("tony.am.node-label");
   yarn.am_node_label = master.empty() ? label : master;
   // Of a job without task types: its one task is of this type.
-  if (!yarn.am_node_label.empty()) yarn.node_labels["am"] = yarn.am_node_label;
+  if (!yarn.am_node_label.empty()) yarn.node_labels[core::kMasterTaskType] = yarn.am_node_label;
   for (const std::string& type : types) {
     const std::string own = configuration.GetText(absl::StrCat("tony.", type, ".node-label"));
     if (!own.empty() || !label.empty()) yarn.node_labels[type] = own.empty() ? label : own;

@@ -18,6 +18,7 @@
 #include "driver/local_store.h"
 #include "os/unique_fd.h"
 #include "tests/common/loop_driver.h"
+#include "tests/common/raw_client.h"
 
 namespace tony::driver {
 namespace {
@@ -60,13 +61,7 @@ class StubbornStore : public KeyValueStore {
   std::vector<OnDone> pending;
 };
 
-/// Sends something and keeps what comes back.
-struct Client {
-  std::unique_ptr<EventLoop::Handle> attempt;
-  std::unique_ptr<TcpSocket> socket;
-  std::string received;
-  bool over = false;
-};
+using Client = RawClient;
 
 class RendezvousServerTest : public ::testing::Test {
  protected:
@@ -77,30 +72,10 @@ class RendezvousServerTest : public ::testing::Test {
     server_ = *std::move(server);
   }
 
-  void Connect(Client& client) {
-    client.attempt = TcpSocket::Connect(driver_.loop(), "127.0.0.1", server_->port(),
-                                        [this, &client](auto socket) {
-                                          ASSERT_TRUE(socket.ok()) << socket.status();
-                                          client.socket = *std::move(socket);
-                                          Read(client);
-                                          driver_.Changed();
-                                        });
-    ASSERT_TRUE(driver_.Await([&] { return client.socket != nullptr; }));
-  }
+  void Connect(Client& client) { client.Connect(driver_, server_->port()); }
   void Send(Client& client, const std::string& bytes) {
     if (client.socket == nullptr) Connect(client);
     client.socket->Write(bytes, [](const absl::Status&) {});
-  }
-  void Read(Client& client) {
-    client.socket->Read([this, &client](const absl::StatusOr<std::string>& bytes) {
-      driver_.Changed();
-      if (!bytes.ok() || bytes->empty()) {
-        client.over = true;
-        return;
-      }
-      client.received += *bytes;
-      Read(client);
-    });
   }
   /// What comes for `bytes` until the server closes.
   std::string Answer(const std::string& bytes) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/common/loop_driver.h"
+#include "tests/common/raw_client.h"
 
 namespace tony::web {
 namespace {
@@ -17,13 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr char kGet[] = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
 
-/// A client that sends something and keeps what comes back.
-struct Client {
-  std::unique_ptr<EventLoop::Handle> attempt;
-  std::unique_ptr<TcpSocket> socket;
-  std::string received;
-  bool over = false;
-};
+using Client = RawClient;
 
 class HttpServerTest : public ::testing::Test {
  protected:
@@ -44,30 +39,10 @@ class HttpServerTest : public ::testing::Test {
     server_ = *std::move(server);
   }
 
-  void Connect(Client& client) {
-    client.attempt = TcpSocket::Connect(driver_.loop(), "127.0.0.1", server_->port(),
-                                        [this, &client](auto socket) {
-                                          ASSERT_TRUE(socket.ok()) << socket.status();
-                                          client.socket = *std::move(socket);
-                                          Read(client);
-                                          driver_.Changed();
-                                        });
-    ASSERT_TRUE(driver_.Await([&] { return client.socket != nullptr; }));
-  }
+  void Connect(Client& client) { client.Connect(driver_, server_->port()); }
   void Send(Client& client, const std::string& bytes) {
     Connect(client);
     client.socket->Write(bytes, [](const absl::Status&) {});
-  }
-  void Read(Client& client) {
-    client.socket->Read([this, &client](const absl::StatusOr<std::string>& bytes) {
-      driver_.Changed();
-      if (!bytes.ok() || bytes->empty()) {
-        client.over = true;
-        return;
-      }
-      client.received += *bytes;
-      Read(client);
-    });
   }
   bool AwaitEnd(Client& client) {
     return driver_.Await([&] { return client.over; });
@@ -173,7 +148,7 @@ TEST_F(HttpServerTest, AClientThatDoesNotTakeItsAnswerIsLeft) {
     driver_.Changed();
   });
   ASSERT_TRUE(driver_.Await([&] { return late; }));
-  Read(client);
+  client.Read(driver_);
   ASSERT_TRUE(AwaitEnd(client));
   EXPECT_LT(client.received.size(), answer_->body.size());
 }

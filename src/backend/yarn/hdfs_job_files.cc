@@ -1,14 +1,11 @@
 // Each file by a write and a rename; small ones in attributes.
 #include "backend/yarn/hdfs_job_files.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <random>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "hadoop/remote_exception.h"
@@ -24,10 +21,6 @@ constexpr size_t kMostBytes = 64 << 20;
 constexpr size_t kAttributeBytes = 8 << 10;
 /// Half of the attributes that a file may have.
 constexpr size_t kMostInAttributes = 16 * kAttributeBytes;
-/// Of names that are not final.
-constexpr char kAside[] = ".tony-";
-
-bool IsAside(const std::string& name) { return absl::StartsWith(name, kAside); }
 
 /// Whether a NameNode said that it has no attributes at all: an exception of its own, or, before
 /// Hadoop 3, of no kind that says more.
@@ -60,7 +53,7 @@ absl::StatusOr<std::string> HdfsJobFiles::Read(const std::string& name) {
 
 std::string HdfsJobFiles::AsideOf(const std::string& name) const {
   const std::string path = PathOf(name);
-  return absl::StrCat(path.substr(0, path.rfind('/') + 1), kAside, std::random_device()());
+  return absl::StrCat(path.substr(0, path.rfind('/') + 1), kUnfinished, std::random_device()());
 }
 
 absl::Status HdfsJobFiles::OrRemove(const absl::Status& done, const std::string& aside) {
@@ -133,19 +126,6 @@ absl::StatusOr<std::vector<std::string>> HdfsJobFiles::ListAll(const std::string
   if (absl::IsNotFound(files.status())) return names;
   TONY_RETURN_IF_ERROR(files.status());
   for (const hadoop::HdfsFileStatus& file : *files) names.push_back(file.name);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-absl::StatusOr<std::vector<std::string>> HdfsJobFiles::List(const std::string& folder) {
-  TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, ListAll(folder));
-  std::erase_if(names, IsAside);
-  return names;
-}
-
-absl::StatusOr<std::vector<std::string>> HdfsJobFiles::ListUnfinished(const std::string& folder) {
-  TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, ListAll(folder));
-  std::erase_if(names, std::not_fn(IsAside));
   return names;
 }
 

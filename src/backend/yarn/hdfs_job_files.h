@@ -29,15 +29,13 @@ class HdfsJobFiles : public JobFiles {
   absl::StatusOr<std::string> Read(const std::string& name) override;
   absl::Status Create(const std::string& name, const std::string& contents) override;
   absl::Status Replace(const std::string& name, const std::string& contents) override;
-  absl::StatusOr<std::vector<std::string>> List(const std::string& folder) override;
-  absl::StatusOr<std::vector<std::string>> ListUnfinished(const std::string& folder) override;
   absl::Status CreateFrom(const std::string& name, const std::string& path) override;
   absl::StatusOr<StoredFile> Describe(const std::string& name) override;
   absl::Status Remove(const std::string& name) override;
 
  private:
   std::string PathOf(const std::string& name) const { return root_ + "/" + name; }
-  absl::StatusOr<std::vector<std::string>> ListAll(const std::string& folder);
+  absl::StatusOr<std::vector<std::string>> ListAll(const std::string& folder) override;
   /// A path that nobody looks for, in the folder of `name`.
   std::string AsideOf(const std::string& name) const;
   absl::Status WriteAttributes(const std::string& aside, const std::string& contents);

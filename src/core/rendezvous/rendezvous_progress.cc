@@ -11,8 +11,6 @@
 namespace tony::core {
 namespace {
 
-/// Of one address; a rank puts one for each other rank.
-constexpr size_t kAddressBytes = 136;
 constexpr int kSizedStages = 3;
 constexpr char kProcessSetMark[] = "_process_set_hash_";
 

@@ -44,7 +44,6 @@ Patience PatienceFor(const std::string& scope, const std::string& key) {
 }
 
 StoreLimits StoreLimits::For(int processes) {
-  constexpr size_t kAddressBytes = 136;
   constexpr size_t kScopesAtATime = 4;
   constexpr size_t kOtherBytes = size_t{64} * 1024 * 1024;
   constexpr size_t kOtherKeys = 1024;

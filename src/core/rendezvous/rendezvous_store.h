@@ -16,6 +16,10 @@
 
 namespace tony::core {
 
+/// Of one address of Gloo's on 64-bit Linux, a sockaddr_storage and a number; a rank puts one for
+/// each other rank.
+inline constexpr size_t kAddressBytes = 136;
+
 /// Stored once, shared by all who send it.
 using Blob = std::shared_ptr<const std::string>;
 

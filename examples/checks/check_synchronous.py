@@ -1,15 +1,17 @@
 """Checks that a synchronous job was one training on all ranks, not one training per rank.
 
-Reads what pytorch-ddp or tensorflow-mwms left in the checkpoint folder. The parameters of all ranks
-must be equal bit by bit, and within 1e-5 of those that one process reaches with the whole batches;
-that process is this script, in numpy and in double precision. Prints one line; exits with 0 if all
-that holds and with 1 if not.
+Reads what pytorch-ddp, tensorflow-mwms or horovod-pytorch left in the checkpoint folder. The
+parameters of all ranks must be equal bit by bit, and within 1e-5 of those that one process reaches
+with the whole batches; that process is this script, in numpy and in double precision. Prints one
+line; exits with 0 if all that holds and with 1 if not.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
+import random
 import sys
 
 import numpy as np
@@ -38,6 +40,24 @@ def gradients(parameters, images, labels):
     }
 
 
+def elastic_batches(run, examples):
+    """Yields the whole batches as Horovod's ElasticSampler orders them, pass after pass."""
+    for number in itertools.count():
+        order = list(range(examples))
+        random.Random(run["seed"] + number).shuffle(order)
+        for end in range(run["batch_size"], examples + 1, run["batch_size"]):
+            yield np.array(order[end - run["batch_size"] : end])
+
+
+def batches_of(run, examples):
+    """Yields which examples each step of `run` has."""
+    if run.get("order") == "elastic":
+        yield from itertools.islice(elastic_batches(run, examples), run["steps"])
+        return
+    for step in range(1, run["steps"] + 1):
+        yield digits.batch_indices(step, run["batch_size"], run["seed"], examples)
+
+
 def train_in_one_process(run):
     """Returns the parameters after the steps of `run`: gradient descent with momentum, here."""
     (images, labels), _ = digits.load()
@@ -47,8 +67,7 @@ def train_in_one_process(run):
         for name, value in digits.initial_parameters(run["seed"]).items()
     }
     velocity = {name: np.zeros_like(value) for name, value in parameters.items()}
-    for step in range(1, run["steps"] + 1):
-        batch = digits.batch_indices(step, run["batch_size"], run["seed"], len(labels))
+    for batch in batches_of(run, len(labels)):
         for name, gradient in gradients(parameters, images[batch], labels[batch]).items():
             velocity[name] = run["momentum"] * velocity[name] + gradient
             parameters[name] -= run["learning_rate"] * velocity[name]

@@ -4,22 +4,29 @@ import argparse
 
 
 def make_parser(description):
-    """Returns a parser with the common options; a program may add its own."""
+    """Returns a parser with the options of all programs; a program may add its own."""
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
     add("--data", metavar="URL", help="file of write_digits.py, else scikit-learn's own")
-    add("--steps", type=int, default=300, help="global steps in all")
-    add("--checkpoint-every", type=int, default=20, metavar="STEPS")
     add("--batch-size", type=int, default=64, help="examples of a global step")
     add("--seed", type=int, default=1)
     add("--slow-step-seconds", type=float, default=0.0, help="sleep in each step, to watch or kill")
+    return parser
+
+
+def make_step_parser(description):
+    """Returns a parser with the options of programs that train for a number of global steps."""
+    parser = make_parser(description)
+    add = parser.add_argument
+    add("--steps", type=int, default=300, help="global steps in all")
+    add("--checkpoint-every", type=int, default=20, metavar="STEPS")
     add("--cut-exchange", action="store_true", help="train alone: only to see the check fail")
     return parser
 
 
 def parse_synchronous(description, workers):
     """Returns the arguments of a program whose workers each take an equal part of every batch."""
-    parser = make_parser(description)
+    parser = make_step_parser(description)
     arguments = parser.parse_args()
     if arguments.batch_size % workers:
         parser.error(f"--batch-size {arguments.batch_size} does not divide by {workers} workers")

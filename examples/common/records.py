@@ -34,15 +34,15 @@ def restore_variables(path, variables):
 class StepLog:
     """One JSON line per global step: its number, the job's epoch it ran in, its loss.
 
-    In a folder of this machine a line is there at once, elsewhere with the next store(): files in
-    HDFS do not grow cheaply. Not thread safe.
+    In a folder of this machine a line is there at once, elsewhere with the next store(), or the end
+    of the log: files in HDFS do not grow cheaply. Not thread safe.
     """
 
     def __init__(self, folder, task, resume_step, epoch):
         """Opens `steps-<task>.jsonl` behind the line of `resume_step`, the checkpoint's (0: none).
 
-        Later steps ran before a restart and will run again: their lines go, so that each step
-        stands exactly once.
+        Later steps ran before a restart, or what an elastic job goes on behind, and will run again:
+        their lines go, so that each step stands exactly once.
         """
         self._epoch = epoch
         self._path = os.path.join(folder, f"steps-{task}.jsonl")
@@ -58,9 +58,9 @@ class StepLog:
         whole = [line for line in lines if line.endswith(b"\n")]
         return [line for line in whole if json.loads(line)["step"] <= resume_step]
 
-    def write(self, step, loss):
-        """Appends the line of `step`."""
-        line = {"step": step, "epoch": self._epoch, "loss": round(float(loss), 6)}
+    def write(self, step, loss, **more):
+        """Appends the line of `step`; `more` is what a program has to say besides."""
+        line = {"step": step, "epoch": self._epoch, "loss": round(float(loss), 6), **more}
         self._lines.append(json.dumps(line).encode() + b"\n")
         if self._file:
             self._file.write(self._lines[-1])
@@ -74,5 +74,6 @@ class StepLog:
         return self
 
     def __exit__(self, *_):
+        self.store()
         if self._file:
             self._file.close()

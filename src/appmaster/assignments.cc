@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/model/lease.h"
 #include "core/model/log_share.h"
+#include "core/rendezvous/worker_hosts.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/visualization.h"
 
@@ -40,7 +41,23 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.set_release_ports(task.type->port_release);
   assignment.set_command(task.type->command);
   auto& environment = *assignment.mutable_environment();
-  environment.insert(job_.execution_env.begin(), job_.execution_env.end());
+  if (job_.framework == core::Framework::kHorovod) {
+    v1::HorovodSettings& horovod = *assignment.mutable_horovod();
+    horovod.set_own_driver(job_.horovod.own_driver);
+    horovod.set_rendezvous_timeout_ms(job_.horovod.rendezvous.count());
+    horovod.set_network_interfaces(job_.horovod.network_interfaces);
+    if (const auto& elastic = job_.horovod.elastic) {
+      v1::HorovodSettings::Elastic& limits = *horovod.mutable_elastic();
+      limits.set_least(elastic->least);
+      limits.set_most(job_.FindType(core::kElasticType)->instances);
+      limits.set_resets(elastic->resets);
+      limits.set_patience_ms(elastic->patience.count());
+    }
+    if (core::IsRanked(task.id.type)) {
+      environment.insert(job_.horovod.variables.begin(), job_.horovod.variables.end());
+    }
+  }
+  for (const auto& [name, value] : job_.execution_env) environment[name] = value;
   for (const auto& [name, value] : task.type->env) environment[name] = value;
   if (!places_.logs.empty()) {
     assignment.set_log_folder(absl::StrCat(places_.logs, "/", task.id.ToPath()));

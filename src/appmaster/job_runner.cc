@@ -192,7 +192,22 @@ void JobRunner::Run(const core::effect::SendStart& effect) {
   v1::MasterMessage message;
   message.mutable_start()->set_epoch(effect.epoch);
   message.mutable_start()->set_cluster_spec(rpc::ToProto(*effect.spec).SerializeAsString());
+  if (effect.plan != nullptr) *message.mutable_start()->mutable_plan() = rpc::ToProto(*effect.plan);
   for (const std::string& container_id : effect.container_ids) Send(container_id, message);
+}
+
+void JobRunner::Run(const core::effect::SendMembers& effect) {
+  v1::MasterMessage message;
+  v1::RendezvousMembers& members = *message.mutable_members();
+  members.set_epoch(effect.epoch);
+  members.set_attempt(effect.attempt);
+  for (const core::ElasticMember& member : effect.members) {
+    v1::RendezvousMembers::Member& added = *members.add_members();
+    added.set_name(rpc::ToUtf8(member.name));
+    added.set_host(rpc::ToUtf8(member.host));
+  }
+  members.set_finished(effect.finished);
+  Send(effect.container_id, message);
 }
 
 void JobRunner::Run(const core::effect::SendShutdown& effect) {

@@ -79,6 +79,7 @@ class JobRunner : public core::ClusterBackend::Listener {
   void Run(const core::effect::AnswerHeartbeat& effect);
   void Run(const core::effect::SendPrepare& effect);
   void Run(const core::effect::SendStart& effect);
+  void Run(const core::effect::SendMembers& effect);
   void Run(const core::effect::SendShutdown& effect);
   void Run(const core::effect::KillContainer& effect);
   void Run(const core::effect::Record& effect);

@@ -8,8 +8,13 @@
 
 namespace tony::appmaster {
 
-absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks, const core::TaskId& id,
-                                              int port) {
+absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks,
+                                              const rpc::TunnelRelay::Wish& wish) {
+  const core::TaskId& id = wish.task;
+  if (wish.by_executor && id.type != core::kDriverType) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("an executor may reach the job's driver, not ", id.ToString()));
+  }
   const core::Task* const task = tasks.Find(id);
   if (task == nullptr) {
     return absl::NotFoundError(absl::StrCat("the job has no task ", id.ToString()));
@@ -22,7 +27,7 @@ absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks, cons
     return absl::FailedPreconditionError(
         absl::StrCat("the executor of ", id.ToString(), " has no connection at the moment"));
   }
-  const int wanted = port != 0                       ? port
+  const int wanted = wish.port != 0                  ? wish.port
                      : task->visualization_port != 0 ? task->visualization_port
                                                      : task->port;
   if (wanted <= 0 || (wanted != task->port && wanted != task->visualization_port)) {
@@ -68,8 +73,7 @@ absl::Status Tunnels::Ask(const rpc::TunnelRelay::Wish& wish) {
     TONY_RETURN_IF_ERROR(CheckLogContainer(machine_.tasks(), container));
     *open.mutable_logs() = *wish.logs;
   } else {
-    TONY_ASSIGN_OR_RETURN(const TunnelTarget target,
-                          FindTunnelTarget(machine_.tasks(), wish.task, wish.port));
+    TONY_ASSIGN_OR_RETURN(const TunnelTarget target, FindTunnelTarget(machine_.tasks(), wish));
     container = target.container_id;
     open.set_port(target.port);
   }

@@ -56,10 +56,11 @@ struct TunnelTarget {
   int port = 0;
 };
 
-/// The container and the port that are meant by a wish. NotFound – there is no such task, or it has
-/// not registered this port; FailedPrecondition – it has no program to be reached at the moment.
+/// The container and the port that are meant by a wish for a port. NotFound – there is no such
+/// task, or it has not registered this port; FailedPrecondition – it has no program to be reached
+/// at the moment; PermissionDenied – an executor wants to reach another task than the job's driver.
 absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks,
-                                              const core::TaskId& task, int port);
+                                              const rpc::TunnelRelay::Wish& wish);
 
 /// Whether the executor of container `id` can be asked for its logs. NotFound – the container is
 /// not the job's (any more); FailedPrecondition – its executor has no connection at the moment.

@@ -79,11 +79,10 @@ std::string RenderContainers(const core::JobDescription& job) {
 }
 
 /// The variables of `task`, in full or where they differ from those of `like`.
-std::string RenderTask(const TaskPreview& task, const TaskPreview* like,
-                       const std::string& command) {
+std::string RenderTask(const TaskPreview& task, const TaskPreview* like) {
   std::string text = absl::StrCat("Task ", task.task.ToString());
   if (like == nullptr) {
-    absl::StrAppend(&text, ": ", SafeText(command), "\n");
+    absl::StrAppend(&text, ": ", SafeText(task.command), "\n");
   } else {
     absl::StrAppend(&text, ", like ", like->task.ToString(), " but with\n");
   }
@@ -109,9 +108,9 @@ std::string RenderTasks(const core::JobDescription& job) {
   for (const TaskPreview& task : tasks) {
     if (first == nullptr || first->task.type != task.task.type) {
       first = &task;
-      text += RenderTask(task, nullptr, job.FindType(task.task.type)->command);
+      text += RenderTask(task, nullptr);
     } else {
-      text += RenderTask(task, first, "");
+      text += RenderTask(task, first);
     }
   }
   const int64_t left = Total(Containers(job)).count - static_cast<int64_t>(tasks.size());
@@ -172,7 +171,7 @@ std::string RenderDryRunJson(const spec::LoadedJob& loaded) {
   json["tasks"] = Json::array();
   for (const TaskPreview& task : PreviewTasks(job, kMaxTasks)) {
     json["tasks"].push_back({{"task", task.task.ToString()},
-                             {"command", job.FindType(task.task.type)->command},
+                             {"command", task.command},
                              {"environment", task.environment}});
   }
   json["tasks_left_out"] = total.count - static_cast<int64_t>(json["tasks"].size());

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "core/rendezvous/worker_hosts.h"
 #include "core/runtime/visualization.h"
 #include "core/schedule/stage_graph.h"
 
@@ -47,12 +48,42 @@ core::ClusterSpec PreviewCluster(const core::JobDescription& job) {
   return cluster;
 }
 
+/// As tony's own driver would place it, and on the driver's machine.
+std::optional<core::HorovodPlace> PreviewPlace(const core::JobDescription& job,
+                                               const core::TaskContext& context) {
+  if (job.framework != core::Framework::kHorovod || !core::IsRanked(context.task.type)) {
+    return std::nullopt;
+  }
+  const std::vector<core::WorkerHost> hosts = core::WorkerHostsOf(context.cluster);
+  std::vector<core::HostSlots> slots;
+  int processes = 0;
+  for (const core::WorkerHost& host : hosts) {
+    slots.push_back({host.name, static_cast<int>(host.tasks.size())});
+    processes += slots.back().slots;
+  }
+  const auto plan = core::PlanSlots(slots, processes);
+  if (!plan.ok()) return std::nullopt;
+  const auto slot = core::SlotOf({kNoPort, true, *plan}, hosts, context.task);
+  if (!slot.ok()) return std::nullopt;
+  const std::string& interfaces = job.horovod.network_interfaces;
+  core::HorovodPlace place;
+  place.slot = *slot;
+  place.address = job.horovod.own_driver ? "HOST" : "127.0.0.1";
+  place.port = kNoPort;
+  place.elastic = job.horovod.elastic.has_value();
+  place.interfaces = interfaces.empty() ? "INTERFACE" : interfaces;
+  return place;
+}
+
 /// As the executor merges them: the containers' variables, what tony renders, the user's own.
 core::Environment Merge(const core::JobDescription& job, const core::TaskType& type,
                         const core::TaskContext& context) {
   core::Environment environment = job.container_env;
   for (auto& [name, value] : core::RenderEnvironment(context)) {
     environment[name] = absl::StrReplaceAll(value, {{absl::StrCat(kNoPort), "PORT"}});
+  }
+  if (context.horovod) {
+    for (const auto& [name, value] : job.horovod.variables) environment[name] = value;
   }
   for (const core::Environment& users : {job.execution_env, type.env}) {
     for (const auto& [name, value] : users) {
@@ -86,7 +117,11 @@ std::vector<TaskPreview> PreviewTasks(const core::JobDescription& job, size_t li
     context.chief = core::IsChief(endpoint.task, job.FindType("chief") != nullptr);
     context.visualization_port = visualization == endpoint.task ? kNoPort : 0;
     context.gpus = endpoint.devices;
-    previews.push_back({endpoint.task, Merge(job, *job.FindType(endpoint.task.type), context)});
+    context.horovod = PreviewPlace(job, context);
+    const core::TaskType& type = *job.FindType(endpoint.task.type);
+    const bool driver = type.name == core::kDriverType && type.command.empty();
+    previews.push_back(
+        {endpoint.task, driver ? "tony-driver" : type.command, Merge(job, type, context)});
   }
   return previews;
 }

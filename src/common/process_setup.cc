@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <boost/system/system_error.hpp>
@@ -62,6 +63,13 @@ void SetUpProcess() {
   std::signal(SIGXFSZ, SIG_IGN);
   std::set_terminate(EndWithSentence);
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+}
+
+void RaiseOpenFiles() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace tony

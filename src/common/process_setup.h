@@ -14,4 +14,7 @@ inline constexpr int kExitUnable = 3;
 /// before threads exist.
 void SetUpProcess();
 
+/// Lets the process open as many files as it may (the hard limit of ulimit -n).
+void RaiseOpenFiles();
+
 }  // namespace tony

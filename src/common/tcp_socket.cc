@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -61,6 +62,7 @@ struct TcpSocket::State : std::enable_shared_from_this<State> {
     if (!error) local_port = local.port();
     socket.set_option(Tcp::no_delay(true), error);
     socket.set_option(asio::socket_base::keep_alive(true), error);
+    socket.non_blocking(true, error);
   }
 
   void Close() {
@@ -69,12 +71,28 @@ struct TcpSocket::State : std::enable_shared_from_this<State> {
     socket.close(ignored);
   }
 
+  /// Not before there is something to read.
+  void AwaitInput(OnRead on_read) {
+    socket.async_wait(
+        Tcp::socket::wait_read,
+        [self = shared_from_this(), on_read = std::move(on_read)](const error_code& error) mutable {
+          if (self->open) self->ReadInput(error, std::move(on_read));
+        });
+  }
+
+  void ReadInput(error_code error, OnRead on_read) {
+    std::array<char, kReadBytes> bytes;
+    const size_t size = error ? 0 : socket.read_some(asio::buffer(bytes), error);
+    if (error == asio::error::would_block) return AwaitInput(std::move(on_read));
+    if (error && error != asio::error::eof) return on_read(Lost(error));
+    on_read(std::string(bytes.data(), size));
+  }
+
   Tcp::socket socket;
   std::string peer_address;
   int peer_port = 0;
   int local_port = 0;
-  std::string input;
-  std::string output;
+  std::vector<Piece> output;
   bool open = true;
 };
 
@@ -82,24 +100,26 @@ TcpSocket::TcpSocket(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 TcpSocket::~TcpSocket() { state_->Close(); }
 
-void TcpSocket::Read(OnRead on_read) {
-  state_->input.resize(kReadBytes);
-  state_->socket.async_read_some(
-      asio::buffer(state_->input),
-      [state = state_, on_read = std::move(on_read)](const error_code& error, size_t size) {
-        if (!state->open) return;
-        if (error && error != asio::error::eof) return on_read(Lost(error));
-        state->input.resize(size);
-        on_read(std::move(state->input));
-      });
-}
+void TcpSocket::Read(OnRead on_read) { state_->AwaitInput(std::move(on_read)); }
 
 void TcpSocket::Write(std::string bytes, OnWritten on_written) {
-  state_->output = std::move(bytes);
+  std::vector<Piece> pieces;
+  pieces.push_back({std::move(bytes), nullptr});
+  WritePieces(std::move(pieces), std::move(on_written));
+}
+
+void TcpSocket::WritePieces(std::vector<Piece> pieces, OnWritten on_written) {
+  state_->output = std::move(pieces);
+  std::vector<asio::const_buffer> buffers;
+  for (const Piece& piece : state_->output) {
+    buffers.push_back(asio::buffer(piece.own));
+    if (piece.shared != nullptr) buffers.push_back(asio::buffer(*piece.shared));
+  }
   asio::async_write(
-      state_->socket, asio::buffer(state_->output),
+      state_->socket, buffers,
       [state = state_, on_written = std::move(on_written)](const error_code& error, size_t) {
         if (!state->open) return;
+        state->output.clear();
         on_written(error ? Lost(error) : absl::OkStatus());
       });
 }

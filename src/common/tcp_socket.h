@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,10 +37,18 @@ class TcpSocket {
   TcpSocket(const TcpSocket&) = delete;
   TcpSocket& operator=(const TcpSocket&) = delete;
 
-  /// Waits for bytes, at most 64 KiB. Not again before the callback.
+  /// Waits for bytes, at most 64 KiB, for which there is no memory until they come. Not again
+  /// before the callback.
   void Read(OnRead on_read);
   /// Sends all of `bytes`. Not again before the callback.
   void Write(std::string bytes, OnWritten on_written);
+  /// What is sent to several is not copied for each.
+  struct Piece {
+    std::string own;
+    std::shared_ptr<const std::string> shared;  ///< follows `own`; null: nothing
+  };
+  /// Sends all pieces, in their order. Not again before the callback.
+  void WritePieces(std::vector<Piece> pieces, OnWritten on_written);
   /// The peer is told that nothing more will come.
   void EndWriting();
   /// Closes so that the peer sees a broken connection, not an end. Callbacks that are due do not

@@ -13,6 +13,7 @@
 #include "executor/container_places.h"
 #include "executor/docker_check.h"
 #include "executor/localizer.h"
+#include "os/machine.h"
 #include "os/process_tree.h"
 #include "rpc/convert.h"
 #include "rpc/utf8.h"
@@ -90,6 +91,11 @@ Executor::~Executor() {
 void Executor::Start(const rpc::Credentials& credentials) {
   tunnels_ =
       std::make_unique<Tunnels>(loop_, credentials, LogFolder(environment_, working_folder_));
+  horovod_ = std::make_unique<HorovodTask>(
+      loop_, HorovodTask::Ports{[this](v1::ExecutorMessage message) { Send(std::move(message)); },
+                                [this] { return tunnels_->DialerTo(connection_->address()); },
+                                [this] { return LeaseExpired(); },
+                                [this](const std::string& why) { EndHung(why); }});
   connection_ = std::make_unique<MasterConnection>(
       loop_,
       MasterConnection::Options{options_.master_address, credentials, NextMaster(options_, loop_)},
@@ -114,6 +120,7 @@ v1::ExecutorMessage Executor::Hello() {
   v1::Hello* hello = message.mutable_hello();
   hello->set_container_id(options_.container_id);
   hello->set_containment(keeper_.containment_name());
+  hello->set_boot_id(os::BootId());
   if (incarnation_ > 0) *hello->mutable_held() = rpc::ToProto(held_);
   return message;
 }
@@ -136,6 +143,8 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
       return OnHeartbeatAnswer(message.heartbeat_answer());
     case v1::MasterMessage::kOpenTunnel:
       return OnOpenTunnel(message.open_tunnel());
+    case v1::MasterMessage::kMembers:
+      return LeaseExpired() ? AskAnew() : horovod_->TakeMembers(message.members());
     case v1::MasterMessage::BODY_NOT_SET:
       LogWarning("a message of an unknown kind was left out");
   }
@@ -154,6 +163,7 @@ void Executor::OnReattached(const v1::Reattached& reattached) {
   if (!Obeys(reattached.incarnation())) return;
   RenewLease(said_hello_at_);
   LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()));
+  horovod_->OnReattached();
 }
 
 void Executor::OnOpenTunnel(const v1::OpenTunnel& wish) {
@@ -220,6 +230,7 @@ void Executor::OnPrepare(const v1::Prepare& prepare) {
   started_ = false;
   identity_.epoch = prepare.epoch();
   identity_.attempt = prepare.attempt();
+  horovod_->Stop();
   if (process_.active()) {
     process_.Kill(milliseconds(assignment_.kill_grace_ms()));
   } else {
@@ -265,12 +276,23 @@ void Executor::OnStart(const v1::Start& start) {
     return FailTask(NotStarted(
         absl::InternalError("the cluster spec of the ApplicationMaster cannot be read")));
   }
-  RunTask(rpc::FromProto(spec));
+  if (assignment_.has_horovod()) return RunHorovodTask(start, rpc::FromProto(spec));
+  RunTask(assignment_.command(), rpc::FromProto(spec));
 }
 
-void Executor::RunTask(const core::ClusterSpec& cluster) {
+void Executor::RunHorovodTask(const v1::Start& start, const core::ClusterSpec& cluster) {
+  horovod_->Prepare(assignment_, start, cluster, identity_.attempt, working_folder_,
+                    ports_.task_port(), [this, cluster](const absl::StatusOr<HorovodStart>& ready) {
+                      if (!ready.ok()) return FailTask(NotStarted(ready.status()));
+                      identity_.horovod = ready->place;
+                      identity_.driver_output_folder = ready->driver_output_folder;
+                      RunTask(ready->command, cluster);
+                    });
+}
+
+void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec& cluster) {
   TaskProcess::Command command;
-  command.shell_command = assignment_.command();
+  command.shell_command = shell_command;
   command.environment =
       TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
   command.working_folder = working_folder_;
@@ -287,17 +309,30 @@ void Executor::RunTask(const core::ClusterSpec& cluster) {
   command.memory_key = absl::StrCat("tony.", assignment_.task().type(), ".memory");
   if (assignment_.release_ports()) ports_.ReleaseSockets();
   sampler_.Reset();
+  hung_.clear();
   run_ = {identity_.epoch, identity_.attempt};
   process_.Run(command);
 }
 
+void Executor::EndHung(const std::string& why) {
+  LogError(why);
+  hung_ = why;
+  process_.Kill(milliseconds(0));
+}
+
 void Executor::OnTaskEnded(core::TaskExit exit) {
+  if (const std::string why = std::exchange(hung_, "");
+      !why.empty() && exit.cause == core::TaskExit::Cause::kStopped) {
+    exit.cause = core::TaskExit::Cause::kLost;
+    exit.message = why;
+  }
   if (signal_ != 0 && exit.cause == core::TaskExit::Cause::kStopped) {
     // Somebody else than the ApplicationMaster ended the executor, and the program with it.
     exit.cause = core::TaskExit::Cause::kLost;
     exit.message = absl::StrCat("signal ", signal_, " told its executor to end");
   }
   LogInfo(absl::StrCat("the program ", exit.Describe()));
+  horovod_->OnEnded();
   if (!preparing_) {
     held_.phase = Phase::kEnded;
     held_.exit = exit;
@@ -330,6 +365,7 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
   LogInfo(absl::StrCat("shutting down: ", why));
   shutting_down_ = true;
   exit_code_ = exit_code;
+  horovod_->Stop();
   // Heartbeats go on, and with them the lease, without which the program would have no grace.
   metrics_timer_.reset();
   process_.Kill(milliseconds(assignment_.kill_grace_ms()));

@@ -12,6 +12,7 @@
 #include "common/event_loop.h"
 #include "core/job/job_input.h"
 #include "executor/hadoop_environment.h"
+#include "executor/horovod_task.h"
 #include "executor/master_connection.h"
 #include "executor/options.h"
 #include "executor/task_environment.h"
@@ -72,7 +73,11 @@ class Executor {
 
   void RegisterIfReady();
   void FailTask(core::TaskExit exit);
-  void RunTask(const core::ClusterSpec& cluster);
+  void RunHorovodTask(const v1::Start& start, const core::ClusterSpec& cluster);
+  /// `shell_command`: for `bash -c`.
+  void RunTask(const std::string& shell_command, const core::ClusterSpec& cluster);
+  /// Ends a program of tony's that does not answer: it counts as lost.
+  void EndHung(const std::string& why);
   void BeatLater();
   void Beat();
   /// A sign of life that was given at `at` was answered.
@@ -119,7 +124,8 @@ class Executor {
   bool shutting_down_ = false;
   int unsaid_ = 0;  ///< to how many of the two there is something left to say
   int exit_code_ = 1;
-  int signal_ = 0;  ///< that began the shutdown; 0: none did
+  int signal_ = 0;    ///< that began the shutdown; 0: none did
+  std::string hung_;  ///< why the program is being ended; empty: it is not for that
   bool measuring_gpus_ = false;
   std::unique_ptr<EventLoop::Handle> registry_deadline_;
   std::unique_ptr<EventLoop::Handle> heartbeat_timer_;
@@ -128,6 +134,7 @@ class Executor {
   std::thread localizer_;
   std::thread gpu_reader_;
   std::unique_ptr<Tunnels> tunnels_;
+  std::unique_ptr<HorovodTask> horovod_;
   std::unique_ptr<MasterConnection> connection_;  ///< last: its callbacks use the rest
 };
 

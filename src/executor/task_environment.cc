@@ -48,6 +48,7 @@ core::TaskContext ContextOf(const v1::Assignment& assignment, const RunIdentity&
   context.gpus = absl::StrJoin(assignment.gpus(), ",");
   context.user_environment = {assignment.environment().begin(), assignment.environment().end()};
   context.cluster = cluster;
+  context.horovod = identity.horovod;
   return context;
 }
 
@@ -65,6 +66,9 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
   }
   for (const auto& [name, value] : hadoop) environment[name] = value;
   environment["PWD"] = working_folder;  // as a shell would set it
+  if (!identity.driver_output_folder.empty()) {
+    environment["DRIVER_OUTPUT_PATH"] = identity.driver_output_folder;
+  }
   // Last: the user's own PATH, too, is searched after the virtual environment.
   AddVirtualEnvironment(assignment, working_folder, environment);
   std::vector<std::string> result;

@@ -1,6 +1,7 @@
 // The complete environment of the user's program.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct RunIdentity {
   int epoch = 0;
   int attempt = 0;
   int visualization_port = 0;
+  std::optional<core::HorovodPlace> horovod = {};  ///< of one of Horovod's processes
+  std::string driver_output_folder = {};           ///< of a Horovod job's driver
 };
 
 /// `base` (the container's own environment) with what the runtime renders laid over it, then

@@ -34,6 +34,9 @@ class Tunnels {
   void Open(const v1::OpenTunnel& wish, const std::string& master_address,
             const absl::Status& refusal);
 
+  /// One connection to each ApplicationMaster, besides the one for what must not wait.
+  std::shared_ptr<rpc::TunnelDialer> DialerTo(const std::string& master_address);
+
   /// Nothing more will be logged. `done` follows when all who read the logs have all of them, maybe
   /// from within the call.
   void FinishLogs(std::function<void()> done) { logs_.Finish(std::move(done)); }
@@ -46,8 +49,6 @@ class Tunnels {
   void OnConnected(Tunnel& tunnel, absl::StatusOr<std::unique_ptr<TcpSocket>> socket);
   void Refuse(Tunnel& tunnel, const absl::Status& why);
   void Forget(const Tunnel& tunnel);
-  /// One connection to each ApplicationMaster, besides the one for what must not wait.
-  std::shared_ptr<rpc::TunnelDialer> DialerTo(const std::string& master_address);
 
   EventLoop& loop_;
   const rpc::Credentials credentials_;

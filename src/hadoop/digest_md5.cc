@@ -10,8 +10,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/big_endian.h"
 #include "common/status_macros.h"
-#include "hadoop/big_endian.h"
 
 namespace tony::hadoop {
 namespace {

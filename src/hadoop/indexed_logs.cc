@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/big_endian.h"
 #include "common/status_macros.h"
-#include "hadoop/big_endian.h"
 #include "hadoop/java_objects.h"
 #include "hadoop/tfile.h"
 

@@ -25,6 +25,7 @@ constexpr int32_t kContextId = -3;
 constexpr int32_t kPingId = -4;
 constexpr int32_t kSaslId = -33;
 
+constexpr char kProtocol[] = "Hadoop's RPC";
 constexpr size_t kClientIdBytes = 16;
 constexpr uint64_t kProtocolVersion = 1;
 
@@ -50,8 +51,8 @@ RpcConnection::RpcConnection(EventLoop& loop, const Endpoint& server, std::strin
       client_id_(RandomId()),
       closed_(std::move(closed)),
       negotiation_(identity_, server.host),
-      outer_frames_(options.max_frame_bytes),
-      inner_frames_(options.max_frame_bytes),
+      outer_frames_(options.max_frame_bytes, kProtocol),
+      inner_frames_(options.max_frame_bytes, kProtocol),
       alive_(std::make_shared<bool>(true)) {
   connect_deadline_ = loop_.After(options_.connect_timeout, [this] {
     Close(absl::UnavailableError(absl::StrCat(

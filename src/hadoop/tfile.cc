@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/big_endian.h"
 #include "common/status_macros.h"
-#include "hadoop/big_endian.h"
 
 namespace tony::hadoop {
 namespace {

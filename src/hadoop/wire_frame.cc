@@ -4,13 +4,12 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "common/big_endian.h"
 #include "common/status_macros.h"
-#include "hadoop/big_endian.h"
 
 namespace tony::hadoop {
 namespace {
 
-constexpr size_t kLengthBytes = 4;
 constexpr size_t kLongestVarint = 5;
 
 void AppendVarint(uint32_t number, std::string* text) {
@@ -37,28 +36,6 @@ std::string EncodeFrame(std::initializer_list<const google::protobuf::MessageLit
   for (const auto* const message : messages) content += Delimited(*message);
   content += body;
   return BigEndian(static_cast<uint32_t>(content.size())) + content;
-}
-
-absl::StatusOr<std::optional<std::string>> FrameReader::Next() {
-  if (buffer_.size() - consumed_ < kLengthBytes) return std::nullopt;
-  const uint32_t length = FromBigEndian(buffer_.data() + consumed_);
-  if (length > max_frame_bytes_) {
-    return absl::DataLossError(
-        absl::StrCat("the server announces a frame of ", length, " bytes, more than ",
-                     max_frame_bytes_, ": it does not speak Hadoop's RPC, or something is wrong"));
-  }
-  if (buffer_.size() - consumed_ - kLengthBytes < length) {
-    buffer_.erase(0, consumed_);
-    consumed_ = 0;
-    return std::nullopt;
-  }
-  std::string frame = buffer_.substr(consumed_ + kLengthBytes, length);
-  consumed_ += kLengthBytes + length;
-  if (consumed_ == buffer_.size()) {
-    buffer_.clear();
-    consumed_ = 0;
-  }
-  return frame;
 }
 
 absl::StatusOr<std::string> MessageReader::Bytes() {

@@ -5,11 +5,11 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/frame_reader.h"
 
 namespace tony::hadoop {
 
@@ -21,24 +21,6 @@ std::string EncodeFrame(std::initializer_list<const google::protobuf::MessageLit
 std::string Delimited(const google::protobuf::MessageLite& message);
 /// The same for a message that is serialized already.
 std::string DelimitedBytes(const std::string& message);
-
-/// Cuts a stream of bytes into frames. It holds no more than what has arrived, whatever a length
-/// says. Not thread safe.
-class FrameReader {
- public:
-  /// `max_frame_bytes`: a longer one is an error.
-  explicit FrameReader(size_t max_frame_bytes) : max_frame_bytes_(max_frame_bytes) {}
-
-  void Append(const char* data, size_t size) { buffer_.append(data, size); }
-  /// The next frame's content; nothing when it has not arrived whole.
-  /// DataLoss – its length is negative or too large; nothing after it can be read.
-  absl::StatusOr<std::optional<std::string>> Next();
-
- private:
-  const size_t max_frame_bytes_;
-  std::string buffer_;
-  size_t consumed_ = 0;  ///< of the buffer's beginning
-};
 
 /// Reads the messages of one frame, in order. Not thread safe.
 class MessageReader {

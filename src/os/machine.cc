@@ -41,11 +41,13 @@ absl::StatusOr<Machine> ReadMachine() {
   const CgroupLimits limits = ReadCgroupLimits(ReadProcFile("/proc/self/cgroup"), "/sys/fs/cgroup");
   Machine machine;
   machine.host_name = HostName();
-  machine.boot_id = FirstLine(ReadProcFile("/proc/sys/kernel/random/boot_id"));
+  machine.boot_id = BootId();
   machine.cores = std::min<double>(CoresOfAffinityMask(), limits.cores);
   machine.memory_bytes = std::min<int64_t>(total_kibibytes * 1024, limits.memory_bytes);
   machine.load_average = std::atof(ReadProcFile("/proc/loadavg").c_str());
   return machine;
 }
+
+std::string BootId() { return FirstLine(ReadProcFile("/proc/sys/kernel/random/boot_id")); }
 
 }  // namespace tony::os

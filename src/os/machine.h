@@ -21,4 +21,7 @@ struct Machine {
 /// Unavailable – /proc cannot be read.
 absl::StatusOr<Machine> ReadMachine();
 
+/// Machine::boot_id alone.
+std::string BootId();
+
 }  // namespace tony::os

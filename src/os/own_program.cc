@@ -47,13 +47,19 @@ std::vector<std::string> LoaderCommand(const std::string& loader, const std::str
   return {loader, "--inhibit-cache", "--library-path", libraries, program};
 }
 
-absl::StatusOr<Subprocess> StartOwnProgram(SubprocessRequest request) {
+absl::StatusOr<std::vector<std::string>> OwnProgramCommand(const std::string& program) {
   TONY_ASSIGN_OR_RETURN(const std::string own, OwnProgram());
   std::error_code error;
   const std::string executed = std::filesystem::read_symlink("/proc/self/exe", error).string();
   if (error) return absl::InternalError(absl::StrCat("/proc/self/exe: ", error.message()));
-  if (executed != own && !request.arguments.empty()) {
-    std::vector<std::string> command = LoaderCommand(executed, request.arguments.front());
+  if (executed != own) return LoaderCommand(executed, program);
+  return std::vector<std::string>{program};
+}
+
+absl::StatusOr<Subprocess> StartOwnProgram(SubprocessRequest request) {
+  if (!request.arguments.empty()) {
+    TONY_ASSIGN_OR_RETURN(std::vector<std::string> command,
+                          OwnProgramCommand(request.arguments.front()));
     command.insert(command.end(), request.arguments.begin() + 1, request.arguments.end());
     request.arguments = std::move(command);
   }

@@ -24,9 +24,13 @@ absl::StatusOr<std::string> ProgramBeside(const std::string& name);
 /// folder's path has no ':' or ';'.
 std::vector<std::string> LoaderCommand(const std::string& loader, const std::string& program);
 
-/// As Subprocess::Start(), for a program of this build, whose path is `request.arguments[0]`: where
-/// a loader has started this process, it starts that one too, since the machine's own C library may
-/// be too old for both. What cannot be executed is then found by the loader, in the new process,
+/// The command that starts `program`, a path of this build's: where a loader has started this
+/// process, it starts that one too, since the machine's own C library may be too old for both.
+/// Arguments may follow. Codes of OwnProgram().
+absl::StatusOr<std::vector<std::string>> OwnProgramCommand(const std::string& program);
+
+/// As Subprocess::Start(), for a program of this build, whose path is `request.arguments[0]`, by
+/// OwnProgramCommand(). What cannot be executed is then found by the loader, in the new process,
 /// which ends with code 127. Codes of Subprocess::Start() and OwnProgram().
 absl::StatusOr<Subprocess> StartOwnProgram(SubprocessRequest request);
 

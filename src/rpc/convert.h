@@ -6,9 +6,11 @@
 #include "core/job/job_decision.h"
 #include "core/job/job_event.h"
 #include "core/job/job_input.h"
+#include "core/rendezvous/worker_hosts.h"
 #include "tony/v1/application_master.pb.h"
 #include "tony/v1/job_event.pb.h"
 #include "tony/v1/journal.pb.h"
+#include "tony/v1/rendezvous.pb.h"
 
 namespace tony::rpc {
 
@@ -20,6 +22,7 @@ v1::ClusterSpec ToProto(const core::ClusterSpec& spec);
 v1::HeldTask ToProto(const core::input::HeldTask& held);
 v1::Verdict ToProto(const core::Verdict& verdict);
 v1::Decision ToProto(const core::Decision& decision);
+v1::RendezvousPlan ToProto(const core::RendezvousPlan& plan);
 
 core::TaskId FromProto(const v1::TaskId& id);
 core::TaskExit FromProto(const v1::TaskExit& exit);
@@ -32,5 +35,6 @@ core::input::HeldTask FromProto(const v1::HeldTask& held);
 absl::StatusOr<core::Verdict> FromProto(const v1::Verdict& verdict);
 /// InvalidArgument – empty, or the verdict's reason.
 absl::StatusOr<core::Decision> FromProto(const v1::Decision& decision);
+core::RendezvousPlan FromProto(const v1::RendezvousPlan& plan);
 
 }  // namespace tony::rpc

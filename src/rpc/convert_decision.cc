@@ -46,6 +46,10 @@ struct DecisionWriter {
     body->set_epoch(released.epoch);
     *body->mutable_cluster_spec() = rpc::ToProto(*released.spec);
   }
+  void operator()(const core::decision::PlanAccepted& accepted) {
+    proto.mutable_plan_accepted()->set_epoch(accepted.epoch);
+    *proto.mutable_plan_accepted()->mutable_plan() = rpc::ToProto(accepted.plan);
+  }
   void operator()(const core::decision::TaskConcluded& concluded) {
     v1::TaskConcluded* body = proto.mutable_task_concluded();
     *body->mutable_task() = rpc::ToProto(concluded.task);
@@ -61,6 +65,7 @@ struct DecisionWriter {
     body->mutable_budgets()->set_infrastructure(restarted.budgets.infrastructure);
     body->mutable_budgets()->set_lost_port(restarted.budgets.lost_port);
     body->mutable_budgets()->set_in_a_row(restarted.budgets.in_a_row);
+    body->set_container_lost(restarted.container_lost);
     body->set_delay_ms(
         std::chrono::duration_cast<std::chrono::milliseconds>(restarted.delay).count());
   }
@@ -81,6 +86,7 @@ core::decision::TasksRestarted FromProto(const v1::TasksRestarted& proto) {
   restarted.budgets = {proto.budgets().user(), proto.budgets().infrastructure(),
                        proto.budgets().lost_port(), proto.budgets().in_a_row()};
   restarted.delay = std::chrono::milliseconds(proto.delay_ms());
+  restarted.container_lost = proto.container_lost();
   return restarted;
 }
 
@@ -101,6 +107,9 @@ absl::StatusOr<core::Decision> FromProto(const v1::Decision& proto) {
       return core::decision::GangReleased{
           proto.gang_released().epoch(),
           std::make_shared<core::ClusterSpec>(FromProto(proto.gang_released().cluster_spec()))};
+    case v1::Decision::kPlanAccepted:
+      return core::decision::PlanAccepted{proto.plan_accepted().epoch(),
+                                          rpc::FromProto(proto.plan_accepted().plan())};
     case v1::Decision::kTaskConcluded:
       return core::decision::TaskConcluded{FromProto(proto.task_concluded().task()),
                                            FromProto(proto.task_concluded().exit())};

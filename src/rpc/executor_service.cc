@@ -28,8 +28,8 @@ absl::StatusOr<std::string> CheckExecutor(const grpc::CallbackServerContext& con
 }
 
 core::input::ExecutorAttached ToInput(const std::string& container_id, const v1::Hello& hello) {
-  core::input::ExecutorAttached attached{.container_id = container_id,
-                                         .containment = hello.containment()};
+  core::input::ExecutorAttached attached{
+      .container_id = container_id, .containment = hello.containment(), .boot_id = hello.boot_id()};
   if (hello.has_held()) attached.held = FromProto(hello.held());
   return attached;
 }
@@ -65,6 +65,18 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
     }
     case v1::ExecutorMessage::kLogLoss:
       return core::input::LogLoss{container_id, message.log_loss().sentence()};
+    case v1::ExecutorMessage::kRanksPlanned:
+      return core::input::RanksPlanned{
+          container_id, message.ranks_planned().epoch(), message.ranks_planned().attempt(),
+          FromProto(message.ranks_planned().plan()), message.ranks_planned().trouble()};
+    case v1::ExecutorMessage::kRendezvousWait: {
+      const v1::RendezvousWait& body = message.rendezvous_wait();
+      return core::input::RendezvousWait{
+          container_id,
+          body.epoch(),
+          body.attempt(),
+          {body.sentence(), {body.missing().begin(), body.missing().end()}}};
+    }
     case v1::ExecutorMessage::BODY_NOT_SET:
       break;
   }
@@ -165,6 +177,12 @@ TunnelReactor* ExecutorService::Tunnel(grpc::CallbackServerContext* context) {
   const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_);
   if (!container.ok()) return new Refused<TunnelReactor>(ToGrpc(container.status()));
   return tunnels_.FromExecutor(context, *container);
+}
+
+TunnelReactor* ExecutorService::Reach(grpc::CallbackServerContext* context) {
+  const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_);
+  if (!container.ok()) return new Refused<TunnelReactor>(ToGrpc(container.status()));
+  return tunnels_.FromReachingExecutor(context);
 }
 
 absl::Status ExecutorService::Send(const std::string& container_id,

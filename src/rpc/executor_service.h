@@ -27,6 +27,7 @@ class ExecutorService : public v1::ExecutorService::CallbackService {
   grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* Attach(
       grpc::CallbackServerContext* context) override;
   TunnelReactor* Tunnel(grpc::CallbackServerContext* context) override;
+  TunnelReactor* Reach(grpc::CallbackServerContext* context) override;
 
   /// Queues a message for the container's executor. NotFound – it has no open stream (any more).
   absl::Status Send(const std::string& container_id, const v1::MasterMessage& message);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/model/job_description.h"
 #include "rpc/convert.h"
 #include "rpc/grpc_credentials.h"
 #include "rpc/status_convert.h"
@@ -16,7 +17,8 @@ namespace {
 
 /// Its owner waits for OnDone before destroying it: were it left to gRPC's thread, that would
 /// destroy the channel, too, and with it itself. State guarded by mutex_.
-template <typename Stub>
+/// `Call` is the stub's method that opens the stream.
+template <typename Stub, auto Call>
 class Stream : public TunnelEnd, public grpc::ClientBidiReactor<v1::TunnelFrame, v1::TunnelFrame> {
  public:
   Stream(std::unique_ptr<Stub> stub, v1::TunnelFrame first, Callbacks callbacks)
@@ -30,7 +32,7 @@ class Stream : public TunnelEnd, public grpc::ClientBidiReactor<v1::TunnelFrame,
   }
 
   void Start() {
-    stub_->async()->Tunnel(&context_, this);
+    (stub_->async()->*Call)(&context_, this);
     // Held until it is let go: otherwise gRPC could end the call between two operations.
     this->AddHold();
     this->StartWrite(&outgoing_);
@@ -83,10 +85,10 @@ class Stream : public TunnelEnd, public grpc::ClientBidiReactor<v1::TunnelFrame,
   bool done_ = false;
 };
 
-template <typename Service>
+template <typename Service, auto Call>
 std::unique_ptr<TunnelEnd> Dial(const std::shared_ptr<grpc::Channel>& channel,
                                 v1::TunnelFrame first, TunnelEnd::Callbacks callbacks) {
-  auto stream = std::make_unique<Stream<typename Service::Stub>>(
+  auto stream = std::make_unique<Stream<typename Service::Stub, Call>>(
       Service::NewStub(channel), std::move(first), std::move(callbacks));
   stream->Start();
   return stream;
@@ -102,14 +104,23 @@ std::unique_ptr<TunnelEnd> TunnelDialer::Open(const core::TaskId& task, int port
   v1::TunnelFrame first;
   *first.mutable_open()->mutable_task() = ToProto(task);
   first.mutable_open()->set_port(port);
-  return Dial<v1::JobService>(channel_, std::move(first), std::move(callbacks));
+  return Dial<v1::JobService, &v1::JobService::Stub::async::Tunnel>(channel_, std::move(first),
+                                                                    std::move(callbacks));
 }
 
 std::unique_ptr<TunnelEnd> TunnelDialer::OpenLogs(const v1::LogWish& wish,
                                                   TunnelEnd::Callbacks callbacks) const {
   v1::TunnelFrame first;
   *first.mutable_open()->mutable_logs() = wish;
-  return Dial<v1::JobService>(channel_, std::move(first), std::move(callbacks));
+  return Dial<v1::JobService, &v1::JobService::Stub::async::Tunnel>(channel_, std::move(first),
+                                                                    std::move(callbacks));
+}
+
+std::unique_ptr<TunnelEnd> TunnelDialer::Reach(TunnelEnd::Callbacks callbacks) const {
+  v1::TunnelFrame first;
+  *first.mutable_open()->mutable_task() = ToProto(core::TaskId{core::kDriverType, 0});
+  return Dial<v1::ExecutorService, &v1::ExecutorService::Stub::async::Reach>(
+      channel_, std::move(first), std::move(callbacks));
 }
 
 std::unique_ptr<TunnelEnd> TunnelDialer::Answer(int64_t tunnel, const absl::Status& refusal,
@@ -120,7 +131,8 @@ std::unique_ptr<TunnelEnd> TunnelDialer::Answer(int64_t tunnel, const absl::Stat
     first.mutable_answer()->set_code(refusal.raw_code());
     first.mutable_answer()->set_refusal(ToUtf8(std::string(refusal.message())));
   }
-  return Dial<v1::ExecutorService>(channel_, std::move(first), std::move(callbacks));
+  return Dial<v1::ExecutorService, &v1::ExecutorService::Stub::async::Tunnel>(
+      channel_, std::move(first), std::move(callbacks));
 }
 
 }  // namespace tony::rpc

@@ -51,6 +51,8 @@ class TunnelDialer {
   /// For a client: to logs, of which pieces come.
   std::unique_ptr<TunnelEnd> OpenLogs(const v1::LogWish& wish,
                                       TunnelEnd::Callbacks callbacks) const;
+  /// For an executor: to the port of the job's driver that it has registered.
+  std::unique_ptr<TunnelEnd> Reach(TunnelEnd::Callbacks callbacks) const;
   /// For an executor: answers OpenTunnel. `refusal`: why it could not connect, which the client
   /// hears as it is; OK: it has.
   std::unique_ptr<TunnelEnd> Answer(int64_t tunnel, const absl::Status& refusal,

@@ -35,9 +35,11 @@ grpc::Status Refusal(const v1::TunnelAnswer& answer) {
 /// One stream. Deletes itself when gRPC is done with it. Its state is guarded by the relay's mutex.
 class TunnelRelay::Leg : public TunnelReactor {
  public:
-  /// `container_id`: of an executor; empty for a client.
-  Leg(TunnelRelay& relay, grpc::CallbackServerContext* context, std::string container_id)
-      : relay_(relay), context_(context), container_id_(std::move(container_id)) {
+  enum class Of { kClient, kReachingExecutor, kAnsweringExecutor };
+
+  /// `container_id`: of an executor that answers.
+  Leg(TunnelRelay& relay, grpc::CallbackServerContext* context, Of of, std::string container_id)
+      : relay_(relay), context_(context), of_(of), container_id_(std::move(container_id)) {
     std::lock_guard lock(relay_.mutex_);
     relay_.legs_.insert(this);
     if (is_client()) ++relay_.clients_;
@@ -50,8 +52,10 @@ class TunnelRelay::Leg : public TunnelReactor {
     }
   }
 
-  bool is_client() const { return container_id_.empty(); }
-  /// The container whose executor may answer this client's wish.
+  bool is_client() const { return of_ == Of::kClient; }
+  /// It begins with a wish, not with the answer to one.
+  bool wishes() const { return of_ != Of::kAnsweringExecutor; }
+  /// The container whose executor may answer this one's wish.
   void set_expected_container(const std::string& id) { expected_container_ = id; }
 
   void OnReadDone(bool ok) override {
@@ -60,7 +64,7 @@ class TunnelRelay::Leg : public TunnelReactor {
     if (!ok) return BreakLocked();
     if (peer_ != nullptr) {
       ForwardLocked();
-    } else if (is_client()) {
+    } else if (wishes()) {
       WishLocked();
     } else {
       AnswerLocked();
@@ -111,20 +115,22 @@ class TunnelRelay::Leg : public TunnelReactor {
   }
 
  private:
-  /// A client's first frame.
+  /// The first frame of one that wishes.
   void WishLocked() {
     if (!incoming_.has_open()) {
       return EndLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
                                     "a tunnel begins with the port that it is to reach"));
     }
     const v1::TunnelOpen& open = incoming_.open();
-    logs_ = open.has_logs();
-    counted_ = logs_ ? &relay_.log_clients_ : &relay_.port_clients_;
-    const int most = logs_ ? kMostLogTunnels : kMostTunnels;
+    logs_ = open.has_logs() && is_client();
+    counted_ = !is_client() ? &relay_.executors_
+               : logs_      ? &relay_.log_clients_
+                            : &relay_.port_clients_;
+    const int most = !is_client() ? kMostExecutorTunnels : logs_ ? kMostLogTunnels : kMostTunnels;
     if (++*counted_ > most) return EndLocked(TooMany(most));
     tunnel_ = ++relay_.last_tunnel_;
     relay_.waiting_[tunnel_] = this;
-    Wish wish{tunnel_, FromProto(open.task()), open.port(), std::nullopt};
+    Wish wish{tunnel_, FromProto(open.task()), open.port(), std::nullopt, !is_client()};
     if (logs_) wish.logs = open.logs();
     relay_.on_wish_(wish);
   }
@@ -137,16 +143,16 @@ class TunnelRelay::Leg : public TunnelReactor {
       return EndLocked(
           grpc::Status(StatusCode::NOT_FOUND, "nobody waits for this tunnel (any more)"));
     }
-    Leg* const client = found->second;
+    Leg* const wisher = found->second;
     relay_.waiting_.erase(found);
     if (incoming_.answer().code() != 0 || !incoming_.answer().refusal().empty()) {
-      client->EndLocked(Refusal(incoming_.answer()));
+      wisher->EndLocked(Refusal(incoming_.answer()));
       return EndLocked(grpc::Status::OK);
     }
-    peer_ = client;
-    client->peer_ = this;
+    peer_ = wisher;
+    wisher->peer_ = this;
     StartRead(&incoming_);
-    client->StartRead(&client->incoming_);
+    wisher->StartRead(&wisher->incoming_);
   }
 
   /// What was read goes to the peer.
@@ -172,6 +178,7 @@ class TunnelRelay::Leg : public TunnelReactor {
   void BreakLocked() {
     EndBothLocked(grpc::Status(StatusCode::UNAVAILABLE,
                                is_client() ? "the client's end of the tunnel is gone"
+                               : wishes()  ? "the executor's end of the tunnel is gone"
                                            : "the task's end of the tunnel is gone"));
   }
 
@@ -182,6 +189,7 @@ class TunnelRelay::Leg : public TunnelReactor {
 
   TunnelRelay& relay_;
   grpc::CallbackServerContext* const context_;
+  const Of of_;
   const std::string container_id_;
   std::string expected_container_;
   int64_t tunnel_ = 0;      ///< of a client, when it has said what it wants
@@ -197,12 +205,16 @@ class TunnelRelay::Leg : public TunnelReactor {
 };
 
 TunnelReactor* TunnelRelay::FromClient(grpc::CallbackServerContext* context) {
-  return new Leg(*this, context, "");
+  return new Leg(*this, context, Leg::Of::kClient, "");
+}
+
+TunnelReactor* TunnelRelay::FromReachingExecutor(grpc::CallbackServerContext* context) {
+  return new Leg(*this, context, Leg::Of::kReachingExecutor, "");
 }
 
 TunnelReactor* TunnelRelay::FromExecutor(grpc::CallbackServerContext* context,
                                          const std::string& container_id) {
-  return new Leg(*this, context, container_id);
+  return new Leg(*this, context, Leg::Of::kAnsweringExecutor, container_id);
 }
 
 void TunnelRelay::Expect(int64_t tunnel, const std::string& container_id) {

@@ -1,4 +1,5 @@
-// The ApplicationMaster's part of tunnels: joins a client's stream with an executor's.
+// The ApplicationMaster's part of tunnels: joins the stream of a client, or of an executor that
+// wants to reach the job's driver, with an executor's.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +28,13 @@ using TunnelReactor = grpc::ServerBidiReactor<v1::TunnelFrame, v1::TunnelFrame>;
 /// Thread safe; wishes come from gRPC's threads.
 class TunnelRelay {
  public:
-  /// A client wants to be joined with a task's port, or with logs; Expect() or Refuse() answers it.
+  /// Somebody wants to be joined with a task's port, or with logs; Expect() or Refuse() answers it.
   struct Wish {
     int64_t tunnel = 0;  ///< its number, from 1
     core::TaskId task;
     int port = 0;                     ///< 0: the visualization port, or else the task's own
     std::optional<v1::LogWish> logs;  ///< in place of task and port
+    bool by_executor = false;         ///< not a client: only the job's driver is for it
   };
   /// Must not call the relay.
   using OnWish = std::function<void(const Wish&)>;
@@ -41,13 +43,17 @@ class TunnelRelay {
   static constexpr int kMostTunnels = 64;
   /// The same of logs, of which a client takes those of all tasks at once.
   static constexpr int kMostLogTunnels = 1024;
+  /// The same of executors, each of which has one.
+  static constexpr int kMostExecutorTunnels = 16384;
   /// The longest piece of bytes in one frame.
   static constexpr size_t kMostFrameBytes = size_t{64} * 1024;
 
   explicit TunnelRelay(OnWish on_wish) : on_wish_(std::move(on_wish)) {}
 
-  /// The stream of a client, or of a container's executor, whose roles were checked. gRPC owns it.
+  /// The stream of a client, of an executor that wants to reach the driver, or of one that answers
+  /// a wish, whose roles were checked. gRPC owns it.
   TunnelReactor* FromClient(grpc::CallbackServerContext* context);
+  TunnelReactor* FromReachingExecutor(grpc::CallbackServerContext* context);
   TunnelReactor* FromExecutor(grpc::CallbackServerContext* context,
                               const std::string& container_id);
 
@@ -64,8 +70,9 @@ class TunnelRelay {
   const OnWish on_wish_;
   std::mutex mutex_;  ///< guards the rest and the state of every leg
   std::set<Leg*> legs_;
-  absl::flat_hash_map<int64_t, Leg*> waiting_;  ///< of clients, until they are joined
+  absl::flat_hash_map<int64_t, Leg*> waiting_;  ///< of those who wish, until they are joined
   int clients_ = 0;                             ///< legs of clients
+  int executors_ = 0;                           ///< legs of executors that have wished
   int port_clients_ = 0;                        ///< of these, that have wished for a port
   int log_clients_ = 0;                         ///< that have wished for logs
   int64_t last_tunnel_ = 0;

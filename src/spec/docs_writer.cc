@@ -43,6 +43,7 @@ Unlike in TonY the job file beats the site file. A key may stand only once in a 
 
 * **Boolean**: `true` or `false`. **Count**, **milliseconds**, **seconds**: whole numbers without
   a unit.
+* **Decimal**: `2` or `0.5`.
 * **Memory**: `2g`, `2048m`, or megabytes as a bare number.
 * **List**: items divided by commas; white space around items does not count. `\,` is a comma
   inside an item and `\\` a backslash; every other backslash is itself.
@@ -83,6 +84,8 @@ std::string TypeText(const Key& key) {
       return "boolean";
     case ValueType::kCount:
       return absl::StrCat("count, ", RangeText(key));
+    case ValueType::kDecimal:
+      return absl::StrCat("decimal, ", RangeText(key));
     case ValueType::kMilliseconds:
       return absl::StrCat("milliseconds, ", RangeText(key));
     case ValueType::kSeconds:

@@ -7,6 +7,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "spec/framework.h"
+#include "spec/horovod_settings.h"
 #include "spec/job_order.h"
 #include "spec/job_rules.h"
 #include "spec/job_types.h"
@@ -17,14 +19,6 @@ namespace {
 
 /// Longer than YARN takes by default to find that an ApplicationMaster's node is gone.
 constexpr std::chrono::minutes kReattachOnYarn{15};
-
-core::Framework FrameworkOf(const Configuration& configuration) {
-  const std::string name =
-      absl::AsciiStrToLower(configuration.GetText("tony.application.framework"));
-  if (name == "pytorch") return core::Framework::kPyTorch;
-  if (name == "standalone") return core::Framework::kStandalone;
-  return core::Framework::kTensorFlow;
-}
 
 core::Timeouts BuildTimeouts(const Configuration& configuration) {
   core::Timeouts timeouts;
@@ -93,6 +87,9 @@ LocalSettings BuildLocalSettings(const Configuration& configuration, BuildResult
 void BuildApplication(const Configuration& configuration, core::JobDescription* job) {
   job->name = configuration.GetText("tony.application.name");
   job->framework = FrameworkOf(configuration);
+  if (job->framework == core::Framework::kHorovod) {
+    job->horovod = BuildHorovodSettings(configuration);
+  }
   job->am_resources.memory_mb = configuration.GetMemoryMb("tony.am.memory");
   job->am_resources.vcores = static_cast<int>(configuration.GetNumber("tony.am.vcores"));
   job->am_resources.gpus = static_cast<int>(configuration.GetNumber("tony.am.gpus"));

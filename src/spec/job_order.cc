@@ -1,13 +1,15 @@
 // Order of task types: dependencies, TonY's two stages, and time limits after groups.
 #include "spec/job_order.h"
 
-#include <algorithm>
 #include <map>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "core/rendezvous/worker_hosts.h"
 #include "core/schedule/stage_graph.h"
+#include "spec/framework.h"
 #include "spec/key_check.h"
 #include "spec/key_table.h"
 #include "spec/nearest_name.h"
@@ -23,12 +25,8 @@ constexpr char kIgnored[] = ".ignored";
 
 using Names = std::vector<std::string>;
 
-bool Contains(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 void AddOnce(Names& names, const std::string& name) {
-  if (!Contains(names, name)) names.push_back(name);
+  if (!absl::c_linear_search(names, name)) names.push_back(name);
 }
 
 // Not thread safe.
@@ -45,6 +43,7 @@ class OrderBuilder {
       type.depends_on = TypesOf(absl::StrCat("tony.", type.name, ".depends-on"));
     }
     BuildStages();
+    StartDriverWithProcesses();
     CheckCycle();
     for (const Entry& entry : configuration_.entries()) BuildGroup(entry.key);
     for (const Entry& entry : configuration_.entries()) BuildTimeout(entry.key);
@@ -69,7 +68,7 @@ class OrderBuilder {
   // Whether the job has tasks of the type; tells the user where not.
   bool HasTasks(const std::string& key, const std::string& type) {
     if (job_.FindType(type) != nullptr) return true;
-    if (Contains(declared_, type)) {
+    if (absl::c_linear_search(declared_, type)) {
       Note(key, absl::StrCat("there are no tasks of ", type, ", so nothing is waited for"));
     } else {
       ComplainUnknown(key, type);
@@ -95,12 +94,13 @@ class OrderBuilder {
     Names training = TypesOf(kTraining);
     Names missing;
     for (const core::TaskType& type : job_.types) {
-      const bool prepares = Contains(prepare, type.name);
-      const bool trains = Contains(training, type.name);
+      const bool prepares = absl::c_linear_search(prepare, type.name);
+      const bool trains = absl::c_linear_search(training, type.name);
       if (prepares && trains) {
         Complain(kTraining, absl::StrCat("'", type.name, "' is in both stages"),
                  "name it in one of the two");
-      } else if (!prepares && !trains && type.tracking != core::Tracking::kSidecar) {
+      } else if (!prepares && !trains && type.tracking != core::Tracking::kSidecar &&
+                 !IsHorovodDriver(configuration_, type.name)) {
         missing.push_back(type.name);
       }
     }
@@ -117,7 +117,7 @@ class OrderBuilder {
                                    ", or remove one of the two keys"));
     }
     for (core::TaskType& type : job_.types) {
-      if (Contains(training, type.name)) DependOnTracked(prepare, &type);
+      if (absl::c_linear_search(training, type.name)) DependOnTracked(prepare, &type);
     }
   }
 
@@ -125,6 +125,20 @@ class OrderBuilder {
     for (const std::string& name : stage) {
       if (job_.FindType(name)->tracking == core::Tracking::kTracked) {
         AddOnce(type->depends_on, name);
+      }
+    }
+  }
+
+  // Neither can do anything without the other.
+  void StartDriverWithProcesses() {
+    for (core::TaskType& driver : job_.types) {
+      if (!IsHorovodDriver(configuration_, driver.name)) continue;
+      driver.depends_on.clear();
+      for (const core::TaskType& type : job_.types) {
+        if (!core::IsRanked(type.name)) continue;
+        for (const std::string& name : type.depends_on) {
+          if (name != driver.name) AddOnce(driver.depends_on, name);
+        }
       }
     }
   }
@@ -164,7 +178,7 @@ class OrderBuilder {
     if (group == groups_.end()) return ComplainNoGroup(key, timeout.group);
     if (!HasTasks(key, timeout.type)) return;
     timeout.group_types = group->second;
-    if (Contains(timeout.group_types, timeout.type)) {
+    if (absl::c_linear_search(timeout.group_types, timeout.type)) {
       return Complain(key,
                       absl::StrCat(timeout.type, " is in the group ", timeout.group,
                                    " itself, so it has ended when the group has"),

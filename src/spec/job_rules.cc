@@ -9,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/rendezvous/worker_hosts.h"
+#include "spec/horovod_rules.h"
 #include "spec/key_check.h"
 #include "spec/key_table.h"
 #include "spec/nearest_name.h"
@@ -52,8 +54,14 @@ class JobChecker {
       CheckSingleContainer();
     } else {
       CheckUnusedMasterKeys();
-      CheckSomethingIsTracked();
+      if (job_.framework != core::Framework::kHorovod) CheckSomethingIsTracked();
       CheckFrameworkTypes();
+    }
+    if (job_.framework == core::Framework::kHorovod) {
+      CheckHorovodJob(configuration_, &result_);
+    } else {
+      CheckNothingIsElastic(configuration_, &result_);
+      NoteUnusedHorovodKeys(configuration_, &result_);
     }
     for (const char* const key : {kUntracked, kSidecar, kStopOnFailure}) CheckTypeList(key);
     CheckListsAreDisjoint();
@@ -67,14 +75,9 @@ class JobChecker {
   }
 
   void CheckFrameworkSupport() {
-    const std::string framework = configuration_.GetText(kFramework);
-    for (const std::string unsupported : {"horovod", "mxnet"}) {
-      if (!absl::EqualsIgnoreCase(framework, unsupported)) continue;
-      Complain(kFramework,
-               absl::StrCat(unsupported == "horovod" ? "Horovod" : "MXNet",
-                            " jobs are not supported by this version"),
-               "use tensorflow, pytorch or standalone");
-    }
+    if (!absl::EqualsIgnoreCase(configuration_.GetText(kFramework), "mxnet")) return;
+    Complain(kFramework, "MXNet jobs are not supported by this version",
+             "use tensorflow, pytorch, horovod or standalone");
   }
 
   void CheckSingleContainer() {
@@ -114,12 +117,13 @@ class JobChecker {
 
   void CheckFrameworkTypes() {
     if (job_.framework == core::Framework::kPyTorch && job_.FindType("worker") == nullptr) {
-      const auto nearest = NearestName("worker", declared_);
-      Complain(kFramework, "a PyTorch job needs the task type worker",
-               nearest && *nearest != "worker"
-                   ? absl::StrCat("did you mean tony.worker.instances where tony.", *nearest,
-                                  ".instances is set?")
-                   : "set tony.worker.instances");
+      ComplainNoWorker("a PyTorch job needs the task type worker");
+    }
+    const bool ranked =
+        std::any_of(job_.types.begin(), job_.types.end(),
+                    [](const core::TaskType& type) { return core::IsRanked(type.name); });
+    if (job_.framework == core::Framework::kHorovod && !ranked) {
+      ComplainNoWorker("a Horovod job needs the task type worker or chief");
     }
     if (job_.framework != core::Framework::kStandalone) return;
     const int64_t tasks = Total([](const core::TaskType& type) {
@@ -129,6 +133,23 @@ class JobChecker {
     Complain(kFramework,
              absl::StrCat("a standalone job has exactly one task, this one has ", tasks),
              "set one type's instances to 1 and all others to 0");
+  }
+
+  void ComplainNoWorker(const std::string& message) {
+    std::vector<std::string> others = declared_;
+    std::erase_if(others, [](const std::string& name) {
+      return name == "worker" || name == core::kDriverType;
+    });
+    // Where no workers are asked for, that is the line to look at.
+    const std::string instances = "tony.worker.instances";
+    if (configuration_.IsSet(instances)) {
+      return Complain(instances, message, "set it to 1 or more");
+    }
+    const auto nearest = NearestName("worker", others);
+    Complain(kFramework, message,
+             nearest ? absl::StrCat("did you mean tony.worker.instances where tony.", *nearest,
+                                    ".instances is set?")
+                     : "set tony.worker.instances");
   }
 
   // Only what the job's owner wrote has to fit the job; a site's lists are for all jobs, like

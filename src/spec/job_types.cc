@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "spec/framework.h"
 #include "spec/key_check.h"
 #include "spec/key_table.h"
 #include "spec/resource_grammar.h"
@@ -16,6 +17,8 @@ namespace tony::spec {
 namespace {
 
 constexpr char kTensorBoard[] = "tensorboard";
+// A program in C++ that keeps some addresses.
+constexpr int64_t kDriverMemoryMb = 256;
 constexpr char kLogDir[] = "tony.application.tensorboard-log-dir";
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
@@ -32,6 +35,9 @@ class TypeBuilder {
   }
 
   core::TaskType Build() {
+    const bool driver = IsHorovodDriver(configuration_, type_.name);
+    if (driver) type_.tracking = core::Tracking::kUntracked;
+    if (driver && HorovodDriverOf(configuration_) == HorovodDriver::kTony) return TonysDriver();
     type_.instances = Instances();
     if (type_.instances == 0) return type_;
     type_.resources.memory_mb = configuration_.GetMemoryMb(KeyOf("memory"));
@@ -45,10 +51,34 @@ class TypeBuilder {
     type_.command = Command();
     type_.files = BuildFiles(configuration_, type_.name, &result_);
     CheckMaximum();
+    GrowIfElastic();
     return std::move(type_);
   }
 
  private:
+  // There are as many tasks as an elastic job may have.
+  void GrowIfElastic() {
+    if (type_.name != core::kElasticType ||
+        HorovodDriverOf(configuration_) != HorovodDriver::kTony ||
+        configuration_.GetNumber(KeyOf("min-instances")) < 1) {
+      return;
+    }
+    type_.instances = std::max(type_.instances,
+                               static_cast<int>(configuration_.GetNumber(KeyOf("max-instances"))));
+  }
+
+  // What else is set for it CheckHorovod() complains of.
+  core::TaskType TonysDriver() {
+    type_.instances = 1;
+    type_.resources.memory_mb = configuration_.IsSet(KeyOf("memory"))
+                                    ? configuration_.GetMemoryMb(KeyOf("memory"))
+                                    : kDriverMemoryMb;
+    type_.resources.vcores = static_cast<int>(configuration_.GetNumber(KeyOf("vcores")));
+    type_.restart_scope = RestartScope();
+    CheckMaximum();
+    return std::move(type_);
+  }
+
   std::string KeyOf(const std::string& last_word) const {
     return absl::StrCat("tony.", type_.name, ".", last_word);
   }

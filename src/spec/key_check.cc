@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "spec/files.h"
+#include "spec/framework.h"
 #include "spec/key_table.h"
 #include "spec/paths.h"
 #include "spec/resource_grammar.h"
@@ -24,8 +25,9 @@ constexpr char kTensorBoard[] = "tensorboard";
 
 // The task types that TonY's runtimes and examples know. A name made of the same letters is taken
 // for a slip.
-constexpr const char* kKnownRoles[] = {"chief",  "worker",    "evaluator", "master",
-                                       "server", "scheduler", "notebook",  kTensorBoard};
+constexpr const char* kKnownRoles[] = {"chief",    "worker",     "evaluator",
+                                       "master",   "server",     "scheduler",
+                                       "notebook", kTensorBoard, core::kDriverType};
 
 // What nodes fetch without a size and a time, or with those that we can ask for.
 constexpr const char* kFetched[] = {"hdfs", "webhdfs", "http", "https"};
@@ -198,6 +200,10 @@ std::vector<std::string> DeclaredTaskTypes(const Configuration& configuration) {
   }
   const bool listed = std::find(types.begin(), types.end(), kTensorBoard) != types.end();
   if (tensorboard && !listed) types.push_back(kTensorBoard);
+  const bool driver = std::find(types.begin(), types.end(), core::kDriverType) != types.end();
+  if (!driver && IsHorovodDriver(configuration, core::kDriverType)) {
+    types.push_back(core::kDriverType);
+  }
   return types;
 }
 

@@ -15,7 +15,8 @@ Problem ProblemAt(const Configuration& configuration, const std::string& key,
 
 /// The task types that have `instances`, in the order in which these were set; the type
 /// `tensorboard` also exists, last, when `tony.tensorboard.command` or
-/// `tony.application.tensorboard-log-dir` is set.
+/// `tony.application.tensorboard-log-dir` is set, and in a Horovod job, after all others, the type
+/// `driver`.
 std::vector<std::string> DeclaredTaskTypes(const Configuration& configuration);
 
 /// Appends to `result` the problems and notes of all keys: unknown, refused, of a task type that

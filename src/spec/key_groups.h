@@ -28,6 +28,8 @@ KeyGroup HadoopKeys();
 KeyGroup JavaKeys();
 KeyGroup DockerKeys();
 KeyGroup HorovodKeys();
+KeyGroup HorovodTuningKeys();
+KeyGroup HorovodWatchKeys();
 KeyGroup HistoryKeys();
 KeyGroup PortalKeys();
 KeyGroup VersionKeys();

@@ -61,6 +61,8 @@ std::vector<KeyGroup> AssembleGroups() {
           JavaKeys(),
           DockerKeys(),
           HorovodKeys(),
+          HorovodTuningKeys(),
+          HorovodWatchKeys(),
           HistoryKeys(),
           PortalKeys(),
           VersionKeys()};

@@ -17,6 +17,7 @@ enum class ValueType {
   kCount,         ///< a whole number
   kMilliseconds,  ///< a whole number
   kSeconds,       ///< a whole number
+  kDecimal,       ///< `2` or `0.5`
   kMemory,        ///< `2g`, `2048m` or MiB
   kChoice,        ///< one of Key::choices, in any case
   kList,          ///< names, divided by commas

@@ -33,8 +33,8 @@ KeyGroup ApplicationKeys() {
        .default_value = "tensorflow",
        .choices = {"tensorflow", "pytorch", "standalone", "horovod", "mxnet"},
        .meaning = "Decides which variables a task finds in its environment. `pytorch` needs the "
-                  "type `worker`, `standalone` exactly one task. `horovod` and `mxnet` are not "
-                  "supported by this version."},
+                  "type `worker`, `standalone` exactly one task, `horovod` the type `worker` or "
+                  "`chief` ([horovod.md](horovod.md)). `mxnet` is not supported by this version."},
   };
   return group;
 }

@@ -6,7 +6,6 @@ namespace {
 
 constexpr char kOneConfiguration[] =
     "Hadoop's configuration is one folder; name it with tony.yarn.conf-dir or HADOOP_CONF_DIR";
-constexpr char kNoHorovod[] = "Horovod jobs are not supported by this version";
 constexpr char kNoHistory[] =
     "this version has no history server; jobs are recorded in the folder tony.local.dir";
 constexpr char kNoPortal[] = "this version has no portal";
@@ -75,21 +74,6 @@ KeyGroup JavaKeys() {
       Noted("tony.task.gpu-metrics.enabled", kBoolean, "true",
             "the use of a task's own GPUs is always reported; the value is ignored",
             "Report the use of GPUs."),
-  };
-  return group;
-}
-
-KeyGroup HorovodKeys() {
-  using enum ValueType;
-  KeyGroup group;
-  group.title = "Horovod";
-  group.introduction = "How TonY's Horovod driver runs.";
-  group.keys = {
-      Refused("tony.horovod.mode.test", kBoolean, "false", kNoHorovod, "A made-up plan of slots."),
-      Refused("tony.horovod.mode.test.fast.fail", kBoolean, "false", kNoHorovod,
-              "Let the driver fail."),
-      Refused("tony.horovod.driver.mode.debug", kBoolean, "false", kNoHorovod,
-              "Run the user's own driver."),
   };
   return group;
 }

@@ -19,7 +19,16 @@ KeyGroup TaskTypeKeys() {
        .type = ValueType::kCount,
        .default_value = "-1",
        .minimum = -1,
-       .meaning = "The most instances that may be asked for; -1: any number. For site files."},
+       .meaning = "The most instances that may be asked for; -1: any number. For site files. An "
+                  "elastic Horovod job grows up to it."},
+      {.name = "tony.<type>.min-instances",
+       .type = ValueType::kCount,
+       .default_value = "-1",
+       .minimum = -1,
+       .maximum = 10'000,
+       .meaning =
+           "For `worker` in Horovod jobs: makes the job elastic. It goes on as long as so many "
+           "processes are there ([horovod.md](horovod.md#elastic)); -1: it is not elastic."},
       {.name = "tony.<type>.memory",
        .type = ValueType::kMemory,
        .default_value = "2g",

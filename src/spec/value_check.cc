@@ -19,7 +19,8 @@ namespace {
 
 std::string Quoted(const std::string& text) { return absl::StrCat("'", text, "'"); }
 
-std::optional<Complaint> CheckRange(const Key& key, int64_t number) {
+template <typename Number>
+std::optional<Complaint> CheckRange(const Key& key, Number number) {
   if (number >= key.minimum && number <= key.maximum) return std::nullopt;
   return Complaint{absl::StrCat(number, " is out of range"),
                    absl::StrCat("write ", RangeText(key))};
@@ -35,6 +36,12 @@ std::optional<Complaint> CheckCount(const Key& key, const std::string& value) {
   if (const auto number = ParseWholeNumber(value)) return CheckRange(key, *number);
   return Complaint{absl::StrCat(Quoted(value), " is not a whole number"),
                    absl::StrCat("write ", RangeText(key), ", without a unit")};
+}
+
+std::optional<Complaint> CheckDecimal(const Key& key, const std::string& value) {
+  if (const auto number = ParseDecimal(value)) return CheckRange(key, *number);
+  return Complaint{absl::StrCat(Quoted(value), " is not a number"),
+                   absl::StrCat("write ", RangeText(key), ", as 2 or 0.5, without a unit")};
 }
 
 std::optional<Complaint> CheckDuration(const Key& key, const std::string& value, int64_t unit_ms,
@@ -150,6 +157,8 @@ std::optional<Complaint> CheckValue(const Key& key, const std::string& value) {
       return CheckBoolean(value);
     case ValueType::kCount:
       return CheckCount(key, value);
+    case ValueType::kDecimal:
+      return CheckDecimal(key, value);
     case ValueType::kMilliseconds:
       return CheckDuration(key, value, 1, "milliseconds");
     case ValueType::kSeconds:

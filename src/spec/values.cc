@@ -37,6 +37,15 @@ std::optional<int64_t> ParseWholeNumber(const std::string& text) {
   return number;
 }
 
+std::optional<double> ParseDecimal(const std::string& text) {
+  if (text.find_first_not_of("-.0123456789") != std::string::npos) return std::nullopt;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc() || stopped != end) return std::nullopt;
+  return number;
+}
+
 std::optional<int64_t> ParseMemoryMb(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const char unit = absl::ascii_tolower(text.back());

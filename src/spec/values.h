@@ -17,6 +17,10 @@ std::optional<bool> ParseBoolean(const std::string& text);
 /// are too few.
 std::optional<int64_t> ParseWholeNumber(const std::string& text);
 
+/// A number with or without a fraction, `2` or `0.5`, with an optional minus sign and nothing else:
+/// no exponent, no infinity; nothing otherwise.
+std::optional<double> ParseDecimal(const std::string& text);
+
 /// MiB of `2g`, `2048m` or `2048`, in any case; nothing for other text, fractions and negative
 /// numbers.
 std::optional<int64_t> ParseMemoryMb(const std::string& text);

@@ -37,6 +37,8 @@ std::string StatusText(int status) {
       return "Method Not Allowed";
     case 408:
       return "Request Timeout";
+    case 411:
+      return "Length Required";
     case 413:
       return "Content Too Large";
     case 414:
@@ -51,6 +53,8 @@ std::string StatusText(int status) {
       return "Gateway Timeout";
     case 505:
       return "HTTP Version Not Supported";
+    case 507:
+      return "Insufficient Storage";
     default:
       return "Unknown";
   }

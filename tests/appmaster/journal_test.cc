@@ -57,6 +57,7 @@ TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
   const core::Decisions all = {
       decision::ContainerBound{container, {"worker", 7}},
       decision::GangReleased{4, spec},
+      decision::PlanAccepted{4, {5000, true, core::PlanSlots({{"a", 2}, {"b", 1}}, 3).value()}},
       decision::TaskConcluded{{"ps", 0}, exit},
       decision::TasksRestarted{
           5, {}, "it failed", core::TaskId{"ps", 0}, {1, 2, 3, 4}, std::chrono::seconds(2)},
@@ -75,9 +76,10 @@ TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
   EXPECT_EQ(*std::get<1>(found[1]).spec, *spec);
   EXPECT_EQ(std::get<2>(found[2]), std::get<2>(all[2]));
   EXPECT_EQ(std::get<3>(found[3]), std::get<3>(all[3]));
-  EXPECT_EQ(std::get<3>(found[4]), std::get<3>(all[4]));
+  EXPECT_EQ(std::get<4>(found[4]), std::get<4>(all[4]));
   EXPECT_EQ(std::get<4>(found[5]), std::get<4>(all[5]));
   EXPECT_EQ(std::get<5>(found[6]), std::get<5>(all[6]));
+  EXPECT_EQ(std::get<6>(found[7]), std::get<6>(all[7]));
 }
 
 TEST_F(JournalTest, KnowsHowLongAgoItWas) {

@@ -23,7 +23,7 @@ class TunnelTargetTest : public ::testing::Test {
   }
   core::Task& worker() { return *tasks_.Find({"worker", 0}); }
   int PortFor(int wish) {
-    const auto target = FindTunnelTarget(tasks_, {"worker", 0}, wish);
+    const auto target = FindTunnelTarget(tasks_, {1, {"worker", 0}, wish});
     return target.ok() ? target->port : -1;
   }
 
@@ -45,26 +45,36 @@ TEST_F(TunnelTargetTest, RegisteredPortsOnly) {
   worker().visualization_port = 0;
   EXPECT_EQ(PortFor(0), 1000);
   EXPECT_EQ(PortFor(2000), -1);
-  const absl::Status refused = FindTunnelTarget(tasks_, {"worker", 0}, 22).status();
+  const absl::Status refused = FindTunnelTarget(tasks_, {1, {"worker", 0}, 22}).status();
   EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("port 22 is none that worker:0"));
 }
 
+TEST_F(TunnelTargetTest, ExecutorsReachTheDriverOnly) {
+  rpc::TunnelRelay::Wish wish{1, {"worker", 0}, 1000};
+  wish.by_executor = true;
+  const absl::Status refused = FindTunnelTarget(tasks_, wish).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  // There is none here.
+  wish.task = {"driver", 0};
+  EXPECT_TRUE(absl::IsNotFound(FindTunnelTarget(tasks_, wish).status()));
+}
+
 TEST_F(TunnelTargetTest, TheContainerIsTheTasks) {
-  const auto target = FindTunnelTarget(tasks_, {"worker", 0}, 0);
+  const auto target = FindTunnelTarget(tasks_, {1, {"worker", 0}, 0});
   ASSERT_TRUE(target.ok()) << target.status();
   EXPECT_EQ(target->container_id, "c1");
 }
 
 TEST_F(TunnelTargetTest, OnlyWhatRuns) {
-  EXPECT_TRUE(absl::IsNotFound(FindTunnelTarget(tasks_, {"worker", 2}, 0).status()));
-  EXPECT_TRUE(absl::IsNotFound(FindTunnelTarget(tasks_, {"ps", 0}, 0).status()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(FindTunnelTarget(tasks_, {"worker", 1}, 0).status()));
+  EXPECT_TRUE(absl::IsNotFound(FindTunnelTarget(tasks_, {1, {"worker", 2}, 0}).status()));
+  EXPECT_TRUE(absl::IsNotFound(FindTunnelTarget(tasks_, {1, {"ps", 0}, 0}).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(FindTunnelTarget(tasks_, {1, {"worker", 1}, 0}).status()));
   worker().attached = false;
-  EXPECT_TRUE(absl::IsFailedPrecondition(FindTunnelTarget(tasks_, {"worker", 0}, 0).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(FindTunnelTarget(tasks_, {1, {"worker", 0}, 0}).status()));
   worker().attached = true;
   tasks_.SetState(worker(), core::TaskState::kSucceeded);
-  const absl::Status over = FindTunnelTarget(tasks_, {"worker", 0}, 0).status();
+  const absl::Status over = FindTunnelTarget(tasks_, {1, {"worker", 0}, 0}).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(over)) << over;
   EXPECT_THAT(std::string(over.message()), HasSubstr("worker:0 is SUCCEEDED"));
 }

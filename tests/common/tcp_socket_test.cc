@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/common/loop_driver.h"
 
 namespace tony {
@@ -53,6 +57,28 @@ TEST_F(TcpSocketTest, BothSidesKnowEachOther) {
   EXPECT_EQ(server_->peer_address(), "127.0.0.1");
   EXPECT_EQ(server_->peer_port(), client_->local_port());
   EXPECT_EQ(client_->peer_port(), listener_->port());
+}
+
+TEST_F(TcpSocketTest, PiecesArriveInTheirOrder) {
+  Connect();
+  const auto shared = std::make_shared<const std::string>(300'000, 's');
+  const auto nothing = std::make_shared<const std::string>();
+  std::vector<TcpSocket::Piece> pieces = {{"", nullptr}, {"", nothing}};
+  std::string expected;
+  for (int i = 0; i < 100; ++i) {
+    pieces.push_back({absl::StrCat("<", i, ">"), i % 7 == 0 ? shared : nullptr});
+    expected += absl::StrCat("<", i, ">", i % 7 == 0 ? *shared : "");
+  }
+  std::string received;
+  std::optional<absl::Status> end;
+  server_->WritePieces(std::move(pieces), [&](const absl::Status& status) {
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(shared.use_count(), 1) << "it is kept when it is written";
+    server_->EndWriting();
+  });
+  ReadAll(*client_, received, end);
+  ASSERT_TRUE(driver_.Await([&] { return end.has_value(); }));
+  EXPECT_TRUE(received == expected);
 }
 
 TEST_F(TcpSocketTest, ALargeWriteArrivesWholeAndEachDirectionEndsByItself) {

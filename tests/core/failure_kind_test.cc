@@ -73,6 +73,22 @@ TEST(FailureKindTest, BrokenConnectionsMakeVictims) {
   }
 }
 
+// When the driver is gone, in hvd.init(): the log's line may be hidden by HOROVOD_LOG_LEVEL.
+TEST(FailureKindTest, WhoHasLostTheRendezvousServerIsAVictim) {
+  const std::string log =
+      "[2026-07-01 10:00:00. 44421: E horovod/common/gloo/http_store.cc:96] HTTP GET request "
+      "failed "
+      "too many times, aborting. See exception message above.\n";
+  const std::string what =
+      "terminate called after throwing an instance of 'std::runtime_error'\n"
+      "  what():  HTTP request failed.";
+  for (const std::string& tail : {log, log + what, what}) {
+    EXPECT_EQ(OfSignal(SIGABRT, tail), FailureKind::kVictim) << tail;
+    EXPECT_EQ(OfCode(134, tail), FailureKind::kVictim) << tail;
+  }
+  EXPECT_EQ(OfCode(1, "my_client: HTTP request failed."), FailureKind::kUnexplained);
+}
+
 TEST(FailureKindTest, ExceptionsThatNameABrokenConnectionMakeVictims) {
   for (const char* const exception : {
            "ConnectionResetError: [Errno 104] Connection reset by peer",

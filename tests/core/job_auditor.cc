@@ -116,6 +116,8 @@ void JobAuditor::Check(const effect::Journal& effect) {
       for (const Endpoint& endpoint : released->spec->endpoints) {
         released_[endpoint.task] = released->epoch;
       }
+    } else if (const auto* accepted = std::get_if<decision::PlanAccepted>(&decision)) {
+      planned_epoch_ = accepted->epoch;
     } else if (const auto* stopped = std::get_if<decision::TrackingStopped>(&decision)) {
       untracked_.insert(stopped->type);
     } else if (const auto* restarted = std::get_if<decision::TasksRestarted>(&decision)) {
@@ -202,13 +204,17 @@ void JobAuditor::CheckGang(const effect::SendStart& effect) {
     members.insert(launched_[container_id].task);
   }
   const std::vector<TaskType>& types = machine_->job().types;
-  const bool ordered = std::any_of(types.begin(), types.end(),
+  const bool ordered = machine_->job().framework == Framework::kHorovod ||
+                       std::any_of(types.begin(), types.end(),
                                    [](const TaskType& type) { return !type.depends_on.empty(); });
   for (const TaskType& type : types) {
     int there = 0;
     for (int i = 0; i < type.instances; ++i) there += members.contains({type.name, i}) ? 1 : 0;
     if (there == 0 && ordered) continue;
-    if (there != type.instances) Complain(absl::StrCat("a start without some of ", type.name));
+    // Who is to attach again when the plan comes is told then.
+    const bool may_be_few = machine_->job().framework == Framework::kHorovod && IsRanked(type.name);
+    if (there != type.instances && !may_be_few)
+      Complain(absl::StrCat("a start without some of ", type.name));
     if (HasToWait(type.name, false)) Complain(absl::StrCat("a start too early: ", type.name));
   }
 }
@@ -242,6 +248,11 @@ bool JobAuditor::HasToWait(const std::string& type, bool room) const {
   return false;
 }
 
+void JobAuditor::Check(const effect::SendMembers& effect) {
+  if (!IsLive(effect.container_id)) Complain("members for a driver that is gone");
+  for (const ElasticMember& member : effect.members) told_members_.insert(member.name);
+}
+
 void JobAuditor::CheckStart(const std::string& container_id, const effect::SendStart& effect) {
   const auto found = launched_.find(container_id);
   if (found == launched_.end() || found->second.gone) {
@@ -256,6 +267,16 @@ void JobAuditor::CheckStart(const std::string& container_id, const effect::SendS
   if (endpoint == nullptr || endpoint->port != known.port) {
     Complain(absl::StrCat("the spec has a wrong endpoint for ", known.task.ToString()));
   }
+  if (machine_->job().framework != Framework::kHorovod || !IsRanked(known.task.type)) return;
+  if (effect.plan == nullptr || planned_epoch_ != epoch_) {
+    return Complain(absl::StrCat("a start without a plan: ", known.task.ToString()));
+  }
+  const std::string member = MemberName(known.task, known.attempt);
+  const bool elastic = machine_->job().horovod.elastic.has_value();
+  const auto slot = elastic ? SlotOf(*effect.plan, member)
+                            : SlotOf(*effect.plan, WorkerHostsOf(*effect.spec), known.task);
+  if (!slot.ok()) Complain(absl::StrCat("a start without a rank: ", known.task.ToString()));
+  if (elastic && !told_members_.contains(member)) Complain("a start of what nobody told of");
 }
 
 void JobAuditor::Check(const effect::KillContainer& effect) {
@@ -305,7 +326,11 @@ void JobAuditor::CheckTable() {
     if (task.container && machine_->tasks().FindByContainer(task.container->id) != &task) {
       Complain(absl::StrCat(task.container->id, " is not found to be of ", task.id.ToString()));
     }
-    const bool awaits = !task.container && task.state == TaskState::kNew;
+    const std::optional<ElasticSettings>& elastic = machine_->job().horovod.elastic;
+    const bool joins_later = elastic && task.id.type == "worker" &&
+                             task.id.index >= elastic->first && planned_epoch_ != epoch_ &&
+                             !task.asked;
+    const bool awaits = !task.container && task.state == TaskState::kNew && !joins_later;
     if (awaits) ++unbound[task.id.type];
     if (task.state == TaskState::kFailed && !task.exit) Complain("a failure without an exit");
   }

@@ -19,6 +19,8 @@ namespace tony::core {
 ///    without order, when each has registered for it, with the ports it named; again only to those
 ///    that start again in it, or had not got it. What a task depends on has succeeded, or was
 ///    started no later where it is not waited for.
+///    A Horovod process is started with a plan that has a place for it, and that was journaled; in
+///    an elastic job its driver was told of it before.
 /// 5. Epochs count up by one, and not more often than the budget allows.
 /// 6. Messages of another epoch, or of a container that is gone or was never used, have no effect.
 /// 7. What follows from a decision comes after the decision was journaled.
@@ -72,6 +74,7 @@ class JobAuditor {
   void Check(const effect::AnswerHeartbeat& effect);
   void Check(const effect::SendPrepare& effect);
   void Check(const effect::SendStart& effect);
+  void Check(const effect::SendMembers& effect);
   void Check(const effect::SendShutdown&) {}
   void Check(const effect::KillContainer& effect);
   void Check(const effect::Record& effect);
@@ -96,6 +99,8 @@ class JobAuditor {
   int starts_ = 0;
   std::set<std::string> journaled_containers_;
   int journaled_epoch_ = 0;
+  int planned_epoch_ = -1;
+  std::set<std::string> told_members_;  ///< to drivers
   bool journaled_verdict_ = false;
   int restarts_ = 0;
   bool ended_ = false;  ///< JobEnded was recorded

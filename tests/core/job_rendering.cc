@@ -68,6 +68,10 @@ struct DecisionRenderer {
   std::string operator()(const decision::GangReleased& decision) {
     return absl::StrCat("the gang of epoch ", decision.epoch, " is complete");
   }
+  std::string operator()(const decision::PlanAccepted& decision) {
+    return absl::StrCat("the plan of epoch ", decision.epoch, " has ", decision.plan.slots.size(),
+                        " ranks");
+  }
   std::string operator()(const decision::TaskConcluded& decision) {
     return absl::StrCat(decision.task.ToString(), " ", decision.exit.Describe());
   }
@@ -130,8 +134,20 @@ struct EffectRenderer {
                         " attempt=", effect.attempt, effect.keep_ports ? " with its ports" : "");
   }
   std::string operator()(const effect::SendStart& effect) {
-    return absl::StrCat("send ", absl::StrJoin(effect.container_ids, " "),
-                        " start epoch=", effect.epoch, "\n  with ", effect.spec->ToJson());
+    return absl::StrCat(
+        "send ", absl::StrJoin(effect.container_ids, " "), " start epoch=", effect.epoch,
+        effect.plan ? absl::StrCat(" port=", effect.plan->port) : "",
+        effect.plan && !effect.plan->members.empty() ? absl::StrCat(" round=", effect.plan->round)
+                                                     : "",
+        "\n  with ", effect.spec->ToJson());
+  }
+  std::string operator()(const effect::SendMembers& effect) {
+    return absl::StrCat("send ", effect.container_id, " members ",
+                        absl::StrJoin(effect.members, " ",
+                                      [](std::string* out, const ElasticMember& member) {
+                                        absl::StrAppend(out, member.name, "@", member.host);
+                                      }),
+                        effect.finished ? ", one has finished" : "");
   }
   std::string operator()(const effect::SendShutdown& effect) {
     return absl::StrCat("send ", effect.container_id, " shutdown ", Quoted(effect.reason));
@@ -147,6 +163,52 @@ struct EffectRenderer {
   }
 };
 
+struct InputRenderer {
+  std::string operator()(const input::Start&) { return "start"; }
+  std::string operator()(const input::ContainerGranted& event) {
+    return "granted " + event.container.id;
+  }
+  std::string operator()(const input::AllocationWaiting&) { return "waiting"; }
+  std::string operator()(const input::AllocationRefused&) { return "refused"; }
+  std::string operator()(const input::ContainerEnded& event) {
+    return "ended " + event.container_id;
+  }
+  std::string operator()(const input::ExecutorAttached& event) {
+    return absl::StrCat("attached ", event.container_id,
+                        event.held ? absl::StrCat(" holding epoch=", event.held->epoch,
+                                                  " phase=", static_cast<int>(event.held->phase))
+                                   : "");
+  }
+  std::string operator()(const input::ExecutorDetached& event) {
+    return "detached " + event.container_id;
+  }
+  std::string operator()(const input::ExecutorRegistered& event) {
+    return absl::StrCat("registered ", event.container_id, " epoch=", event.epoch);
+  }
+  std::string operator()(const input::TaskStarted& event) {
+    return absl::StrCat("started ", event.container_id, " epoch=", event.epoch);
+  }
+  std::string operator()(const input::TaskEnded& event) {
+    return absl::StrCat("task of ", event.container_id, " ", event.exit.Describe(),
+                        " epoch=", event.epoch);
+  }
+  std::string operator()(const input::Heartbeat& event) {
+    return "heartbeat " + event.container_id;
+  }
+  std::string operator()(const input::PortTaken& event) {
+    return "port taken " + event.container_id;
+  }
+  std::string operator()(const input::LogLoss& event) { return "log loss " + event.container_id; }
+  std::string operator()(const input::RanksPlanned& event) {
+    return absl::StrCat("plan of ", event.container_id, " epoch=", event.epoch);
+  }
+  std::string operator()(const input::RendezvousWait& event) {
+    return absl::StrCat("wait of ", event.container_id, " epoch=", event.epoch);
+  }
+  std::string operator()(const input::StopRequested&) { return "stop"; }
+  std::string operator()(const input::Tick&) { return "tick"; }
+};
+
 }  // namespace
 
 std::string RenderEffect(const JobEffect& effect) { return std::visit(EffectRenderer{}, effect); }
@@ -156,5 +218,7 @@ std::string RenderEffects(const JobEffects& effects) {
   for (const JobEffect& effect : effects) absl::StrAppend(&text, RenderEffect(effect), "\n");
   return text;
 }
+
+std::string RenderInput(const JobInput& input) { return std::visit(InputRenderer{}, input); }
 
 }  // namespace tony::core

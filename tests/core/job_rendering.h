@@ -1,9 +1,11 @@
-// Effects of the state machine as lines of text, for scenario files and failure messages.
+// Inputs and effects of the state machine as lines of text, for scenario files and failure
+// messages.
 #pragma once
 
 #include <string>
 
 #include "core/job/job_effect.h"
+#include "core/job/job_input.h"
 
 namespace tony::core {
 
@@ -11,5 +13,8 @@ namespace tony::core {
 std::string RenderEffect(const JobEffect& effect);
 /// All of them, one after the other, each ended by a line break.
 std::string RenderEffects(const JobEffects& effects);
+
+/// What came from whom, in a few words.
+std::string RenderInput(const JobInput& input);
 
 }  // namespace tony::core

@@ -71,7 +71,8 @@ std::vector<DependencyTimeout> ReadLimits(const std::string& text) {
 /// after=TYPE:TYPE+TYPE,… (the first depends on the others),
 /// limit=TYPE:DURATION:TYPE+TYPE[:ignored],… (of the first after the group of the others), tolerant
 /// (a worker may fail), application= allocation= hold= registration= heartbeat= grace= shutdown=
-/// (durations), missed=N.
+/// (durations), missed=N, horovod (with a type `driver`), planning= (duration), hosts=N (each
+/// container has its own).
 JobDescription ReadJob(const std::vector<std::string>& words) {
   JobDescription job;
   job.timeouts.max_missed_heartbeats = 3;
@@ -84,7 +85,7 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
     } else if (Contains(
                    "untracked,sidecar,stop-on-failure,retries,infrastructure,backoff,scope,"
                    "after,limit,application,allocation,hold,registration,heartbeat,grace,shutdown,"
-                   "missed",
+                   "missed,planning,hosts,elastic",
                    parts[0])) {
       options[parts[0]] = parts[1];
     } else {
@@ -101,6 +102,7 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
     if (Contains(options["scope"], name + ":type")) type.restart_scope = RestartScope::kType;
     type.stop_on_failure = Contains(options["stop-on-failure"], name);
     type.depends_on = Dependencies(options["after"], name);
+    if (name == kDriverType) type.tracking = Tracking::kUntracked;
     job.types.push_back(std::move(type));
   }
   job.dependency_timeouts = ReadLimits(options["limit"]);
@@ -118,6 +120,14 @@ JobDescription ReadJob(const std::vector<std::string>& words) {
   if (options.count("heartbeat")) timeouts.heartbeat_interval = ParseDuration(options["heartbeat"]);
   if (options.count("missed"))
     timeouts.max_missed_heartbeats = std::atoi(options["missed"].c_str());
+  if (options.count("horovod")) job.framework = Framework::kHorovod;
+  job.horovod.own_driver = options.count("own-driver") > 0;
+  if (options.count("elastic")) {
+    const std::vector<std::string> parts = absl::StrSplit(options["elastic"], ':');
+    job.horovod.elastic = ElasticSettings{.least = std::atoi(parts.at(0).c_str()),
+                                          .first = std::atoi(parts.at(1).c_str())};
+  }
+  if (options.count("planning")) job.horovod.driver_start = ParseDuration(options["planning"]);
   if (options.count("grace")) timeouts.kill_grace = ParseDuration(options["grace"]);
   if (options.count("shutdown")) timeouts.shutdown = ParseDuration(options["shutdown"]);
   return job;
@@ -217,6 +227,9 @@ void JobScenario::NewJob(const Command& command) {
   incarnation_ = 1;
   auditor_ = std::make_unique<JobAuditor>(*machine_);
   backend_ = std::make_unique<FakeClusterBackend>(*this);
+  for (const std::string& word : command.words) {
+    if (word.rfind("hosts=", 0) == 0) backend_->set_hosts(std::atoi(word.substr(6).c_str()));
+  }
   beating_.clear();
   job_began_ = clock_.Now();
 }
@@ -244,6 +257,26 @@ input::HeldTask JobScenario::Held(const Command& command, int number, int attemp
   if (held.phase == Phase::kRunning) held.pid = 1000 * (held.epoch + 1) + number;
   held.exit.code = command.Number("code", 0);
   return held;
+}
+
+RendezvousPlan JobScenario::Plan(const Command& command) const {
+  std::vector<HostSlots> hosts;
+  for (const Task& task : machine_->tasks().all()) {
+    if (IsRanked(task.id.type) && task.container) hosts.push_back({task.container->host, 1});
+  }
+  const int ranks = command.Number("ranks", static_cast<int>(hosts.size()));
+  return {5000 + machine_->epoch(), true, PlanSlots(hosts, ranks).value()};
+}
+
+RendezvousPlan JobScenario::Round(const Command& command) {
+  RendezvousPlan plan;
+  plan.port = 5000;
+  plan.round = command.Number("number", 0);
+  plan.members = absl::StrSplit(command.Option("members"), ',');
+  plan.slots = PlanSlots({{"host", static_cast<int>(plan.members.size())}},
+                         static_cast<int>(plan.members.size()))
+                   .value();
+  return plan;
 }
 
 bool JobScenario::RunBackendCommand(const Command& command) {
@@ -276,7 +309,7 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
     const int attempt = command.Number("attempt", task == nullptr ? 1 : task->attempt);
     if (command.name == "attach") {
       beating_.insert(id);
-      Apply(input::ExecutorAttached{id, std::nullopt});
+      Apply(input::ExecutorAttached{.container_id = id, .boot_id = command.Option("boot")});
     } else if (command.name == "reattach") {
       beating_.insert(id);
       Apply(input::ExecutorAttached{id, Held(command, number, attempt)});
@@ -303,6 +336,15 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
       Apply(heartbeat);
     } else if (command.name == "silence") {
       beating_.erase(id);
+    } else if (command.name == "plan") {
+      Apply(input::RanksPlanned{id, epoch, attempt, Plan(command), command.Option("trouble")});
+    } else if (command.name == "round") {
+      Apply(input::RanksPlanned{id, epoch, attempt, Round(command)});
+    } else if (command.name == "rendezvous") {
+      const std::string missing = command.Option("missing");
+      RendezvousWait wait{command.words.back(), {}};
+      if (!missing.empty()) wait.missing = absl::StrSplit(missing, ',');
+      Apply(input::RendezvousWait{id, epoch, attempt, std::move(wait)});
     } else if (command.name == "port-taken") {
       Apply(input::PortTaken{id, epoch, 10000 + 100 * epoch + number, command.Option("holder")});
     } else {
@@ -323,6 +365,9 @@ void JobScenario::End(const std::string& container_id, int attempt, const Comman
   } else if (command.options.count("not-started")) {
     exit.cause = TaskExit::Cause::kNotStarted;
     exit.message = command.Option("not-started");
+  } else if (command.options.count("lost")) {
+    exit.cause = TaskExit::Cause::kLost;
+    exit.message = command.Option("lost");
   } else if (command.Word(command.words.size() - 1) == "timed-out") {
     exit.cause = TaskExit::Cause::kTimedOut;
   } else {

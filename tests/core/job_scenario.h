@@ -28,16 +28,19 @@ namespace tony::core {
 ///   detach WHO…                      its stream breaks
 ///   reattach WHO… [epoch=E] phase=preparing|registered|running|ended [code=N]
 ///   end-reclaimed                    a container that was reclaimed turns out to be gone
-///   attach WHO…                      WHO is all, a task (worker:0) or a container (c1)
+///   attach WHO… [boot=ID]            WHO is all, a task (worker:0) or a container (c1)
 ///   register WHO… [epoch=E] [attempt=A] [page=PORT]
 ///   started WHO… [epoch=E] [attempt=A]
-///   end WHO… code=N | signal=N | timed-out | not-started="WHY" [epoch=E] [attempt=A] [at=MILLIS]
-///           [says="LAST LINE OF ITS OUTPUT"]
+///   end WHO… code=N | signal=N | timed-out | not-started="WHY" | lost="WHY" [epoch=E] [attempt=A]
+///           [at=MILLIS] [says="LAST LINE OF ITS OUTPUT"]
 ///   lost WHO… [why="WHY"]            its container went away
 ///   gone WHO…                        its executor has ended, and so has its container
 ///   heartbeat WHO… [processes=N]
 ///   silence WHO…                     no more heartbeats from it, as others send meanwhile
 ///   port-taken WHO holder="HOLDER"
+///   plan WHO [ranks=N] [trouble="WHY"]   the driver says who has which rank; N are too few
+///   round WHO number=R members=NAME,NAME…   the driver of an elastic job says who takes part
+///   rendezvous WHO "SENTENCE" [missing=TASK,TASK…]   the driver says for whom processes wait
 ///   advance 5s | 200ms               the deadlines on the way are looked at
 ///   stall 60s                        the ApplicationMaster is stopped: no tick, nothing is read
 ///   stop ["WHY"]
@@ -70,6 +73,8 @@ class JobScenario : public ClusterBackend::Listener {
   bool RunExecutorCommand(const Command& command);
   void NewJob(const Command& command);
   void LoseMaster();
+  RendezvousPlan Plan(const Command& command) const;
+  static RendezvousPlan Round(const Command& command);
   input::HeldTask Held(const Command& command, int number, int attempt) const;
   void End(const std::string& container_id, int attempt, const Command& command);
   void Advance(Duration by);

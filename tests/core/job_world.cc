@@ -57,7 +57,19 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
   add("worker", 1 + dice.Roll(4), Tracking::kTracked);
   if (dice.OneIn(2)) add("ps", 1 + dice.Roll(2), Tracking::kUntracked);
   if (dice.OneIn(3)) add("tensorboard", 1, Tracking::kSidecar);
-  if (dice.OneIn(2)) {
+  if (dice.OneIn(4)) {
+    job.framework = Framework::kHorovod;
+    add(kDriverType, 1, Tracking::kUntracked);
+    for (TaskType& type : job.types) {
+      if (type.name == kDriverType || IsRanked(type.name)) type.restart_scope = RestartScope::kJob;
+    }
+    if (mishaps == JobWorld::Mishaps::kAll && job.FindType("chief") == nullptr && dice.OneIn(2)) {
+      ElasticSettings& elastic = job.horovod.elastic.emplace();
+      const int most = job.FindType("worker")->instances;
+      elastic.first = 1 + dice.Roll(most);
+      elastic.least = 1 + dice.Roll(elastic.first);
+    }
+  } else if (dice.OneIn(2)) {
     if (!dice.OneIn(3)) add("prep", 1 + dice.Roll(2), Tracking::kTracked);
     if (dice.OneIn(2)) add("evaluator", 1, Tracking::kTracked);
     AddOrder(dice, job);
@@ -72,6 +84,7 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
     job.retry_count = 0;
     job.timeouts.reattach = std::chrono::hours(1);
     job.timeouts.max_missed_heartbeats = 1000;
+    job.horovod.driver_start = std::chrono::hours(1);
     return job;
   }
   for (int i = 0; i < 2; ++i) {
@@ -82,49 +95,6 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
   if (dice.OneIn(3)) job.timeouts.gang_hold = milliseconds(500 + dice.Roll(5000));
   if (!dice.OneIn(3)) job.timeouts.registration = milliseconds(1000 + dice.Roll(60000));
   return job;
-}
-
-std::string Describe(const JobInput& input) {
-  struct Describer {
-    std::string operator()(const input::Start&) { return "start"; }
-    std::string operator()(const input::ContainerGranted& event) {
-      return "granted " + event.container.id;
-    }
-    std::string operator()(const input::AllocationWaiting&) { return "waiting"; }
-    std::string operator()(const input::AllocationRefused&) { return "refused"; }
-    std::string operator()(const input::ContainerEnded& event) {
-      return "ended " + event.container_id;
-    }
-    std::string operator()(const input::ExecutorAttached& event) {
-      return absl::StrCat("attached ", event.container_id,
-                          event.held ? absl::StrCat(" holding epoch=", event.held->epoch,
-                                                    " phase=", static_cast<int>(event.held->phase))
-                                     : "");
-    }
-    std::string operator()(const input::ExecutorDetached& event) {
-      return "detached " + event.container_id;
-    }
-    std::string operator()(const input::ExecutorRegistered& event) {
-      return absl::StrCat("registered ", event.container_id, " epoch=", event.epoch);
-    }
-    std::string operator()(const input::TaskStarted& event) {
-      return absl::StrCat("started ", event.container_id, " epoch=", event.epoch);
-    }
-    std::string operator()(const input::TaskEnded& event) {
-      return absl::StrCat("task of ", event.container_id, " ", event.exit.Describe(),
-                          " epoch=", event.epoch);
-    }
-    std::string operator()(const input::Heartbeat& event) {
-      return "heartbeat " + event.container_id;
-    }
-    std::string operator()(const input::PortTaken& event) {
-      return "port taken " + event.container_id;
-    }
-    std::string operator()(const input::LogLoss& event) { return "log loss " + event.container_id; }
-    std::string operator()(const input::StopRequested&) { return "stop"; }
-    std::string operator()(const input::Tick&) { return "tick"; }
-  };
-  return std::visit(Describer{}, input);
 }
 
 }  // namespace
@@ -197,6 +167,7 @@ void JobWorld::ExecutorStep(const std::string& id, Executor& executor, bool calm
   if (!executor.attached) {
     executor.attached = true;
     executor.outbox.push_back(Hello(id, executor));
+    SayPlan(id, executor);
   } else if (!executor.outbox.empty() && !dice_.OneIn(3)) {
     const JobInput message = executor.outbox.front();
     executor.outbox.pop_front();
@@ -227,6 +198,8 @@ void JobWorld::Obey(const std::string& id, Executor& executor, const JobEffect& 
           id, epoch, executor.attempt, {TaskExit::Cause::kStopped, 0, 15, "", {}}});
     }
     executor.running = false;
+    executor.plan.reset();
+    executor.rounds.reset();
     executor.preparing = true;
     executor.exit.reset();
     executor.epoch = prepare->epoch;
@@ -238,6 +211,15 @@ void JobWorld::Obey(const std::string& id, Executor& executor, const JobEffect& 
     executor.running = true;
     ++runs_;
     executor.outbox.push_back(input::TaskStarted{id, executor.epoch, executor.attempt, 1000});
+    Drive(id, executor, *start);
+  } else if (const auto* members = std::get_if<effect::SendMembers>(&effect)) {
+    if (members->epoch != executor.epoch || !executor.running) return;
+    if (!executor.rounds) {
+      const ElasticSettings& elastic = *job_.horovod.elastic;
+      executor.rounds.emplace(ElasticPolicy{{elastic.least, FindWorkers()}, 0});
+    }
+    CarryOutRounds(id, executor,
+                   executor.rounds->OnMembers(members->members, members->finished, clock_.Now()));
   } else if (std::holds_alternative<effect::SendShutdown>(effect)) {
     if (executor.running && !dice_.OneIn(3)) {
       Apply(input::TaskEnded{
@@ -248,7 +230,12 @@ void JobWorld::Obey(const std::string& id, Executor& executor, const JobEffect& 
 }
 
 void JobWorld::RunProgram(const std::string& id, Executor& executor, bool calm) {
-  if (!dice_.OneIn(calm ? 3 : 10)) {
+  if (dice_.OneIn(4)) SayPlan(id, executor);
+  if (dice_.OneIn(4)) AskForPlaces(id, executor);
+  if (!executor.running) return;
+  // A driver ends by itself only where something goes wrong.
+  const bool stays = executor.plan && (calm || mishaps_ == Mishaps::kMasters || !dice_.OneIn(10));
+  if (stays || !dice_.OneIn(calm ? 3 : 10)) {
     Apply(input::Heartbeat{id, TaskUsage{}});
     return;
   }
@@ -381,7 +368,7 @@ void JobWorld::Apply(const JobInput& input) {
   JobEffects effects = machine_->Apply(input, clock_.Now());
   const bool lost = lose_master_ && depth_ == 0 && !effects.empty() && !over();
   if (lost) effects.resize(static_cast<size_t>(dice_.Roll(static_cast<int>(effects.size()))));
-  log_.push_back(absl::StrCat("-> ", Describe(input), "\n", RenderEffects(effects)));
+  log_.push_back(absl::StrCat("-> ", RenderInput(input), "\n", RenderEffects(effects)));
   if (log_.size() > 60) log_.pop_front();
   const std::vector<std::string> violations = auditor_.Check(input, effects, !lost);
   if (!violations.empty()) Complain(absl::StrJoin(violations, "\n"));
@@ -422,6 +409,8 @@ void JobWorld::Carry(const JobEffect& effect) {
     backend_.Kill(kill->container_id);
   } else if (const auto* prepare = std::get_if<effect::SendPrepare>(&effect)) {
     deliver(prepare->container_id);
+  } else if (const auto* members = std::get_if<effect::SendMembers>(&effect)) {
+    deliver(members->container_id);
   } else if (const auto* shutdown = std::get_if<effect::SendShutdown>(&effect)) {
     deliver(shutdown->container_id);
   } else if (const auto* start = std::get_if<effect::SendStart>(&effect)) {

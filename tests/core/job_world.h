@@ -73,6 +73,8 @@ class JobWorld : private ClusterBackend::Listener {
     bool running = false;
     std::optional<TaskExit> exit;  ///< of the epoch, once the program has ended
     int port = 0;
+    std::optional<RendezvousPlan> plan;   ///< of a driver that runs
+    std::optional<ElasticRounds> rounds;  ///< of an elastic one
     std::deque<JobInput> outbox;
     std::deque<JobEffect> inbox;
   };
@@ -81,6 +83,14 @@ class JobWorld : private ClusterBackend::Listener {
   void ExecutorStep(const std::string& id, Executor& executor, bool calm);
   void Obey(const std::string& id, Executor& executor, const JobEffect& effect);
   void RunProgram(const std::string& id, Executor& executor, bool calm);
+  /// What a driver that runs begins with.
+  void Drive(const std::string& id, Executor& executor, const effect::SendStart& start);
+  void CarryOutRounds(const std::string& id, Executor& executor, const ElasticEffects& effects);
+  /// Processes of an elastic job want a place in the next round, for whatever reason.
+  void AskForPlaces(const std::string& id, Executor& executor);
+  int FindWorkers() const;
+  /// A driver says who has which rank.
+  void SayPlan(const std::string& id, Executor& executor);
   void Disturb(const std::string& id, Executor& executor);
   /// What the executor says when it attaches.
   input::ExecutorAttached Hello(const std::string& id, const Executor& executor) const;

@@ -35,7 +35,14 @@ class RendezvousProgressTest : public ::testing::Test {
     PutAll(scope, ranks);
     RemoveAll(scope, ranks);
   }
-  std::string Missing() const { return DescribeMissing(ProgressOf(store_)); }
+  RendezvousWait Wait() const {
+    std::vector<std::string> tasks;
+    for (size_t rank = 0; rank < store_.plan().size(); ++rank) {
+      tasks.push_back("worker:" + std::to_string(rank));
+    }
+    return DescribeMissing(ProgressOf(store_), tasks);
+  }
+  std::string Missing() const { return Wait().sentence; }
 
   RendezvousStore store_{StoreLimits::For(512)};
 };
@@ -43,6 +50,22 @@ class RendezvousProgressTest : public ::testing::Test {
 TEST_F(RendezvousProgressTest, NoRoundNoWait) {
   EXPECT_TRUE(ProgressOf(store_).empty());
   EXPECT_EQ(Missing(), "");
+}
+
+TEST_F(RendezvousProgressTest, NobodyWaitsBeforeTheFirstOrAfterTheLast) {
+  Begin({{"a", 2}}, 2);
+  EXPECT_FALSE(SomebodyWaits(ProgressOf(store_)));
+  Put("global", "rank_1");
+  EXPECT_TRUE(SomebodyWaits(ProgressOf(store_)));
+  Complete("global", 2);
+  // Each goes on with its host, though nobody has begun with it.
+  EXPECT_TRUE(SomebodyWaits(ProgressOf(store_)));
+  Put("local_a", "rank_0");
+  EXPECT_TRUE(SomebodyWaits(ProgressOf(store_)));
+  Complete("local_a", 2);
+  Complete("cross_0", 1);
+  Complete("cross_1", 1);
+  EXPECT_FALSE(SomebodyWaits(ProgressOf(store_)));
 }
 
 TEST_F(RendezvousProgressTest, StepsOfEachRank) {
@@ -69,16 +92,18 @@ TEST_F(RendezvousProgressTest, StepsOfEachRank) {
 
 TEST_F(RendezvousProgressTest, NamesRankHostAndMissingKey) {
   Begin({{"a", 2}, {"b", 2}}, 4);
-  EXPECT_EQ(Missing(),
-            "4 of 4 ranks have not put their addresses into 'global': rank 0 (host a, local rank "
-            "0) has put nothing, rank 1 (host a, local rank 1) has put nothing, rank 2 (host b, "
-            "local rank 0) has put nothing, rank 3 (host b, local rank 1) has put nothing");
+  EXPECT_EQ(
+      Missing(),
+      "4 of 4 ranks have not put their addresses into 'global': worker:0 (rank 0 on a) has put "
+      "nothing, worker:1 (rank 1 on a) has put nothing, worker:2 (rank 2 on b) has put "
+      "nothing, worker:3 (rank 3 on b) has put nothing");
   PutAll("global", 3);
   EXPECT_EQ(Missing(),
-            "1 of 4 ranks has not put its addresses into 'global': rank 3 (host b, local rank 1) "
-            "has put nothing");
+            "1 of 4 ranks has not put its addresses into 'global': worker:3 (rank 3 on b) has put "
+            "nothing");
+  EXPECT_EQ(Wait().missing, std::vector<std::string>{"worker:3"});
   Put("global", "rank_3");
-  EXPECT_THAT(Missing(), EndsWith(": rank 3 (host b, local rank 1) has put rank_3 but not 3"));
+  EXPECT_THAT(Missing(), EndsWith(": worker:3 (rank 3 on b) has put rank_3 but not 3"));
 }
 
 TEST_F(RendezvousProgressTest, AddressesAreThereButNotConnections) {
@@ -87,13 +112,16 @@ TEST_F(RendezvousProgressTest, AddressesAreThereButNotConnections) {
   store_.Remove("global", "0");
   EXPECT_EQ(Missing(),
             "1 of 2 ranks has not connected to all others of 'global', whose addresses are there: "
-            "rank 1 (host b, local rank 0)");
+            "worker:1 (rank 1 on b)");
+  EXPECT_EQ(Wait().missing, std::vector<std::string>{"worker:1"});
 }
 
 TEST_F(RendezvousProgressTest, TheFirstStageThatIsNotComplete) {
   Begin({{"a", 2}, {"b", 2}}, 4);
   Complete("global", 4);
   EXPECT_THAT(Missing(), HasSubstr("'local_a'"));
+  EXPECT_EQ(Wait().missing,
+            (std::vector<std::string>{"worker:0", "worker:1", "worker:2", "worker:3"}));
   EXPECT_THAT(Missing(), HasSubstr("; 2 of 2 ranks have not put their addresses into 'local_b'"));
   Complete("local_b", 2);
   EXPECT_THAT(Missing(), Not(HasSubstr("local_b")));
@@ -101,8 +129,8 @@ TEST_F(RendezvousProgressTest, TheFirstStageThatIsNotComplete) {
   Complete("cross_0", 2);
   PutAll("cross_1", 1);
   EXPECT_EQ(Missing(),
-            "1 of 2 ranks has not put its addresses into 'cross_1': rank 3 (host b, local rank 1) "
-            "has put nothing");
+            "1 of 2 ranks has not put its addresses into 'cross_1': worker:3 (rank 3 on b) has put "
+            "nothing");
   Complete("cross_1", 2);
   EXPECT_EQ(Missing(), "");
 }
@@ -127,8 +155,8 @@ TEST_F(RendezvousProgressTest, TheSetOfAllProcesses) {
   Put(scope, "0", size_t{136} * 2);
   Put(scope, "1", size_t{136} * 2);
   EXPECT_EQ(Missing(),
-            "1 of 3 ranks has not put its addresses into 'global_process_set_hash_2a': rank 2 "
-            "(host a, local rank 2) has put nothing");
+            "1 of 3 ranks has not put its addresses into 'global_process_set_hash_2a': worker:2 "
+            "(rank 2 on a) has put nothing");
   Put(scope, "2", size_t{136} * 2);
   store_.Remove(scope, "2");
   EXPECT_THAT(Missing(), HasSubstr("2 of 3 ranks have not connected to all others"));
@@ -145,9 +173,11 @@ TEST_F(RendezvousProgressTest, SentencesEnd) {
   Begin(hosts, 512);
   EXPECT_THAT(Missing(), EndsWith(" has put nothing, and 504 more"));
   EXPECT_LT(Missing().size(), 1000U);
+  EXPECT_EQ(Wait().missing.size(), 512U) << "as data";
   Complete("global", 512);
   EXPECT_THAT(Missing(), EndsWith("; 61 scopes more"));
   EXPECT_LT(Missing().size(), 3000U);
+  EXPECT_EQ(Wait().missing.size(), 512U);
 }
 
 }  // namespace

@@ -67,11 +67,6 @@ class OnYarn:
         """A folder of its own; the files on the cluster are all tests'."""
         return tony_cli.Site(self, programs, cluster)
 
-    def remaining(self, job):
-        """The ApplicationMaster clears up after YARN has heard of the end."""
-        machine.wait_until(lambda: not machine.processes_with(job.id), DEADLINE_SECONDS)
-        return machine.processes_with(job.id)
-
     def report(self, job):
         """What the ResourceManager says of the job's application."""
         return cluster.ask(f"apps/{job.id}")["app"]

@@ -157,6 +157,7 @@ class Round:
             "tony.am.retry-backoff-ms=50",
             "tony.task.kill-grace-ms=300",
             *faults.CONF.get(self._row.what, ()),
+            *programs.CONF.get(self._row.program, ()),
         ]
         if self._row.expected.state != ("SUCCEEDED",):
             # No other ApplicationMaster comes, and that is to be known soon.
@@ -272,7 +273,8 @@ class Round:
         verdict = status["verdict"] or {"reason": "-", "guilty": None}
         guilty = "-"
         if verdict["guilty"]:
-            guilty = "it" if verdict["guilty"] == f"worker:{self._victim}" else "other"
+            hit = "driver:0" if "driver" in self._row.targets else f"worker:{self._victim}"
+            guilty = "it" if verdict["guilty"] == hit else "other"
         return table.Outcome(
             *(status["state"], verdict["reason"], guilty, str(exit_code), str(status["epoch"]))
         )

@@ -78,6 +78,12 @@ class Fault:
             # What they were starting in this moment.
             while _signal(self._targets(), signal.SIGKILL):
                 pass
+        if "driver" in self._row.targets:
+            # Ranks that have met need it no more: they are not to end well before it is missed.
+            self._job.wait_for(
+                lambda events: any("epoch_opened" in event or "ended" in event for event in events),
+                "end of the attempt",
+            )
         return reached
 
     def _terminate(self):

@@ -1,5 +1,7 @@
 """What the tasks of a job run while something happens to them: each waits at a gate and then ends."""
 
+import horovod_job
+
 # A line of the gate lets one of a task's attempts go on.
 _WAIT = "read -r < $GATES/gate-$TASK_INDEX"
 
@@ -18,5 +20,9 @@ PROGRAMS = {
     "ignores-term": f"trap '' TERM; {_WAIT}",
     "kills-all": f"{_WAIT}; if [ $TASK_INDEX$TONY_ATTEMPT = ${{VICTIM}}1 ]; then kill -9 -1 || true; fi",
     "packs": _WAIT,
+    # The job is one of Horovod's: its ranks meet before they wait.
+    "ranks": f"{horovod_job.WORKER} --hold $GATES/gate-$TASK_INDEX",
     "prints": f"{_WAIT}; head -c 1000000 /dev/zero | tr '\\0' '\\n'",
 }
+# What the job needs for its program.
+CONF = {"ranks": ("tony.application.framework=horovod", "tony.driver.memory=64m")}

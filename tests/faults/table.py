@@ -19,8 +19,8 @@ STEPS = (
 # right they are divided by "/".
 #
 # target      whose process: client, am, am-keeper (of a detached job, as is detached-am), executor,
-#             executor-tree (with keeper and program), ended-executor (of the task that has ended), keeper, program, fork-server, everything;
-#             several with "+"; or what else is taken away
+#             executor-tree (with keeper and program), ended-executor (of the task that has ended), keeper, program, fork-server,
+#             driver (of a Horovod job: the program tony-driver), everything; several with "+"; or what else is taken away
 # what        faults.py has them
 # program     what the tasks run: programs.py has them
 # user infra  the two budgets of restarts
@@ -81,6 +81,11 @@ program           kill            waits           running..one-task-ended       
 program           kill-again      waits           running                       1    0     | FAILED              TASK_FAILED                  it     1     1        -
 program           stop            waits           running..one-task-ended       0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -
 program           terminate       waits           running                       0    1     | FAILED              TASK_FAILED                  it     1     0        -
+
+driver            kill            ranks           all-registered..running       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
+driver            kill            ranks           all-registered..running       1    0     | FAILED              TASK_LOST                    it     3     0        -
+driver            stop            ranks           all-registered..running       0    0     | SUCCEEDED           TASKS_SUCCEEDED              -      0     0        -
+driver+am         kill            ranks           running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
 
 am+executor       kill            waits           running                       0    1     | SUCCEEDED           TASKS_SUCCEEDED              -      0     1        -
 am+executor       kill            waits           running                       1    0     | FAILED              TASK_LOST                    it     3     0        -

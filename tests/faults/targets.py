@@ -27,8 +27,9 @@ class JobProcesses:
             "ended-executor": lambda: self._of_container(self._bystander, "tony-executor"),
             "keeper": lambda: self._of_container(self.victim, "tony-keeper"),
             "executor-tree": self._executor_tree,
-            "program": self._program,
+            "program": lambda: self._program(self.victim),
             "fork-server": self._fork_server,
+            "driver": lambda: self._program("driver:0"),
             "everything": self._everything,
         }[name]
         patience = 0 if name == "everything" or self._stopping() else _APPEAR_SECONDS
@@ -82,10 +83,10 @@ class JobProcesses:
         container = self.container_of(self.victim)
         return sorted(machine.processes_with(container), reverse=True) if container else []
 
-    def _program(self):
+    def _program(self, task):
         pid = 0
         for change in self._job.events("task_changed"):
-            if tony_cli.task_name(change["task"]) == self.victim:
+            if tony_cli.task_name(change["task"]) == task:
                 pid = int(change.get("pid", 0))
         return [pid] if pid else []
 

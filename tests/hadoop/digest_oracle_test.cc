@@ -1,7 +1,7 @@
 // DIGEST-MD5 against libgsasl's server.
 #include <gtest/gtest.h>
 
-#include "hadoop/big_endian.h"
+#include "common/big_endian.h"
 #include "hadoop/digest_md5.h"
 
 #ifdef TONY_HAS_GSASL

@@ -9,7 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "hadoop/big_endian.h"
+#include "common/big_endian.h"
 #include "hadoop/digest_challenge.h"
 #include "hadoop/digest_md5.h"
 #include "hadoop/legacy_crypto.h"

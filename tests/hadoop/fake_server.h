@@ -58,7 +58,7 @@ class FakeServer {
     boost::asio::ip::tcp::socket socket;
     std::array<char, 4096> input{};
     std::string preamble;
-    FrameReader frames{1 << 20};
+    FrameReader frames{1 << 20, "Hadoop\'s RPC"};
   };
 
   void Accept() {

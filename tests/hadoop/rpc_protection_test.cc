@@ -102,7 +102,7 @@ class RpcProtectionTest : public testing::Test {
   EventLoop loop_;
   const Token token_{.identifier = "id", .password = "secret"};
   std::unique_ptr<DigestServer> digest_;
-  FrameReader stream_{1 << 24};
+  FrameReader stream_{1 << 24, "Hadoop\'s RPC"};
   bool answer_in_the_clear_ = false;
   bool change_answer_ = false;
   int wrapped_ = 0;

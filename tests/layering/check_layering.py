@@ -20,6 +20,8 @@ PROGRAM = ["web", "rpc", "backend", "hadoop", "os", *SERVICES]
 MAY_INCLUDE = {
     "common": [],
     "core": BASE,
+    # Loaded into the user's program, so it takes nothing along.
+    "collective": [],
     "spec": PLANNING,
     "os": SERVICES,
     "hadoop": ["os", *SERVICES],
@@ -40,7 +42,7 @@ LIBRARY_HOMES = [
     (r"google/protobuf/", ["rpc", "hadoop", "backend", *PROGRAMS]),
     (r"tony/v\d+/", ["rpc", "backend", *PROGRAMS]),
     (r"hadoop/(common|yarn)/", ["hadoop", "backend"]),
-    (r"boost/", ["common", "hadoop", "web", "driver"]),
+    (r"boost/", ["common", "hadoop", "web"]),
     (r"(spdlog|fmt)/", ["common"]),
     (r"archive(_entry)?\.h", ["os"]),
     (r"tinyxml2\.h", ["spec"]),

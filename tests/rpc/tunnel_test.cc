@@ -114,6 +114,9 @@ class TunnelTest : public MasterFixture {
   void ExpectRoundTrip() {
     Joined near, far;
     OpenTunnel(near, far);
+    ExpectAnswer(near, far);
+  }
+  void ExpectAnswer(Joined& near, Joined& far) {
     ReadAll(near);
     ReadAll(far);
     WriteAndEnd(near, "question");
@@ -153,6 +156,28 @@ TEST_F(TunnelTest, TheWishNamesTaskAndPort) {
   ASSERT_TRUE(wish.has_value());
   EXPECT_EQ(wish->task, kTask);
   EXPECT_EQ(wish->port, 80);
+}
+
+TEST_F(TunnelTest, AnExecutorReachesTheDriver) {
+  Joined near, far;
+  const TunnelDialer worker(address(), ExecutorCredentials("job-1-c0002"));
+  Pump(near, [&](auto callbacks) { return worker.Reach(std::move(callbacks)); });
+  const auto wish = wishes_.Next();
+  ASSERT_TRUE(wish.has_value());
+  EXPECT_TRUE(wish->by_executor);
+  EXPECT_EQ(wish->task, (core::TaskId{"driver", 0}));
+  EXPECT_EQ(wish->port, 0);
+  tunnels_.Expect(wish->tunnel, kContainer);
+  Pump(far, Answer(wish->tunnel));
+  ExpectAnswer(near, far);
+}
+
+TEST_F(TunnelTest, AClientDoesNotReachTheDriverAsAnExecutor) {
+  const TunnelDialer client(address(), ClientCredentials());
+  Joined near;
+  Pump(near, [&](auto callbacks) { return client.Reach(std::move(callbacks)); });
+  ASSERT_TRUE(driver_.Await([&] { return near.done.has_value(); }));
+  EXPECT_TRUE(absl::IsPermissionDenied(*near.done)) << *near.done;
 }
 
 TEST_F(TunnelTest, OneDirectionGoesOnWhenTheOtherHasEnded) {

@@ -22,6 +22,8 @@ sys.path.insert(0, str(TESTS / "support"))
 import machine
 import tony_cli
 
+PROGRAMS = ("tony-am", "tony-executor", "tony-driver")
+
 programs = None  # pylint: disable=invalid-name
 bundle = None  # pylint: disable=invalid-name
 
@@ -61,7 +63,7 @@ class PackingTest(unittest.TestCase):
     def test_holds_one_folder_whose_files_anybody_may_use(self):
         with tarfile.open(bundle) as archive:
             members = {member.name: member for member in archive.getmembers()}
-        for name in ("bin/tony-am", "bin/tony-executor", "lib/ld-linux-x86-64.so.2"):
+        for name in (*(f"bin/{program}" for program in PROGRAMS), "lib/ld-linux-x86-64.so.2"):
             self.assertEqual(members[f"tony-runtime/{name}"].mode, 0o755, name)
         for name, member in members.items():
             self.assertEqual(name.split("/")[0], "tony-runtime")
@@ -71,7 +73,7 @@ class PackingTest(unittest.TestCase):
 
     def test_programs_have_no_debug_information(self):
         with tarfile.open(bundle) as archive:
-            for program in ("tony-am", "tony-executor"):
+            for program in PROGRAMS:
                 archive.extract(f"tony-runtime/bin/{program}", self.folder)
                 file = self.folder / "tony-runtime/bin" / program
                 sections = subprocess.run(

@@ -87,6 +87,7 @@ class EmptyRootTest(unittest.TestCase):
         for program, said in (
             ("tony-am", "tony-am is started by tony-submit, with --job-folder"),
             ("tony-executor", "tony-executor is started by tony, with --container-id"),
+            ("tony-driver", "tony-driver is started by tony, with --workers"),
         ):
             result = self.run_in_root(f"/tony-runtime/bin/{program}")
             self.assertIn(f"{program}: {said}", result.stderr)

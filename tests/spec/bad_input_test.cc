@@ -187,7 +187,7 @@ TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
             "job.xml:4: tony.docker.enabled: works on the yarn backend only; "
             "remove it or set it to false\n");
   EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
-              HasSubstr("Horovod jobs are not supported by this version"));
+              HasSubstr("a made-up plan of ranks"));
   EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}),
               HasSubstr("remove it or set it to GANG"));
   EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("no history server"));
@@ -249,10 +249,9 @@ TEST_F(BadInputTest, TheOrderOfTypesHasToMakeSense) {
 }
 
 TEST_F(BadInputTest, UnsupportedFrameworksAreRefused) {
-  EXPECT_EQ(ProblemsWith({{"tony.application.framework", "horovod"}}),
-            "job.xml:4: tony.application.framework: Horovod jobs are not supported by this "
-            "version; use tensorflow, pytorch or standalone\n");
-  EXPECT_THAT(ProblemsWith({{"tony.application.framework", "MXNET"}}), HasSubstr("MXNet jobs"));
+  EXPECT_EQ(ProblemsWith({{"tony.application.framework", "MXNET"}}),
+            "job.xml:4: tony.application.framework: MXNet jobs are not supported by this version; "
+            "use tensorflow, pytorch, horovod or standalone\n");
 }
 
 TEST_F(BadInputTest, FrameworksHaveDemands) {
@@ -264,6 +263,12 @@ TEST_F(BadInputTest, FrameworksHaveDemands) {
                         {"tony.workers.command", "true"}}),
             "job.xml:2: tony.application.framework: a PyTorch job needs the task type worker; did "
             "you mean tony.worker.instances where tony.workers.instances is set?\n");
+  EXPECT_EQ(ProblemsOf({{"tony.application.framework", "pytorch"},
+                        {"tony.worker.instances", "0"},
+                        {"tony.evaluator.instances", "1"},
+                        {"tony.evaluator.command", "true"}}),
+            "job.xml:3: tony.worker.instances: a PyTorch job needs the task type worker; set it to "
+            "1 or more\n");
   EXPECT_THAT(ProblemsOf({{"tony.application.framework", "standalone"},
                           {"tony.worker.instances", "1"},
                           {"tony.tensorboard.command", "true"},

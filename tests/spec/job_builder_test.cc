@@ -1,7 +1,6 @@
 // Good job files: TonY's run unchanged, and every setting arrives where it belongs.
 #include "spec/job_builder.h"
 
-#include "spec/xml_writer.h"
 #include "tests/spec/spec_test_util.h"
 
 namespace tony::spec {
@@ -404,10 +403,7 @@ TEST_F(JobBuilderTest, TheWrittenConfigurationBuildsTheSameJob) {
   sources_.overrides[1].value = R"(B='$x\, y')";
   const LoadedJob good = LoadJob(sources_);
   EXPECT_THAT(RenderProblems(good.result.problems), IsEmpty());
-  folder_.Write("staging/tony-final.xml", WriteXml(good.configuration));
-  const LoadedJob again = LoadJob({.job_file = "staging/tony-final.xml",
-                                   .working_folder = folder_.path(),
-                                   .home_folder = sources_.home_folder});
+  const LoadedJob again = LoadWritten(good.configuration);
   EXPECT_THAT(RenderProblems(again.result.problems), IsEmpty());
   EXPECT_EQ(again.result.job, good.result.job);
   EXPECT_EQ(again.result.packaging, good.result.packaging);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "spec/job_builder.h"
+#include "spec/xml_writer.h"
 
 namespace tony::spec {
 
@@ -77,6 +78,14 @@ class SpecTest : public testing::Test {
   }
   std::string NotesOf(const Properties& properties) {
     return RenderProblems(Load(properties).result.notes);
+  }
+
+  /// The job that is built of the file which a submission writes of a configuration.
+  LoadedJob LoadWritten(const Configuration& configuration) {
+    folder_.Write("staging/tony-final.xml", WriteXml(configuration));
+    return LoadJob({.job_file = "staging/tony-final.xml",
+                    .working_folder = folder_.path(),
+                    .home_folder = sources_.home_folder});
   }
 
   TemporaryFolder folder_;

@@ -34,6 +34,16 @@ TEST(BooleanTest, AcceptsTrueAndFalseInAnyCaseOnly) {
   }
 }
 
+TEST(DecimalTest, TakesNumbersWithAndWithoutAFraction) {
+  EXPECT_EQ(ParseDecimal("2"), 2.0);
+  EXPECT_EQ(ParseDecimal("0.25"), 0.25);
+  EXPECT_EQ(ParseDecimal("-1.5"), -1.5);
+  for (const char* const text : {"", ".", "-", "+1", "1e3", "0x1p3", "inf", "nan", "1,5", " 1",
+                                 "1 ", "1ms", "1.2.3", "--1"}) {
+    EXPECT_FALSE(ParseDecimal(text).has_value()) << text;
+  }
+}
+
 TEST(WholeNumberTest, TakesNothingButDigitsAndAMinus) {
   EXPECT_EQ(ParseWholeNumber("10"), 10);
   EXPECT_EQ(ParseWholeNumber("-1"), -1);

@@ -21,7 +21,9 @@ class ExampleJobs:
     """For a test case; it names its example. Not thread safe."""
 
     example = check = logger = ""  # folder, check script, the task that prints the accuracy
+    job_file, program = "job.xml", "train.py"
     loggers = ()  # all tasks that log steps
+    deadline_seconds = DEADLINE_SECONDS  # for a whole job
 
     def make_site(self):
         """Where the test's jobs are."""
@@ -29,7 +31,12 @@ class ExampleJobs:
 
     @classmethod
     def setUpClass(cls):
-        cls.python = tony_cli.examples_python()
+        cls.python = cls.find_python()
+
+    @staticmethod
+    def find_python():
+        """The interpreter of the environment that the example needs."""
+        return tony_cli.examples_python()
 
     def start(self, *task_params, retries=0, conf=(), site=None):
         """Starts the example with options for its program; returns the job."""
@@ -38,22 +45,24 @@ class ExampleJobs:
         self.checkpoints.mkdir()
         steps = ("--steps", str(STEPS), "--checkpoint-every", str(CHECKPOINT_EVERY))
         return self.site.submit(
-            *("--python_binary_path", self.python, "--executes", "train.py"),
+            *("--python_binary_path", self.python, "--executes", self.program),
             *("--task_params", " ".join((*steps, *task_params))),
             *("--conf", f"tony.application.checkpoint-dir={self.checkpoints}"),
             *("--conf", f"tony.am.retry-count={retries}"),
             *(word for line in conf for word in ("--conf", line)),
-            ROOT / "examples" / self.example / "job.xml",
+            ROOT / "examples" / self.example / self.job_file,
         )
 
     def assert_succeeds(self, job):
-        code = job.wait(DEADLINE_SECONDS)
+        code = job.wait(self.deadline_seconds)
         self.assertEqual(code, 0, self.describe(job))
         self.assertEqual(job.verdict["outcome"], "SUCCEEDED")
         self.assertEqual(self.remaining(job), {})
 
     def remaining(self, job):
         """The job's processes that live although it has ended."""
+        if self.site.cluster:  # whose ApplicationMaster clears up after YARN has heard of the end
+            machine.wait_until(lambda: not machine.processes_with(job.id), self.deadline_seconds)
         return machine.processes_with(job.id)
 
     def assert_trained(self, job):
@@ -162,3 +171,74 @@ class PyTorchDistributedDataParallel(ExampleJobs):
     check = "check_synchronous.py"
     logger = "worker-0"
     loggers = ("worker-0", "worker-1")
+
+
+class HorovodPyTorch(ExampleJobs):
+    """Two workers in step with each other. Only where Horovod is built."""
+
+    example = "horovod-pytorch"
+    check = "check_synchronous.py"
+    logger = "worker-0"
+    loggers = ("worker-0", "worker-1")
+    # All ranks meet in each step: where others want the processors too, it takes minutes.
+    deadline_seconds = 2 * DEADLINE_SECONDS
+
+    @staticmethod
+    def find_python():
+        return tony_cli.horovod_python()
+
+
+class HorovodElastic(HorovodPyTorch):
+    """One to three workers, which come and go; it trains until end_training()."""
+
+    job_file = "elastic.xml"
+    program = "train_elastic.py"
+    loggers = ("worker-0", "worker-1", "worker-2")
+    COMMIT_EVERY = 5
+    # More than from a commit to the next one.
+    SOME_STEPS = COMMIT_EVERY + 2
+
+    def start_elastic(self, *conf, retries=0):
+        """Returns the job."""
+        job = self.start("--slow-step-seconds 0.03", f"--commit-every {self.COMMIT_EVERY}",
+                         "--steps 1000000", retries=retries, conf=conf)
+        self.job = job
+        self.seen = {}  # for each worker and step the numbers of processes that did it
+        return job
+
+    def end_training(self):
+        """All end after their next commit."""
+        (self.checkpoints / "end").touch()
+
+    def wait_for_round(self, index, size, behind=0, count=SOME_STEPS):
+        """Until the worker has done `count` steps in rounds of `size` processes, not counting those
+        up to step `behind`."""
+        def found():
+            lines = self.logged_steps(f"worker-{index}")
+            for line in lines:
+                self.seen.setdefault((index, line["step"]), set()).add(line["size"])
+            sizes = [line["size"] for line in lines if line["step"] > behind]
+            return sizes.count(size) >= count or self.job.client.poll() is not None
+
+        machine.wait_until(found, DEADLINE_SECONDS, pause_seconds=0.02)
+        self.assertIsNone(self.job.client.poll(), self.describe(self.job))
+        self.assertTrue(found(), self.describe(self.job))
+
+    def last_step(self, index):
+        """What worker `index` has done so far."""
+        return self.logged_steps(f"worker-{index}")[-1]["step"]
+
+    def rounds_of(self, index):
+        """The rounds of worker `index`, in all its attempts: rank, size, behind which step each
+        began."""
+        printed = "".join(path.read_text() for path in self.job.logs(f"worker:{index}"))
+        line = r"^rank (\d+) of (\d+) goes on behind step (\d+)$"
+        found = re.findall(line, printed, re.MULTILINE)
+        return [tuple(map(int, numbers)) for numbers in found]
+
+    def assert_trained_through(self, job):
+        """It succeeds in one epoch, and ends with what one process would have reached."""
+        self.assert_succeeds(job)
+        self.assertEqual(job.events("epoch_opened"), [])
+        code, said = self.run_check()
+        self.assertEqual(code, 0, said)

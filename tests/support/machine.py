@@ -86,6 +86,21 @@ def wait_until(find, deadline_seconds, pause_seconds=0.001):
     return found
 
 
+def variable_of(pid, name, deadline_seconds):
+    """Returns an environment variable with which a process was started, decoded.
+
+    While a process becomes another program it has none: it is asked again until the deadline, when
+    an AssertionError is raised.
+    """
+    def found():
+        words = pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+        return dict(word.split("=", 1) for word in words if "=" in word).get(name)
+
+    if not (value := wait_until(found, deadline_seconds)):
+        raise AssertionError(f"process {pid} has no {name}")
+    return value
+
+
 class Processes:
     """Some processes whose end is awaited. Not thread safe."""
 

@@ -39,6 +39,14 @@ def examples_python():
     return made.stdout.strip()
 
 
+def horovod_python():
+    """Returns the interpreter of the environment with Horovod; None where it is not built."""
+    script = pathlib.Path(__file__).resolve().parents[2] / "scripts/build-horovod"
+    found = subprocess.run([script, "--find"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                           text=True, check=False)
+    return found.stdout.strip() if found.returncode == 0 else None
+
+
 class Site:
     """A folder with jobs of its own and the programs that run them. Not thread safe."""
 

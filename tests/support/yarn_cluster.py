@@ -95,10 +95,9 @@ class YarnCluster:
 
     def node_of(self, pid):
         """The NodeManager, as the script calls it, that started a container's process."""
-        environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        (folders,) = (v for v in environment if v.startswith(b"LOCAL_DIRS="))
-        number = re.search(rb"/data/node(\d+)/", folders).group(1)
-        return f"nodemanager{number.decode()}"
+        folders = machine.variable_of(pid, "LOCAL_DIRS", PATIENCE_SECONDS)
+        number = re.search(r"/data/node(\d+)/", folders).group(1)
+        return f"nodemanager{number}"
 
     def web_hdfs(self, method, path, operation, user=None, **parameters):
         """The NameNode's answer to a user, who is believed: not with Kerberos."""

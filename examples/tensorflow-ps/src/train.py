@@ -21,7 +21,7 @@ STEPS_IN_FLIGHT = 4
 
 
 def parse_arguments():
-    parser = options.make_parser(__doc__)
+    parser = options.make_step_parser(__doc__)
     parser.add_argument(
         "--linger-seconds", type=float, default=0.0, help="keep TensorBoard open after the training"
     )

@@ -54,6 +54,8 @@ constexpr const char* kBrokenConnection[] = {
     // Horovod
     "horovodinternalerror",
     "horovod has been shut down",
+    "request failed too many times",  // to the rendezvous server; the next one follows it
+    "what():  http request failed",
 };
 
 /// How many lines an exception's message may go on for.

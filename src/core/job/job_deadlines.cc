@@ -80,6 +80,8 @@ void JobMachine::On(const input::Tick&) {
   if (!verdict_) CheckAllocation();
   if (!verdict_ && tasks_.count(TaskState::kStarting) > 0) CheckRegistration();
   if (!verdict_) SayWhoIsMissing();
+  if (!verdict_) CheckPlanning();
+  if (!verdict_ && !was_absent) CheckRendezvous();
   if (!verdict_ && judge_at_) CheckJudgement();
   if (!verdict_ && !was_absent) CheckGroups();
   ReleaseGangs();
@@ -171,6 +173,13 @@ void JobMachine::CheckRegistration() {
     const bool late = task.state == TaskState::kStarting && task.container && allowed.count() > 0 &&
                       now_ - task.waiting_since >= allowed;
     if (!late) continue;
+    if (GoesOnWithout(task)) {
+      const Verdict verdict = LateRegistration(task, allowed);
+      Kill(task);
+      task.exit = TaskExit::Lost(verdict.sentence);
+      OnTaskFailed(task, verdict);
+      continue;
+    }
     // The first is named, but all are replaced: each would cost the budget once more otherwise.
     if (first == nullptr) first = &task;
     Kill(task);

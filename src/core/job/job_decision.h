@@ -13,6 +13,7 @@
 #include "core/job/task_exit.h"
 #include "core/job/verdict.h"
 #include "core/ports/cluster_backend.h"
+#include "core/rendezvous/worker_hosts.h"
 
 namespace tony::core {
 
@@ -32,6 +33,13 @@ struct GangReleased {
   std::shared_ptr<const ClusterSpec> spec;  ///< of the gang's tasks alone
 };
 
+/// The driver of `epoch` has said who has which rank; those who have one are told to start next.
+struct PlanAccepted {
+  int epoch = 0;
+  RendezvousPlan plan;
+  bool operator==(const PlanAccepted&) const = default;
+};
+
 /// The end of a task's run in this epoch, as the verdict will count it.
 struct TaskConcluded {
   TaskId task;
@@ -45,8 +53,9 @@ struct TasksRestarted {
   std::vector<TaskId> tasks;  ///< empty: a new epoch
   std::string cause;
   std::optional<TaskId> guilty;
-  RestartState budgets;  ///< with what this one has cost
-  Duration delay{0};     ///< before the programs may start
+  RestartState budgets;         ///< with what this one has cost
+  Duration delay{0};            ///< before the programs may start
+  bool container_lost = false;  ///< of the one task, in an elastic job: it needs another one
   bool operator==(const TasksRestarted&) const = default;
 };
 
@@ -64,8 +73,9 @@ struct VerdictReached {
 }  // namespace decision
 
 using Decision =
-    std::variant<decision::ContainerBound, decision::GangReleased, decision::TaskConcluded,
-                 decision::TasksRestarted, decision::TrackingStopped, decision::VerdictReached>;
+    std::variant<decision::ContainerBound, decision::GangReleased, decision::PlanAccepted,
+                 decision::TaskConcluded, decision::TasksRestarted, decision::TrackingStopped,
+                 decision::VerdictReached>;
 using Decisions = std::vector<Decision>;
 
 }  // namespace tony::core

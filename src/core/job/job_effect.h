@@ -11,6 +11,8 @@
 #include "core/job/job_decision.h"
 #include "core/job/job_event.h"
 #include "core/ports/cluster_backend.h"
+#include "core/rendezvous/elastic_rounds.h"
+#include "core/rendezvous/worker_hosts.h"
 
 namespace tony::core {
 
@@ -75,6 +77,16 @@ struct SendStart {
   std::vector<std::string> container_ids;
   int epoch = 0;
   std::shared_ptr<const ClusterSpec> spec;
+  std::shared_ptr<const RendezvousPlan> plan;  ///< of a Horovod job; null before there is one
+};
+
+/// Tell an elastic job's driver which processes there are, or may be started.
+struct SendMembers {
+  std::string container_id;
+  int epoch = 0;
+  int attempt = 0;
+  std::vector<ElasticMember> members;
+  bool finished = false;  ///< one has ended well
 };
 
 /// Tell an executor to end what runs and to exit.
@@ -104,7 +116,7 @@ using JobEffect =
     std::variant<effect::Journal, effect::ReclaimContainers, effect::RequestContainers,
                  effect::GiveBackSpare, effect::CancelRequests, effect::LaunchExecutor,
                  effect::SendAssignment, effect::SendReattached, effect::AnswerHeartbeat,
-                 effect::SendPrepare, effect::SendStart, effect::SendShutdown,
+                 effect::SendPrepare, effect::SendStart, effect::SendMembers, effect::SendShutdown,
                  effect::KillContainer, effect::Record, effect::Finish>;
 using JobEffects = std::vector<JobEffect>;
 

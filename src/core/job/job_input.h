@@ -8,6 +8,8 @@
 #include "core/job/task_exit.h"
 #include "core/job/verdict.h"
 #include "core/ports/cluster_backend.h"
+#include "core/rendezvous/rendezvous_wait.h"
+#include "core/rendezvous/worker_hosts.h"
 
 namespace tony::core {
 
@@ -61,6 +63,7 @@ struct ExecutorAttached {
   std::string container_id;
   std::optional<HeldTask> held = {};
   std::string containment = {};  ///< how it holds the task's processes together
+  std::string boot_id = {};      ///< of the machine's kernel; empty: not known
 };
 
 /// The executor's stream broke.
@@ -111,6 +114,23 @@ struct LogLoss {
   std::string sentence;
 };
 
+/// A Horovod job's driver has said who has which rank.
+struct RanksPlanned {
+  std::string container_id;
+  int epoch = 0;
+  int attempt = 0;
+  RendezvousPlan plan;
+  std::string trouble = {};  ///< in place of a plan: why there is none
+};
+
+/// A Horovod job's driver says for whom processes wait.
+struct RendezvousWait {
+  std::string container_id;
+  int epoch = 0;
+  int attempt = 0;
+  core::RendezvousWait wait;
+};
+
 /// A person, the lost client or a signal wants the job to end.
 struct StopRequested {
   Reason reason = Reason::kKilledByUser;
@@ -127,6 +147,6 @@ using JobInput =
                  input::AllocationRefused, input::ContainerEnded, input::ExecutorAttached,
                  input::ExecutorDetached, input::ExecutorRegistered, input::TaskStarted,
                  input::TaskEnded, input::Heartbeat, input::PortTaken, input::LogLoss,
-                 input::StopRequested, input::Tick>;
+                 input::RanksPlanned, input::RendezvousWait, input::StopRequested, input::Tick>;
 
 }  // namespace tony::core

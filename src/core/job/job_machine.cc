@@ -1,6 +1,7 @@
 // The steps of JobMachine: containers, executors and tasks as they come and go. Stages and gangs
-// are in job_stages.cc, failures and restarts in job_restart.cc, deadlines in job_deadlines.cc,
-// broken streams and restarted ApplicationMasters in job_recovery.cc.
+// are in job_stages.cc, Horovod's rendezvous in job_rendezvous.cc, failures and restarts in
+// job_restart.cc, deadlines in job_deadlines.cc, broken streams and restarted ApplicationMasters in
+// job_recovery.cc.
 #include "core/job/job_machine.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ JobEffects JobMachine::Apply(const JobInput& input, TimePoint now) {
   NotePartlyHeld();
   UnsayIfOver();
   SayWhichStageWaits();
+  TellMembers();
   if (!decisions_.empty()) {
     effects_.insert(effects_.begin(), effect::Journal{std::exchange(decisions_, {})});
   }
@@ -46,9 +48,12 @@ void JobMachine::SayGoesOn(const std::string& sentence) {
   said_.reset();
   said_wait_ = false;
   progressed_ = true;
+  // Another wait is over, this one is not.
+  if (state_ == JobState::kRunning && !rendezvous_wait_.sentence.empty()) SayWhoIsNotFound();
 }
 
 void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sentence) {
+  members_changed_ = true;
   tasks_.SetState(task, state);
   if (task.over() && task.fellows->over == task.fellows->size) {
     groups_.OnTypeEnded(task.id.type, now_);
@@ -91,6 +96,7 @@ Task* JobMachine::Heard(const std::string& container_id) {
 void JobMachine::Kill(Task& task) {
   task.killed = true;
   task.killed_at = now_;
+  members_changed_ = true;
   task.attached = false;
   NoLongerAwaited(task);
   Do(effect::KillContainer{task.container->id});
@@ -156,12 +162,14 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
     if (ended && IsCurrent(task, *attached.held)) End(*task, attached.held->exit);
     return Dismiss(*task, verdict_->sentence);
   }
-  if (Settled(*task)) {
+  if (Settled(*task) || task->state == TaskState::kStopped) {
     task->attached = true;
     NoLongerAwaited(*task);
     return Dismiss(*task, kStageOver);
   }
+  if (task->id.type == kDriverType) ForgetTold();
   task->containment = attached.containment;
+  task->boot_id = attached.boot_id;
   if (attached.held) return Rejoin(*task, *attached.held);
   // Told a second time, it would end what it runs.
   if (task->attached) return;
@@ -185,7 +193,11 @@ void JobMachine::Register(Task& task, int port, int visualization_port) {
 }
 
 void JobMachine::SendStart(std::vector<std::string> container_ids) {
-  Do(effect::SendStart{std::move(container_ids), epoch_, spec_});
+  for (const std::string& id : container_ids) {
+    Task* task = tasks_.FindByContainer(id);
+    if (task != nullptr) task->told_to_start = task->attempt;
+  }
+  Do(effect::SendStart{std::move(container_ids), epoch_, spec_, plan_});
 }
 
 void JobMachine::On(const input::TaskStarted& started) {
@@ -211,15 +223,19 @@ void JobMachine::End(Task& task, const TaskExit& exit) {
       exit.cause != TaskExit::Cause::kLost) {
     return;
   }
-  task.exit = exit;
+  task.exit = IsDriver(task) ? DriverExit(exit) : exit;
   if (verdict_) {
     ChangeTask(task, exit.ok() ? TaskState::kSucceeded : TaskState::kStopped);
     Reconsider(task);
     return;
   }
-  if (!exit.ok()) return OnTaskFailed(task, SuccessPolicy::FailureOf(task));
+  if (exit.ok() && &task == PlanningDriver()) {
+    return FailDriver(task, "it ended before it said who has which rank");
+  }
+  if (!exit.ok()) return OnTaskFailed(task, FailureOf(task));
   Note(decision::TaskConcluded{task.id, exit});
   ChangeTask(task, TaskState::kSucceeded);
+  if (IsElastic(task)) LetWaitingGo();
   JudgeEnd();
   if (!verdict_) OnProgress();
 }
@@ -261,6 +277,10 @@ void JobMachine::On(const input::ContainerEnded& ended) {
     // without touching the budget again.
     ChangeTask(*task, TaskState::kNew, what);
     missing_ = true;
+    if (plan_ != nullptr || !JoinsLater(*task)) return;
+    // The first gang does not wait for it.
+    tasks_.SetGang(*task, 0);
+    ReleaseGangs();
     return;
   }
   task->exit = TaskExit::Lost(what);

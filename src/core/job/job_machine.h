@@ -1,6 +1,7 @@
 // A job's life as a pure state machine: told what happened, it answers what to do.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,8 @@
 #include "core/job/success_policy.h"
 #include "core/job/task_table.h"
 #include "core/model/job_description.h"
+#include "core/rendezvous/rendezvous_wait.h"
+#include "core/rendezvous/worker_hosts.h"
 #include "core/schedule/group_deadlines.h"
 #include "core/schedule/stage_graph.h"
 
@@ -51,6 +54,12 @@ namespace tony::core {
 /// 10. With a verdict all executors are told to shut down; those that do not within kill_grace +
 ///     shutdown are killed. The job ends when no container is left, or when those killed are not
 ///     reported gone either.
+/// 11. In a Horovod job the driver and the workers are one gang, but of those that have a rank no
+///     program starts before the driver has said which. It has driver_start for that.
+/// 12. In an elastic one the driver is told of all processes that there are, or could be, and says
+///     in rounds who takes part. Workers beyond the first are asked for one by one; one that fails
+///     is prepared again, each time after a longer while, and costs no budget. When one has ended
+///     well nobody joins any more.
 /// Messages of another epoch, or of a container that is no longer bound, change nothing; an
 /// executor that speaks for such a container is told to shut down. Not thread safe: owned by the
 /// event loop. Does no I/O.
@@ -88,11 +97,14 @@ class JobMachine {
   void On(const input::Heartbeat& heartbeat);
   void On(const input::PortTaken& taken);
   void On(const input::LogLoss& loss);
+  void On(const input::RanksPlanned& planned);
+  void On(const input::RendezvousWait& wait);
   void On(const input::StopRequested& request);
   void On(const input::Tick&);
 
   void Redo(const decision::ContainerBound& bound);
   void Redo(const decision::GangReleased& released);
+  void Redo(const decision::PlanAccepted& accepted);
   void Redo(const decision::TaskConcluded& concluded);
   void Redo(const decision::TasksRestarted& restarted);
   void Redo(const decision::TrackingStopped& stopped);
@@ -117,6 +129,10 @@ class JobMachine {
   void AdmitStages();
   /// What has succeeded and will not run again lets its containers go.
   void SettleTypes();
+  /// Of a Horovod job: not all processes that have a rank have ended well.
+  bool RankedRun() const;
+  /// Nothing is left for a Horovod job's driver to do.
+  void SettleDriver();
   bool Settled(const Task& task) const { return settled_.count(task.id.type) > 0; }
   /// They are to start together, and not before `delay` has passed.
   void FormGang(const std::vector<Task*>& members, Duration delay);
@@ -126,13 +142,16 @@ class JobMachine {
   bool AwaitsRoom(const Task& task) const;
   void ReleaseGangs();
   void Release(int number);
+  /// Two machines with one name, where tasks of the gang or others run: they would take each other
+  /// for one.
+  std::optional<Verdict> NameClash(int number) const;
   /// The tasks of `released` may start: they are in the cluster spec, and in no gang.
   void Open(const decision::GangReleased& released);
   std::shared_ptr<const ClusterSpec> SpecWith(
       const std::shared_ptr<const ClusterSpec>& added) const;
   static Endpoint EndpointOf(const Task& task);
   /// Whether the gang has to wait for its time.
-  bool HeldBack(Gang& gang);
+  bool HeldBack(int number, Gang& gang);
   void NotePartlyHeld();
   void SayWhichStageWaits();
   /// "; train, which depends on prep, does not start", or nothing.
@@ -143,6 +162,57 @@ class JobMachine {
   /// The verdict, where no tracked task is left to wait for.
   void JudgeEnd();
 
+  // The rendezvous of a Horovod job.
+  /// Its program may not start before there is a plan.
+  bool AwaitsPlan(const Task& task) const;
+  /// The driver runs, and has not said yet who has which rank.
+  Task* PlanningDriver();
+  void CheckPlanning();
+  /// Puts on record for whom processes wait that have a rank.
+  void SayWhoIsNotFound();
+  /// One that is waited for and has ended well will never come.
+  void CheckRendezvous();
+  /// Of those who are waited for: who has ended well.
+  std::vector<const Task*> EndedUnmet() const;
+  std::string DescribeEndedUnmet() const;
+  void FailDriver(Task& driver, const std::string& why);
+  bool IsDriver(const Task& task) const;
+  /// What its end means: tony's own driver that a signal ended was lost, since no word of the
+  /// job's program ends it; one that ended by itself has said why.
+  TaskExit DriverExit(const TaskExit& exit) const;
+
+  // Elastic jobs.
+  const ElasticSettings* Elastic() const;
+  bool IsElastic(const Task& task) const;
+  /// It has no part in the first gang.
+  bool JoinsLater(const Task& task) const;
+  /// Its failure ends nothing.
+  bool GoesOnWithout(const Task& task) const;
+  std::vector<ElasticMember> Members() const;
+  /// Tells the driver, when it has changed.
+  void TellMembers();
+  /// The driver is another one, or on another stream.
+  void ForgetTold();
+  void AcceptRound(Task& driver, const RendezvousPlan& plan);
+  /// Asks for those who may join.
+  void InviteOthers();
+  void LoseElastic(Task& task, const Verdict& failure);
+  /// How long its host is left out after this failure.
+  Duration Cooldown(const Task& task);
+  void RestartElastic(Task& task, const decision::TasksRestarted& restarted);
+  /// The job is coming to its end: those who do not take part yet never will.
+  void LetWaitingGo();
+
+  /// That of a driver that waited for others in vain is theirs.
+  Verdict FailureOf(const Task& task) const;
+  /// The verdict's sentence, with the rank of the one that it is about.
+  std::string WithRank(const Task& task, std::string sentence) const;
+  /// Nothing: it is none of the processes.
+  absl::StatusOr<Slot> PlaceOf(const Task& task) const;
+
+  /// Starts all who are ready, and have a place in the plan.
+  void StartPlanned();
+
   void Register(Task& task, int port, int visualization_port);
   void SendStart(std::vector<std::string> container_ids);
   void End(Task& task, const TaskExit& exit);
@@ -151,7 +221,7 @@ class JobMachine {
   bool IsCurrent(const Task* task, const Message& message) const {
     return task != nullptr && message.epoch == epoch_ && message.attempt == task->attempt;
   }
-  void OnTaskFailed(Task& task, const Verdict& failure);
+  void OnTaskFailed(Task& task, const Verdict& what);
   /// Ends a container by force. The task stays bound to it until the backend says that it is gone.
   void Kill(Task& task);
   /// Tells its executor to go, and why.
@@ -226,7 +296,16 @@ class JobMachine {
   TimePoint state_since_;
   TimePoint checked_at_;  ///< when the deadlines were looked at last
   std::optional<Verdict> verdict_;
-  std::shared_ptr<const ClusterSpec> spec_;  ///< of this epoch, once a gang was complete
+  std::shared_ptr<const ClusterSpec> spec_;          ///< of this epoch, once a gang was complete
+  std::shared_ptr<const RendezvousPlan> plan_;       ///< of this epoch, once the driver has said it
+  RendezvousWait rendezvous_wait_;                   ///< as the driver said last
+  TimePoint rendezvous_wait_since_;                  ///< when it was said
+  bool said_planning_ = false;                       ///< that the driver is waited for
+  bool members_changed_ = false;                     ///< or may have
+  std::optional<effect::SendMembers> told_members_;  ///< to the driver that is attached
+  bool finished_ = false;                            ///< in an elastic job one has ended well
+  std::map<std::string, int> failures_on_;           ///< host ids, of an elastic job's workers
+  std::string last_loss_;                            ///< in an elastic job: why it shrank last
   bool replayed_ = false;
   int awaited_back_ = 0;  ///< executors that the restarted ApplicationMaster waits for
   std::optional<TimePoint> killed_stragglers_at_;

@@ -39,6 +39,7 @@ void JobMachine::Redo(const decision::TaskConcluded& concluded) {
   task->exit = concluded.exit;
   ChangeTask(*task, concluded.exit.ok() ? TaskState::kSucceeded : TaskState::kFailed);
   if (concluded.exit.ok()) {
+    if (IsElastic(*task)) LetWaitingGo();
     OnProgress();
   } else if (!task->gathering() && !policy_.FailsAttempt(*task)) {
     tasks_.SetGang(*task, 0);
@@ -128,7 +129,7 @@ void JobMachine::Rejoin(Task& task, const input::HeldTask& held) {
   }
   if (task.gang != 0) return;
   if (held.phase == Phase::kRegistered) {
-    SendStart({task.container->id});
+    if (!AwaitsPlan(task)) SendStart({task.container->id});
   } else if (task.state == TaskState::kReady) {
     task.pid = held.pid;
     ChangeTask(task, TaskState::kRunning);

@@ -17,7 +17,10 @@ std::string Restarts(int count) {
 
 }  // namespace
 
-void JobMachine::OnTaskFailed(Task& task, const Verdict& failure) {
+void JobMachine::OnTaskFailed(Task& task, const Verdict& what) {
+  Verdict failure = what;
+  failure.sentence = WithRank(task, std::move(failure.sentence));
+  if (GoesOnWithout(task)) return LoseElastic(task, failure);
   Note(decision::TaskConcluded{task.id, *task.exit});
   ChangeTask(task, TaskState::kFailed, task.exit->Describe());
   if (task.gathering() || policy_.FailsAttempt(task)) return OnFailure(task, failure);
@@ -84,7 +87,11 @@ void JobMachine::Restart(const Verdict& failure, const core::Restart& restart) {
     const bool of_type =
         restart.scope == RestartScope::kType && task.id.type == failure.guilty->type;
     if (failed.count(task.id) == 0 && !of_type) continue;
-    widened = widened || !task.container || task.killed || task.gathering();
+    // A type that can only start anew with all others is not left behind, either.
+    const bool whole_job = failed.count(task.id) > 0 &&
+                           task.type->restart_scope == RestartScope::kJob &&
+                           policy_.FailsAttempt(task);
+    widened = widened || !task.container || task.killed || task.gathering() || whole_job;
     restarted.tasks.push_back(task.id);
   }
   if (!widened) return RestartTasks(restarted);
@@ -96,6 +103,12 @@ void JobMachine::Restart(const Verdict& failure, const core::Restart& restart) {
 void JobMachine::OpenEpoch(const decision::TasksRestarted& restarted) {
   epoch_ = restarted.epoch;
   spec_.reset();
+  plan_.reset();
+  ForgetTold();
+  finished_ = false;
+  last_loss_.clear();
+  rendezvous_wait_ = {};
+  said_planning_ = false;
   running_since_.reset();
   ForgetFailures();
   Note(restarted);
@@ -107,12 +120,19 @@ void JobMachine::OpenEpoch(const decision::TasksRestarted& restarted) {
   std::vector<Task*> members;
   for (Task& task : tasks_.all()) {
     if (!admitted_[stages_.StageOf(task.id.type)] || Settled(task)) continue;
+    if (JoinsLater(task)) {
+      tasks_.SetGang(task, 0);
+      tasks_.SetListed(task, false);
+      if (task.state != TaskState::kNew) ChangeTask(task, TaskState::kNew);
+      continue;
+    }
     members.push_back(&task);
     // What was prepared and never started is no attempt of a task.
     if (!task.gathering()) ++task.attempt;
     task.exit.reset();
     task.stranger.clear();
     task.waiting_since = now_;
+    task.told_to_start = 0;
     tasks_.SetListed(task, false);
     groups_.OnTypeRestarted(task.id.type, now_);
     if (!task.container) {
@@ -128,6 +148,8 @@ void JobMachine::OpenEpoch(const decision::TasksRestarted& restarted) {
 }
 
 void JobMachine::RestartTasks(const decision::TasksRestarted& restarted) {
+  Task& only = *tasks_.Find(restarted.tasks.front());
+  if (GoesOnWithout(only)) return RestartElastic(only, restarted);
   ForgetFailures();
   Note(restarted);
   std::vector<std::string> names;
@@ -163,7 +185,8 @@ void JobMachine::Reconsider(const Task& task) {
   if (!counts || !task.exit || task.exit->ok()) return;
   failures_.push_back({task.id, *task.exit, task.container ? task.container->host_id : ""});
   if (RootCauseOf(failures_) + 1 < failures_.size()) return;
-  verdict_ = SuccessPolicy::FailureOf(task);
+  verdict_ = FailureOf(task);
+  verdict_->sentence = WithRank(task, std::move(verdict_->sentence));
   Note(decision::VerdictReached{*verdict_});
 }
 

@@ -65,7 +65,7 @@ void JobMachine::AdmitStages() {
     admitted_[i] = true;
     std::vector<Task*> members;
     for (Task& task : tasks_.all()) {
-      if (stages_.StageOf(task.id.type) == i) members.push_back(&task);
+      if (stages_.StageOf(task.id.type) == i && !JoinsLater(task)) members.push_back(&task);
     }
     FormGang(members, Duration(0));
     if (stage.depends_on.empty()) continue;
@@ -85,8 +85,11 @@ void JobMachine::SettleTypes() {
     if (whole) settled.insert(stage.types.begin(), stage.types.end());
     if (admitted_[i]) settled.insert(stage.depends_on.begin(), stage.depends_on.end());
   }
-  std::erase_if(settled, [this](const std::string& type) {
-    return settled_.count(type) > 0 || !tasks_.of(type).complete();
+  // Horovod's processes start anew together, or not at all.
+  const bool ranked_run = RankedRun();
+  std::erase_if(settled, [&](const std::string& type) {
+    return settled_.count(type) > 0 || !tasks_.of(type).complete() ||
+           (ranked_run && IsRanked(type));
   });
   if (settled.empty()) return;
   settled_.insert(settled.begin(), settled.end());
@@ -94,6 +97,24 @@ void JobMachine::SettleTypes() {
   for (Task& task : tasks_.all()) {
     if (settled.count(task.id.type) > 0 && task.attached) Dismiss(task, kStageOver);
   }
+  SettleDriver();
+}
+
+bool JobMachine::RankedRun() const {
+  return job_.framework == Framework::kHorovod &&
+         std::any_of(job_.types.begin(), job_.types.end(), [this](const TaskType& type) {
+           return IsRanked(type.name) && !tasks_.of(type.name).complete();
+         });
+}
+
+void JobMachine::SettleDriver() {
+  const bool over = std::any_of(settled_.begin(), settled_.end(), IsRanked);
+  Task* driver = tasks_.Find({kDriverType, 0});
+  if (job_.framework != Framework::kHorovod || !over || driver == nullptr) return;
+  if (!settled_.insert(kDriverType).second || driver->over()) return;
+  tasks_.SetGang(*driver, 0);
+  ChangeTask(*driver, TaskState::kStopped, "all processes have ended well");
+  if (driver->attached) Dismiss(*driver, kStageOver);
 }
 
 void JobMachine::FormGang(const std::vector<Task*>& members, Duration delay) {
@@ -140,10 +161,18 @@ void JobMachine::NotePartlyHeld() {
   }
 }
 
-bool JobMachine::HeldBack(Gang& gang) {
+bool JobMachine::HeldBack(int number, Gang& gang) {
   if (now_ >= gang.not_before) return false;
   if (std::exchange(gang.said_held_back, true)) return true;
   const auto left = std::chrono::ceil<std::chrono::seconds>(gang.not_before - now_);
+  const auto member = std::find_if(tasks_.all().begin(), tasks_.all().end(),
+                                   [number](const Task& task) { return task.gang == number; });
+  if (GoesOnWithout(*member)) {
+    Do(effect::Record{
+        JobNote{absl::StrCat(member->id.ToString(), " is ready, and joins the others in ",
+                             left.count(), " s (tony.horovod.host-cooldown-ms)")}});
+    return true;
+  }
   Do(effect::Record{
       JobWaiting{absl::StrCat("all is ready for the next start, which comes ", left.count(),
                               " s later, since several in a row have failed"),
@@ -156,19 +185,43 @@ void JobMachine::ReleaseGangs() {
   if (verdict_) return;
   std::vector<int> complete;
   for (auto& [number, gang] : tasks_.gangs()) {
-    if (gang.ready == gang.size && !HeldBack(gang)) complete.push_back(number);
+    if (gang.ready == gang.size && !HeldBack(number, gang)) complete.push_back(number);
   }
-  for (const int number : complete) Release(number);
+  for (const int number : complete) {
+    if (!verdict_) Release(number);
+  }
+}
+
+std::optional<Verdict> JobMachine::NameClash(int number) const {
+  // Others find each other by address alone, and a container's virtual machine may boot by itself.
+  if (job_.framework != Framework::kHorovod) return std::nullopt;
+  std::map<std::string, const Task*> first;  // on each host
+  for (const Task& task : tasks_.all()) {
+    const bool runs = task.gang == number || (task.listed && !task.over());
+    if (!runs || !task.container || task.boot_id.empty()) continue;
+    const auto [other, is_first] = first.try_emplace(task.container->host, &task);
+    if (is_first || other->second->boot_id == task.boot_id) continue;
+    Verdict verdict;
+    verdict.reason = Reason::kBackendFailed;
+    verdict.guilty = task.id;
+    verdict.sentence = absl::StrCat(
+        "Two machines have the name ", task.container->host, ", on which ",
+        other->second->id.ToString(), " and ", task.id.ToString(),
+        " are, so the tasks could not find each other; give each machine a name of its own");
+    return verdict;
+  }
+  return std::nullopt;
 }
 
 void JobMachine::Release(int number) {
+  if (std::optional<Verdict> clash = NameClash(number)) return Decide(std::move(*clash));
   auto spec = std::make_shared<ClusterSpec>();
   std::vector<std::string> container_ids;
   std::vector<VisualizationReady> pages;
   for (const Task& task : tasks_.all()) {
     if (task.gang != number) continue;
     spec->endpoints.push_back(EndpointOf(task));
-    container_ids.push_back(task.container->id);
+    if (!AwaitsPlan(task)) container_ids.push_back(task.container->id);
     if (task.visualization_port == 0 || task.listed) continue;
     Endpoint page = spec->endpoints.back();
     page.port = task.visualization_port;
@@ -178,7 +231,7 @@ void JobMachine::Release(int number) {
   Note(released);
   Open(released);
   for (VisualizationReady& page : pages) Do(effect::Record{std::move(page)});
-  SendStart(std::move(container_ids));
+  if (!container_ids.empty()) SendStart(std::move(container_ids));
   OnProgress();
 }
 
@@ -192,6 +245,7 @@ void JobMachine::Open(const decision::GangReleased& released) {
     first = first || !task->listed;
     tasks_.SetGang(*task, 0);
     tasks_.SetListed(*task, true);
+    members_changed_ = true;
   }
   if (first) spec_ = SpecWith(released.spec);
   running_since_ = now_;
@@ -203,9 +257,12 @@ std::shared_ptr<const ClusterSpec> JobMachine::SpecWith(
     const std::shared_ptr<const ClusterSpec>& added) const {
   if (spec_ == nullptr) return added;
   std::map<TaskId, const Endpoint*> known;
+  // A plan of ranks is about all who have one.
+  const bool ranked_run = RankedRun();
   for (const Endpoint& endpoint : spec_->endpoints) {
     const TypeCounts& type = tasks_.of(endpoint.task.type);
-    if (type.succeeded < type.size) known[endpoint.task] = &endpoint;
+    const bool over = type.succeeded == type.size;
+    if (!over || (ranked_run && IsRanked(endpoint.task.type))) known[endpoint.task] = &endpoint;
   }
   for (const Endpoint& endpoint : added->endpoints) known[endpoint.task] = &endpoint;
   auto spec = std::make_shared<ClusterSpec>();

@@ -64,7 +64,8 @@ struct RestartState {
 };
 
 /// 1. Whose expense. The infrastructure's: a container or an executor was lost, was silent for too
-///    long, or did not register in time; a lost machine is not the program's fault. Otherwise free
+///    long, or did not register in time, or a Horovod job's driver, tony's own, was killed; a lost
+///    machine is not the program's fault. Otherwise free
 ///    of charge: one of the task's reserved ports was taken by a stranger, kLostPortRestarts times.
 ///    Otherwise the user's: the program failed, or could not be started. So is a program that ran
 ///    for longer than its execution-timeout-ms: the limit is the user's own, it would take as long

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "core/rendezvous/worker_hosts.h"
 #include "core/runtime/runtime.h"
 
 namespace tony::core {
@@ -44,6 +45,7 @@ SuccessPolicy::SuccessPolicy(const JobDescription& job)
       fail_on_worker_failure_(job.fail_on_worker_failure) {
   for (const TaskType& type : job.types) {
     needed_.insert(type.depends_on.begin(), type.depends_on.end());
+    if (job.framework == Framework::kHorovod && IsRanked(type.name)) needed_.insert(type.name);
   }
 }
 
@@ -62,7 +64,8 @@ bool SuccessPolicy::FailsAttempt(const Task& task) const {
 
 std::optional<Verdict> SuccessPolicy::JudgeAll(const TaskTable& tasks) const {
   const int failed = tasks.tracked(TaskState::kFailed);
-  const int tracked = tasks.tracked();
+  // Who was let go before the verdict, since there was nothing left to do for it, does not count.
+  const int tracked = tasks.tracked() - tasks.tracked(TaskState::kStopped);
   if (failed + tasks.tracked(TaskState::kSucceeded) < tracked) return std::nullopt;
   if (failed > 0 && failed == tracked) {
     const auto first = std::min_element(

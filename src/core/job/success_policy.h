@@ -14,7 +14,8 @@ namespace tony::core {
 /// 2. An untracked task that fails (a parameter server, say) fails the attempt.
 /// 3. A tracked task that fails does so too when it is the chief (`chief:0`, or `worker:0` in a job
 ///    without that type), when its type is named in tony.application.stop-on-failure-jobtypes, when
-///    another type depends on its type, which could then never start, or unless
+///    another type depends on its type, which could then never start, when it is one of Horovod's
+///    processes, without which the others cannot go on, or unless
 ///    tony.application.fail-on-worker-failure-enabled is false. (TonY: only when it is true.)
 /// 4. When all tracked tasks have ended, the attempt succeeded, except where all of them failed.
 /// These are the rules once all tasks may run; before, any failure counts (see JobMachine).
@@ -33,7 +34,7 @@ class SuccessPolicy {
  private:
   bool has_chief_;
   bool fail_on_worker_failure_;
-  std::set<std::string> needed_;  ///< types that others depend on
+  std::set<std::string> needed_;  ///< types that others depend on, or cannot go on without
 };
 
 }  // namespace tony::core

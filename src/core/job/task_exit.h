@@ -16,7 +16,7 @@ struct TaskExit {
     kTimedOut,     ///< killed by tony after tony.task.executor.execution-timeout-ms
     kOutOfMemory,  ///< ended because it used more than its container has; `message` has the numbers
     kLost,         ///< its container or executor went away, and nobody saw the process end; or
-                   ///< there was no room to start it
+                   ///< there was no room to start it, or it was tony's own driver and was killed
     kStopped,      ///< by tony, for a reason that is not its own: `code` or `signal` says how
   };
 

@@ -57,6 +57,7 @@ struct Task {
   std::optional<Container> container;  ///< bound
   bool attached = false;               ///< its executor's stream is open
   std::string containment;             ///< of that executor
+  std::string boot_id;                 ///< of the machine that it runs on; empty: not known
   bool kept = false;  ///< the container is older than this epoch, or than this ApplicationMaster
   bool dismissed = false;                ///< told to shut down: how it ends says nothing
   bool killed = false;                   ///< tony ends the container: its executor is not heard
@@ -70,6 +71,7 @@ struct Task {
   int64_t pid = 0;
   std::optional<TaskExit> exit;  ///< set in kFailed and kSucceeded
   int gang = 0;                  ///< number of the gang that it is to start with; 0: none
+  int told_to_start = 0;         ///< the attempt that was, by this ApplicationMaster
   bool listed = false;           ///< its address of this epoch is in the cluster spec
   std::string stranger;          ///< who took one of its ports, if anybody did
 

@@ -45,7 +45,7 @@ struct Verdict {
   Reason reason = Reason::kBackendFailed;
   std::string sentence;          ///< complete, with the guilty task and what happened to it
   std::optional<TaskId> guilty;  ///< the task that caused it
-  std::optional<TaskExit> exit;  ///< the guilty task's end
+  std::optional<TaskExit> exit;  ///< the guilty task's end; nothing: it has not ended
 
   bool operator==(const Verdict&) const = default;
 };

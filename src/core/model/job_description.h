@@ -26,6 +26,7 @@ enum class Framework {
   kPyTorch,     ///< RANK, WORLD, INIT_METHOD, MASTER_ADDR, MASTER_PORT, WORLD_SIZE, LOCAL_RANK,
                 ///< LOCAL_WORLD_SIZE
   kStandalone,  ///< nothing of its own; exactly one task
+  kHorovod,     ///< HOROVOD_*, CLUSTER_SPEC; the task type `driver` says who has which rank
 };
 
 /// How a task type counts towards the verdict.
@@ -119,6 +120,41 @@ struct LogPolicy {
   bool operator==(const LogPolicy&) const = default;
 };
 
+/// The task type that runs the rendezvous of a Horovod job. One task.
+inline constexpr char kDriverType[] = "driver";
+/// The task types whose tasks are Horovod's processes, in the order in which hosts are counted.
+inline constexpr const char* kRankedTypes[] = {"chief", "worker"};
+/// The one of them whose tasks come and go in an elastic job.
+inline constexpr char kElasticType[] = "worker";
+
+/// How an elastic Horovod job shrinks and grows.
+struct ElasticSettings {
+  int least = 1;   ///< processes without which it does not go on
+  int first = 1;   ///< with which it begins; there are as many tasks as it may have at most
+  int resets = 0;  ///< rounds after the first; 0: as many as it takes
+  /// For enough processes to be there, and for those of a round to ask for the next one.
+  std::chrono::milliseconds patience{600000};
+  /// Before a process starts again on a host where one has failed; it doubles each time.
+  std::chrono::milliseconds cooldown{1000};
+  std::chrono::milliseconds cooldown_max{60000};
+
+  bool operator==(const ElasticSettings&) const = default;
+};
+
+/// What a Horovod job sets.
+struct HorovodSettings {
+  bool own_driver = false;  ///< the user's program answers the workers, in place of tony-driver
+  std::map<std::string, std::string> variables;  ///< HOROVOD_* of the processes, besides ranks
+  std::string network_interfaces;  ///< divided by commas; empty: the one by which the others are
+                                   ///< reached
+  std::chrono::milliseconds driver_start{60000};  ///< of the driver, to say who has which rank
+  /// From the first process that looks for the others to the last.
+  std::chrono::milliseconds rendezvous{600000};
+  std::optional<ElasticSettings> elastic;  ///< of the type `worker`
+
+  bool operator==(const HorovodSettings&) const = default;
+};
+
 /// A whole job.
 struct JobDescription {
   std::string name;
@@ -138,6 +174,7 @@ struct JobDescription {
   std::chrono::milliseconds retry_backoff{1000};       ///< before the second restart; zero: none
   std::chrono::milliseconds retry_backoff_max{60000};  ///< what its doubling ends at
   std::vector<DependencyTimeout> dependency_timeouts;  ///< none names its type in its own group
+  HorovodSettings horovod;
   Timeouts timeouts;
   LogPolicy logs;
   int error_message_max_depth = 20;  ///< lines of a failed task's output in the verdict

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -62,21 +63,23 @@ bool HasAddressesFor(const RendezvousScope& scope, size_t ranks) {
   });
 }
 
-std::string Place(const RankProgress& rank) {
-  return absl::StrCat("rank ", rank.slot.rank, " (host ", rank.slot.host, ", local rank ",
-                      rank.slot.local_rank, ")");
+using Tasks = std::vector<std::string>;  // by rank
+
+const std::string& TaskOf(const RankProgress& rank, const Tasks& tasks) {
+  return tasks.at(static_cast<size_t>(rank.slot.rank));
 }
 
-std::string WhatIsMissing(const RankProgress& rank) {
-  if (rank.step == RankStep::kAbsent) return absl::StrCat(Place(rank), " has put nothing");
-  if (rank.step == RankStep::kListening) return Place(rank);
-  return absl::StrCat(Place(rank), " has put ", NameKey(rank.key), " but not ", rank.key);
+std::string WhatIsMissing(const RankProgress& rank, const Tasks& tasks) {
+  const std::string name = NameOfRank(TaskOf(rank, tasks), rank.slot);
+  if (rank.step == RankStep::kAbsent) return absl::StrCat(name, " has put nothing");
+  if (rank.step == RankStep::kListening) return name;
+  return absl::StrCat(name, " has put ", NameKey(rank.key), " but not ", rank.key);
 }
 
-std::string NameSome(const std::vector<RankProgress>& ranks) {
+std::string NameSome(const std::vector<RankProgress>& ranks, const Tasks& tasks) {
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min(ranks.size(), kMostNamedRanks); ++i) {
-    names.push_back(WhatIsMissing(ranks[i]));
+    names.push_back(WhatIsMissing(ranks[i], tasks));
   }
   if (ranks.size() > names.size()) {
     names.push_back(absl::StrCat("and ", ranks.size() - names.size(), " more"));
@@ -84,22 +87,26 @@ std::string NameSome(const std::vector<RankProgress>& ranks) {
   return absl::StrJoin(names, ", ");
 }
 
-std::string DescribeScope(const ScopeProgress& scope) {
+RendezvousWait DescribeScope(const ScopeProgress& scope, const Tasks& tasks) {
   std::vector<RankProgress> silent, unconnected;
   for (const RankProgress& rank : scope.ranks) {
     if (rank.step < RankStep::kListening) silent.push_back(rank);
     if (rank.step == RankStep::kListening) unconnected.push_back(rank);
   }
   const std::vector<RankProgress>& awaited = silent.empty() ? unconnected : silent;
+  RendezvousWait wait;
+  for (const RankProgress& rank : awaited) wait.missing.push_back(TaskOf(rank, tasks));
   const std::string count = absl::StrCat(awaited.size(), " of ", scope.ranks.size(),
                                          scope.ranks.size() == 1 ? " rank" : " ranks",
                                          awaited.size() == 1 ? " has" : " have");
   if (!silent.empty()) {
-    return absl::StrCat(count, " not put ", silent.size() == 1 ? "its" : "their",
-                        " addresses into '", scope.scope, "': ", NameSome(silent));
+    wait.sentence = absl::StrCat(count, " not put ", silent.size() == 1 ? "its" : "their",
+                                 " addresses into '", scope.scope, "': ", NameSome(silent, tasks));
+  } else {
+    wait.sentence = absl::StrCat(count, " not connected to all others of '", scope.scope,
+                                 "', whose addresses are there: ", NameSome(unconnected, tasks));
   }
-  return absl::StrCat(count, " not connected to all others of '", scope.scope,
-                      "', whose addresses are there: ", NameSome(unconnected));
+  return wait;
 }
 
 }  // namespace
@@ -130,21 +137,35 @@ std::vector<ScopeProgress> ProgressOf(const RendezvousStore& store) {
   return progress;
 }
 
-std::string DescribeMissing(const std::vector<ScopeProgress>& progress) {
+bool SomebodyWaits(const std::vector<ScopeProgress>& progress) {
+  bool begun = false, over = true;
+  for (const ScopeProgress& scope : progress) {
+    over = over && scope.complete();
+    begun = begun || std::any_of(scope.ranks.begin(), scope.ranks.end(),
+                                 [](const auto& rank) { return rank.step != RankStep::kAbsent; });
+  }
+  return begun && !over;
+}
+
+RendezvousWait DescribeMissing(const std::vector<ScopeProgress>& progress, const Tasks& tasks) {
+  RendezvousWait wait;
   std::vector<std::string> sentences;
   std::optional<int> stage;
   size_t more = 0;
   for (const ScopeProgress& scope : progress) {
     if (scope.complete() || scope.stage != stage.value_or(scope.stage)) continue;
     stage = scope.stage;
+    RendezvousWait here = DescribeScope(scope, tasks);
+    wait.missing.insert(wait.missing.end(), here.missing.begin(), here.missing.end());
     if (sentences.size() < kMostNamedScopes) {
-      sentences.push_back(DescribeScope(scope));
+      sentences.push_back(std::move(here.sentence));
     } else {
       ++more;
     }
   }
   if (more > 0) sentences.push_back(absl::StrCat(more, more == 1 ? " scope more" : " scopes more"));
-  return absl::StrJoin(sentences, "; ");
+  wait.sentence = absl::StrJoin(sentences, "; ");
+  return wait;
 }
 
 }  // namespace tony::core

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/rendezvous/rendezvous_store.h"
+#include "core/rendezvous/rendezvous_wait.h"
 #include "core/rendezvous/slot_plan.h"
 
 namespace tony::core {
@@ -39,13 +40,18 @@ struct ScopeProgress {
 /// process sets are left out: the store does not know who belongs to them.
 std::vector<ScopeProgress> ProgressOf(const RendezvousStore& store);
 
+/// Whether a rank has begun, and one has not come to the end: they wait for each other, or are
+/// about to go from one stage to the next.
+bool SomebodyWaits(const std::vector<ScopeProgress>& progress);
+
 inline constexpr size_t kMostNamedRanks = 8;
 inline constexpr size_t kMostNamedScopes = 3;
 
-/// Who keeps the others waiting, by rank, host and missing key: "1 of 4 ranks has not put its
-/// addresses into 'global': rank 3 (host b, local rank 1) has put nothing". Names scopes of the
-/// first stage that is not complete, and in each scope ranks; at most so many, then how many more.
-/// Empty: nobody waits.
-std::string DescribeMissing(const std::vector<ScopeProgress>& progress);
+/// Who keeps the others waiting, by task, rank, host and missing key: "1 of 4 ranks has not put its
+/// addresses into 'global': worker:3 (rank 3 on b) has put nothing". Names scopes of the first
+/// stage that is not complete, and in each scope ranks; at most so many, then how many more.
+/// `missing` has all of them. `tasks`: by rank, one for each.
+RendezvousWait DescribeMissing(const std::vector<ScopeProgress>& progress,
+                               const std::vector<std::string>& tasks);
 
 }  // namespace tony::core

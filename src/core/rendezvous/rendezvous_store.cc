@@ -39,7 +39,7 @@ bool IsAddressKey(const std::string& key) {
 std::string NameKey(int rank) { return absl::StrCat("rank_", rank); }
 
 Patience PatienceFor(const std::string& scope, const std::string& key) {
-  if (scope == "rank_and_size") return Patience::kNoEnd;
+  if (scope == kPlaceScope) return Patience::kNoEnd;
   return IsAddressKey(key) ? Patience::kSome : Patience::kNone;
 }
 

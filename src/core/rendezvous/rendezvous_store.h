@@ -28,6 +28,9 @@ bool IsAddressKey(const std::string& key);
 /// "rank_3", under which rank 3 puts its machine's name.
 std::string NameKey(int rank);
 
+/// The scope in which a worker of an elastic job asks for its place in the next round.
+inline constexpr char kPlaceScope[] = "rank_and_size";
+
 /// How long an answer about a value that is not there may be held back.
 enum class Patience {
   kNone,   ///< not at all: whoever asks only guesses

@@ -14,10 +14,7 @@ namespace tony::core {
 namespace {
 
 bool FitsIntoPath(const std::string& host) {
-  return !host.empty() && std::all_of(host.begin(), host.end(), [](char character) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(character)) || character == '.' ||
-           character == '_' || character == '-';
-  });
+  return !host.empty() && std::all_of(host.begin(), host.end(), IsHostCharacter);
 }
 
 absl::Status CheckHosts(const std::vector<HostSlots>& hosts) {
@@ -125,6 +122,11 @@ int TakePlaces(std::vector<NextHost>& hosts, int most) {
 }
 
 }  // namespace
+
+bool IsHostCharacter(char character) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(character)) || character == '.' ||
+         character == '_' || character == '-';
+}
 
 absl::StatusOr<std::vector<Slot>> PlanSlots(const std::vector<HostSlots>& hosts, int processes) {
   TONY_RETURN_IF_ERROR(CheckHosts(hosts));

@@ -9,10 +9,14 @@
 
 namespace tony::core {
 
+/// What the name of a Horovod host may have, since it stands in the path of URLs: letters, digits,
+/// '.', '_' and '-'.
+bool IsHostCharacter(char character);
+
 /// A host as Horovod counts them: processes whose local ranks count together. A container with
 /// devices of its own is a host of its own.
 struct HostSlots {
-  std::string host;  ///< letters, digits, '.', '_' and '-'
+  std::string host;  ///< of IsHostCharacter()
   int slots = 1;     ///< processes that may run there
 
   bool operator==(const HostSlots&) const = default;

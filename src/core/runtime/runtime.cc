@@ -1,6 +1,7 @@
 // The general variables of every task, and the choice of the framework's runtime.
 #include "core/runtime/runtime.h"
 
+#include "core/runtime/horovod.h"
 #include "core/runtime/pytorch.h"
 #include "core/runtime/standalone.h"
 #include "core/runtime/tensorflow.h"
@@ -38,6 +39,7 @@ const Runtime& RuntimeOf(Framework framework) {
   static const TensorFlowRuntime tensorflow;
   static const PyTorchRuntime pytorch;
   static const StandaloneRuntime standalone;
+  static const HorovodRuntime horovod;
   switch (framework) {
     case Framework::kTensorFlow:
       return tensorflow;
@@ -45,6 +47,8 @@ const Runtime& RuntimeOf(Framework framework) {
       return pytorch;
     case Framework::kStandalone:
       return standalone;
+    case Framework::kHorovod:
+      return horovod;
   }
   return standalone;
 }
@@ -72,13 +76,15 @@ std::string FrameworkName(Framework framework) {
       return "pytorch";
     case Framework::kStandalone:
       return "standalone";
+    case Framework::kHorovod:
+      return "horovod";
   }
   return "unknown";
 }
 
 std::optional<Framework> ParseFramework(const std::string& name) {
   for (Framework framework :
-       {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone}) {
+       {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone, Framework::kHorovod}) {
     if (FrameworkName(framework) == name) return framework;
   }
   return std::nullopt;

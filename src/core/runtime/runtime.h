@@ -7,10 +7,20 @@
 
 #include "core/cluster/cluster_spec.h"
 #include "core/model/job_description.h"
+#include "core/rendezvous/slot_plan.h"
 
 namespace tony::core {
 
 using Environment = std::map<std::string, std::string>;
+
+/// Where one of Horovod's processes belongs, and where it finds the others.
+struct HorovodPlace {
+  Slot slot;
+  std::string address;     ///< of the rendezvous server: a name, or a number of version 4
+  int port = 0;            ///< likewise
+  bool elastic = false;    ///< others may come and go
+  std::string interfaces;  ///< of the network, divided by commas; empty: the process finds one
+};
 
 /// Everything that the environment depends on.
 struct TaskContext {
@@ -27,6 +37,7 @@ struct TaskContext {
   std::string gpus;              ///< "0,1"; empty: the task must see none
   Environment user_environment;  ///< wins over everything but the task's identity
   ClusterSpec cluster;
+  std::optional<HorovodPlace> horovod;  ///< of one of Horovod's processes
 };
 
 /// The variables of one framework. Stateless, thread safe.
@@ -48,7 +59,7 @@ Environment RenderEnvironment(const TaskContext& context);
 /// `worker:0`; for a job with neither there is none.
 bool IsChief(const TaskId& task, bool job_has_chief_type);
 
-/// "tensorflow", "pytorch", "standalone"
+/// "tensorflow", "pytorch", "standalone", "horovod"
 std::string FrameworkName(Framework framework);
 /// Inverse of FrameworkName; nothing for an unknown name.
 std::optional<Framework> ParseFramework(const std::string& name);

@@ -1,0 +1,52 @@
+// allreduce_ranks RANKS BATCHES SIZES in-place|apart: the host group's allreduce, among processes.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "bench/collective/ranks.h"
+#include "collective/host_group.h"
+
+using namespace tony::collective;
+
+namespace {
+
+void Ensure(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  std::_Exit(1);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 5) return 2;
+  const int ranks = std::atoi(words[1]);
+  auto memory = HostGroup::CreateMemory(ranks);
+  Ensure(memory.status());
+  int rank = 0;
+  while (rank + 1 < ranks && fork() == 0) {
+    // The child forks the next one: each has one child at most.
+    ++rank;
+  }
+  auto group = HostGroup::Join(std::shared_ptr<SharedMemory>(std::move(*memory)), rank, ranks);
+  Ensure(group.status());
+  const bool in_place = std::strcmp(words[4], "in-place") == 0;
+  const auto patience = std::chrono::seconds(60);
+  for (const size_t bytes : bench::Sizes(words[3])) {
+    std::vector<float> in(bytes / sizeof(float), 1.0F);
+    std::vector<float> out(in_place ? 0 : in.size());
+    std::vector<float>& result = in_place ? in : out;
+    const auto call = [&] {
+      Ensure((*group)->AllReduce(in.data(), result.data(), in.size(), DataType::kFloat32,
+                                 ReduceOp::kSum, After(patience)));
+    };
+    call();
+    bench::Check(result, ranks);
+    if (in_place) std::fill(in.begin(), in.end(), 0.0F);  // sums of sums would overflow
+    bench::Measure(rank, bytes, std::atoi(words[2]), call);
+    Ensure((*group)->Barrier(After(patience)));
+  }
+  wait(nullptr);
+  return 0;
+}

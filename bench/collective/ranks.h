@@ -1,0 +1,59 @@
+// What all programs of bench/allreduce do alike: sizes, batches, and what rank 0 prints.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <vector>
+
+namespace bench {
+
+/// From "4,4096,…" of the command line.
+inline std::vector<size_t> Sizes(const char* list) {
+  std::vector<size_t> sizes;
+  for (char* at = const_cast<char*>(list); *at != '\0';) {
+    sizes.push_back(std::strtoull(at, &at, 10));
+    if (*at == ',') ++at;
+  }
+  return sizes;
+}
+
+/// Calls one after the other, for a time that a clock can tell.
+inline int CallsPerBatch(size_t bytes) {
+  if (bytes <= size_t{4} << 10) return 500;
+  if (bytes <= size_t{64} << 10) return 100;
+  if (bytes <= size_t{1} << 20) return 10;
+  return bytes <= size_t{16} << 20 ? 2 : 1;
+}
+
+/// Prints "BYTES SECONDS SECONDS…", of a call in each batch.
+inline void Measure(int rank, size_t bytes, int batches, const std::function<void()>& call) {
+  using Clock = std::chrono::steady_clock;
+  const int calls = CallsPerBatch(bytes);
+  for (int i = 0; i < std::max(2, calls / 10); ++i) call();
+  std::vector<double> seconds;
+  for (int batch = 0; batch < batches; ++batch) {
+    const auto begin = Clock::now();
+    for (int i = 0; i < calls; ++i) call();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / calls);
+  }
+  if (rank != 0) return;
+  std::printf("%zu", bytes);
+  for (const double one : seconds) std::printf(" %.9f", one);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+/// Ends the program unless each sum of ones is the number of ranks.
+inline void Check(const std::vector<float>& sums, int ranks) {
+  for (const float sum : sums) {
+    if (sum == static_cast<float>(ranks)) continue;
+    std::fprintf(stderr, "a sum of %d ones is %g\n", ranks, static_cast<double>(sum));
+    std::_Exit(1);
+  }
+}
+
+}  // namespace bench

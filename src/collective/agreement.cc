@@ -1,0 +1,139 @@
+#include "collective/agreement.h"
+
+#include <cstdio>
+#include <numeric>
+#include <string>
+
+namespace tony::collective {
+namespace {
+
+const char* NameOf(Operation operation) {
+  switch (operation) {
+    case Operation::kAllReduce:
+      return "allreduce";
+    case Operation::kAllGather:
+      return "allgather";
+    case Operation::kBroadcast:
+      return "broadcast";
+    case Operation::kReduceScatter:
+      return "reducescatter";
+    case Operation::kAllToAll:
+      return "alltoall";
+    case Operation::kBarrier:
+      return "barrier";
+  }
+  return "";
+}
+
+/// Shortest form that is read back as the same number.
+std::string NumberText(double number) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.17g", number);
+  return text;
+}
+
+/// The shapes that have to be the same: the first dimension is each rank's own where results are
+/// put together.
+bool SameShape(const Request& a, const Request& b) {
+  const bool own_length =
+      a.kind.operation == Operation::kAllGather || a.kind.operation == Operation::kAllToAll;
+  if (a.shape.size() != b.shape.size()) return false;
+  for (size_t i = own_length ? 1 : 0; i < a.shape.size(); ++i) {
+    if (a.shape[i] != b.shape[i]) return false;
+  }
+  return true;
+}
+
+/// What both ranks say of the first thing in which they differ.
+struct Difference {
+  std::string first;
+  std::string second;
+};
+
+Difference DifferenceOf(const Request& a, const Request& b) {
+  const auto both = [](const std::string& x, const std::string& y) { return Difference{x, y}; };
+  if (a.kind.operation != b.kind.operation)
+    return both(NameOf(a.kind.operation), NameOf(b.kind.operation));
+  if (a.kind.type != b.kind.type || !SameShape(a, b)) return both(a.ShapeText(), b.ShapeText());
+  if (a.kind.reduce != b.kind.reduce) {
+    return both(std::string(NameOf(a.kind.reduce)), std::string(NameOf(b.kind.reduce)));
+  }
+  if (a.kind.operation == Operation::kBroadcast && a.kind.root != b.kind.root) {
+    return both("root rank " + std::to_string(a.kind.root),
+                "root rank " + std::to_string(b.kind.root));
+  }
+  if (a.kind.prescale != b.kind.prescale) {
+    return both("prescale factor " + NumberText(a.kind.prescale),
+                "prescale factor " + NumberText(b.kind.prescale));
+  }
+  if (a.kind.postscale != b.kind.postscale) {
+    return both("postscale factor " + NumberText(a.kind.postscale),
+                "postscale factor " + NumberText(b.kind.postscale));
+  }
+  if (a.group != b.group || a.group_size != b.group_size) {
+    const auto group = [](const Request& request) {
+      if (request.group.empty()) return std::string("no group");
+      return "group '" + request.group + "' of " + std::to_string(request.group_size);
+    };
+    return both(group(a), group(b));
+  }
+  return {};
+}
+
+/// What is wrong with one rank's request, whatever the others say.
+std::string Fault(const Request& request, size_t ranks) {
+  const bool has_root = request.kind.root >= 0 && static_cast<size_t>(request.kind.root) < ranks;
+  if (request.kind.operation == Operation::kBroadcast && !has_root) {
+    return "there is no root rank " + std::to_string(request.kind.root);
+  }
+  const bool by_rows = request.kind.operation == Operation::kAllGather ||
+                       request.kind.operation == Operation::kAllToAll ||
+                       request.kind.operation == Operation::kReduceScatter;
+  if (by_rows && request.shape.empty()) {
+    return std::string(NameOf(request.kind.operation)) + " needs a first dimension";
+  }
+  if (request.kind.operation == Operation::kAllToAll) {
+    const int64_t sum = std::accumulate(request.splits.begin(), request.splits.end(), int64_t{0});
+    if (request.splits.size() != ranks || sum != request.shape[0]) {
+      return "its " + std::to_string(request.splits.size()) + " splits with " +
+             std::to_string(sum) + " rows do not fit to " + std::to_string(ranks) + " ranks and " +
+             std::to_string(request.shape[0]) + " rows";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Disagreement(const std::vector<const Request*>& requests) {
+  const Request* first = nullptr;
+  size_t first_rank = 0;
+  for (size_t rank = 0; rank < requests.size(); ++rank) {
+    const Request* one = requests[rank];
+    if (one == nullptr) continue;
+    const std::string tensor = "tensor '" + one->name + "': rank ";
+    if (const std::string fault = Fault(*one, requests.size()); !fault.empty()) {
+      return tensor + std::to_string(rank) + ": " + fault;
+    }
+    if (first == nullptr) {
+      first = one;
+      first_rank = rank;
+      continue;
+    }
+    const auto [mine, other] = DifferenceOf(*first, *one);
+    if (mine.empty()) continue;
+    return tensor + std::to_string(first_rank) + " submits " + mine + ", rank " +
+           std::to_string(rank) + " " + other;
+  }
+  const bool joined = first != nullptr && first->kind.operation != Operation::kAllReduce;
+  for (size_t rank = 0; joined && rank < requests.size(); ++rank) {
+    if (requests[rank] == nullptr) {
+      return "tensor '" + first->name + "': " + NameOf(first->kind.operation) +
+             " needs all ranks, and rank " + std::to_string(rank) +
+             " has joined: only an allreduce can do without its data";
+    }
+  }
+  return "";
+}
+
+}  // namespace tony::collective

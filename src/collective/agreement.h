@@ -1,0 +1,16 @@
+// Whether the requests of all ranks for one tensor fit together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collective/request.h"
+
+namespace tony::collective {
+
+/// `requests` is of each rank; null: it has joined. Empty: they fit. Otherwise a sentence with the
+/// tensor, two ranks and what each of them says: "tensor 'w': rank 0 submits float32[3, 4], rank 2
+/// float32[4, 3]".
+std::string Disagreement(const std::vector<const Request*>& requests);
+
+}  // namespace tony::collective

@@ -1,0 +1,104 @@
+// Decides in which order all ranks work on their tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "collective/request.h"
+
+namespace tony::collective {
+
+/// Computation only, for the rank that decides:
+///
+/// 1. Ranks submit tensors by name, in any order. One that all ranks have submitted is ready.
+/// 2. Their requests are compared. If they fit, and the name has come before, the tensor gets a
+///    number, by which ranks submit it from then on. A rank whose tensor has changed submits a
+///    request again. Names that come once, as those that a framework invents, get none.
+/// 3. Ready tensors are fused, in the order in which they became ready, while they fit into the
+///    fusion buffer; those of another kind in between are skipped and come next. A group is ready
+///    when all of it is, and what of it is of one kind is never split.
+/// 4. A joined rank counts as ready for every allreduce.
+///
+/// There is no cycle: whoever calls Decide() after an operation finds all that became ready
+/// meanwhile in one decision. Not thread safe.
+class Coordinator {
+ public:
+  struct Limits {
+    size_t fusion_bytes = size_t{128} << 20;  ///< more only of one tensor, or group, alone
+    size_t numbers = 16384;                   ///< tensors that get one
+  };
+
+  Coordinator(int ranks, Limits limits);
+
+  /// Not empty: the rank does not do what ranks do, so it has to end. A number that nobody has
+  /// given out, a tensor that is there already, a second join.
+  std::string Submit(int rank, const Submission& submission);
+  /// What is ready by now.
+  std::vector<Decision> Decide();
+
+  /// A tensor that some ranks have submitted and others have not.
+  struct Awaited {
+    std::string name;
+    std::vector<int> missing;  ///< ranks
+  };
+  /// In the order of their names.
+  std::vector<Awaited> Waiting() const;
+
+ private:
+  struct Tensor {
+    TensorId id = 0;
+    std::vector<Request> requests;  ///< of each rank, as it was submitted last
+    std::vector<bool> submitted;    ///< this time, by each rank
+    int count = 0;                  ///< of those that are true
+    bool agreed = false;            ///< all requests have been compared, and fit
+  };
+  /// What is not split: a tensor, or a group's of one kind.
+  struct Unit {
+    Decision decision;
+    size_t bytes = 0;
+  };
+
+  /// Of which some members are ready, or one has failed.
+  struct Group {
+    std::vector<std::string> members;  ///< ready
+    std::string error;                 ///< of a member: all others fail with it
+    size_t failed = 0;                 ///< members that did already
+  };
+
+  std::string Take(int rank, const std::string& name, const Request* request);
+  bool IsReady(const Tensor& tensor) const;
+  void OnReady(const std::string& name);
+  void FailGroup(std::string name, uint32_t size, std::string error);
+  std::string Agree(Tensor& tensor) const;
+  void PushFailed(const std::string& name, const std::string& error);
+  /// Tensors that stay together, as far as one vector can hold them.
+  void PushReady(const std::vector<std::string>& names);
+  static void Join(Unit& all, Unit& one);
+  std::vector<const Request*> RequestsOf(const Tensor& tensor) const;
+  /// Its number, if it gets one.
+  TensorId Number(const std::string& name, Tensor& tensor);
+  /// After its decision: it may come again.
+  void Reset(const std::string& name);
+  Decision Fuse();
+
+  const int ranks_;
+  const Limits limits_;
+  std::unordered_map<std::string, Tensor> tensors_;  ///< submitted, or with a number
+  std::vector<std::string> names_;                   ///< by number, from 1
+  std::unordered_set<std::string> seen_;             ///< agreed on once
+  std::deque<std::string> seen_order_;
+  std::set<std::string> waiting_;
+  std::map<std::string, Group> groups_;
+  std::deque<Unit> ready_;
+  std::vector<bool> joined_;
+  int joined_count_ = 0;
+};
+
+}  // namespace tony::collective

@@ -1,0 +1,52 @@
+// Element types and operations of reductions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tony::collective {
+
+enum class DataType : uint8_t {
+  kUint8,
+  kInt8,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kUint64,
+  kInt64,
+  kFloat16,   ///< IEEE 754 binary16
+  kBfloat16,  ///< the upper half of a binary32
+  kFloat32,
+  kFloat64,
+  kBool,  ///< one byte, 0 or 1
+};
+inline constexpr size_t kDataTypes = 13;
+
+/// Integers wrap around. A NaN makes a NaN, whatever the operation.
+/// Of bool the sum and the maximum are "or", the product and the minimum "and".
+enum class ReduceOp : uint8_t { kSum, kProduct, kMin, kMax };
+inline constexpr size_t kReduceOps = 4;
+
+/// In bytes.
+constexpr size_t SizeOf(DataType type) {
+  constexpr std::array<size_t, kDataTypes> kSizes = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1};
+  return kSizes[static_cast<size_t>(type)];
+}
+
+/// As numpy and PyTorch call it.
+constexpr std::string_view NameOf(DataType type) {
+  constexpr std::array<std::string_view, kDataTypes> kNames = {
+      "uint8", "int8",    "uint16",   "int16",   "uint32",  "int32", "uint64",
+      "int64", "float16", "bfloat16", "float32", "float64", "bool"};
+  return kNames[static_cast<size_t>(type)];
+}
+
+constexpr std::string_view NameOf(ReduceOp op) {
+  constexpr std::array<std::string_view, kReduceOps> kNames = {"sum", "product", "min", "max"};
+  return kNames[static_cast<size_t>(op)];
+}
+
+}  // namespace tony::collective

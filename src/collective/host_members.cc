@@ -1,0 +1,273 @@
+// Unix sockets: SO_PEERCRED, SCM_RIGHTS, and an end of file for each process that is gone.
+#include "collective/host_members.h"
+
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace tony::collective {
+namespace {
+
+constexpr uint32_t kGreeting = 0x746f6e01;  // "ton", form 1
+constexpr auto kStrangersTime = std::chrono::seconds(2);
+constexpr int kBacklog = 1024;
+
+/// What a rank says when it enters. Both are of the same machine and the same library.
+struct Entrance {
+  uint32_t greeting;
+  int32_t rank;
+  int32_t ranks;
+  uint32_t secret_bytes;
+  std::array<char, HostDoor::kSecretBytes> secret;
+};
+
+Status Failed(const std::string& what) {
+  const int error = errno;
+  const bool lack = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+  return {lack ? Code::kResourceExhausted : Code::kInternal, what + ": " + std::strerror(error)};
+}
+
+sockaddr_un AddressOf(const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  // The leading zero byte makes it abstract: it has no file.
+  std::memcpy(&address.sun_path[1], name.data(),
+              std::min(name.size(), sizeof(address.sun_path) - 1));
+  return address;
+}
+
+socklen_t LengthOf(const std::string& name) {
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+
+bool IsOwnUser(int connection) {
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+         peer.uid == geteuid();
+}
+
+/// Whether something has come, or the other side is gone.
+bool WaitForInput(int descriptor, Deadline deadline) {
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd one = {.fd = descriptor, .events = POLLIN, .revents = 0};
+    const int ready = poll(&one, 1, static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60000)));
+    if (ready > 0) return true;
+    if (ready == 0 && left.count() <= 60000) return false;
+  }
+}
+
+/// False: it did not come, or not in time.
+bool ReceiveAll(int connection, void* data, size_t bytes, Deadline deadline) {
+  auto* at = static_cast<char*>(data);
+  while (bytes > 0) {
+    if (!WaitForInput(connection, deadline)) return false;
+    const ssize_t size = recv(connection, at, bytes, MSG_DONTWAIT);
+    if (size <= 0) return false;
+    at += size;
+    bytes -= static_cast<size_t>(size);
+  }
+  return true;
+}
+
+/// However long it takes depends on `secret` alone.
+bool IsSecret(const Entrance& entrance, const std::string& secret) {
+  if (entrance.secret_bytes != secret.size()) return false;
+  int different = 0;
+  for (size_t i = 0; i < secret.size(); ++i) different |= entrance.secret[i] ^ secret[i];
+  return different == 0;
+}
+
+/// A message of one byte with room for a descriptor. It points into itself.
+struct DescriptorMessage {
+  char byte = 1;
+  iovec data = {.iov_base = &byte, .iov_len = 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+
+  DescriptorMessage() {
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;
+  DescriptorMessage& operator=(const DescriptorMessage&) = delete;
+};
+
+bool SendDescriptor(int connection, int descriptor) {
+  DescriptorMessage sent;
+  cmsghdr* header = CMSG_FIRSTHDR(&sent.message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  return sendmsg(connection, &sent.message, MSG_NOSIGNAL) == 1;
+}
+
+/// Nothing: the other side has gone without sending one.
+Descriptor ReceiveDescriptor(int connection) {
+  DescriptorMessage received;
+  if (recvmsg(connection, &received.message, MSG_CMSG_CLOEXEC) != 1) return Descriptor();
+  const cmsghdr* header = CMSG_FIRSTHDR(&received.message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return Descriptor();
+  int descriptor = -1;
+  std::memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
+  return Descriptor(descriptor);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostDoor>> HostDoor::Open() {
+  // Nobody guesses it, and no two doors have the same.
+  std::array<unsigned char, 16> random{};
+  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+    return Failed("no random numbers");
+  }
+  std::string address = "tony-collective-";
+  for (const unsigned char byte : random) {
+    for (const int half : {byte >> 4, byte & 15}) address += "0123456789abcdef"[half];
+  }
+  Descriptor door(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (door.get() < 0) return Failed("cannot make a socket");
+  const sockaddr_un name = AddressOf(address);
+  if (bind(door.get(), reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) != 0 ||
+      listen(door.get(), kBacklog) != 0) {
+    return Failed("cannot listen for this host's ranks");
+  }
+  return std::unique_ptr<HostDoor>(new HostDoor(std::move(door), std::move(address)));
+}
+
+Result<std::unique_ptr<HostMembers>> HostDoor::Admit(int ranks, const std::string& secret,
+                                                     Deadline deadline) {
+  auto created = HostGroup::CreateMemory(ranks);
+  if (!created.ok()) return created.status();
+  const std::shared_ptr<SharedMemory> memory = std::move(*created);
+  std::vector<LinkLoop::Peer> peers;
+  std::vector<bool> here(static_cast<size_t>(ranks));
+  here[0] = true;
+  while (peers.size() + 1 < here.size()) {
+    if (!WaitForInput(door_.get(), deadline)) {
+      const auto missing = std::find(here.begin(), here.end(), false) - here.begin();
+      return Status(Code::kDeadlineExceeded,
+                    "rank " + std::to_string(missing) + " of this host has not come, and " +
+                        std::to_string(here.size() - 2 - peers.size()) + " more");
+    }
+    Descriptor guest(accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (guest.get() < 0 && (errno == EMFILE || errno == ENFILE)) return Failed("cannot accept");
+    Entrance entrance{};
+    const Deadline patience = std::min(deadline, After(kStrangersTime));
+    if (guest.get() < 0 || !IsOwnUser(guest.get()) ||
+        !ReceiveAll(guest.get(), &entrance, sizeof(entrance), patience)) {
+      continue;
+    }
+    const bool fits = entrance.greeting == kGreeting && IsSecret(entrance, secret) &&
+                      entrance.ranks == ranks && entrance.rank > 0 && entrance.rank < ranks &&
+                      !here[static_cast<size_t>(entrance.rank)];
+    if (!fits || !SendDescriptor(guest.get(), memory->descriptor())) continue;
+    here[static_cast<size_t>(entrance.rank)] = true;
+    peers.push_back({entrance.rank, std::move(guest)});
+  }
+  return HostMembers::Start(memory, 0, ranks, std::move(peers));
+}
+
+Result<std::unique_ptr<HostMembers>> HostDoor::Enter(const std::string& address, int rank,
+                                                     int ranks, const std::string& secret,
+                                                     Deadline deadline) {
+  Entrance entrance = {.greeting = kGreeting,
+                       .rank = rank,
+                       .ranks = ranks,
+                       .secret_bytes = static_cast<uint32_t>(secret.size()),
+                       .secret = {}};
+  if (secret.size() > kSecretBytes || address.size() >= sizeof(sockaddr_un::sun_path)) {
+    return Status(Code::kInvalidArgument, "the secret or the address is too long");
+  }
+  std::copy(secret.begin(), secret.end(), entrance.secret.begin());
+  Descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (connection.get() < 0) return Failed("cannot make a socket");
+  // For connect() as well, which waits where many come at once.
+  const auto left = std::chrono::ceil<std::chrono::microseconds>(
+      std::max(deadline - std::chrono::steady_clock::now(), Deadline::duration(1)));
+  const timeval patience = {.tv_sec = left.count() / 1000000, .tv_usec = left.count() % 1000000};
+  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  const sockaddr_un name = AddressOf(address);
+  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) != 0) {
+    return Status(Code::kFailedPrecondition,
+                  std::string("rank 0 of this host is not there: ") + std::strerror(errno));
+  }
+  if (!IsOwnUser(connection.get())) {
+    return Status(Code::kFailedPrecondition, "another user's program has taken rank 0's place");
+  }
+  if (send(connection.get(), &entrance, sizeof(entrance), MSG_NOSIGNAL) != sizeof(entrance)) {
+    return Failed("cannot speak with rank 0 of this host");
+  }
+  if (!WaitForInput(connection.get(), deadline)) {
+    return Status(Code::kDeadlineExceeded, "rank 0 of this host does not answer");
+  }
+  Descriptor handed = ReceiveDescriptor(connection.get());
+  if (handed.get() < 0) {
+    return Status(Code::kFailedPrecondition,
+                  "rank 0 of this host refuses rank " + std::to_string(rank) + " of " +
+                      std::to_string(ranks) + ": another job's, or one that is there already");
+  }
+  auto memory = SharedMemory::Map(handed.Release(), HostMemory::BytesFor(ranks));
+  if (!memory.ok()) return memory.status();
+  std::vector<LinkLoop::Peer> peers;
+  peers.push_back({0, std::move(connection)});
+  return HostMembers::Start(std::move(*memory), rank, ranks, std::move(peers));
+}
+
+Result<std::unique_ptr<HostMembers>> HostMembers::Start(std::shared_ptr<SharedMemory> memory,
+                                                        int rank, int ranks,
+                                                        std::vector<LinkLoop::Peer> peers) {
+  auto group = HostGroup::Join(std::move(memory), rank, ranks);
+  if (!group.ok()) return group.status();
+  std::unique_ptr<HostMembers> members(new HostMembers(std::move(*group)));
+  HostMembers* const self = members.get();
+  const auto on_message = [self](int from, std::string message) {
+    self->Tell([self, from, message = std::move(message)]() mutable {
+      self->callbacks_->on_message(from, std::move(message));
+    });
+  };
+  const auto on_end = [self](int gone, bool in_order) {
+    if (!in_order) self->group_->Fail(gone);
+    self->Tell([self, gone, in_order] { self->callbacks_->on_end(gone, in_order); });
+  };
+  auto links = LinkLoop::Start(std::move(peers), {.on_message = on_message, .on_end = on_end});
+  if (!links.ok()) return links.status();
+  members->links_ = std::move(*links);
+  return members;
+}
+
+void HostMembers::Tell(std::function<void()> word) {
+  if (callbacks_) return word();
+  early_.push_back(std::move(word));
+}
+
+void HostMembers::Listen(Callbacks callbacks) {
+  links_->Post([this, callbacks = std::move(callbacks)] {
+    callbacks_ = callbacks;
+    for (const auto& word : std::exchange(early_, {})) word();
+  });
+}
+
+void HostMembers::Leave() {
+  group_->Leave();  // before the others are told
+  links_->Stop();
+}
+
+HostMembers::~HostMembers() {
+  if (links_ != nullptr) Leave();
+}
+
+}  // namespace tony::collective

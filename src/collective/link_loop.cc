@@ -1,0 +1,197 @@
+// poll(2), an eventfd, and non-blocking sockets.
+#include "collective/link_loop.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace tony::collective {
+namespace {
+
+constexpr auto kGoodbyeTime = std::chrono::seconds(1);
+
+std::string Frame(std::string_view message) {
+  const auto length = static_cast<uint32_t>(message.size());
+  std::string frame(reinterpret_cast<const char*>(&length), sizeof(length));
+  return frame.append(message);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LinkLoop>> LinkLoop::Start(std::vector<Peer> peers, Callbacks callbacks) {
+  Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake.get() < 0) {
+    return Status(Code::kResourceExhausted,
+                  std::string("cannot make an eventfd: ") + std::strerror(errno));
+  }
+  for (const Peer& peer : peers) {
+    const int flags = fcntl(peer.connection.get(), F_GETFL);
+    if (flags < 0 || fcntl(peer.connection.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
+      return Status(Code::kInvalidArgument, "rank " + std::to_string(peer.rank) +
+                                                " has no connection: " + std::strerror(errno));
+    }
+  }
+  return std::unique_ptr<LinkLoop>(
+      new LinkLoop(std::move(peers), std::move(callbacks), std::move(wake)));
+}
+
+LinkLoop::LinkLoop(std::vector<Peer> peers, Callbacks callbacks, Descriptor wake)
+    : callbacks_(std::move(callbacks)), wake_(std::move(wake)) {
+  for (Peer& peer : peers) links_[peer.rank].connection = std::move(peer.connection);
+  thread_ = std::thread([this] { Run(); });
+}
+
+LinkLoop::~LinkLoop() { Stop(); }
+
+void LinkLoop::Stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  Wake();
+  thread_.join();
+}
+
+void LinkLoop::Wake() {
+  const uint64_t one = 1;
+  // Full: it is awake anyway.
+  if (write(wake_.get(), &one, sizeof(one)) < 0) return;
+}
+
+void LinkLoop::Post(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    posted_.push_back(std::move(work));
+  }
+  Wake();
+}
+
+void LinkLoop::Send(int rank, std::string_view message) {
+  Post([this, rank, frame = Frame(message)] {
+    const auto found = links_.find(rank);
+    if (found == links_.end() || found->second.ended) return;
+    found->second.unsent += frame;
+    Write(found->second);
+  });
+}
+
+void LinkLoop::Run() {
+  for (;;) {
+    Wait(-1, /*sending=*/false);
+    std::deque<std::function<void()>> work;
+    bool stopping = false;
+    {
+      const std::lock_guard lock(mutex_);
+      work.swap(posted_);
+      stopping = stopping_;
+    }
+    for (const auto& one : work) one();
+    if (stopping) return SendGoodbyes();
+  }
+}
+
+void LinkLoop::Wait(int timeout_ms, bool sending) {
+  std::vector<pollfd> watched;
+  std::vector<int> ranks;
+  for (const auto& [rank, link] : links_) {
+    const int input = sending ? 0 : POLLIN;
+    const int output = link.unsent.empty() ? 0 : POLLOUT;
+    if (link.ended || (input | output) == 0) continue;
+    watched.push_back(
+        {.fd = link.connection.get(), .events = static_cast<short>(input | output), .revents = 0});
+    ranks.push_back(rank);
+  }
+  if (!sending) watched.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+  if (poll(watched.data(), watched.size(), timeout_ms) < 0) return;
+  uint64_t count = 0;
+  if (!sending && watched.back().revents != 0 && read(wake_.get(), &count, sizeof(count)) < 0) {
+    return;
+  }
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    Link& link = links_.at(ranks[i]);
+    if ((watched[i].revents & POLLOUT) != 0) Write(link);
+    if (!sending && (watched[i].revents & ~POLLOUT) != 0) Receive(ranks[i], link);
+  }
+}
+
+void LinkLoop::Receive(int rank, Link& link) {
+  std::array<char, 65536> piece;
+  for (;;) {
+    const ssize_t size = recv(link.connection.get(), piece.data(), piece.size(), 0);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size <= 0) return Finish(rank, link, false);
+    link.received.append(piece.data(), static_cast<size_t>(size));
+    if (!TakeMessages(rank, link)) return;
+  }
+}
+
+bool LinkLoop::TakeMessages(int rank, Link& link) {
+  size_t taken = 0;
+  uint32_t length = 0;
+  while (link.received.size() - taken >= sizeof(length)) {
+    std::memcpy(&length, &link.received[taken], sizeof(length));
+    if (length == 0 || length > kMostMessageBytes) {
+      Finish(rank, link, length == 0);
+      return false;
+    }
+    if (link.received.size() - taken < sizeof(length) + length) break;
+    callbacks_.on_message(rank, link.received.substr(taken + sizeof(length), length));
+    taken += sizeof(length) + length;
+  }
+  link.received.erase(0, taken);
+  return true;
+}
+
+void LinkLoop::Write(Link& link) {
+  size_t sent = 0;
+  while (sent < link.unsent.size()) {
+    const ssize_t size =
+        send(link.connection.get(), &link.unsent[sent], link.unsent.size() - sent, MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) {
+      // Nobody reads it any more: its end is told when there is nothing left to receive.
+      if (errno != EAGAIN) sent = link.unsent.size();
+      break;
+    }
+    sent += static_cast<size_t>(size);
+  }
+  link.unsent.erase(0, sent);
+}
+
+void LinkLoop::Finish(int rank, Link& link, bool in_order) {
+  link.ended = true;
+  link.unsent.clear();
+  link.received.clear();
+  callbacks_.on_end(rank, in_order);
+}
+
+void LinkLoop::SendGoodbyes() {
+  const auto end = std::chrono::steady_clock::now() + kGoodbyeTime;
+  for (auto& [rank, link] : links_) {
+    if (link.ended) continue;
+    link.unsent += Frame("");
+    Write(link);
+  }
+  const auto left = [&] {
+    return std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+  };
+  const auto sending = [](const auto& one) { return !one.second.unsent.empty(); };
+  while (std::any_of(links_.begin(), links_.end(), sending) && left().count() > 0) {
+    Wait(static_cast<int>(left().count()), /*sending=*/true);
+  }
+}
+
+}  // namespace tony::collective

@@ -1,0 +1,88 @@
+// What ranks ask for, and what is decided: the messages between ranks and their coordinator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collective/data_type.h"
+
+namespace tony::collective {
+
+enum class Operation : uint8_t {
+  kAllReduce,
+  kAllGather,      ///< concatenates in the first dimension, which may differ
+  kBroadcast,      ///< from `root`
+  kReduceScatter,  ///< splits the first dimension
+  kAllToAll,       ///< of the first dimension, as each rank splits it
+  kBarrier,
+};
+inline constexpr size_t kOperations = 6;
+
+/// What is done with tensors. Those of one kind fit into one vector.
+struct Kind {
+  Operation operation = Operation::kAllReduce;
+  DataType type = DataType::kFloat32;
+  ReduceOp reduce = ReduceOp::kSum;
+  int32_t root = 0;      ///< of broadcasts
+  double prescale = 1;   ///< of the values, before they are reduced
+  double postscale = 1;  ///< of the result
+
+  bool operator==(const Kind&) const = default;
+};
+
+/// One rank's tensor. Tensors of all ranks belong together by their names.
+struct Request {
+  std::string name;
+  Kind kind;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> splits;  ///< of kAllToAll: rows for each rank
+  std::string group;            ///< if not empty: no tensor of the group without all
+  uint32_t group_size = 0;      ///< tensors in it
+
+  bool operator==(const Request&) const = default;
+
+  int64_t elements() const {
+    int64_t count = 1;
+    for (const int64_t length : shape) count *= length;
+    return count;
+  }
+  /// For people: "float32[3, 4]".
+  std::string ShapeText() const;
+};
+
+/// By which a tensor is called once all ranks have agreed on it: shorter than its request.
+using TensorId = uint32_t;
+
+/// What a rank says at a time.
+struct Submission {
+  std::vector<TensorId> known;    ///< as the last time
+  std::vector<Request> requests;  ///< new, or changed
+  bool joined = false;            ///< has no more data: takes part with zeros
+
+  bool operator==(const Submission&) const = default;
+};
+
+/// One tensor of a decision.
+struct Decided {
+  std::string name;
+  TensorId id = 0;       ///< from now on; 0: it has none, or not any more
+  int64_t elements = 0;  ///< of kAllReduce, for ranks that have joined and do not have it
+  /// Of kAllGather the first dimension at each rank; of kAllToAll the splits, rank after rank.
+  std::vector<int64_t> lengths;
+
+  bool operator==(const Decided&) const = default;
+};
+
+/// What all ranks do next, in the same order: with one vector for all of its tensors.
+struct Decision {
+  Kind kind;
+  std::vector<Decided> tensors;
+  std::string error;         ///< if not empty: nothing is done, and each tensor's owner is told
+  int32_t last_joined = -1;  ///< all have joined, this rank as the last one
+
+  bool operator==(const Decision&) const = default;
+};
+
+}  // namespace tony::collective

@@ -1,0 +1,41 @@
+// Memory that processes of one host share, without a name that could be left behind.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "collective/status.h"
+
+namespace tony::collective {
+
+/// A memfd: not bounded by /dev/shm, gone with its last user. Thread safe: it does not change.
+class SharedMemory {
+ public:
+  /// All of it is there when this returns: what the machine or its control group does not have is
+  /// an error here, not a signal later. Its size cannot be changed by anybody.
+  /// ResourceExhausted: not so much memory, or no descriptor.
+  static Result<std::unique_ptr<SharedMemory>> Create(size_t bytes);
+  /// Takes the descriptor of another process, which may not be trusted with its size.
+  /// InvalidArgument: it has fewer than `bytes`, or could be made smaller under our feet.
+  static Result<std::unique_ptr<SharedMemory>> Map(int descriptor, size_t bytes);
+
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  ~SharedMemory();
+
+  /// For handing over.
+  int descriptor() const { return descriptor_; }
+  /// On a page's start.
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  SharedMemory(int descriptor, std::byte* data, size_t size)
+      : descriptor_(descriptor), data_(data), size_(size) {}
+
+  const int descriptor_;
+  std::byte* const data_;
+  const size_t size_;
+};
+
+}  // namespace tony::collective

@@ -1,0 +1,22 @@
+// Numbers of four bytes, the highest first.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tony {
+
+inline std::string BigEndian(uint32_t number) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(number >> shift));
+  return bytes;
+}
+
+/// The number in the four bytes at `bytes`.
+inline uint32_t FromBigEndian(const char* bytes) {
+  uint32_t number = 0;
+  for (int i = 0; i < 4; ++i) number = number << 8 | static_cast<uint8_t>(bytes[i]);
+  return number;
+}
+
+}  // namespace tony

@@ -1,0 +1,145 @@
+// Wiring of the store with its servers, and the watch over the rendezvous.
+#include "driver/driver.h"
+
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "core/job/duration_text.h"
+#include "core/rendezvous/plan_text.h"
+#include "core/rendezvous/rendezvous_progress.h"
+#include "os/files.h"
+
+namespace tony::driver {
+namespace {
+
+/// Between two looks at who is missing, while somebody waits.
+constexpr std::chrono::milliseconds kLookInterval{500};
+/// A wait that is shorter is not worth a word.
+constexpr std::chrono::seconds kPatience{5};
+/// Between two sentences, each of which goes into the job's history.
+constexpr std::chrono::seconds kSayInterval{10};
+
+/// The driver's container is small, and anybody on this machine may connect.
+constexpr web::RendezvousServer::Limits kLimits = {.body_bytes = size_t{32} << 20,
+                                                   .receiving_bytes = size_t{64} << 20};
+
+int MostProcesses(const Options& options) {
+  return options.elastic ? options.elastic->size.most : Processes(options.workers);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Driver>> Driver::Start(EventLoop& loop, const Clock& clock,
+                                                      const Options& options, OnFailed on_failed) {
+  std::unique_ptr<Driver> driver(new Driver(loop, clock, options, std::move(on_failed)));
+  TONY_RETURN_IF_ERROR(driver->Begin());
+  driver->Beat();
+  return driver;
+}
+
+Driver::Driver(EventLoop& loop, const Clock& clock, const Options& options, OnFailed on_failed)
+    : loop_(loop),
+      clock_(clock),
+      options_(options),
+      on_failed_(std::move(on_failed)),
+      tasks_(options.tasks),
+      store_(loop, core::StoreLimits::For(MostProcesses(options)),
+             [this](const std::string& scope, const std::string& key) {
+               if (elastic_ != nullptr) elastic_->OnAsked(scope, key);
+             }) {}
+
+absl::Status Driver::Begin() {
+  watch_ = store_.Watch([this](const core::StoreOperation& operation) {
+    if (elastic_ != nullptr) elastic_->OnChange(operation);
+    OnChange();
+  });
+  TONY_ASSIGN_OR_RETURN(server_, web::RendezvousServer::Start(loop_, store_, 0, kLimits));
+  TONY_ASSIGN_OR_RETURN(door_, ReplicaDoor::Open(loop_, store_, options_.replica_port));
+  if (options_.elastic) return BeginElastic();
+  core::RendezvousPlan plan;
+  TONY_ASSIGN_OR_RETURN(plan.slots, core::PlanSlots(options_.workers, Processes(options_.workers)));
+  store_.Begin(plan.slots);
+  return WritePlan(plan);
+}
+
+absl::Status Driver::BeginElastic() {
+  ElasticSession::Callbacks callbacks;
+  callbacks.on_round = [this](const core::RendezvousPlan& plan) {
+    waiting_since_.reset();
+    tasks_.clear();
+    for (const std::string& member : plan.members) tasks_.push_back(core::TaskOfMember(member));
+    const absl::Status written = WritePlan(plan);
+    if (!written.ok()) Fail({std::string(written.message()), {}});
+  };
+  callbacks.on_failed = [this](const core::RendezvousWait& why) { Fail(why); };
+  callbacks.on_change = [this] { OnChange(); };
+  TONY_ASSIGN_OR_RETURN(
+      elastic_, ElasticSession::Begin(loop_, clock_, options_, store_, std::move(callbacks)));
+  return absl::OkStatus();
+}
+
+absl::Status Driver::WritePlan(const core::RendezvousPlan& plan) {
+  const std::string file =
+      absl::StrCat(options_.output_folder, "/", core::PlanFileName(server_->port()));
+  LogInfo(absl::StrCat(plan.members.empty() ? "" : absl::StrCat("round ", plan.round, ": "),
+                       plan.slots.size(), " ranks; the rendezvous server's port is ",
+                       server_->port()));
+  return os::WriteFileAtomically(file, core::FormatPlan(plan));
+}
+
+void Driver::Fail(const core::RendezvousWait& why) {
+  Say(why);
+  failed_ = true;
+  on_failed_(why.sentence);
+}
+
+void Driver::OnChange() {
+  if (look_ == nullptr && !failed_) look_ = loop_.After(kLookInterval, [this] { LookWhoWaits(); });
+}
+
+void Driver::LookWhoWaits() {
+  look_.reset();
+  if (elastic_ != nullptr) elastic_->OnTick();
+  if (failed_) return;
+  const std::vector<core::ScopeProgress> progress = core::ProgressOf(store_.content());
+  const bool rendezvous = core::SomebodyWaits(progress);
+  core::RendezvousWait wait = rendezvous            ? core::DescribeMissing(progress, tasks_)
+                              : elastic_ != nullptr ? elastic_->DescribeWait()
+                                                    : core::RendezvousWait{};
+  if (wait.sentence.empty()) {
+    waiting_since_.reset();
+    said_at_.reset();
+    return Say({});
+  }
+  if (!waiting_since_) waiting_since_ = clock_.Now();
+  const Duration waited = clock_.Now() - *waiting_since_;
+  if (rendezvous && waited >= options_.rendezvous) {
+    wait.sentence = absl::StrCat("The processes did not find each other within ",
+                                 core::FormatDuration(options_.rendezvous.count()),
+                                 " (tony.horovod.rendezvous-timeout-ms): ", wait.sentence);
+    return Fail(wait);
+  }
+  if (waited >= kPatience && (!said_at_ || clock_.Now() - *said_at_ >= kSayInterval)) {
+    Say(wait);
+    said_at_ = clock_.Now();
+  }
+  OnChange();
+}
+
+void Driver::Say(const core::RendezvousWait& wait) {
+  if (std::exchange(said_, wait) == wait) return;
+  if (!wait.sentence.empty()) LogInfo(wait.sentence);
+  const absl::Status written = os::WriteFileAtomically(
+      absl::StrCat(options_.output_folder, "/", core::kWaitFileName), core::FormatWait(wait));
+  if (!written.ok()) LogWarning(std::string(written.message()));
+}
+
+void Driver::Beat() {
+  std::ofstream(absl::StrCat(options_.output_folder, "/", core::kBeatFileName));
+  beat_ = loop_.After(core::kBeatInterval, [this] { Beat(); });
+}
+
+}  // namespace tony::driver

@@ -1,0 +1,153 @@
+// Effects of the rounds, one by one.
+#include "driver/elastic_session.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "core/rendezvous/plan_text.h"
+#include "driver/elastic_messages.h"
+#include "os/files.h"
+
+namespace tony::driver {
+namespace {
+
+constexpr char kAddressScope[] = "worker_addresses";
+/// Before a notification is sent again. A worker that is about to begin a round says that it has
+/// heard, and forgets it; one that has not forgotten knows it by its timestamp.
+constexpr std::chrono::seconds kNotifyPause{5};
+
+/// "HOST:LOCAL-RANK", which begins at the last colon; -1: it is none.
+std::pair<std::string, int> PlaceIn(const std::string& key) {
+  const size_t colon = key.rfind(':');
+  int local_rank = -1;
+  if (colon == std::string::npos || !absl::SimpleAtoi(key.substr(colon + 1), &local_rank)) {
+    return {"", -1};
+  }
+  return {key.substr(0, colon), local_rank};
+}
+
+std::string KeyOf(const core::Slot& slot) { return absl::StrCat(slot.host, ":", slot.local_rank); }
+
+/// As Horovod's workers read it.
+std::string PlaceText(const core::Slot& slot) {
+  return absl::StrJoin(
+      {slot.rank, slot.size, slot.local_rank, slot.local_size, slot.cross_rank, slot.cross_size},
+      ",");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ElasticSession>> ElasticSession::Begin(EventLoop& loop,
+                                                                      const Clock& clock,
+                                                                      const Options& options,
+                                                                      web::LocalStore& store,
+                                                                      Callbacks callbacks) {
+  TONY_ASSIGN_OR_RETURN(auto watcher, os::FolderWatcher::Create());
+  TONY_RETURN_IF_ERROR(watcher->Watch(options.output_folder));
+  std::unique_ptr<ElasticSession> session(
+      new ElasticSession(loop, clock, options, store, std::move(watcher), std::move(callbacks)));
+  // What was there before is not reported.
+  loop.Post([alive = std::weak_ptr<int>(session->alive_), session = session.get()] {
+    if (!alive.expired()) session->ReadMembers();
+  });
+  return session;
+}
+
+ElasticSession::ElasticSession(EventLoop& loop, const Clock& clock, const Options& options,
+                               web::LocalStore& store, std::unique_ptr<os::FolderWatcher> watcher,
+                               Callbacks callbacks)
+    : loop_(loop),
+      clock_(clock),
+      folder_(options.output_folder),
+      host_(options.host),
+      store_(store),
+      callbacks_(std::move(callbacks)),
+      rounds_(*options.elastic),
+      notifier_(loop, {}),
+      watcher_(std::move(watcher)) {
+  watch_ = loop_.WatchReadable(watcher_->fd(), [this] {
+    (void)watcher_->Wait(std::chrono::milliseconds(0));
+    ReadMembers();
+  });
+}
+
+void ElasticSession::ReadMembers() {
+  const absl::StatusOr<std::string> text =
+      os::ReadFile(absl::StrCat(folder_, "/", core::kMembersFileName));
+  if (!text.ok()) return;  // not there yet
+  if (*text == members_) return;
+  members_ = *text;
+  const absl::StatusOr<core::MemberList> list = core::ParseMembers(*text);
+  if (!list.ok()) return LogError(std::string(list.status().message()));
+  CarryOut(rounds_.OnMembers(list->members, list->finished, clock_.Now()));
+  callbacks_.on_change();
+}
+
+void ElasticSession::OnAsked(const std::string& scope, const std::string& key) {
+  if (scope != core::kPlaceScope) return;
+  const auto [host, local_rank] = PlaceIn(key);
+  CarryOut(rounds_.OnAsked(host, local_rank, clock_.Now()));
+  callbacks_.on_change();
+}
+
+void ElasticSession::OnChange(const core::StoreOperation& operation) {
+  const auto* put = std::get_if<core::PutValue>(&operation);
+  if (put == nullptr || put->scope != kAddressScope) return;
+  const auto [host, local_rank] = PlaceIn(put->key);
+  CarryOut(rounds_.OnAddress(host, local_rank, put->value));
+}
+
+void ElasticSession::OnTick() { CarryOut(rounds_.OnTick(clock_.Now())); }
+
+void ElasticSession::CarryOut(const core::ElasticEffects& effects) {
+  for (const core::ElasticEffect& effect : effects) {
+    if (const auto* begin = std::get_if<core::elastic::Begin>(&effect)) {
+      BeginRound(*begin);
+    } else if (const auto* notify = std::get_if<core::elastic::Notify>(&effect)) {
+      Notify(*notify);
+    } else {
+      const auto& fail = std::get<core::elastic::Fail>(effect);
+      callbacks_.on_failed({fail.sentence, fail.missing});
+    }
+  }
+}
+
+void ElasticSession::BeginRound(const core::elastic::Begin& begin) {
+  core::RendezvousPlan plan;
+  plan.round = begin.round;
+  for (const core::ElasticPlace& place : begin.places) {
+    plan.slots.push_back(place.slot);
+    plan.members.push_back(place.member);
+  }
+  store_.Begin(plan.slots);
+  for (const core::ElasticPlace& place : begin.places) {
+    if (!place.previous) continue;
+    const absl::Status handed =
+        store_.HandOut(core::kPlaceScope, KeyOf(*place.previous),
+                       std::make_shared<const std::string>(PlaceText(place.slot)));
+    if (!handed.ok()) LogError(std::string(handed.message()));
+  }
+  callbacks_.on_round(plan);
+}
+
+void ElasticSession::Notify(const core::elastic::Notify& notify) {
+  const absl::StatusOr<WorkerAddress> address = ParseWorkerAddresses(*notify.address);
+  if (!address.ok()) return LogError(std::string(address.status().message()));
+  // It is the first process that is told. Devices are a suffix of the machine's name.
+  const bool here = rounds_.places().front().slot.host.rfind(host_, 0) == 0;
+  LogInfo(absl::StrCat(notify.member, " is told that processes have come or gone"));
+  notifier_.Notify(*address, here ? WorkerMachine::kThis : WorkerMachine::kAnother,
+                   notify.timestamp, HostChange::kMixed, [](const absl::Status& status) {
+                     if (!status.ok()) LogWarning(std::string(status.message()));
+                   });
+  notify_again_ = loop_.After(kNotifyPause, [this, notify, round = rounds_.round()] {
+    if (rounds_.round() == round) Notify(notify);
+  });
+}
+
+}  // namespace tony::driver

@@ -1,0 +1,39 @@
+// tony-driver: the rendezvous of a Horovod job. Started by its executor; see README.md here.
+#include <cstdio>
+
+#include "common/clock.h"
+#include "common/event_loop.h"
+#include "common/logging.h"
+#include "common/process_setup.h"
+#include "driver/driver.h"
+#include "driver/options.h"
+
+namespace {
+
+constexpr int kBadUsage = 2;
+
+int Fail(const std::string& why, int exit_code) {
+  std::fprintf(stderr, "tony-driver: %s\n", why.c_str());
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tony::SetUpProcess();
+  tony::RaiseOpenFiles();  // one for each rank that waits
+  (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
+  const auto options = tony::driver::ParseOptions(std::vector<std::string>(argv, argv + argc));
+  if (!options.ok()) return Fail(std::string(options.status().message()), kBadUsage);
+  tony::EventLoop loop;
+  const tony::SystemClock clock;
+  int exit_code = 0;
+  const auto driver =
+      tony::driver::Driver::Start(loop, clock, *options, [&](const std::string& sentence) {
+        exit_code = Fail(sentence, 1);
+        loop.Stop();
+      });
+  if (!driver.ok()) return Fail(std::string(driver.status().message()), 1);
+  loop.Run();
+  return exit_code;
+}

@@ -1,0 +1,182 @@
+// Frames to replicas and from them.
+#include "driver/replica_door.h"
+
+#include <unistd.h>
+
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/frame_reader.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "os/peer_user.h"
+#include "rpc/convert_rendezvous.h"
+#include "web/rendezvous/replica_store.h"
+
+namespace tony::driver {
+namespace {
+
+/// Small messages travel together.
+constexpr size_t kWriteBytes = size_t{64} * 1024;
+/// Of values that wait for one replica, and that the store may have given up meanwhile.
+constexpr size_t kMostQueuedBytes = size_t{256} << 20;
+
+}  // namespace
+
+/// A change is told to all replicas, one after the other: they share its frame.
+class ReplicaDoor::Frames {
+ public:
+  using Frame = std::shared_ptr<const rpc::ReplicaFrame>;
+
+  Frame For(const core::ReplicaMessage& message) {
+    const auto* operation = std::get_if<core::StoreOperation>(&message);
+    const auto* put = operation == nullptr ? nullptr : std::get_if<core::PutValue>(operation);
+    if (put == nullptr) return Make(message);
+    // Its value lives as long as the frame, so no other one has its address.
+    if (last_ == nullptr || last_->value != put->value || scope_ != put->scope ||
+        key_ != put->key) {
+      last_ = Make(message);
+      scope_ = put->scope;
+      key_ = put->key;
+    }
+    return last_;
+  }
+  static size_t ValueBytes(const rpc::ReplicaFrame& frame) {
+    return frame.value == nullptr ? 0 : frame.value->size();
+  }
+
+ private:
+  static Frame Make(const core::ReplicaMessage& message) {
+    return std::make_shared<const rpc::ReplicaFrame>(rpc::ToFrame(message));
+  }
+
+  Frame last_;  ///< of a value; null: none yet
+  std::string scope_;
+  std::string key_;
+};
+
+/// One replica, until its connection breaks or it says what makes no sense.
+class ReplicaDoor::Session {
+ public:
+  using OnOver = std::function<void(const std::string& why)>;
+
+  Session(EventLoop& loop, web::LocalStore& store, Frames& frames,
+          std::unique_ptr<TcpSocket> socket, OnOver on_over)
+      : loop_(loop),
+        shared_(frames),
+        on_over_(std::move(on_over)),
+        socket_(std::move(socket)),
+        feed_(store, [this](const core::ReplicaMessage& message) { Queue(shared_.For(message)); }) {
+    Read();
+  }
+
+ private:
+  void Queue(Frames::Frame frame) {
+    if (over_) return;
+    queued_bytes_ += Frames::ValueBytes(*frame);
+    queue_.push_back(std::move(frame));
+    if (queued_bytes_ > kMostQueuedBytes) {
+      // When it comes back it is told what there is by then. Not from within the store's call.
+      loop_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
+        if (!alive.expired()) End("it takes nothing");
+      });
+      return;
+    }
+    Write();
+  }
+
+  void Write() {
+    if (over_ || writing_ || queue_.empty()) return;
+    std::vector<TcpSocket::Piece> pieces;
+    for (size_t bytes = 0; !queue_.empty() && bytes < kWriteBytes; queue_.pop_front()) {
+      const rpc::ReplicaFrame& frame = *queue_.front();
+      queued_bytes_ -= Frames::ValueBytes(frame);
+      bytes += frame.head.size() + Frames::ValueBytes(frame);
+      pieces.push_back({frame.head, frame.value});
+    }
+    writing_ = true;
+    socket_->WritePieces(std::move(pieces), [this](const absl::Status& status) {
+      writing_ = false;
+      if (!status.ok()) return End(std::string(status.message()));
+      Write();
+    });
+  }
+
+  void Read() {
+    socket_->Read([this](absl::StatusOr<std::string> bytes) {
+      if (over_) return;
+      if (!bytes.ok()) return End(std::string(bytes.status().message()));
+      if (bytes->empty()) return End("it has ended the connection");
+      const absl::Status read = Take(*bytes);
+      if (!read.ok()) return End(std::string(read.message()));
+      Read();
+    });
+  }
+
+  absl::Status Take(const std::string& bytes) {
+    return frames_.Take(bytes, [this](const std::string& frame) -> absl::Status {
+      TONY_ASSIGN_OR_RETURN(const auto request, rpc::ReplicaRequestIn(frame));
+      if (request) feed_.OnRequest(*request);
+      return absl::OkStatus();
+    });
+  }
+
+  void End(const std::string& why) {
+    if (!std::exchange(over_, true)) on_over_(why);
+  }
+
+  EventLoop& loop_;
+  Frames& shared_;
+  const OnOver on_over_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<TcpSocket> socket_;
+  bool over_ = false;
+  FrameReader frames_{rpc::kMostRendezvousFrameBytes, "the protocol of replicas"};
+  std::deque<Frames::Frame> queue_;
+  size_t queued_bytes_ = 0;  ///< of values
+  bool writing_ = false;
+  web::ReplicaFeed feed_;  ///< last: it calls Queue() from its constructor
+};
+
+absl::StatusOr<std::unique_ptr<ReplicaDoor>> ReplicaDoor::Open(EventLoop& loop,
+                                                               web::LocalStore& store, int port) {
+  std::unique_ptr<ReplicaDoor> door(new ReplicaDoor(loop, store));
+  auto listener = TcpListener::Listen(loop, "127.0.0.1", port, [door = door.get()](auto socket) {
+    door->OnAccepted(std::move(socket));
+  });
+  if (!listener.ok()) return listener.status();
+  door->listener_ = *std::move(listener);
+  return door;
+}
+
+ReplicaDoor::ReplicaDoor(EventLoop& loop, web::LocalStore& store)
+    : loop_(loop), store_(store), frames_(std::make_unique<Frames>()) {}
+
+ReplicaDoor::~ReplicaDoor() = default;
+
+void ReplicaDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
+  const absl::StatusOr<uid_t> user = os::LoopbackPeerUser(
+      static_cast<uint16_t>(socket->peer_port()), static_cast<uint16_t>(socket->local_port()));
+  if (!user.ok() || *user != geteuid()) {
+    LogWarning(user.ok() ? absl::StrCat("a program of user ", *user, " was sent away")
+                         : std::string(user.status().message()));
+    return;
+  }
+  sessions_.emplace_back();
+  const auto place = std::prev(sessions_.end());
+  *place = std::make_unique<Session>(
+      loop_, store_, *frames_, std::move(socket), [this, place](const auto& why) {
+        LogInfo(absl::StrCat("a replica is gone: ", why));
+        // Later: it is in the middle of a call.
+        loop_.Post([session = std::shared_ptr<Session>(std::move(*place))] {});
+        sessions_.erase(place);
+      });
+}
+
+}  // namespace tony::driver

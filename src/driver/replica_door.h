@@ -1,0 +1,41 @@
+// Where replicas of the driver's store connect.
+#pragma once
+
+#include <list>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/event_loop.h"
+#include "common/tcp_socket.h"
+#include "web/rendezvous/local_store.h"
+
+namespace tony::driver {
+
+/// Listens on this machine's 127.0.0.1 and feeds each replica that connects, which comes through
+/// the tunnel of this task's executor: a program of another user is sent away. Replicas that take
+/// nothing cost no more than what is queued for them: frames that all replicas share, whose values
+/// are the store's. Not thread safe: owned by the event loop.
+class ReplicaDoor {
+ public:
+  /// `store` outlives the door. Unavailable – it cannot be listened on.
+  static absl::StatusOr<std::unique_ptr<ReplicaDoor>> Open(EventLoop& loop, web::LocalStore& store,
+                                                           int port);
+  ~ReplicaDoor();
+
+  size_t replicas() const { return sessions_.size(); }
+
+ private:
+  class Frames;
+  class Session;
+
+  ReplicaDoor(EventLoop& loop, web::LocalStore& store);
+  void OnAccepted(std::unique_ptr<TcpSocket> socket);
+
+  EventLoop& loop_;
+  web::LocalStore& store_;
+  std::unique_ptr<TcpListener> listener_;
+  const std::unique_ptr<Frames> frames_;
+  std::list<std::unique_ptr<Session>> sessions_;
+};
+
+}  // namespace tony::driver

@@ -1,0 +1,237 @@
+// Ranks of one host: as threads that share a mapping, and as processes.
+#include "collective/host_group.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/collective/reference.h"
+
+namespace tony::collective {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr auto kPatience = seconds(60);
+
+std::shared_ptr<SharedMemory> MemoryFor(int ranks) {
+  auto memory = HostGroup::CreateMemory(ranks);
+  EXPECT_TRUE(memory.ok()) << memory.status().message();
+  return std::move(*memory);
+}
+
+std::unique_ptr<HostGroup> Join(const std::shared_ptr<SharedMemory>& memory, int rank, int ranks) {
+  auto group = HostGroup::Join(memory, rank, ranks);
+  EXPECT_TRUE(group.ok()) << group.status().message();
+  return std::move(*group);
+}
+
+/// Each rank in a thread of its own.
+void InThreads(int ranks, const std::function<void(HostGroup&)>& body) {
+  const auto memory = MemoryFor(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] { body(*Join(memory, rank, ranks)); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// An operation that all ranks know from its number: everything of it but where it lies.
+struct Step {
+  DataType type;
+  ReduceOp op;
+  size_t count;
+  std::vector<Bytes> inputs;  ///< of each rank
+
+  Step(int number, int ranks) {
+    std::mt19937 random(static_cast<unsigned>(number * 100 + ranks));
+    type = static_cast<DataType>(random() % kDataTypes);
+    op = static_cast<ReduceOp>(random() % kReduceOps);
+    // Of all magnitudes, up to some pieces of a window.
+    count = random() % (size_t{1} << (random() % 21)) / SizeOf(type);
+    for (int rank = 0; rank < ranks; ++rank) inputs.push_back(RandomVector(count, type, random));
+  }
+  /// Rank after rank.
+  Bytes Result() const {
+    Bytes result = inputs[0];
+    for (size_t rank = 1; rank < inputs.size(); ++rank) {
+      result = Reference(result, inputs[rank], type, op);
+    }
+    return result;
+  }
+};
+
+class HostGroupTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(HostGroupTest, AnyVectorsOneAfterTheOther) {
+  const int ranks = GetParam();
+  constexpr int kSteps = 60;
+  InThreads(ranks, [&](HostGroup& group) {
+    for (int number = 0; number < kSteps; ++number) {
+      const Step step(number, ranks);
+      const Bytes& input = step.inputs[static_cast<size_t>(group.rank())];
+      Bytes out = input;
+      const bool in_place = number % 3 == 0;
+      const Status done = group.AllReduce(in_place ? out.data() : input.data(), out.data(),
+                                          step.count, step.type, step.op, After(kPatience));
+      ASSERT_TRUE(done.ok()) << done.message();
+      ASSERT_EQ(out, step.Result())
+          << "step " << number << ", rank " << group.rank() << ", " << NameOf(step.op) << " of "
+          << step.count << " " << NameOf(step.type);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, HostGroupTest, ::testing::Values(1, 2, 3, 4, 7),
+                         ::testing::PrintToStringParamName());
+
+/// Each size around the places where another way is taken.
+TEST(HostGroupSizes, EachEdge) {
+  constexpr int kRanks = 3;
+  std::vector<size_t> sizes = {0, 1, 2, 63, 64, 65};
+  for (const size_t edge : {kSlotBytes / 2, kSlotBytes, kPieceBytes, 3 * kPieceBytes,
+                            kWindowPieces * kPieceBytes, 9 * kPieceBytes}) {
+    for (const size_t size : {edge - 1, edge, edge + 1}) sizes.push_back(size);
+  }
+  InThreads(kRanks, [&](HostGroup& group) {
+    for (const size_t size : sizes) {
+      const Bytes in(size, static_cast<unsigned char>(group.rank() + 1));
+      Bytes out(size + 1, 0xee);
+      const Status done = group.AllReduce(in.data(), out.data(), size, DataType::kUint8,
+                                          ReduceOp::kSum, After(kPatience));
+      ASSERT_TRUE(done.ok()) << done.message();
+      EXPECT_EQ(out.back(), 0xee);
+      out.pop_back();
+      EXPECT_EQ(out, Bytes(size, 1 + 2 + 3)) << size;
+    }
+  });
+}
+
+/// So large that the result goes past the caches.
+TEST(HostGroupSizes, ManyPieces) {
+  constexpr size_t kCount = (size_t{9} << 20) / sizeof(float) + 5;
+  InThreads(2, [&](HostGroup& group) {
+    std::vector<float> in(kCount, static_cast<float>(group.rank() + 1));
+    std::vector<float> out(kCount);
+    const Status done = group.AllReduce(in.data(), out.data(), kCount, DataType::kFloat32,
+                                        ReduceOp::kSum, After(kPatience));
+    ASSERT_TRUE(done.ok()) << done.message();
+    EXPECT_EQ(out, std::vector<float>(kCount, 3.0F));
+  });
+}
+
+TEST(HostGroupBarrier, NobodyGoesOnBeforeAllHaveCome) {
+  constexpr int kRanks = 4;
+  std::atomic<int> came{0};
+  InThreads(kRanks, [&](HostGroup& group) {
+    for (int round = 1; round <= 100; ++round) {
+      came.fetch_add(1);
+      const Status done = group.Barrier(After(kPatience));
+      ASSERT_TRUE(done.ok()) << done.message();
+      EXPECT_GE(came.load(), kRanks * round);
+      ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
+    }
+  });
+}
+
+TEST(HostGroupFailure, ARankThatDoesNotComeIsNamed) {
+  const auto memory = MemoryFor(2);
+  const auto group = Join(memory, 0, 2);
+  float value = 1;
+  const auto reduce = [&] {
+    return group->AllReduce(&value, &value, 1, DataType::kFloat32, ReduceOp::kSum,
+                            After(milliseconds(5)));
+  };
+  const Status late = reduce();
+  EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(late.message().rfind("rank 1 of this host has not come in ", 0), 0U) << late.message();
+  // Nobody knows any more who is where: it stays so.
+  EXPECT_EQ(reduce().message(), late.message());
+}
+
+TEST(HostGroupFailure, WhoSleepsIsWokenByAFailure) {
+  const auto memory = MemoryFor(3);
+  const auto waiting = Join(memory, 0, 3);
+  const auto other = Join(memory, 1, 3);
+  const auto& sleepers = reinterpret_cast<HostMemory*>(memory->data())->line.sleepers;
+  std::thread failing([&] {
+    while (sleepers.load() == 0) std::this_thread::yield();
+    other->Fail(2);
+  });
+  const Status ended = waiting->Barrier(After(kPatience));
+  failing.join();
+  EXPECT_EQ(ended.code(), Code::kAborted);
+  EXPECT_EQ(ended.message(), "rank 2 of this host has ended");
+}
+
+TEST(HostGroupFailure, WhoSleepsIsWokenByTheLastOne) {
+  const auto memory = MemoryFor(2);
+  const auto waiting = Join(memory, 0, 2);
+  const auto late = Join(memory, 1, 2);
+  const auto& sleepers = reinterpret_cast<HostMemory*>(memory->data())->line.sleepers;
+  std::thread coming([&] {
+    while (sleepers.load() == 0) std::this_thread::yield();
+    EXPECT_TRUE(late->Barrier(After(kPatience)).ok());
+  });
+  EXPECT_TRUE(waiting->Barrier(After(kPatience)).ok());
+  coming.join();
+}
+
+/// A process that is killed in the middle of a vector: the other one is told and ends at once.
+TEST(HostGroupFailure, AKilledProcess) {
+  constexpr size_t kCount = 50 * kPieceBytes;
+  const auto memory = MemoryFor(2);
+  const auto& other = reinterpret_cast<HostMemory*>(memory->data())->Of(1).line;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // Ends by itself when half of it is done: the first process takes no further piece then.
+    const auto group = Join(memory, 1, 2);
+    std::vector<uint8_t> vector(kCount, 1);
+    std::thread end([&] {
+      while (other.fetched.load() < 25) std::this_thread::yield();
+      kill(getpid(), SIGKILL);
+    });
+    for (;;) {
+      (void)group->AllReduce(vector.data(), vector.data(), kCount, DataType::kUint8, ReduceOp::kSum,
+                             After(kPatience));
+    }
+  }
+  const auto group = Join(memory, 0, 2);
+  std::thread reaper([&] {
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    group->Fail(1);
+  });
+  std::vector<uint8_t> vector(kCount, 1);
+  Status ended;
+  while (ended.ok()) {
+    ended = group->AllReduce(vector.data(), vector.data(), kCount, DataType::kUint8, ReduceOp::kSum,
+                             After(kPatience));
+  }
+  reaper.join();
+  EXPECT_EQ(ended.code(), Code::kAborted);
+  EXPECT_EQ(ended.message(), "rank 1 of this host has ended");
+}
+
+TEST(HostGroupJoin, MemoryOfFewerRanksIsRefused) {
+  const auto memory = MemoryFor(2);
+  for (const auto& [rank, ranks] : {std::pair{2, 3}, {-1, 2}, {2, 2}}) {
+    auto group = HostGroup::Join(memory, rank, ranks);
+    ASSERT_FALSE(group.ok());
+    EXPECT_EQ(group.status().code(), Code::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace tony::collective

@@ -1,0 +1,203 @@
+// Ranks that meet at a door, as threads and as processes, and strangers.
+#include "collective/host_members.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <future>
+#include <thread>
+
+namespace tony::collective {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr auto kPatience = seconds(60);
+constexpr char kSecret[] = "the job's token";
+
+class HostMembersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto door = HostDoor::Open();
+    ASSERT_TRUE(door.ok()) << door.status().message();
+    door_ = std::move(*door);
+  }
+  Result<std::unique_ptr<HostMembers>> Enter(int rank, int ranks,
+                                             const std::string& secret = kSecret) {
+    return HostDoor::Enter(door_->address(), rank, ranks, secret, After(kPatience));
+  }
+  /// A connection that says what no rank says.
+  int Connect(const std::string& words) {
+    const int stranger = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    std::memcpy(&name.sun_path[1], door_->address().data(), door_->address().size());
+    const auto length = offsetof(sockaddr_un, sun_path) + 1 + door_->address().size();
+    EXPECT_EQ(connect(stranger, reinterpret_cast<sockaddr*>(&name), static_cast<socklen_t>(length)),
+              0);
+    EXPECT_EQ(send(stranger, words.data(), words.size(), 0), static_cast<ssize_t>(words.size()));
+    return stranger;
+  }
+
+  std::unique_ptr<HostDoor> door_;
+};
+
+/// The sum of all ranks' ones, or the error.
+Status CountRanks(HostMembers& members, int ranks) {
+  double value = 1;
+  Status done = members.group().AllReduce(&value, &value, 1, DataType::kFloat64, ReduceOp::kSum,
+                                          After(kPatience));
+  EXPECT_TRUE(!done.ok() || value == ranks) << value;
+  return done;
+}
+
+TEST_F(HostMembersTest, AllMeet) {
+  constexpr int kRanks = 5;
+  std::vector<std::thread> others;
+  for (int rank = 1; rank < kRanks; ++rank) {
+    others.emplace_back([this, rank] {
+      auto members = Enter(rank, kRanks);
+      ASSERT_TRUE(members.ok()) << members.status().message();
+      EXPECT_TRUE(CountRanks(**members, kRanks).ok());
+    });
+  }
+  auto members = door_->Admit(kRanks, kSecret, After(kPatience));
+  ASSERT_TRUE(members.ok()) << members.status().message();
+  const Status done = CountRanks(**members, kRanks);
+  EXPECT_TRUE(done.ok()) << done.message();
+  for (std::thread& other : others) other.join();
+}
+
+TEST_F(HostMembersTest, MessagesThatComeBeforeAnybodyListensWait) {
+  std::thread other([this] {
+    auto members = Enter(1, 2);
+    ASSERT_TRUE(members.ok()) << members.status().message();
+    (*members)->Send(0, "hello");
+    EXPECT_TRUE(CountRanks(**members, 2).ok());
+  });
+  auto members = door_->Admit(2, kSecret, After(kPatience));
+  ASSERT_TRUE(members.ok()) << members.status().message();
+  EXPECT_TRUE(CountRanks(**members, 2).ok());
+  other.join();
+  std::promise<std::string> heard;
+  (*members)->Listen({.on_message =
+                          [&](int rank, const std::string& message) {
+                            heard.set_value(std::to_string(rank) + ": " + message);
+                          },
+                      .on_end = [](int, bool) {}});
+  auto said = heard.get_future();
+  ASSERT_EQ(said.wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(said.get(), "1: hello");
+}
+
+TEST_F(HostMembersTest, OneRankMeetsNobody) {
+  auto members = door_->Admit(1, kSecret, After(kPatience));
+  ASSERT_TRUE(members.ok()) << members.status().message();
+  EXPECT_TRUE(CountRanks(**members, 1).ok());
+}
+
+TEST_F(HostMembersTest, WhoIsMissingIsNamed) {
+  std::thread other([this] {
+    auto members = Enter(2, 3);
+    ASSERT_TRUE(members.ok()) << members.status().message();
+    EXPECT_EQ(CountRanks(**members, 3).message(), "rank 0 of this host has ended");
+  });
+  auto members = door_->Admit(3, kSecret, After(milliseconds(300)));
+  ASSERT_FALSE(members.ok());
+  EXPECT_EQ(members.status().code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(members.status().message().rfind("rank 1 of this host has not come", 0), 0U)
+      << members.status().message();
+  other.join();
+}
+
+TEST_F(HostMembersTest, StrangersAreSentAwayAndDoNotKeepOthersOut) {
+  std::vector<int> strangers = {Connect("GET / HTTP/1.1\r\n"), Connect(std::string(4000, 'x'))};
+  std::thread others([this] {
+    for (const auto& [rank, ranks, secret] :
+         {std::tuple{1, 2, "another token"}, {1, 3, kSecret}, {0, 2, kSecret}, {2, 2, kSecret}}) {
+      auto refused = Enter(rank, ranks, secret);
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(refused.status().code(), Code::kFailedPrecondition) << refused.status().message();
+    }
+    auto members = Enter(1, 2);
+    ASSERT_TRUE(members.ok()) << members.status().message();
+    EXPECT_TRUE(CountRanks(**members, 2).ok());
+  });
+  auto members = door_->Admit(2, kSecret, After(kPatience));
+  ASSERT_TRUE(members.ok()) << members.status().message();
+  EXPECT_TRUE(CountRanks(**members, 2).ok());
+  others.join();
+  for (const int stranger : strangers) close(stranger);
+}
+
+TEST_F(HostMembersTest, NobodyIsBehindAnAddress) {
+  const std::string address = door_->address();
+  door_.reset();
+  auto refused = HostDoor::Enter(address, 1, 2, kSecret, After(kPatience));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message(), "rank 0 of this host is not there: Connection refused");
+}
+
+TEST_F(HostMembersTest, ARankThatLeavesLateDoesNotDisturb) {
+  for (int round = 0; round < 50; ++round) {
+    SetUp();
+    std::thread other([this] {
+      auto members = Enter(1, 2);
+      ASSERT_TRUE(members.ok());
+      EXPECT_TRUE(CountRanks(**members, 2).ok());
+    });
+    auto members = door_->Admit(2, kSecret, After(kPatience));
+    ASSERT_TRUE(members.ok());
+    const Status done = CountRanks(**members, 2);
+    EXPECT_TRUE(done.ok()) << done.message();
+    other.join();
+    // Whoever wants more of it hears at once that nothing will come.
+    EXPECT_EQ(CountRanks(**members, 2).message(), "rank 1 of this host has left");
+  }
+}
+
+/// Each rank in its turn is killed while all others wait for it.
+TEST_F(HostMembersTest, AKilledProcessIsNoticedByAll) {
+  constexpr int kRanks = 3;
+  for (int victim = 0; victim < kRanks; ++victim) {
+    SetUp();
+    std::vector<pid_t> processes;
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        auto members =
+            rank == 0 ? door_->Admit(kRanks, kSecret, After(kPatience)) : Enter(rank, kRanks);
+        if (!members.ok() || !CountRanks(**members, kRanks).ok()) _exit(1);
+        if (write(ready[1], "r", 1) != 1) _exit(1);
+        if (rank == victim) pause();
+        const Status ended = CountRanks(**members, kRanks);
+        const std::string wanted = "rank " + std::to_string(victim) + " of this host has ended";
+        _exit(ended.message() == wanted ? 0 : 2);
+      }
+      processes.push_back(child);
+    }
+    char byte = 0;
+    for (int rank = 0; rank < kRanks; ++rank) ASSERT_EQ(read(ready[0], &byte, 1), 1);
+    kill(processes[static_cast<size_t>(victim)], SIGKILL);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      int status = 0;
+      ASSERT_EQ(waitpid(processes[static_cast<size_t>(rank)], &status, 0),
+                processes[static_cast<size_t>(rank)]);
+      EXPECT_TRUE(rank == victim || status == 0) << "rank " << rank << ", victim " << victim;
+    }
+    close(ready[0]);
+    close(ready[1]);
+  }
+}
+
+}  // namespace
+}  // namespace tony::collective

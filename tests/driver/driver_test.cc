@@ -1,0 +1,119 @@
+// The driver's promises: a plan that can be read, a rendezvous that works, and a sentence about who
+// is missing.
+#include "driver/driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "core/rendezvous/plan_text.h"
+#include "os/files.h"
+#include "tests/common/loop_driver.h"
+#include "tests/os/temporary_folder.h"
+#include "tests/web/rendezvous/rendezvous_run.h"
+
+namespace tony::driver {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class DriverTest : public ::testing::Test {
+ protected:
+  void Start(std::vector<core::HostSlots> workers, std::chrono::milliseconds rendezvous) {
+    Options options;
+    options.workers = std::move(workers);
+    for (int rank = 0; rank < Processes(options.workers); ++rank) {
+      options.tasks.push_back("worker:" + std::to_string(rank));
+    }
+    options.output_folder = folder_ / "";
+    options.replica_port = FreePort();
+    options.rendezvous = rendezvous;
+    auto started = Driver::Start(loop_.loop(), clock_, options, [this](const std::string& why) {
+      failure_ = why;
+      // As the program does, but not from within the call.
+      loop_.loop().Post([this] { driver_.reset(); });
+      loop_.Changed();
+    });
+    ASSERT_TRUE(started.ok()) << started.status();
+    driver_ = *std::move(started);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "")) {
+      const std::string name = entry.path().filename();
+      const auto port = core::PortOfPlanFile(name);
+      if (!port) continue;
+      port_ = *port;
+      plan_ = core::ParsePlan(os::ReadFile(entry.path()).value())->slots;
+    }
+  }
+
+  /// Any that is free, as an executor reserves it.
+  int FreePort() {
+    const auto listener = TcpListener::Listen(loop_.loop(), "127.0.0.1", 0, [](auto) {});
+    return (*listener)->port();
+  }
+
+  core::RendezvousWait Wait() const {
+    const auto text = os::ReadFile(folder_ / core::kWaitFileName);
+    return text.ok() ? core::ParseWait(*text).value() : core::RendezvousWait{"(no file)", {}};
+  }
+
+  os::TemporaryFolder folder_;
+  LoopDriver loop_;
+  SystemClock clock_;
+  std::unique_ptr<Driver> driver_;
+  std::optional<std::string> failure_;
+  int port_ = 0;
+  std::vector<core::Slot> plan_;
+};
+
+TEST_F(DriverTest, RanksFindEachOtherByItsPlan) {
+  Start({{"a", 2}, {"b", 1}}, std::chrono::seconds(60));
+  EXPECT_EQ(plan_, core::PlanSlots({{"a", 2}, {"b", 1}}, 3).value());
+  const web::RendezvousRun run = web::RunRendezvous(
+      loop_, plan_, {}, [this](const core::Slot&) { return web::RankRole{port_}; });
+  for (const absl::Status& result : run.results) EXPECT_TRUE(result.ok()) << result;
+  EXPECT_EQ(run.counts.failed, 0U);
+  EXPECT_FALSE(failure_.has_value());
+}
+
+TEST_F(DriverTest, NamesWhoDoesNotComeInTime) {
+  Start({{"a", 1}, {"b", 1}}, std::chrono::milliseconds(700));
+  web::ClientOptions options;
+  options.timeout = std::chrono::seconds(2);
+  const web::RendezvousRun run =
+      web::RunRendezvous(loop_, plan_, options, [this](const core::Slot& slot) {
+        return web::RankRole{port_, /*comes=*/slot.rank == 0};
+      });
+  ASSERT_TRUE(failure_.has_value());
+  EXPECT_THAT(*failure_,
+              StartsWith("The processes did not find each other within 0.7s "
+                         "(tony.horovod.rendezvous-timeout-ms): 1 of 2 ranks has not put its "
+                         "addresses into 'global': worker:1 (rank 1 on b) has put nothing"));
+  EXPECT_EQ(Wait(), (core::RendezvousWait{*failure_, {"worker:1"}})) << "its executor tells it";
+}
+
+TEST_F(DriverTest, HostsWithoutAPlanAreAnError) {
+  Options options;
+  options.workers = {{"a", 1}, {"a", 1}};
+  options.output_folder = folder_ / "";
+  options.replica_port = FreePort();
+  const auto refused =
+      Driver::Start(loop_.loop(), clock_, options, [](const std::string&) {}).status();
+  ASSERT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("host a is named twice"));
+}
+
+TEST_F(DriverTest, AFolderThatIsNotThereIsAnError) {
+  Options options;
+  options.workers = {{"a", 1}};
+  options.output_folder = folder_ / "missing";
+  options.replica_port = FreePort();
+  const auto refused =
+      Driver::Start(loop_.loop(), clock_, options, [](const std::string&) {}).status();
+  EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
+}
+
+}  // namespace
+}  // namespace tony::driver

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -33,10 +34,6 @@ const char* NameOf(Protection protection) {
       return "auth-conf";
   }
   return "auth";
-}
-
-bool Contains(const std::vector<std::string>& list, const std::string& item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
 }
 
 // In constant time, and never equal when OpenSSL gave no digest.
@@ -139,9 +136,11 @@ absl::StatusOr<std::string> DigestLayer::Unwrap(const std::string& wrapped) {
 }
 
 absl::Status DigestMd5::ChooseProtection(const DigestChallenge& challenge) {
-  const auto offers = [&](Protection p) { return Contains(challenge.protections, NameOf(p)); };
+  const auto offers = [&](Protection p) {
+    return absl::c_linear_search(challenge.protections, NameOf(p));
+  };
   for (const char* const cipher : {"3des", "rc4"}) {
-    if (offers(Protection::kPrivacy) && Contains(challenge.ciphers, cipher)) {
+    if (offers(Protection::kPrivacy) && absl::c_linear_search(challenge.ciphers, cipher)) {
       protection_ = Protection::kPrivacy;
       cipher_ = cipher;
       return absl::OkStatus();

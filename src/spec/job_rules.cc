@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -23,10 +24,6 @@ constexpr char kFramework[] = "tony.application.framework";
 constexpr char kUntracked[] = "tony.application.untracked.jobtypes";
 constexpr char kSidecar[] = "tony.application.sidecar.jobtypes";
 constexpr char kStopOnFailure[] = "tony.application.stop-on-failure-jobtypes";
-
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 // What YARN takes: an access, a propagation, or both, "ro+rslave".
 bool IsMountMode(const std::string& mode) {
@@ -159,7 +156,7 @@ class JobChecker {
     if (entry == nullptr || entry->settings.back().origin.layer == Layer::kSiteFile) return;
     const std::vector<std::string> defaults = SplitList(FindKey(key)->key->default_value);
     for (const std::string& name : SplitList(entry->Value())) {
-      if (Contains(declared_, name) || Contains(defaults, name)) continue;
+      if (absl::c_linear_search(declared_, name) || absl::c_linear_search(defaults, name)) continue;
       const auto nearest = NearestName(name, declared_);
       Complain(key, absl::StrCat("there is no task type '", name, "'"),
                nearest ? absl::StrCat("did you mean ", *nearest, "?")
@@ -170,7 +167,7 @@ class JobChecker {
   void CheckListsAreDisjoint() {
     const std::vector<std::string> sidecars = configuration_.GetList(kSidecar);
     for (const std::string& name : configuration_.GetList(kUntracked)) {
-      if (!Contains(sidecars, name)) continue;
+      if (!absl::c_linear_search(sidecars, name)) continue;
       Complain(configuration_.IsSet(kSidecar) ? kSidecar : kUntracked,
                absl::StrCat("'", name, "' is both an untracked and a sidecar type"),
                "name it in one of the two lists");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "spec/framework.h"
@@ -20,10 +21,6 @@ constexpr char kTensorBoard[] = "tensorboard";
 // A program in C++ that keeps some addresses.
 constexpr int64_t kDriverMemoryMb = 256;
 constexpr char kLogDir[] = "tony.application.tensorboard-log-dir";
-
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 // Builds one type. Not thread safe.
 class TypeBuilder {
@@ -44,8 +41,8 @@ class TypeBuilder {
     type_.resources.vcores = static_cast<int>(configuration_.GetNumber(KeyOf("vcores")));
     type_.resources.gpus = static_cast<int>(configuration_.GetNumber(KeyOf("gpus")));
     type_.env = configuration_.GetKeyValues(KeyOf("env"));
-    type_.stop_on_failure =
-        Contains(configuration_.GetList("tony.application.stop-on-failure-jobtypes"), type_.name);
+    type_.stop_on_failure = absl::c_linear_search(
+        configuration_.GetList("tony.application.stop-on-failure-jobtypes"), type_.name);
     type_.port_release = configuration_.GetBoolean(KeyOf("port-release"));
     type_.restart_scope = RestartScope();
     type_.command = Command();
@@ -84,10 +81,11 @@ class TypeBuilder {
   }
 
   core::Tracking TrackingOf(const std::string& name) const {
-    if (Contains(configuration_.GetList("tony.application.sidecar.jobtypes"), name)) {
+    if (absl::c_linear_search(configuration_.GetList("tony.application.sidecar.jobtypes"), name)) {
       return core::Tracking::kSidecar;
     }
-    if (Contains(configuration_.GetList("tony.application.untracked.jobtypes"), name)) {
+    if (absl::c_linear_search(configuration_.GetList("tony.application.untracked.jobtypes"),
+                              name)) {
       return core::Tracking::kUntracked;
     }
     return core::Tracking::kTracked;

@@ -28,7 +28,7 @@ Status ShutDown() { return {Code::kFailedPrecondition, "the engine was shut down
 
 }  // namespace
 
-Engine::Engine(std::unique_ptr<HostMembers> members, Options options)
+Engine::Engine(std::unique_ptr<Members> members, Options options)
     : options_(options), members_(std::move(members)), rank_(members_->group().rank()) {
   if (rank_ == 0) {
     coordinator_ = std::make_unique<Coordinator>(members_->group().ranks(), options.limits);

@@ -1,4 +1,4 @@
-// One rank's end of the operations that all ranks of a host do together, by name.
+// One rank's end of the operations that all ranks do together, by name.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@
 
 #include "collective/coordinator.h"
 #include "collective/deadline.h"
-#include "collective/host_members.h"
+#include "collective/members.h"
 #include "collective/request.h"
 #include "collective/status.h"
 
@@ -38,7 +38,7 @@ class Engine {
   /// `last`: which rank was the last one to join; below 0 with an error.
   using OnJoined = std::function<void(const Status&, int last)>;
 
-  Engine(std::unique_ptr<HostMembers> members, Options options);
+  Engine(std::unique_ptr<Members> members, Options options);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   /// Who waits still is told that the engine was shut down.
@@ -91,7 +91,7 @@ class Engine {
   std::vector<Entry> TakeEntries(const Decision& decision);
 
   const Options options_;
-  const std::unique_ptr<HostMembers> members_;
+  const std::unique_ptr<Members> members_;
   const int rank_;
 
   // Of the links' thread:

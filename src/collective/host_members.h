@@ -13,35 +13,21 @@
 #include "collective/descriptor.h"
 #include "collective/host_group.h"
 #include "collective/link_loop.h"
+#include "collective/members.h"
 #include "collective/status.h"
 
 namespace tony::collective {
 
-/// The ranks of a host that have met: rank 0 has a connection to each other one. The kernel closes
-/// it when a process ends, however it ends; then the group fails, and who waits in it hears so.
-/// Thread safe but for group().
-class HostMembers {
+/// The kernel closes a connection when a process ends, however it ends.
+class HostMembers : public Members {
  public:
-  struct Callbacks {
-    std::function<void(int rank, std::string message)> on_message;
-    /// Nothing more will come from it: it has left, or, not `in_order`, is gone.
-    std::function<void(int rank, bool in_order)> on_end;
-  };
+  ~HostMembers() override;
 
-  /// Says to the others that no more follows, and waits for none of them.
-  ~HostMembers();
-  HostMembers(const HostMembers&) = delete;
-  HostMembers& operator=(const HostMembers&) = delete;
-
-  HostGroup& group() { return *group_; }
-  /// Whom to call, from the links' thread. What comes before waits.
-  void Listen(Callbacks callbacks);
-  /// Calls `work` from the links' thread.
-  void Post(std::function<void()> work) { links_->Post(std::move(work)); }
-  /// No callback and no work follows; the others are told that no more comes.
-  void Leave();
-  /// Rank 0 to each, each to rank 0.
-  void Send(int rank, std::string_view message) { links_->Send(rank, message); }
+  HostGroup& group() override { return *group_; }
+  void Listen(Callbacks callbacks) override;
+  void Post(std::function<void()> work) override { links_->Post(std::move(work)); }
+  void Leave() override;
+  void Send(int rank, std::string_view message) override { links_->Send(rank, message); }
 
  private:
   friend class HostDoor;

@@ -1,0 +1,42 @@
+// Collective operations on data: what ranks that have agreed on an operation do with it.
+#pragma once
+
+#include <cstddef>
+
+#include "collective/data_type.h"
+#include "collective/deadline.h"
+#include "collective/status.h"
+
+namespace tony::collective {
+
+/// The ranks of a group, which count from 0. All call the same operations in the same order with
+/// the same count, type and operation: who negotiates sees to that. A result has the same bits on
+/// all of them. After an error other than InvalidArgument the group has failed, and each call says
+/// so. Not thread safe: of one rank's data thread. Only Fail() and Leave() may come from another
+/// one.
+class Group {
+ public:
+  Group() = default;
+  virtual ~Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  /// out[i] = in[i] of rank 0 op in[i] of rank 1 op …, for `count` elements. `out` may be `in`, and
+  /// does not overlap it otherwise.
+  /// DeadlineExceeded, Aborted: a rank did not come, or has ended; `out` is then undefined.
+  virtual Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                           Deadline deadline) = 0;
+  /// Until all have come.
+  virtual Status Barrier(Deadline deadline) = 0;
+
+  /// Ends what waits, here and at the others: `rank` has ended.
+  virtual void Fail(int rank) = 0;
+  /// Nothing of this rank will follow: who waits for it fails, but not who is still fetching what
+  /// it has done.
+  virtual void Leave() = 0;
+
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+};
+
+}  // namespace tony::collective

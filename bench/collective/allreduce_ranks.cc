@@ -29,6 +29,7 @@ int main(int count, char** words) {
     // The child forks the next one: each has one child at most.
     ++rank;
   }
+  bench::Bind(rank, ranks);
   auto group = HostGroup::Join(std::shared_ptr<SharedMemory>(std::move(*memory)), rank, ranks);
   Ensure(group.status());
   const bool in_place = std::strcmp(words[4], "in-place") == 0;

@@ -1,6 +1,8 @@
 // What all programs of bench/allreduce do alike: sizes, batches, and what rank 0 prints.
 #pragma once
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -19,6 +21,20 @@ inline std::vector<size_t> Sizes(const char* list) {
     if (*at == ',') ++at;
   }
   return sizes;
+}
+
+/// To a processor of its own, as mpirun does it with its ranks, if there are enough of them.
+inline void Bind(int rank, int ranks) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) < ranks) return;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (!CPU_ISSET(processor, &allowed) || rank-- > 0) continue;
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(processor, &own);
+    sched_setaffinity(0, sizeof(own), &own);
+    return;
+  }
 }
 
 /// Calls one after the other, for a time that a clock can tell.

@@ -11,6 +11,8 @@
 #include <numeric>
 #include <random>
 
+#include "collective/host_members.h"
+
 namespace tony::collective {
 namespace {
 

@@ -26,15 +26,19 @@ Status Failed(const std::string& what, int error) {
 
 }  // namespace
 
-Result<std::unique_ptr<SharedMemory>> SharedMemory::Create(size_t bytes) {
+Result<std::unique_ptr<SharedMemory>> SharedMemory::Create(size_t bytes, size_t lazy_bytes) {
   Descriptor memory(memfd_create("tony-collective", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory.get() < 0) return Failed("cannot make shared memory", errno);
   const std::string what = "cannot get " + std::to_string(bytes) + " bytes of shared memory";
   if (const int error = posix_fallocate(memory.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     return Failed(what, error);
   }
+  const size_t all = bytes + lazy_bytes;
+  if (lazy_bytes > 0 && ftruncate(memory.get(), static_cast<off_t>(all)) != 0) {
+    return Failed("cannot make room for " + std::to_string(all) + " bytes", errno);
+  }
   if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) return Failed(what, errno);
-  return Map(memory.Release(), bytes);
+  return Map(memory.Release(), all);
 }
 
 Result<std::unique_ptr<SharedMemory>> SharedMemory::Map(int descriptor, size_t bytes) {
@@ -49,7 +53,8 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::Map(int descriptor, size_t b
     return Status(Code::kInvalidArgument, "shared memory has " + std::to_string(status.st_size) +
                                               " bytes instead of " + std::to_string(bytes));
   }
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  void* data =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory.get(), 0);
   if (data == MAP_FAILED) return Failed("cannot map shared memory", errno);
   return std::unique_ptr<SharedMemory>(
       new SharedMemory(memory.Release(), static_cast<std::byte*>(data), bytes));

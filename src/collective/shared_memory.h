@@ -13,10 +13,13 @@ class SharedMemory {
  public:
   /// All of it is there when this returns: what the machine or its control group does not have is
   /// an error here, not a signal later. Its size cannot be changed by anybody.
-  /// ResourceExhausted: not so much memory, or no descriptor.
-  static Result<std::unique_ptr<SharedMemory>> Create(size_t bytes);
-  /// Takes the descriptor of another process, which may not be trusted with its size.
-  /// InvalidArgument: it has fewer than `bytes`, or could be made smaller under our feet.
+  /// `lazy_bytes`: after those, so many more that take memory page by page when they are used, as
+  /// the rest of a program's memory does.
+  /// ResourceExhausted: not so much memory, no descriptor, or no room among the addresses.
+  static Result<std::unique_ptr<SharedMemory>> Create(size_t bytes, size_t lazy_bytes = 0);
+  /// Takes the descriptor of another process, which may not be trusted with its size. Maps `bytes`,
+  /// of which some may be lazy ones.
+  /// InvalidArgument: it has fewer, or could be made smaller under our feet. ResourceExhausted.
   static Result<std::unique_ptr<SharedMemory>> Map(int descriptor, size_t bytes);
 
   SharedMemory(const SharedMemory&) = delete;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,6 +23,25 @@ TEST(SharedMemory, IsSharedAndZero) {
   for (size_t i = 0; i < kBytes; ++i) ASSERT_EQ((*second)->data()[i], std::byte{0});
   (*first)->data()[kBytes - 1] = std::byte{7};
   EXPECT_EQ((*second)->data()[kBytes - 1], std::byte{7});
+}
+
+TEST(SharedMemory, LazyBytesTakeMemoryWhenTheyAreUsed) {
+  constexpr size_t kLazyBytes = size_t{1} << 40;  // more than any machine has
+  auto first = SharedMemory::Create(kBytes, kLazyBytes);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  auto second = SharedMemory::Map(dup((*first)->descriptor()), kBytes + kLazyBytes);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  const auto taken = [&] {
+    struct stat status {};
+    EXPECT_EQ(fstat((*first)->descriptor(), &status), 0);
+    return static_cast<size_t>(status.st_blocks) * 512;
+  };
+  const size_t before = taken();
+  EXPECT_GE(before, kBytes);
+  EXPECT_LT(before, kBytes + 4096);
+  (*first)->data()[kBytes + kLazyBytes - 1] = std::byte{7};
+  EXPECT_EQ((*second)->data()[kBytes + kLazyBytes - 1], std::byte{7});
+  EXPECT_EQ(taken(), before + 4096);
 }
 
 TEST(SharedMemory, NobodyCanMakeItSmaller) {

@@ -1,0 +1,35 @@
+// Buffers in memory that other processes have mapped too.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace tony::collective {
+
+/// Hands out parts of a memory that it does not own. A page of it takes memory from its first use
+/// until what lies there is freed, as with malloc(). Thread safe.
+class Arena {
+ public:
+  /// Of a shared mapping of whole pages, whose pages need not be there.
+  Arena(std::byte* begin, size_t bytes);
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  /// On a cache line's start, of one byte at least. Null: no room is left.
+  void* Allocate(size_t bytes);
+  /// What Allocate() has returned; null is nothing. False: it is not one of ours.
+  bool Free(void* data);
+  /// Where `data` lies in the memory, if all of its bytes belong to one allocation.
+  std::optional<size_t> OffsetOf(const void* data, size_t bytes) const;
+
+ private:
+  std::byte* const begin_;
+  const size_t bytes_;
+  mutable std::mutex mutex_;
+  std::map<size_t, size_t> free_;  ///< bytes by offset; no two touch
+  std::map<size_t, size_t> used_;  ///< bytes by offset
+};
+
+}  // namespace tony::collective

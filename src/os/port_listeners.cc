@@ -1,4 +1,5 @@
-// /proc/net/tcp and tcp6 give the sockets, /proc/PID/fd the processes.
+// The kernel says which sockets listen, or /proc/net/tcp and tcp6 do; /proc/PID/fd has the
+// processes.
 #include "os/port_listeners.h"
 
 #include <dirent.h>
@@ -13,21 +14,20 @@
 #include <sstream>
 #include <tuple>
 
+#include "absl/algorithm/container.h"
+#include "common/status_macros.h"
 #include "os/proc_file.h"
+#include "os/sock_diag.h"
 
 namespace tony::os {
 namespace {
 
 constexpr unsigned kStateListen = 0x0A;
 
-struct ListeningSocket {
-  uint16_t port = 0;
-  uid_t uid = 0;
-};
 using SocketsByInode = std::map<unsigned long, ListeningSocket>;
 
-void AddListening(const std::string& table, const std::vector<uint16_t>& ports,
-                  SocketsByInode& sockets) {
+// Of /proc/net/tcp or tcp6.
+void AddListening(const std::string& table, std::vector<ListeningSocket>& sockets) {
   std::istringstream lines(table);
   std::string line;
   while (std::getline(lines, line)) {
@@ -37,11 +37,21 @@ void AddListening(const std::string& table, const std::vector<uint16_t>& ports,
                                    " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x "
                                    "%*x %u %*d %lu",
                                    &port, &state, &uid, &inode);
-    const auto wanted = static_cast<uint16_t>(port);
     if (fields != 4 || state != kStateListen) continue;
-    if (std::find(ports.begin(), ports.end(), wanted) == ports.end()) continue;
-    sockets[inode] = {.port = wanted, .uid = uid};
+    sockets.push_back({.port = static_cast<uint16_t>(port), .inode = inode, .uid = uid});
   }
+}
+
+absl::StatusOr<std::vector<ListeningSocket>> ListeningSockets() {
+  if (auto answer = AskForListeningSockets()) return std::move(*answer);
+  std::vector<ListeningSocket> sockets;
+  std::string table;
+  if (!ReadProcFile("/proc/net/tcp", table)) {
+    return absl::UnavailableError("cannot read /proc/net/tcp to see who listens on a port");
+  }
+  AddListening(table, sockets);
+  if (ReadProcFile("/proc/net/tcp6", table)) AddListening(table, sockets);
+  return sockets;
 }
 
 using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
@@ -78,13 +88,11 @@ std::string CommandOf(const std::string& pid) {
 }  // namespace
 
 absl::StatusOr<std::vector<PortListener>> FindListeners(const std::vector<uint16_t>& ports) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<ListeningSocket> listening, ListeningSockets());
   SocketsByInode sockets;
-  std::string table;
-  if (!ReadProcFile("/proc/net/tcp", table)) {
-    return absl::UnavailableError("cannot read /proc/net/tcp to see who listens on a port");
+  for (const ListeningSocket& socket : listening) {
+    if (absl::c_linear_search(ports, socket.port)) sockets[socket.inode] = socket;
   }
-  AddListening(table, ports, sockets);
-  if (ReadProcFile("/proc/net/tcp6", table)) AddListening(table, ports, sockets);
 
   std::vector<PortListener> listeners;
   if (sockets.empty()) return listeners;

@@ -21,7 +21,7 @@ struct PortListener {
 
 /// Listeners on any address, IPv4 and IPv6, sorted by port and pid. Sockets that are bound without
 /// listening, as held ports are, do not count. Looks through /proc/*/fd only when somebody listens.
-/// Unavailable – /proc/net cannot be read.
+/// Unavailable – neither the kernel answers nor can /proc/net be read.
 absl::StatusOr<std::vector<PortListener>> FindListeners(const std::vector<uint16_t>& ports);
 
 }  // namespace tony::os

@@ -1,5 +1,6 @@
 """`tony open`: the page of a running job with its codes and cookies, and tunnels to its tasks."""
 
+import errno
 import http.client
 import os
 import re
@@ -28,6 +29,8 @@ while True:
     connection.sendall(b"".join(parts))
     connection.close()
 """
+# Of a connection that the other side has reset: while it is read, written, or shut down.
+RESET = (errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN)
 
 
 class Page:
@@ -196,19 +199,32 @@ class OpenTest(integration_case.JobTest):
         self.assertEqual(self.open_page(job).enter()[0], 303)
         self.kill(job)
 
-    def wait_for_page(self, port):
-        """What the task shows; its server may still be starting."""
-        for _ in range(600):
+    def wait_for_server(self, exchange):
+        """What `exchange` returns, once the task's server, which may still be starting, answers."""
+        def answer():
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+                return exchange()
+            except OSError as error:
+                # What a connection says that is reset depends on what is being done with it.
+                if error.errno not in RESET and not isinstance(error, http.client.RemoteDisconnected):
+                    raise
+                return None
+
+        found = machine.wait_until(answer, tony_cli.DEADLINE_SECONDS)
+        self.assertTrue(found, "the task's server did not come up")
+        return found
+
+    def wait_for_page(self, port):
+        """What the task shows."""
+        def get():
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            try:
                 connection.request("GET", "/")
                 return connection.getresponse().read().decode()
-            except (ConnectionResetError, http.client.RemoteDisconnected, BrokenPipeError):
-                # Each try goes all the way to the task, which takes its time.
-                continue
             finally:
                 connection.close()
-        raise AssertionError("the task's server did not come up")
+
+        return self.wait_for_server(get)
 
     def test_bytes_pass_as_they_are_and_ctrl_c_ends(self):
         program = self.site.folder / "echo.py"
@@ -217,13 +233,7 @@ class OpenTest(integration_case.JobTest):
         job.wait_until_running("worker:0")
         process, port = self.open_tunnel(job, "--task", "worker:0")
         sent = bytes(range(256)) * (50 << 12)
-        received = b""
-        while not received:  # the server may still be starting
-            try:
-                received = self.exchange(port, sent)
-            except (ConnectionResetError, BrokenPipeError):
-                continue
-        self.assertTrue(received == sent)
+        self.assertTrue(self.wait_for_server(lambda: self.exchange(port, sent)) == sent)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=tony_cli.DEADLINE_SECONDS)
         self.assertEqual(process.returncode, 0)

@@ -7,6 +7,8 @@ import subprocess
 import time
 
 import integration_case
+import machine
+import tony_cli
 from integration_case import JobTest
 
 # 5 MB in lines that tell their place.
@@ -28,6 +30,12 @@ class LogsTest(JobTest):
         result = self.site.run("tony", "logs", *arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
+
+    def wait_for_line(self, job, task, line):
+        """Until a line is in the task's log: it gets its time when its executor reads it."""
+        self.assertTrue(
+            machine.wait_until(lambda: line in job.log(task), tony_cli.DEADLINE_SECONDS),
+            job.describe())
 
     def test_a_log_keeps_its_start_and_its_end(self):
         job = self.submit(MANY_LINES, *ONE_MIB)
@@ -78,10 +86,11 @@ class LogsTest(JobTest):
             f"echo $TASK_INDEX-$i; echo > {said.path}; done",
             workers=2,
         )
-        for _ in range(3):
-            for turn in turns:
+        for number in range(1, 4):
+            for index, turn in enumerate(turns):
                 turn.write()
                 said.read()
+                self.wait_for_line(job, f"worker:{index}", f"{index}-{number}\n".encode())
                 time.sleep(0.05)  # as far apart as times are told apart
         self.assert_succeeds(job)
         entries = [json.loads(line) for line in self.logs("--json", "--stdout").splitlines()]

@@ -68,11 +68,11 @@ class ElasticTest(HorovodTest):
         self.assert_succeeds(job)
 
     def test_below_the_minimum(self):
-        job = self.start(*NOBODY_COMES_BACK, "--conf", "tony.horovod.elastic-timeout-sec=1")
+        job = self.start(*NOBODY_COMES_BACK, "--conf", "tony.horovod.elastic-timeout-sec=5")
         self.kill_two(job)
         sentence = self.assert_ends(job, 1, "TASK_FAILED")
         self.assertIn(
-            "The job did not go on within 1 s (tony.horovod.elastic-timeout-sec): 1 process is "
+            "The job did not go on within 5 s (tony.horovod.elastic-timeout-sec): 1 process is "
             "there, and the job needs at least 2 (tony.worker.min-instances)", sentence)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whatever a job waits for, `tony status` says it: what, since when, who is missing, what would help."""
 
+import itertools
 import os
 import signal
 import time
@@ -12,6 +13,11 @@ from integration_case import JobTest
 
 # Programs that are told to end do so when the test lets them.
 PATIENT = ("--conf", "tony.task.kill-grace-ms=60000")
+
+
+def state_of(event):
+    """The state that a job has come to; empty for other events."""
+    return event.get("state_changed", {}).get("state", "")
 
 
 class WaitsTest(JobTest):
@@ -35,12 +41,7 @@ class WaitsTest(JobTest):
             self.assertIn("".join(part.split()), flat)
 
     def wait_for_state(self, job, state):
-        job.wait_for(
-            lambda events: any(
-                event.get("state_changed", {}).get("state") == state for event in events
-            ),
-            state,
-        )
+        job.wait_for(lambda events: state in map(state_of, events), state)
 
     def stubborn(self, deaf, fail, end):
         """A command that ignores SIGTERM, says so, and ends when it may; worker:1 fails at first."""
@@ -85,11 +86,14 @@ class WaitsTest(JobTest):
             *PATIENT,
             *("--conf", "tony.am.retry-count=1", "--conf", "tony.am.waiting-notice-ms=100"),
             *("--conf", "tony.task.heartbeat-interval-ms=50"),
+            *("--conf", "tony.task.max-missed-heartbeats=100"),
             workers=2,
         )
         self.read_twice(deaf)
         fail.write()
-        waiting = self.said(job, "are not ready")
+        self.wait_for_state(job, "RESTARTING")
+        # At the first start, too, that may have been said of somebody.
+        waiting = self.said(job, "are not ready", after="RESTARTING")
         self.assertIn("worker:0", waiting["missing"])
         end.write()
         self.read_twice(deaf)
@@ -98,19 +102,20 @@ class WaitsTest(JobTest):
         end.write(2)
         self.assert_ends(job, 4, "KILLED_BY_USER")
 
-    def said(self, job, words):
-        """The first wait on record that has these words."""
-        return job.wait_for(
-            lambda events: next(
+    def said(self, job, words, after=""):
+        """The first wait on record that has these words, once the job was in the state `after`."""
+        def find(events):
+            later = itertools.dropwhile(lambda event: after not in state_of(event), events)
+            return next(
                 (
                     event["waiting"]
-                    for event in events
+                    for event in later
                     if words in event.get("waiting", {}).get("what", "")
                 ),
                 None,
-            ),
-            f"'{words}'",
-        )
+            )
+
+        return job.wait_for(find, f"'{words}'")
 
     def test_held_back(self):
         job = self.submit(
@@ -153,7 +158,7 @@ class WaitsTest(JobTest):
             # For no more than the two of them.
             *("--conf", "tony.local.memory=128m", "--conf", "tony.container.kill.timeout=200"),
             *("--conf", "tony.task.heartbeat-interval-ms=50"),
-            *("--conf", "tony.task.max-missed-heartbeats=20"),
+            *("--conf", "tony.task.max-missed-heartbeats=100"),
             workers=2,
         )
         job.wait_until_running("worker:0", "worker:1")
@@ -178,7 +183,7 @@ class WaitsTest(JobTest):
         end = self.pipe("end")
         job = self.submit(
             f"[ $TASK_INDEX = 0 ] || read < {end.path}",
-            *("--conf", "tony.application.timeout=1500"),
+            *("--conf", "tony.application.timeout=10000"),  # long enough to run until then
             workers=2,
         )
         sentence = self.assert_ends(job, 3, "APPLICATION_TIMEOUT")

@@ -127,7 +127,13 @@ class DetachTest(JobTest):
         job_id = self.detach(f"echo $JOB_ID > {ready.path}; read < {gate.path}; echo done")
         processes = machine.Processes(self, machine.processes_with(job_id))
         self.assertEqual(ready.read(), job_id)
-        self.assertEqual(self.site.verb("status", job_id)["state"], "RUNNING")
+
+        def state():
+            return self.site.verb("status", job_id)["state"]
+
+        # The program runs before its ApplicationMaster has heard of it.
+        machine.wait_until(lambda: state() == "RUNNING", END_SECONDS)
+        self.assertEqual(state(), "RUNNING")
         gate.write()
         logs = self.site.run("tony", "logs", "--follow", job_id, "worker:0")
         self.assertEqual(logs.stdout, "done\n")

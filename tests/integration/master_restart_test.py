@@ -79,8 +79,9 @@ class MasterRestartTest(JobTest):
         gate = self.pipe("gate")
         job, pids = self.start(
             f"read < {gate.path}; echo $TONY_ATTEMPT $TONY_EPOCH",
-            *("--conf", "tony.am.reattach-timeout-ms=1000"),
+            *("--conf", "tony.am.reattach-timeout-ms=1000"),  # the lease
             *("--conf", "tony.task.heartbeat-interval-ms=50"),
+            *("--conf", "tony.task.max-missed-heartbeats=100"),
         )
         self.kill_master(job, signal.SIGSTOP)
         for pid in pids:

@@ -75,7 +75,7 @@ class ClusterCase(unittest.TestCase):
         dates = self.written("date")
         self.assertEqual(len(dates), 2)
         for date in dates:
-            self.assertIn(str(time.gmtime().tm_year), date)
+            self.assertRegex(date, r"\b20\d\d\b")
 
 
 class PlainCluster(ClusterCase):
@@ -127,7 +127,8 @@ class KerberosCluster(ClusterCase):
         """Without a ticket it ends at once with a sentence; a name alone is not believed."""
         started = time.monotonic()
         result = self.submit("alice", "true")
-        self.assertLess(time.monotonic() - started, 1)
+        # Who tried again would do so for a minute.
+        self.assertLess(time.monotonic() - started, 20)
         self.assertEqual(result.returncode, 3)
         self.assertIn("get a ticket with kinit", result.stderr)
         without = self.folder / "conf-without-kerberos"

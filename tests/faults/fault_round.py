@@ -159,7 +159,7 @@ class Round:
             *faults.CONF.get(self._row.what, ()),
             *programs.CONF.get(self._row.program, ()),
         ]
-        if self._row.expected.state != ("SUCCEEDED",):
+        if set(self._row.expected.state) - {"SUCCEEDED", "FAILED"}:
             # No other ApplicationMaster comes, and that is to be known soon.
             conf.append("tony.am.reattach-timeout-ms=1000")
         if "neighbour" in self._row.targets:

@@ -10,8 +10,9 @@ import machine
 _STOP_SECONDS = (0.05, 0.6)
 _STOP_EVENTS = (1, 6)
 _AGAIN_SECONDS = 20
-# One that comes back from this was taken for lost long ago.
-FOR_GOOD_CONF = ("tony.task.heartbeat-interval-ms=50", "tony.task.max-missed-heartbeats=10")
+# One that comes back from this was taken for lost long ago; one that only waits for a processor is
+# not.
+FOR_GOOD_CONF = ("tony.task.heartbeat-interval-ms=50", "tony.task.max-missed-heartbeats=40")
 CONF = {
     "stop-for-good": FOR_GOOD_CONF,
     "kill-for-good": ("tony.am.max-restarts=0",),

@@ -103,13 +103,19 @@ class ExecutorFixture : public ::testing::Test {
     Send(message);
   }
 
+  /// A sign of life that Next() has left out.
+  virtual void OnHeartbeat(const core::input::Heartbeat& /*heartbeat*/) {}
+
   /// What the executor says next, heartbeats left out; it must be of type `Kind`.
   template <typename Kind>
   Kind Next() {
     std::optional<core::JobInput> input;
     const auto said = [&] {
       while (!input && (input = inputs_.TryNext())) {
-        if (std::holds_alternative<core::input::Heartbeat>(*input)) input.reset();
+        const auto* heartbeat = std::get_if<core::input::Heartbeat>(&*input);
+        if (heartbeat == nullptr) break;
+        OnHeartbeat(*heartbeat);
+        input.reset();
       }
       return input.has_value();
     };

@@ -22,9 +22,12 @@ class LeaseTest : public ExecutorFixture {
     assignment.set_kill_grace_ms(600'000);
     return assignment;
   }
+  // The lease is not to run out before the test is where it wants to be.
+  void OnHeartbeat(const input::Heartbeat& heartbeat) override { Answer(heartbeat.sent); }
+
   // Runs a program and does nothing, as if this process were stopped, until that is suspended.
   pid_t RunUntilSuspended() {
-    const pid_t program = RunTask(LeasedAssignment(1000));
+    const pid_t program = RunTask(LeasedAssignment(2000));
     EXPECT_TRUE(os::WaitForState(program, 'T'));
     return program;
   }
@@ -101,7 +104,7 @@ TEST_F(LeaseTest, WhoIsAnsweredKeepsIt) {
 }
 
 TEST_F(LeaseTest, WhoBeatsInVainLosesIt) {
-  const pid_t program = RunTask(LeasedAssignment(500));
+  const pid_t program = RunTask(LeasedAssignment(2000));
   int64_t first = 0;
   ASSERT_TRUE(driver_.Await([&] {
     while (const auto next = inputs_.TryNext()) {

@@ -152,9 +152,9 @@ TEST_F(ExecutorTest, LeavesWhenTheMasterDoesNotAnswer) {
 }
 
 TEST_F(ExecutorTest, AnAnswerInTimeIsAnAnswer) {
-  StartExecutor(milliseconds(1500));
+  StartExecutor(milliseconds(3000));
   Next<input::ExecutorAttached>();
-  SendAssignment(AssignmentOf("sleep 1.6; exit 6"));  // until after the deadline
+  SendAssignment(AssignmentOf("sleep 3.1; exit 6"));  // until after the deadline
   SendPrepare(1, 1);
   Next<input::ExecutorRegistered>();
   SendStart(1);

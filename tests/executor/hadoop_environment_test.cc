@@ -16,7 +16,6 @@ namespace {
 
 using os::Contents;
 using os::Put;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -127,10 +126,10 @@ TEST_F(HadoopEnvironmentTest, AsksAgainWhenItsConfigurationIsAnother) {
 TEST_F(HadoopEnvironmentTest, WaitsOnceForACommandThatHangs) {
   Install("exec sleep 1000");
   for (int container = 0; container < 3; ++container) {
-    const HadoopEnvironment found = Find(milliseconds(300));
+    const HadoopEnvironment found = Find(seconds(3));  // enough for it to count its call
     EXPECT_THAT(found.variables, Not(Contains(Key("CLASSPATH"))));
     EXPECT_THAT(found.variables, Contains(Key("LD_LIBRARY_PATH")));
-    EXPECT_THAT(found.notes, ElementsAre(HasSubstr("bin/hadoop' did not end within 300 ms")));
+    EXPECT_THAT(found.notes, ElementsAre(HasSubstr("bin/hadoop' did not end within 3000 ms")));
   }
   EXPECT_EQ(Calls(), 1);
 }

@@ -230,10 +230,10 @@ TEST_F(TaskProcessTest, EndsWhatRunsTooLong) {
 
 TEST_F(TaskProcessTest, AProgramThatIsInTimeIsNotTouchedLater) {
   TaskProcess::Command command = Bash("exit 0");
-  command.timeout = milliseconds(200);
+  command.timeout = milliseconds(2000);  // enough to start and to end
   EXPECT_TRUE(RunToEnd(command).ok());
   // The first run's time passes within the second.
-  EXPECT_TRUE(RunToEnd("sleep 0.4").ok());
+  EXPECT_TRUE(RunToEnd("sleep 2.2").ok());
 }
 
 TEST_F(TaskProcessTest, AKillGivesTheProgramItsGrace) {

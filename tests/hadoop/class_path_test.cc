@@ -15,7 +15,6 @@ namespace tony::hadoop {
 namespace {
 
 using os::Put;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -95,7 +94,7 @@ TEST_F(ClassPathTest, BelievesNoRubbish) {
 
 TEST_F(ClassPathTest, EndsACommandThatHangsWithItsChildren) {
   const auto class_path =
-      Read("sleep 1000 & echo $! > " + folder_ / "child" + "; wait", milliseconds(300));
+      Read("sleep 1000 & echo $! > " + folder_ / "child" + "; wait", seconds(3));
   EXPECT_EQ(class_path.status().code(), absl::StatusCode::kDeadlineExceeded);
   int child = 0;
   ASSERT_TRUE(absl::SimpleAtoi(os::Contents(folder_ / "child"), &child));

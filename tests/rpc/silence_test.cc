@@ -18,7 +18,8 @@
 namespace tony::rpc {
 namespace {
 
-constexpr std::chrono::milliseconds kSilenceLimit{150};
+/// What a busy machine takes to answer a ping is less.
+constexpr std::chrono::milliseconds kSilenceLimit{1000};
 
 /// Forwards one connection to a port of this machine until it is told to do no more. Thread safe.
 class Wire {

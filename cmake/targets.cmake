@@ -41,7 +41,9 @@ function(tony_test name)
   target_include_directories(${name} PRIVATE ${TONY_SOURCE_ROOT})
   target_compile_definitions(${name} PRIVATE TONY_SOURCE_DIR="${TONY_SOURCE_ROOT}" TONY_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120)
+  # Listing the tests takes milliseconds, but for a program that is read from the disk first.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120)
 endfunction()
 
 include(GoogleTest)

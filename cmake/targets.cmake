@@ -43,7 +43,7 @@ function(tony_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   # Listing the tests takes milliseconds, but for a program that is read from the disk first.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
-    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120)
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
 endfunction()
 
 include(GoogleTest)

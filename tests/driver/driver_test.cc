@@ -10,6 +10,7 @@
 
 #include "core/rendezvous/plan_text.h"
 #include "os/files.h"
+#include "os/port_reservation.h"
 #include "tests/common/loop_driver.h"
 #include "tests/os/temporary_folder.h"
 #include "tests/web/rendezvous/rendezvous_run.h"
@@ -29,7 +30,7 @@ class DriverTest : public ::testing::Test {
       options.tasks.push_back("worker:" + std::to_string(rank));
     }
     options.output_folder = folder_ / "";
-    options.replica_port = FreePort();
+    options.replica_port = port_of_task_.port();
     options.rendezvous = rendezvous;
     auto started = Driver::Start(loop_.loop(), clock_, options, [this](const std::string& why) {
       failure_ = why;
@@ -48,18 +49,13 @@ class DriverTest : public ::testing::Test {
     }
   }
 
-  /// Any that is free, as an executor reserves it.
-  int FreePort() {
-    const auto listener = TcpListener::Listen(loop_.loop(), "127.0.0.1", 0, [](auto) {});
-    return (*listener)->port();
-  }
-
   core::RendezvousWait Wait() const {
     const auto text = os::ReadFile(folder_ / core::kWaitFileName);
     return text.ok() ? core::ParseWait(*text).value() : core::RendezvousWait{"(no file)", {}};
   }
 
   os::TemporaryFolder folder_;
+  const os::PortReservation port_of_task_ = os::PortReservation::Reserve().value();
   LoopDriver loop_;
   SystemClock clock_;
   std::unique_ptr<Driver> driver_;
@@ -81,7 +77,7 @@ TEST_F(DriverTest, RanksFindEachOtherByItsPlan) {
 TEST_F(DriverTest, NamesWhoDoesNotComeInTime) {
   Start({{"a", 1}, {"b", 1}}, std::chrono::milliseconds(700));
   web::ClientOptions options;
-  options.timeout = std::chrono::seconds(2);
+  options.timeout = std::chrono::seconds(20);  // its requests fail as soon as the driver is gone
   const web::RendezvousRun run =
       web::RunRendezvous(loop_, plan_, options, [this](const core::Slot& slot) {
         return web::RankRole{port_, /*comes=*/slot.rank == 0};
@@ -98,7 +94,7 @@ TEST_F(DriverTest, HostsWithoutAPlanAreAnError) {
   Options options;
   options.workers = {{"a", 1}, {"a", 1}};
   options.output_folder = folder_ / "";
-  options.replica_port = FreePort();
+  options.replica_port = port_of_task_.port();
   const auto refused =
       Driver::Start(loop_.loop(), clock_, options, [](const std::string&) {}).status();
   ASSERT_TRUE(absl::IsInvalidArgument(refused)) << refused;
@@ -109,7 +105,7 @@ TEST_F(DriverTest, AFolderThatIsNotThereIsAnError) {
   Options options;
   options.workers = {{"a", 1}};
   options.output_folder = folder_ / "missing";
-  options.replica_port = FreePort();
+  options.replica_port = port_of_task_.port();
   const auto refused =
       Driver::Start(loop_.loop(), clock_, options, [](const std::string&) {}).status();
   EXPECT_TRUE(absl::IsNotFound(refused)) << refused;

@@ -106,11 +106,13 @@ class RendezvousReplicaTest : public ::testing::Test {
   auto AsWorker(Ask ask) {
     web::HttpStoreClient client({.port = replica_->port()});
     std::optional<decltype(ask(client))> answer;
+    bool answered = false;  // the loop's
     std::thread worker([&] {
       answer = ask(client);
+      driver_.loop().Post([&] { answered = true; });
       driver_.Changed();
     });
-    EXPECT_TRUE(driver_.Await([&] { return answer.has_value(); }));
+    EXPECT_TRUE(driver_.Await([&] { return answered; }));
     worker.join();
     return *answer;
   }

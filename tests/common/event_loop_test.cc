@@ -181,8 +181,10 @@ TEST_F(EventLoopTest, ATimersFunctionMayReplaceItsOwnHandle) {
     calls_.push_back(++*witness);
     timer.reset();
     if (*witness < 3) timer = loop_.After(milliseconds(1), beat);
+    driver_.Changed();
   };
   timer = loop_.After(milliseconds(1), beat);
+  ASSERT_TRUE(driver_.Await([&] { return *witness >= 3; }));
   RunWhatIsDue();
   EXPECT_THAT(calls_, ElementsAre(1, 2, 3));
 }

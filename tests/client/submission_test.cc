@@ -102,9 +102,11 @@ TEST_F(SubmissionTest, AMasterThatDoesNotAnswerIsReplaced) {
   // On a busy machine the next one may need longer, too.
   start_deadline_ = std::chrono::seconds(2);
   const std::string flag = folder_ / "go";
-  when_restarted_ = [&] { EXPECT_EQ(os::WriteFileAtomically(flag, ""), absl::OkStatus()); };
   const auto verdict = Run(
-      absl::StrCat("until [ -e ", flag, " ]; do sleep 0.02; done"), [](pid_t) {}, /*restarts=*/20);
+      absl::StrCat("until [ -e ", flag, " ]; do sleep 0.02; done"),
+      // Nothing is heard of the first one.
+      [&](pid_t) { EXPECT_EQ(os::WriteFileAtomically(flag, ""), absl::OkStatus()); },
+      /*restarts=*/20);
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_EQ(verdict->outcome, core::Outcome::kSucceeded) << verdict->sentence;
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <functional>
@@ -42,6 +43,14 @@ class Watcher : public ProgressPrinter {
  private:
   const std::function<void()> when_running_;
 };
+
+// Returns when all of its threads have stopped: until the one that got the signal runs, which takes
+// its time when it is starting a process, the others go on, and may answer.
+void StopMaster(pid_t master) {
+  ASSERT_EQ(::kill(master, SIGSTOP), 0);
+  siginfo_t stopped;
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(master), &stopped, WSTOPPED), 0);
+}
 
 class SubmissionTest : public StagedJobTest {
  protected:
@@ -98,7 +107,7 @@ TEST_F(SubmissionTest, EndsWithTheVerdictWhenTheMasterIsGone) {
 }
 
 TEST_F(SubmissionTest, AMasterThatDoesNotAnswerIsReplaced) {
-  before_following_ = [](pid_t pid) { ASSERT_EQ(::kill(pid, SIGSTOP), 0); };
+  before_following_ = StopMaster;
   // On a busy machine the next one may need longer, too.
   start_deadline_ = std::chrono::seconds(2);
   const std::string flag = folder_ / "go";
@@ -112,7 +121,7 @@ TEST_F(SubmissionTest, AMasterThatDoesNotAnswerIsReplaced) {
 }
 
 TEST_F(SubmissionTest, WhatItRecordedCountsOfAMasterThatDidNotAnswer) {
-  before_following_ = [](pid_t pid) { ASSERT_EQ(::kill(pid, SIGSTOP), 0); };
+  before_following_ = StopMaster;
   start_deadline_ = std::chrono::milliseconds(100);
   const auto verdict = Run(
       "true", [](pid_t) {}, 0);

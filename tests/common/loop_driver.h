@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "common/event_loop.h"
 
@@ -36,6 +39,22 @@ class LoopDriver {
       met = condition();
     }
     return met;
+  }
+
+  /// What `work()` returns, on a thread of its own, while the loop runs; null when patience ended
+  /// before.
+  template <typename Work>
+  auto AwaitThread(const Work& work) {
+    std::optional<decltype(work())> answer;
+    bool answered = false;  // the loop's
+    std::thread worker([&] {
+      answer = work();
+      loop_.Post([&] { answered = true; });
+      Changed();
+    });
+    const bool in_time = Await([&] { return answered; });
+    worker.join();
+    return in_time ? std::move(answer) : std::nullopt;
   }
 
   /// Runs the loop until what is tested stops it; false when patience ends.

@@ -8,7 +8,6 @@
 
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -112,14 +111,8 @@ class HorovodTaskTest : public ::testing::Test {
   /// Whether a request to 127.0.0.1 is answered as by a store that has nothing.
   bool Answers(int port) {
     web::HttpStoreClient client({.port = port, .retry_pause = std::chrono::milliseconds(1)});
-    std::optional<absl::StatusOr<std::string>> answer;
-    std::thread worker([&] {
-      answer = client.Get("global", "rank_0");
-      driver_.Changed();
-    });
-    EXPECT_TRUE(driver_.Await([&] { return answer.has_value(); }));
-    worker.join();
-    return answer->ok() && client.counts().missing == 1;
+    const auto answer = driver_.AwaitThread([&] { return client.Get("global", "rank_0"); });
+    return answer && answer->ok() && client.counts().missing == 1;
   }
   v1::RendezvousMembers Members(int epoch, int attempt) {
     v1::RendezvousMembers members;

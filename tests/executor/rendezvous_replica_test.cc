@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-#include <thread>
 
 #include "rpc/convert_rendezvous.h"
 #include "tests/common/loop_driver.h"
@@ -105,16 +103,7 @@ class RendezvousReplicaTest : public ::testing::Test {
   template <typename Ask>
   auto AsWorker(Ask ask) {
     web::HttpStoreClient client({.port = replica_->port()});
-    std::optional<decltype(ask(client))> answer;
-    bool answered = false;  // the loop's
-    std::thread worker([&] {
-      answer = ask(client);
-      driver_.loop().Post([&] { answered = true; });
-      driver_.Changed();
-    });
-    EXPECT_TRUE(driver_.Await([&] { return answered; }));
-    worker.join();
-    return *answer;
+    return driver_.AwaitThread([&] { return ask(client); }).value();
   }
   absl::Status Put(const std::string& key, const std::string& value) {
     return AsWorker([&](web::HttpStoreClient& client) { return client.Put("global", key, value); });

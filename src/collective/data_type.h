@@ -27,8 +27,19 @@ inline constexpr size_t kDataTypes = 13;
 
 /// Integers wrap around. A NaN makes a NaN, whatever the operation.
 /// Of bool the sum and the maximum are "or", the product and the minimum "and".
-enum class ReduceOp : uint8_t { kSum, kProduct, kMin, kMax };
+enum class ReduceOp : uint8_t {
+  kSum,
+  kProduct,
+  kMin,
+  kMax,
+  // Engines make these two of what groups do:
+  kAverage,  ///< the sum divided by the number of ranks, of integers cut to whole numbers; no bool
+  kAdasum,   ///< adasum.h; of floating-point types
+};
+/// Those that kernels and groups do, element by element: the first ones.
 inline constexpr size_t kReduceOps = 4;
+/// Those that can be asked for.
+inline constexpr size_t kRequestedReduceOps = 6;
 
 /// In bytes.
 constexpr size_t SizeOf(DataType type) {
@@ -45,8 +56,14 @@ constexpr std::string_view NameOf(DataType type) {
 }
 
 constexpr std::string_view NameOf(ReduceOp op) {
-  constexpr std::array<std::string_view, kReduceOps> kNames = {"sum", "product", "min", "max"};
+  constexpr std::array<std::string_view, kRequestedReduceOps> kNames = {"sum", "product", "min",
+                                                                        "max", "average", "adasum"};
   return kNames[static_cast<size_t>(op)];
+}
+
+constexpr bool IsFloating(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kBfloat16 || type == DataType::kFloat32 ||
+         type == DataType::kFloat64;
 }
 
 }  // namespace tony::collective

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "collective/data_type.h"
 #include "collective/deadline.h"
@@ -26,6 +27,22 @@ class Group {
   /// DeadlineExceeded, Aborted: a rank did not come, or has ended; `out` is then undefined.
   virtual Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                            Deadline deadline) = 0;
+  /// `out`: all ranks' `in`, rank after rank; `bytes[r]` are of rank r (0 allowed). `in` may lie
+  /// where it belongs in `out`.
+  /// For this and what follows: InvalidArgument where a list is not of as many ranks, or there is
+  /// no such root; otherwise as above.
+  virtual Status AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
+                           Deadline deadline) = 0;
+  /// `data` of `root` to all others' `data`.
+  virtual Status Broadcast(void* data, size_t bytes, int root, Deadline deadline) = 0;
+  /// `in`: counts[0] + counts[1] + … elements; `out`: the counts[rank()] of them that belong to
+  /// this rank, reduced. No overlap.
+  virtual Status ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
+                               DataType type, ReduceOp op, Deadline deadline) = 0;
+  /// Of `in` sent[0] bytes to rank 0, then sent[1] to rank 1, …; `out`: received[0] bytes of rank
+  /// 0, … No overlap.
+  virtual Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
+                          const std::vector<size_t>& received, Deadline deadline) = 0;
   /// Until all have come.
   virtual Status Barrier(Deadline deadline) = 0;
 

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "collective/group.h"
-#include "collective/host_layout.h"
-#include "collective/host_wait.h"
+#include "collective/host_pipe.h"
 #include "collective/kernels.h"
 #include "collective/shared_memory.h"
 
@@ -25,39 +25,34 @@ class HostGroup : public Group {
 
   Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                    Deadline deadline) override;
+  Status AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
+                   Deadline deadline) override;
+  Status Broadcast(void* data, size_t bytes, int root, Deadline deadline) override;
+  Status ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts, DataType type,
+                       ReduceOp op, Deadline deadline) override;
+  Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
+                  const std::vector<size_t>& received, Deadline deadline) override;
   Status Barrier(Deadline deadline) override;
-  void Fail(int rank) override { wait_.Fail(rank); }
-  void Leave() override { wait_.Publish(MemoryOf(rank_).line.left, 1); }
-  int rank() const override { return rank_; }
-  int ranks() const override { return ranks_; }
+  void Fail(int rank) override { pipe_.Fail(rank); }
+  void Leave() override { pipe_.Publish(&RankLine::left, 1); }
+  int rank() const override { return pipe_.rank(); }
+  int ranks() const override { return pipe_.ranks(); }
 
  private:
-  struct Vector;
-
   HostGroup(std::shared_ptr<SharedMemory> memory, int rank, int ranks);
 
-  Status Exchange(const Vector& vector, Deadline deadline);
-  Status ReduceInPieces(const Vector& vector, Deadline deadline);
-  Status CopyIn(const Vector& vector, uint32_t piece, Deadline deadline);
-  Status ReduceOwnChunk(const Vector& vector, uint32_t piece, Deadline deadline);
-  Status FetchOthers(const Vector& vector, uint32_t piece, Deadline deadline);
-  /// For all other ranks.
-  Status WaitForOthers(std::atomic<uint32_t> RankLine::*counter, uint32_t wanted,
-                       Deadline deadline);
-  RankMemory& MemoryOf(int rank) const { return host_.Of(rank); }
-  std::byte* WindowOf(int rank, uint32_t piece) const {
-    return MemoryOf(rank).window[piece % kWindowPieces];
+  /// After an error nobody knows who is where: it stays.
+  Status Keep(Status done) {
+    if (!done.ok()) failure_ = done;
+    return done;
   }
+  /// Ok, or that a list is not of as many ranks.
+  Status CheckList(const char* what, size_t size) const;
 
   const std::shared_ptr<SharedMemory> memory_;
-  HostMemory& host_;
-  const int rank_;
-  const int ranks_;
-  HostWait wait_;
+  HostPipe pipe_;
   const Kernels& kernels_;
   Status failure_;
-  uint32_t exchanges_ = 0;
-  uint32_t pieces_ = 0;
   uint32_t barriers_ = 0;
 };
 

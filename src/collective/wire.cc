@@ -98,7 +98,7 @@ template <typename Coder, typename Message>
 void KindFields(Coder& coder, Message& kind) {
   coder.Choice(kind.operation, kOperations);
   coder.Choice(kind.type, kDataTypes);
-  coder.Choice(kind.reduce, kReduceOps);
+  coder.Choice(kind.reduce, kRequestedReduceOps);
   coder.Number(kind.root);
   coder.Number(kind.prescale);
   coder.Number(kind.postscale);

@@ -8,11 +8,11 @@
 
 #include <functional>
 #include <memory>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/collective/host_ranks.h"
 #include "tests/collective/reference.h"
 
 namespace tony::collective {
@@ -22,77 +22,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr auto kPatience = seconds(60);
-
-std::shared_ptr<SharedMemory> MemoryFor(int ranks) {
-  auto memory = HostGroup::CreateMemory(ranks);
-  EXPECT_TRUE(memory.ok()) << memory.status().message();
-  return std::move(*memory);
-}
-
-std::unique_ptr<HostGroup> Join(const std::shared_ptr<SharedMemory>& memory, int rank, int ranks) {
-  auto group = HostGroup::Join(memory, rank, ranks);
-  EXPECT_TRUE(group.ok()) << group.status().message();
-  return std::move(*group);
-}
-
-/// Each rank in a thread of its own.
-void InThreads(int ranks, const std::function<void(HostGroup&)>& body) {
-  const auto memory = MemoryFor(ranks);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] { body(*Join(memory, rank, ranks)); });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-/// An operation that all ranks know from its number: everything of it but where it lies.
-struct Step {
-  DataType type;
-  ReduceOp op;
-  size_t count;
-  std::vector<Bytes> inputs;  ///< of each rank
-
-  Step(int number, int ranks) {
-    std::mt19937 random(static_cast<unsigned>(number * 100 + ranks));
-    type = static_cast<DataType>(random() % kDataTypes);
-    op = static_cast<ReduceOp>(random() % kReduceOps);
-    // Of all magnitudes, up to some pieces of a window.
-    count = random() % (size_t{1} << (random() % 21)) / SizeOf(type);
-    for (int rank = 0; rank < ranks; ++rank) inputs.push_back(RandomVector(count, type, random));
-  }
-  /// Rank after rank.
-  Bytes Result() const {
-    Bytes result = inputs[0];
-    for (size_t rank = 1; rank < inputs.size(); ++rank) {
-      result = Reference(result, inputs[rank], type, op);
-    }
-    return result;
-  }
-};
-
-class HostGroupTest : public ::testing::TestWithParam<int> {};
-
-TEST_P(HostGroupTest, AnyVectorsOneAfterTheOther) {
-  const int ranks = GetParam();
-  constexpr int kSteps = 60;
-  InThreads(ranks, [&](HostGroup& group) {
-    for (int number = 0; number < kSteps; ++number) {
-      const Step step(number, ranks);
-      const Bytes& input = step.inputs[static_cast<size_t>(group.rank())];
-      Bytes out = input;
-      const bool in_place = number % 3 == 0;
-      const Status done = group.AllReduce(in_place ? out.data() : input.data(), out.data(),
-                                          step.count, step.type, step.op, After(kPatience));
-      ASSERT_TRUE(done.ok()) << done.message();
-      ASSERT_EQ(out, step.Result())
-          << "step " << number << ", rank " << group.rank() << ", " << NameOf(step.op) << " of "
-          << step.count << " " << NameOf(step.type);
-    }
-  });
-}
-
-INSTANTIATE_TEST_SUITE_P(Ranks, HostGroupTest, ::testing::Values(1, 2, 3, 4, 7),
-                         ::testing::PrintToStringParamName());
 
 /// Each size around the places where another way is taken.
 TEST(HostGroupSizes, EachEdge) {

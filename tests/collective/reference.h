@@ -1,12 +1,14 @@
 // Arithmetic one element at a time, to hold kernels and operations to.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "collective/data_type.h"
@@ -133,18 +135,169 @@ inline Bytes Reference(const Bytes& a, const Bytes& b, DataType type, ReduceOp o
   return out;
 }
 
+template <typename T>
+void ScaleAt(unsigned char* at, double factor) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  using Precise = std::conditional_t<std::is_same_v<T, float>, float, double>;
+  value = static_cast<T>(static_cast<Precise>(value) * static_cast<Precise>(factor));
+  std::memcpy(at, &value, sizeof(T));
+}
+
+template <typename Conversion>
+void ScaleNarrowAt(unsigned char* at, double factor) {
+  uint16_t value;
+  std::memcpy(&value, at, sizeof(value));
+  value = Conversion::Store(Conversion::Load(value) * static_cast<float>(factor));
+  std::memcpy(at, &value, sizeof(value));
+}
+
+/// Times `factor`; of integers cut to whole numbers that have to be in range, of bool nothing.
+inline Bytes Scaled(Bytes all, DataType type, double factor) {
+  using Function = void (*)(unsigned char*, double);
+  const Function functions[kDataTypes] = {ScaleAt<uint8_t>,
+                                          ScaleAt<int8_t>,
+                                          ScaleAt<uint16_t>,
+                                          ScaleAt<int16_t>,
+                                          ScaleAt<uint32_t>,
+                                          ScaleAt<int32_t>,
+                                          ScaleAt<uint64_t>,
+                                          ScaleAt<int64_t>,
+                                          ScaleNarrowAt<HalfReference>,
+                                          ScaleNarrowAt<BfloatReference>,
+                                          ScaleAt<float>,
+                                          ScaleAt<double>,
+                                          nullptr};
+  const Function scale = functions[static_cast<size_t>(type)];
+  if (scale == nullptr || factor == 1) return all;
+  for (size_t i = 0; i < all.size(); i += SizeOf(type)) scale(&all[i], factor);
+  return all;
+}
+
+template <typename T>
+void DivideAt(unsigned char* at, int64_t divisor) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  value = static_cast<T>(static_cast<int64_t>(value) / divisor);
+  std::memcpy(at, &value, sizeof(T));
+}
+
+/// Integers of at most 32 bits.
+inline Bytes Divided(Bytes all, DataType type, int64_t divisor) {
+  using Function = void (*)(unsigned char*, int64_t);
+  const Function functions[] = {DivideAt<uint8_t>, DivideAt<int8_t>,   DivideAt<uint16_t>,
+                                DivideAt<int16_t>, DivideAt<uint32_t>, DivideAt<int32_t>};
+  for (size_t i = 0; i < all.size(); i += SizeOf(type)) {
+    functions[static_cast<size_t>(type)](&all[i], divisor);
+  }
+  return all;
+}
+
+/// One vector of each rank: neighbours' results, then those of neighbouring pairs, and so on.
+inline std::vector<double> AdasumOf(std::vector<std::vector<double>> vectors) {
+  while (vectors.size() > 1) {
+    std::vector<std::vector<double>> combined;
+    for (size_t i = 0; i + 1 < vectors.size(); i += 2) {
+      std::vector<double> a = vectors[i];
+      const std::vector<double>& b = vectors[i + 1];
+      double dot = 0, a_norm = 0, b_norm = 0;
+      for (size_t k = 0; k < a.size(); ++k) {
+        dot += a[k] * b[k];
+        a_norm += a[k] * a[k];
+        b_norm += b[k] * b[k];
+      }
+      for (size_t k = 0; k < a.size(); ++k) {
+        a[k] = (a_norm == 0 ? 1 : 1 - dot / (2 * a_norm)) * a[k] +
+               (b_norm == 0 ? 1 : 1 - dot / (2 * b_norm)) * b[k];
+      }
+      combined.push_back(std::move(a));
+    }
+    if (vectors.size() % 2 == 1) combined.push_back(vectors.back());
+    vectors = std::move(combined);
+  }
+  return vectors[0];
+}
+
+/// As numbers, of a floating-point type.
+inline std::vector<double> Numbers(const Bytes& bytes, DataType type) {
+  std::vector<double> numbers;
+  for (size_t i = 0; i < bytes.size(); i += SizeOf(type)) {
+    uint16_t narrow;
+    float single;
+    double wide;
+    std::memcpy(&narrow, &bytes[i], sizeof(narrow));
+    if (type == DataType::kFloat16) numbers.push_back(HalfReference::Load(narrow));
+    if (type == DataType::kBfloat16) numbers.push_back(BfloatReference::Load(narrow));
+    if (type == DataType::kFloat32) {
+      std::memcpy(&single, &bytes[i], sizeof(single));
+      numbers.push_back(single);
+    } else if (type == DataType::kFloat64) {
+      std::memcpy(&wide, &bytes[i], sizeof(wide));
+      numbers.push_back(wide);
+    }
+  }
+  return numbers;
+}
+
+/// The other way.
+inline Bytes FromNumbers(const std::vector<double>& numbers, DataType type) {
+  Bytes bytes(numbers.size() * SizeOf(type));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    unsigned char* at = &bytes[i * SizeOf(type)];
+    const auto single = static_cast<float>(numbers[i]);
+    uint16_t narrow = 0;
+    if (type == DataType::kFloat16) narrow = HalfReference::Store(single);
+    if (type == DataType::kBfloat16) narrow = BfloatReference::Store(single);
+    if (type == DataType::kFloat64) {
+      std::memcpy(at, &numbers[i], sizeof(double));
+    } else if (type == DataType::kFloat32) {
+      std::memcpy(at, &single, sizeof(single));
+    } else {
+      std::memcpy(at, &narrow, sizeof(narrow));
+    }
+  }
+  return bytes;
+}
+
+/// Rank after rank, as groups do.
+inline Bytes ReferenceOfAll(const std::vector<Bytes>& inputs, DataType type, ReduceOp op) {
+  Bytes result = inputs[0];
+  for (size_t rank = 1; rank < inputs.size(); ++rank) {
+    result = Reference(result, inputs[rank], type, op);
+  }
+  return result;
+}
+
+inline Bytes Concatenated(const std::vector<Bytes>& parts) {
+  Bytes all;
+  for (const Bytes& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+/// Cuts off `sizes[0]` bytes, then `sizes[1]`, …
+inline std::vector<Bytes> Cut(const Bytes& all, const std::vector<size_t>& sizes) {
+  std::vector<Bytes> parts;
+  auto at = all.begin();
+  for (const size_t size : sizes) {
+    parts.emplace_back(at, at + static_cast<std::ptrdiff_t>(size));
+    at += static_cast<std::ptrdiff_t>(size);
+  }
+  return parts;
+}
+
 /// Any bits, but of a floating-point type no NaN: which of two NaNs is the result is nobody's
 /// promise.
 inline Bytes RandomVector(size_t count, DataType type, std::mt19937& random) {
   Bytes bytes(count * SizeOf(type));
-  for (auto& byte : bytes) byte = static_cast<unsigned char>(random());
+  for (size_t i = 0; i < bytes.size(); i += sizeof(uint32_t)) {
+    const auto bits = static_cast<uint32_t>(random());
+    std::memcpy(&bytes[i], &bits, std::min(sizeof(bits), bytes.size() - i));
+  }
   for (size_t i = 0; i < count; ++i) {
     unsigned char* at = &bytes[i * SizeOf(type)];
     if (type == DataType::kBool) *at &= 1;
     // The exponent's highest bit is cut: no infinities, whose difference would be a NaN.
-    const bool floating = type == DataType::kFloat16 || type == DataType::kBfloat16 ||
-                          type == DataType::kFloat32 || type == DataType::kFloat64;
-    if (floating) at[SizeOf(type) - 1] &= 0xbf;
+    if (IsFloating(type)) at[SizeOf(type) - 1] &= 0xbf;
   }
   return bytes;
 }

@@ -1,0 +1,198 @@
+// Reductions: short vectors in one exchange, long ones in pieces through windows.
+#include <algorithm>
+#include <cstring>
+
+#include "collective/host_copy.h"
+#include "collective/host_group.h"
+
+namespace tony::collective {
+namespace {
+
+constexpr size_t kCacheLine = 64;
+/// What stays in a processor's first cache while it is reduced and copied on.
+constexpr size_t kBlockBytes = size_t{16} << 10;
+
+/// `of(rank)` of all ranks, one after the other.
+template <typename Of>
+void ReduceAll(ReduceKernel reduce, std::byte* result, const Of& of, int ranks, size_t count) {
+  reduce(result, of(0), of(1), count);
+  for (int rank = 2; rank < ranks; ++rank) reduce(result, result, of(rank), count);
+}
+
+/// One allreduce of a long vector.
+class PiecewiseAllReduce {
+ public:
+  PiecewiseAllReduce(HostPipe& pipe, const Kernels& kernels, ReduceKernel reduce, size_t element,
+                     const std::byte* in, std::byte* out, size_t bytes, Deadline deadline)
+      : pipe_(pipe),
+        kernels_(kernels),
+        reduce_(reduce),
+        element_(element),
+        in_(in),
+        out_(out),
+        bytes_(bytes),
+        stream_(bytes >= kStreamBytes && in != out),
+        first_(pipe.next_piece()),
+        deadline_(deadline) {}
+
+  /// 1. Each copies of its vector what others reduce into its window.
+  /// 2. Each reduces its chunk, from its vector and the others' windows, into its own window.
+  /// 3. Each fetches the others' chunks.
+  /// The steps of three pieces follow each other, so that nobody has to wait for who is a bit
+  /// slower.
+  Status Run() {
+    const auto pieces = static_cast<uint32_t>(PartsOf(bytes_, kPieceBytes));
+    for (uint32_t step = 0; step < pieces + 2; ++step) {
+      Status done;
+      if (step < pieces) done = CopyIn(first_ + step);
+      if (done.ok() && step >= 1 && step <= pieces) done = ReduceOwnChunk(first_ + step - 1);
+      if (done.ok() && step >= 2) done = FetchOthers(first_ + step - 2);
+      if (!done.ok()) return done;
+    }
+    pipe_.FinishPieces(pieces);
+    return {};
+  }
+
+ private:
+  /// The piece's place in the vector, in bytes.
+  Part Piece(uint32_t piece) const { return Part::Of(bytes_, kPieceBytes, piece - first_); }
+  /// The part of the piece, from its beginning, that `rank` reduces: whole cache lines.
+  Part Chunk(size_t piece_bytes, int rank) const {
+    const int ranks = pipe_.ranks();
+    const auto edge = [&](int part) {
+      return part == ranks ? piece_bytes
+                           : piece_bytes * static_cast<size_t>(part) / static_cast<size_t>(ranks) /
+                                 kCacheLine * kCacheLine;
+    };
+    return {edge(rank), edge(rank + 1) - edge(rank)};
+  }
+
+  Status CopyIn(uint32_t piece) {
+    const auto [begin, size] = Piece(piece);
+    const Part own = Chunk(size, pipe_.rank());
+    const size_t behind = own.begin + own.size;
+    const std::byte* from = in_ + begin;
+    const auto write = [&](std::byte* window) {
+      std::memcpy(window, from, own.begin);
+      std::memcpy(window + behind, from + behind, size - behind);
+    };
+    return pipe_.Fill(piece, write, deadline_);
+  }
+
+  Status ReduceOwnChunk(uint32_t piece) {
+    Status there = pipe_.UntilOthers(&RankLine::copied, piece + 1, deadline_);
+    if (!there.ok()) return there;
+    const auto [begin, size] = Piece(piece);
+    const Part chunk = Chunk(size, pipe_.rank());
+    for (size_t done = 0; done < chunk.size; done += kBlockBytes) {
+      const size_t block = std::min(kBlockBytes, chunk.size - done);
+      const size_t place = chunk.begin + done;
+      std::byte* result = pipe_.Window(pipe_.rank(), piece) + place;
+      const auto of = [&](int rank) -> const std::byte* {
+        return rank == pipe_.rank() ? in_ + begin + place : pipe_.Window(rank, piece) + place;
+      };
+      ReduceAll(reduce_, result, of, pipe_.ranks(), block / element_);
+      Copy(kernels_, out_ + begin + place, result, block, stream_);
+    }
+    pipe_.Publish(&RankLine::reduced, piece + 1);
+    return {};
+  }
+
+  Status FetchOthers(uint32_t piece) {
+    const auto [begin, size] = Piece(piece);
+    std::byte* out = out_ + begin;
+    const auto read = [&, size = size](int rank, const std::byte* window) {
+      const Part chunk = Chunk(size, rank);
+      Copy(kernels_, out + chunk.begin, window + chunk.begin, chunk.size, stream_);
+    };
+    Status done = pipe_.ReadOthers(&RankLine::reduced, piece, read, deadline_);
+    if (done.ok()) pipe_.Publish(&RankLine::fetched, piece + 1);
+    return done;
+  }
+
+  HostPipe& pipe_;
+  const Kernels& kernels_;
+  const ReduceKernel reduce_;
+  const size_t element_;
+  const std::byte* const in_;
+  std::byte* const out_;
+  const size_t bytes_;
+  const bool stream_;  ///< past the caches
+  const uint32_t first_;
+  const Deadline deadline_;
+};
+
+}  // namespace
+
+Status HostGroup::AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                            Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  const size_t bytes = count * SizeOf(type);
+  const auto* from = static_cast<const std::byte*>(in);
+  auto* to = static_cast<std::byte*>(out);
+  if (ranks() == 1 && out != in && bytes > 0) std::memcpy(out, in, bytes);
+  if (ranks() == 1 || bytes == 0) return {};
+  const ReduceKernel reduce = kernels_.Reduce(type, op);
+  // Each reads all others' then, instead of a part of them and a part of the result.
+  if (bytes * static_cast<size_t>(ranks() - 1) > kSlotBytes) {
+    return Keep(
+        PiecewiseAllReduce(pipe_, kernels_, reduce, SizeOf(type), from, to, bytes, deadline).Run());
+  }
+  const std::byte* sum = nullptr;
+  const auto write = [&](std::byte* slot) { std::memcpy(slot, from, bytes); };
+  const auto read = [&](int /*rank*/, const std::byte* slot) {
+    if (sum != nullptr) reduce(to, sum, slot, count);
+    sum = sum == nullptr ? slot : to;
+  };
+  return Keep(pipe_.Exchange(write, read, deadline));
+}
+
+/// Each piece of a window has a part for each rank, with as much of what that one reduces.
+Status HostGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
+                                DataType type, ReduceOp op, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  if (Status check = CheckList("counts", counts.size()); !check.ok()) return check;
+  const size_t element = SizeOf(type);
+  std::vector<size_t> edges = EdgesOf(counts);
+  for (size_t& edge : edges) edge *= element;
+  const size_t bytes = edges.back();
+  const auto me = static_cast<size_t>(rank());
+  const auto* from = static_cast<const std::byte*>(in);
+  auto* to = static_cast<std::byte*>(out);
+  if (ranks() == 1 && bytes > 0) std::memcpy(out, in, bytes);
+  if (ranks() == 1 || bytes == 0) return {};
+  const ReduceKernel reduce = kernels_.Reduce(type, op);
+  if (bytes <= kSlotBytes) {
+    const std::byte* sum = nullptr;
+    const auto write = [&](std::byte* slot) { std::memcpy(slot, from, bytes); };
+    const auto read = [&](int /*rank*/, const std::byte* slot) {
+      if (sum != nullptr) reduce(to, sum, slot + edges[me], counts[me]);
+      sum = sum == nullptr ? slot + edges[me] : to;
+    };
+    return Keep(pipe_.Exchange(write, read, deadline));
+  }
+  const size_t part = PartBytes(kPieceBytes, ranks());
+  const size_t most = *std::max_element(counts.begin(), counts.end()) * element;
+  const auto fill = [&](std::byte* window, uint32_t step) {
+    for (size_t r = 0; r < counts.size(); ++r) {
+      const auto [begin, size] = Part::Of(counts[r] * element, part, step);
+      if (r != me) Copy(kernels_, window + r * part, from + edges[r] + begin, size, false);
+    }
+  };
+  const auto take = [&](uint32_t piece, uint32_t step) -> Status {
+    Status there = pipe_.UntilOthers(&RankLine::copied, piece + 1, deadline);
+    const auto [begin, size] = Part::Of(counts[me] * element, part, step);
+    for (size_t done = 0; there.ok() && done < size; done += kBlockBytes) {
+      const auto of = [&, begin = begin](int r) -> const std::byte* {
+        return r == rank() ? from + edges[me] + begin + done
+                           : pipe_.Window(r, piece) + me * part + done;
+      };
+      const size_t block = std::min(kBlockBytes, size - done);
+      ReduceAll(reduce, to + begin + done, of, ranks(), block / element);
+    }
+    return there;
+  };
+  return Keep(pipe_.InPieces(static_cast<uint32_t>(PartsOf(most, part)), fill, take, deadline));
+}
+
+}  // namespace tony::collective

@@ -1,0 +1,161 @@
+// Any operation of a group, made from a number that all ranks know, and held to plain arithmetic.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "collective/group.h"
+#include "tests/collective/reference.h"
+
+namespace tony::collective {
+
+/// Every rank of a group runs the same ones, one after the other:
+/// for (int n = 0; n < kSteps; ++n) GroupOperation(n, group.ranks(), edges).Run(group);
+class GroupOperation {
+ public:
+  /// `edges`: sizes in bytes where a group takes another way.
+  GroupOperation(int number, int ranks, const std::vector<size_t>& edges)
+      : random_(static_cast<unsigned>(number * 100 + ranks)),
+        ranks_(static_cast<size_t>(ranks)),
+        edges_(edges),
+        what_(number % 5),
+        type_(static_cast<DataType>(random_() % kDataTypes)),
+        op_(static_cast<ReduceOp>(random_() % kReduceOps)),
+        in_place_(random_() % 2 == 0) {}
+
+  void Run(Group& group) {
+    const auto rank = static_cast<size_t>(group.rank());
+    const std::string text = "operation " + std::to_string(what_) + ", rank " +
+                             std::to_string(rank) + " of " + std::to_string(ranks_) + ", " +
+                             std::string(NameOf(op_)) + " of " + std::string(NameOf(type_));
+    SCOPED_TRACE(text);
+    switch (what_) {
+      case 0:
+        return AllReduce(group, rank);
+      case 1:
+        return AllGather(group, rank);
+      case 2:
+        return Broadcast(group, rank);
+      case 3:
+        return ReduceScatter(group, rank);
+      default:
+        return AllToAll(group, rank);
+    }
+  }
+
+ private:
+  static constexpr auto kPatience = std::chrono::seconds(60);
+
+  /// Elements: few, around an edge, or of any magnitude.
+  size_t Count() {
+    const size_t choice = random_() % 4;
+    if (choice == 0) return random_() % 3;
+    if (choice == 1 && !edges_.empty()) {
+      return edges_[random_() % edges_.size()] / SizeOf(type_) + random_() % 3 - 1;
+    }
+    return random_() % (size_t{1} << (random_() % 20)) / SizeOf(type_);
+  }
+  std::vector<size_t> Counts() {
+    std::vector<size_t> counts(ranks_);
+    for (size_t& count : counts) count = Count();
+    return counts;
+  }
+  Bytes Data(size_t count) { return RandomVector(count, type_, random_); }
+  std::vector<size_t> InBytes(std::vector<size_t> counts) const {
+    for (size_t& count : counts) count *= SizeOf(type_);
+    return counts;
+  }
+  static void ExpectDone(const Status& done, const Bytes& out, const Bytes& wanted) {
+    ASSERT_TRUE(done.ok()) << done.message();
+    EXPECT_TRUE(out == wanted) << out.size() << " bytes are not what they should be";
+  }
+
+  void AllReduce(Group& group, size_t rank) {
+    const size_t count = Count();
+    std::vector<Bytes> in;
+    for (size_t r = 0; r < ranks_; ++r) in.push_back(Data(count));
+    Bytes out = in[rank];
+    const Status done = group.AllReduce(in_place_ ? out.data() : in[rank].data(), out.data(), count,
+                                        type_, op_, After(kPatience));
+    ExpectDone(done, out, ReferenceOfAll(in, type_, op_));
+  }
+
+  void AllGather(Group& group, size_t rank) {
+    std::vector<Bytes> in;
+    std::vector<size_t> bytes;
+    for (const size_t count : Counts()) {
+      in.push_back(Data(count));
+      bytes.push_back(in.back().size());
+    }
+    const Bytes wanted = Concatenated(in);
+    Bytes out(wanted.size());
+    const void* from = in[rank].data();
+    if (in_place_) {
+      const auto begin =
+          std::accumulate(bytes.begin(), bytes.begin() + static_cast<int>(rank), size_t{0});
+      std::copy(in[rank].begin(), in[rank].end(), out.begin() + static_cast<int>(begin));
+      from = out.data() + begin;
+    }
+    ExpectDone(group.AllGather(from, out.data(), bytes, After(kPatience)), out, wanted);
+  }
+
+  void Broadcast(Group& group, size_t rank) {
+    const size_t root = random_() % ranks_;
+    const Bytes wanted = Data(Count());
+    Bytes data = rank == root ? wanted : Bytes(wanted.size());
+    const Status done =
+        group.Broadcast(data.data(), data.size(), static_cast<int>(root), After(kPatience));
+    ExpectDone(done, data, wanted);
+  }
+
+  void ReduceScatter(Group& group, size_t rank) {
+    const std::vector<size_t> counts = Counts();
+    const size_t count = std::accumulate(counts.begin(), counts.end(), size_t{0});
+    std::vector<Bytes> parts;  // this rank's, of each rank
+    Bytes in;
+    for (size_t r = 0; r < ranks_; ++r) {
+      const Bytes all = Data(count);
+      if (r == rank) in = all;
+      parts.push_back(Cut(all, InBytes(counts))[rank]);
+    }
+    Bytes out(parts[0].size());
+    const Status done =
+        group.ReduceScatter(in.data(), out.data(), counts, type_, op_, After(kPatience));
+    ExpectDone(done, out, ReferenceOfAll(parts, type_, op_));
+  }
+
+  void AllToAll(Group& group, size_t rank) {
+    std::vector<Bytes> parts;
+    std::vector<size_t> sent, received;
+    Bytes in;
+    for (size_t r = 0; r < ranks_; ++r) {
+      const std::vector<size_t> sizes = InBytes(Counts());
+      const Bytes all =
+          Data(std::accumulate(sizes.begin(), sizes.end(), size_t{0}) / SizeOf(type_));
+      if (r == rank) {
+        in = all;
+        sent = sizes;
+      }
+      parts.push_back(Cut(all, sizes)[rank]);
+      received.push_back(sizes[rank]);
+    }
+    const Bytes wanted = Concatenated(parts);
+    Bytes out(wanted.size());
+    ExpectDone(group.AllToAll(in.data(), sent, out.data(), received, After(kPatience)), out,
+               wanted);
+  }
+
+  std::mt19937 random_;
+  const size_t ranks_;
+  const std::vector<size_t>& edges_;
+  const int what_;
+  const DataType type_;
+  const ReduceOp op_;
+  const bool in_place_;
+};
+
+}  // namespace tony::collective

@@ -1,5 +1,6 @@
 #include "collective/agreement.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <numeric>
 #include <string>
@@ -92,7 +93,28 @@ std::string Fault(const Request& request, size_t ranks) {
   if (by_rows && request.shape.empty()) {
     return std::string(NameOf(request.kind.operation)) + " needs a first dimension";
   }
+  const bool reduces = request.kind.operation == Operation::kAllReduce ||
+                       request.kind.operation == Operation::kReduceScatter;
+  if (reduces) {
+    const bool fits =
+        request.kind.reduce == ReduceOp::kAdasum
+            ? request.kind.operation == Operation::kAllReduce && IsFloating(request.kind.type)
+            : request.kind.reduce != ReduceOp::kAverage || request.kind.type != DataType::kBool;
+    if (!fits) {
+      return "there is no " + std::string(NameOf(request.kind.reduce)) + " " +
+             NameOf(request.kind.operation) + " of " + std::string(NameOf(request.kind.type));
+    }
+  }
   if (request.kind.operation == Operation::kAllToAll) {
+    if (request.splits.empty()) {
+      return "its " + std::to_string(request.shape[0]) + " rows cannot be split evenly among " +
+             std::to_string(ranks) + " ranks, and no splits are given";
+    }
+    const auto negative = std::find_if(request.splits.begin(), request.splits.end(),
+                                       [](int64_t rows) { return rows < 0; });
+    if (negative != request.splits.end()) {
+      return "it has a split of " + std::to_string(*negative) + " rows";
+    }
     const int64_t sum = std::accumulate(request.splits.begin(), request.splits.end(), int64_t{0});
     if (request.splits.size() != ranks || sum != request.shape[0]) {
       return "its " + std::to_string(request.splits.size()) + " splits with " +

@@ -10,10 +10,30 @@
 namespace tony::collective {
 namespace {
 
+/// Of allgather and reducescatter: up to so much, copying it once more is less than one more
+/// operation.
+constexpr size_t kMostCopiedBytes = size_t{1} << 20;
+
 /// Whether one vector can hold tensors of both.
-bool CanShare(const Decision& a, const Decision& b) {
-  return a.kind.operation == Operation::kAllReduce && a.kind == b.kind && a.error.empty() &&
-         b.error.empty();
+bool CanShare(const Decision& a, const Decision& b, size_t bytes) {
+  const Operation operation = a.kind.operation;
+  const bool fused =
+      operation == Operation::kAllReduce ||
+      ((operation == Operation::kAllGather || operation == Operation::kReduceScatter) &&
+       bytes <= kMostCopiedBytes);
+  return fused && a.kind == b.kind && a.error.empty() && b.error.empty();
+}
+
+/// Of all ranks together, if they do not have the same.
+size_t BytesOf(const std::vector<const Request*>& requests) {
+  size_t bytes = 0;
+  for (const Request* request : requests) {
+    if (request == nullptr) continue;
+    const size_t own = static_cast<size_t>(request->elements()) * SizeOf(request->kind.type);
+    if (request->kind.operation != Operation::kAllGather) return own;
+    bytes += own;
+  }
+  return bytes;
 }
 
 /// Of a rank that has submitted it.
@@ -180,13 +200,13 @@ void Coordinator::PushReady(const std::vector<std::string>& names) {
     const Request& request = AnyOf(requests);
     Unit unit;
     unit.decision.kind = request.kind;
-    unit.bytes = static_cast<size_t>(request.elements()) * SizeOf(request.kind.type);
+    unit.bytes = BytesOf(requests);
     Decided decided = {.name = name, .id = Number(name, tensor), .elements = request.elements()};
     if (tensor.count == ranks_) decided.lengths = LengthsOf(requests);
     unit.decision.tensors.push_back(std::move(decided));
     Reset(name);
     const auto same = std::find_if(units.begin(), units.end(), [&](const Unit& other) {
-      return CanShare(other.decision, unit.decision);
+      return CanShare(other.decision, unit.decision, other.bytes + unit.bytes);
     });
     if (same == units.end()) {
       units.push_back(std::move(unit));
@@ -241,8 +261,9 @@ Decision Coordinator::Fuse() {
   ready_.pop_front();
   std::deque<Unit> others;
   for (Unit& unit : ready_) {
+    const size_t bytes = fused.bytes + unit.bytes;
     const bool fits =
-        CanShare(fused.decision, unit.decision) && fused.bytes + unit.bytes <= limits_.fusion_bytes;
+        CanShare(fused.decision, unit.decision, bytes) && bytes <= limits_.fusion_bytes;
     if (fits) {
       Join(fused, unit);
     } else {

@@ -1,11 +1,8 @@
 // Threads, tables and the order of things.
 #include "collective/engine.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "collective/kernels.h"
 #include "collective/wire.h"
 
 namespace tony::collective {
@@ -18,10 +15,19 @@ constexpr char kFailure = 'f';
 
 std::string Message(char kind, const std::string& bytes) { return std::string(1, kind) + bytes; }
 
-/// Of the factor 1 the same bits: large whole numbers are more than a double holds.
-void CopyScaled(std::byte* out, const std::byte* in, size_t count, DataType type, double factor) {
-  if (factor != 1) return BestKernels().Scale(type)(out, in, count, factor);
-  if (count > 0) std::memcpy(out, in, count * SizeOf(type));
+/// What does not matter for its operation is the same on all ranks. Splits that need not be given
+/// are; where they have to be, rank 0 tells all.
+void Complete(Request& request, int ranks) {
+  Kind& kind = request.kind;
+  const bool reduces =
+      kind.operation == Operation::kAllReduce || kind.operation == Operation::kReduceScatter;
+  if (!reduces) kind = {.operation = kind.operation, .type = kind.type, .root = kind.root};
+  if (kind.operation != Operation::kBroadcast) kind.root = 0;
+  if (kind.operation != Operation::kAllToAll) {
+    request.splits.clear();
+  } else if (request.splits.empty() && !request.shape.empty() && request.shape[0] % ranks == 0) {
+    request.splits.assign(static_cast<size_t>(ranks), request.shape[0] / ranks);
+  }
 }
 
 Status ShutDown() { return {Code::kFailedPrecondition, "the engine was shut down"}; }
@@ -29,7 +35,10 @@ Status ShutDown() { return {Code::kFailedPrecondition, "the engine was shut down
 }  // namespace
 
 Engine::Engine(std::unique_ptr<Members> members, Options options)
-    : options_(options), members_(std::move(members)), rank_(members_->group().rank()) {
+    : options_(options),
+      members_(std::move(members)),
+      rank_(members_->group().rank()),
+      execution_(members_->group()) {
   if (rank_ == 0) {
     coordinator_ = std::make_unique<Coordinator>(members_->group().ranks(), options.limits);
   }
@@ -55,36 +64,79 @@ Engine::~Engine() {
 }
 
 Status Engine::AllReduce(Request request, const void* in, void* out, OnDone on_done) {
-  if (std::any_of(request.shape.begin(), request.shape.end(), [](int64_t l) { return l < 0; })) {
-    return {Code::kInvalidArgument,
-            "tensor '" + request.name + "' has a negative length: " + request.ShapeText()};
-  }
-  request.kind.operation = Operation::kAllReduce;
-  return Add({.request = std::move(request),
-              .in = static_cast<const std::byte*>(in),
-              .out = static_cast<std::byte*>(out),
-              .on_done = std::move(on_done)});
+  return Add(Operation::kAllReduce,
+             {.request = std::move(request), .in = in, .out = out, .on_done = std::move(on_done)});
+}
+
+Status Engine::AllGather(Request request, const void* in, OnOutput on_output) {
+  return Add(Operation::kAllGather,
+             {.request = std::move(request), .in = in, .on_output = std::move(on_output)});
+}
+
+Status Engine::Broadcast(Request request, void* data, OnDone on_done) {
+  return Add(Operation::kBroadcast,
+             {.request = std::move(request), .out = data, .on_done = std::move(on_done)});
+}
+
+Status Engine::ReduceScatter(Request request, const void* in, OnOutput on_output) {
+  return Add(Operation::kReduceScatter,
+             {.request = std::move(request), .in = in, .on_output = std::move(on_output)});
+}
+
+Status Engine::AllToAll(Request request, const void* in, OnOutput on_output) {
+  return Add(Operation::kAllToAll,
+             {.request = std::move(request), .in = in, .on_output = std::move(on_output)});
 }
 
 Status Engine::Barrier(std::string name, OnDone on_done) {
-  return Add({.request = {.name = std::move(name), .kind = {.operation = Operation::kBarrier}},
-              .on_done = std::move(on_done)});
+  return Add(Operation::kBarrier,
+             {.request = {.name = std::move(name)}, .on_done = std::move(on_done)});
 }
 
-Status Engine::Add(Entry entry) {
+Status Engine::Add(Operation operation, Tensor tensor) {
+  tensor.request.kind.operation = operation;
+  std::vector<Tensor> one;
+  one.push_back(std::move(tensor));
+  return Submit(std::move(one));
+}
+
+Status Engine::Refusal() const {
+  if (stopping_) return ShutDown();
+  if (!failure_.ok()) return failure_;
+  if (on_joined_) return {Code::kFailedPrecondition, "this rank has joined: it has no more data"};
+  return {};
+}
+
+Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
+  for (Tensor& tensor : tensors) {
+    Request& request = tensor.request;
+    if (const std::string fault = request.ShapeFault(); !fault.empty()) {
+      return {Code::kInvalidArgument, fault};
+    }
+    if (!group.empty()) {
+      request.group = group;
+      request.group_size = static_cast<uint32_t>(tensors.size());
+    }
+    Complete(request, members_->group().ranks());
+  }
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return ShutDown();
-    if (!failure_.ok()) return failure_;
-    if (on_joined_) return {Code::kFailedPrecondition, "this rank has joined: it has no more data"};
-    const std::string name = entry.request.name;
-    if (!entries_.emplace(name, std::move(entry)).second) {
+    if (Status refusal = Refusal(); !refusal.ok()) return refusal;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const std::string name = tensors[i].request.name;
+      if (entries_.emplace(name, Entry{.tensor = std::move(tensors[i])}).second) {
+        unsaid_.push_back(name);
+        continue;
+      }
+      for (; i > 0; --i) {
+        entries_.erase(unsaid_.back());
+        unsaid_.pop_back();
+      }
       return {Code::kInvalidArgument, "tensor '" + name +
                                           "' is on its way already: wait for it, or call this one "
                                           "otherwise"};
     }
-    unsaid_.push_back(name);
-    if (std::exchange(flushing_, true)) return {};
+    if (tensors.empty() || std::exchange(flushing_, true)) return {};
   }
   members_->Post([this] { Flush(); });
   return {};
@@ -93,9 +145,7 @@ Status Engine::Add(Entry entry) {
 Status Engine::Join(OnJoined on_joined) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return ShutDown();
-    if (!failure_.ok()) return failure_;
-    if (on_joined_) return {Code::kFailedPrecondition, "this rank has joined already"};
+    if (Status refusal = Refusal(); !refusal.ok()) return refusal;
     on_joined_ = std::move(on_joined);
     join_unsaid_ = true;
     if (std::exchange(flushing_, true)) return {};
@@ -112,7 +162,7 @@ void Engine::Flush() {
     for (const std::string& name : std::exchange(unsaid_, {})) {
       const auto entry = entries_.find(name);
       if (entry == entries_.end()) continue;  // it has failed meanwhile
-      const Request& request = entry->second.request;
+      const Request& request = entry->second.tensor.request;
       const auto known = known_.find(name);
       if (known != known_.end() && known->second.request == request) {
         submission.known.push_back(known->second.id);
@@ -168,7 +218,7 @@ void Engine::Take(Decision decision) {
       if (entry == entries_.end() || tensor.id == 0) {
         known_.erase(tensor.name);
       } else {
-        known_[tensor.name] = {entry->second.request, tensor.id};
+        known_[tensor.name] = {entry->second.tensor.request, tensor.id};
       }
     }
     decisions_.push_back(std::move(decision));
@@ -186,7 +236,7 @@ void Engine::OnFailure(const Status& status) {
 }
 
 void Engine::FailWaiting(const Status& status, bool decided) {
-  std::vector<OnDone> waiting;
+  std::vector<Tensor> waiting;
   OnJoined on_joined;
   {
     const std::lock_guard lock(mutex_);
@@ -197,12 +247,12 @@ void Engine::FailWaiting(const Status& status, bool decided) {
         ++entry;
         continue;
       }
-      waiting.push_back(std::move(entry->second.on_done));
+      waiting.push_back(std::move(entry->second.tensor));
       entry = entries_.erase(entry);
     }
     on_joined = std::exchange(on_joined_, nullptr);
   }
-  for (const OnDone& on_done : waiting) on_done(status);
+  for (const Tensor& tensor : waiting) tensor.Tell(status, {});
   if (on_joined) on_joined(status, -1);
 }
 
@@ -225,32 +275,28 @@ void Engine::RunData() {
   }
 }
 
-std::vector<Engine::Entry> Engine::TakeEntries(const Decision& decision) {
-  std::vector<Entry> entries;
+std::vector<Tensor> Engine::TakeTensors(const Decision& decision) {
+  std::vector<Tensor> tensors;
   const std::lock_guard lock(mutex_);
-  for (const Decided& tensor : decision.tensors) {
-    auto entry = entries_.extract(tensor.name);
-    entries.push_back(entry.empty() ? Entry{} : std::move(entry.mapped()));
+  for (const Decided& decided : decision.tensors) {
+    auto entry = entries_.extract(decided.name);
+    tensors.push_back(entry.empty() ? Tensor{} : std::move(entry.mapped().tensor));
   }
-  return entries;
+  return tensors;
 }
 
 void Engine::Execute(const Decision& decision) {
-  const std::vector<Entry> entries = TakeEntries(decision);
-  const Deadline deadline = After(options_.patience);
+  const std::vector<Tensor> tensors = TakeTensors(decision);
+  std::vector<Output> outputs(tensors.size());
   Status status;
-  if (!decision.error.empty()) {
-    status = {Code::kInvalidArgument, decision.error};
-  } else if (decision.kind.operation == Operation::kAllReduce) {
-    status = Reduce(decision, entries, deadline);
+  if (decision.error.empty()) {
+    status = execution_.Run(decision, tensors, outputs, After(options_.patience));
+    if (!status.ok()) members_->Post([this, status] { OnFailure(status); });
   } else {
-    status = members_->group().Barrier(deadline);
+    status = {Code::kInvalidArgument, decision.error};
   }
-  if (!status.ok() && decision.error.empty()) {
-    members_->Post([this, status] { OnFailure(status); });
-  }
-  for (const Entry& entry : entries) {
-    if (entry.on_done) entry.on_done(status);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i].Tell(status, status.ok() ? std::move(outputs[i]) : Output{});
   }
   if (decision.last_joined < 0) return;
   OnJoined on_joined;
@@ -259,37 +305,6 @@ void Engine::Execute(const Decision& decision) {
     on_joined = std::exchange(on_joined_, nullptr);
   }
   if (on_joined) on_joined(status, status.ok() ? decision.last_joined : -1);
-}
-
-Status Engine::Reduce(const Decision& decision, const std::vector<Entry>& entries,
-                      Deadline deadline) {
-  const Kind& kind = decision.kind;
-  const bool plain = kind.prescale == 1 && kind.postscale == 1;
-  const auto count_of = [&](size_t i) { return static_cast<size_t>(decision.tensors[i].elements); };
-  if (entries.size() == 1 && plain && entries[0].on_done) {
-    return members_->group().AllReduce(entries[0].in, entries[0].out, count_of(0), kind.type,
-                                       kind.reduce, deadline);
-  }
-  const size_t element = SizeOf(kind.type);
-  size_t count = 0;
-  for (size_t i = 0; i < entries.size(); ++i) count += count_of(i);
-  if (fusion_.size() < count * element) fusion_.resize(count * element);
-  std::byte* at = fusion_.data();
-  for (size_t i = 0; i < entries.size(); at += count_of(i++) * element) {
-    if (!entries[i].on_done) {
-      std::memset(at, 0, count_of(i) * element);
-    } else {
-      CopyScaled(at, entries[i].in, count_of(i), kind.type, kind.prescale);
-    }
-  }
-  Status status = members_->group().AllReduce(fusion_.data(), fusion_.data(), count, kind.type,
-                                              kind.reduce, deadline);
-  if (!status.ok()) return status;
-  at = fusion_.data();
-  for (size_t i = 0; i < entries.size(); at += count_of(i++) * element) {
-    if (entries[i].on_done) CopyScaled(entries[i].out, at, count_of(i), kind.type, kind.postscale);
-  }
-  return {};
 }
 
 }  // namespace tony::collective

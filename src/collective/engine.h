@@ -14,9 +14,11 @@
 
 #include "collective/coordinator.h"
 #include "collective/deadline.h"
+#include "collective/execution.h"
 #include "collective/members.h"
 #include "collective/request.h"
 #include "collective/status.h"
+#include "collective/tensor.h"
 
 namespace tony::collective {
 
@@ -33,8 +35,10 @@ class Engine {
     /// For ranks to come to an operation that was decided: all have submitted it by then.
     std::chrono::milliseconds patience = std::chrono::seconds(60);
   };
-  /// From the data thread, or the links': may submit, but not wait.
-  using OnDone = std::function<void(const Status&)>;
+  using OnDone = collective::OnDone;
+  using Output = collective::Output;
+  using OnOutput = collective::OnOutput;
+  using Tensor = collective::Tensor;
   /// `last`: which rank was the last one to join; below 0 with an error.
   using OnJoined = std::function<void(const Status&, int last)>;
 
@@ -44,13 +48,29 @@ class Engine {
   /// Who waits still is told that the engine was shut down.
   ~Engine();
 
+  // A call is refused with InvalidArgument: this name is on its way already; a length is negative;
+  // the tensor is larger than any memory. FailedPrecondition: shut down, or joined. Otherwise it
+  // ends with its callback, which is told InvalidArgument where ranks do not agree, with what they
+  // say, and where one rank asks for what there is not; Aborted, DeadlineExceeded where one of them
+  // is gone; ResourceExhausted where there is no memory here. After the latter three nothing goes
+  // on. Buffers live until the callback.
+
   /// `out` = the sum (or whatever `request.kind.reduce` says) of all ranks' `in`, each times
-  /// `prescale`, the result times `postscale`. Both hold the request's shape, and live until
-  /// `on_done`; `out` may be `in`. The operation is kAllReduce.
-  /// InvalidArgument: this name is on its way already; a negative length. FailedPrecondition: shut
-  /// down, or joined. `on_done` is told InvalidArgument where ranks do not agree, with what they
-  /// say; Aborted, DeadlineExceeded where one of them is gone.
+  /// `prescale`, the result times `postscale`. Both hold the request's shape; `out` may be `in`.
   Status AllReduce(Request request, const void* in, void* out, OnDone on_done);
+  /// All ranks' `in`, one after the other in the first dimension, which may differ.
+  Status AllGather(Request request, const void* in, OnOutput on_output);
+  /// `data` of the rank `request.kind.root` to all others' `data`.
+  Status Broadcast(Request request, void* data, OnDone on_done);
+  /// Reduces as AllReduce() does. Each rank gets some rows of the result: of the first dimension
+  /// divided by the number of ranks, and the first ranks one more.
+  Status ReduceScatter(Request request, const void* in, OnOutput on_output);
+  /// Of `in` the first `request.splits[0]` rows go to rank 0, then splits[1] to rank 1, …; without
+  /// splits as many to each, if that is possible. What has come lies rank after rank.
+  Status AllToAll(Request request, const void* in, OnOutput on_output);
+  /// All of them at once or, with an error, none. With a `group`, a name that no other group has
+  /// until they are done, none of them is done before all ranks have submitted all of them.
+  Status Submit(std::vector<Tensor> tensors, const std::string& group = "");
   /// Until all ranks have come to the barrier of this name.
   Status Barrier(std::string name, OnDone on_done);
   /// This rank has no more data: it takes part in the others' allreduces with zeros until all have
@@ -59,10 +79,7 @@ class Engine {
 
  private:
   struct Entry {
-    Request request;
-    const std::byte* in = nullptr;
-    std::byte* out = nullptr;
-    OnDone on_done;  ///< always, but of a tensor that this rank has not submitted
+    Tensor tensor;
     bool decided = false;
   };
   /// What rank 0 knows of this rank's tensor already.
@@ -71,7 +88,9 @@ class Engine {
     TensorId id = 0;
   };
 
-  Status Add(Entry entry);
+  Status Add(Operation operation, Tensor tensor);
+  /// Under the mutex: ok, or why nothing can be submitted.
+  Status Refusal() const;
 
   // On the links' thread:
   void Flush();
@@ -86,9 +105,8 @@ class Engine {
   // On the data thread:
   void RunData();
   void Execute(const Decision& decision);
-  Status Reduce(const Decision& decision, const std::vector<Entry>& entries, Deadline deadline);
-  /// Those of this rank, no longer on their way; without a callback where it has joined.
-  std::vector<Entry> TakeEntries(const Decision& decision);
+  /// Those of this rank, no longer on their way; not submitted where it has joined.
+  std::vector<Tensor> TakeTensors(const Decision& decision);
 
   const Options options_;
   const std::unique_ptr<Members> members_;
@@ -110,7 +128,7 @@ class Engine {
   Status failure_;
   OnJoined on_joined_;  ///< while this rank has joined
 
-  std::vector<std::byte> fusion_;  ///< of the data thread
+  Execution execution_;  ///< of the data thread
   std::thread data_;
 };
 

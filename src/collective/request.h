@@ -26,8 +26,8 @@ struct Kind {
   DataType type = DataType::kFloat32;
   ReduceOp reduce = ReduceOp::kSum;
   int32_t root = 0;      ///< of broadcasts
-  double prescale = 1;   ///< of the values, before they are reduced
-  double postscale = 1;  ///< of the result
+  double prescale = 1;   ///< of each rank's values, before they are reduced
+  double postscale = 1;  ///< of the result, that of an average after its division
 
   bool operator==(const Kind&) const = default;
 };
@@ -48,6 +48,9 @@ struct Request {
     for (const int64_t length : shape) count *= length;
     return count;
   }
+  /// Empty, or what is wrong with the shape, whatever other ranks say. If empty, no number of
+  /// elements or bytes, also of all ranks together, is too large for its type.
+  std::string ShapeFault() const;
   /// For people: "float32[3, 4]".
   std::string ShapeText() const;
 };

@@ -248,6 +248,21 @@ TEST_F(GroupTest, OfWhichOneRankDoesNotKnowIsAnError) {
   EXPECT_THAT(coordinator_->Waiting(), IsEmpty());
 }
 
+/// Of all ranks together: more than a megabyte is not copied once more.
+TEST_F(CoordinatorTest, SmallAllgathersAndReducescattersAreFused) {
+  for (const Operation operation : {Operation::kAllGather, Operation::kReduceScatter}) {
+    const auto of = [&](const std::string& name, int64_t rows) {
+      Request request = Tensor(name, {rows});
+      request.kind.operation = operation;
+      return request;
+    };
+    const int64_t half = operation == Operation::kAllGather ? 1 << 16 : 1 << 17;
+    SubmitAll({of("a", half), of("b", half), of("c", 1), of("d", 2 * half + 1), of("e", 1)});
+    EXPECT_THAT(DecideNames(),
+                ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "e"), ElementsAre("d")));
+  }
+}
+
 TEST_F(CoordinatorTest, AJoinedRankTakesPartInAllreduces) {
   Ranks(3);
   Submit(0, {Tensor("a")});

@@ -11,17 +11,10 @@
 #include <numeric>
 #include <random>
 
-#include "collective/host_members.h"
+#include "tests/collective/engine_ranks.h"
 
 namespace tony::collective {
 namespace {
-
-constexpr auto kPatience = std::chrono::seconds(60);
-constexpr char kSecret[] = "secret";
-
-Request Floats(const std::string& name, size_t count) {
-  return {.name = name, .shape = {static_cast<int64_t>(count)}};
-}
 
 /// Not a matcher's Each(), which takes its time for millions of elements.
 template <typename T>
@@ -33,24 +26,6 @@ template <typename T>
          << "element " << other - vector.begin() << " is " << *other << " instead of " << value;
 }
 
-/// What a callback is told, for a thread to wait for.
-class Promise {
- public:
-  Engine::OnDone Callback() {
-    return [told = told_](const Status& status) { told->set_value(status); };
-  }
-  Status Get() {
-    auto future = told_->get_future();
-    if (future.wait_for(kPatience) != std::future_status::ready) {
-      return {Code::kDeadlineExceeded, "nobody was told"};
-    }
-    return future.get();
-  }
-
- private:
-  std::shared_ptr<std::promise<Status>> told_ = std::make_shared<std::promise<Status>>();
-};
-
 /// Submits and waits.
 Status AllReduce(Engine& engine, Request request, std::vector<float>& vector) {
   Promise done;
@@ -59,35 +34,8 @@ Status AllReduce(Engine& engine, Request request, std::vector<float>& vector) {
   return submitted.ok() ? done.Get() : submitted;
 }
 
-/// Each rank in a thread of its own.
-void InThreads(int ranks, const std::function<void(Engine&, int rank)>& body,
-               Engine::Options options = {}) {
-  auto door = HostDoor::Open();
-  ASSERT_TRUE(door.ok());
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      auto members =
-          rank == 0 ? (*door)->Admit(ranks, kSecret, After(kPatience))
-                    : HostDoor::Enter((*door)->address(), rank, ranks, kSecret, After(kPatience));
-      ASSERT_TRUE(members.ok()) << members.status().message();
-      Engine engine(std::move(*members), options);
-      body(engine, rank);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-/// So that no rank leaves before all others have done theirs.
-void MeetAgain(Engine& engine) {
-  Promise done;
-  ASSERT_TRUE(engine.Barrier("end", done.Callback()).ok());
-  const Status status = done.Get();
-  EXPECT_TRUE(status.ok()) << status.message();
-}
-
 TEST(EngineTest, OneTensor) {
-  InThreads(3, [](Engine& engine, int rank) {
+  EnginesInThreads(3, [](Engine& engine, int rank) {
     std::vector<float> vector(1000, static_cast<float>(rank + 1));
     const Status done = AllReduce(engine, Floats("a", 1000), vector);
     EXPECT_TRUE(done.ok()) << done.message();
@@ -97,7 +45,7 @@ TEST(EngineTest, OneTensor) {
 }
 
 TEST(EngineTest, OneRankAlone) {
-  InThreads(1, [](Engine& engine, int) {
+  EnginesInThreads(1, [](Engine& engine, int) {
     std::vector<float> vector(10, 2);
     Request half = Floats("a", 10);
     half.kind.postscale = 0.5;
@@ -110,7 +58,7 @@ TEST(EngineTest, OneRankAlone) {
 TEST(EngineTest, AnyOrderAndFused) {
   constexpr int kRanks = 4, kTensors = 100, kSteps = 6;
   const Engine::Options options = {.limits = {.fusion_bytes = 100000, .numbers = 60}};
-  InThreads(
+  EnginesInThreads(
       kRanks,
       [](Engine& engine, int rank) {
         std::mt19937 random(static_cast<unsigned>(rank));
@@ -144,7 +92,7 @@ TEST(EngineTest, AnyOrderAndFused) {
 }
 
 TEST(EngineTest, LargeWholeNumbersKeepTheirBits) {
-  InThreads(2, [](Engine& engine, int) {
+  EnginesInThreads(2, [](Engine& engine, int) {
     const int64_t large = (int64_t{1} << 61) + 1;
     std::vector<std::vector<int64_t>> vectors(2, std::vector<int64_t>(3, large));
     std::vector<Promise> done(2);
@@ -165,7 +113,7 @@ TEST(EngineTest, LargeWholeNumbersKeepTheirBits) {
 }
 
 TEST(EngineTest, ADisagreementIsToldOnAllRanksAndTheRestGoesOn) {
-  InThreads(3, [](Engine& engine, int rank) {
+  EnginesInThreads(3, [](Engine& engine, int rank) {
     std::vector<float> vector(10, 1);
     const Status wrong = AllReduce(engine, Floats("w", rank == 2 ? 9 : 10), vector);
     EXPECT_EQ(wrong.code(), Code::kInvalidArgument);
@@ -179,7 +127,7 @@ TEST(EngineTest, ADisagreementIsToldOnAllRanksAndTheRestGoesOn) {
 }
 
 TEST(EngineTest, ANameThatIsOnItsWayIsRefused) {
-  InThreads(2, [](Engine& engine, int rank) {
+  EnginesInThreads(2, [](Engine& engine, int rank) {
     std::vector<float> vector(10, 1), other(10, 1);
     Promise first;
     if (rank == 0) {
@@ -201,7 +149,7 @@ TEST(EngineTest, ANameThatIsOnItsWayIsRefused) {
 }
 
 TEST(EngineTest, NegativeLengthsAreRefused) {
-  InThreads(1, [](Engine& engine, int) {
+  EnginesInThreads(1, [](Engine& engine, int) {
     std::vector<float> vector(1);
     Request request = Floats("a", 1);
     request.shape = {2, -3};
@@ -212,7 +160,7 @@ TEST(EngineTest, NegativeLengthsAreRefused) {
 
 /// Rank r has r batches more than rank 0.
 TEST(EngineTest, UnevenDataWithJoin) {
-  InThreads(3, [](Engine& engine, int rank) {
+  EnginesInThreads(3, [](Engine& engine, int rank) {
     for (int batch = 0; batch <= rank; ++batch) {
       std::vector<float> vector(10, 1);
       const Status done = AllReduce(engine, Floats("gradient", 10), vector);
@@ -234,7 +182,7 @@ TEST(EngineTest, UnevenDataWithJoin) {
 }
 
 TEST(EngineTest, WhoWaitsIsToldWhenARankLeaves) {
-  InThreads(2, [](Engine& engine, int rank) {
+  EnginesInThreads(2, [](Engine& engine, int rank) {
     if (rank == 1) return;
     std::vector<float> vector(10);
     const Status ended = AllReduce(engine, Floats("a", 10), vector);

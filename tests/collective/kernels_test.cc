@@ -51,6 +51,37 @@ TEST_P(KernelsTest, ArePlainArithmetic) {
   });
 }
 
+/// Sums in any order are as good; but of all instruction sets the same.
+TEST_P(KernelsTest, DotProductsAndMixtures) {
+  for (size_t type = 0; type < kDataTypes; ++type) {
+    const auto floating = static_cast<DataType>(type);
+    if (!IsFloating(floating)) continue;
+    for (const size_t count : {0, 1, 7, 8, 9, 64, 1001}) {
+      const Bytes a = RandomVector(count, floating, random_);
+      const Bytes b = RandomVector(count, floating, random_);
+      const std::vector<double> x = Numbers(a, floating);
+      const std::vector<double> y = Numbers(b, floating);
+      double sums[3] = {1, 2, 3}, base_sums[3] = {1, 2, 3}, wanted[3] = {1, 2, 3};
+      std::vector<double> mixture;
+      for (size_t i = 0; i < count; ++i) {
+        wanted[0] += x[i] * y[i];
+        wanted[1] += x[i] * x[i];
+        wanted[2] += y[i] * y[i];
+        mixture.push_back(0.75 * x[i] - 0.3 * y[i]);
+      }
+      kernels_->Dots(floating)(sums, a.data(), b.data(), count);
+      BaseKernels().Dots(floating)(base_sums, a.data(), b.data(), count);
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_NEAR(sums[i], wanted[i], 1e-12 * wanted[1] + 1e-12 * wanted[2]);
+        EXPECT_EQ(sums[i], base_sums[i]);
+      }
+      Bytes out(a);
+      kernels_->Mix(floating)(out.data(), out.data(), b.data(), count, 0.75, -0.3);
+      EXPECT_EQ(out, FromNumbers(mixture, floating)) << NameOf(floating) << count;
+    }
+  }
+}
+
 TEST_P(KernelsTest, InPlaceAndUnaligned) {
   ForAll([&](DataType type, ReduceOp op) {
     for (const size_t offset : {0, 1, 3, 8}) {

@@ -1,0 +1,275 @@
+// Gathering, the group's operation, and scattering.
+#include "collective/execution.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "collective/kernels.h"
+
+namespace tony::collective {
+namespace {
+
+/// Of the factor 1 the same bits: large whole numbers are more than a double holds.
+void CopyScaled(void* out, const void* in, size_t count, DataType type, double factor) {
+  if (factor != 1) return BestKernels().Scale(type)(out, in, count, factor);
+  if (count > 0 && out != in) std::memcpy(out, in, count * SizeOf(type));
+}
+
+size_t AsSize(int64_t count) { return static_cast<size_t>(count); }
+
+/// Of one index of the first dimension.
+size_t RowElements(const Request& request) {
+  size_t count = 1;
+  for (size_t i = 1; i < request.shape.size(); ++i) count *= AsSize(request.shape[i]);
+  return count;
+}
+
+/// As even as it gets: the first ranks have one more.
+size_t RowsOf(size_t rows, size_t rank, size_t ranks) {
+  return rows / ranks + (rank < rows % ranks ? 1 : 0);
+}
+
+/// Uninitialized: the group fills it.
+Output MakeOutput(const Request& request, size_t rows) {
+  Output output;
+  output.shape = request.shape;
+  output.shape[0] = static_cast<int64_t>(rows);
+  output.data = std::make_unique_for_overwrite<std::byte[]>(rows * RowElements(request) *
+                                                            SizeOf(request.kind.type));
+  return output;
+}
+
+}  // namespace
+
+Status Execution::Run(const Decision& decision, const Tensors& tensors, Outputs& outputs,
+                      Deadline deadline) {
+  Status failed;
+  try {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].submitted() || decision.kind.operation == Operation::kAllReduce) continue;
+      failed = {Code::kAborted, "tensor '" + decision.tensors[i].name +
+                                    "' is decided on, but rank " + std::to_string(group_.rank()) +
+                                    " has given it up"};
+    }
+    if (failed.ok()) return Choose(decision, tensors, outputs, deadline);
+  } catch (const std::bad_alloc&) {
+    failed = {Code::kResourceExhausted, "rank " + std::to_string(group_.rank()) +
+                                            " has no memory for the result of '" +
+                                            decision.tensors.front().name + "' and " +
+                                            std::to_string(decision.tensors.size() - 1) + " more"};
+  }
+  group_.Fail(group_.rank());
+  return failed;
+}
+
+Status Execution::Choose(const Decision& decision, const Tensors& tensors, Outputs& outputs,
+                         Deadline deadline) {
+  switch (decision.kind.operation) {
+    case Operation::kAllReduce:
+      return AllReduce(decision, tensors, deadline);
+    case Operation::kAllGather:
+      return AllGather(decision, tensors, outputs, deadline);
+    case Operation::kBroadcast: {
+      const Request& request = tensors[0].request;
+      const size_t bytes = AsSize(request.elements()) * SizeOf(request.kind.type);
+      return group_.Broadcast(tensors[0].out, bytes, decision.kind.root, deadline);
+    }
+    case Operation::kReduceScatter:
+      return ReduceScatter(decision, tensors, outputs, deadline);
+    case Operation::kAllToAll:
+      return AllToAll(decision, tensors[0], outputs[0], deadline);
+    case Operation::kBarrier:
+      return group_.Barrier(deadline);
+  }
+  return {};
+}
+
+double Execution::FactorAfter(const Kind& kind) const {
+  if (kind.reduce != ReduceOp::kAverage) return kind.postscale;
+  const double part = 1.0 / static_cast<double>(ranks());
+  // 1/49 as a number is a bit less than that, and 49 times this less than 1, which would be cut to
+  // 0. With the next larger one whole numbers below 2^51 come out as by division.
+  const bool round_up = !IsFloating(kind.type) && !std::has_single_bit(ranks());
+  return kind.postscale * (round_up ? std::nextafter(part, 1.0) : part);
+}
+
+Status Execution::Reduce(const Kind& kind, const void* in, void* out,
+                         const std::vector<size_t>& counts, Deadline deadline) {
+  if (kind.reduce == ReduceOp::kAdasum) {
+    return adasum_.Reduce(in, out, counts, kind.type, deadline);
+  }
+  size_t count = 0;
+  for (const size_t one : counts) count += one;
+  const ReduceOp op = kind.reduce == ReduceOp::kAverage ? ReduceOp::kSum : kind.reduce;
+  return group_.AllReduce(in, out, count, kind.type, op, deadline);
+}
+
+Status Execution::AllReduce(const Decision& decision, const Tensors& tensors, Deadline deadline) {
+  const Kind& kind = decision.kind;
+  const size_t element = SizeOf(kind.type);
+  std::vector<size_t> counts;
+  size_t count = 0;
+  for (const Decided& tensor : decision.tensors) {
+    counts.push_back(AsSize(tensor.elements));
+    count += counts.back();
+  }
+  if (tensors.size() == 1 && tensors[0].submitted()) {
+    return AllReduceOne(kind, tensors[0], count, deadline);
+  }
+  std::byte* const fused = fusion_.Take(count * element);
+  std::byte* at = fused;
+  for (size_t i = 0; i < tensors.size(); at += counts[i++] * element) {
+    if (tensors[i].submitted()) {
+      CopyScaled(at, tensors[i].in, counts[i], kind.type, kind.prescale);
+    } else {
+      std::memset(at, 0, counts[i] * element);
+    }
+  }
+  Status done = Reduce(kind, fused, fused, counts, deadline);
+  if (!done.ok()) return done;
+  at = fused;
+  for (size_t i = 0; i < tensors.size(); at += counts[i++] * element) {
+    if (!tensors[i].submitted()) continue;
+    CopyScaled(tensors[i].out, at, counts[i], kind.type, FactorAfter(kind));
+  }
+  return {};
+}
+
+/// Where it lies.
+Status Execution::AllReduceOne(const Kind& kind, const Tensor& tensor, size_t count,
+                               Deadline deadline) {
+  const void* in = tensor.in;
+  if (kind.prescale != 1) {
+    CopyScaled(tensor.out, tensor.in, count, kind.type, kind.prescale);
+    in = tensor.out;
+  }
+  Status done = Reduce(kind, in, tensor.out, {count}, deadline);
+  if (done.ok()) CopyScaled(tensor.out, tensor.out, count, kind.type, FactorAfter(kind));
+  return done;
+}
+
+Status Execution::AllGather(const Decision& decision, const Tensors& tensors, Outputs& outputs,
+                            Deadline deadline) {
+  const size_t element = SizeOf(decision.kind.type);
+  // How much each rank has of a tensor, and of all together.
+  const auto bytes_of = [&](size_t i, size_t rank) {
+    return AsSize(decision.tensors[i].lengths[rank]) * RowElements(tensors[i].request) * element;
+  };
+  std::vector<size_t> bytes(ranks());
+  size_t total = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    size_t rows = 0;
+    for (const int64_t length : decision.tensors[i].lengths) rows += AsSize(length);
+    outputs[i] = MakeOutput(tensors[i].request, rows);
+    for (size_t rank = 0; rank < ranks(); ++rank) bytes[rank] += bytes_of(i, rank);
+    total += rows * RowElements(tensors[i].request) * element;
+  }
+  if (tensors.size() == 1) {
+    return group_.AllGather(tensors[0].in, outputs[0].data.get(), bytes, deadline);
+  }
+  std::byte* const all = fusion_.Take(total);
+  std::byte* own = all;
+  for (size_t rank = 0; rank < me(); ++rank) own += bytes[rank];
+  std::byte* at = own;
+  for (size_t i = 0; i < tensors.size(); at += bytes_of(i++, me())) {
+    CopyScaled(at, tensors[i].in, bytes_of(i, me()), DataType::kUint8, 1);
+  }
+  Status done = group_.AllGather(own, all, bytes, deadline);
+  if (!done.ok()) return done;
+  std::vector<std::byte*> to;
+  for (const Output& output : outputs) to.push_back(output.data.get());
+  at = all;
+  for (size_t rank = 0; rank < ranks(); ++rank) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      CopyScaled(to[i], at, bytes_of(i, rank), DataType::kUint8, 1);
+      to[i] += bytes_of(i, rank);
+      at += bytes_of(i, rank);
+    }
+  }
+  return {};
+}
+
+Status Execution::ReduceScatterOne(const Kind& kind, const Tensor& tensor, Output& output,
+                                   Deadline deadline) {
+  const size_t rows = AsSize(tensor.request.shape[0]);
+  const size_t row = RowElements(tensor.request);
+  std::vector<size_t> counts;
+  for (size_t rank = 0; rank < ranks(); ++rank) counts.push_back(RowsOf(rows, rank, ranks()) * row);
+  output = MakeOutput(tensor.request, RowsOf(rows, me(), ranks()));
+  const void* in = tensor.in;
+  if (kind.prescale != 1) {
+    std::byte* const scaled = fusion_.Take(rows * row * SizeOf(kind.type));
+    CopyScaled(scaled, in, rows * row, kind.type, kind.prescale);
+    in = scaled;
+  }
+  const ReduceOp op = kind.reduce == ReduceOp::kAverage ? ReduceOp::kSum : kind.reduce;
+  std::byte* const out = output.data.get();
+  Status done = group_.ReduceScatter(in, out, counts, kind.type, op, deadline);
+  if (done.ok()) CopyScaled(out, out, counts[me()], kind.type, FactorAfter(kind));
+  return done;
+}
+
+/// The vector's parts are those of ranks, and in each of them those of the tensors.
+Status Execution::ReduceScatter(const Decision& decision, const Tensors& tensors, Outputs& outputs,
+                                Deadline deadline) {
+  const Kind& kind = decision.kind;
+  if (tensors.size() == 1) return ReduceScatterOne(kind, tensors[0], outputs[0], deadline);
+  const size_t element = SizeOf(kind.type);
+  const auto count_of = [&](size_t i, size_t rank) {
+    const Request& request = tensors[i].request;
+    return RowsOf(AsSize(request.shape[0]), rank, ranks()) * RowElements(request);
+  };
+  size_t total = 0;
+  for (const Tensor& tensor : tensors) total += AsSize(tensor.request.elements());
+  std::vector<size_t> counts(ranks());
+  std::vector<const std::byte*> from;
+  for (const Tensor& tensor : tensors) from.push_back(static_cast<const std::byte*>(tensor.in));
+  std::byte* const fused = fusion_.Take(total * element);
+  std::byte* at = fused;
+  for (size_t rank = 0; rank < ranks(); ++rank) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const size_t count = count_of(i, rank);
+      CopyScaled(at, from[i], count, kind.type, kind.prescale);
+      from[i] += count * element;
+      at += count * element;
+      counts[rank] += count;
+    }
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    outputs[i] =
+        MakeOutput(tensors[i].request, RowsOf(AsSize(tensors[i].request.shape[0]), me(), ranks()));
+  }
+  std::byte* const result = fused_result_.Take(counts[me()] * element);
+  const ReduceOp op = kind.reduce == ReduceOp::kAverage ? ReduceOp::kSum : kind.reduce;
+  Status done = group_.ReduceScatter(fused, result, counts, kind.type, op, deadline);
+  at = result;
+  for (size_t i = 0; done.ok() && i < tensors.size(); at += count_of(i++, me()) * element) {
+    CopyScaled(outputs[i].data.get(), at, count_of(i, me()), kind.type, FactorAfter(kind));
+  }
+  return done;
+}
+
+Status Execution::AllToAll(const Decision& decision, const Tensor& tensor, Output& output,
+                           Deadline deadline) {
+  // Of each rank the rows for each rank.
+  const std::vector<int64_t>& splits = decision.tensors[0].lengths;
+  const size_t row = RowElements(tensor.request) * SizeOf(decision.kind.type);
+  std::vector<size_t> sent, received;
+  std::vector<int64_t> received_rows;
+  size_t rows = 0;
+  for (size_t rank = 0; rank < ranks(); ++rank) {
+    sent.push_back(AsSize(splits[me() * ranks() + rank]) * row);
+    received_rows.push_back(splits[rank * ranks() + me()]);
+    received.push_back(AsSize(received_rows.back()) * row);
+    rows += AsSize(received_rows.back());
+  }
+  output = MakeOutput(tensor.request, rows);
+  output.splits = std::move(received_rows);
+  return group_.AllToAll(tensor.in, sent, output.data.get(), received, deadline);
+}
+
+}  // namespace tony::collective

@@ -1,4 +1,5 @@
-// allreduce_ranks RANKS BATCHES SIZES in-place|apart: the host group's allreduce, among processes.
+// allreduce_ranks RANKS BATCHES SIZES in-place|apart|shared: the host group's allreduce, among
+// processes.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,21 +33,28 @@ int main(int count, char** words) {
   bench::Bind(rank, ranks);
   auto group = HostGroup::Join(std::shared_ptr<SharedMemory>(std::move(*memory)), rank, ranks);
   Ensure(group.status());
-  const bool in_place = std::strcmp(words[4], "in-place") == 0;
+  const bool shared = std::strcmp(words[4], "shared") == 0;
+  const bool in_place = shared || std::strcmp(words[4], "in-place") == 0;
+  const auto arena = (*group)->arena();
   const auto patience = std::chrono::seconds(60);
   for (const size_t bytes : bench::Sizes(words[3])) {
-    std::vector<float> in(bytes / sizeof(float), 1.0F);
-    std::vector<float> out(in_place ? 0 : in.size());
-    std::vector<float>& result = in_place ? in : out;
+    const size_t elements = bytes / sizeof(float);
+    std::vector<float> own(shared ? 0 : elements);
+    std::vector<float> apart(in_place ? 0 : elements);
+    void* const allocated = shared ? arena->Allocate(bytes) : nullptr;
+    float* const in = shared ? static_cast<float*>(allocated) : own.data();
+    float* const out = in_place ? in : apart.data();
     const auto call = [&] {
-      Ensure((*group)->AllReduce(in.data(), result.data(), in.size(), DataType::kFloat32,
-                                 ReduceOp::kSum, After(patience)));
+      Ensure((*group)->AllReduce(in, out, elements, DataType::kFloat32, ReduceOp::kSum,
+                                 After(patience)));
     };
+    std::fill(in, in + elements, 1.0F);
     call();
-    bench::Check(result, ranks);
-    if (in_place) std::fill(in.begin(), in.end(), 0.0F);  // sums of sums would overflow
+    bench::Check(out, elements, ranks);
+    if (in_place) std::fill(in, in + elements, 0.0F);  // sums of sums would overflow
     bench::Measure(rank, bytes, std::atoi(words[2]), call);
     Ensure((*group)->Barrier(After(patience)));
+    if (shared) arena->Free(allocated);
   }
   wait(nullptr);
   return 0;

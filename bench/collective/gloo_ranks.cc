@@ -26,7 +26,7 @@ int main(int count, char** words) {
     gloo::AllreduceHalvingDoubling<float> reduce(context, {vector.data()},
                                                  static_cast<int>(vector.size()));
     reduce.run();
-    bench::Check(vector, ranks);
+    bench::Check(vector.data(), vector.size(), ranks);
     std::fill(vector.begin(), vector.end(), 0.0F);
     bench::Measure(rank, bytes, std::atoi(words[2]), [&] { reduce.run(); });
     gloo::BarrierOptions all(context);

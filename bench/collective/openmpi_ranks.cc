@@ -22,7 +22,7 @@ int main(int count, char** words) {
                     MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     };
     call();
-    bench::Check(result, ranks);
+    bench::Check(result.data(), result.size(), ranks);
     if (in_place) std::fill(in.begin(), in.end(), 0.0F);
     bench::Measure(rank, bytes, std::atoi(words[1]), call);
     MPI_Barrier(MPI_COMM_WORLD);

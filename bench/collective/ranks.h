@@ -64,10 +64,10 @@ inline void Measure(int rank, size_t bytes, int batches, const std::function<voi
 }
 
 /// Ends the program unless each sum of ones is the number of ranks.
-inline void Check(const std::vector<float>& sums, int ranks) {
-  for (const float sum : sums) {
-    if (sum == static_cast<float>(ranks)) continue;
-    std::fprintf(stderr, "a sum of %d ones is %g\n", ranks, static_cast<double>(sum));
+inline void Check(const float* sums, size_t elements, int ranks) {
+  for (size_t i = 0; i < elements; ++i) {
+    if (sums[i] == static_cast<float>(ranks)) continue;
+    std::fprintf(stderr, "a sum of %d ones is %g\n", ranks, static_cast<double>(sums[i]));
     std::_Exit(1);
   }
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <utility>
 
 namespace tony::collective {
 namespace {
@@ -22,7 +23,8 @@ size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
-Arena::Arena(std::byte* begin, size_t bytes) : begin_(begin), bytes_(bytes) {
+Arena::Arena(std::shared_ptr<void> memory, std::byte* begin, size_t bytes)
+    : memory_(std::move(memory)), begin_(begin), bytes_(bytes) {
   if (bytes > 0) free_[0] = bytes;
 }
 

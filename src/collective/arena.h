@@ -3,17 +3,18 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 
 namespace tony::collective {
 
-/// Hands out parts of a memory that it does not own. A page of it takes memory from its first use
+/// Hands out parts of a memory. A page of it takes memory from its first use
 /// until what lies there is freed, as with malloc(). Thread safe.
 class Arena {
  public:
-  /// Of a shared mapping of whole pages, whose pages need not be there.
-  Arena(std::byte* begin, size_t bytes);
+  /// Of a shared mapping of whole pages, whose pages need not be there; `memory` keeps it.
+  Arena(std::shared_ptr<void> memory, std::byte* begin, size_t bytes);
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -25,6 +26,7 @@ class Arena {
   std::optional<size_t> OffsetOf(const void* data, size_t bytes) const;
 
  private:
+  const std::shared_ptr<void> memory_;
   std::byte* const begin_;
   const size_t bytes_;
   mutable std::mutex mutex_;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
+#include "collective/arena.h"
 #include "collective/data_type.h"
 #include "collective/deadline.h"
 #include "collective/status.h"
@@ -45,6 +47,10 @@ class Group {
                           const std::vector<size_t>& received, Deadline deadline) = 0;
   /// Until all have come.
   virtual Status Barrier(Deadline deadline) = 0;
+
+  /// Buffers that the ranks can reach in each other's memory: an allreduce of them needs no copy,
+  /// if those of all ranks are such. Null: there are none.
+  virtual std::shared_ptr<Arena> arena() const { return nullptr; }
 
   /// Ends what waits, here and at the others: `rank` has ended.
   virtual void Fail(int rank) = 0;

@@ -1,4 +1,4 @@
-// Copies of the ranks of a host, and the parts in which they go.
+// Copies and sums of the ranks of a host, and the parts in which they go.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,10 @@ namespace tony::collective {
 /// finds them there any more when they are asked for.
 inline constexpr size_t kStreamBytes = size_t{8} << 20;
 
+inline constexpr size_t kCacheLine = 64;
+/// What stays in a processor's first cache while it is reduced and copied on.
+inline constexpr size_t kBlockBytes = size_t{16} << 10;
+
 /// `stream`: past the caches. Of 0 bytes pointers may be null.
 inline void Copy(const Kernels& kernels, std::byte* out, const std::byte* in, size_t bytes,
                  bool stream) {
@@ -22,11 +26,27 @@ inline void Copy(const Kernels& kernels, std::byte* out, const std::byte* in, si
   stream ? kernels.stream_copy(out, in, bytes) : static_cast<void>(std::memcpy(out, in, bytes));
 }
 
+/// `of(rank)` of all ranks, one after the other.
+template <typename Of>
+void ReduceAll(ReduceKernel reduce, std::byte* result, const Of& of, int ranks, size_t count) {
+  reduce(result, of(0), of(1), count);
+  for (int rank = 2; rank < ranks; ++rank) reduce(result, result, of(rank), count);
+}
+
 /// What is in `size` bytes' `step`-th part of `part` bytes each: none behind the end.
 struct Part {
   size_t begin;
   size_t size;
 
+  /// What `rank` reduces of `size` bytes: whole cache lines.
+  static Part OfRank(size_t size, int rank, int ranks) {
+    const auto edge = [&](int part) {
+      if (part == ranks) return size;
+      const auto all = static_cast<size_t>(ranks);
+      return size / kCacheLine * static_cast<size_t>(part) / all * kCacheLine;
+    };
+    return {edge(rank), edge(rank + 1) - edge(rank)};
+  }
   static Part Of(size_t size, size_t part, size_t step) {
     const size_t begin = std::min(size, step * part);
     return {begin, std::min(part, size - begin)};
@@ -38,7 +58,6 @@ inline size_t PartsOf(size_t size, size_t part) { return (size + part - 1) / par
 
 /// Of a piece, when there is a part of it for each rank: whole cache lines.
 inline size_t PartBytes(size_t piece, int ranks) {
-  constexpr size_t kCacheLine = 64;
   return piece / static_cast<size_t>(ranks) / kCacheLine * kCacheLine;
 }
 

@@ -1,4 +1,4 @@
-// Where a rank joins, and barriers. Operations on data are in host_reduce.cc and host_exchange.cc.
+// Where a rank joins, and barriers. Operations on data are in files of their own.
 #include "collective/host_group.h"
 
 #include <string>
@@ -7,12 +7,21 @@
 namespace tony::collective {
 
 Result<std::unique_ptr<SharedMemory>> HostGroup::CreateMemory(int ranks) {
-  return SharedMemory::Create(HostMemory::BytesFor(ranks));
+  auto memory =
+      SharedMemory::Create(HostMemory::BytesFor(ranks), HostMemory::ArenasBytesFor(ranks));
+  if (memory.ok()) {
+    reinterpret_cast<HostMemory*>((*memory)->data())->line.ranks = static_cast<uint32_t>(ranks);
+  }
+  return memory;
 }
 
 Result<std::unique_ptr<HostGroup>> HostGroup::Join(std::shared_ptr<SharedMemory> memory, int rank,
                                                    int ranks) {
-  if (rank < 0 || rank >= ranks || memory->size() < HostMemory::BytesFor(ranks)) {
+  const auto made_for = [&] {
+    return reinterpret_cast<HostMemory*>(memory->data())->line.ranks.load();
+  };
+  if (rank < 0 || rank >= ranks || memory->size() < HostMemory::BytesFor(ranks) ||
+      made_for() != static_cast<uint32_t>(ranks)) {
     return Status(Code::kInvalidArgument, "rank " + std::to_string(rank) + " of " +
                                               std::to_string(ranks) +
                                               " has no place in this memory");
@@ -23,7 +32,14 @@ Result<std::unique_ptr<HostGroup>> HostGroup::Join(std::shared_ptr<SharedMemory>
 HostGroup::HostGroup(std::shared_ptr<SharedMemory> memory, int rank, int ranks)
     : memory_(std::move(memory)),
       pipe_(*reinterpret_cast<HostMemory*>(memory_->data()), rank, ranks),
-      kernels_(BestKernels()) {}
+      kernels_(BestKernels()),
+      offers_(static_cast<size_t>(ranks)),
+      copies_(offers_.size()) {
+  const size_t arenas = HostMemory::BytesFor(ranks);
+  if (memory_->size() < arenas + HostMemory::ArenasBytesFor(ranks)) return;
+  arenas_ = memory_->data() + arenas;
+  arena_ = std::make_shared<Arena>(memory_, ArenaOf(rank), kArenaBytes);
+}
 
 Status HostGroup::CheckList(const char* what, size_t size) const {
   if (size == static_cast<size_t>(ranks())) return {};

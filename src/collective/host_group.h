@@ -19,7 +19,7 @@ class HostGroup : public Group {
   /// What CreateMemory() makes is mapped by each rank (SharedMemory::Map).
   static Result<std::unique_ptr<SharedMemory>> CreateMemory(int ranks);
   /// `rank` counts on this host, from 0.
-  /// InvalidArgument: the memory is of fewer ranks.
+  /// InvalidArgument: the memory is of another number of ranks.
   static Result<std::unique_ptr<HostGroup>> Join(std::shared_ptr<SharedMemory> memory, int rank,
                                                  int ranks);
 
@@ -35,6 +35,7 @@ class HostGroup : public Group {
   Status Barrier(Deadline deadline) override;
   void Fail(int rank) override { pipe_.Fail(rank); }
   void Leave() override { pipe_.Publish(&RankLine::left, 1); }
+  std::shared_ptr<Arena> arena() const override { return arena_; }
   int rank() const override { return pipe_.rank(); }
   int ranks() const override { return pipe_.ranks(); }
 
@@ -49,11 +50,36 @@ class HostGroup : public Group {
   /// Ok, or that a list is not of as many ranks.
   Status CheckList(const char* what, size_t size) const;
 
+  /// Where a rank's vectors begin in its arena, or that they lie elsewhere.
+  struct Offer {
+    static constexpr uint64_t kElsewhere = ~uint64_t{0};
+    uint64_t in = kElsewhere;
+    uint64_t out = kElsewhere;
+  };
+
+  Status ReduceSlots(const std::byte* in, std::byte* out, size_t count, size_t element,
+                     ReduceKernel reduce, Deadline deadline);
+  /// All tell all where their vectors lie, and who does not offer them, and is to, copies them.
+  Status OfferVectors(const std::byte* in, const std::byte* out, size_t bytes, bool copy,
+                      Deadline deadline);
+  bool AllOffer() const;
+  bool NoneOffers() const;
+  Status ReduceWhereTheyLie(std::byte* out, size_t bytes, size_t element, ReduceKernel reduce,
+                            Deadline deadline);
+  /// Only with arenas.
+  std::byte* ArenaOf(int rank) const { return arenas_ + kArenaBytes * static_cast<size_t>(rank); }
+
   const std::shared_ptr<SharedMemory> memory_;
   HostPipe pipe_;
   const Kernels& kernels_;
   Status failure_;
   uint32_t barriers_ = 0;
+  uint32_t placed_ = 0;
+  std::byte* arenas_ = nullptr;
+  std::shared_ptr<Arena> arena_;
+  // Of all ranks, for the vectors that are reduced now:
+  std::vector<Offer> offers_;
+  std::vector<const std::byte*> copies_;  ///< in their slots, until the next exchange
 };
 
 }  // namespace tony::collective

@@ -11,14 +11,22 @@ namespace tony::collective {
 
 /// Two cache lines, since processors fetch them in pairs.
 inline constexpr size_t kLineBytes = 128;
-/// A vector of at most so many bytes is exchanged whole, at once.
+/// What a rank tells all others at once.
 inline constexpr size_t kSlotBytes = size_t{64} << 10;
+/// Vectors are reduced in the slots, whole, while a rank reads at most so many bytes of others'.
+inline constexpr size_t kExchangeBytes = size_t{16} << 10;
+/// With so few nobody asks whether they lie in arenas: a copy takes no longer.
+inline constexpr size_t kTinyBytes = 512;
 /// A longer one goes through each rank's window in pieces. Together the windows stay in the caches.
 inline constexpr size_t kPieceBytes = size_t{256} << 10;
 inline constexpr uint32_t kWindowPieces = 4;
 
+/// Room for one rank's buffers that all can reach, of addresses only until it is used.
+inline constexpr size_t kArenaBytes = size_t{64} << 30;
+
 /// For all ranks. Sequence numbers and counters wrap around.
 struct alignas(kLineBytes) HostLine {
+  std::atomic<uint32_t> ranks;                            ///< for which it was made
   std::atomic<uint32_t> sleepers;                         ///< ranks that sleep, or are about to
   std::atomic<uint32_t> bell;                             ///< changes to wake them
   alignas(kLineBytes) std::atomic<uint32_t> failed_rank;  ///< plus one; 0: the group works
@@ -30,6 +38,7 @@ struct alignas(kLineBytes) RankLine {
   std::atomic<uint32_t> copied;   ///< so many are in its window
   std::atomic<uint32_t> reduced;  ///< of so many its own chunk is, in its window
   std::atomic<uint32_t> fetched;  ///< of so many it has all others' chunks
+  std::atomic<uint32_t> placed;   ///< so many results it has written where they belong
   std::atomic<uint32_t> barrier;  ///< so many barriers it has come to
   std::atomic<uint32_t> left;     ///< 1: nothing of it will follow
 };
@@ -47,15 +56,19 @@ struct RankMemory {
   alignas(kLineBytes) std::byte window[kWindowPieces][kPieceBytes];
 };
 
-/// Followed by the memory of as many ranks as there are.
+/// Followed by the memory of as many ranks as there are, and by their arenas if there is room.
 struct HostMemory {
   HostLine line;
 
   RankMemory& Of(int rank) { return reinterpret_cast<RankMemory*>(this + 1)[rank]; }
 
+  /// Without arenas, in whole pages of all kinds of machines.
   static size_t BytesFor(int ranks) {
-    return sizeof(HostLine) + sizeof(RankMemory) * static_cast<size_t>(ranks);
+    constexpr size_t kPage = size_t{64} << 10;
+    const size_t bytes = sizeof(HostLine) + sizeof(RankMemory) * static_cast<size_t>(ranks);
+    return (bytes + kPage - 1) / kPage * kPage;
   }
+  static size_t ArenasBytesFor(int ranks) { return kArenaBytes * static_cast<size_t>(ranks); }
 };
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free);

@@ -220,7 +220,8 @@ Result<std::unique_ptr<HostMembers>> HostDoor::Enter(const std::string& address,
                   "rank 0 of this host refuses rank " + std::to_string(rank) + " of " +
                       std::to_string(ranks) + ": another job's, or one that is there already");
   }
-  auto memory = SharedMemory::Map(handed.Release(), HostMemory::BytesFor(ranks));
+  auto memory = SharedMemory::Map(handed.Release(), HostMemory::BytesFor(ranks),
+                                  HostMemory::ArenasBytesFor(ranks));
   if (!memory.ok()) return memory.status();
   std::vector<LinkLoop::Peer> peers;
   peers.push_back({0, std::move(connection)});

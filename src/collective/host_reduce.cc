@@ -8,17 +8,6 @@
 namespace tony::collective {
 namespace {
 
-constexpr size_t kCacheLine = 64;
-/// What stays in a processor's first cache while it is reduced and copied on.
-constexpr size_t kBlockBytes = size_t{16} << 10;
-
-/// `of(rank)` of all ranks, one after the other.
-template <typename Of>
-void ReduceAll(ReduceKernel reduce, std::byte* result, const Of& of, int ranks, size_t count) {
-  reduce(result, of(0), of(1), count);
-  for (int rank = 2; rank < ranks; ++rank) reduce(result, result, of(rank), count);
-}
-
 /// One allreduce of a long vector.
 class PiecewiseAllReduce {
  public:
@@ -58,13 +47,7 @@ class PiecewiseAllReduce {
   Part Piece(uint32_t piece) const { return Part::Of(bytes_, kPieceBytes, piece - first_); }
   /// The part of the piece, from its beginning, that `rank` reduces: whole cache lines.
   Part Chunk(size_t piece_bytes, int rank) const {
-    const int ranks = pipe_.ranks();
-    const auto edge = [&](int part) {
-      return part == ranks ? piece_bytes
-                           : piece_bytes * static_cast<size_t>(part) / static_cast<size_t>(ranks) /
-                                 kCacheLine * kCacheLine;
-    };
-    return {edge(rank), edge(rank + 1) - edge(rank)};
+    return Part::OfRank(piece_bytes, rank, pipe_.ranks());
   }
 
   Status CopyIn(uint32_t piece) {
@@ -133,18 +116,33 @@ Status HostGroup::AllReduce(const void* in, void* out, size_t count, DataType ty
   if (ranks() == 1 && out != in && bytes > 0) std::memcpy(out, in, bytes);
   if (ranks() == 1 || bytes == 0) return {};
   const ReduceKernel reduce = kernels_.Reduce(type, op);
-  // Each reads all others' then, instead of a part of them and a part of the result.
-  if (bytes * static_cast<size_t>(ranks() - 1) > kSlotBytes) {
+  // In a slot each reads all of the others' vectors, instead of a part of them and of the result.
+  const size_t read = bytes * static_cast<size_t>(ranks() - 1);
+  if (read <= kTinyBytes) return Keep(ReduceSlots(from, to, count, SizeOf(type), reduce, deadline));
+  const bool is_short = read <= kExchangeBytes;
+  Status offered = OfferVectors(from, to, bytes, is_short, deadline);
+  if (!offered.ok()) return Keep(offered);
+  if (AllOffer()) return Keep(ReduceWhereTheyLie(to, bytes, SizeOf(type), reduce, deadline));
+  if (!is_short) {
     return Keep(
         PiecewiseAllReduce(pipe_, kernels_, reduce, SizeOf(type), from, to, bytes, deadline).Run());
   }
+  // Who offers has copied nothing into a slot.
+  if (!NoneOffers()) return Keep(ReduceSlots(from, to, count, SizeOf(type), reduce, deadline));
+  const auto of = [&](int rank) { return copies_[static_cast<size_t>(rank)]; };
+  ReduceAll(reduce, to, of, ranks(), count);
+  return {};
+}
+
+Status HostGroup::ReduceSlots(const std::byte* in, std::byte* out, size_t count, size_t element,
+                              ReduceKernel reduce, Deadline deadline) {
   const std::byte* sum = nullptr;
-  const auto write = [&](std::byte* slot) { std::memcpy(slot, from, bytes); };
+  const auto write = [&](std::byte* slot) { std::memcpy(slot, in, count * element); };
   const auto read = [&](int /*rank*/, const std::byte* slot) {
-    if (sum != nullptr) reduce(to, sum, slot, count);
-    sum = sum == nullptr ? slot : to;
+    if (sum != nullptr) reduce(out, sum, slot, count);
+    sum = sum == nullptr ? slot : out;
   };
-  return Keep(pipe_.Exchange(write, read, deadline));
+  return pipe_.Exchange(write, read, deadline);
 }
 
 /// Each piece of a window has a part for each rank, with as much of what that one reduces.

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -33,15 +34,15 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::Create(size_t bytes, size_t 
   if (const int error = posix_fallocate(memory.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     return Failed(what, error);
   }
-  const size_t all = bytes + lazy_bytes;
-  if (lazy_bytes > 0 && ftruncate(memory.get(), static_cast<off_t>(all)) != 0) {
-    return Failed("cannot make room for " + std::to_string(all) + " bytes", errno);
-  }
+  // Where files may not be so large there are none.
+  const bool lazy =
+      lazy_bytes > 0 && ftruncate(memory.get(), static_cast<off_t>(bytes + lazy_bytes)) == 0;
   if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) return Failed(what, errno);
-  return Map(memory.Release(), all);
+  return Map(memory.Release(), bytes, lazy ? lazy_bytes : 0);
 }
 
-Result<std::unique_ptr<SharedMemory>> SharedMemory::Map(int descriptor, size_t bytes) {
+Result<std::unique_ptr<SharedMemory>> SharedMemory::Map(int descriptor, size_t bytes,
+                                                        size_t lazy_bytes) {
   Descriptor memory(descriptor);
   const int seals = fcntl(memory.get(), F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals) {
@@ -49,12 +50,25 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::Map(int descriptor, size_t b
   }
   struct stat status {};
   if (fstat(memory.get(), &status) != 0) return Failed("cannot ask for its size", errno);
-  if (status.st_size < 0 || static_cast<size_t>(status.st_size) < bytes) {
-    return Status(Code::kInvalidArgument, "shared memory has " + std::to_string(status.st_size) +
+  const auto size = static_cast<size_t>(std::max<off_t>(status.st_size, 0));
+  if (size < bytes) {
+    return Status(Code::kInvalidArgument, "shared memory has " + std::to_string(size) +
                                               " bytes instead of " + std::to_string(bytes));
   }
-  void* data =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory.get(), 0);
+  const auto map = [&](size_t length) {
+    return mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory.get(),
+                0);
+  };
+  if (lazy_bytes > 0 && size >= bytes + lazy_bytes) {
+    const size_t all = bytes + lazy_bytes;
+    if (void* data = map(all); data != MAP_FAILED) {
+      // A core is not to have as many bytes as there are addresses.
+      madvise(static_cast<std::byte*>(data) + bytes, lazy_bytes, MADV_DONTDUMP);
+      return std::unique_ptr<SharedMemory>(
+          new SharedMemory(memory.Release(), static_cast<std::byte*>(data), all));
+    }
+  }
+  void* data = map(bytes);
   if (data == MAP_FAILED) return Failed("cannot map shared memory", errno);
   return std::unique_ptr<SharedMemory>(
       new SharedMemory(memory.Release(), static_cast<std::byte*>(data), bytes));

@@ -15,12 +15,13 @@ class SharedMemory {
   /// an error here, not a signal later. Its size cannot be changed by anybody.
   /// `lazy_bytes`: after those, so many more that take memory page by page when they are used, as
   /// the rest of a program's memory does.
-  /// ResourceExhausted: not so much memory, no descriptor, or no room among the addresses.
+  /// ResourceExhausted: not so much memory, or no descriptor.
   static Result<std::unique_ptr<SharedMemory>> Create(size_t bytes, size_t lazy_bytes = 0);
-  /// Takes the descriptor of another process, which may not be trusted with its size. Maps `bytes`,
-  /// of which some may be lazy ones.
+  /// Takes the descriptor of another process, which may not be trusted with its size. Of the lazy
+  /// bytes all are mapped or, where they are not there or addresses are limited, none: see size().
   /// InvalidArgument: it has fewer, or could be made smaller under our feet. ResourceExhausted.
-  static Result<std::unique_ptr<SharedMemory>> Map(int descriptor, size_t bytes);
+  static Result<std::unique_ptr<SharedMemory>> Map(int descriptor, size_t bytes,
+                                                   size_t lazy_bytes = 0);
 
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;

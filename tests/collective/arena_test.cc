@@ -41,7 +41,7 @@ class ArenaTest : public ::testing::Test {
 };
 
 TEST_F(ArenaTest, GivesLinesThatNobodyShares) {
-  Arena arena(begin_, kBytes);
+  Arena arena(nullptr, begin_, kBytes);
   void* first = arena.Allocate(1);
   void* second = arena.Allocate(65);
   void* third = arena.Allocate(0);
@@ -51,7 +51,7 @@ TEST_F(ArenaTest, GivesLinesThatNobodyShares) {
 }
 
 TEST_F(ArenaTest, SaysWhatIsItsOwn) {
-  Arena arena(begin_, kBytes);
+  Arena arena(nullptr, begin_, kBytes);
   auto* first = static_cast<std::byte*>(arena.Allocate(128));
   auto* second = static_cast<std::byte*>(arena.Allocate(128));
   EXPECT_EQ(arena.OffsetOf(second + 8, 120), 136);
@@ -68,7 +68,7 @@ TEST_F(ArenaTest, SaysWhatIsItsOwn) {
 }
 
 TEST_F(ArenaTest, IsFullWhenThereIsNoRoom) {
-  Arena arena(begin_, kBytes);
+  Arena arena(nullptr, begin_, kBytes);
   EXPECT_EQ(arena.Allocate(kBytes + 1), nullptr);
   EXPECT_EQ(arena.Allocate(SIZE_MAX), nullptr);
   void* all = arena.Allocate(kBytes);
@@ -76,12 +76,12 @@ TEST_F(ArenaTest, IsFullWhenThereIsNoRoom) {
   EXPECT_EQ(arena.Allocate(1), nullptr);
   EXPECT_TRUE(arena.Free(all));
   EXPECT_EQ(arena.Allocate(kBytes), begin_);
-  Arena nothing(begin_, 0);
+  Arena nothing(nullptr, begin_, 0);
   EXPECT_EQ(nothing.Allocate(1), nullptr);
 }
 
 TEST_F(ArenaTest, GivesPagesBackThatNobodyUses) {
-  Arena arena(begin_, kBytes);
+  Arena arena(nullptr, begin_, kBytes);
   void* first = arena.Allocate(kPage + 64);
   void* second = arena.Allocate(kPage);
   std::memset(first, 1, kPage + 64);
@@ -95,7 +95,7 @@ TEST_F(ArenaTest, GivesPagesBackThatNobodyUses) {
 }
 
 TEST_F(ArenaTest, KeepsApartWhatComesAndGoes) {
-  Arena arena(begin_, kBytes);
+  Arena arena(nullptr, begin_, kBytes);
   struct Piece {
     std::byte* data;
     size_t size;

@@ -27,8 +27,8 @@ constexpr auto kPatience = seconds(60);
 TEST(HostGroupSizes, EachEdge) {
   constexpr int kRanks = 3;
   std::vector<size_t> sizes = {0, 1, 2, 63, 64, 65};
-  for (const size_t edge : {kSlotBytes / 2, kSlotBytes, kPieceBytes, 3 * kPieceBytes,
-                            kWindowPieces * kPieceBytes, 9 * kPieceBytes}) {
+  for (const size_t edge : {kTinyBytes / 2, kExchangeBytes / 2, kSlotBytes, kPieceBytes,
+                            3 * kPieceBytes, kWindowPieces * kPieceBytes, 9 * kPieceBytes}) {
     for (const size_t size : {edge - 1, edge, edge + 1}) sizes.push_back(size);
   }
   InThreads(kRanks, [&](HostGroup& group) {

@@ -29,8 +29,9 @@ TEST(SharedMemory, LazyBytesTakeMemoryWhenTheyAreUsed) {
   constexpr size_t kLazyBytes = size_t{1} << 40;  // more than any machine has
   auto first = SharedMemory::Create(kBytes, kLazyBytes);
   ASSERT_TRUE(first.ok()) << first.status().message();
-  auto second = SharedMemory::Map(dup((*first)->descriptor()), kBytes + kLazyBytes);
+  auto second = SharedMemory::Map(dup((*first)->descriptor()), kBytes, kLazyBytes);
   ASSERT_TRUE(second.ok()) << second.status().message();
+  ASSERT_EQ((*second)->size(), kBytes + kLazyBytes);
   const auto taken = [&] {
     struct stat status {};
     EXPECT_EQ(fstat((*first)->descriptor(), &status), 0);
@@ -42,6 +43,17 @@ TEST(SharedMemory, LazyBytesTakeMemoryWhenTheyAreUsed) {
   (*first)->data()[kBytes + kLazyBytes - 1] = std::byte{7};
   EXPECT_EQ((*second)->data()[kBytes + kLazyBytes - 1], std::byte{7});
   EXPECT_EQ(taken(), before + 4096);
+}
+
+TEST(SharedMemory, LazyBytesNeedNotBeThere) {
+  auto none = SharedMemory::Create(kBytes);
+  ASSERT_TRUE(none.ok());
+  auto second = SharedMemory::Map(dup((*none)->descriptor()), kBytes, kBytes);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  EXPECT_EQ((*second)->size(), kBytes);
+  auto too_many = SharedMemory::Create(kBytes, size_t{1} << 50);  // more than there are addresses
+  ASSERT_TRUE(too_many.ok()) << too_many.status().message();
+  EXPECT_EQ((*too_many)->size(), kBytes);
 }
 
 TEST(SharedMemory, NobodyCanMakeItSmaller) {

@@ -1,0 +1,65 @@
+// Reduces vectors where they lie, if those of all ranks lie in memory that all can reach.
+#include <algorithm>
+#include <cstring>
+
+#include "collective/host_copy.h"
+#include "collective/host_group.h"
+
+namespace tony::collective {
+Status HostGroup::OfferVectors(const std::byte* in, const std::byte* out, size_t bytes, bool copy,
+                               Deadline deadline) {
+  Offer own;
+  const auto from = arena_ == nullptr ? std::nullopt : arena_->OffsetOf(in, bytes);
+  const auto to = from ? arena_->OffsetOf(out, bytes) : std::nullopt;
+  if (to) own = {.in = *from, .out = *to};
+  const auto write = [&](std::byte* slot) {
+    std::memcpy(slot, &own, sizeof(own));
+    if (copy && !to) std::memcpy(slot + sizeof(own), in, bytes);
+  };
+  const auto read = [&](int rank, const std::byte* slot) {
+    const auto place = static_cast<size_t>(rank);
+    std::memcpy(&offers_[place], slot, sizeof(Offer));
+    copies_[place] = slot + sizeof(Offer);
+  };
+  return pipe_.Exchange(write, read, deadline);
+}
+
+bool HostGroup::AllOffer() const {
+  return std::none_of(offers_.begin(), offers_.end(),
+                      [](const Offer& offer) { return offer.out == Offer::kElsewhere; });
+}
+
+bool HostGroup::NoneOffers() const {
+  return std::all_of(offers_.begin(), offers_.end(),
+                     [](const Offer& offer) { return offer.out == Offer::kElsewhere; });
+}
+
+/// Each reduces its part of the vectors and writes the result to all ranks; all wait for all.
+Status HostGroup::ReduceWhereTheyLie(std::byte* out, size_t bytes, size_t element,
+                                     ReduceKernel reduce, Deadline deadline) {
+  const Offer& own = offers_[static_cast<size_t>(rank())];
+  const bool replaces = own.in == own.out;
+  const bool stream = bytes >= kStreamBytes && !replaces;
+  // A sum may take the place of the first two numbers that it is of, but of no later one.
+  const bool in_place = !stream && (rank() < 2 || !replaces);
+  const Part part = Part::OfRank(bytes, rank(), ranks());
+  alignas(kCacheLine) std::byte block[kBlockBytes];
+  for (size_t done = 0; done < part.size; done += kBlockBytes) {
+    const size_t size = std::min(kBlockBytes, part.size - done);
+    const size_t place = part.begin + done;
+    const auto of = [&](int rank) {
+      return ArenaOf(rank) + offers_[static_cast<size_t>(rank)].in + place;
+    };
+    std::byte* const sum = in_place ? out + place : block;
+    ReduceAll(reduce, sum, of, ranks(), size / element);
+    for (int turn = in_place ? 1 : 0; turn < ranks(); ++turn) {
+      const int rank = (pipe_.rank() + turn) % ranks();  // not all to the same one at once
+      std::byte* const result = ArenaOf(rank) + offers_[static_cast<size_t>(rank)].out + place;
+      Copy(kernels_, result, sum, size, stream);
+    }
+  }
+  pipe_.Publish(&RankLine::placed, ++placed_);
+  return pipe_.UntilOthers(&RankLine::placed, placed_, deadline);
+}
+
+}  // namespace tony::collective

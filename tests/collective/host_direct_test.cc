@@ -1,0 +1,137 @@
+// Allreduces of vectors that lie in memory which all ranks of the host can reach.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/collective/host_ranks.h"
+#include "tests/collective/reference.h"
+
+namespace tony::collective {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(60);
+
+/// Any numbers, the same for each test.
+Bytes Numbers(size_t bytes, int seed) {
+  Bytes numbers(bytes);
+  std::mt19937 random(static_cast<unsigned>(seed));
+  std::generate(numbers.begin(), numbers.end(), [&] { return random() % 4; });
+  return numbers;
+}
+
+/// Where a rank's vectors lie.
+enum class Place { kInPlace, kApart, kResultElsewhere, kElsewhere };
+
+/// Takes a buffer of the arena, or another one.
+class Buffer {
+ public:
+  Buffer(HostGroup& group, size_t bytes, bool shared) : arena_(group.arena()), own_(bytes) {
+    if (shared) from_arena_ = arena_->Allocate(bytes);
+    EXPECT_EQ(from_arena_ != nullptr, shared);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { EXPECT_TRUE(arena_->Free(from_arena_)); }
+  unsigned char* data() {
+    return from_arena_ == nullptr ? own_.data() : static_cast<unsigned char*>(from_arena_);
+  }
+
+ private:
+  const std::shared_ptr<Arena> arena_;
+  Bytes own_;
+  void* from_arena_ = nullptr;
+};
+
+/// `at`: so many bytes from the buffers' beginnings.
+void Check(HostGroup& group, size_t bytes, size_t at, Place place, DataType type, ReduceOp op) {
+  Buffer in(group, bytes + at, place != Place::kElsewhere);
+  Buffer out(group, bytes + at + 1, place == Place::kApart);
+  Bytes expected = Numbers(bytes, 0);
+  for (int rank = 1; rank < group.ranks(); ++rank) {
+    expected = Reference(expected, Numbers(bytes, rank), type, op);
+  }
+  const Bytes own = Numbers(bytes, group.rank());
+  std::copy(own.begin(), own.end(), in.data() + at);
+  unsigned char* const result = place == Place::kInPlace ? in.data() + at : out.data() + at;
+  if (place != Place::kInPlace) result[bytes] = 0xee;
+  const Status done =
+      group.AllReduce(in.data() + at, result, bytes / SizeOf(type), type, op, After(kPatience));
+  ASSERT_TRUE(done.ok()) << done.message();
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result)) << bytes << " bytes";
+  EXPECT_TRUE(place == Place::kInPlace || result[bytes] == 0xee);
+  // Nobody frees what others still write to.
+  ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
+}
+
+class HostDirectTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(HostDirectTest, IsTheSameWhereverVectorsLie) {
+  InThreads(GetParam(), [](HostGroup& group) {
+    ASSERT_NE(group.arena(), nullptr);
+    const std::vector<size_t> sizes = {kTinyBytes,     kTinyBytes + 8,     4096,
+                                       kExchangeBytes, kExchangeBytes + 8, 3 * kPieceBytes + 1000,
+                                       size_t{9} << 20};
+    for (const size_t size : sizes) {
+      for (const Place place : {Place::kInPlace, Place::kApart, Place::kResultElsewhere}) {
+        Check(group, size, 0, place, DataType::kFloat32, ReduceOp::kSum);
+      }
+    }
+    Check(group, kSlotBytes + 3, 5, Place::kInPlace, DataType::kUint8, ReduceOp::kSum);
+    Check(group, 2 * kSlotBytes, 24, Place::kApart, DataType::kInt16, ReduceOp::kProduct);
+    Check(group, 2 * kSlotBytes, 8, Place::kInPlace, DataType::kFloat64, ReduceOp::kMax);
+  });
+}
+
+TEST_P(HostDirectTest, OneRankElsewhereIsEnough) {
+  InThreads(GetParam(), [](HostGroup& group) {
+    for (int other = 0; other < group.ranks(); ++other) {
+      const Place place = group.rank() == other ? Place::kElsewhere : Place::kInPlace;
+      Check(group, 2 * kPieceBytes, 0, place, DataType::kFloat32, ReduceOp::kSum);
+      Check(group, 2048, 0, place, DataType::kFloat32, ReduceOp::kSum);
+      const Place apart = group.rank() == other ? Place::kInPlace : Place::kApart;
+      Check(group, 2 * kPieceBytes, 0, apart, DataType::kFloat32, ReduceOp::kSum);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, HostDirectTest, ::testing::Values(2, 3, 5),
+                         ::testing::PrintToStringParamName());
+
+TEST(HostDirect, WithoutRoomForArenasItGoesOn) {
+  constexpr int kRanks = 2;
+  const auto large = MemoryFor(kRanks);
+  auto mapped = SharedMemory::Map(dup(large->descriptor()), HostMemory::BytesFor(kRanks));
+  ASSERT_TRUE(mapped.ok());
+  const std::shared_ptr<SharedMemory> memory = std::move(*mapped);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto group = Join(memory, rank, kRanks);
+      EXPECT_EQ(group->arena(), nullptr);
+      std::vector<float> vector(1 << 20, 1.0F);
+      EXPECT_TRUE(group
+                      ->AllReduce(vector.data(), vector.data(), vector.size(), DataType::kFloat32,
+                                  ReduceOp::kSum, After(kPatience))
+                      .ok());
+      EXPECT_EQ(vector, std::vector<float>(vector.size(), 2.0F));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(HostDirect, BuffersOutliveTheGroup) {
+  auto memory = MemoryFor(1);
+  auto group = Join(memory, 0, 1);
+  const auto arena = group->arena();
+  auto* buffer = static_cast<unsigned char*>(arena->Allocate(kPieceBytes));
+  ASSERT_NE(buffer, nullptr);
+  group.reset();
+  memory.reset();
+  std::memset(buffer, 7, kPieceBytes);
+  EXPECT_EQ(buffer[kPieceBytes - 1], 7);
+  EXPECT_TRUE(arena->Free(buffer));
+}
+
+}  // namespace
+}  // namespace tony::collective

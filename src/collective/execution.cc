@@ -97,58 +97,28 @@ double Execution::FactorAfter(const Kind& kind) const {
   return kind.postscale * (round_up ? std::nextafter(part, 1.0) : part);
 }
 
-Status Execution::Reduce(const Kind& kind, const void* in, void* out,
-                         const std::vector<size_t>& counts, Deadline deadline) {
-  if (kind.reduce == ReduceOp::kAdasum) {
-    return adasum_.Reduce(in, out, counts, kind.type, deadline);
-  }
-  size_t count = 0;
-  for (const size_t one : counts) count += one;
-  const ReduceOp op = kind.reduce == ReduceOp::kAverage ? ReduceOp::kSum : kind.reduce;
-  return group_.AllReduce(in, out, count, kind.type, op, deadline);
-}
-
 Status Execution::AllReduce(const Decision& decision, const Tensors& tensors, Deadline deadline) {
   const Kind& kind = decision.kind;
-  const size_t element = SizeOf(kind.type);
-  std::vector<size_t> counts;
-  size_t count = 0;
-  for (const Decided& tensor : decision.tensors) {
-    counts.push_back(AsSize(tensor.elements));
-    count += counts.back();
+  std::vector<Fusion::Tensor> all;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    all.push_back({.in = tensors[i].in,
+                   .out = tensors[i].out,
+                   .count = AsSize(decision.tensors[i].elements)});
   }
-  if (tensors.size() == 1 && tensors[0].submitted()) {
-    return AllReduceOne(kind, tensors[0], count, deadline);
-  }
-  std::byte* const fused = fusion_.Take(count * element);
-  std::byte* at = fused;
-  for (size_t i = 0; i < tensors.size(); at += counts[i++] * element) {
-    if (tensors[i].submitted()) {
-      CopyScaled(at, tensors[i].in, counts[i], kind.type, kind.prescale);
-    } else {
-      std::memset(at, 0, counts[i] * element);
-    }
-  }
-  Status done = Reduce(kind, fused, fused, counts, deadline);
-  if (!done.ok()) return done;
-  at = fused;
-  for (size_t i = 0; i < tensors.size(); at += counts[i++] * element) {
-    if (!tensors[i].submitted()) continue;
-    CopyScaled(tensors[i].out, at, counts[i], kind.type, FactorAfter(kind));
-  }
-  return {};
+  const Fusion fusion(std::move(all), kind.type, kind.prescale, FactorAfter(kind));
+  if (kind.reduce == ReduceOp::kAdasum) return Adasum(fusion, deadline);
+  const ReduceOp op = kind.reduce == ReduceOp::kAverage ? ReduceOp::kSum : kind.reduce;
+  return group_.AllReduceFused(fusion, op, deadline);
 }
 
-/// Where it lies.
-Status Execution::AllReduceOne(const Kind& kind, const Tensor& tensor, size_t count,
-                               Deadline deadline) {
-  const void* in = tensor.in;
-  if (kind.prescale != 1) {
-    CopyScaled(tensor.out, tensor.in, count, kind.type, kind.prescale);
-    in = tensor.out;
-  }
-  Status done = Reduce(kind, in, tensor.out, {count}, deadline);
-  if (done.ok()) CopyScaled(tensor.out, tensor.out, count, kind.type, FactorAfter(kind));
+/// Each tensor has coefficients of its own.
+Status Execution::Adasum(const Fusion& fusion, Deadline deadline) {
+  std::vector<size_t> counts;
+  for (const Fusion::Tensor& tensor : fusion.tensors()) counts.push_back(tensor.count);
+  std::byte* const vector = fusion_.Take(fusion.bytes());
+  fusion.Gather(0, fusion.bytes(), vector);
+  Status done = adasum_.Reduce(vector, vector, counts, fusion.type(), deadline);
+  if (done.ok()) fusion.Scatter(0, fusion.bytes(), vector, false);
   return done;
 }
 

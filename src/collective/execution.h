@@ -14,10 +14,10 @@
 
 namespace tony::collective {
 
-/// Tensors of one decision are gathered into one vector and scattered from it, if there are several
-/// of them. Factors are applied on the way: `prescale` to what each rank has, `postscale` to the
-/// result, after the division of an average.
-/// Not thread safe: of the data thread.
+/// Tensors of one decision that is no allreduce are gathered into one vector and scattered from it,
+/// if there are several of them; those of an allreduce the group takes from where they are. Factors
+/// are applied on the way: `prescale` to what each rank has, `postscale` to the result, after the
+/// division of an average. Not thread safe: of the data thread.
 class Execution {
  public:
   explicit Execution(Group& group) : group_(group), adasum_(group) {}
@@ -36,9 +36,7 @@ class Execution {
   Status Choose(const Decision& decision, const Tensors& tensors, Outputs& outputs,
                 Deadline deadline);
   Status AllReduce(const Decision& decision, const Tensors& tensors, Deadline deadline);
-  Status AllReduceOne(const Kind& kind, const Tensor& tensor, size_t count, Deadline deadline);
-  Status Reduce(const Kind& kind, const void* in, void* out, const std::vector<size_t>& counts,
-                Deadline deadline);
+  Status Adasum(const Fusion& fusion, Deadline deadline);
   Status AllGather(const Decision& decision, const Tensors& tensors, Outputs& outputs,
                    Deadline deadline);
   Status ReduceScatter(const Decision& decision, const Tensors& tensors, Outputs& outputs,
@@ -53,7 +51,7 @@ class Execution {
   size_t me() const { return static_cast<size_t>(group_.rank()); }
 
   Group& group_;
-  Adasum adasum_;
+  collective::Adasum adasum_;
   Scratch fusion_;
   Scratch fused_result_;
 };

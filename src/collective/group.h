@@ -8,6 +8,8 @@
 #include "collective/arena.h"
 #include "collective/data_type.h"
 #include "collective/deadline.h"
+#include "collective/fusion.h"
+#include "collective/scratch.h"
 #include "collective/status.h"
 
 namespace tony::collective {
@@ -45,6 +47,8 @@ class Group {
   /// 0, … No overlap.
   virtual Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
                           const std::vector<size_t>& received, Deadline deadline) = 0;
+  /// The same for several tensors at once, with factors.
+  virtual Status AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline);
   /// Until all have come.
   virtual Status Barrier(Deadline deadline) = 0;
 
@@ -60,6 +64,9 @@ class Group {
 
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
+
+ private:
+  Scratch fused_;
 };
 
 }  // namespace tony::collective

@@ -6,15 +6,16 @@
 #include "collective/host_group.h"
 
 namespace tony::collective {
-Status HostGroup::OfferVectors(const std::byte* in, const std::byte* out, size_t bytes, bool copy,
-                               Deadline deadline) {
+Status HostGroup::OfferVectors(const Fusion& fusion, bool copy, Deadline deadline) {
+  const size_t bytes = fusion.bytes();
   Offer own;
-  const auto from = arena_ == nullptr ? std::nullopt : arena_->OffsetOf(in, bytes);
-  const auto to = from ? arena_->OffsetOf(out, bytes) : std::nullopt;
+  const std::byte* in = arena_ == nullptr ? nullptr : fusion.Find(0, bytes);
+  const auto from = in == nullptr ? std::nullopt : arena_->OffsetOf(in, bytes);
+  const auto to = from ? arena_->OffsetOf(fusion.tensors()[0].out, bytes) : std::nullopt;
   if (to) own = {.in = *from, .out = *to};
   const auto write = [&](std::byte* slot) {
     std::memcpy(slot, &own, sizeof(own));
-    if (copy && !to) std::memcpy(slot + sizeof(own), in, bytes);
+    if (copy && !to) fusion.Gather(0, bytes, slot + sizeof(own));
   };
   const auto read = [&](int rank, const std::byte* slot) {
     const auto place = static_cast<size_t>(rank);
@@ -35,8 +36,8 @@ bool HostGroup::NoneOffers() const {
 }
 
 /// Each reduces its part of the vectors and writes the result to all ranks; all wait for all.
-Status HostGroup::ReduceWhereTheyLie(std::byte* out, size_t bytes, size_t element,
-                                     ReduceKernel reduce, Deadline deadline) {
+Status HostGroup::ReduceWhereTheyLie(const Fusion& fusion, ReduceKernel reduce, Deadline deadline) {
+  const size_t bytes = fusion.bytes();
   const Offer& own = offers_[static_cast<size_t>(rank())];
   const bool replaces = own.in == own.out;
   const bool stream = bytes >= kStreamBytes && !replaces;
@@ -50,8 +51,9 @@ Status HostGroup::ReduceWhereTheyLie(std::byte* out, size_t bytes, size_t elemen
     const auto of = [&](int rank) {
       return ArenaOf(rank) + offers_[static_cast<size_t>(rank)].in + place;
     };
-    std::byte* const sum = in_place ? out + place : block;
-    ReduceAll(reduce, sum, of, ranks(), size / element);
+    std::byte* const sum = in_place ? ArenaOf(this->rank()) + own.out + place : block;
+    ReduceAll(reduce, sum, of, ranks(), size / fusion.element());
+    fusion.Finish(sum, size);
     for (int turn = in_place ? 1 : 0; turn < ranks(); ++turn) {
       const int rank = (pipe_.rank() + turn) % ranks();  // not all to the same one at once
       std::byte* const result = ArenaOf(rank) + offers_[static_cast<size_t>(rank)].out + place;

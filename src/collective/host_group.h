@@ -25,6 +25,7 @@ class HostGroup : public Group {
 
   Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                    Deadline deadline) override;
+  Status AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) override;
   Status AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
                    Deadline deadline) override;
   Status Broadcast(void* data, size_t bytes, int root, Deadline deadline) override;
@@ -57,15 +58,14 @@ class HostGroup : public Group {
     uint64_t out = kElsewhere;
   };
 
-  Status ReduceSlots(const std::byte* in, std::byte* out, size_t count, size_t element,
-                     ReduceKernel reduce, Deadline deadline);
-  /// All tell all where their vectors lie, and who does not offer them, and is to, copies them.
-  Status OfferVectors(const std::byte* in, const std::byte* out, size_t bytes, bool copy,
-                      Deadline deadline);
+  Status ReduceSlots(const Fusion& fusion, ReduceKernel reduce, Deadline deadline);
+  /// What is in the slots.
+  void AddUp(const Fusion& fusion, ReduceKernel reduce) const;
+  /// All tell all where their vectors lie. Who does not offer them, and is to, copies them.
+  Status OfferVectors(const Fusion& fusion, bool copy, Deadline deadline);
   bool AllOffer() const;
   bool NoneOffers() const;
-  Status ReduceWhereTheyLie(std::byte* out, size_t bytes, size_t element, ReduceKernel reduce,
-                            Deadline deadline);
+  Status ReduceWhereTheyLie(const Fusion& fusion, ReduceKernel reduce, Deadline deadline);
   /// Only with arenas.
   std::byte* ArenaOf(int rank) const { return arenas_ + kArenaBytes * static_cast<size_t>(rank); }
 

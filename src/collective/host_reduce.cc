@@ -1,5 +1,6 @@
 // Reductions: short vectors in one exchange, long ones in pieces through windows.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "collective/host_copy.h"
@@ -8,19 +9,14 @@
 namespace tony::collective {
 namespace {
 
-/// One allreduce of a long vector.
+/// One allreduce of long vectors.
 class PiecewiseAllReduce {
  public:
-  PiecewiseAllReduce(HostPipe& pipe, const Kernels& kernels, ReduceKernel reduce, size_t element,
-                     const std::byte* in, std::byte* out, size_t bytes, Deadline deadline)
+  PiecewiseAllReduce(HostPipe& pipe, const Fusion& fusion, ReduceKernel reduce, Deadline deadline)
       : pipe_(pipe),
-        kernels_(kernels),
+        fusion_(fusion),
         reduce_(reduce),
-        element_(element),
-        in_(in),
-        out_(out),
-        bytes_(bytes),
-        stream_(bytes >= kStreamBytes && in != out),
+        stream_(fusion.bytes() >= kStreamBytes && !fusion.in_place()),
         first_(pipe.next_piece()),
         deadline_(deadline) {}
 
@@ -30,7 +26,7 @@ class PiecewiseAllReduce {
   /// The steps of three pieces follow each other, so that nobody has to wait for who is a bit
   /// slower.
   Status Run() {
-    const auto pieces = static_cast<uint32_t>(PartsOf(bytes_, kPieceBytes));
+    const auto pieces = static_cast<uint32_t>(PartsOf(fusion_.bytes(), kPieceBytes));
     for (uint32_t step = 0; step < pieces + 2; ++step) {
       Status done;
       if (step < pieces) done = CopyIn(first_ + step);
@@ -44,7 +40,9 @@ class PiecewiseAllReduce {
 
  private:
   /// The piece's place in the vector, in bytes.
-  Part Piece(uint32_t piece) const { return Part::Of(bytes_, kPieceBytes, piece - first_); }
+  Part Piece(uint32_t piece) const {
+    return Part::Of(fusion_.bytes(), kPieceBytes, piece - first_);
+  }
   /// The part of the piece, from its beginning, that `rank` reduces: whole cache lines.
   Part Chunk(size_t piece_bytes, int rank) const {
     return Part::OfRank(piece_bytes, rank, pipe_.ranks());
@@ -54,10 +52,9 @@ class PiecewiseAllReduce {
     const auto [begin, size] = Piece(piece);
     const Part own = Chunk(size, pipe_.rank());
     const size_t behind = own.begin + own.size;
-    const std::byte* from = in_ + begin;
-    const auto write = [&](std::byte* window) {
-      std::memcpy(window, from, own.begin);
-      std::memcpy(window + behind, from + behind, size - behind);
+    const auto write = [&, begin = begin, size = size](std::byte* window) {
+      fusion_.Gather(begin, own.begin, window);
+      fusion_.Gather(begin + behind, size - behind, window + behind);
     };
     return pipe_.Fill(piece, write, deadline_);
   }
@@ -67,15 +64,21 @@ class PiecewiseAllReduce {
     if (!there.ok()) return there;
     const auto [begin, size] = Piece(piece);
     const Part chunk = Chunk(size, pipe_.rank());
+    alignas(kCacheLine) std::array<std::byte, kBlockBytes> gathered;
     for (size_t done = 0; done < chunk.size; done += kBlockBytes) {
       const size_t block = std::min(kBlockBytes, chunk.size - done);
       const size_t place = chunk.begin + done;
-      std::byte* result = pipe_.Window(pipe_.rank(), piece) + place;
+      const std::byte* own = fusion_.Find(begin + place, block);
+      if (own == nullptr) {
+        fusion_.Gather(begin + place, block, gathered.data());
+        own = gathered.data();
+      }
+      std::byte* const result = pipe_.Window(pipe_.rank(), piece) + place;
       const auto of = [&](int rank) -> const std::byte* {
-        return rank == pipe_.rank() ? in_ + begin + place : pipe_.Window(rank, piece) + place;
+        return rank == pipe_.rank() ? own : pipe_.Window(rank, piece) + place;
       };
-      ReduceAll(reduce_, result, of, pipe_.ranks(), block / element_);
-      Copy(kernels_, out_ + begin + place, result, block, stream_);
+      ReduceAll(reduce_, result, of, pipe_.ranks(), block / fusion_.element());
+      fusion_.Scatter(begin + place, block, result, stream_);
     }
     pipe_.Publish(&RankLine::reduced, piece + 1);
     return {};
@@ -83,10 +86,9 @@ class PiecewiseAllReduce {
 
   Status FetchOthers(uint32_t piece) {
     const auto [begin, size] = Piece(piece);
-    std::byte* out = out_ + begin;
-    const auto read = [&, size = size](int rank, const std::byte* window) {
+    const auto read = [&, begin = begin, size = size](int rank, const std::byte* window) {
       const Part chunk = Chunk(size, rank);
-      Copy(kernels_, out + chunk.begin, window + chunk.begin, chunk.size, stream_);
+      fusion_.Scatter(begin + chunk.begin, chunk.size, window + chunk.begin, stream_);
     };
     Status done = pipe_.ReadOthers(&RankLine::reduced, piece, read, deadline_);
     if (done.ok()) pipe_.Publish(&RankLine::fetched, piece + 1);
@@ -94,12 +96,8 @@ class PiecewiseAllReduce {
   }
 
   HostPipe& pipe_;
-  const Kernels& kernels_;
+  const Fusion& fusion_;
   const ReduceKernel reduce_;
-  const size_t element_;
-  const std::byte* const in_;
-  std::byte* const out_;
-  const size_t bytes_;
   const bool stream_;  ///< past the caches
   const uint32_t first_;
   const Deadline deadline_;
@@ -109,40 +107,71 @@ class PiecewiseAllReduce {
 
 Status HostGroup::AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                             Deadline deadline) {
-  if (!failure_.ok()) return failure_;
   const size_t bytes = count * SizeOf(type);
-  const auto* from = static_cast<const std::byte*>(in);
-  auto* to = static_cast<std::byte*>(out);
-  if (ranks() == 1 && out != in && bytes > 0) std::memcpy(out, in, bytes);
-  if (ranks() == 1 || bytes == 0) return {};
-  const ReduceKernel reduce = kernels_.Reduce(type, op);
-  // In a slot each reads all of the others' vectors, instead of a part of them and of the result.
-  const size_t read = bytes * static_cast<size_t>(ranks() - 1);
-  if (read <= kTinyBytes) return Keep(ReduceSlots(from, to, count, SizeOf(type), reduce, deadline));
-  const bool is_short = read <= kExchangeBytes;
-  Status offered = OfferVectors(from, to, bytes, is_short, deadline);
-  if (!offered.ok()) return Keep(offered);
-  if (AllOffer()) return Keep(ReduceWhereTheyLie(to, bytes, SizeOf(type), reduce, deadline));
-  if (!is_short) {
-    return Keep(
-        PiecewiseAllReduce(pipe_, kernels_, reduce, SizeOf(type), from, to, bytes, deadline).Run());
+  const bool is_tiny = bytes * static_cast<size_t>(ranks() - 1) <= kTinyBytes;
+  if (!is_tiny || ranks() == 1) {
+    return AllReduceFused(Fusion({{.in = in, .out = out, .count = count}}, type), op, deadline);
   }
-  // Who offers has copied nothing into a slot.
-  if (!NoneOffers()) return Keep(ReduceSlots(from, to, count, SizeOf(type), reduce, deadline));
-  const auto of = [&](int rank) { return copies_[static_cast<size_t>(rank)]; };
-  ReduceAll(reduce, to, of, ranks(), count);
-  return {};
+  if (!failure_.ok()) return failure_;
+  if (bytes == 0) return {};
+  const ReduceKernel reduce = kernels_.Reduce(type, op);
+  auto* const to = static_cast<std::byte*>(out);
+  const std::byte* sum = nullptr;
+  const auto write = [&](std::byte* slot) { std::memcpy(slot, in, bytes); };
+  const auto read = [&](int /*rank*/, const std::byte* slot) {
+    if (sum != nullptr) reduce(to, sum, slot, count);
+    sum = sum == nullptr ? slot : to;
+  };
+  return Keep(pipe_.Exchange(write, read, deadline));
 }
 
-Status HostGroup::ReduceSlots(const std::byte* in, std::byte* out, size_t count, size_t element,
-                              ReduceKernel reduce, Deadline deadline) {
-  const std::byte* sum = nullptr;
-  const auto write = [&](std::byte* slot) { std::memcpy(slot, in, count * element); };
-  const auto read = [&](int /*rank*/, const std::byte* slot) {
-    if (sum != nullptr) reduce(out, sum, slot, count);
-    sum = sum == nullptr ? slot : out;
+/// Which way they go depends on what all ranks know alike: how many tensors, and how large.
+Status HostGroup::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  if (fusion.bytes() == 0) return {};
+  if (ranks() == 1) {
+    alignas(kCacheLine) std::array<std::byte, kBlockBytes> block;
+    for (size_t at = 0; at < fusion.bytes(); at += kBlockBytes) {
+      const size_t size = std::min(kBlockBytes, fusion.bytes() - at);
+      fusion.Gather(at, size, block.data());
+      fusion.Scatter(at, size, block.data(), false);
+    }
+    return {};
+  }
+  const ReduceKernel reduce = kernels_.Reduce(fusion.type(), op);
+  // In a slot each reads all of the others' vectors, instead of a part of them and of the result.
+  const size_t read = fusion.bytes() * static_cast<size_t>(ranks() - 1);
+  if (read <= kTinyBytes) return Keep(ReduceSlots(fusion, reduce, deadline));
+  const bool is_short = read <= kExchangeBytes;
+  if (fusion.tensors().size() == 1) {
+    Status offered = OfferVectors(fusion, is_short, deadline);
+    if (!offered.ok()) return Keep(offered);
+    if (AllOffer()) return Keep(ReduceWhereTheyLie(fusion, reduce, deadline));
+    if (is_short && NoneOffers()) {
+      AddUp(fusion, reduce);
+      return {};
+    }
+    // Who offers has copied nothing into a slot.
+  }
+  if (is_short) return Keep(ReduceSlots(fusion, reduce, deadline));
+  return Keep(PiecewiseAllReduce(pipe_, fusion, reduce, deadline).Run());
+}
+
+Status HostGroup::ReduceSlots(const Fusion& fusion, ReduceKernel reduce, Deadline deadline) {
+  const auto write = [&](std::byte* slot) { fusion.Gather(0, fusion.bytes(), slot); };
+  const auto read = [&](int rank, const std::byte* slot) {
+    copies_[static_cast<size_t>(rank)] = slot;
   };
-  return pipe_.Exchange(write, read, deadline);
+  Status done = pipe_.Exchange(write, read, deadline);
+  if (done.ok()) AddUp(fusion, reduce);
+  return done;
+}
+
+void HostGroup::AddUp(const Fusion& fusion, ReduceKernel reduce) const {
+  alignas(kCacheLine) std::array<std::byte, kExchangeBytes> sum;
+  const auto of = [&](int rank) { return copies_[static_cast<size_t>(rank)]; };
+  ReduceAll(reduce, sum.data(), of, ranks(), fusion.count());
+  fusion.Scatter(0, fusion.bytes(), sum.data(), false);
 }
 
 /// Each piece of a window has a part for each rank, with as much of what that one reduces.

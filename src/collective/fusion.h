@@ -1,0 +1,58 @@
+// Tensors that are reduced together, as if they were one vector.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "collective/data_type.h"
+#include "collective/kernels.h"
+
+namespace tony::collective {
+
+/// Says where they are, and what they are multiplied with on the way. Positions and sizes are in
+/// bytes, of whole elements. It does not change: thread safe.
+class Fusion {
+ public:
+  struct Tensor {
+    const void* in = nullptr;  ///< null: this rank has none, and takes part with zeros
+    void* out = nullptr;       ///< null: this rank does not want the result
+    size_t count = 0;          ///< elements
+  };
+
+  /// `before`: factor for what this rank has; `after`: for the result.
+  Fusion(std::vector<Tensor> tensors, DataType type, double before = 1, double after = 1);
+
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  size_t bytes() const { return ends_.empty() ? 0 : ends_.back(); }
+  size_t count() const { return bytes() / element(); }
+  size_t element() const { return SizeOf(type_); }
+  DataType type() const { return type_; }
+  /// Whether each result takes the place of its tensor.
+  bool in_place() const { return in_place_; }
+
+  /// What is there, each times `before`.
+  void Gather(size_t begin, size_t size, std::byte* to) const;
+  /// The same where it lies, if it lies in one place and the factor is 1; otherwise null.
+  const std::byte* Find(size_t begin, size_t size) const;
+  /// Writes results, each times `after`. `stream`: past the caches.
+  void Scatter(size_t begin, size_t size, const std::byte* from, bool stream) const;
+  /// The factor `after`, for results that are not scattered.
+  void Finish(std::byte* results, size_t size) const;
+
+ private:
+  /// Calls `take(tensor, at, done, size)` for each part: from `at` in the tensor, `done` bytes
+  /// after `begin`.
+  template <typename Take>
+  void ForParts(size_t begin, size_t size, const Take& take) const;
+  size_t IndexOf(size_t position) const;
+
+  const std::vector<Tensor> tensors_;
+  const DataType type_;
+  const double before_;
+  const double after_;
+  const Kernels& kernels_;
+  std::vector<size_t> ends_;  ///< of each, in bytes
+  bool in_place_ = true;
+};
+
+}  // namespace tony::collective

@@ -1,0 +1,196 @@
+/* Collective operations among the ranks of a job, by name, for programs in any language.
+ *
+ * Each rank is a process. All ranks submit tensors under names, from any thread and in any order;
+ * an operation is done when all ranks have submitted its name. Where ranks do not agree about one,
+ * all of them are told so, with what each has said, and the rest goes on.
+ *
+ *   1. tony_collective_init() once; it returns when all ranks are there.
+ *   2. A function of an operation gives a handle, at once. Its memory belongs to the library until
+ *      the operation is done.
+ *   3. tony_collective_wait(), then the output of those that have one, then
+ *      tony_collective_release().
+ *   4. tony_collective_shutdown() when all that this rank needs is done.
+ *
+ * Errors. A function returns TONY_COLLECTIVE_OK or a code of enum tony_collective_code; those that
+ * return a handle or a number return the code times -1. tony_collective_last_error() has the
+ * sentence.
+ *
+ * Threads. All functions may be called from all threads at once, but for init and shutdown, which
+ * wait for each other. The library has threads of its own, which sleep while there is nothing to
+ * do; it calls back only what init is given, from the thread that called it.
+ *
+ * After fork() the child has no part in the operations: its calls get
+ * TONY_COLLECTIVE_FAILED_PRECONDITION, and the parent goes on.
+ */
+#ifndef TONY_COLLECTIVE_H_
+#define TONY_COLLECTIVE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TONY_COLLECTIVE_API __attribute__((visibility("default")))
+#else
+#define TONY_COLLECTIVE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum tony_collective_code {
+  TONY_COLLECTIVE_OK = 0,
+  TONY_COLLECTIVE_INVALID_ARGUMENT = 1,    /* can never work; or the ranks do not agree */
+  TONY_COLLECTIVE_FAILED_PRECONDITION = 2, /* not initialized, shut down, joined, after fork() */
+  TONY_COLLECTIVE_DEADLINE_EXCEEDED = 3,   /* a rank did not come in time */
+  TONY_COLLECTIVE_ABORTED = 4,             /* a rank has left, or its process has ended */
+  TONY_COLLECTIVE_RESOURCE_EXHAUSTED = 5,  /* no memory, no descriptors, no threads */
+  TONY_COLLECTIVE_INTERNAL = 6,            /* the operating system refused what it should not */
+  TONY_COLLECTIVE_IN_PROGRESS = 7,         /* of wait: the operation is not done yet */
+};
+
+enum tony_collective_type {
+  TONY_COLLECTIVE_UINT8 = 0,
+  TONY_COLLECTIVE_INT8 = 1,
+  TONY_COLLECTIVE_UINT16 = 2,
+  TONY_COLLECTIVE_INT16 = 3,
+  TONY_COLLECTIVE_UINT32 = 4,
+  TONY_COLLECTIVE_INT32 = 5,
+  TONY_COLLECTIVE_UINT64 = 6,
+  TONY_COLLECTIVE_INT64 = 7,
+  TONY_COLLECTIVE_FLOAT16 = 8,  /* IEEE 754 binary16 */
+  TONY_COLLECTIVE_BFLOAT16 = 9, /* the upper half of a binary32 */
+  TONY_COLLECTIVE_FLOAT32 = 10,
+  TONY_COLLECTIVE_FLOAT64 = 11,
+  TONY_COLLECTIVE_BOOL = 12, /* one byte, 0 or 1 */
+};
+
+/* Integers wrap around. Of bool the sum and the maximum are "or", the product and the minimum
+ * "and". */
+enum tony_collective_reduce {
+  TONY_COLLECTIVE_SUM = 0,
+  TONY_COLLECTIVE_PRODUCT = 1,
+  TONY_COLLECTIVE_MIN = 2,
+  TONY_COLLECTIVE_MAX = 3,
+  /* The sum divided by the number of ranks, of integers without the fraction. Not of bool. */
+  TONY_COLLECTIVE_AVERAGE = 4,
+  /* What is orthogonal is added, what is parallel averaged: arXiv 2006.02924. Of allreduce, of
+   * floating-point types. */
+  TONY_COLLECTIVE_ADASUM = 5,
+};
+
+/* Through which a store answers: called once with the value, or, when it fails, with a sentence. */
+typedef void (*tony_collective_take)(void* receiver, const void* bytes, size_t size);
+
+/* How the ranks tell each other their addresses: keys and values that all ranks of this job see,
+ * and of this start of it only. Keys are of letters, digits, '.', '-', '_' and '/'. */
+struct tony_collective_store {
+  void* user; /* passed to both */
+  /* Returns a code. Once for each key. */
+  int (*put)(void* user, const char* key, const void* value, size_t size, tony_collective_take take,
+             void* receiver);
+  /* As soon as somebody has put it. Returns a code: DEADLINE_EXCEEDED when nobody has within
+   * `timeout_ms`. */
+  int (*get)(void* user, const char* key, int64_t timeout_ms, tony_collective_take take,
+             void* receiver);
+};
+
+struct tony_collective_options {
+  size_t struct_size; /* sizeof(struct tony_collective_options) */
+  int32_t rank;       /* from 0 */
+  int32_t size;       /* how many ranks */
+  /* Which all ranks of the job know and nobody else: 64 bytes at most. Without one, ranks are of
+   * one host. */
+  const void* secret;
+  size_t secret_size;
+  int64_t meet_timeout_ms; /* until all ranks are there */
+  /* For a rank to do its part of an operation that all ranks have submitted. */
+  int64_t operation_timeout_ms;
+  int64_t fusion_bytes; /* most that is reduced at a time; 0: the library's choice */
+  const struct tony_collective_store* store; /* used until init returns; of one rank: may be null */
+};
+
+/* What is submitted. Copied before the function returns, but for the tensor's memory. */
+struct tony_collective_tensor {
+  const char* name;
+  int32_t type;         /* enum tony_collective_type */
+  int32_t dimensions;   /* 0: a scalar */
+  const int64_t* shape; /* elements, row by row */
+  /* If not null: no tensor of this group is done before all `group_size` of it can be. */
+  const char* group;
+  uint32_t group_size;
+};
+
+/* How values are reduced: each is multiplied by `prescale` before, the result by `postscale`. */
+struct tony_collective_reduction {
+  int32_t reduce; /* enum tony_collective_reduce */
+  double prescale;
+  double postscale;
+};
+
+/* Waits until all ranks have called it. FAILED_PRECONDITION: initialized already.
+ * DEADLINE_EXCEEDED: names who is missing. */
+TONY_COLLECTIVE_API int tony_collective_init(const struct tony_collective_options* options);
+/* The others are told that nothing more comes from this rank. What is not done fails. May be called
+ * at any time, also twice; afterwards init may be called again. */
+TONY_COLLECTIVE_API int tony_collective_shutdown(void);
+/* 1 or 0. 0 after fork(). */
+TONY_COLLECTIVE_API int tony_collective_is_initialized(void);
+TONY_COLLECTIVE_API int tony_collective_rank(void);
+TONY_COLLECTIVE_API int tony_collective_size(void);
+
+/* The sentence of this thread's last call that failed; lives until its next one that does. */
+TONY_COLLECTIVE_API const char* tony_collective_last_error(void);
+
+/* The operations. Each returns a handle, above 0, or a code times -1: INVALID_ARGUMENT where the
+ * name is on its way already, or an argument is none. What ranks disagree about, wait says. */
+
+/* `out` = all ranks' `in`, reduced. Both have the tensor's shape; `out` may be `in`. */
+TONY_COLLECTIVE_API int64_t tony_collective_allreduce(
+    const struct tony_collective_tensor* tensor, const struct tony_collective_reduction* reduction,
+    const void* in, void* out);
+/* Output: all ranks' tensors one after the other, in the order of ranks. Their first dimensions may
+ * differ. */
+TONY_COLLECTIVE_API int64_t tony_collective_allgather(const struct tony_collective_tensor* tensor,
+                                                      const void* in);
+/* In place, from rank `root`. */
+TONY_COLLECTIVE_API int64_t tony_collective_broadcast(const struct tony_collective_tensor* tensor,
+                                                      int root, void* data);
+/* Output: this rank's rows of what allreduce would give. The first ranks have one row more where
+ * rows cannot be divided evenly. */
+TONY_COLLECTIVE_API int64_t
+tony_collective_reducescatter(const struct tony_collective_tensor* tensor,
+                              const struct tony_collective_reduction* reduction, const void* in);
+/* Sends the first splits[0] rows to rank 0, and so on, for each of the ranks; `splits` null: as
+ * many to each. Output: the rows from rank 0, and so on; output_splits says how many from each. */
+TONY_COLLECTIVE_API int64_t tony_collective_alltoall(const struct tony_collective_tensor* tensor,
+                                                     const int64_t* splits, const void* in);
+/* Until all ranks have come to the barrier of this name. */
+TONY_COLLECTIVE_API int64_t tony_collective_barrier(const char* name);
+/* This rank has no more data: it takes part in the others' allreduces with zeros until all ranks
+ * have joined. tony_collective_last_joined() says which one was the last. */
+TONY_COLLECTIVE_API int64_t tony_collective_join(void);
+
+/* 1: done, well or not. 0: not yet. Below 0: there is no such handle. */
+TONY_COLLECTIVE_API int tony_collective_poll(int64_t handle);
+/* The operation's code when it is done; IN_PROGRESS when it is not after `timeout_ms`. */
+TONY_COLLECTIVE_API int tony_collective_wait(int64_t handle, int64_t timeout_ms);
+
+/* Of an operation that is done. The memory is this handle's, until it is released; null where there
+ * is none. A handle outlives shutdown. */
+TONY_COLLECTIVE_API void* tony_collective_output_data(int64_t handle);
+/* Dimensions, of which up to `capacity` are written to `shape`. */
+TONY_COLLECTIVE_API int tony_collective_output_shape(int64_t handle, int64_t* shape, int capacity);
+/* As many as ranks, of which up to `capacity` are written: rows from each. Of alltoall. */
+TONY_COLLECTIVE_API int tony_collective_output_splits(int64_t handle, int64_t* splits,
+                                                      int capacity);
+/* Of join: a rank. */
+TONY_COLLECTIVE_API int tony_collective_last_joined(int64_t handle);
+/* Forgets it, with its output. FAILED_PRECONDITION: it is not done. */
+TONY_COLLECTIVE_API int tony_collective_release(int64_t handle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TONY_COLLECTIVE_H_ */

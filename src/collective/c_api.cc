@@ -1,0 +1,155 @@
+// The C functions about this rank and about what it has asked for: tony/collective.h.
+#include <algorithm>
+#include <string>
+
+#include "collective/c_call.h"
+#include "collective/callback_store.h"
+#include "collective/process.h"
+#include "tony/collective.h"
+
+namespace tony::collective {
+namespace {
+
+static_assert(TONY_COLLECTIVE_INTERNAL == static_cast<int>(Code::kInternal));
+static_assert(TONY_COLLECTIVE_ABORTED == static_cast<int>(Code::kAborted));
+
+/// One rank has nobody to tell anything.
+class NoStore : public Store {
+ public:
+  Status Put(const std::string&, const std::string&) override { return {}; }
+  Result<std::string> Get(const std::string& key, Deadline) override {
+    return Status(Code::kInvalidArgument, "no store was given, in which '" + key + "' could be");
+  }
+};
+
+Status Init(const tony_collective_options* options) {
+  if (options == nullptr || options->struct_size < sizeof(*options)) {
+    return {Code::kInvalidArgument,
+            "the options are another version's: build with the header of this library"};
+  }
+  if (options->meet_timeout_ms <= 0 || options->operation_timeout_ms <= 0 ||
+      options->fusion_bytes < 0) {
+    return {Code::kInvalidArgument, "a time, which has to be above 0, or a size is none"};
+  }
+  const auto* const secret = static_cast<const char*>(options->secret);
+  Process::Setup setup = {
+      .meeting = {.rank = options->rank,
+                  .ranks = options->size,
+                  .secret = secret == nullptr ? "" : std::string(secret, options->secret_size)},
+      .meet_timeout = std::chrono::milliseconds(options->meet_timeout_ms),
+      .engine = {.patience = std::chrono::milliseconds(options->operation_timeout_ms)}};
+  if (options->fusion_bytes > 0) {
+    setup.engine.limits.fusion_bytes = static_cast<size_t>(options->fusion_bytes);
+  }
+  if (options->store != nullptr) {
+    CallbackStore store(*options->store);
+    return Process::Get().Init(store, setup);
+  }
+  NoStore store;
+  return Process::Get().Init(store, setup);
+}
+
+/// FailedPrecondition: not done.
+Result<std::shared_ptr<Ticket>> Done(int64_t handle) {
+  auto ticket = Process::Get().Find(handle);
+  if (ticket.ok() && !(*ticket)->done()) {
+    return Status(Code::kFailedPrecondition,
+                  "the operation with the handle " + std::to_string(handle) + " is on its way");
+  }
+  return ticket;
+}
+
+int CopyNumbers(const std::vector<int64_t>& from, int64_t* to, int capacity) {
+  const auto count = std::min(from.size(), static_cast<size_t>(std::max(capacity, 0)));
+  std::copy_n(from.begin(), count, to);
+  return static_cast<int>(from.size());
+}
+
+}  // namespace
+}  // namespace tony::collective
+
+using namespace tony::collective;  // NOLINT(google-build-using-namespace): what follows is C
+
+extern "C" {
+
+int tony_collective_init(const tony_collective_options* options) {
+  return CallForCode([=] { return Init(options); });
+}
+
+int tony_collective_shutdown() {
+  return CallForCode([] { return Process::Get().Shutdown(); });
+}
+
+int tony_collective_is_initialized() { return Process::Get().initialized() ? 1 : 0; }
+
+int tony_collective_rank() {
+  return static_cast<int>(CallForNumber([] { return Process::Get().rank(); }));
+}
+
+int tony_collective_size() {
+  return static_cast<int>(CallForNumber([] { return Process::Get().size(); }));
+}
+
+const char* tony_collective_last_error() { return LastError().c_str(); }
+
+int tony_collective_poll(int64_t handle) {
+  return static_cast<int>(CallForNumber([=]() -> Result<int> {
+    auto ticket = Process::Get().Find(handle);
+    return ticket.ok() ? Result<int>((*ticket)->done() ? 1 : 0) : ticket.status();
+  }));
+}
+
+int tony_collective_wait(int64_t handle, int64_t timeout_ms) {
+  bool in_time = true;
+  const int code = CallForCode([&]() -> Status {
+    auto ticket = Process::Get().Find(handle);
+    if (!ticket.ok()) return ticket.status();
+    // Longer than anybody waits, and short enough to be added to what the clock says.
+    const auto time = std::clamp<int64_t>(timeout_ms, 0, int64_t{1} << 40);
+    in_time = (*ticket)->Wait(After(std::chrono::milliseconds(time)));
+    return in_time ? (*ticket)->status() : Status();
+  });
+  return in_time ? code : TONY_COLLECTIVE_IN_PROGRESS;
+}
+
+void* tony_collective_output_data(int64_t handle) {
+  void* data = nullptr;
+  CallForCode([&]() -> Status {
+    auto ticket = Done(handle);
+    if (ticket.ok()) data = (*ticket)->output().data.get();
+    return ticket.status();
+  });
+  return data;
+}
+
+int tony_collective_output_shape(int64_t handle, int64_t* shape, int capacity) {
+  return static_cast<int>(CallForNumber([=]() -> Result<int> {
+    auto ticket = Done(handle);
+    if (!ticket.ok()) return ticket.status();
+    return CopyNumbers((*ticket)->output().shape, shape, capacity);
+  }));
+}
+
+int tony_collective_output_splits(int64_t handle, int64_t* splits, int capacity) {
+  return static_cast<int>(CallForNumber([=]() -> Result<int> {
+    auto ticket = Done(handle);
+    if (!ticket.ok()) return ticket.status();
+    return CopyNumbers((*ticket)->output().splits, splits, capacity);
+  }));
+}
+
+int tony_collective_last_joined(int64_t handle) {
+  return static_cast<int>(CallForNumber([=]() -> Result<int> {
+    auto ticket = Done(handle);
+    if (!ticket.ok()) return ticket.status();
+    if ((*ticket)->last_joined() >= 0) return (*ticket)->last_joined();
+    return Status(Code::kInvalidArgument,
+                  "the handle is not of a join that all ranks have come to");
+  }));
+}
+
+int tony_collective_release(int64_t handle) {
+  return CallForCode([=] { return Process::Get().Release(handle); });
+}
+
+}  // extern "C"

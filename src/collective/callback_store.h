@@ -1,0 +1,23 @@
+// A store that whoever uses the C API has.
+#pragma once
+
+#include <string>
+
+#include "collective/store.h"
+#include "tony/collective.h"
+
+namespace tony::collective {
+
+/// Not thread safe.
+class CallbackStore : public Store {
+ public:
+  explicit CallbackStore(const tony_collective_store& store) : store_(store) {}
+
+  Status Put(const std::string& key, const std::string& value) override;
+  Result<std::string> Get(const std::string& key, Deadline deadline) override;
+
+ private:
+  const tony_collective_store store_;
+};
+
+}  // namespace tony::collective

@@ -1,0 +1,78 @@
+// What one process has of the operations of all ranks: its engine, and what it has asked of it.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "collective/engine.h"
+#include "collective/meeting.h"
+#include "collective/status.h"
+#include "collective/ticket.h"
+
+namespace tony::collective {
+
+/// Thread safe. A child that an initialized process forks is told so by every call: its parent's
+/// threads are not there, and what they have locked stays so.
+class Process {
+ public:
+  struct Setup {
+    Meeting meeting;
+    std::chrono::milliseconds meet_timeout{0};
+    Engine::Options engine;
+  };
+  using Handle = int64_t;  ///< above 0
+  /// Asks the engine for an operation that ends the ticket.
+  using Submission = std::function<Status(Engine&, std::shared_ptr<Ticket>)>;
+
+  /// The one of this process, which lives as long: a program may end without shutting it down.
+  static Process& Get();
+
+  /// Meets the other ranks. FailedPrecondition: initialized already. The codes of Meet().
+  Status Init(Store& store, const Setup& setup);
+  /// What is not done fails. The handles stay.
+  Status Shutdown();
+  bool initialized();
+  /// FailedPrecondition: not initialized.
+  Result<int> rank();
+  Result<int> size();
+
+  /// FailedPrecondition: not initialized. The codes of what `submission` does.
+  Result<Handle> Submit(const Submission& submission);
+  /// InvalidArgument: there is no such handle.
+  Result<std::shared_ptr<Ticket>> Find(Handle handle);
+  /// FailedPrecondition: not done; its memory is in use.
+  Status Release(Handle handle);
+
+ private:
+  struct Member {
+    Member(std::unique_ptr<Members> members, const Setup& setup)
+        : rank(setup.meeting.rank),
+          size(setup.meeting.ranks),
+          engine(std::move(members), setup.engine) {}
+    const int rank;
+    const int size;
+    Engine engine;
+  };
+
+  Process() = default;
+  bool forked() const { return owner_ != 0 && owner_ != getpid(); }
+  /// FailedPrecondition: there is none.
+  Result<std::shared_ptr<Member>> Current();
+
+  std::atomic<pid_t> owner_ = 0;  ///< who is initialized, or about to be; 0: nobody
+  std::mutex starting_;  ///< init and shutdown, one after the other; taken before the other mutex
+  std::mutex mutex_;
+  std::shared_ptr<Member> member_;
+  bool was_shut_down_ = false;
+  Handle last_handle_ = 0;
+  std::unordered_map<Handle, std::shared_ptr<Ticket>> tickets_;
+};
+
+}  // namespace tony::collective

@@ -1,0 +1,38 @@
+// One operation that was asked of this process, until whoever asked has seen what came of it.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "collective/deadline.h"
+#include "collective/engine.h"
+#include "collective/status.h"
+
+namespace tony::collective {
+
+/// Thread safe. What is done stays as it is, so that it may be looked at without a lock.
+class Ticket {
+ public:
+  /// Once.
+  void Finish(const Status& status, Engine::Output output, int last_joined);
+
+  bool done() const;
+  /// False: not done until then.
+  bool Wait(Deadline deadline) const;
+
+  // Of one that is done:
+  const Status& status() const { return status_; }
+  Engine::Output& output() { return output_; }
+  /// Below 0: it was no join, or did not succeed.
+  int last_joined() const { return last_joined_; }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool done_ = false;
+  Status status_;
+  Engine::Output output_;
+  int last_joined_ = -1;
+};
+
+}  // namespace tony::collective

@@ -1,0 +1,185 @@
+// The C API in one process, which is the only rank; tests/python has several.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tony/collective.h"
+
+namespace {
+
+constexpr int64_t kPatienceMs = 60000;
+
+tony_collective_options OneRank() {
+  tony_collective_options options{};
+  options.struct_size = sizeof(options);
+  options.size = 1;
+  options.meet_timeout_ms = kPatienceMs;
+  options.operation_timeout_ms = kPatienceMs;
+  return options;
+}
+
+constexpr std::array<int64_t, 1> kThree = {3};
+
+tony_collective_tensor Floats(const char* name) {
+  tony_collective_tensor tensor{};
+  tensor.name = name;
+  tensor.type = TONY_COLLECTIVE_FLOAT32;
+  tensor.dimensions = 1;
+  tensor.shape = kThree.data();
+  return tensor;
+}
+
+constexpr tony_collective_reduction kTwice = {TONY_COLLECTIVE_SUM, 2, 1};
+
+class CApiTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto options = OneRank();
+    ASSERT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_OK) << tony_collective_last_error();
+  }
+  void TearDown() override { EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK); }
+};
+
+TEST_F(CApiTest, OneOperation) {
+  std::vector<float> vector = {1, 2, 3};
+  const auto tensor = Floats("a");
+  const int64_t handle = tony_collective_allreduce(&tensor, &kTwice, vector.data(), vector.data());
+  ASSERT_GT(handle, 0) << tony_collective_last_error();
+  EXPECT_EQ(tony_collective_wait(handle, kPatienceMs), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_poll(handle), 1);
+  EXPECT_EQ(vector, (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(tony_collective_output_data(handle), nullptr);
+  EXPECT_EQ(tony_collective_release(handle), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_release(handle), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_poll(handle), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+}
+
+TEST_F(CApiTest, AnOutputOutlivesTheLibrary) {
+  const std::vector<float> vector = {1, 2, 3};
+  const auto tensor = Floats("a");
+  const int64_t handle = tony_collective_allgather(&tensor, vector.data());
+  ASSERT_GT(handle, 0) << tony_collective_last_error();
+  ASSERT_EQ(tony_collective_wait(handle, kPatienceMs), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
+  std::array<int64_t, 4> shape{};
+  ASSERT_EQ(tony_collective_output_shape(handle, shape.data(), 4), 1);
+  EXPECT_EQ(shape[0], 3);
+  EXPECT_EQ(tony_collective_output_splits(handle, nullptr, 0), 0);
+  const auto* const data = static_cast<const float*>(tony_collective_output_data(handle));
+  EXPECT_EQ(std::vector<float>(data, data + 3), vector);
+  EXPECT_EQ(tony_collective_release(handle), TONY_COLLECTIVE_OK);
+}
+
+TEST_F(CApiTest, BarrierAndJoin) {
+  const int64_t barrier = tony_collective_barrier("all");
+  EXPECT_EQ(tony_collective_wait(barrier, kPatienceMs), TONY_COLLECTIVE_OK);
+  EXPECT_LT(tony_collective_last_joined(barrier), 0);
+  EXPECT_EQ(tony_collective_release(barrier), TONY_COLLECTIVE_OK);
+  const int64_t join = tony_collective_join();
+  EXPECT_EQ(tony_collective_wait(join, kPatienceMs), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_last_joined(join), 0);
+  EXPECT_EQ(tony_collective_release(join), TONY_COLLECTIVE_OK);
+}
+
+TEST_F(CApiTest, WhatIsNoTensorIsRefused) {
+  std::vector<float> vector(3);
+  EXPECT_EQ(tony_collective_allreduce(nullptr, &kTwice, vector.data(), vector.data()),
+            -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  auto tensor = Floats("a");
+  tensor.type = 99;
+  EXPECT_EQ(tony_collective_allgather(&tensor, vector.data()), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_last_error(), std::string("tensor 'a' has an unknown type, 99"));
+  tensor = Floats("a");
+  const tony_collective_reduction none = {17, 1, 1};
+  EXPECT_EQ(tony_collective_allreduce(&tensor, &none, vector.data(), vector.data()),
+            -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  tensor.shape = nullptr;
+  EXPECT_EQ(tony_collective_broadcast(&tensor, 0, vector.data()),
+            -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_barrier(nullptr), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+}
+
+TEST_F(CApiTest, InitTwice) {
+  const auto options = OneRank();
+  EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_FAILED_PRECONDITION);
+  EXPECT_EQ(tony_collective_rank(), 0);
+  EXPECT_EQ(tony_collective_size(), 1);
+}
+
+TEST_F(CApiTest, ShutDownWhileOthersSubmit) {
+  std::atomic<bool> ended = false;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&, thread] {
+      const std::string name = "of " + std::to_string(thread);
+      const auto tensor = Floats(name.c_str());
+      std::vector<float> vector = {1, 2, 3};
+      for (;;) {
+        const int64_t handle =
+            tony_collective_allreduce(&tensor, &kTwice, vector.data(), vector.data());
+        if (handle < 0) break;
+        const int code = tony_collective_wait(handle, kPatienceMs);
+        EXPECT_NE(code, TONY_COLLECTIVE_IN_PROGRESS);
+        EXPECT_EQ(tony_collective_release(handle), TONY_COLLECTIVE_OK);
+        if (code != TONY_COLLECTIVE_OK) break;
+      }
+      ended = true;
+    });
+  }
+  const auto tensor = Floats("mine");
+  std::vector<float> vector = {1, 2, 3};
+  for (int step = 0; step < 100; ++step) {
+    const int64_t handle =
+        tony_collective_allreduce(&tensor, &kTwice, vector.data(), vector.data());
+    ASSERT_EQ(tony_collective_wait(handle, kPatienceMs), TONY_COLLECTIVE_OK);
+    ASSERT_EQ(tony_collective_release(handle), TONY_COLLECTIVE_OK);
+  }
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(CApiWithoutInitTest, EveryCallSaysSo) {
+  EXPECT_EQ(tony_collective_is_initialized(), 0);
+  EXPECT_EQ(tony_collective_rank(), -TONY_COLLECTIVE_FAILED_PRECONDITION);
+  EXPECT_EQ(tony_collective_barrier("all"), -TONY_COLLECTIVE_FAILED_PRECONDITION);
+  EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
+  auto options = OneRank();
+  options.struct_size = 8;
+  EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  options = OneRank();
+  options.rank = 1;
+  EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  options = OneRank();
+  options.meet_timeout_ms = 0;
+  EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_INVALID_ARGUMENT);
+}
+
+/// A store that has nothing.
+int Refuse(void*, const char*, int64_t, tony_collective_take take, void* receiver) {
+  const std::string sentence = "closed";
+  take(receiver, sentence.data(), sentence.size());
+  return TONY_COLLECTIVE_INTERNAL;
+}
+
+int Swallow(void*, const char*, const void*, size_t, tony_collective_take, void*) {
+  return TONY_COLLECTIVE_OK;
+}
+
+TEST(CApiWithoutInitTest, WhatTheStoreSaysIsTold) {
+  const tony_collective_store store = {nullptr, Swallow, Refuse};
+  auto options = OneRank();
+  options.size = 2;
+  options.store = &store;
+  EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_INTERNAL);
+  EXPECT_EQ(tony_collective_last_error(),
+            std::string("cannot get 'host/1' from the job's store: closed"));
+  EXPECT_EQ(tony_collective_is_initialized(), 0);
+}
+
+}  // namespace

@@ -1,0 +1,1 @@
+"""tony for Python programs."""

@@ -1,0 +1,45 @@
+"""Collective operations among the ranks of a job, by name, as Horovod has them.
+
+    import tony.collective as hvd          # for numpy, and whatever has the buffer protocol
+    import tony.collective.torch as hvd    # for PyTorch
+
+    hvd.init()
+    total = hvd.allreduce(numpy.ones(4), op=hvd.Sum, name="ones")   # [size, size, size, size] on each rank
+
+Each rank is a process; docs/collective.md says how they are started. What is submitted under one name on all ranks
+belongs together, whatever the order. Needs numpy only where arrays are passed.
+"""
+
+from ._built import (ccl_built, cuda_built, ddl_built, gloo_built, gloo_enabled, mpi_built, mpi_enabled,
+                     mpi_threads_supported, nccl_built, rocm_built)
+from ._collectives import barrier, join
+from ._handles import poll, synchronize
+from ._objects import allgather_object, broadcast_object
+from ._process import (cross_rank, cross_size, init, is_homogeneous, is_initialized, local_rank, local_size, rank,
+                       shutdown, size)
+from ._reduce_ops import Adasum, Average, Max, Min, Product, ProcessSet, Sum, global_process_set
+from .compression import Compression
+from .exceptions import HorovodInternalError, NotInitializedError
+
+_COMMON = [name for name in dir() if not name.startswith("_") and name not in ("compression", "exceptions")]
+_ARRAYS = ["allgather", "allgather_async", "allreduce", "allreduce_", "allreduce_async", "allreduce_async_",
+           "alltoall", "alltoall_async", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_",
+           "grouped_allgather", "grouped_allgather_async", "grouped_allreduce", "grouped_allreduce_",
+           "grouped_allreduce_async", "grouped_allreduce_async_", "grouped_reducescatter",
+           "grouped_reducescatter_async", "reducescatter", "reducescatter_async"]
+__all__ = [*_COMMON, *_ARRAYS]
+
+
+def __getattr__(name):
+    """Operations on arrays, which need numpy, when they are first asked for."""
+    if name not in _ARRAYS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._arrays import Arrays
+    from ._collectives import Collectives
+    operations = Collectives(Arrays)
+    globals().update((each, getattr(operations, each)) for each in _ARRAYS)
+    return globals()[name]
+
+
+def __dir__():
+    return sorted({*globals(), *_ARRAYS})

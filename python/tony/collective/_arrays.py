@@ -1,0 +1,106 @@
+"""numpy's arrays, and whatever else has Python's buffer protocol, as tensors."""
+
+import functools
+
+import numpy
+
+from . import _library
+
+
+def bfloat16():
+    """numpy's type of this name, which the package ml_dtypes defines. ImportError: it is not installed."""
+    try:
+        from ml_dtypes import bfloat16 as found
+    except ImportError as error:
+        raise ImportError("numpy has no bfloat16 by itself: install the package ml_dtypes") from error
+    return numpy.dtype(found)
+
+
+class Arrays:
+    """What Collectives has to know of a framework.
+
+    A host tensor is contiguous and in the host's memory, so that it can be read and written there; ``original`` is what
+    the user has passed.
+    """
+
+    @staticmethod
+    def tensor(value):
+        """What the user has passed, with the framework's attributes."""
+        return numpy.asarray(value)
+
+    @staticmethod
+    def host(value):
+        """A host tensor: the same memory where that is one, else a copy."""
+        return numpy.asarray(value, order="C")
+
+    @staticmethod
+    def check_writable(value):
+        """ValueError: it cannot be changed in place."""
+        if isinstance(value, numpy.ndarray):
+            if value.flags.writeable:
+                return
+        else:
+            try:
+                if not memoryview(value).readonly:
+                    return
+            except TypeError:
+                pass
+        raise ValueError(f"{type(value).__name__} cannot be changed in place: pass a writable array, or use the "
+                         "function without '_' at its end")
+
+    @staticmethod
+    def type_code(host):
+        """The library's. ValueError: it has none."""
+        return _type_code(host.dtype)
+
+    @staticmethod
+    def item_bytes(host):
+        """Of one element."""
+        return host.itemsize
+
+    @staticmethod
+    def pointer(host):
+        """Its address."""
+        return host.__array_interface__["data"][0]
+
+    @staticmethod
+    def empty_like(host):
+        """A new host tensor of the same shape and type."""
+        return numpy.empty(host.shape, host.dtype)
+
+    @staticmethod
+    def copy(value):
+        """A new tensor with the same values."""
+        return numpy.array(value)
+
+    @staticmethod
+    def returned(original, host, in_place):
+        """What the user gets of ``host``: ``original``, with its values, or something new like it."""
+        if not in_place:
+            return host
+        target = numpy.asarray(original)
+        if Arrays.pointer(target) != Arrays.pointer(host) or target.strides != host.strides:
+            target[...] = host
+        return original
+
+    @staticmethod
+    def made(output, host, original):  # pylint: disable=unused-argument
+        """A tensor of an Output, of the same type as ``host`` and in the same place as ``original``."""
+        if output.buffer is None:
+            return numpy.empty(output.shape, host.dtype)
+        return numpy.frombuffer(output.buffer, dtype=host.dtype).reshape(output.shape)
+
+    @staticmethod
+    def integers(splits):
+        """As a list."""
+        return [int(rows) for rows in splits]
+
+    @staticmethod
+    def splits(numbers, original):  # pylint: disable=unused-argument
+        """A tensor of numbers, like the splits that the user has passed."""
+        return numpy.array(numbers, dtype=numpy.int32)
+
+
+@functools.lru_cache(maxsize=None)
+def _type_code(dtype):
+    return _library.type_code(dtype.name if dtype.isnative else str(dtype))

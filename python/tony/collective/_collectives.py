@@ -1,0 +1,378 @@
+"""Horovod's operations on the tensors of one framework, whichever it is."""
+
+import ctypes
+import functools
+import itertools
+
+from . import _library, _process
+from ._handles import Handle, Output
+from ._library import library
+from ._reduce_ops import Average, check_process_set, choose, global_process_set
+from .compression import Compression
+from .exceptions import HorovodInternalError
+
+# Names of operations that have been given none: the same on all ranks, which call them in the same order.
+_unnamed = {}
+
+
+@_process.on_start
+def _count_names_anew():
+    _unnamed.clear()
+
+
+def full_name(operation, name):
+    """By which the ranks' tensors belong together."""
+    if name is not None:
+        return f"{operation}.{name}"
+    # Without a lock: of a dictionary's setdefault() and of a count the calls are atomic.
+    return f"{operation}.noname.{next(_unnamed.setdefault(operation, itertools.count()))}"
+
+
+def handle_number(number):
+    """A number that the library gave as a handle. HorovodInternalError, NotInitializedError: it is a code."""
+    if number > 0:
+        return number
+    _process.rank()  # NotInitializedError, which says more than the library
+    return library().check(number)
+
+
+@functools.lru_cache(maxsize=4096)
+def _shape_array(shape):
+    return (ctypes.c_int64 * len(shape))(*shape)
+
+
+class Collectives:
+    """Operations on the tensors that ``framework`` knows: see _arrays.py for what it has to know.
+
+    Arguments that are the same everywhere:
+
+    ``name``: the ranks' tensors with the same name belong together; without one, those that are submitted in the same
+    place of the order of all that have none. ``process_set``: global_process_set. What is asynchronous returns a
+    handle at once, and must not be changed until ``synchronize(handle)`` has returned.
+    """
+
+    def __init__(self, framework):
+        self._framework = framework
+
+    # What is submitted. Each returns a number of the library's.
+
+    def _tensor(self, name, host, group=None, group_size=0):
+        shape = tuple(host.shape)
+        return _library.Tensor(name.encode(), self._framework.type_code(host), len(shape), _shape_array(shape), group,
+                               group_size)
+
+    def _submit_reduction(self, function, tensor, op, scales, *pointers):
+        _, address = op.reduction(float(scales[0]), float(scales[1]))
+        return handle_number(function(ctypes.byref(tensor), address, *pointers))
+
+    # allreduce
+
+    def _allreduce_handle(self, tensor, name, op, scales, in_place):
+        framework = self._framework
+        if in_place:
+            framework.check_writable(tensor)
+        host = framework.host(tensor)
+        out = host if in_place else framework.empty_like(host)
+        number = self._submit_reduction(library().allreduce, self._tensor(name, host), op, scales,
+                                        framework.pointer(host), framework.pointer(out))
+        return Handle((number,), lambda _, __=host: framework.returned(tensor, out, in_place))
+
+    def _allreduce_group(self, tensors, name, op, scales, in_place):
+        framework = self._framework
+        if in_place:
+            for tensor in tensors:
+                framework.check_writable(tensor)
+        hosts = [framework.host(tensor) for tensor in tensors]
+        outs = hosts if in_place else [framework.empty_like(host) for host in hosts]
+        submit = [functools.partial(
+            self._submit_reduction, library().allreduce, self._tensor(f"{name}.{i}", host, name.encode(), len(hosts)),
+            op, scales, framework.pointer(host), framework.pointer(out))
+                  for i, (host, out) in enumerate(zip(hosts, outs))]
+
+        def finish(_):
+            return [framework.returned(tensor, out, in_place) for tensor, out in zip(tensors, outs)]
+
+        return _submit_all(submit, finish, hold=hosts)
+
+    def allreduce_async(self, tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
+                        process_set=global_process_set):
+        """Like allreduce(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._allreduce_handle(tensor, full_name("allreduce", name), choose(op, average),
+                                      (prescale_factor, postscale_factor), False)
+
+    def allreduce(self, tensor, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
+                  postscale_factor=1.0, process_set=global_process_set):
+        """Reduces the ranks' tensors element by element; each rank gets the result, with the same bits.
+
+        Arguments:
+            tensor: of the same shape and type on all ranks; not changed.
+            average: Horovod's old way to say op=Average (True) or op=Sum (False).
+            name: by which the ranks' tensors belong together.
+            compression: Compression.none, .fp16 or .bf16, for what is sent.
+            op: Average (if None), Sum, Min, Max, Product or Adasum.
+            prescale_factor: by which each tensor is multiplied before it is reduced.
+            postscale_factor: by which the result is multiplied.
+            process_set: global_process_set.
+
+        Returns: a new tensor of the same shape and type.
+
+        HorovodInternalError: the ranks do not agree on shape, type, op or factors; the message names the tensor and
+        who said what. A rank is gone.
+        """
+        sent, context = compression.compress(self._framework.tensor(tensor))
+        handle = self.allreduce_async(sent, average, name, op, prescale_factor, postscale_factor, process_set)
+        return compression.decompress(handle.wait(), context)
+
+    def allreduce_async_(self, tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
+                         process_set=global_process_set):
+        """Like allreduce_(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._allreduce_handle(tensor, full_name("allreduce", name), choose(op, average),
+                                      (prescale_factor, postscale_factor), True)
+
+    def allreduce_(self, tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
+                   process_set=global_process_set):
+        """Like allreduce(), in place. Returns ``tensor``."""
+        return self.allreduce_async_(tensor, average, name, op, prescale_factor, postscale_factor,
+                                     process_set).wait()
+
+    def grouped_allreduce_async(self, tensors, average=None, name=None, op=None, prescale_factor=1.0,
+                                postscale_factor=1.0, process_set=global_process_set):
+        """Like grouped_allreduce(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._allreduce_group(list(tensors), full_name("grouped_allreduce", name), choose(op, average),
+                                     (prescale_factor, postscale_factor), False)
+
+    def grouped_allreduce(self, tensors, average=None, name=None, compression=Compression.none, op=None,
+                          prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
+        """allreduce() of all ``tensors``, which are done together. Returns a list in their order."""
+        sent, contexts = zip(*[compression.compress(self._framework.tensor(tensor)) for tensor in tensors])
+        handle = self.grouped_allreduce_async(sent, average, name, op, prescale_factor, postscale_factor, process_set)
+        return [compression.decompress(result, context) for result, context in zip(handle.wait(), contexts)]
+
+    def grouped_allreduce_async_(self, tensors, average=None, name=None, op=None, prescale_factor=1.0,
+                                 postscale_factor=1.0, process_set=global_process_set):
+        """Like grouped_allreduce_(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._allreduce_group(list(tensors), full_name("grouped_allreduce", name), choose(op, average),
+                                     (prescale_factor, postscale_factor), True)
+
+    def grouped_allreduce_(self, tensors, average=None, name=None, op=None, prescale_factor=1.0,
+                           postscale_factor=1.0, process_set=global_process_set):
+        """Like grouped_allreduce(), in place. Returns the list of ``tensors``."""
+        return self.grouped_allreduce_async_(tensors, average, name, op, prescale_factor, postscale_factor,
+                                             process_set).wait()
+
+    # Operations that make a tensor of another shape
+
+    def _output_handle(self, tensors, hosts, submit, one):
+        framework = self._framework
+
+        def finish(numbers):
+            outputs = [Output(number, framework.item_bytes(host)) for number, host in zip(numbers, hosts)]
+            results = [framework.made(output, host, tensor)
+                       for output, host, tensor in zip(outputs, hosts, tensors)]
+            return results[0] if one else results
+
+        return _submit_all(submit, finish, hold=hosts, keeps=True)
+
+    def _gather_handle(self, tensors, name, one):
+        framework = self._framework
+        hosts = [framework.host(tensor) for tensor in tensors]
+        names = [name] if one else [f"{name}.{i}" for i in range(len(tensors))]
+        group = (None, 0) if one else (name.encode(), len(tensors))
+
+        def submit(each, host):
+            tensor = self._tensor(each, host, *group)
+            return handle_number(library().allgather(ctypes.byref(tensor), framework.pointer(host)))
+
+        return self._output_handle(tensors, hosts, [functools.partial(submit, each, host)
+                                                    for each, host in zip(names, hosts)], one)
+
+    def allgather_async(self, tensor, name=None, process_set=global_process_set):
+        """Like allgather(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._gather_handle([tensor], full_name("allgather", name), True)
+
+    def allgather(self, tensor, name=None, process_set=global_process_set):
+        """Puts the ranks' tensors one after the other, in the order of ranks; each rank gets the result.
+
+        ``tensor``: of the same type and shape on all ranks, but for the first dimension.
+
+        Returns: a new tensor, whose first dimension is the sum of all ranks'.
+
+        HorovodInternalError: as of allreduce().
+        """
+        return self.allgather_async(tensor, name, process_set).wait()
+
+    def grouped_allgather_async(self, tensors, name=None, process_set=global_process_set):
+        """Like grouped_allgather(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._gather_handle(list(tensors), full_name("grouped_allgather", name), False)
+
+    def grouped_allgather(self, tensors, name=None, process_set=global_process_set):
+        """allgather() of all ``tensors``, which are done together. Returns a list in their order."""
+        return self.grouped_allgather_async(tensors, name, process_set).wait()
+
+    def _scatter_handle(self, tensors, name, op, scales, one):
+        framework = self._framework
+        hosts = [framework.host(tensor) for tensor in tensors]
+        names = [name] if one else [f"{name}.{i}" for i in range(len(tensors))]
+        group = (None, 0) if one else (name.encode(), len(tensors))
+        return self._output_handle(tensors, hosts, [functools.partial(
+            self._submit_reduction, library().reducescatter, self._tensor(each, host, *group), op, scales,
+            framework.pointer(host)) for each, host in zip(names, hosts)], one)
+
+    def reducescatter_async(self, tensor, name=None, op=Average, process_set=global_process_set, prescale_factor=1.0,
+                            postscale_factor=1.0):
+        """Like reducescatter(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._scatter_handle([tensor], full_name("reducescatter", name), choose(op),
+                                    (prescale_factor, postscale_factor), True)
+
+    def reducescatter(self, tensor, name=None, compression=Compression.none, op=Average,
+                      process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
+        """Reduces the ranks' tensors like allreduce(), and gives each rank some rows of the result.
+
+        ``tensor``: of the same shape and type on all ranks, with a first dimension. Its rows are divided evenly; where
+        they cannot be, the first ranks get one more.
+
+        Returns: a new tensor with this rank's rows.
+
+        HorovodInternalError: as of allreduce().
+        """
+        sent, context = compression.compress(self._framework.tensor(tensor))
+        handle = self.reducescatter_async(sent, name, op, process_set, prescale_factor, postscale_factor)
+        return compression.decompress(handle.wait(), context)
+
+    def grouped_reducescatter_async(self, tensors, name=None, op=Average, process_set=global_process_set,
+                                    prescale_factor=1.0, postscale_factor=1.0):
+        """Like grouped_reducescatter(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._scatter_handle(list(tensors), full_name("grouped_reducescatter", name), choose(op),
+                                    (prescale_factor, postscale_factor), False)
+
+    def grouped_reducescatter(self, tensors, name=None, compression=Compression.none, op=Average,
+                              process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
+        """reducescatter() of all ``tensors``, which are done together. Returns a list in their order."""
+        sent, contexts = zip(*[compression.compress(self._framework.tensor(tensor)) for tensor in tensors])
+        handle = self.grouped_reducescatter_async(sent, name, op, process_set, prescale_factor, postscale_factor)
+        return [compression.decompress(result, context) for result, context in zip(handle.wait(), contexts)]
+
+    def alltoall_async(self, tensor, splits=None, name=None, process_set=global_process_set):
+        """Like alltoall(), asynchronous. Returns a handle; its result is a tuple also without ``splits``."""
+        check_process_set(process_set)
+        framework, ranks = self._framework, _process.size()
+        host = framework.host(tensor)
+        numbers = None
+        if splits is not None:
+            numbers = framework.integers(splits)
+            if len(numbers) != ranks:
+                raise ValueError(f"splits has {len(numbers)} numbers for {ranks} ranks")
+            numbers = (ctypes.c_int64 * ranks)(*numbers)
+
+        def submit():
+            sent = self._tensor(full_name("alltoall", name), host)
+            return handle_number(library().alltoall(ctypes.byref(sent), numbers, framework.pointer(host)))
+
+        def finish(handles):
+            output = Output(handles[0], framework.item_bytes(host))
+            return framework.made(output, host, tensor), framework.splits(output.splits, splits)
+
+        return _submit_all([submit], finish, hold=host, keeps=True)
+
+    def alltoall(self, tensor, splits=None, name=None, process_set=global_process_set):
+        """Sends some rows of ``tensor`` to each rank.
+
+        ``splits``: how many rows to each, as many numbers as ranks; None: as many to each. Shapes may differ among
+        ranks in the first dimension.
+
+        Returns: a new tensor with the rows that have come, in the order of ranks; with ``splits`` a tuple of it and of
+        how many rows have come from each.
+
+        HorovodInternalError: as of allreduce(); splits do not fit to the rows.
+        """
+        made, received = self.alltoall_async(tensor, splits, name, process_set).wait()
+        return made if splits is None else (made, received)
+
+    # broadcast
+
+    def _broadcast_handle(self, tensor, root_rank, name, in_place):
+        framework = self._framework
+        if in_place:
+            framework.check_writable(tensor)
+        host = framework.host(tensor)
+        if not in_place and root_rank != _process.rank():
+            host = framework.empty_like(host)
+
+        def submit():
+            sent = self._tensor(name, host)
+            return handle_number(library().broadcast(ctypes.byref(sent), root_rank, framework.pointer(host)))
+
+        def finish(_):
+            if not in_place and root_rank == _process.rank():
+                return framework.copy(tensor)
+            return framework.returned(tensor, host, in_place)
+
+        return _submit_all([submit], finish, hold=host)
+
+    def broadcast_async(self, tensor, root_rank, name=None, process_set=global_process_set):
+        """Like broadcast(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._broadcast_handle(tensor, root_rank, full_name("broadcast", name), False)
+
+    def broadcast(self, tensor, root_rank, name=None, process_set=global_process_set):
+        """Gives all ranks the tensor of rank ``root_rank``.
+
+        ``tensor``: of the same shape and type on all ranks; not changed.
+
+        Returns: a new tensor. HorovodInternalError: as of allreduce(); the roots differ.
+        """
+        return self.broadcast_async(tensor, root_rank, name, process_set).wait()
+
+    def broadcast_async_(self, tensor, root_rank, name=None, process_set=global_process_set):
+        """Like broadcast_(), asynchronous. Returns a handle."""
+        check_process_set(process_set)
+        return self._broadcast_handle(tensor, root_rank, full_name("broadcast", name), True)
+
+    def broadcast_(self, tensor, root_rank, name=None, process_set=global_process_set):
+        """Like broadcast(), in place. Returns ``tensor``."""
+        return self.broadcast_async_(tensor, root_rank, name, process_set).wait()
+
+
+def _submit_all(submit, finish, hold, keeps=False):
+    """Calls all of ``submit``, whose numbers are one handle. ``hold``: memory that they use."""
+    def finish_with_memory(numbers, _hold=hold):
+        return finish(numbers)
+
+    numbers = []
+    try:
+        for each in submit:
+            numbers.append(each())
+    except (HorovodInternalError, ValueError):
+        # Those of a group that have been submitted never come back; their memory lives on for them.
+        if numbers:
+            Handle(tuple(numbers), finish_with_memory, keeps)
+        raise
+    return Handle(tuple(numbers), finish_with_memory, keeps)
+
+
+def barrier(process_set=global_process_set):
+    """Waits until all ranks have come to it. HorovodInternalError: a rank is gone."""
+    check_process_set(process_set)
+    number = handle_number(library().barrier(full_name("barrier", None).encode()))
+    Handle((number,), lambda _: None).wait()
+
+
+def join(device=-1):  # pylint: disable=unused-argument
+    """Waits until all ranks have called it: this one has no more data, and takes part in the others' allreduces with
+    zeros. No other operation is possible meanwhile. ``device``: for compatibility with Horovod.
+
+    Returns: the rank that has come last.
+    """
+    number = handle_number(library().join())
+    last = Handle((number,), lambda numbers: library().check(library().last_joined(numbers[0]))).wait()
+    # Ranks have called different numbers of operations without names.
+    _process.begin_again()
+    return last

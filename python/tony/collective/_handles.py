@@ -1,0 +1,109 @@
+"""Operations that are on their way, and what comes of them."""
+
+import ctypes
+import math
+import weakref
+
+from . import _library
+from ._library import library
+from .exceptions import HorovodInternalError
+
+# How long a wait lasts before Python may look for signals (Ctrl-C), in milliseconds.
+_LOOK_MS = 200
+
+# Of operations that nobody has waited for: what they read and write must live.
+_in_flight = set()
+
+
+class Handle:
+    """One operation, or a group of them; for ``poll()`` and ``synchronize()``."""
+
+    __slots__ = ("_numbers", "_finish", "_keeps", "_result")
+
+    def __init__(self, numbers, finish, keeps=False):
+        """``numbers``: the library's, of operations on their way. ``finish``: called with them once all are done well,
+        makes the result; it holds all memory that they use. ``keeps``: it releases them itself, later."""
+        self._numbers = numbers
+        self._finish = finish
+        self._keeps = keeps
+        self._result = None
+        _in_flight.add(self)
+
+    def poll(self):
+        """Whether ``wait()`` would return at once."""
+        lib = library()
+        return all(lib.check(lib.poll(number)) for number in self._numbers)
+
+    def wait(self):
+        """The result, each time. HorovodInternalError: the operation has failed; then it is None from now on."""
+        if self not in _in_flight:
+            return self._result
+        lib = library()
+        failed = None
+        for number in self._numbers:
+            code = lib.wait(number, _LOOK_MS)
+            while code == _library.IN_PROGRESS:
+                code = lib.wait(number, _LOOK_MS)
+            if code != _library.OK and failed is None:
+                failed = HorovodInternalError(lib.last_error().decode("utf-8", "replace"), _library.CODES[code])
+        if self not in _in_flight:  # another thread has waited, too
+            return self._result
+        # All are done, so that nobody but the user touches the memory any more.
+        numbers, finish = self._numbers, self._finish
+        self._numbers, self._finish = (), None
+        _in_flight.discard(self)
+        try:
+            if failed is not None:
+                raise failed
+            self._result = finish(numbers)
+        finally:
+            if failed is not None or not self._keeps:
+                for number in numbers:
+                    lib.release(number)
+        return self._result
+
+
+class Output:
+    """The new tensor of one operation that is done well, which is released with its memory.
+
+    ``buffer``: of ``item_bytes`` for each element; the memory lives as long as it and what refers to it. None: the
+    tensor is empty. ``shape``; ``splits``: of alltoall.
+    """
+
+    __slots__ = ("buffer", "shape", "splits")
+
+    def __init__(self, number, item_bytes):
+        lib = library()
+        self.shape = _numbers_of(lib.output_shape, number)
+        self.splits = _numbers_of(lib.output_splits, number)
+        size = math.prod(self.shape) * item_bytes
+        self.buffer = None
+        if size == 0:
+            lib.release(number)
+            return
+        self.buffer = (ctypes.c_char * size).from_address(lib.output_data(number))
+        # At the process's end the memory goes anyway.
+        weakref.finalize(self.buffer, lib.release, number).atexit = False
+
+
+def _numbers_of(function, number):
+    """What the library writes into an array."""
+    count = library().check(function(number, None, 0))
+    numbers = (ctypes.c_int64 * count)()
+    function(number, numbers, count)
+    return tuple(numbers)
+
+
+def poll(handle):
+    """Whether an asynchronous operation is done, so that ``synchronize()`` returns at once."""
+    return handle.poll()
+
+
+def synchronize(handle):
+    """Waits for an asynchronous operation.
+
+    Returns what the function without ``_async`` would have returned: of a grouped operation a list.
+
+    HorovodInternalError: the ranks do not agree about the operation, or one of them is gone. The message says which.
+    """
+    return handle.wait()

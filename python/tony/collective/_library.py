@@ -1,0 +1,112 @@
+"""The C API of libtony_collective.so, which lies beside this file: tony/collective.h says what each function does."""
+
+import ctypes
+import functools
+import os
+
+from .exceptions import HorovodInternalError
+
+CODES = ("OK", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "DEADLINE_EXCEEDED", "ABORTED", "RESOURCE_EXHAUSTED",
+         "INTERNAL", "IN_PROGRESS")
+OK, IN_PROGRESS = CODES.index("OK"), CODES.index("IN_PROGRESS")
+
+# enum tony_collective_type, by the names that numpy and PyTorch use.
+TYPES = {name: code for code, name in enumerate(
+    ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16", "float32",
+     "float64", "bool"))}
+
+Take = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+Put = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, Take,
+                       ctypes.c_void_p)
+Get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, Take, ctypes.c_void_p)
+
+
+class Store(ctypes.Structure):
+    """struct tony_collective_store"""
+
+    _fields_ = [("user", ctypes.c_void_p), ("put", Put), ("get", Get)]
+
+
+class Options(ctypes.Structure):
+    """struct tony_collective_options"""
+
+    _fields_ = [("struct_size", ctypes.c_size_t), ("rank", ctypes.c_int32), ("size", ctypes.c_int32),
+                ("secret", ctypes.c_char_p), ("secret_size", ctypes.c_size_t), ("meet_timeout_ms", ctypes.c_int64),
+                ("operation_timeout_ms", ctypes.c_int64), ("fusion_bytes", ctypes.c_int64),
+                ("store", ctypes.POINTER(Store))]
+
+
+class Tensor(ctypes.Structure):
+    """struct tony_collective_tensor"""
+
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int32), ("dimensions", ctypes.c_int32),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("group", ctypes.c_char_p), ("group_size", ctypes.c_uint32)]
+
+
+class Reduction(ctypes.Structure):
+    """struct tony_collective_reduction"""
+
+    _fields_ = [("reduce", ctypes.c_int32), ("prescale", ctypes.c_double), ("postscale", ctypes.c_double)]
+
+
+_POINTER, _NUMBER, _HANDLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64
+_NUMBERS = ctypes.POINTER(ctypes.c_int64)
+_FUNCTIONS = {
+    "init": (_NUMBER, [ctypes.POINTER(Options)]),
+    "shutdown": (_NUMBER, []),
+    "is_initialized": (_NUMBER, []),
+    "last_error": (ctypes.c_char_p, []),
+    "allreduce": (_HANDLE, [_POINTER, _POINTER, _POINTER, _POINTER]),
+    "allgather": (_HANDLE, [_POINTER, _POINTER]),
+    "broadcast": (_HANDLE, [_POINTER, _NUMBER, _POINTER]),
+    "reducescatter": (_HANDLE, [_POINTER, _POINTER, _POINTER]),
+    "alltoall": (_HANDLE, [_POINTER, _NUMBERS, _POINTER]),
+    "barrier": (_HANDLE, [ctypes.c_char_p]),
+    "join": (_HANDLE, []),
+    "poll": (_NUMBER, [_HANDLE]),
+    "wait": (_NUMBER, [_HANDLE, ctypes.c_int64]),
+    "output_data": (_POINTER, [_HANDLE]),
+    "output_shape": (_NUMBER, [_HANDLE, _NUMBERS, _NUMBER]),
+    "output_splits": (_NUMBER, [_HANDLE, _NUMBERS, _NUMBER]),
+    "last_joined": (_NUMBER, [_HANDLE]),
+    "release": (_NUMBER, [_HANDLE]),
+}
+
+
+class Library:
+    """The functions of the library by their names without ``tony_collective_``. They run without Python's lock."""
+
+    def __init__(self, path):
+        loaded = ctypes.CDLL(path)
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(loaded, "tony_collective_" + name)
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+
+    def check(self, result):
+        """``result``, which is not below 0. HorovodInternalError: it is; then it is a code times -1."""
+        if result < 0:
+            self.fail(-result)
+        return result
+
+    def fail(self, code):
+        """HorovodInternalError with the sentence of the call that has just returned ``code``."""
+        raise HorovodInternalError(self.last_error().decode("utf-8", "replace"), CODES[code])
+
+
+@functools.lru_cache(maxsize=None)
+def library():
+    """The library of this process. ImportError: it is not there, or not for this machine."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libtony_collective.so")
+    try:
+        return Library(path)
+    except OSError as error:
+        raise ImportError(f"tony.collective cannot load its library: {error}. It is for Linux with glibc 2.28 or "
+                          "newer, and is built with tony: see docs/collective.md") from error
+
+
+def type_code(name):
+    """Of a type by its name. ValueError: the library does not know it."""
+    if name not in TYPES:
+        raise ValueError(f"Tensor type {name} is not supported: cast it to one of {', '.join(TYPES)}")
+    return TYPES[name]

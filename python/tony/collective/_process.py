@@ -1,0 +1,169 @@
+"""This process as a rank: init() to shutdown()."""
+
+import atexit
+import ctypes
+import threading
+
+from . import _library, _meeting
+from ._library import library
+from ._stores import StoreError, StoreTimeout
+from .exceptions import HorovodInternalError, NotInitializedError
+
+
+class _Rank:
+    """What Python knows of this process's rank."""
+
+    def __init__(self):
+        self.place = None  # of an initialized one
+        self.starts = 0
+        self.lock = threading.Lock()
+        self.on_start = []  # called without arguments when a new life begins
+
+
+_rank = _Rank()
+
+
+def on_start(function):
+    """Registers what is called when the ranks have met, and when they have joined: names count from 0 again."""
+    _rank.on_start.append(function)
+    return function
+
+
+def begin_again():
+    """Calls what on_start() has registered."""
+    for function in _rank.on_start:
+        function()
+
+
+def init(comm=None, process_sets=None):
+    """Meets the other ranks; returns when all are there. Once it has, further calls do nothing.
+
+    Where the ranks meet is read from the environment: tony-submit (framework ``horovod`` or ``pytorch``), ``horovodrun
+    --gloo`` and ``torchrun`` set what is needed; without any of it this process is the only rank.
+
+    Arguments:
+        comm: for compatibility with Horovod; all ranks take part, so None or an empty list.
+        process_sets: the same.
+
+    Raises:
+        HorovodInternalError: a rank has not come in time (HOROVOD_GLOO_TIMEOUT_SECONDS, 120 by default); the message
+        names it. Variables are missing.
+    """
+    if comm or process_sets:
+        raise ValueError("tony.collective has no subsets of ranks: call init() without arguments")
+    with _rank.lock:
+        if library().is_initialized():
+            return
+        environment = _meeting.environment()
+        meet, operation = _meeting.timeouts(environment)
+        start, _rank.starts = _rank.starts, _rank.starts + 1
+        place = _meeting.find_place(environment, start, meet)
+        key = _meeting.secret(environment)
+        options = _library.Options(
+            ctypes.sizeof(_library.Options), place.rank, place.size, key, len(key), 1000 * meet, 1000 * operation,
+            _fusion_bytes(environment), None)
+        store = _callbacks(place.store) if place.store is not None else None
+        if store is not None:
+            options.store = ctypes.pointer(store)
+        code = library().init(ctypes.byref(options))
+        if code != _library.OK:
+            library().fail(code)
+        _rank.place = place
+        begin_again()
+
+
+def shutdown():
+    """Leaves the others. What is on its way fails, here and at them. ``init()`` may be called again afterwards."""
+    with _rank.lock:
+        if _rank.place is None:
+            return
+        _rank.place = None
+        # A child of fork() has nothing to leave.
+        library().shutdown()
+
+
+def is_initialized():
+    """True between ``init()`` and ``shutdown()``; not in a process that was forked meanwhile."""
+    return _rank.place is not None and bool(library().is_initialized())
+
+
+def _place():
+    if _rank.place is None:
+        raise NotInitializedError()
+    return _rank.place
+
+
+def rank():
+    """This process's number, from 0. NotInitializedError, which is a ValueError: before ``init()``."""
+    return _place().rank
+
+
+def size():
+    """How many ranks there are."""
+    return _place().size
+
+
+def local_rank():
+    """This rank's number among those of its host, from 0: the index of its GPU, where each rank has one."""
+    return _place().local_rank
+
+
+def local_size():
+    """How many ranks there are on this host."""
+    return _place().local_size
+
+
+def cross_rank():
+    """The number of this host among those that have a rank with this local rank, from 0."""
+    return _place().cross_rank
+
+
+def cross_size():
+    """How many hosts have a rank with this local rank."""
+    return _place().cross_size
+
+
+def is_homogeneous():
+    """Whether all hosts have as many ranks as this one."""
+    place = _place()
+    return place.size == place.local_size * place.cross_size
+
+
+def _fusion_bytes(environment):
+    """HOROVOD_FUSION_THRESHOLD, in bytes; 0, the library's choice, where it is not set."""
+    text = environment.get("HOROVOD_FUSION_THRESHOLD", "0")
+    if not text.isdigit():
+        raise HorovodInternalError(f"HOROVOD_FUSION_THRESHOLD is {text!r} instead of a number of bytes",
+                                   "INVALID_ARGUMENT")
+    return int(text)
+
+
+def _callbacks(store):
+    """struct tony_collective_store; keeps itself alive as long as it is used."""
+    def answer(call, take, receiver):
+        try:
+            value, code = call() or b"", "OK"
+        except StoreTimeout as error:
+            value, code = str(error).encode(), "DEADLINE_EXCEEDED"
+        except StoreError as error:
+            value, code = str(error).encode(), "INTERNAL"
+        except Exception as error:  # pylint: disable=broad-except  # it would be lost: C is below
+            value, code = repr(error).encode(), "INTERNAL"
+        take(receiver, value, len(value))
+        return _library.CODES.index(code)
+
+    def put(_, key, value, size_, take, receiver):
+        return answer(lambda: store.put(key.decode(), ctypes.string_at(value, size_)), take, receiver)
+
+    def get(_, key, timeout_ms, take, receiver):
+        return answer(lambda: store.get(key.decode(), timeout_ms / 1000), take, receiver)
+
+    return _library.Store(None, _library.Put(put), _library.Get(get))
+
+
+@atexit.register
+def _leave():
+    """So that the others are told that this rank has left, and not that it has died."""
+    if _rank.place is not None and is_initialized():
+        shutdown()
+

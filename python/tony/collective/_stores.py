@@ -1,0 +1,103 @@
+"""Where ranks that have no connection yet tell each other their addresses: keys and values that all of them see."""
+
+import datetime
+import http.client
+import time
+import urllib.parse
+
+# Between two looks for a value that is not there, in seconds: from the first to the last.
+_FIRST_PAUSE, _LAST_PAUSE = 0.001, 0.05
+# For a server that is away for a moment, in seconds.
+_PUT_PATIENCE = 10.0
+_REQUEST_TIMEOUT = 30.0
+
+
+class StoreError(Exception):
+    """A store refuses, or is not there; the text says which and why."""
+
+
+class StoreTimeout(StoreError):
+    """Nobody has put the value in time."""
+
+
+class HttpStore:
+    """One scope of a key-value store as Horovod's launchers have it, and tony-driver.
+
+    ``GET /scope/key`` is 404 while nobody has put the value, or is held back until somebody does.
+    """
+
+    def __init__(self, address, port, scope):
+        self._address, self._port, self._scope = address, port, scope
+
+    def put(self, key, value):
+        """StoreError: the server refuses, or is not there."""
+        self._request("PUT", key, value, time.monotonic() + _PUT_PATIENCE, {200})
+
+    def get(self, key, timeout):
+        """Bytes. StoreTimeout: nobody has put them within ``timeout`` seconds."""
+        deadline, pause = time.monotonic() + timeout, _FIRST_PAUSE
+        while True:
+            status, value = self._request("GET", key, None, deadline, {200, 404})
+            if status == 200:
+                return value
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise StoreTimeout(f"nobody has put it within {timeout:g} s")
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _LAST_PAUSE)
+
+    def _request(self, method, key, body, deadline, expected):
+        """(status, body). What fails below HTTP is tried again until ``deadline``."""
+        pause = _FIRST_PAUSE
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                status, answer = self._exchange(method, key, body, min(max(left, 0.01), _REQUEST_TIMEOUT))
+                break
+            except (OSError, http.client.HTTPException) as error:
+                if left <= pause:
+                    raise StoreError(f"the rendezvous server at {self._address}:{self._port} does not answer: "
+                                     f"{error}") from error
+                time.sleep(pause)
+                pause = min(2 * pause, _LAST_PAUSE)
+        if status in expected:
+            return status, answer
+        raise StoreError(f"the rendezvous server at {self._address}:{self._port} answers {status} to {method} of "
+                         f"{key}: {answer[:200].decode('utf-8', 'replace').strip()}")
+
+    def _exchange(self, method, key, body, timeout):
+        connection = http.client.HTTPConnection(self._address, self._port, timeout=timeout)
+        try:
+            # A path has two parts, so that the keys' slashes become something else.
+            path = f"/{urllib.parse.quote(self._scope, safe='')}/{urllib.parse.quote(key.replace('/', '.'), safe='')}"
+            connection.request(method, path, body=body, headers={} if body is not None else {"Content-Length": "0"})
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+
+class TorchStore:
+    """A store of torch.distributed's."""
+
+    def __init__(self, store, scope):
+        import torch.distributed as dist  # only where the program is one of torchrun's
+        self._store = dist.PrefixStore(scope, store)
+
+    def put(self, key, value):
+        """StoreError: the server is not there."""
+        try:
+            self._store.set(key, value)
+        except RuntimeError as error:
+            raise StoreError(f"torch.distributed's store refuses: {error}") from error
+
+    def get(self, key, timeout):
+        """Bytes. StoreTimeout: nobody has put them within ``timeout`` seconds."""
+        deadline = time.monotonic() + timeout
+        try:
+            self._store.wait([key], datetime.timedelta(seconds=max(timeout, 0.01)))
+            return self._store.get(key)
+        except RuntimeError as error:
+            if time.monotonic() >= deadline:
+                raise StoreTimeout(f"nobody has put it within {timeout:g} s") from error
+            raise StoreError(f"torch.distributed's store does not answer: {error}") from error

@@ -1,0 +1,20 @@
+"""What can go wrong in collective operations."""
+
+
+class HorovodInternalError(RuntimeError):
+    """An operation failed: ranks do not agree, one of them is gone or late, or the library was shut down.
+
+    ``code`` is one of the names of ``enum tony_collective_code`` in tony/collective.h, ``"ABORTED"`` for instance; the
+    message says which rank and tensor it is about. As in Horovod it is what elastic training catches.
+    """
+
+    def __init__(self, message="", code="INTERNAL"):
+        super().__init__(message)
+        self.code = code
+
+
+class NotInitializedError(HorovodInternalError, ValueError):
+    """A collective was called before ``init()``, or after ``shutdown()``."""
+
+    def __init__(self, message="Horovod has not been initialized; use hvd.init()."):
+        super().__init__(message, "FAILED_PRECONDITION")

@@ -1,0 +1,42 @@
+"""Horovod's operations and optimizer for PyTorch.
+
+    import torch
+    import tony.collective.torch as hvd
+
+    hvd.init()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+    optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+    hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+    hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+
+Tensors of the CPU are exchanged where they lie, without a copy. Gradients flow through allreduce, grouped_allreduce,
+allgather, broadcast, reducescatter and alltoall.
+"""
+
+from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, NotInitializedError, ProcessSet, Product,
+                Sum, allgather_object, barrier, broadcast_object, ccl_built, cross_rank, cross_size, cuda_built,
+                ddl_built, global_process_set, gloo_built, gloo_enabled, init, is_homogeneous, is_initialized, join,
+                local_rank, local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, poll, rank,
+                rocm_built, shutdown, size, synchronize)
+from ._differentiable import allgather, allreduce, alltoall, broadcast, grouped_allreduce, plain, reducescatter
+from ._functions import broadcast_optimizer_state, broadcast_parameters
+from ._optimizer import DistributedOptimizer
+
+allgather_async = plain.allgather_async
+allreduce_ = plain.allreduce_
+allreduce_async = plain.allreduce_async
+allreduce_async_ = plain.allreduce_async_
+alltoall_async = plain.alltoall_async
+broadcast_ = plain.broadcast_
+broadcast_async = plain.broadcast_async
+broadcast_async_ = plain.broadcast_async_
+grouped_allgather = plain.grouped_allgather
+grouped_allgather_async = plain.grouped_allgather_async
+grouped_allreduce_ = plain.grouped_allreduce_
+grouped_allreduce_async = plain.grouped_allreduce_async
+grouped_allreduce_async_ = plain.grouped_allreduce_async_
+grouped_reducescatter = plain.grouped_reducescatter
+grouped_reducescatter_async = plain.grouped_reducescatter_async
+reducescatter_async = plain.reducescatter_async
+
+__all__ = [name for name in dir() if not name.startswith("_") and name != "plain"]

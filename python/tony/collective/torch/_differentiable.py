@@ -1,0 +1,147 @@
+"""The operations through which gradients flow. What the gradient of each is, is Horovod 0.28's choice."""
+
+import torch
+
+from .. import _process
+from .._collectives import Collectives
+from .._reduce_ops import Average, Sum, check_process_set, choose, global_process_set
+from ..compression import Compression
+from ._tensors import Tensors
+
+plain = Collectives(Tensors)
+
+
+class _AllReduce(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, name, arguments, tensor):
+        ctx.arguments = arguments
+        return plain.allreduce_async(tensor, None, name, *arguments).wait()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None, None, plain.allreduce_async(gradient, None, None, *ctx.arguments).wait()
+
+
+class _GroupedAllReduce(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, name, arguments, *tensors):
+        ctx.arguments = arguments
+        return tuple(plain.grouped_allreduce_async(tensors, None, name, *arguments).wait())
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return (None, None, *plain.grouped_allreduce_async(gradients, None, None, *ctx.arguments).wait())
+
+
+class _AllGather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, name):
+        ctx.rows = tensor.shape[0] if tensor.dim() > 0 else 0
+        return plain.allgather(tensor, name)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        reduced = plain.allreduce_async(gradient, op=Average)
+        rows = plain.allgather(torch.tensor([ctx.rows])).tolist()
+        first = sum(rows[:_process.rank()])
+        return reduced.wait().narrow(0, first, ctx.rows), None
+
+
+class _Broadcast(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, root_rank, name):
+        ctx.root_rank = root_rank
+        return plain.broadcast(tensor, root_rank, name)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        reduced = plain.allreduce(gradient, op=Average)
+        if _process.rank() != ctx.root_rank:
+            reduced.zero_()
+        return reduced, None, None
+
+
+class _ReduceScatter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, name, op, scales):
+        ctx.factor = scales[0] * scales[1] * (_process.size() if op is Sum else 1)
+        return plain.reducescatter_async(tensor, name, op, global_process_set, *scales).wait()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return plain.allgather(gradient * ctx.factor), None, None, None
+
+
+class _AllToAll(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, splits, name):
+        made, received = plain.alltoall_async(tensor, splits, name).wait()
+        ctx.received = received
+        ctx.mark_non_differentiable(received)
+        return made, received
+
+    @staticmethod
+    def backward(ctx, gradient, _):
+        return plain.alltoall(gradient, ctx.received)[0], None, None
+
+
+def _follows(process_set, *tensors):
+    check_process_set(process_set)
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
+              postscale_factor=1.0, process_set=global_process_set):  # pylint: disable=missing-function-docstring
+    if not _follows(process_set, tensor):
+        return plain.allreduce(tensor, average, name, compression, op, prescale_factor, postscale_factor, process_set)
+    sent, context = compression.compress(tensor)
+    arguments = (choose(op, average), prescale_factor, postscale_factor, process_set)
+    return compression.decompress(_AllReduce.apply(name, arguments, sent), context)
+
+
+def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
+                      postscale_factor=1.0,
+                      process_set=global_process_set):  # pylint: disable=missing-function-docstring
+    tensors = list(tensors)
+    if not _follows(process_set, *tensors):
+        return plain.grouped_allreduce(tensors, average, name, compression, op, prescale_factor, postscale_factor,
+                                       process_set)
+    sent, contexts = zip(*[compression.compress(tensor) for tensor in tensors])
+    arguments = (choose(op, average), prescale_factor, postscale_factor, process_set)
+    results = _GroupedAllReduce.apply(name, arguments, *sent)
+    return [compression.decompress(result, context) for result, context in zip(results, contexts)]
+
+
+def allgather(tensor, name=None, process_set=global_process_set):  # pylint: disable=missing-function-docstring
+    if not _follows(process_set, tensor):
+        return plain.allgather(tensor, name, process_set)
+    return _AllGather.apply(tensor, name)
+
+
+def broadcast(tensor, root_rank, name=None,
+              process_set=global_process_set):  # pylint: disable=missing-function-docstring
+    if not _follows(process_set, tensor):
+        return plain.broadcast(tensor, root_rank, name, process_set)
+    return _Broadcast.apply(tensor, root_rank, name)
+
+
+def reducescatter(tensor, name=None, compression=Compression.none, op=Average, process_set=global_process_set,
+                  prescale_factor=1.0, postscale_factor=1.0):  # pylint: disable=missing-function-docstring
+    if not _follows(process_set, tensor):
+        return plain.reducescatter(tensor, name, compression, op, process_set, prescale_factor, postscale_factor)
+    sent, context = compression.compress(tensor)
+    result = _ReduceScatter.apply(sent, name, choose(op), (prescale_factor, postscale_factor))
+    return compression.decompress(result, context)
+
+
+def alltoall(tensor, splits=None, name=None,
+             process_set=global_process_set):  # pylint: disable=missing-function-docstring
+    if not _follows(process_set, tensor):
+        return plain.alltoall(tensor, splits, name, process_set)
+    made, received = _AllToAll.apply(tensor, splits, name)
+    return made if splits is None else (made, received)
+
+
+for _function in (allreduce, grouped_allreduce, allgather, broadcast, reducescatter, alltoall):
+    _function.__doc__ = getattr(Collectives, _function.__name__).__doc__ + (
+        "\n        Gradients flow through it.\n        ")

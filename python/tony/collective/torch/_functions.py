@@ -1,0 +1,94 @@
+"""What makes all ranks begin with the same model."""
+
+import collections.abc
+
+import torch
+
+from .. import _process
+from .._objects import broadcast_object
+from .._reduce_ops import check_process_set, global_process_set
+from ._differentiable import plain
+
+
+def broadcast_parameters(params, root_rank, process_set=global_process_set):
+    """Gives all ranks the parameters of rank ``root_rank``, in place.
+
+    Arguments:
+        params: ``model.state_dict()``, a list of tensors, or ``model.named_parameters()``. What is no tensor in a
+            dictionary, such as None, is left alone.
+        root_rank: whose parameters they are.
+
+    HorovodInternalError: a parameter's shape or type is not the same everywhere; a rank is gone. ValueError: another
+    type of ``params``.
+    """
+    check_process_set(process_set)
+    if isinstance(params, dict):
+        named = sorted(params.items())
+    elif isinstance(params, (list, tuple, collections.abc.Iterator)):
+        named = [each if isinstance(each, tuple) else (None, each) for each in params]
+    else:
+        raise ValueError(f"invalid params of type: {type(params)}")
+    handles = [plain.broadcast_async_(tensor, root_rank, None if name is None else f"parameters.{name}")
+               for name, tensor in named if isinstance(tensor, torch.Tensor)]
+    for handle in handles:
+        handle.wait()
+
+
+class _Placeholder:
+    """In a state dictionary: the tensor with this number, of a shape and a type."""
+
+    def __init__(self, number, tensor):
+        self.number, self.shape, self.dtype = number, tuple(tensor.shape), tensor.dtype
+
+
+def _replaced(value, kind, replace):
+    """``value``, a state dictionary or a part of it, with all of type ``kind`` in it replaced."""
+    if isinstance(value, kind):
+        return replace(value)
+    if isinstance(value, dict):
+        return {key: _replaced(each, kind, replace) for key, each in value.items()}
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(_replaced(each, kind, replace) for each in value)
+    return value
+
+
+def broadcast_optimizer_state(optimizer, root_rank, model=None,
+                              process_set=global_process_set):  # pylint: disable=unused-argument
+    """Gives all ranks the state and the options (learning rate, …) of rank ``root_rank``'s optimizer.
+
+    The other ranks' optimizers need no state yet: they load that of ``root_rank``. Their parameters are grouped as its
+    are.
+
+    Arguments:
+        optimizer: one of torch.optim's, or a DistributedOptimizer.
+        root_rank: whose state it is.
+        model: for compatibility with Horovod.
+
+    ValueError: an LBFGS. HorovodInternalError: as of allreduce().
+    """
+    check_process_set(process_set)
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise ValueError("cannot broadcast torch.optim.LBFGS state")
+    is_root = _process.rank() == root_rank
+    tensors, skeleton = [], None
+
+    def placeholder(tensor):
+        tensors.append(tensor)
+        return _Placeholder(len(tensors) - 1, tensor)
+
+    if is_root:
+        skeleton = _replaced(optimizer.state_dict(), torch.Tensor, placeholder)
+    skeleton = broadcast_object(skeleton, root_rank, "optimizer_state")
+    if not is_root:
+        def tensor_for(place):
+            tensors.append(torch.empty(place.shape, dtype=place.dtype))
+            return tensors[-1]
+
+        # In the order of their numbers: pickling keeps that of dictionaries.
+        state = _replaced(skeleton, _Placeholder, tensor_for)
+    handles = [plain.broadcast_async_(tensor, root_rank, f"optimizer_state.{number}")
+               for number, tensor in enumerate(tensors)]
+    for handle in handles:
+        handle.wait()
+    if not is_root:
+        optimizer.load_state_dict(state)

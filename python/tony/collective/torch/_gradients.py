@@ -1,0 +1,116 @@
+"""The gradients of one optimizer: averaged among ranks while the backward pass goes on."""
+
+import torch
+
+from .. import _process
+from .._reduce_ops import Average
+from ._differentiable import plain
+
+
+class Gradients:
+    """Submits each gradient when it is there, and waits for all of them.
+
+    Parameters with the same tuple in ``groups`` are submitted when all of them are there. Not thread safe but for the
+    hooks, which PyTorch calls from its own threads, each for other parameters.
+    """
+
+    def __init__(self, names, groups, compression, op, predivide, passes, sparse_as_dense):
+        """``names``: by parameter, of all that the optimizer has. ``passes``: backward passes for each step."""
+        self._names = names
+        self._group_of = {p: group for group in groups for p in group}
+        self._compression = compression
+        self._op = op
+        self._scales = (1.0 / predivide, predivide) if op is Average else (1.0, 1.0)
+        self._sparse_as_dense = sparse_as_dense
+        self._passes = passes
+        self._left = {p: passes for p in names}  # passes until it is submitted
+        self._handles = {}  # by group, each a tuple of parameters: what waits for it
+        self._hooks = []
+        self._watched = [p for p in names if p.requires_grad]
+        for p in self._watched:
+            self._watch(p)
+
+    def _watch(self, p):
+        if hasattr(p, "register_post_accumulate_grad_hook"):  # since PyTorch 2.1
+            self._hooks.append(p.register_post_accumulate_grad_hook(self._on_gradient))
+            return
+        # The node that adds to p.grad, which lives as long as somebody holds it.
+        node = p.expand_as(p).grad_fn.next_functions[0][0]
+        node.register_hook(lambda *_: self._on_gradient(p))
+        self._hooks.append(node)
+
+    @property
+    def pending(self):
+        """Whether gradients have been submitted and not been waited for."""
+        return bool(self._handles)
+
+    def set_passes(self, passes):
+        """How many backward passes there are for each step, from the next one on."""
+        self._passes = passes
+        self._left = {p: passes for p in self._left}
+
+    def _on_gradient(self, p):
+        group = self._group_of.get(p, (p,))
+        if group in self._handles or self._left[p] <= 0:
+            raise AssertionError("Gradients were computed more than backward_passes_per_step times before call to "
+                                 "step(). Increase backward_passes_per_step to accumulate gradients locally.")
+        self._left[p] -= 1
+        if all(self._left[each] == 0 for each in group):
+            self._submit(group)
+
+    def _submit(self, group):
+        for p in group:
+            if p.grad is None:
+                # Another rank may have one for it.
+                p.grad = torch.zeros_like(p)
+            if p.grad.is_sparse and (self._sparse_as_dense or len(group) > 1):
+                p.grad = p.grad.to_dense()
+        if group[0].grad.is_sparse:
+            self._handles[group] = self._submit_sparse(group[0])
+            return
+        sent, contexts = zip(*[self._compression.compress(p.grad.detach()) for p in group])
+        name = self._names[group[0]]
+        if len(group) == 1:
+            handle = plain.allreduce_async_(sent[0], None, name, self._op, *self._scales)
+        else:
+            handle = plain.grouped_allreduce_async_(sent, None, name, self._op, *self._scales)
+
+        def finish():
+            handle.wait()
+            for p, result, context in zip(group, sent, contexts):
+                if context is not None:
+                    p.grad.copy_(self._compression.decompress(result, context))
+
+        self._handles[group] = finish
+
+    def _submit_sparse(self, p):
+        gradient = p.grad.coalesce()
+        name = self._names[p]
+        # Rows are what is gathered.
+        indices = plain.allgather_async(gradient.indices().t(), f"{name}.indices")
+        values = plain.allgather_async(gradient.values(), f"{name}.values")
+
+        def finish():
+            all_values = values.wait()
+            if self._op is Average:
+                all_values = all_values / _process.size()
+            p.grad = torch.sparse_coo_tensor(indices.wait().t(), all_values, gradient.shape).coalesce()
+
+        return finish
+
+    def synchronize(self):
+        """Waits for all gradients; those that no backward pass of this rank has made are submitted as zeros."""
+        try:
+            for p in self._watched:
+                group = self._group_of.get(p, (p,))
+                if group not in self._handles:
+                    self._submit(group)
+            for finish in self._handles.values():
+                finish()
+        finally:
+            self.forget()
+
+    def forget(self):
+        """Begins anew: nothing is waited for."""
+        self._handles = {}
+        self._left = {p: self._passes for p in self._left}

@@ -1,0 +1,237 @@
+"""An optimizer whose gradients are those of all ranks."""
+
+import contextlib
+import os
+import warnings
+
+import torch
+
+from .. import _process
+from .._reduce_ops import Adasum, Average, Sum, check_process_set, global_process_set
+from ..compression import Compression
+from ._differentiable import plain
+from ._gradients import Gradients
+
+
+def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none, backward_passes_per_step=1,
+                         op=Average, gradient_predivide_factor=1.0, num_groups=0, groups=None, sparse_as_dense=False,
+                         process_set=global_process_set):  # pylint: disable=invalid-name
+    """Wraps an optimizer of torch.optim's, so that its gradients are averaged among all ranks before they are applied.
+
+    Each gradient is sent as soon as the backward pass has made it, while that goes on; ``step()`` waits for all of
+    them. The result has all methods of ``optimizer``, shares its state, and has besides
+
+    - ``synchronize()``: waits for the gradients, so that they may be clipped for instance before ``step()``;
+    - ``skip_synchronize()``: a context in which ``step()`` does not do it again;
+    - ``set_backward_passes_per_step(passes)``.
+
+        optimizer.synchronize()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        with optimizer.skip_synchronize():
+            optimizer.step()
+
+    Arguments:
+        optimizer: what is wrapped; not to be used itself any more.
+        named_parameters: ``model.named_parameters()``: by these names errors speak of tensors.
+        compression: Compression.none, .fp16 or .bf16: how gradients are sent.
+        backward_passes_per_step: so many gradients are summed up on each rank before they are sent.
+        op: Average, Sum or Adasum.
+        gradient_predivide_factor: part of the division of an average that is done before the sum, against overflows;
+            with op=Average only.
+        num_groups: as ``groups``, with an integer.
+        groups: gradients that are sent together: a number of groups into which all are divided, or lists of
+            parameters; those in none are sent one by one.
+        sparse_as_dense: sends sparse gradients as dense ones; otherwise their indices and values are gathered.
+        process_set: global_process_set.
+
+    ValueError: names or groups do not fit to the parameters; an option that is none.
+    """
+    check_process_set(process_set)
+    if op not in (Average, Sum, Adasum):
+        raise ValueError(f"op is {op!r}: it is one of Average, Sum, Adasum")
+    if gradient_predivide_factor != 1.0 and op is not Average:
+        raise ValueError("gradient_predivide_factor not supported with op != Average")
+    if backward_passes_per_step <= 0:
+        raise ValueError("backward_passes_per_step must be > 0")
+    names = _names_of(optimizer, named_parameters)
+    groups = _groups_of(optimizer, num_groups if groups is None else groups)
+    wrapped = _with_class(optimizer, _ADASUM_METHODS if op is Adasum else _METHODS)
+    if op is Adasum:
+        wrapped._exchange = _Deltas(names, compression, backward_passes_per_step)
+        return wrapped
+    # A rank alone has nothing to send, unless others may come.
+    alone = _process.size() == 1 and os.environ.get("HOROVOD_ELASTIC") != "1"
+    wrapped._exchange = None if alone else Gradients(names, groups, compression, op, gradient_predivide_factor,
+                                                     backward_passes_per_step, sparse_as_dense)
+    wrapped._synchronized = False
+    wrapped._should_synchronize = True
+    return wrapped
+
+
+def _names_of(optimizer, named_parameters):
+    """Names by parameter, of all parameters of the optimizer, in their order."""
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    if named_parameters is None:
+        return {p: f"gradient.{number}" for number, p in enumerate(parameters)}
+    named_parameters = list(named_parameters)
+    if not all(isinstance(each, tuple) for each in named_parameters):
+        raise ValueError("named_parameters should be a sequence of tuples (name, parameter), usually produced by "
+                         "model.named_parameters().")
+    names = [name for name, _ in named_parameters]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError("Parameter names in named_parameters must be unique. Found duplicates: " + ", ".join(twice))
+    by_parameter = {p: name for name, p in named_parameters}
+    unnamed = [str(number) for number, p in enumerate(parameters) if p not in by_parameter]
+    if unnamed:
+        raise ValueError("named_parameters was specified, but one or more model parameters were not named: the "
+                         "optimizer's parameters " + ", ".join(unnamed))
+    return {p: by_parameter[p] for p in parameters}
+
+
+def _groups_of(optimizer, groups):
+    """Tuples of parameters."""
+    if isinstance(groups, int) and groups >= 0:
+        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
+        count = min(groups, len(parameters))
+        size, larger = divmod(len(parameters), count) if count else (0, 0)
+        starts = [number * size + min(number, larger) for number in range(count + 1)]
+        return [tuple(parameters[first:last]) for first, last in zip(starts, starts[1:])]
+    if not isinstance(groups, list) or not all(isinstance(group, (list, tuple)) for group in groups):
+        raise ValueError("groups should be a non-negative integer or a list of list of torch.Tensor.")
+    known = {p for group in optimizer.param_groups for p in group["params"] if p.requires_grad}
+    grouped = [p for group in groups for p in group]
+    if len(set(grouped)) != len(grouped) or not known.issuperset(grouped):
+        raise ValueError("groups should have each parameter of the optimizer that requires a gradient once at most, "
+                         "and no others")
+    return [tuple(group) for group in groups if group]
+
+
+def _with_class(optimizer, methods):
+    """``optimizer``'s contents in a new class, derived from its own and of the same name, with ``methods``."""
+    base = type(optimizer)
+    made = type(base.__name__, (base,), {"_base": base, "__doc__": base.__doc__, **methods})
+    wrapped = made.__new__(made)
+    # A scheduler that was made before has put its own step into the optimizer.
+    wrapped.__dict__.update({name: value for name, value in optimizer.__dict__.items() if name != "step"})
+    return wrapped
+
+
+def _synchronize(self):
+    """Waits until all gradients are those of all ranks."""
+    if self._exchange is not None:
+        self._exchange.synchronize()
+    self._synchronized = True
+
+
+@contextlib.contextmanager
+def _skip_synchronize(self):
+    """A context in which ``step()`` does not wait for gradients, since ``synchronize()`` was called before."""
+    self._should_synchronize = False
+    try:
+        yield
+    finally:
+        self._should_synchronize = True
+
+
+def _step(self, closure=None):
+    """Applies all ranks' gradients. ``closure``: as of torch.optim."""
+    if self._should_synchronize:
+        if self._synchronized:
+            warnings.warn("optimizer.step() called without optimizer.skip_synchronize() context after "
+                          "optimizer.synchronize(). This can cause training slowdown. You may want to consider using "
+                          "optimizer.skip_synchronize() context if you use optimizer.synchronize() in your code.")
+        self.synchronize()
+    self._synchronized = False
+    return self._base.step(self, closure)
+
+
+def _zero_grad(self, *args, **kwargs):
+    """As of torch.optim."""
+    if self._exchange is not None and self._exchange.pending:
+        raise AssertionError("optimizer.zero_grad() was called after loss.backward() but before optimizer.step() or "
+                             "optimizer.synchronize(). This is prohibited as it can cause a race condition.")
+    return self._base.zero_grad(self, *args, **kwargs)
+
+
+def _load_state_dict(self, *args, **kwargs):
+    """As of torch.optim."""
+    if self._exchange is not None:
+        self._exchange.forget()
+    self._synchronized = False
+    self._should_synchronize = True
+    return self._base.load_state_dict(self, *args, **kwargs)
+
+
+def _set_backward_passes_per_step(self, passes):
+    """How many gradients are summed up on each rank before they are sent."""
+    if self._exchange is not None:
+        self._exchange.set_passes(passes)
+
+
+_METHODS = {"synchronize": _synchronize, "skip_synchronize": _skip_synchronize, "step": _step,
+            "zero_grad": _zero_grad, "load_state_dict": _load_state_dict,
+            "set_backward_passes_per_step": _set_backward_passes_per_step}
+
+
+class _Deltas:
+    """For Adasum, which combines not gradients but what the optimizer has made of them."""
+
+    def __init__(self, names, compression, passes):
+        self._names = {p: name for p, name in names.items() if p.requires_grad}
+        self._compression = compression
+        self._passes = self._left = passes
+        self._starts = None  # before the first local step of those that are combined
+
+    def set_passes(self, passes):
+        """How many steps there are for each exchange, from the next one on."""
+        self._passes = self._left = passes
+
+    def forget(self):
+        """Begins anew."""
+        self._starts, self._left = None, self._passes
+
+    def step(self, local_step):
+        """One local step; the last one of ``passes`` is followed by the exchange."""
+        if self._starts is None:
+            self._starts = {p: p.detach().clone() for p in self._names}
+        loss = local_step()
+        self._left -= 1
+        if self._left > 0:
+            return loss
+        with torch.no_grad():
+            waiting = []
+            for p, name in self._names.items():
+                sent, context = self._compression.compress(p.detach() - self._starts[p])
+                waiting.append((p, context, plain.allreduce_async_(sent, None, f"delta.{name}", Adasum)))
+            for p, context, handle in waiting:
+                p.copy_(self._starts[p] + self._compression.decompress(handle.wait(), context))
+        self.forget()
+        return loss
+
+
+def _adasum_step(self, closure=None):
+    """A step of this rank, and the adaptive sum of all ranks'."""
+    return self._exchange.step(lambda: self._base.step(self, closure))
+
+
+def _adasum_synchronize(self):  # pylint: disable=unused-argument
+    """Nothing: ``step()`` does it all."""
+
+
+@contextlib.contextmanager
+def _no_skip(self):  # pylint: disable=unused-argument
+    """Not possible: what is exchanged is what ``step()`` makes."""
+    raise AssertionError("Skipping synchronization is not supported when using Adasum optimizer.")
+    yield  # pylint: disable=unreachable
+
+
+def _adasum_load_state_dict(self, *args, **kwargs):
+    """As of torch.optim."""
+    self._exchange.forget()
+    return self._base.load_state_dict(self, *args, **kwargs)
+
+
+_ADASUM_METHODS = {"synchronize": _adasum_synchronize, "skip_synchronize": _no_skip, "step": _adasum_step,
+                   "load_state_dict": _adasum_load_state_dict,
+                   "set_backward_passes_per_step": _set_backward_passes_per_step}

@@ -1,0 +1,75 @@
+"""PyTorch's tensors for Collectives: _arrays.py says what each function is for."""
+
+import torch
+
+from .. import _library
+
+_TYPE_CODES = {getattr(torch, name): code for name, code in _library.TYPES.items() if hasattr(torch, name)}
+
+
+class Tensors:
+    """Tensors of the CPU are reduced where they lie; those of other devices through the host's memory."""
+
+    @staticmethod
+    def tensor(value):  # pylint: disable=missing-function-docstring
+        return value
+
+    @staticmethod
+    def host(value):  # pylint: disable=missing-function-docstring
+        if value.layout != torch.strided:
+            raise ValueError("a sparse tensor cannot be exchanged: use its to_dense(), or DistributedOptimizer's "
+                             "sparse_as_dense")
+        value = value.detach()
+        if value.device.type != "cpu":
+            value = value.cpu()
+        return value.contiguous()
+
+    @staticmethod
+    def check_writable(value):
+        """Each tensor is."""
+
+    @staticmethod
+    def type_code(host):  # pylint: disable=missing-function-docstring
+        code = _TYPE_CODES.get(host.dtype)
+        return _library.type_code(str(host.dtype)) if code is None else code
+
+    @staticmethod
+    def item_bytes(host):  # pylint: disable=missing-function-docstring
+        return host.element_size()
+
+    @staticmethod
+    def pointer(host):  # pylint: disable=missing-function-docstring
+        return host.data_ptr()
+
+    @staticmethod
+    def empty_like(host):  # pylint: disable=missing-function-docstring
+        return torch.empty_like(host)
+
+    @staticmethod
+    def copy(value):  # pylint: disable=missing-function-docstring
+        return value.detach().clone()
+
+    @staticmethod
+    def returned(original, host, in_place):  # pylint: disable=missing-function-docstring
+        if not in_place:
+            return host.to(original.device)
+        if original.device.type != "cpu" or original.data_ptr() != host.data_ptr():
+            with torch.no_grad():
+                original.copy_(host)
+        return original
+
+    @staticmethod
+    def made(output, host, original):  # pylint: disable=missing-function-docstring
+        if output.buffer is None:
+            return torch.empty(output.shape, dtype=host.dtype, device=original.device)
+        return torch.frombuffer(output.buffer, dtype=host.dtype).reshape(output.shape).to(original.device)
+
+    @staticmethod
+    def integers(splits):  # pylint: disable=missing-function-docstring
+        return [int(rows) for rows in (splits.tolist() if isinstance(splits, torch.Tensor) else splits)]
+
+    @staticmethod
+    def splits(numbers, original):  # pylint: disable=missing-function-docstring
+        if isinstance(original, torch.Tensor):
+            return torch.tensor(numbers, dtype=original.dtype, device=original.device)
+        return torch.tensor(numbers, dtype=torch.int32)

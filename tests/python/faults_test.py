@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""tony.collective when something is missing, wrong, or gone: in real processes of this machine."""
+
+import resource
+import subprocess
+import sys
+import textwrap
+import time
+import unittest
+
+import rank_processes
+from rank_processes import Ranks
+
+BEGIN = """
+import os, signal, sys
+import tony.collective as hvd
+from tony.collective import HorovodInternalError
+def floats(count=4):
+    import array
+    return array.array("f", [1] * count)
+def expect_error(text, function, *arguments, **options):
+    try:
+        function(*arguments, **options)
+    except HorovodInternalError as error:
+        assert text in str(error), f"'{error}' does not have '{text}'"
+        print("told:", error, flush=True)
+        return error
+    raise AssertionError(f"no error with '{text}'")
+"""
+
+
+def program(body):
+    """A command after the interpreter."""
+    return ["-c", BEGIN + textwrap.dedent(body)]
+
+
+class RanksTest(unittest.TestCase):
+    """What some processes do together."""
+
+    def run_ranks(self, body, size=2, expected=None, **options):
+        """Outputs by rank. ``expected``: exit statuses by rank, if not 0."""
+        with Ranks(program(body), size, **options) as ranks:
+            ended = ranks.wait()
+        for rank, (status, output) in ended.items():
+            self.assertEqual(status, (expected or {}).get(rank, 0), f"rank {rank}:\n{output}")
+        return {rank: output for rank, (_, output) in ended.items()}
+
+    def test_a_killed_rank_is_told_at_once(self):
+        for victim in range(3):
+            with self.subTest(victim=victim):
+                began = time.monotonic()
+                self.run_ranks(f"""
+                    hvd.init()
+                    def train():
+                        for step in range(1000000):
+                            if step == 30 and hvd.rank() == {victim}:
+                                os.kill(os.getpid(), signal.SIGKILL)
+                            hvd.allreduce(floats(), name="gradient")
+                    assert expect_error("rank {victim} has ended", train).code == "ABORTED"
+                    expect_error("rank {victim} has ended", hvd.allreduce, floats(), name="later")
+                    """, size=3, expected={victim: -9})
+                self.assertLess(time.monotonic() - began, 30)
+
+    def test_a_rank_that_fails_is_told_too(self):
+        self.run_ranks("""
+            hvd.init()
+            hvd.barrier()
+            if hvd.rank() == 1:
+                sys.exit(3)
+            expect_error("rank 1 has left", hvd.allreduce, floats(), name="gradient")
+            """, expected={1: 3})
+
+    def test_after_shutdown(self):
+        self.run_ranks("""
+            for life in range(3):
+                hvd.init()
+                assert hvd.is_initialized()
+                assert hvd.allreduce(floats(), op=hvd.Sum)[0] == 2
+                hvd.barrier()
+                hvd.shutdown()
+                hvd.shutdown()
+                assert not hvd.is_initialized()
+                expect_error("hvd.init()", hvd.rank)
+                expect_error("hvd.init()", hvd.allreduce, floats())
+                expect_error("hvd.init()", hvd.barrier)
+            """)
+
+    def test_what_is_on_its_way_at_shutdown_fails(self):
+        self.run_ranks("""
+            hvd.init()
+            handle = hvd.allreduce_async(floats(), name=f"of {hvd.rank()}")
+            hvd.barrier()
+            hvd.shutdown()
+            expect_error("", hvd.synchronize, handle)
+            """)
+
+    def test_before_init(self):
+        self.run_ranks("""
+            for function in (hvd.rank, hvd.size, hvd.local_rank, hvd.cross_size, hvd.barrier, hvd.join):
+                expect_error("use hvd.init()", function)
+                try:
+                    function()
+                except ValueError:
+                    pass
+            hvd.init()
+            """)
+
+    def test_a_rank_that_does_not_come_is_named(self):
+        self.run_ranks("""
+            error = expect_error("rank 2 has not come", hvd.init)
+            assert hvd.is_initialized() is False and (os.environ["HOROVOD_RANK"] == "1" or
+                                                      error.code == "DEADLINE_EXCEEDED"), error.code
+            """, size=3, started=[0, 1], environment=lambda rank: {
+                "HOROVOD_GLOO_TIMEOUT_SECONDS": "3" if rank == 0 else "60"})
+
+    def test_another_key_is_refused(self):
+        self.run_ranks("""
+            expect_error("", hvd.init)
+            """, environment=lambda rank: {"TONY_COLLECTIVE_KEY": f"guess {rank}", "HOROVOD_GLOO_TIMEOUT_SECONDS": "3"})
+
+    def test_the_same_key(self):
+        self.run_ranks("""
+            hvd.init()
+            hvd.barrier()
+            """, environment=lambda rank: {"TONY_COLLECTIVE_KEY": "a long key" * 20})
+
+    def test_after_fork(self):
+        self.run_ranks("""
+            hvd.init()
+            hvd.barrier()
+            child = os.fork()
+            if child == 0:
+                try:
+                    assert not hvd.is_initialized()
+                    expect_error("forked", hvd.allreduce, floats())
+                    expect_error("forked", hvd.init)
+                    hvd.shutdown()
+                except BaseException as error:
+                    print(error, flush=True)
+                    os._exit(1)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            assert hvd.allreduce(floats(), op=hvd.Sum)[0] == 2
+            """)
+
+    def test_fork_before_init(self):
+        self.run_ranks("""
+            assert not hvd.is_initialized()
+            child = os.fork()
+            if child != 0:
+                sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            hvd.init()
+            assert hvd.allreduce(floats(), op=hvd.Sum)[0] == 2
+            """)
+
+    def test_interrupted_by_the_keyboard(self):
+        self.run_ranks("""
+            hvd.init()
+            hvd.barrier()
+            if hvd.rank() == 0:
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+                signal.signal(signal.SIGALRM, signal.default_int_handler)
+                try:
+                    hvd.allreduce(floats(), name="nobody else does")
+                except KeyboardInterrupt:
+                    print("interrupted")
+                else:
+                    raise AssertionError("not interrupted")
+            hvd.barrier()
+            """)
+
+    def test_a_server_that_is_not_there(self):
+        self.run_ranks("""
+            expect_error("does not answer", hvd.init)
+            """, environment=lambda rank: {"HOROVOD_GLOO_RENDEZVOUS_PORT": "1", "HOROVOD_GLOO_TIMEOUT_SECONDS": "2"})
+
+    def test_a_server_that_refuses(self):
+        self.run_ranks("""
+            import http.server, threading
+            class Refusing(http.server.BaseHTTPRequestHandler):
+                def do_PUT(self):
+                    self.send_error(507)
+                def log_message(self, *_):
+                    pass
+            server = http.server.HTTPServer(("127.0.0.1", 0), Refusing)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            os.environ["HOROVOD_GLOO_RENDEZVOUS_PORT"] = str(server.server_address[1])
+            expect_error("answers 507 to PUT", hvd.init)
+            """)
+
+
+class OneProcessTest(unittest.TestCase):
+    """A process that nobody has started as a rank."""
+
+    def run_program(self, body, before=None, **variables):
+        """Its output."""
+        ended = subprocess.run([sys.executable, "-B", *program(body)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               env={**rank_processes.clean_environment(), **variables}, text=True, check=False,
+                               timeout=rank_processes.DEADLINE_SECONDS, preexec_fn=before)
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        return ended.stdout
+
+    def test_it_is_the_only_rank(self):
+        self.run_program("""
+            hvd.init()
+            places = [hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size(), hvd.cross_rank(), hvd.cross_size()]
+            assert places == [0, 1, 0, 1, 0, 1], places
+            assert list(hvd.allreduce(floats())) == [1] * 4 and hvd.is_homogeneous()
+            """)
+
+    def test_variables_that_are_none(self):
+        self.run_program("""expect_error("HOROVOD_SIZE is '' instead of a number", hvd.init)""", HOROVOD_RANK="0")
+        self.run_program("""expect_error("HOROVOD_RANK is 'x' instead of a number", hvd.init)""", HOROVOD_RANK="x",
+                         HOROVOD_SIZE="1")
+        self.run_program("""expect_error("HOROVOD_GLOO_RENDEZVOUS_ADDR is not set", hvd.init)""", HOROVOD_RANK="0",
+                         HOROVOD_SIZE="2")
+        self.run_program("""expect_error("rank 3 of 1", hvd.init)""", HOROVOD_RANK="3", HOROVOD_SIZE="1")
+
+    def test_a_thread_that_cannot_be_started_is_an_error(self):
+        def no_room_for_stacks():
+            resource.setrlimit(resource.RLIMIT_STACK, (1 << 40, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+            resource.setrlimit(resource.RLIMIT_AS, (1 << 36, 1 << 36))
+
+        self.run_program("""
+            assert expect_error("", hvd.init).code == "RESOURCE_EXHAUSTED"
+            assert not hvd.is_initialized()
+            """, before=no_room_for_stacks)
+
+    def test_the_import_needs_no_numpy(self):
+        self.run_program("""
+            sys.modules["numpy"] = sys.modules["torch"] = None
+            hvd.init()
+            assert hvd.allgather_object(7) == [7]
+            """)
+
+    def test_help_has_something_to_say(self):
+        self.run_program("""
+            for name in hvd.__all__:
+                assert (getattr(hvd, name).__doc__ or "").strip(), name
+            """)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,90 @@
+"""Ranks as a launcher starts them: real processes of this machine, and a store in which they meet."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+
+import rendezvous_driver  # noqa: E402  pylint: disable=wrong-import-position
+
+DEADLINE_SECONDS = 120
+
+
+class Ranks:
+    """Some processes that run the same command. A context, at whose end none of them is left."""
+
+    def __init__(self, command, size, environment=None, started=None):
+        """``command``: after the interpreter. ``environment``: a function of the rank; besides what horovodrun sets.
+        ``started``: which ranks there really are; all, if None."""
+        self._server = rendezvous_driver.Server(("127.0.0.1", 0), _store())
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.processes = {}
+        for rank in range(size) if started is None else started:
+            variables = {**clean_environment(), **self._variables(rank, size),
+                         **(environment(rank) if environment else {})}
+            self.processes[rank] = subprocess.Popen(
+                [sys.executable, "-B", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                env={name: value for name, value in variables.items() if value is not None})
+
+    def _variables(self, rank, size):
+        return {"HOROVOD_RANK": str(rank), "HOROVOD_SIZE": str(size), "HOROVOD_LOCAL_RANK": str(rank),
+                "HOROVOD_LOCAL_SIZE": str(size), "HOROVOD_CROSS_RANK": "0", "HOROVOD_CROSS_SIZE": "1",
+                "HOROVOD_GLOO_RENDEZVOUS_ADDR": "127.0.0.1",
+                "HOROVOD_GLOO_RENDEZVOUS_PORT": str(self._server.server_address[1])}
+
+    def wait(self):
+        """(exit status, output) by rank; a status of None: it did not end in time."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        ended = {}
+        for rank, process in self.processes.items():
+            try:
+                output, _ = process.communicate(timeout=max(deadline - time.monotonic(), 0.1))
+                ended[rank] = (process.returncode, output)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                ended[rank] = (None, process.communicate()[0])
+        return ended
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes.values():
+            process.kill()
+            process.communicate()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _store():
+    """A store of its own for each server."""
+    return type("Store", (rendezvous_driver.Store,), {"values": {}, "changed": threading.Lock()})
+
+
+def clean_environment():
+    """This process's, without what would make ranks of its children."""
+    prefixes = ("HOROVOD_", "TONY_", "TORCHELASTIC_")
+    names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes) and name not in names}
+    # Ranks that share processors: none of them takes all.
+    return {**kept, "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+
+
+def failed_checks(module, size, environment=None):
+    """Runs all checks of ``module`` in ``size`` ranks. Returns texts, one for each rank's check that has failed."""
+    failed = []
+    with Ranks([HERE / "run_checks.py", module], size, environment) as ranks:
+        for rank, (status, output) in ranks.wait().items():
+            reports = [json.loads(line) for line in output.splitlines() if line.startswith('{"check"')]
+            failed += [f"rank {rank} of {size}, {report['check']}: {report['error']}"
+                       for report in reports if report["error"]]
+            if status != 0 and not any(report["error"] for report in reports):
+                failed.append(f"rank {rank} of {size} ended with {status} after {len(reports)} checks:\n{output}")
+    return failed

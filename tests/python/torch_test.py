@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""tony.collective with PyTorch, in one to four ranks. Ends with 77, "skipped", where there is no PyTorch."""
+
+import socket
+import subprocess
+import sys
+import textwrap
+import unittest
+
+import rank_processes
+
+
+class TorchTest(unittest.TestCase):
+    """Each number of ranks runs all of torch_checks.py."""
+
+    def test_checks(self):
+        for size in (1, 2, 3, 4):
+            with self.subTest(size=size):
+                failed = rank_processes.failed_checks("torch_checks", size)
+                self.assertFalse(failed, "\n".join(failed))
+
+
+def free_port():
+    """Of this machine; somebody else may take it."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class TorchrunTest(unittest.TestCase):
+    """Ranks with torchrun's variables, which meet through torch.distributed's store."""
+
+    def run_ranks(self, body, size=2):
+        port = free_port()
+        processes = [subprocess.Popen(
+            [sys.executable, "-B", "-c", textwrap.dedent(body)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, env={**rank_processes.clean_environment(), "RANK": str(rank), "WORLD_SIZE": str(size),
+                            "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1",
+                            "MASTER_PORT": str(port)}) for rank in range(size)]
+        try:
+            for rank, process in enumerate(processes):
+                output, _ = process.communicate(timeout=rank_processes.DEADLINE_SECONDS)
+                self.assertEqual(process.returncode, 0, f"rank {rank}:\n{output}")
+        finally:
+            for process in processes:
+                process.kill()
+                process.communicate()
+
+    def test_by_themselves(self):
+        self.run_ranks("""
+            import os, torch
+            import tony.collective.torch as hvd
+            for life in range(2):
+                hvd.init()
+                assert [hvd.rank(), hvd.local_size()] == [int(os.environ["RANK"]), 2]
+                assert hvd.allreduce(torch.ones(2), op=hvd.Sum)[0] == 2
+                hvd.barrier()
+                hvd.shutdown()
+            """)
+
+    def test_beside_a_process_group(self):
+        for first in ("group", "hvd"):
+            with self.subTest(first=first):
+                self.run_ranks(f"""
+                    import torch, torch.distributed as dist
+                    import tony.collective.torch as hvd
+                    if {first!r} == "hvd":
+                        hvd.init()
+                    dist.init_process_group("gloo")
+                    hvd.init()
+                    assert hvd.rank() == dist.get_rank() and hvd.size() == 2
+                    ones = torch.ones(2)
+                    dist.all_reduce(ones)
+                    assert hvd.allreduce(ones, op=hvd.Sum)[0] == 4
+                    hvd.barrier()
+                    """)
+
+
+if __name__ == "__main__":
+    try:
+        import torch as _
+    except ImportError:
+        print("skipped: no PyTorch for", sys.executable)
+        sys.exit(77)
+    unittest.main()

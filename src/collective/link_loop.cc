@@ -48,7 +48,10 @@ Result<std::unique_ptr<LinkLoop>> LinkLoop::Start(std::vector<Peer> peers, Callb
 
 LinkLoop::LinkLoop(std::vector<Peer> peers, Callbacks callbacks, Descriptor wake)
     : callbacks_(std::move(callbacks)), wake_(std::move(wake)) {
-  for (Peer& peer : peers) links_[peer.rank].connection = std::move(peer.connection);
+  for (Peer& peer : peers) {
+    guards_.emplace_back(peer.connection.get());
+    links_[peer.rank].connection = std::move(peer.connection);
+  }
   thread_ = std::thread([this] { Run(); });
 }
 

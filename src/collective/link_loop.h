@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collective/descriptor.h"
+#include "collective/fork_guard.h"
 #include "collective/status.h"
 
 namespace tony::collective {
@@ -73,7 +74,8 @@ class LinkLoop {
 
   const Callbacks callbacks_;
   const Descriptor wake_;
-  std::map<int, Link> links_;  ///< of the thread
+  std::map<int, Link> links_;      ///< of the thread
+  std::vector<ForkGuard> guards_;  ///< of the links' connections
   std::mutex mutex_;
   std::deque<std::function<void()>> posted_;  ///< under the mutex
   bool stopping_ = false;                     ///< under the mutex

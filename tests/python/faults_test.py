@@ -143,6 +143,25 @@ class RanksTest(unittest.TestCase):
             assert hvd.allreduce(floats(), op=hvd.Sum)[0] == 2
             """)
 
+    def test_a_killed_rank_whose_child_lives_on(self):
+        self.run_ranks("""
+            hvd.init()
+            child = os.fork() if hvd.rank() == 1 else 0
+            if hvd.rank() == 1 and child == 0:
+                os.closerange(0, 3)  # so that nobody waits for its output
+                signal.alarm(120)
+                signal.pause()
+            _, child = hvd.allgather_object(child)
+            hvd.barrier()
+            if hvd.rank() == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            try:
+                signal.alarm(60)
+                expect_error("rank 1 has ended", hvd.barrier)
+            finally:
+                os.kill(child, signal.SIGKILL)
+            """, expected={1: -9})
+
     def test_fork_before_init(self):
         self.run_ranks("""
             assert not hvd.is_initialized()

@@ -37,7 +37,7 @@ def find_place(environment, start, timeout):
     """
     scope = _scope(environment, start)
     if "HOROVOD_RANK" in environment:
-        return _horovod_place(environment, scope)
+        return _horovod_place(environment, scope, timeout)
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return _process_group_place(environment, distributed, scope)
@@ -67,7 +67,7 @@ def _scope(environment, start):
     return "_".join(["tony_collective", *restarts, str(start)])
 
 
-def _horovod_place(environment, scope):
+def _horovod_place(environment, scope, timeout):
     rank, size = _number(environment, "HOROVOD_RANK"), _number(environment, "HOROVOD_SIZE")
     local, cross = (
         (_number(environment, f"HOROVOD_{which}_RANK"), _number(environment, f"HOROVOD_{which}_SIZE"))
@@ -80,7 +80,7 @@ def _horovod_place(environment, scope):
             f"HOROVOD_SIZE is {size}, but HOROVOD_GLOO_RENDEZVOUS_ADDR is not set, so that ranks cannot find each "
             "other: start them with tony-submit (framework horovod), horovodrun --gloo, or torchrun",
             "INVALID_ARGUMENT")
-    store = HttpStore(address, _number(environment, "HOROVOD_GLOO_RENDEZVOUS_PORT"), scope)
+    store = HttpStore(address, _number(environment, "HOROVOD_GLOO_RENDEZVOUS_PORT"), scope, timeout)
     return Place(rank, size, local, cross, store)
 
 

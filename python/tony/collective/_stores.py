@@ -7,7 +7,7 @@ import urllib.parse
 
 # Between two looks for a value that is not there, in seconds: from the first to the last.
 _FIRST_PAUSE, _LAST_PAUSE = 0.001, 0.05
-# For a server that is away for a moment, in seconds.
+# For a server that is away for a moment, at most, in seconds.
 _PUT_PATIENCE = 10.0
 _REQUEST_TIMEOUT = 30.0
 
@@ -26,12 +26,14 @@ class HttpStore:
     ``GET /scope/key`` is 404 while nobody has put the value, or is held back until somebody does.
     """
 
-    def __init__(self, address, port, scope):
+    def __init__(self, address, port, scope, timeout):
+        """``timeout``: in seconds, of a put()."""
         self._address, self._port, self._scope = address, port, scope
+        self._patience = min(timeout, _PUT_PATIENCE)
 
     def put(self, key, value):
         """StoreError: the server refuses, or is not there."""
-        self._request("PUT", key, value, time.monotonic() + _PUT_PATIENCE, {200})
+        self._request("PUT", key, value, time.monotonic() + self._patience, {200})
 
     def get(self, key, timeout):
         """Bytes. StoreTimeout: nobody has put them within ``timeout`` seconds."""

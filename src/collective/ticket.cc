@@ -1,8 +1,17 @@
 #include "collective/ticket.h"
 
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace tony::collective {
+namespace {
+
+constexpr auto kYieldTime = std::chrono::microseconds(200);
+
+}  // namespace
 
 void Ticket::Finish(const Status& status, Engine::Output output, int last_joined) {
   {
@@ -10,19 +19,17 @@ void Ticket::Finish(const Status& status, Engine::Output output, int last_joined
     status_ = status;
     output_ = std::move(output);
     last_joined_ = last_joined;
-    done_ = true;
+    done_.store(true, std::memory_order_release);
   }
   changed_.notify_all();
 }
 
-bool Ticket::done() const {
-  const std::lock_guard lock(mutex_);
-  return done_;
-}
-
 bool Ticket::Wait(Deadline deadline) const {
+  const Deadline patience = std::min(deadline, std::chrono::steady_clock::now() + kYieldTime);
+  while (!done() && std::chrono::steady_clock::now() < patience) sched_yield();
+  if (done()) return true;
   std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [this] { return done_; });
+  return changed_.wait_until(lock, deadline, [this] { return done(); });
 }
 
 }  // namespace tony::collective

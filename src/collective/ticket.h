@@ -1,6 +1,7 @@
 // One operation that was asked of this process, until whoever asked has seen what came of it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 
@@ -16,8 +17,9 @@ class Ticket {
   /// Once.
   void Finish(const Status& status, Engine::Output output, int last_joined);
 
-  bool done() const;
-  /// False: not done until then.
+  bool done() const { return done_.load(std::memory_order_acquire); }
+  /// Lets other threads run for a while, as short operations do not take longer than it takes to be
+  /// woken; then sleeps. False: not done until then.
   bool Wait(Deadline deadline) const;
 
   // Of one that is done:
@@ -29,7 +31,7 @@ class Ticket {
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  bool done_ = false;
+  std::atomic<bool> done_ = false;
   Status status_;
   Engine::Output output_;
   int last_joined_ = -1;

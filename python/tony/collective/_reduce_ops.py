@@ -59,6 +59,11 @@ class ProcessSet:
 
     process_set_id = 0
 
+    def __init__(self, ranks=None):
+        """ValueError: ``ranks`` are given, as there are no subsets yet."""
+        if ranks is not None:
+            raise ValueError("tony.collective has no subsets of ranks: use hvd.global_process_set")
+
     def included(self):
         """Whether this rank is one of them."""
         return True

@@ -171,6 +171,15 @@ TONY_COLLECTIVE_API int64_t tony_collective_barrier(const char* name);
  * have joined. tony_collective_last_joined() says which one was the last. */
 TONY_COLLECTIVE_API int64_t tony_collective_join(void);
 
+/* Memory for tensors, on a boundary of 64 bytes. An allreduce of tensors that lie in such memory on
+ * all ranks of a host needs no copy; it is theirs together, so a child that is forked does not get
+ * a copy of it. Where there are no other ranks to share it with, it is memory as any other. Null:
+ * there is none. What is in it is undefined. It outlives shutdown. After an operation that has
+ * failed, other ranks may write to what was submitted until they have shut down, too. */
+TONY_COLLECTIVE_API void* tony_collective_allocate(size_t bytes);
+/* INVALID_ARGUMENT: tony_collective_allocate() has not returned it. Null is nothing. */
+TONY_COLLECTIVE_API int tony_collective_free(void* data);
+
 /* 1: done, well or not. 0: not yet. Below 0: there is no such handle. */
 TONY_COLLECTIVE_API int tony_collective_poll(int64_t handle);
 /* The operation's code when it is done; IN_PROGRESS when it is not after `timeout_ms`. */

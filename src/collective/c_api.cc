@@ -92,6 +92,20 @@ int tony_collective_size() {
 
 const char* tony_collective_last_error() { return LastError().c_str(); }
 
+void* tony_collective_allocate(size_t bytes) {
+  void* data = nullptr;
+  CallForCode([&]() -> Status {
+    auto allocated = Process::Get().Allocate(bytes);
+    if (allocated.ok()) data = *allocated;
+    return allocated.status();
+  });
+  return data;
+}
+
+int tony_collective_free(void* data) {
+  return CallForCode([=] { return Process::Get().Free(data); });
+}
+
 int tony_collective_poll(int64_t handle) {
   return static_cast<int>(CallForNumber([=]() -> Result<int> {
     auto ticket = Process::Get().Find(handle);

@@ -73,6 +73,9 @@ class Engine {
   Status Submit(std::vector<Tensor> tensors, const std::string& group = "");
   /// Until all ranks have come to the barrier of this name.
   Status Barrier(std::string name, OnDone on_done);
+  /// Of buffers that are reduced where they lie; null: there are none. (group.h)
+  std::shared_ptr<Arena> arena() const { return members_->group().arena(); }
+
   /// This rank has no more data: it takes part in the others' allreduces with zeros until all have
   /// joined.
   Status Join(OnJoined on_joined);

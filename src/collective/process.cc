@@ -75,6 +75,11 @@ Result<int> Process::size() {
   return member.ok() ? Result<int>((*member)->size) : member.status();
 }
 
+Result<void*> Process::Allocate(size_t bytes) {
+  auto member = Current();
+  return buffers_.Allocate(bytes, member.ok() ? (*member)->engine.arena() : nullptr);
+}
+
 Result<Process::Handle> Process::Submit(const Submission& submission) {
   auto member = Current();
   if (!member.ok()) return member.status();

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "collective/buffers.h"
 #include "collective/engine.h"
 #include "collective/meeting.h"
 #include "collective/status.h"
@@ -43,6 +44,11 @@ class Process {
   Result<int> rank();
   Result<int> size();
 
+  /// For tensors; where there are other ranks on this host, they can reach it. The codes of
+  /// Buffers.
+  Result<void*> Allocate(size_t bytes);
+  Status Free(void* data) { return buffers_.Free(data); }
+
   /// FailedPrecondition: not initialized. The codes of what `submission` does.
   Result<Handle> Submit(const Submission& submission);
   /// InvalidArgument: there is no such handle.
@@ -71,6 +77,7 @@ class Process {
   std::mutex mutex_;
   std::shared_ptr<Member> member_;
   bool was_shut_down_ = false;
+  Buffers buffers_;
   Handle last_handle_ = 0;
   std::unordered_map<Handle, std::shared_ptr<Ticket>> tickets_;
 };

@@ -1,8 +1,11 @@
 // The C API in one process, which is the only rank; tests/python has several.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -84,6 +87,33 @@ TEST_F(CApiTest, BarrierAndJoin) {
   EXPECT_EQ(tony_collective_wait(join, kPatienceMs), TONY_COLLECTIVE_OK);
   EXPECT_EQ(tony_collective_last_joined(join), 0);
   EXPECT_EQ(tony_collective_release(join), TONY_COLLECTIVE_OK);
+}
+
+TEST_F(CApiTest, BuffersOutliveTheLibraryAndAreNoChilds) {
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{1} << 20}) {
+    auto* const buffer = static_cast<char*>(tony_collective_allocate(bytes));
+    ASSERT_NE(buffer, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer) % 64, 0U);
+    std::memset(buffer, 7, bytes);
+    const pid_t child = fork();
+    if (child == 0) {
+      const bool refused = tony_collective_allocate(1) == nullptr;
+      _exit(refused && tony_collective_free(buffer) == TONY_COLLECTIVE_OK ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(bytes == 0 || buffer[bytes - 1] == 7);
+    ASSERT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
+    EXPECT_TRUE(bytes == 0 || buffer[bytes - 1] == 7);
+    EXPECT_EQ(tony_collective_free(buffer), TONY_COLLECTIVE_OK);
+    EXPECT_EQ(tony_collective_free(buffer), TONY_COLLECTIVE_INVALID_ARGUMENT);
+    const tony_collective_options options = OneRank();
+    ASSERT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_OK);
+  }
+  EXPECT_EQ(tony_collective_free(nullptr), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_allocate(SIZE_MAX / 2), nullptr);
+  EXPECT_NE(std::string(tony_collective_last_error()).find("no memory"), std::string::npos);
 }
 
 TEST_F(CApiTest, WhatIsNoTensorIsRefused) {

@@ -51,6 +51,31 @@ def check_allreduce_of_each_type_and_op():
             expect(result, function.reduce(all_of_them, axis=0, dtype=dtype))
 
 
+def check_memory_that_ranks_share():
+    rank, size = hvd.rank(), hvd.size()
+    total = sum(range(1, size + 1))
+    for count in (0, 1, 1000, 1 << 20):
+        given = hvd.empty((2, count), np.float32)
+        assert given.shape == (2, count) and given.dtype == np.float32 and given.flags.writeable
+        given[...] = rank + 1
+        assert hvd.allreduce_(given, op=hvd.Sum) is given
+        expect(given, np.full((2, count), total, np.float32))
+        # From one to another, with a factor; also when it is so on one rank alone.
+        given[...] = 4
+        part = given if rank == 0 else np.array(given)
+        expect(hvd.allreduce(part, op=hvd.Average, prescale_factor=0.5), np.full((2, count), 2, np.float32))
+    scalar = hvd.empty((), np.int64)
+    scalar[...] = 1
+    expect(hvd.allreduce(scalar, op=hvd.Sum), np.int64(size))
+    expect_error(ValueError, "negative", hvd.empty, -1)
+    # A part of one, which outlives it.
+    row = hvd.empty((3, 100))[1]
+    gc.collect()
+    row[...] = 1
+    hvd.allreduce_(row, op=hvd.Sum)
+    expect(row, np.full(100, float(size)))
+
+
 def check_bool():
     given = np.array([False, hvd.rank() == 0, True])
     expect(hvd.allreduce(given, op=hvd.Max), [False, True, True])

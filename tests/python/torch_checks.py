@@ -39,6 +39,18 @@ def check_memory_is_used_as_it_is():
     expect(parameter.data, torch.zeros(3))
 
 
+def check_memory_that_ranks_share():
+    for shape in ((1 << 18,), (3, 5), (0, 2), ()):
+        given = hvd.empty(*shape) if shape else hvd.empty(())
+        assert given.shape == torch.Size(shape) and given.dtype == torch.float32
+        given.fill_(hvd.rank() + 1)
+        address = given.data_ptr()
+        assert hvd.allreduce_(given, op=hvd.Average) is given
+        assert given.data_ptr() == address
+        expect(given, torch.full(shape, (hvd.size() + 1) / 2))
+    assert hvd.empty(2, 3, dtype=torch.bfloat16).element_size() == 2
+
+
 def check_other_layouts():
     base = torch.arange(24, dtype=torch.float32).reshape(4, 6)
     for view in (base.t(), base[::2, 1::2], base[1], torch.tensor(3.0), torch.zeros(0), torch.zeros(2, 0),

@@ -23,7 +23,7 @@ from .exceptions import HorovodInternalError, NotInitializedError
 
 _COMMON = [name for name in dir() if not name.startswith("_") and name not in ("compression", "exceptions")]
 _ARRAYS = ["allgather", "allgather_async", "allreduce", "allreduce_", "allreduce_async", "allreduce_async_",
-           "alltoall", "alltoall_async", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_",
+           "alltoall", "alltoall_async", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "empty",
            "grouped_allgather", "grouped_allgather_async", "grouped_allreduce", "grouped_allreduce_",
            "grouped_allreduce_async", "grouped_allreduce_async_", "grouped_reducescatter",
            "grouped_reducescatter_async", "reducescatter", "reducescatter_async"]
@@ -34,10 +34,11 @@ def __getattr__(name):
     """Operations on arrays, which need numpy, when they are first asked for."""
     if name not in _ARRAYS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ._arrays import Arrays
+    from ._arrays import Arrays, empty
     from ._collectives import Collectives
     operations = Collectives(Arrays)
-    globals().update((each, getattr(operations, each)) for each in _ARRAYS)
+    globals().update((each, getattr(operations, each)) for each in _ARRAYS if each != "empty")
+    globals()["empty"] = empty
     return globals()[name]
 
 

@@ -1,10 +1,11 @@
 """numpy's arrays, and whatever else has Python's buffer protocol, as tensors."""
 
 import functools
+import math
 
 import numpy
 
-from . import _library
+from . import _buffers, _library
 
 
 def bfloat16():
@@ -14,6 +15,20 @@ def bfloat16():
     except ImportError as error:
         raise ImportError("numpy has no bfloat16 by itself: install the package ml_dtypes") from error
     return numpy.dtype(found)
+
+
+def empty(shape, dtype=numpy.float64):
+    """A new array, not filled, in memory that the ranks of a host share: as numpy.empty() otherwise.
+
+    An allreduce of arrays that all ranks have got so needs no copy, whether in place or from one to another; that of a
+    few kilobytes takes half the time, that of megabytes down to a fifth. A child that the process forks does not get a
+    copy of such an array, but the array.
+
+    NotInitializedError: before ``init()``. MemoryError.
+    """
+    shape, dtype = _buffers.shape_of(shape), numpy.dtype(dtype)
+    count = math.prod(shape)
+    return numpy.frombuffer(_buffers.allocate(shape, dtype.itemsize), dtype=dtype, count=count).reshape(shape)
 
 
 class Arrays:

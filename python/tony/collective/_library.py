@@ -63,6 +63,8 @@ _FUNCTIONS = {
     "alltoall": (_HANDLE, [_POINTER, _NUMBERS, _POINTER]),
     "barrier": (_HANDLE, [ctypes.c_char_p]),
     "join": (_HANDLE, []),
+    "allocate": (_POINTER, [ctypes.c_size_t]),
+    "free": (_NUMBER, [_POINTER]),
     "poll": (_NUMBER, [_HANDLE]),
     "wait": (_NUMBER, [_HANDLE, ctypes.c_int64]),
     "output_data": (_POINTER, [_HANDLE]),

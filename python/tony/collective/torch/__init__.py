@@ -19,7 +19,7 @@ from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, No
                 local_rank, local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, poll, rank,
                 rocm_built, shutdown, size, synchronize)
 from ._differentiable import allgather, allreduce, alltoall, broadcast, grouped_allreduce, plain, reducescatter
-from ._functions import broadcast_optimizer_state, broadcast_parameters
+from ._functions import broadcast_optimizer_state, broadcast_parameters, empty
 from ._optimizer import DistributedOptimizer
 
 allgather_async = plain.allgather_async

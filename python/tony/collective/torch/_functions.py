@@ -1,10 +1,11 @@
 """What makes all ranks begin with the same model."""
 
 import collections.abc
+import math
 
 import torch
 
-from .. import _process
+from .. import _buffers, _process
 from .._objects import broadcast_object
 from .._reduce_ops import check_process_set, global_process_set
 from ._differentiable import plain
@@ -32,6 +33,22 @@ def broadcast_parameters(params, root_rank, process_set=global_process_set):
                for name, tensor in named if isinstance(tensor, torch.Tensor)]
     for handle in handles:
         handle.wait()
+
+
+def empty(*size, dtype=None):
+    """A new tensor of the CPU, not filled, in memory that the ranks of a host share: as torch.empty() otherwise.
+
+    An allreduce of tensors that all ranks have got so needs no copy, whether in place or from one to another. A child
+    that the process forks does not get a copy of such a tensor, but the tensor.
+
+    NotInitializedError: before ``init()``. MemoryError.
+    """
+    shape = _buffers.shape_of(size[0] if len(size) == 1 else size)
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    buffer = _buffers.allocate(shape, torch.empty(0, dtype=dtype).element_size())
+    if math.prod(shape) == 0:
+        return torch.empty(shape, dtype=dtype)
+    return torch.frombuffer(buffer, dtype=dtype, count=math.prod(shape)).reshape(shape)
 
 
 class _Placeholder:

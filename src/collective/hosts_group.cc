@@ -1,0 +1,191 @@
+// Shared memory within hosts, TCP between them.
+#include "collective/hosts_group.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <utility>
+
+#include "collective/net_reduction.h"
+
+namespace tony::collective {
+namespace {
+
+/// For the word who has gone, when this host's ranks have heard already that somebody has.
+constexpr auto kWordsTime = std::chrono::seconds(1);
+
+const std::vector<int>& HostOf(const HostTable& hosts, int rank) {
+  return *std::find_if(hosts.begin(), hosts.end(), [&](const std::vector<int>& host) {
+    return std::find(host.begin(), host.end(), rank) != host.end();
+  });
+}
+
+int PlaceIn(const std::vector<int>& ranks, int rank) {
+  return static_cast<int>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
+}
+
+int Smallest(const HostTable& hosts) {
+  size_t least = hosts[0].size();
+  for (const std::vector<int>& host : hosts) least = std::min(least, host.size());
+  return static_cast<int>(least);
+}
+
+std::vector<int> AllOf(const HostTable& hosts) {
+  size_t count = 0;
+  for (const std::vector<int>& host : hosts) count += host.size();
+  std::vector<int> ranks(count);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+/// Of a rank that is on none: alone.
+std::vector<int> RailOf(const HostTable& hosts, int rank) {
+  const int place = PlaceIn(HostOf(hosts, rank), rank);
+  if (place >= Smallest(hosts)) return {rank};
+  std::vector<int> rail;
+  for (const std::vector<int>& host : hosts) rail.push_back(host[static_cast<size_t>(place)]);
+  return rail;
+}
+
+std::vector<size_t> SizesOf(const std::vector<size_t>& edges) {
+  std::vector<size_t> sizes(edges.size() - 1);
+  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = edges[i + 1] - edges[i];
+  return sizes;
+}
+
+}  // namespace
+
+HostsGroup::HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<HostGroup> host,
+                       const HostTable& hosts, SwitchPoints points)
+    : mesh_(std::move(mesh)),
+      host_(std::move(host)),
+      points_(points),
+      locals_(HostOf(hosts, mesh_->rank())),
+      local_(PlaceIn(locals_, mesh_->rank())),
+      rail_count_(Smallest(hosts)),
+      all_(mesh_, AllOf(hosts), points),
+      rail_(mesh_, RailOf(hosts, mesh_->rank()), points) {
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const std::vector<int>& its = HostOf(hosts, rank);
+    host_of_.push_back(static_cast<int>(&its - hosts.data()));
+    local_of_.push_back(PlaceIn(its, rank));
+  }
+}
+
+std::vector<size_t> HostsGroup::PartsOf(size_t count, size_t element) const {
+  const int rails = count * element >= points_.rails_bytes ? rail_count_ : 1;
+  std::vector<size_t> edges = EvenEdges(count, element, rails);
+  edges.resize(locals_.size() + 1, count);
+  return edges;
+}
+
+std::byte* HostsGroup::PlaceFor(const void* in, void* out, size_t begin, size_t bytes) {
+  // What is reduced must not be overwritten while others of this host read it.
+  if (in != out) return static_cast<std::byte*>(out) + begin;
+  if (part_.size() < bytes) part_.resize(bytes);
+  return part_.data();
+}
+
+Status HostsGroup::AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                             Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  if (host_ == nullptr) return OfNet(rail_.AllReduce(in, out, count, type, op, deadline));
+  const size_t element = SizeOf(type);
+  const std::vector<size_t> edges = PartsOf(count, element);
+  std::vector<size_t> sizes = SizesOf(edges);
+  const auto own = static_cast<size_t>(local_);
+  std::byte* part = PlaceFor(in, out, edges[own] * element, sizes[own] * element);
+  Status done = OfHost(host_->ReduceScatter(in, part, sizes, type, op, deadline), deadline);
+  if (done.ok() && IsOnRail()) {
+    done = OfNet(rail_.AllReduce(part, part, sizes[own], type, op, deadline));
+  }
+  if (!done.ok()) return done;
+  for (size_t& size : sizes) size *= element;
+  return OfHost(host_->AllGather(part, out, sizes, deadline), deadline);
+}
+
+/// Within the root's host to all, then on each rail its part, then within the other hosts.
+Status HostsGroup::Broadcast(void* data, size_t bytes, int root, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  if (root < 0 || root >= ranks()) return all_.Broadcast(data, bytes, root, deadline);
+  auto* at = static_cast<std::byte*>(data);
+  const int root_local = local_of_[static_cast<size_t>(root)];
+  const int root_host = host_of_[static_cast<size_t>(root)];
+  const bool on_root_host = root_host == host_of_[static_cast<size_t>(rank())];
+  const std::vector<size_t> edges = PartsOf(bytes, 1);
+  const std::vector<size_t> sizes = SizesOf(edges);
+  Status done;
+  if (on_root_host && host_ != nullptr) {
+    done = OfHost(host_->Broadcast(at, bytes, root_local, deadline), deadline);
+  }
+  if (done.ok() && IsOnRail()) {
+    const auto own = static_cast<size_t>(local_);
+    done = OfNet(rail_.Broadcast(at + edges[own], sizes[own], root_host, deadline));
+  }
+  if (!done.ok() || on_root_host || host_ == nullptr) return done;
+  return OfHost(host_->AllGather(at + edges[static_cast<size_t>(local_)], at, sizes, deadline),
+                deadline);
+}
+
+/// Each host's first rank knows of all its ranks, then of all hosts, then all know of it.
+Status HostsGroup::Barrier(Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  Status done;
+  if (host_ != nullptr) done = OfHost(host_->Barrier(deadline), deadline);
+  if (done.ok() && local_ == 0) done = OfNet(rail_.Barrier(deadline));
+  if (done.ok() && host_ != nullptr) done = OfHost(host_->Barrier(deadline), deadline);
+  return done;
+}
+
+Status HostsGroup::AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
+                             Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  return OfNet(all_.AllGather(in, out, bytes, deadline));
+}
+
+Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
+                                 DataType type, ReduceOp op, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  return OfNet(all_.ReduceScatter(in, out, counts, type, op, deadline));
+}
+
+Status HostsGroup::AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
+                            const std::vector<size_t>& received, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  return OfNet(all_.AllToAll(in, sent, out, received, deadline));
+}
+
+Status HostsGroup::OfHost(Status done, Deadline deadline) {
+  if (done.ok()) return done;
+  if (done.code() == Code::kAborted) {
+    // The host's memory knows that somebody has gone, the mesh who.
+    Status known = mesh_->WhoHasGone(locals_, std::min(deadline, After(kWordsTime)));
+    if (!known.ok()) return Keep(std::move(known));
+  }
+  std::string text = done.message() + " (this host's are the job's ranks";
+  for (const int rank : locals_) text += (rank == locals_[0] ? " " : ", ") + std::to_string(rank);
+  return Keep({done.code(), text + ")"});
+}
+
+Status HostsGroup::OfNet(Status done) {
+  // Others of this host may wait in its memory, where they hear nothing from other hosts.
+  if (done.code() == Code::kAborted && host_ != nullptr) host_->Fail(local_);
+  return Keep(std::move(done));
+}
+
+Status HostsGroup::Keep(Status done) {
+  if (!done.ok() && done.code() != Code::kInvalidArgument) failure_ = done;
+  return done;
+}
+
+void HostsGroup::Fail(int rank) {
+  mesh_->Fail(rank);
+  if (host_ != nullptr) host_->Fail(local_);
+}
+
+void HostsGroup::Leave() {
+  mesh_->Leave();
+  if (host_ != nullptr) host_->Leave();
+}
+
+}  // namespace tony::collective

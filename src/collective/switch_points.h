@@ -1,0 +1,27 @@
+// From which size on, and among how many, another way is the faster one.
+#pragma once
+
+#include <cstddef>
+
+namespace tony::collective {
+
+/// Of operations between hosts. All ranks use the same.
+struct SwitchPoints {
+  /// A vector of which all others' together are not larger goes to all whole, and each reduces it
+  /// for itself; a larger one is reduced in chunks, one of each rank.
+  size_t whole_bytes = size_t{64} << 10;
+  /// Whole, among so many ranks, it goes from each to each; among more by recursive doubling.
+  int direct_ranks = 8;
+  /// From here on a broadcast is scattered by its root, and each rank passes its part on; a smaller
+  /// one goes down a tree.
+  size_t scatter_bytes = size_t{256} << 10;
+  /// Of a chunk that is reduced while the next one comes: at most.
+  size_t piece_bytes = size_t{256} << 10;
+  /// For pieces that have come and are not reduced yet. With many ranks pieces are smaller.
+  size_t window_bytes = size_t{16} << 20;
+  /// From here on all ranks of a host speak with other hosts, each for its part; of a smaller
+  /// vector only the first one.
+  size_t rails_bytes = size_t{128} << 10;
+};
+
+}  // namespace tony::collective

@@ -1,0 +1,203 @@
+// Ranks of several hosts, of which some share memory: all on this machine, told apart by name.
+#include "collective/hosts_group.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/collective/group_operations.h"
+#include "tests/collective/net_ranks.h"
+
+namespace tony::collective {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(60);
+
+const std::vector<HostTable> kTables = {
+    {{0, 1}, {2, 3}},          // equal
+    {{0, 2}, {1, 3}},          // taking turns
+    {{0}, {1, 2}},             // one alone
+    {{0, 1, 4}, {2, 3}},       // unequal
+    {{0, 1}, {2, 3}, {4, 5}},  // three
+};
+
+int RanksOf(const HostTable& hosts) {
+  size_t ranks = 0;
+  for (const auto& host : hosts) ranks += host.size();
+  return static_cast<int>(ranks);
+}
+
+/// What each host's ranks share.
+class HostMemories {
+ public:
+  explicit HostMemories(const HostTable& hosts) : hosts_(hosts) {
+    for (const auto& host : hosts) {
+      auto memory = HostGroup::CreateMemory(static_cast<int>(host.size()));
+      EXPECT_TRUE(memory.ok());
+      memories_.push_back(std::move(*memory));
+    }
+  }
+  std::unique_ptr<HostGroup> GroupOf(int rank) const {
+    for (size_t host = 0; host < hosts_.size(); ++host) {
+      const auto& ranks = hosts_[host];
+      for (size_t local = 0; local < ranks.size() && ranks.size() > 1; ++local) {
+        if (ranks[local] != rank) continue;
+        auto group = HostGroup::Join(memories_[host], static_cast<int>(local),
+                                     static_cast<int>(ranks.size()));
+        EXPECT_TRUE(group.ok());
+        return std::move(*group);
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  const HostTable& hosts_;
+  std::vector<std::shared_ptr<SharedMemory>> memories_;
+};
+
+/// Each rank in a thread of its own.
+void InHosts(const HostTable& hosts, const std::function<void(HostsGroup&)>& body,
+             SwitchPoints points = {}) {
+  const HostMemories memories(hosts);
+  InMesh(RanksOf(hosts), [&](const std::shared_ptr<NetMesh>& mesh) {
+    HostsGroup group(mesh, memories.GroupOf(mesh->rank()), hosts, points);
+    body(group);
+  });
+}
+
+/// Rank after rank within each host, then host after host.
+Bytes ByHosts(const std::vector<Bytes>& inputs, const HostTable& hosts, DataType type,
+              ReduceOp op) {
+  std::vector<Bytes> sums;
+  for (const auto& host : hosts) {
+    std::vector<Bytes> its;
+    for (const int rank : host) its.push_back(inputs[static_cast<size_t>(rank)]);
+    sums.push_back(ReferenceOfAll(its, type, op));
+  }
+  return ReferenceOfAll(sums, type, op);
+}
+
+class HostsGroupTest : public ::testing::TestWithParam<size_t> {};
+
+TEST_P(HostsGroupTest, AnyVectorsOneAfterTheOther) {
+  const HostTable& hosts = kTables[GetParam()];
+  InHosts(hosts, [&](HostsGroup& group) {
+    for (int number = 0; number < 60 && !::testing::Test::HasFailure(); ++number) {
+      std::mt19937 random(static_cast<unsigned>(number));
+      const auto type = static_cast<DataType>(random() % kDataTypes);
+      const auto op = static_cast<ReduceOp>(random() % kReduceOps);
+      const size_t count = random() % (size_t{1} << (random() % 21)) / SizeOf(type);
+      std::vector<Bytes> inputs;
+      for (int rank = 0; rank < group.ranks(); ++rank) {
+        inputs.push_back(RandomVector(count, type, random));
+      }
+      const Bytes& in = inputs[static_cast<size_t>(group.rank())];
+      Bytes out = in;
+      const Status done = group.AllReduce(number % 2 == 0 ? out.data() : in.data(), out.data(),
+                                          count, type, op, After(kPatience));
+      ASSERT_TRUE(done.ok()) << done.message();
+      ASSERT_TRUE(out == ByHosts(inputs, hosts, type, op))
+          << "step " << number << ", rank " << group.rank() << ", " << NameOf(op) << " of " << count
+          << " " << NameOf(type);
+    }
+  });
+}
+
+/// All but the sum, of which another order of ranks would show.
+TEST_P(HostsGroupTest, AnyOtherOperations) {
+  const std::vector<size_t> edges = {SwitchPoints{}.rails_bytes, SwitchPoints{}.scatter_bytes,
+                                     SwitchPoints{}.rails_bytes * 2};
+  InHosts(kTables[GetParam()], [&](HostsGroup& group) {
+    for (int number = 0; number < 100 && !::testing::Test::HasFailure(); ++number) {
+      if (number % 5 == 0) {
+        ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
+      } else {
+        GroupOperation(number, group.ranks(), edges).Run(group);
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, HostsGroupTest, ::testing::Range(size_t{0}, kTables.size()),
+                         ::testing::PrintToStringParamName());
+
+Status CountRanks(Group& group, Deadline deadline = After(kPatience)) {
+  double value = 1;
+  Status done = group.AllReduce(&value, &value, 1, DataType::kFloat64, ReduceOp::kSum, deadline);
+  EXPECT_TRUE(!done.ok() || value == group.ranks()) << value;
+  return done;
+}
+
+TEST(HostsGroupBarrier, NobodyGoesOnBeforeAllHaveCome) {
+  std::atomic<int> came{0};
+  InHosts(kTables[3], [&](HostsGroup& group) {
+    for (int round = 1; round <= 50; ++round) {
+      came.fetch_add(1);
+      const Status done = group.Barrier(After(kPatience));
+      ASSERT_TRUE(done.ok()) << done.message();
+      EXPECT_GE(came.load(), group.ranks() * round);
+      ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
+    }
+  });
+}
+
+/// A rank of the second host: whoever waits in memory and whoever waits for TCP. One of each host
+/// is told, as LinkMembers is.
+TEST(HostsGroupFailure, AllThatWaitAreTold) {
+  for (const int teller : {0, 1}) {
+    InHosts(kTables[0], [&](HostsGroup& group) {
+      ASSERT_TRUE(CountRanks(group).ok());
+      if (group.rank() == 3) return;  // it lives, and does nothing
+      std::thread telling;
+      if (group.rank() == teller || group.rank() == 2)
+        telling = std::thread([&] { group.Fail(3); });
+      const Status ended = CountRanks(group);
+      if (telling.joinable()) telling.join();
+      EXPECT_EQ(ended.code(), Code::kAborted);
+      EXPECT_EQ(ended.message(), "rank 3 has ended") << group.rank();
+      EXPECT_EQ(group.Barrier(After(kPatience)).message(), ended.message());
+    });
+  }
+}
+
+TEST(HostsGroupFailure, WhoIsWaitedForIsNamed) {
+  InHosts(kTables[0], [](HostsGroup& group) {
+    ASSERT_TRUE(CountRanks(group).ok());
+    if (group.rank() == 3) return;
+    const Status late = CountRanks(group, After(std::chrono::milliseconds(100)));
+    EXPECT_EQ(late.code(), Code::kDeadlineExceeded) << late.message();
+    if (group.rank() == 0) {
+      EXPECT_EQ(late.message().rfind("rank 2 has not come in ", 0), 0U) << late.message();
+    }
+    if (group.rank() == 2) {
+      EXPECT_EQ(late.message().rfind("rank 1 of this host has not come in ", 0), 0U)
+          << late.message();
+      EXPECT_NE(late.message().find("(this host's are the job's ranks 2, 3)"), std::string::npos);
+    }
+  });
+}
+
+TEST(HostsGroupFailure, ARankThatLeavesDoesNotDisturbWhoFetches) {
+  for (int round = 0; round < 20; ++round) {
+    InHosts(kTables[0], [](HostsGroup& group) {
+      const Status done = CountRanks(group);
+      EXPECT_TRUE(done.ok()) << done.message();
+      if (group.rank() == 1) return group.Leave();
+      const Status ended = CountRanks(group);
+      EXPECT_FALSE(ended.ok());
+      if (group.rank() != 0) return;
+      EXPECT_EQ(ended.message(), "rank 1 has left");
+      group.Fail(1);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tony::collective

@@ -2,7 +2,6 @@
 #include "collective/host_members.h"
 
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -12,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "collective/random_name.h"
 
 namespace tony::collective {
 namespace {
@@ -129,15 +130,9 @@ Descriptor ReceiveDescriptor(int connection) {
 }  // namespace
 
 Result<std::unique_ptr<HostDoor>> HostDoor::Open() {
-  // Nobody guesses it, and no two doors have the same.
-  std::array<unsigned char, 16> random{};
-  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
-    return Failed("no random numbers");
-  }
-  std::string address = "tony-collective-";
-  for (const unsigned char byte : random) {
-    for (const int half : {byte >> 4, byte & 15}) address += "0123456789abcdef"[half];
-  }
+  auto random = RandomName();
+  if (!random.ok()) return random.status();
+  std::string address = "tony-collective-" + *random;
   Descriptor door(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (door.get() < 0) return Failed("cannot make a socket");
   const sockaddr_un name = AddressOf(address);
@@ -148,11 +143,8 @@ Result<std::unique_ptr<HostDoor>> HostDoor::Open() {
   return std::unique_ptr<HostDoor>(new HostDoor(std::move(door), std::move(address)));
 }
 
-Result<std::unique_ptr<HostMembers>> HostDoor::Admit(int ranks, const std::string& secret,
-                                                     Deadline deadline) {
-  auto created = HostGroup::CreateMemory(ranks);
-  if (!created.ok()) return created.status();
-  const std::shared_ptr<SharedMemory> memory = std::move(*created);
+Result<HostDoor::Place> HostDoor::Gather(std::shared_ptr<SharedMemory> memory, int ranks,
+                                         const std::string& secret, Deadline deadline) {
   std::vector<LinkLoop::Peer> peers;
   std::vector<bool> here(static_cast<size_t>(ranks));
   here[0] = true;
@@ -178,12 +170,11 @@ Result<std::unique_ptr<HostMembers>> HostDoor::Admit(int ranks, const std::strin
     here[static_cast<size_t>(entrance.rank)] = true;
     peers.push_back({entrance.rank, std::move(guest)});
   }
-  return HostMembers::Start(memory, 0, ranks, std::move(peers));
+  return Place{.memory = std::move(memory), .peers = std::move(peers)};
 }
 
-Result<std::unique_ptr<HostMembers>> HostDoor::Enter(const std::string& address, int rank,
-                                                     int ranks, const std::string& secret,
-                                                     Deadline deadline) {
+Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int ranks,
+                                       const std::string& secret, Deadline deadline) {
   Entrance entrance = {.greeting = kGreeting,
                        .rank = rank,
                        .ranks = ranks,
@@ -225,50 +216,27 @@ Result<std::unique_ptr<HostMembers>> HostDoor::Enter(const std::string& address,
   if (!memory.ok()) return memory.status();
   std::vector<LinkLoop::Peer> peers;
   peers.push_back({0, std::move(connection)});
-  return HostMembers::Start(std::move(*memory), rank, ranks, std::move(peers));
+  return Place{.memory = std::move(*memory), .peers = std::move(peers)};
 }
 
-Result<std::unique_ptr<HostMembers>> HostMembers::Start(std::shared_ptr<SharedMemory> memory,
-                                                        int rank, int ranks,
-                                                        std::vector<LinkLoop::Peer> peers) {
-  auto group = HostGroup::Join(std::move(memory), rank, ranks);
+Result<std::unique_ptr<LinkMembers>> HostDoor::Admit(int ranks, const std::string& secret,
+                                                     Deadline deadline) {
+  auto memory = HostGroup::CreateMemory(ranks);
+  if (!memory.ok()) return memory.status();
+  return WithGroup(Gather(std::move(*memory), ranks, secret, deadline), 0, ranks);
+}
+
+Result<std::unique_ptr<LinkMembers>> HostDoor::Enter(const std::string& address, int rank,
+                                                     int ranks, const std::string& secret,
+                                                     Deadline deadline) {
+  return WithGroup(Come(address, rank, ranks, secret, deadline), rank, ranks);
+}
+
+Result<std::unique_ptr<LinkMembers>> HostDoor::WithGroup(Result<Place> place, int rank, int ranks) {
+  if (!place.ok()) return place.status();
+  auto group = HostGroup::Join(std::move(place->memory), rank, ranks);
   if (!group.ok()) return group.status();
-  std::unique_ptr<HostMembers> members(new HostMembers(std::move(*group)));
-  HostMembers* const self = members.get();
-  const auto on_message = [self](int from, std::string message) {
-    self->Tell([self, from, message = std::move(message)]() mutable {
-      self->callbacks_->on_message(from, std::move(message));
-    });
-  };
-  const auto on_end = [self](int gone, bool in_order) {
-    if (!in_order) self->group_->Fail(gone);
-    self->Tell([self, gone, in_order] { self->callbacks_->on_end(gone, in_order); });
-  };
-  auto links = LinkLoop::Start(std::move(peers), {.on_message = on_message, .on_end = on_end});
-  if (!links.ok()) return links.status();
-  members->links_ = std::move(*links);
-  return members;
-}
-
-void HostMembers::Tell(std::function<void()> word) {
-  if (callbacks_) return word();
-  early_.push_back(std::move(word));
-}
-
-void HostMembers::Listen(Callbacks callbacks) {
-  links_->Post([this, callbacks = std::move(callbacks)] {
-    callbacks_ = callbacks;
-    for (const auto& word : std::exchange(early_, {})) word();
-  });
-}
-
-void HostMembers::Leave() {
-  group_->Leave();  // before the others are told
-  links_->Stop();
-}
-
-HostMembers::~HostMembers() {
-  if (links_ != nullptr) Leave();
+  return LinkMembers::Start(std::move(*group), "shared memory", std::move(place->peers));
 }
 
 }  // namespace tony::collective

@@ -1,88 +1,132 @@
-// One door on the host of rank 0.
+// Who is where; then one door on one host, or a mesh between several.
 #include "collective/meeting.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
+#include <vector>
 
 #include "collective/host_members.h"
+#include "collective/meeting_plan.h"
+#include "collective/net_meeting.h"
 
 namespace tony::collective {
 namespace {
 
-constexpr char kDoorKey[] = "door";
-
-std::string HostKey(int rank) { return "host/" + std::to_string(rank); }
+constexpr char kPlanKey[] = "plan";
 
 std::string InodeOf(const char* path) {
   struct stat found {};
   return stat(path, &found) == 0 ? std::to_string(found.st_ino) : "";
 }
 
-/// Ranks with the same one reach each other through a Unix socket, and know each other's user: of
-/// one boot of one machine, one network and one table of users.
-std::string HostIdentity() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return boot + "/" + InodeOf("/proc/self/ns/net") + "/" + InodeOf("/proc/self/ns/user") + "/" +
-         std::to_string(geteuid());
+/// Ranks of one host reach each other through a Unix socket, and know each other's user: of one
+/// boot of one machine, one network and one table of users.
+Whereabouts Here(const Meeting& meeting) {
+  Whereabouts here;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> here.network;
+  here.network += "/" + InodeOf("/proc/self/ns/net");
+  here.host = meeting.host.empty() ? here.network + "/" + InodeOf("/proc/self/ns/user") + "/" +
+                                         std::to_string(geteuid())
+                                   : meeting.host;
+  if (!meeting.shared_memory) here.host += "/rank " + std::to_string(meeting.rank);
+  return here;
 }
 
-/// FailedPrecondition: a rank is elsewhere. DeadlineExceeded: it has not said where it is.
-Status CheckAllAreHere(Store& store, int ranks, const std::string& here, Deadline deadline) {
-  for (int rank = 1; rank < ranks; ++rank) {
-    auto host = store.Get(HostKey(rank), deadline);
-    if (host.status().code() == Code::kDeadlineExceeded) {
-      return {Code::kDeadlineExceeded, "rank " + std::to_string(rank) + " has not come"};
-    }
-    if (!host.ok()) return host.status();
-    if (*host == here) continue;
-    return {Code::kFailedPrecondition,
-            "rank " + std::to_string(rank) + " is on another host than rank 0"};
+/// Rank 0's, of all that have said where they are.
+Result<MeetingPlan> Decide(const std::vector<Whereabouts>& ranks, bool has_secret,
+                           std::shared_ptr<SharedMemory>& memory) {
+  MeetingPlan plan;
+  plan.hosts = MeetingPlan::HostsOf(ranks);
+  const auto elsewhere = std::find_if(ranks.begin(), ranks.end(), [&](const Whereabouts& one) {
+    return one.network != ranks[0].network;
+  });
+  plan.loopback = elsewhere == ranks.end();
+  if (!plan.loopback && !has_secret) {
+    return Status(Code::kFailedPrecondition,
+                  "rank " + std::to_string(elsewhere - ranks.begin()) +
+                      " is on another host than rank 0, and there is no key: give all ranks the "
+                      "same TONY_COLLECTIVE_KEY");
   }
-  return {};
+  if (plan.hosts.size() > 1) return plan;
+  const auto count = static_cast<int>(ranks.size());
+  auto created = HostGroup::CreateMemory(count);
+  if (created.ok()) {
+    memory = std::move(*created);
+  } else {
+    plan.reason = created.status().message();
+    plan.hosts = MeetingPlan::Apart(count);
+  }
+  return plan;
 }
 
-/// What a rank finds instead of the address when rank 0 gave up: a sentence.
-constexpr char kNoDoor = '!';
+using Met = Result<std::unique_ptr<Members>>;
+
+Met AsMembers(Result<std::unique_ptr<LinkMembers>> met) {
+  return met.ok() ? Met(std::move(*met)) : met.status();
+}
+
+Met MeetAsFirst(Store& store, const Meeting& meeting, const Whereabouts& here, Deadline deadline) {
+  std::vector<Whereabouts> ranks = {here};
+  Status status;
+  for (int rank = 1; rank < meeting.ranks && status.ok(); ++rank) {
+    auto found = store.Get("host/" + std::to_string(rank), deadline);
+    status = OfRank(found.status(), rank);
+    if (found.ok()) ranks.push_back(Whereabouts::Decode(*found));
+  }
+  std::shared_ptr<SharedMemory> memory;
+  MeetingPlan plan;
+  if (status.ok()) {
+    auto decided = Decide(ranks, !meeting.secret.empty(), memory);
+    status = decided.status();
+    if (decided.ok()) plan = std::move(*decided);
+  }
+  std::unique_ptr<HostDoor> door;
+  if (status.ok() && memory != nullptr) {
+    auto opened = HostDoor::Open();
+    status = opened.status();
+    if (opened.ok()) door = std::move(*opened);
+  }
+  if (!status.ok()) {
+    // The others' own deadline follows where this cannot be told either.
+    (void)store.Put(kPlanKey, Refusal(status.message()));
+    return status;
+  }
+  if (door != nullptr) plan.door = door->address();
+  if (Status put = store.Put(kPlanKey, plan.Encode()); !put.ok()) return put;
+  if (door == nullptr) return AsMembers(MeetByNet(store, meeting, plan, deadline));
+  return AsMembers(HostDoor::WithGroup(
+      door->Gather(std::move(memory), meeting.ranks, meeting.secret, deadline), 0, meeting.ranks));
+}
 
 }  // namespace
 
-Result<std::unique_ptr<Members>> Meet(Store& store, const Meeting& meeting, Deadline deadline) {
-  const auto [rank, ranks, secret] = meeting;
+Met Meet(Store& store, const Meeting& meeting, Deadline deadline) {
+  const auto& [rank, ranks, secret, host, address, shared_memory, streams, points] = meeting;
   if (rank < 0 || rank >= ranks || secret.size() > HostDoor::kSecretBytes) {
     return Status(Code::kInvalidArgument, "rank " + std::to_string(rank) + " of " +
                                               std::to_string(ranks) + " with a secret of " +
                                               std::to_string(secret.size()) + " bytes");
   }
-  const std::string here = HostIdentity();
-  if (Status put = store.Put(HostKey(rank), here); !put.ok()) return put;
-  const auto as_members = [](Result<std::unique_ptr<HostMembers>> met) {
-    return met.ok() ? Result<std::unique_ptr<Members>>(std::move(*met)) : met.status();
-  };
-  if (rank != 0) {
-    auto address = store.Get(kDoorKey, deadline);
-    if (address.status().code() == Code::kDeadlineExceeded) {
-      return Status(Code::kDeadlineExceeded, "rank 0 has not come");
-    }
-    if (!address.ok()) return address.status();
-    if (address->empty() || address->front() == kNoDoor) {
-      return Status(Code::kFailedPrecondition,
-                    address->empty() ? "rank 0 has no address" : address->substr(1));
-    }
-    return as_members(HostDoor::Enter(*address, rank, ranks, secret, deadline));
+  if (host.find('\n') != std::string::npos) {
+    return Status(Code::kInvalidArgument, "a host's name is one line");
   }
-  if (Status all = CheckAllAreHere(store, ranks, here, deadline); !all.ok()) {
-    // The others' own deadline follows where this cannot be told either.
-    (void)store.Put(kDoorKey, kNoDoor + all.message());
-    return all;
+  if (streams < 1 || streams > NetDoor::kMostStreams) {
+    return Status(Code::kInvalidArgument, std::to_string(streams) + " streams: give 1 to " +
+                                              std::to_string(NetDoor::kMostStreams));
   }
-  auto door = HostDoor::Open();
-  if (!door.ok()) return door.status();
-  if (Status put = store.Put(kDoorKey, (*door)->address()); !put.ok()) return put;
-  return as_members((*door)->Admit(ranks, secret, deadline));
+  const Whereabouts here = Here(meeting);
+  if (Status put = store.Put("host/" + std::to_string(rank), here.Encode()); !put.ok()) return put;
+  if (rank == 0) return MeetAsFirst(store, meeting, here, deadline);
+  auto told = store.Get(kPlanKey, deadline);
+  if (!told.ok()) return OfRank(told.status(), 0);
+  auto plan = MeetingPlan::Decode(*told, ranks);
+  if (!plan.ok()) return plan.status();
+  if (plan->door.empty()) return AsMembers(MeetByNet(store, meeting, *plan, deadline));
+  return AsMembers(HostDoor::Enter(plan->door, rank, ranks, secret, deadline));
 }
 
 }  // namespace tony::collective

@@ -8,19 +8,36 @@
 #include "collective/members.h"
 #include "collective/status.h"
 #include "collective/store.h"
+#include "collective/switch_points.h"
 
 namespace tony::collective {
 
 struct Meeting {
   int rank = 0;
   int ranks = 1;
-  /// Which all ranks of the job know and nobody else: HostDoor::kSecretBytes at most.
+  /// Which all ranks of the job know and nobody else: HostDoor::kSecretBytes at most. Without one
+  /// ranks meet on one machine only.
   std::string secret;
+  /// Ranks that give the same share memory; empty: those whose machine, network and user are the
+  /// same.
+  std::string host;
+  /// In numbers, which other hosts reach this rank by; empty: that of the default route, or
+  /// loopback where all ranks are on one machine.
+  std::string address;
+  /// False: this rank shares memory with nobody, and speaks TCP with all.
+  bool shared_memory = true;
+  /// TCP connections for data to each rank: 1 … NetDoor::kMostStreams.
+  int streams = 2;
+  SwitchPoints points;  ///< the same for all ranks
 };
 
 /// Until all ranks are there. Each tells of the others what it needs to know through `store`.
-/// InvalidArgument: a rank out of range, a secret too long. FailedPrecondition: ranks are on
-/// several hosts. DeadlineExceeded: names who is missing. ResourceExhausted: no shared memory.
+///
+/// On one host through shared memory, on several through TCP between them, and where memory cannot
+/// be shared through TCP alone: Members::transport() says which.
+/// InvalidArgument: a rank out of range, a secret too long, an address that is none.
+/// FailedPrecondition: ranks are on several hosts and there is no secret; a rank has given up, or
+/// refuses us. DeadlineExceeded: names who is missing. ResourceExhausted: no descriptors.
 Result<std::unique_ptr<Members>> Meet(Store& store, const Meeting& meeting, Deadline deadline);
 
 }  // namespace tony::collective

@@ -26,6 +26,9 @@ class Members {
   Members& operator=(const Members&) = delete;
 
   virtual Group& group() = 0;
+  /// Which way data goes, for people: "shared memory", "TCP, 2 streams", "shared memory of 2 hosts
+  /// and TCP, 2 streams"; why it is TCP where that is not plain.
+  virtual const std::string& transport() const = 0;
   /// Whom to call, from the links' thread. What comes before waits.
   virtual void Listen(Callbacks callbacks) = 0;
   /// Calls `work` from the links' thread.

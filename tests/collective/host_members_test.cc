@@ -27,7 +27,7 @@ class HostMembersTest : public ::testing::Test {
     ASSERT_TRUE(door.ok()) << door.status().message();
     door_ = std::move(*door);
   }
-  Result<std::unique_ptr<HostMembers>> Enter(int rank, int ranks,
+  Result<std::unique_ptr<LinkMembers>> Enter(int rank, int ranks,
                                              const std::string& secret = kSecret) {
     return HostDoor::Enter(door_->address(), rank, ranks, secret, After(kPatience));
   }
@@ -48,7 +48,7 @@ class HostMembersTest : public ::testing::Test {
 };
 
 /// The sum of all ranks' ones, or the error.
-Status CountRanks(HostMembers& members, int ranks) {
+Status CountRanks(Members& members, int ranks) {
   double value = 1;
   Status done = members.group().AllReduce(&value, &value, 1, DataType::kFloat64, ReduceOp::kSum,
                                           After(kPatience));

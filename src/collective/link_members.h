@@ -1,0 +1,49 @@
+// Ranks that are connected: messages between them, and who is gone.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collective/group.h"
+#include "collective/link_loop.h"
+#include "collective/members.h"
+#include "collective/status.h"
+
+namespace tony::collective {
+
+/// The kernel closes a connection when a process ends, however it ends.
+class LinkMembers : public Members {
+ public:
+  /// `peers`: rank 0's to each, of each to rank 0; others are only watched. `transport`: for
+  /// people. ResourceExhausted: no descriptor.
+  static Result<std::unique_ptr<LinkMembers>> Start(std::unique_ptr<Group> group,
+                                                    std::string transport,
+                                                    std::vector<LinkLoop::Peer> peers);
+  ~LinkMembers() override;
+
+  Group& group() override { return *group_; }
+  const std::string& transport() const override { return transport_; }
+  void Listen(Callbacks callbacks) override;
+  void Post(std::function<void()> work) override { links_->Post(std::move(work)); }
+  void Leave() override;
+  void Send(int rank, std::string_view message) override { links_->Send(rank, message); }
+
+ private:
+  LinkMembers(std::unique_ptr<Group> group, std::string transport)
+      : group_(std::move(group)), transport_(std::move(transport)) {}
+
+  void Tell(std::function<void()> word);
+
+  const std::unique_ptr<Group> group_;
+  const std::string transport_;
+  // Both of the links' thread:
+  std::optional<Callbacks> callbacks_;
+  std::vector<std::function<void()>> early_;
+  std::unique_ptr<LinkLoop> links_;
+};
+
+}  // namespace tony::collective

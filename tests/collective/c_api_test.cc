@@ -112,8 +112,10 @@ TEST_F(CApiTest, BuffersOutliveTheLibraryAndAreNoChilds) {
     ASSERT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_OK);
   }
   EXPECT_EQ(tony_collective_free(nullptr), TONY_COLLECTIVE_OK);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which end the process then
   EXPECT_EQ(tony_collective_allocate(SIZE_MAX / 2), nullptr);
   EXPECT_NE(std::string(tony_collective_last_error()).find("no memory"), std::string::npos);
+#endif
 }
 
 TEST_F(CApiTest, WhatIsNoTensorIsRefused) {

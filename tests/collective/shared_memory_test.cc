@@ -26,7 +26,7 @@ TEST(SharedMemory, IsSharedAndZero) {
 }
 
 TEST(SharedMemory, LazyBytesTakeMemoryWhenTheyAreUsed) {
-  constexpr size_t kLazyBytes = size_t{1} << 40;  // more than any machine has
+  constexpr size_t kLazyBytes = size_t{64} << 30;
   auto first = SharedMemory::Create(kBytes, kLazyBytes);
   ASSERT_TRUE(first.ok()) << first.status().message();
   auto second = SharedMemory::Map(dup((*first)->descriptor()), kBytes, kLazyBytes);

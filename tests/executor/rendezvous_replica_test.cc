@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "rpc/convert_rendezvous.h"
 #include "tests/common/loop_driver.h"
 #include "tests/web/rendezvous/gloo_worker.h"

@@ -65,7 +65,7 @@ CORE_HEADERS = (
 CORE_CALLS = r"\b(?:(?:system|steady|high_resolution)_clock::now|random_device|this_thread)\b"
 
 # The only files that ask for environment variables.
-ENVIRONMENT_LAYER = r"src/\w+/(environment|options\w*)\.cc"
+ENVIRONMENT_LAYER = r"src/(\w+/)+(environment|options\w*)\.cc"
 ENVIRONMENT_CALLS = r"\b(?:secure_)?getenv\s*\("
 
 MAX_LINES = 500

@@ -1,0 +1,164 @@
+// Polling NCCL and the GPU.
+#include "collective/gpu/communicator.h"
+
+#include <cstring>
+#include <thread>
+#include <utility>
+
+namespace tony::collective {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr auto kYieldTime = milliseconds(1);
+constexpr auto kSleep = microseconds(50);
+constexpr auto kClosePatience = std::chrono::seconds(5);
+
+/// The first ones, and how many more.
+std::string RanksText(const std::vector<int>& ranks) {
+  constexpr size_t kNamed = 16;
+  std::string text;
+  for (size_t i = 0; i < ranks.size() && i < kNamed; ++i) {
+    text += (text.empty() ? "" : ", ") + std::to_string(ranks[i]);
+  }
+  if (ranks.size() > kNamed) text += " and " + std::to_string(ranks.size() - kNamed) + " more";
+  return text;
+}
+
+std::string Milliseconds(steady_clock::duration time) {
+  return std::to_string(duration_cast<milliseconds>(time).count()) + " ms";
+}
+
+}  // namespace
+
+Communicator::Communicator(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Device> device,
+                           Place place)
+    : nccl_(std::move(nccl)), device_(std::move(device)), place_(std::move(place)) {}
+
+Communicator::~Communicator() { Close(After(kClosePatience)); }
+
+Status Communicator::Connect(Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  NcclUniqueId id = {};
+  const bool possible = place_.position >= 0 && place_.position < ranks() &&
+                        place_.unique_id.size() == sizeof(id.bytes);
+  if (!possible || comm_ != nullptr) {
+    return {Code::kInvalidArgument, "place " + std::to_string(place_.position) + " of " +
+                                        std::to_string(ranks()) + " ranks with an id of " +
+                                        std::to_string(place_.unique_id.size()) +
+                                        " bytes is none of NCCL's, or is taken already"};
+  }
+  std::memcpy(id.bytes, place_.unique_id.data(), sizeof(id.bytes));
+  const Device::Current current(*device_);
+  NcclConfig config;
+  const NcclResult result =
+      nccl_->CommInitRankConfig(&comm_, ranks(), id, place_.position, &config);
+  return Took("the meeting of " + std::to_string(ranks()) + " ranks", result, deadline);
+}
+
+Status Communicator::Issue(const std::string& what,
+                           const std::function<NcclResult(NcclComm)>& calls, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  if (comm_ == nullptr) return {Code::kFailedPrecondition, "the ranks' GPUs are not connected"};
+  // A failure that is known already needs no further operation.
+  if (Status alive = CheckRanks(what); !alive.ok()) return Abort(alive);
+  const Device::Current current(*device_);
+  NcclResult result = nccl_->GroupStart();
+  if (result == kNcclSuccess) {
+    const NcclResult called = calls(comm_);
+    result = nccl_->GroupEnd();
+    if (called != kNcclSuccess && called != kNcclInProgress) result = called;
+  }
+  return Took(what, result, deadline);
+}
+
+Status Communicator::Took(const std::string& what, NcclResult result, Deadline deadline) {
+  if (result == kNcclSuccess) return {};
+  if (result != kNcclInProgress) {
+    return Abort({Code::kAborted, "NCCL cannot do " + what + ": " + nccl_->NameOf(result, comm_)});
+  }
+  return Until(
+      what,
+      [this]() -> Result<bool> {
+        NcclResult state = kNcclSuccess;
+        const NcclResult asked = nccl_->CommGetAsyncError(comm_, &state);
+        return asked == kNcclSuccess && state == kNcclSuccess;
+      },
+      deadline);
+}
+
+Status Communicator::Until(const std::string& what, const Query& query, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  const auto begin = steady_clock::now();
+  for (;;) {
+    // What is done counts, even if a rank has ended since.
+    auto done = query();
+    if (!done.ok()) return Abort(done.status());
+    if (*done) return {};
+    if (Status good = CheckRanks(what); !good.ok()) return Abort(good);
+    if (Status good = CheckAsync(what); !good.ok()) return Abort(good);
+    if (Status good = CheckDeadline(what, deadline, begin); !good.ok()) return Abort(good);
+    // A GPU cannot wake a thread without interrupts, which cost more than this.
+    if (steady_clock::now() - begin < kYieldTime) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kSleep);
+    }
+  }
+}
+
+Status Communicator::CheckRanks(const std::string& what) {
+  const int failed = failed_position_.load(std::memory_order_acquire);
+  if (failed < 0) return {};
+  return {Code::kAborted, "rank " + std::to_string(place_.ranks[static_cast<size_t>(failed)]) +
+                              " has ended; " + what + " on GPUs was given up"};
+}
+
+Status Communicator::CheckAsync(const std::string& what) {
+  NcclResult state = kNcclSuccess;
+  NcclResult asked = kNcclSuccess;
+  if (comm_ != nullptr) asked = nccl_->CommGetAsyncError(comm_, &state);
+  if (asked != kNcclSuccess) state = asked;
+  if (state == kNcclSuccess || state == kNcclInProgress) return {};
+  return {Code::kAborted, "NCCL has given up " + what + ": " + nccl_->NameOf(state, comm_) +
+                              "; NCCL_DEBUG=INFO in the ranks' environment says more"};
+}
+
+Status Communicator::CheckDeadline(const std::string& what, Deadline deadline, Deadline begin) {
+  const auto now = steady_clock::now();
+  if (now < deadline) return {};
+  return {Code::kDeadlineExceeded, what + " on GPUs was not done after " +
+                                       Milliseconds(now - begin) + ": of the ranks " +
+                                       RanksText(place_.ranks) +
+                                       " one has not come to it, or its GPU hangs; "
+                                       "NCCL was aborted"};
+}
+
+void Communicator::Close(Deadline deadline) {
+  if (comm_ == nullptr) return;
+  const Device::Current current(*device_);
+  // In order: all ranks end what they have begun, then each frees its own.
+  const Status finalized = Took("the end of NCCL", nccl_->CommFinalize(comm_), deadline);
+  if (finalized.ok()) nccl_->CommDestroy(std::exchange(comm_, nullptr));
+  if (failure_.ok()) failure_ = {Code::kFailedPrecondition, "the ranks' GPUs have parted"};
+}
+
+void Communicator::Fail(int position) {
+  if (position < 0 || position >= ranks()) return;
+  int nobody = -1;
+  failed_position_.compare_exchange_strong(nobody, position, std::memory_order_acq_rel);
+}
+
+Status Communicator::Abort(Status why) {
+  failure_ = std::move(why);
+  if (comm_ != nullptr) {
+    const Device::Current current(*device_);
+    nccl_->CommAbort(std::exchange(comm_, nullptr));
+  }
+  return failure_;
+}
+
+}  // namespace tony::collective

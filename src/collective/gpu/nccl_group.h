@@ -1,0 +1,98 @@
+// A group of ranks with a GPU each, through NCCL.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collective/gpu/communicator.h"
+#include "collective/gpu/device_memory.h"
+#include "collective/gpu/stream.h"
+#include "collective/group.h"
+
+namespace tony::collective {
+
+/// All data is in memory of the GPU, or of one that it can reach. Operations run in order on a
+/// stream of the group's own, so that the framework's go on meanwhile:
+///
+///   framework's stream ── event ──▶ WaitFor() … operation … Done() ── event ──▶ framework's stream
+///
+/// An operation returns when it is done; after Defer(true) as soon as the GPU has it.
+class NcclGroup : public Group {
+ public:
+  /// Of `place.ranks`, which are named in errors, rank n of the group is the nth.
+  /// Internal, ResourceExhausted: CUDA refuses a stream, an event or a few bytes.
+  static Result<std::unique_ptr<NcclGroup>> Create(std::shared_ptr<const NcclLibrary> nccl,
+                                                   std::shared_ptr<Device> device,
+                                                   Communicator::Place place);
+  /// What has been deferred has a few seconds to come to its end, and is given up then.
+  ~NcclGroup() override;
+
+  /// Before any operation: until all ranks have come. Codes as of Communicator::Connect().
+  Status Connect(Deadline deadline);
+
+  /// What follows reads and writes only after the event, a cudaEvent_t, has fired.
+  Status WaitFor(CudaEvent ready);
+  /// An event that fires when all so far is done, for cudaStreamWaitEvent. It is the group's, and
+  /// is recorded anew by the next call, which does not matter to who waits already.
+  Result<CudaEvent> Done();
+  /// Whether operations return before they are done. Errors of the GPU and of other ranks are then
+  /// told by what is called later: Finish() at the latest.
+  void Defer(bool defer) { deferred_ = defer; }
+  /// Until all so far is done.
+  Status Finish(Deadline deadline);
+
+  /// InvalidArgument besides: int16 and uint16, which NCCL does not have.
+  Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                   Deadline deadline) override;
+  /// As AllReduce(), the sum divided by the number of ranks, by NCCL: float16 cannot overflow.
+  /// InvalidArgument besides: a type that is not floating-point.
+  Status Average(const void* in, void* out, size_t count, DataType type, Deadline deadline);
+  /// Is never deferred.
+  Status Barrier(Deadline deadline) override;
+  /// `out`: all ranks' `in`, rank after rank, of `bytes` each. `in` may be its own place in `out`.
+  Status AllGather(const void* in, void* out, const std::vector<size_t>& bytes, Deadline deadline);
+  /// `data` of `root` to all others.
+  Status Broadcast(void* data, size_t bytes, int root, Deadline deadline);
+  /// `out`: of the reduced vector this rank's part; rank n has `counts[n]` elements, rank after
+  /// rank.
+  Status ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts, DataType type,
+                       ReduceOp op, Deadline deadline);
+  /// `sent[n]` bytes go to rank n, `received[n]` come from it; both vectors rank after rank.
+  Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
+                  const std::vector<size_t>& received, Deadline deadline);
+
+  void Fail(int rank) override { communicator_.Fail(rank); }
+  /// Others are told by whoever holds the connections: NCCL has no word for it.
+  void Leave() override { left_.store(true, std::memory_order_release); }
+  int rank() const override { return communicator_.position(); }
+  int ranks() const override { return communicator_.ranks(); }
+
+  /// For copies that belong between operations.
+  Stream& stream() { return *stream_; }
+
+ private:
+  NcclGroup(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Device> device,
+            Communicator::Place place);
+  /// Makes NCCL's calls on the stream, and waits for them unless they are deferred.
+  Status Run(const std::string& what, const std::function<NcclResult(NcclComm)>& calls,
+             Deadline deadline);
+  Status FinishOperation(const std::string& what, Deadline deadline);
+  /// Ok, or why no operation can be done.
+  Status Usable(const std::vector<size_t>* lengths) const;
+
+  const std::shared_ptr<const NcclLibrary> nccl_;
+  const std::shared_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Event> finished_;
+  std::unique_ptr<Event> done_;
+  std::unique_ptr<DeviceMemory> barrier_;  ///< one int32
+  Communicator communicator_;              ///< goes first: what runs on the stream is its
+  bool deferred_ = false;
+  std::atomic<bool> left_{false};
+};
+
+}  // namespace tony::collective

@@ -1,0 +1,76 @@
+// What ranks of the double of NCCL do together, on memory of the host.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "collective/gpu/nccl_types.h"
+
+namespace tony::collective {
+
+enum class FakeCall { kAllReduce, kReduce, kBroadcast, kReduceScatter, kAllGather, kSend, kRecv };
+
+/// One call of one rank.
+struct FakeOp {
+  FakeCall call;
+  const void* in;
+  void* out;
+  size_t count;
+  NcclType type;
+  NcclOp op;
+  int peer;  ///< or root
+};
+
+/// All that a rank called as one group.
+using FakeGroup = std::vector<FakeOp>;
+
+/// The ranks of one unique id. Thread safe.
+class FakeWorld {
+ public:
+  explicit FakeWorld(int ranks) : ranks_(ranks) {}
+
+  int ranks() const { return ranks_; }
+  void Join() {
+    const std::lock_guard lock(mutex_);
+    ++joined_;
+  }
+  bool complete() {
+    const std::lock_guard lock(mutex_);
+    return joined_ == ranks_;
+  }
+  void Part() {
+    const std::lock_guard lock(mutex_);
+    ++parted_;
+  }
+  bool parted() {
+    const std::lock_guard lock(mutex_);
+    return parted_ == ranks_;
+  }
+
+  /// Waits for the other ranks' groups of this number; whoever comes last does all. Ends without it
+  /// when `given_up` is true, which Wake() looks at again.
+  void Do(uint64_t number, int rank, FakeGroup group, const std::atomic<bool>& given_up);
+  void Wake() {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  }
+
+ private:
+  struct Meeting {
+    std::map<int, FakeGroup> groups;
+    bool done = false;
+  };
+
+  const int ranks_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int joined_ = 0;
+  int parted_ = 0;
+  std::map<uint64_t, Meeting> meetings_;
+};
+
+}  // namespace tony::collective

@@ -110,10 +110,13 @@ std::string Fault(const Request& request, size_t ranks) {
       return "its " + std::to_string(request.shape[0]) + " rows cannot be split evenly among " +
              std::to_string(ranks) + " ranks, and no splits are given";
     }
-    const auto negative = std::find_if(request.splits.begin(), request.splits.end(),
-                                       [](int64_t rows) { return rows < 0; });
-    if (negative != request.splits.end()) {
-      return "it has a split of " + std::to_string(*negative) + " rows";
+    // Not only negative ones: sums of large ones overflow.
+    const auto wrong =
+        std::find_if(request.splits.begin(), request.splits.end(),
+                     [&](int64_t rows) { return rows < 0 || rows > request.shape[0]; });
+    if (wrong != request.splits.end()) {
+      return "it has a split of " + std::to_string(*wrong) + " rows of " +
+             std::to_string(request.shape[0]);
     }
     const int64_t sum = std::accumulate(request.splits.begin(), request.splits.end(), int64_t{0});
     if (request.splits.size() != ranks || sum != request.shape[0]) {

@@ -22,6 +22,11 @@ class NoStore : public Store {
   }
 };
 
+/// Longer than anybody waits, and short enough to be added to what the clock says.
+std::chrono::milliseconds Time(int64_t milliseconds) {
+  return std::chrono::milliseconds(std::clamp<int64_t>(milliseconds, 0, int64_t{1} << 40));
+}
+
 Status Init(const tony_collective_options* options) {
   if (options == nullptr || options->struct_size < sizeof(*options)) {
     return {Code::kInvalidArgument,
@@ -36,8 +41,8 @@ Status Init(const tony_collective_options* options) {
       .meeting = {.rank = options->rank,
                   .ranks = options->size,
                   .secret = secret == nullptr ? "" : std::string(secret, options->secret_size)},
-      .meet_timeout = std::chrono::milliseconds(options->meet_timeout_ms),
-      .engine = {.patience = std::chrono::milliseconds(options->operation_timeout_ms)}};
+      .meet_timeout = Time(options->meet_timeout_ms),
+      .engine = {.patience = Time(options->operation_timeout_ms)}};
   if (options->fusion_bytes > 0) {
     setup.engine.limits.fusion_bytes = static_cast<size_t>(options->fusion_bytes);
   }
@@ -118,9 +123,7 @@ int tony_collective_wait(int64_t handle, int64_t timeout_ms) {
   const int code = CallForCode([&]() -> Status {
     auto ticket = Process::Get().Find(handle);
     if (!ticket.ok()) return ticket.status();
-    // Longer than anybody waits, and short enough to be added to what the clock says.
-    const auto time = std::clamp<int64_t>(timeout_ms, 0, int64_t{1} << 40);
-    in_time = (*ticket)->Wait(After(std::chrono::milliseconds(time)));
+    in_time = (*ticket)->Wait(After(Time(timeout_ms)));
     return in_time ? (*ticket)->status() : Status();
   });
   return in_time ? code : TONY_COLLECTIVE_IN_PROGRESS;

@@ -227,8 +227,10 @@ void Engine::Take(Decision decision) {
 }
 
 void Engine::OnFailure(const Status& status) {
-  if (rank_ == 0) {
-    for (int rank = 1; rank < members_->group().ranks(); ++rank) {
+  // The first one is told to all: by rank 0, which hears of it from whoever fails.
+  if (!std::exchange(failure_told_, true)) {
+    const int ranks = rank_ == 0 ? members_->group().ranks() : 1;
+    for (int rank = rank_ == 0 ? 1 : 0; rank < ranks; ++rank) {
       members_->Send(rank, Message(kFailure, status.message()));
     }
   }

@@ -117,6 +117,7 @@ class Engine {
 
   // Of the links' thread:
   std::unordered_map<std::string, Known> known_;
+  bool failure_told_ = false;
   std::unique_ptr<Coordinator> coordinator_;  ///< of rank 0
 
   std::mutex mutex_;

@@ -47,6 +47,7 @@ Output MakeOutput(const Request& request, size_t rows) {
 
 Status Execution::Run(const Decision& decision, const Tensors& tensors, Outputs& outputs,
                       Deadline deadline) {
+  if (!failure_.ok()) return failure_;
   Status failed;
   try {
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -55,7 +56,11 @@ Status Execution::Run(const Decision& decision, const Tensors& tensors, Outputs&
                                     "' is decided on, but rank " + std::to_string(group_.rank()) +
                                     " has given it up"};
     }
-    if (failed.ok()) return Choose(decision, tensors, outputs, deadline);
+    if (failed.ok()) {
+      Status done = Choose(decision, tensors, outputs, deadline);
+      if (!done.ok() && done.code() != Code::kInvalidArgument) failure_ = done;
+      return done;
+    }
   } catch (const std::bad_alloc&) {
     failed = {Code::kResourceExhausted, "rank " + std::to_string(group_.rank()) +
                                             " has no memory for the result of '" +
@@ -63,6 +68,7 @@ Status Execution::Run(const Decision& decision, const Tensors& tensors, Outputs&
                                             std::to_string(decision.tensors.size() - 1) + " more"};
   }
   group_.Fail(group_.rank());
+  failure_ = failed;
   return failed;
 }
 

@@ -25,7 +25,8 @@ class Execution {
   /// `tensors`: those of this rank, as in `decision.tensors`; none where it has joined. `outputs`:
   /// as many, for those that have one.
   /// Errors are the group's. ResourceExhausted: no memory here; the other ranks' operation ends as
-  /// if this one had.
+  /// if this one had. After any but InvalidArgument nothing is done any more: the other ranks are
+  /// elsewhere.
   Status Run(const Decision& decision, const std::vector<Tensor>& tensors,
              std::vector<Output>& outputs, Deadline deadline);
 
@@ -54,6 +55,7 @@ class Execution {
   collective::Adasum adasum_;
   Scratch fusion_;
   Scratch fused_result_;
+  Status failure_;
 };
 
 }  // namespace tony::collective

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 
 namespace tony::collective {
@@ -86,6 +87,10 @@ TEST(Disagreement, SplitsFitToRanksAndRows) {
   second.splits = {1, 1};
   EXPECT_EQ(Of(first, second),
             "tensor 'w': rank 1: its 2 splits with 2 rows do not fit to 2 ranks and 3 rows");
+  // Together they would overflow to 3.
+  second.splits = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min() + 4};
+  EXPECT_EQ(Of(first, second),
+            "tensor 'w': rank 1: it has a split of 9223372036854775807 rows of 3");
 }
 
 }  // namespace

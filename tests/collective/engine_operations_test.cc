@@ -203,9 +203,9 @@ TEST(EngineOperations, AllRanksAreToldOfAFault) {
        "given"},
       {Operation::kAllToAll,
        [](Request& r, int rank) {
-         if (rank == 1) r.splits = {7, -1, 0};
+         if (rank == 1) r.splits = {6, -1, 1};
        },
-       "tensor 'x': rank 1: it has a split of -1 rows"},
+       "tensor 'x': rank 1: it has a split of -1 rows of 6"},
       {Operation::kAllToAll,
        [](Request& r, int rank) {
          if (rank == 1) r.splits = {3, 4, 0};

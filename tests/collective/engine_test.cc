@@ -248,5 +248,46 @@ TEST(EngineTest, AKilledProcess) {
   }
 }
 
+/// Its failure is its own at first: the others have done their part, and one of them comes late.
+TEST(EngineTest, WhoWaitsInVainTellsTheOthers) {
+  constexpr int kRanks = 3;
+  auto door = HostDoor::Open();
+  ASSERT_TRUE(door.ok());
+  std::promise<void> failed;
+  const std::shared_future<void> has_failed = failed.get_future().share();
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto members =
+          rank == 0 ? (*door)->Admit(kRanks, kSecret, After(kPatience))
+                    : HostDoor::Enter((*door)->address(), rank, kRanks, kSecret, After(kPatience));
+      ASSERT_TRUE(members.ok()) << members.status().message();
+      Engine::Options options;
+      if (rank == 1) options.patience = std::chrono::seconds(1);
+      Engine engine(std::move(*members), options);
+      // Decided together, and of two kinds: rank 0 holds the second one up.
+      std::vector<float> first(1), second(1);
+      Tensor sum = {.request = Floats("sum", 1), .in = first.data(), .out = first.data()};
+      Tensor most = {.request = Floats("most", 1), .in = second.data(), .out = second.data()};
+      most.request.kind.reduce = ReduceOp::kMax;
+      sum.on_done = [&](const Status&) {
+        if (rank == 0) has_failed.wait_for(kPatience);
+      };
+      Promise done;
+      most.on_done = done.Callback();
+      ASSERT_TRUE(engine.Submit({sum, most}, "both").ok());
+      const Status status = done.Get();
+      if (rank == 1) {
+        EXPECT_EQ(status.code(), Code::kDeadlineExceeded) << status.message();
+        failed.set_value();
+      }
+      std::vector<float> third(1);
+      const Status next = AllReduce(engine, Floats("next", 1), third);
+      EXPECT_NE(next.message().find("has not come"), std::string::npos) << next.message();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 }  // namespace
 }  // namespace tony::collective

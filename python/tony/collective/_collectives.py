@@ -147,9 +147,10 @@ class Collectives:
     def grouped_allreduce(self, tensors, average=None, name=None, compression=Compression.none, op=None,
                           prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
         """allreduce() of all ``tensors``, which are done together. Returns a list in their order."""
-        sent, contexts = zip(*[compression.compress(self._framework.tensor(tensor)) for tensor in tensors])
+        compressed = [compression.compress(self._framework.tensor(tensor)) for tensor in tensors]
+        sent = [values for values, _ in compressed]
         handle = self.grouped_allreduce_async(sent, average, name, op, prescale_factor, postscale_factor, process_set)
-        return [compression.decompress(result, context) for result, context in zip(handle.wait(), contexts)]
+        return [compression.decompress(result, context) for result, (_, context) in zip(handle.wait(), compressed)]
 
     def grouped_allreduce_async_(self, tensors, average=None, name=None, op=None, prescale_factor=1.0,
                                  postscale_factor=1.0, process_set=global_process_set):
@@ -256,9 +257,10 @@ class Collectives:
     def grouped_reducescatter(self, tensors, name=None, compression=Compression.none, op=Average,
                               process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
         """reducescatter() of all ``tensors``, which are done together. Returns a list in their order."""
-        sent, contexts = zip(*[compression.compress(self._framework.tensor(tensor)) for tensor in tensors])
+        compressed = [compression.compress(self._framework.tensor(tensor)) for tensor in tensors]
+        sent = [values for values, _ in compressed]
         handle = self.grouped_reducescatter_async(sent, name, op, process_set, prescale_factor, postscale_factor)
-        return [compression.decompress(result, context) for result, context in zip(handle.wait(), contexts)]
+        return [compression.decompress(result, context) for result, (_, context) in zip(handle.wait(), compressed)]
 
     def alltoall_async(self, tensor, splits=None, name=None, process_set=global_process_set):
         """Like alltoall(), asynchronous. Returns a handle; its result is a tuple also without ``splits``."""

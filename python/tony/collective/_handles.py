@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import threading
 import weakref
 
 from . import _library
@@ -18,7 +19,7 @@ _in_flight = set()
 class Handle:
     """One operation, or a group of them; for ``poll()`` and ``synchronize()``."""
 
-    __slots__ = ("_numbers", "_finish", "_keeps", "_result")
+    __slots__ = ("_numbers", "_finish", "_keeps", "_result", "_waiting")
 
     def __init__(self, numbers, finish, keeps=False):
         """``numbers``: the library's, of operations on their way. ``finish``: called with them once all are done well,
@@ -27,6 +28,7 @@ class Handle:
         self._finish = finish
         self._keeps = keeps
         self._result = None
+        self._waiting = threading.RLock()  # one thread after the other
         _in_flight.add(self)
 
     def poll(self):
@@ -36,6 +38,10 @@ class Handle:
 
     def wait(self):
         """The result, each time. HorovodInternalError: the operation has failed; then it is None from now on."""
+        with self._waiting:
+            return self._wait()
+
+    def _wait(self):
         if self not in _in_flight:
             return self._result
         lib = library()
@@ -46,8 +52,6 @@ class Handle:
                 code = lib.wait(number, _LOOK_MS)
             if code != _library.OK and failed is None:
                 failed = HorovodInternalError(lib.last_error().decode("utf-8", "replace"), _library.CODES[code])
-        if self not in _in_flight:  # another thread has waited, too
-            return self._result
         # All are done, so that nobody but the user touches the memory any more.
         numbers, finish = self._numbers, self._finish
         self._numbers, self._finish = (), None

@@ -62,14 +62,22 @@ def init(comm=None, process_sets=None):
         options = _library.Options(
             ctypes.sizeof(_library.Options), place.rank, place.size, key, len(key), 1000 * meet, 1000 * operation,
             _fusion_bytes(environment), None)
-        store = _callbacks(place.store) if place.store is not None else None
+        interrupts = []
+        store = _callbacks(place.store, interrupts) if place.store is not None else None
         if store is not None:
             options.store = ctypes.pointer(store)
-        code = library().init(ctypes.byref(options))
-        if code != _library.OK:
-            library().fail(code)
-        _rank.place = place
-        begin_again()
+        try:
+            code = library().init(ctypes.byref(options))
+            if interrupts:
+                raise interrupts[0]
+            if code != _library.OK:
+                library().fail(code)
+            _rank.place = place
+            begin_again()
+        except BaseException:  # Ctrl-C may also come when the ranks have met already
+            _rank.place = None
+            library().shutdown()
+            raise
 
 
 def shutdown():
@@ -138,8 +146,9 @@ def _fusion_bytes(environment):
     return int(text)
 
 
-def _callbacks(store):
-    """struct tony_collective_store; keeps itself alive as long as it is used."""
+def _callbacks(store, interrupts):
+    """struct tony_collective_store; keeps itself alive as long as it is used. ``interrupts``: a list that gets what is
+    no Exception, as KeyboardInterrupt: C is below, through which nothing can be raised."""
     def answer(call, take, receiver):
         try:
             value, code = call() or b"", "OK"
@@ -148,6 +157,9 @@ def _callbacks(store):
         except StoreError as error:
             value, code = str(error).encode(), "INTERNAL"
         except Exception as error:  # pylint: disable=broad-except  # it would be lost: C is below
+            value, code = repr(error).encode(), "INTERNAL"
+        except BaseException as error:  # pylint: disable=broad-except
+            interrupts.append(error)
             value, code = repr(error).encode(), "INTERNAL"
         take(receiver, value, len(value))
         return _library.CODES.index(code)

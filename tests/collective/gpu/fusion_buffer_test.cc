@@ -177,6 +177,7 @@ TEST_F(FusionBufferTest, WithoutTheKernelCopiesGoOneByOneAndFactorsAreRefused) {
     EXPECT_THAT(factor.message(), HasSubstr("cannot be multiplied by 0.5"));
     // Of bool it changes nothing.
     EXPECT_TRUE(buffer->Gather({}, DataType::kBool, 0.5, *stream_).ok());
+    Drain(*stream_);
   }
   EXPECT_EQ(fake().kernels, 0);
   EXPECT_EQ(fake().copies, 6);
@@ -198,10 +199,9 @@ TEST_F(FusionBufferTest, ATrainingsStep) {
     bytes = FusionBuffer::BytesFor(tensors);
     group.Defer(true);
     ASSERT_TRUE(buffer->Gather(tensors, DataType::kFloat32, 2, group.stream()).ok());
-    ASSERT_TRUE(group
-                    .AllReduce(buffer->data(), buffer->data(), bytes / sizeof(float),
-                               DataType::kFloat32, ReduceOp::kSum, After(kPatience))
-                    .ok());
+    const Status reduced = group.AllReduce(buffer->data(), buffer->data(), bytes / sizeof(float),
+                                           DataType::kFloat32, ReduceOp::kSum, After(kPatience));
+    ASSERT_TRUE(reduced.ok()) << reduced.message();
     ASSERT_TRUE(buffer->Scatter(tensors, DataType::kFloat32, 0.25, group.stream()).ok());
     const Status done = group.Finish(After(kPatience));
     ASSERT_TRUE(done.ok()) << done.message();

@@ -1,9 +1,11 @@
 // What nccl_types.h says, against NVIDIA's header, and the real library as far as it goes here.
 #include "collective/gpu/nccl_types.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "collective/gpu/nccl_library.h"
+#include "collective/gpu/options.h"
+#include "tests/collective/gpu/gpu_rig.h"
 #include "tests/collective/gpu/same_abi.h"
 
 #ifdef TONY_NCCL_HEADERS
@@ -54,21 +56,19 @@ TEST(NcclAbi, IsThatOfTheRealLibrary) {
   EXPECT_EQ((*id).size(), sizeof(ncclUniqueId));
 }
 
-/// Takes the configuration of 2.14 for what it is. Without a GPU it fails behind that.
-TEST(NcclAbi, TheRealLibraryTakesTheConfiguration) {
+using RealNccl = GpuTest;
+
+/// The configuration of 2.14 is taken for what it is: without a GPU the real one fails behind that.
+TEST_F(RealNccl, SaysThatThereIsNoGpu) {
+  if (CudaDriver::Load(GpuOptions().cuda_library).ok()) GTEST_SKIP() << "there is a GPU";
   auto nccl = NcclLibrary::Load(TONY_NCCL_LIBRARY_FILE);
-  ASSERT_TRUE(nccl.ok());
-  NcclUniqueId id = {};
-  ASSERT_EQ((*nccl)->GetUniqueId(&id), kNcclSuccess);
-  NcclConfig config;
-  NcclComm comm = nullptr;
-  const NcclResult result = (*nccl)->CommInitRankConfig(&comm, 1, id, 0, &config);
-  EXPECT_NE(result, kNcclInvalidArgument) << (*nccl)->NameOf(result, nullptr);
-  if (result != kNcclInProgress && result != kNcclSuccess) {
-    EXPECT_EQ(result, kNcclUnhandledCudaError) << (*nccl)->NameOf(result, nullptr);
-  } else {
-    (*nccl)->CommAbort(comm);
-  }
+  ASSERT_TRUE(nccl.ok()) << nccl.status().message();
+  auto id = (*nccl)->CreateUniqueId();
+  ASSERT_TRUE(id.ok()) << id.status().message();
+  Communicator communicator(*nccl, OpenDevice(0), Place(0, 1, *id));
+  const Status refused = communicator.Connect(After(kPatience));
+  EXPECT_EQ(refused.code(), Code::kAborted);
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("unhandled cuda error"));
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ TEST_F(NcclEventsTest, DeferredErrorsAreToldInTheEnd) {
                     .ok());
     const Status late = group.Finish(After(milliseconds(50)));
     EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
-    EXPECT_EQ(late.message().rfind("all that was begun on GPUs was not done after 5", 0), 0U)
+    EXPECT_EQ(late.message().rfind("all that was begun on GPUs was not done after ", 0), 0U)
         << late.message();
     framework->backward.set_value();
   });

@@ -33,7 +33,7 @@ TEST_F(NcclFaultsTest, ARankThatDoesNotComeToTheMeeting) {
   OnRanks(3, [&](NcclGroup& group) {
     const Status late = group.Connect(After(kShort));
     EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
-    EXPECT_THAT(late.message(), HasSubstr("the meeting of 3 ranks on GPUs was not done after 5"));
+    EXPECT_THAT(late.message(), HasSubstr("the meeting of 3 ranks on GPUs was not done after "));
     EXPECT_THAT(late.message(), HasSubstr("of the ranks 10, 11, 12 one has not come to it"));
     ExpectFailed(group, late);
   });
@@ -78,7 +78,7 @@ TEST_F(NcclFaultsTest, ARankThatDoesNotCall) {
     const Status late = Sum(group, After(kShort));
     EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
     EXPECT_THAT(late.message(),
-                HasSubstr("the allreduce of 1 float32 on GPUs was not done after 5"));
+                HasSubstr("the allreduce of 1 float32 on GPUs was not done after "));
     ExpectFailed(group, late);
     ended.set_value();
   });

@@ -140,10 +140,8 @@ TEST(EngineTest, ANameThatIsOnItsWayIsRefused) {
       MeetAgain(engine);
       EXPECT_TRUE(first.Get().ok());
     } else {
-      Promise met;
-      ASSERT_TRUE(engine.Barrier("end", met.Callback()).ok());
+      MeetAgain(engine);  // before that the first one is not to be done
       EXPECT_TRUE(AllReduce(engine, Floats("a", 10), vector).ok());
-      EXPECT_TRUE(met.Get().ok());
     }
   });
 }

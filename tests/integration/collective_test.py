@@ -38,8 +38,10 @@ class CollectiveTest(HorovodTest):
 
     def test_a_killed_rank_and_a_job_that_begins_anew(self):
         job = self.submit_ranks(self.command(f"""
-            hvd.barrier()
             if os.environ["TONY_EPOCH"] == "0":
+                # The job ends it, too, and may be as fast.
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                hvd.barrier()
                 if hvd.rank() == 1:
                     os.kill(os.getpid(), signal.SIGKILL)
                 try:

@@ -27,6 +27,8 @@ class Fusion {
   size_t count() const { return bytes() / element(); }
   size_t element() const { return SizeOf(type_); }
   DataType type() const { return type_; }
+  double before() const { return before_; }
+  double after() const { return after_; }
   /// Whether each result takes the place of its tensor.
   bool in_place() const { return in_place_; }
 

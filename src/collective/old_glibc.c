@@ -92,6 +92,10 @@ OLD(dlerror);
 char* old_dlerror(void);
 HIDDEN char* dlerror(void) { return old_dlerror(); }
 
+OLD(dladdr);
+int old_dladdr(const void* address, Dl_info* info);
+HIDDEN int dladdr(const void* address, Dl_info* info) { return old_dladdr(address, info); }
+
 /* Functions since 2.33; before that the headers called others. The kernel's structure is glibc's.
  */
 HIDDEN int fstat(int descriptor, struct stat* found) {

@@ -35,7 +35,8 @@ std::string Sentence(std::string_view operation, size_t count, std::string_view 
 
 Result<std::unique_ptr<NcclGroup>> NcclGroup::Create(std::shared_ptr<const NcclLibrary> nccl,
                                                      std::shared_ptr<Device> device,
-                                                     Communicator::Place place) {
+                                                     Communicator::Place place,
+                                                     const Options& options) {
   std::unique_ptr<NcclGroup> group(new NcclGroup(std::move(nccl), device, std::move(place)));
   auto stream = Stream::Create(device);
   if (!stream.ok()) return stream.status();
@@ -45,6 +46,10 @@ Result<std::unique_ptr<NcclGroup>> NcclGroup::Create(std::shared_ptr<const NcclL
   if (!done.ok()) return done.status();
   auto barrier = DeviceMemory::Allocate(device, sizeof(int32_t));
   if (!barrier.ok()) return barrier.status();
+  group->copies_ = std::make_unique<BatchedCopy>(device, options.ptx);
+  auto fusion = FusionBuffer::Create(device, *group->copies_, options.fusion_bytes);
+  if (!fusion.ok()) return fusion.status();
+  group->fusion_ = std::move(*fusion);
   group->stream_ = std::move(*stream);
   group->finished_ = std::move(*finished);
   group->done_ = std::move(*done);

@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "collective/gpu/batched_copy.h"
 #include "collective/gpu/communicator.h"
+#include "collective/gpu/copy_kernel_ptx.h"
 #include "collective/gpu/device_memory.h"
+#include "collective/gpu/fusion_buffer.h"
 #include "collective/gpu/stream.h"
 #include "collective/group.h"
 
@@ -23,11 +26,19 @@ namespace tony::collective {
 /// An operation returns when it is done; after Defer(true) as soon as the GPU has it.
 class NcclGroup : public Group {
  public:
+  struct Options {
+    /// Of the fusion buffer, the same at all ranks. What is larger than half of it is reduced where
+    /// it lies.
+    size_t fusion_bytes = size_t{64} << 20;
+    std::string_view ptx = CopyKernelPtx();  ///< for BatchedCopy
+  };
+
   /// Of `place.ranks`, which are named in errors, rank n of the group is the nth.
-  /// Internal, ResourceExhausted: CUDA refuses a stream, an event or a few bytes.
+  /// Internal, ResourceExhausted: CUDA refuses a stream, an event or memory.
   static Result<std::unique_ptr<NcclGroup>> Create(std::shared_ptr<const NcclLibrary> nccl,
                                                    std::shared_ptr<Device> device,
-                                                   Communicator::Place place);
+                                                   Communicator::Place place,
+                                                   const Options& options);
   /// What has been deferred has a few seconds to come to its end, and is given up then.
   ~NcclGroup() override;
 
@@ -44,6 +55,8 @@ class NcclGroup : public Group {
   void Defer(bool defer) { deferred_ = defer; }
   /// Until all so far is done.
   Status Finish(Deadline deadline);
+  /// Empty, or what it cannot do, to be told at the start: BatchedCopy::limitation().
+  const std::string& limitation() const { return copies_->limitation(); }
 
   /// InvalidArgument besides: int16 and uint16, which NCCL does not have.
   Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
@@ -54,16 +67,19 @@ class NcclGroup : public Group {
   /// Is never deferred.
   Status Barrier(Deadline deadline) override;
   /// `out`: all ranks' `in`, rank after rank, of `bytes` each. `in` may be its own place in `out`.
-  Status AllGather(const void* in, void* out, const std::vector<size_t>& bytes, Deadline deadline);
+  Status AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
+                   Deadline deadline) override;
   /// `data` of `root` to all others.
-  Status Broadcast(void* data, size_t bytes, int root, Deadline deadline);
+  Status Broadcast(void* data, size_t bytes, int root, Deadline deadline) override;
   /// `out`: of the reduced vector this rank's part; rank n has `counts[n]` elements, rank after
   /// rank.
   Status ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts, DataType type,
-                       ReduceOp op, Deadline deadline);
+                       ReduceOp op, Deadline deadline) override;
   /// `sent[n]` bytes go to rank n, `received[n]` come from it; both vectors rank after rank.
   Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
-                  const std::vector<size_t>& received, Deadline deadline);
+                  const std::vector<size_t>& received, Deadline deadline) override;
+  /// FailedPrecondition besides: a factor, but no kernel.
+  Status AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) override;
 
   void Fail(int rank) override { communicator_.Fail(rank); }
   /// Others are told by whoever holds the connections: NCCL has no word for it.
@@ -77,6 +93,10 @@ class NcclGroup : public Group {
  private:
   NcclGroup(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Device> device,
             Communicator::Place place);
+  using Tensors = std::vector<FusionBuffer::Tensor>;
+  /// What is reduced at once. All ranks come to the same.
+  std::vector<Tensors> WindowsOf(const Fusion& fusion) const;
+  Status ReduceWindow(const Tensors& window, const Fusion& fusion, ReduceOp op, Deadline deadline);
   /// Makes NCCL's calls on the stream, and waits for them unless they are deferred.
   Status Run(const std::string& what, const std::function<NcclResult(NcclComm)>& calls,
              Deadline deadline);
@@ -90,7 +110,9 @@ class NcclGroup : public Group {
   std::unique_ptr<Event> finished_;
   std::unique_ptr<Event> done_;
   std::unique_ptr<DeviceMemory> barrier_;  ///< one int32
-  Communicator communicator_;              ///< goes first: what runs on the stream is its
+  std::unique_ptr<BatchedCopy> copies_;
+  std::unique_ptr<FusionBuffer> fusion_;
+  Communicator communicator_;  ///< goes first: what runs on the stream is its
   bool deferred_ = false;
   std::atomic<bool> left_{false};
 };

@@ -23,6 +23,9 @@ namespace tony::collective {
 
 inline constexpr auto kPatience = std::chrono::seconds(60);
 inline constexpr char kFakeGpu[] = TONY_FAKE_GPU;
+/// What the double takes for the kernel, and a buffer that tests fill.
+inline constexpr NcclGroup::Options kSmall = {.fusion_bytes = 4096,
+                                              .ptx = ".visible .entry tony_copy_batch("};
 
 /// A fresh double for each test, and at its end the check that nothing is left in it.
 class GpuTest : public ::testing::Test {
@@ -92,7 +95,7 @@ class GpuTest : public ::testing::Test {
     return place;
   }
   std::unique_ptr<NcclGroup> NewGroup(int rank, int ranks, const std::string& id) {
-    auto group = NcclGroup::Create(Nccl(), OpenDevice(rank % 4), Place(rank, ranks, id));
+    auto group = NcclGroup::Create(Nccl(), OpenDevice(rank % 4), Place(rank, ranks, id), kSmall);
     EXPECT_TRUE(group.ok()) << group.status().message();
     return std::move(*group);
   }

@@ -13,7 +13,7 @@ namespace tony::collective {
 namespace {
 
 /// So large that NCCL takes its ways for long vectors too.
-constexpr size_t kCounts[] = {1, 1000, (size_t{4} << 20) + 3};
+constexpr size_t kCounts[] = {1, 1000, (size_t{1} << 20) + 3};
 
 /// Whole numbers whose sums and products each type has, so that NCCL may add in any order.
 Bytes SmallNumbers(size_t count, DataType type, int rank) {
@@ -90,7 +90,8 @@ class HardwareTest : public GpuTest, public ::testing::WithParamInterface<bool> 
       threads.emplace_back([&, rank] {
         auto device = Device::Open(driver_, rank);
         ASSERT_TRUE(device.ok()) << device.status().message();
-        auto group = NcclGroup::Create(nccl_, *device, Place(rank, ranks, *id));
+        auto group = NcclGroup::Create(nccl_, *device, Place(rank, ranks, *id),
+                                       {.fusion_bytes = size_t{1} << 20});
         ASSERT_TRUE(group.ok()) << group.status().message();
         const Status connected = (*group)->Connect(After(kPatience));
         ASSERT_TRUE(connected.ok()) << connected.message();

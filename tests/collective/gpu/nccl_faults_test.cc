@@ -54,8 +54,8 @@ TEST_F(NcclFaultsTest, NcclRefusesToMeet) {
 TEST_F(NcclFaultsTest, APlaceThatCannotBe) {
   const std::string id = NewId();
   for (const auto& [place, bytes] : {std::pair{-1, 128}, {2, 128}, {0, 127}, {0, 0}}) {
-    auto group = NcclGroup::Create(Nccl(), OpenDevice(0),
-                                   Place(place, 2, id.substr(0, static_cast<size_t>(bytes))));
+    auto group = NcclGroup::Create(
+        Nccl(), OpenDevice(0), Place(place, 2, id.substr(0, static_cast<size_t>(bytes))), kSmall);
     ASSERT_TRUE(group.ok());
     EXPECT_EQ((*group)->Connect(After(kPatience)).code(), Code::kInvalidArgument);
   }
@@ -172,7 +172,7 @@ TEST_F(NcclFaultsTest, AGpuThatFails) {
 
 TEST_F(NcclFaultsTest, AGpuWithoutMemory) {
   fake().memory = 0;
-  auto group = NcclGroup::Create(Nccl(), OpenDevice(0), Place(0, 1, NewId()));
+  auto group = NcclGroup::Create(Nccl(), OpenDevice(0), Place(0, 1, NewId()), kSmall);
   ASSERT_FALSE(group.ok());
   EXPECT_EQ(group.status().code(), Code::kResourceExhausted);
 }

@@ -226,6 +226,51 @@ TEST_P(NcclGroupTest, WhatNcclDoesNotHaveIsRefusedAndTheGroupGoesOn) {
   EXPECT_EQ(fake().aborted, 0);
 }
 
+/// Lists of any sizes up to several buffers; ranks that lack a tensor, or want no result; factors.
+TEST_P(NcclGroupTest, TensorsThatAreFused) {
+  OnConnectedRanks(ranks(), [&](NcclGroup& group) {
+    EXPECT_EQ(group.limitation(), "");
+    for (unsigned seed = 0; seed < 40; ++seed) {
+      std::mt19937 random(seed);
+      const double before = seed % 3 == 1 ? 0.5 : 1;
+      const double after = seed % 4 == 2 ? 0.25 : 1;
+      const bool in_place = seed % 2 == 0;
+      std::vector<std::vector<float>> in;
+      std::vector<std::vector<float>> out;
+      std::vector<std::vector<float>> expected;
+      std::vector<Fusion::Tensor> tensors;
+      for (size_t i = 0; i < 1 + seed % 20; ++i) {
+        const size_t size = i % 5 == 4 ? random() % 4000 : random() % 200;
+        const int lacking = static_cast<int>(random() % 8);
+        const int unwanted = static_cast<int>(random() % 8);
+        float sum = 0;
+        for (int rank = 0; rank < ranks(); ++rank) {
+          if (rank != lacking) sum += static_cast<float>(before * (rank + 1));
+        }
+        in.emplace_back(size, static_cast<float>(group.rank() + 1));
+        const bool has = group.rank() != lacking;
+        const bool wants = group.rank() != unwanted;
+        out.push_back(in_place ? in.back() : std::vector<float>(size, 99));
+        expected.push_back(wants ? std::vector<float>(size, static_cast<float>(sum * after))
+                                 : out.back());
+        // What lies behind it is nobody's.
+        out.back().resize(size + 8, 99);
+        expected.back().resize(size + 8, 99);
+        float* const result = out.back().data();
+        const float* const own = in_place ? result : in.back().data();
+        tensors.push_back({has ? own : nullptr, wants ? result : nullptr, size});
+      }
+      const Status done = group.AllReduceFused(Fusion(tensors, DataType::kFloat32, before, after),
+                                               ReduceOp::kSum, After(kPatience));
+      ASSERT_TRUE(done.ok()) << done.message();
+      ASSERT_EQ(out, expected) << seed;
+    }
+    const Status none =
+        group.AllReduceFused(Fusion({}, DataType::kFloat32), ReduceOp::kSum, After(kPatience));
+    EXPECT_TRUE(none.ok()) << none.message();
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclGroupTest, ::testing::Values(1, 2, 3, 4),
                          ::testing::PrintToStringParamName());
 

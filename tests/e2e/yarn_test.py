@@ -258,9 +258,12 @@ class Looking(OnYarn, unittest.TestCase):
         for follower in (one, everything):
             self.assertEqual((follower.wait(), follower.stderr.read()), (0, ""))
         self.assertEqual(job.wait(DEADLINE_SECONDS), 0)
-        # By now it is the node that has it.
-        master = site.run("tony", "logs", job.id, "am")
-        self.assertIn("RUNNING", master.stdout, master.stderr)
+        # By now it is the node that has it. Between the two, for a moment, it may be nobody ("yet").
+        def logs():
+            return site.run("tony", "logs", job.id, "am")
+
+        found = machine.wait_until(lambda: "RUNNING" in logs().stdout, DEADLINE_SECONDS, pause_seconds=0.5)
+        self.assertTrue(found, logs())
 
     def test_logs_are_followed_across_applicationmasters_until_ctrl_c(self):
         site = self.make_site()

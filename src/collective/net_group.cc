@@ -35,11 +35,6 @@ void NetGroup::ForOthers(const std::function<void(int)>& call) const {
   for (int turn = 1; turn < ranks(); ++turn) call((rank_ + turn) % ranks());
 }
 
-std::byte* NetGroup::Scratch(size_t bytes) {
-  if (scratch_.size() < bytes) scratch_.resize(bytes);
-  return scratch_.data();
-}
-
 Status NetGroup::AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                            Deadline deadline) {
   const size_t bytes = count * SizeOf(type);
@@ -74,7 +69,7 @@ Status NetGroup::ReduceScatter(const void* in, void* out, const std::vector<size
 
 Status NetGroup::ReduceWhole(const Reduction& work, Deadline deadline) {
   const size_t bytes = work.bytes();
-  std::byte* blocks = Scratch(bytes * members_.size());
+  std::byte* blocks = scratch_.Take(bytes * members_.size());
   const bool directly = ranks() <= points_.direct_ranks;
   std::memcpy(blocks + (directly ? bytes * static_cast<size_t>(rank_) : 0), work.in, bytes);
   Status there = directly ? GatherDirectly(bytes, deadline) : GatherByDoubling(bytes, deadline);

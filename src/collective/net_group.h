@@ -9,6 +9,7 @@
 #include "collective/group.h"
 #include "collective/kernels.h"
 #include "collective/net_mesh.h"
+#include "collective/scratch.h"
 #include "collective/switch_points.h"
 
 namespace tony::collective {
@@ -57,14 +58,13 @@ class NetGroup : public Group {
   }
   /// After the own rank, so that not all begin with the same one.
   void ForOthers(const std::function<void(int)>& call) const;
-  std::byte* Scratch(size_t bytes);
 
   const std::shared_ptr<NetMesh> mesh_;
   const std::vector<int> members_;
   const SwitchPoints points_;
   const int rank_;
   const Kernels& kernels_;
-  std::vector<std::byte> scratch_;
+  Scratch scratch_;
 };
 
 }  // namespace tony::collective

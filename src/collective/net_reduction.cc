@@ -62,7 +62,7 @@ Status NetGroup::ReduceInPieces(const Reduction& work, Deadline deadline) {
   for (size_t piece = 0; piece < work.pieces; ++piece) {
     slot = std::max(slot, work.Piece(rank_, piece).size);
   }
-  Scratch(slot * members_.size() * (kAhead + 1));
+  scratch_.Take(slot * members_.size() * (kAhead + 1));
   std::vector<NetMesh::Ticket> coming((kAhead + 1) * members_.size());
   const auto ticket = [&](int rank, size_t piece) -> NetMesh::Ticket& {
     return coming[piece % (kAhead + 1) * members_.size() + static_cast<size_t>(rank)];

@@ -19,6 +19,8 @@ class Scratch {
     }
     return data_.get();
   }
+  /// What Take() has returned last.
+  std::byte* data() const { return data_.get(); }
 
  private:
   std::unique_ptr<std::byte[]> data_;

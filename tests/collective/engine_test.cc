@@ -196,15 +196,15 @@ TEST(EngineTest, WhoWaitsIsToldWhenItIsShutDown) {
   std::vector<float> vector(10);
   Promise done;
   std::thread other([&] {
-    auto members = HostDoor::Enter((*door)->address(), 1, 2, kSecret, After(kPatience));
-    ASSERT_TRUE(members.ok());
-    Engine engine(std::move(*members), {});
+    auto members = MeetAtDoor(**door, 1, 2);
+    ASSERT_NE(members, nullptr);
+    Engine engine(std::move(members), {});
     EXPECT_TRUE(
         engine.AllReduce(Floats("a", 10), vector.data(), vector.data(), done.Callback()).ok());
   });
-  auto members = (*door)->Admit(2, kSecret, After(kPatience));
-  ASSERT_TRUE(members.ok());
-  Engine engine(std::move(*members), {});
+  auto members = MeetAtDoor(**door, 0, 2);
+  ASSERT_NE(members, nullptr);
+  Engine engine(std::move(members), {});
   other.join();
   EXPECT_EQ(done.Get().code(), Code::kFailedPrecondition);
 }
@@ -220,11 +220,9 @@ TEST(EngineTest, AKilledProcess) {
       const pid_t child = fork();
       ASSERT_GE(child, 0);
       if (child == 0) {
-        auto members = rank == 0 ? (*door)->Admit(kRanks, kSecret, After(kPatience))
-                                 : HostDoor::Enter((*door)->address(), rank, kRanks, kSecret,
-                                                   After(kPatience));
-        if (!members.ok()) _exit(1);
-        auto engine = std::make_unique<Engine>(std::move(*members), Engine::Options{});
+        auto members = MeetAtDoor(**door, rank, kRanks);
+        if (members == nullptr) _exit(1);
+        auto engine = std::make_unique<Engine>(std::move(members), Engine::Options{});
         std::vector<float> vector(100000, 1);
         Status status;
         for (int step = 0; status.ok(); ++step) {
@@ -256,13 +254,11 @@ TEST(EngineTest, WhoWaitsInVainTellsTheOthers) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
-      auto members =
-          rank == 0 ? (*door)->Admit(kRanks, kSecret, After(kPatience))
-                    : HostDoor::Enter((*door)->address(), rank, kRanks, kSecret, After(kPatience));
-      ASSERT_TRUE(members.ok()) << members.status().message();
+      auto members = MeetAtDoor(**door, rank, kRanks);
+      ASSERT_NE(members, nullptr);
       Engine::Options options;
       if (rank == 1) options.patience = std::chrono::seconds(1);
-      Engine engine(std::move(*members), options);
+      Engine engine(std::move(members), options);
       // Decided together, and of two kinds: rank 0 holds the second one up.
       std::vector<float> first(1), second(1);
       Tensor sum = {.request = Floats("sum", 1), .in = first.data(), .out = first.data()};

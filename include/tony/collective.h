@@ -116,9 +116,9 @@ struct tony_collective_tensor {
   int32_t type;         /* enum tony_collective_type */
   int32_t dimensions;   /* 0: a scalar */
   const int64_t* shape; /* elements, row by row */
-  /* If not null: no tensor of this group is done before all `group_size` of it can be. */
-  const char* group;
-  uint32_t group_size;
+  /* A process set: what is said of ranks below means its ranks, as they count in it, but for the
+   * root of a broadcast, which is a rank of the job. Names belong to their set. 0: all ranks. */
+  uint32_t set;
 };
 
 /* How values are reduced: each is multiplied by `prescale` before, the result by `postscale`. */
@@ -138,6 +138,10 @@ TONY_COLLECTIVE_API int tony_collective_shutdown(void);
 TONY_COLLECTIVE_API int tony_collective_is_initialized(void);
 TONY_COLLECTIVE_API int tony_collective_rank(void);
 TONY_COLLECTIVE_API int tony_collective_size(void);
+/* The same within a process set. INVALID_ARGUMENT times -1: there is no such set, or this rank does
+ * not belong to it. */
+TONY_COLLECTIVE_API int tony_collective_process_set_rank(uint32_t set);
+TONY_COLLECTIVE_API int tony_collective_process_set_size(uint32_t set);
 
 /* The sentence of this thread's last call that failed; lives until its next one that does. */
 TONY_COLLECTIVE_API const char* tony_collective_last_error(void);
@@ -165,8 +169,32 @@ tony_collective_reducescatter(const struct tony_collective_tensor* tensor,
  * many to each. Output: the rows from rank 0, and so on; output_splits says how many from each. */
 TONY_COLLECTIVE_API int64_t tony_collective_alltoall(const struct tony_collective_tensor* tensor,
                                                      const int64_t* splits, const void* in);
-/* Until all ranks have come to the barrier of this name. */
-TONY_COLLECTIVE_API int64_t tony_collective_barrier(const char* name);
+/* Until all ranks of the set have come to the barrier of this name. */
+TONY_COLLECTIVE_API int64_t tony_collective_barrier(const char* name, uint32_t set);
+
+/* Several tensors of one process set, of which none is done before all ranks have submitted all of
+ * them. `group`: a name that no other group has until they are done. Arguments are arrays of
+ * `count` elements. Either all are submitted, and `handles` are written, or none is. Each returns a
+ * code. */
+TONY_COLLECTIVE_API int tony_collective_grouped_allreduce(
+    const char* group, int count, const struct tony_collective_tensor* tensors,
+    const struct tony_collective_reduction* reduction, const void* const* in, void* const* out,
+    int64_t* handles);
+TONY_COLLECTIVE_API int tony_collective_grouped_allgather(
+    const char* group, int count, const struct tony_collective_tensor* tensors,
+    const void* const* in, int64_t* handles);
+TONY_COLLECTIVE_API int tony_collective_grouped_reducescatter(
+    const char* group, int count, const struct tony_collective_tensor* tensors,
+    const struct tony_collective_reduction* reduction, const void* const* in, int64_t* handles);
+
+/* All ranks make a process set of `count` ranks of the job, under a name that no other operation
+ * has until then, whether they belong to it or not; tony_collective_added_process_set() says its
+ * number. A set of the same ranks is the same set. Wait says also RESOURCE_EXHAUSTED or
+ * FAILED_PRECONDITION, to all ranks, where there is no memory for it; the rest goes on. */
+TONY_COLLECTIVE_API int64_t tony_collective_add_process_set(const char* name, const int* ranks,
+                                                            int count);
+/* All ranks remove it. What waits in it still fails with FAILED_PRECONDITION. */
+TONY_COLLECTIVE_API int64_t tony_collective_remove_process_set(const char* name, uint32_t set);
 /* This rank has no more data: it takes part in the others' allreduces with zeros until all ranks
  * have joined. tony_collective_last_joined() says which one was the last. */
 TONY_COLLECTIVE_API int64_t tony_collective_join(void);
@@ -193,6 +221,8 @@ TONY_COLLECTIVE_API int tony_collective_output_shape(int64_t handle, int64_t* sh
 /* As many as ranks, of which up to `capacity` are written: rows from each. Of alltoall. */
 TONY_COLLECTIVE_API int tony_collective_output_splits(int64_t handle, int64_t* splits,
                                                       int capacity);
+/* Of add_process_set: a number. */
+TONY_COLLECTIVE_API int tony_collective_added_process_set(int64_t handle);
 /* Of join: a rank. */
 TONY_COLLECTIVE_API int tony_collective_last_joined(int64_t handle);
 /* Forgets it, with its output. FAILED_PRECONDITION: it is not done. */

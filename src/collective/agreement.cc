@@ -22,6 +22,10 @@ const char* NameOf(Operation operation) {
       return "alltoall";
     case Operation::kBarrier:
       return "barrier";
+    case Operation::kAddSet:
+      return "add_process_set";
+    case Operation::kRemoveSet:
+      return "remove_process_set";
   }
   return "";
 }
@@ -31,6 +35,21 @@ std::string NumberText(double number) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.17g", number);
   return text;
+}
+
+/// By which people know it.
+std::string Called(const Request& request) {
+  const bool is_set = request.kind.operation == Operation::kAddSet ||
+                      request.kind.operation == Operation::kRemoveSet;
+  return (is_set ? "process set '" : "tensor '") + request.name + "'";
+}
+
+std::string MembersText(const Request& request) {
+  std::string text = "ranks [";
+  for (size_t i = 0; i < request.members.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(request.members[i]);
+  }
+  return text + "]";
 }
 
 /// The shapes that have to be the same: the first dimension is each rank's own where results are
@@ -71,6 +90,11 @@ Difference DifferenceOf(const Request& a, const Request& b) {
     return both("postscale factor " + NumberText(a.kind.postscale),
                 "postscale factor " + NumberText(b.kind.postscale));
   }
+  if (a.members != b.members) return both(MembersText(a), MembersText(b));
+  if (a.subject != b.subject) {
+    return both("process set " + std::to_string(a.subject),
+                "process set " + std::to_string(b.subject));
+  }
   if (a.group != b.group || a.group_size != b.group_size) {
     const auto group = [](const Request& request) {
       if (request.group.empty()) return std::string("no group");
@@ -81,12 +105,29 @@ Difference DifferenceOf(const Request& a, const Request& b) {
   return {};
 }
 
-/// What is wrong with one rank's request, whatever the others say.
-std::string Fault(const Request& request, size_t ranks) {
-  const bool has_root = request.kind.root >= 0 && static_cast<size_t>(request.kind.root) < ranks;
-  if (request.kind.operation == Operation::kBroadcast && !has_root) {
-    return "there is no root rank " + std::to_string(request.kind.root);
+/// Of kAddSet.
+std::string MembersFault(const Request& request, size_t ranks) {
+  const std::vector<int64_t>& members = request.members;
+  if (members.empty()) return "it is to have no ranks";
+  for (size_t i = 0; i < members.size(); ++i) {
+    const std::string rank = std::to_string(members[i]);
+    if (members[i] < 0 || members[i] >= static_cast<int64_t>(ranks)) {
+      return "it is to have rank " + rank + ", and there are " + std::to_string(ranks) + " ranks";
+    }
+    if (i > 0 && members[i] == members[i - 1]) return "it is to have rank " + rank + " twice";
   }
+  return "";
+}
+
+/// What is wrong with one rank's request, whatever the others say.
+std::string Fault(const Request& request, const std::vector<int>& names) {
+  const size_t ranks = names.size();
+  const bool has_root = std::find(names.begin(), names.end(), request.kind.root) != names.end();
+  if (request.kind.operation == Operation::kBroadcast && !has_root) {
+    return "there is no root rank " + std::to_string(request.kind.root) +
+           (request.set == kAllRanks ? "" : " in process set " + std::to_string(request.set));
+  }
+  if (request.kind.operation == Operation::kAddSet) return MembersFault(request, ranks);
   const bool by_rows = request.kind.operation == Operation::kAllGather ||
                        request.kind.operation == Operation::kAllToAll ||
                        request.kind.operation == Operation::kReduceScatter;
@@ -130,32 +171,37 @@ std::string Fault(const Request& request, size_t ranks) {
 
 }  // namespace
 
-std::string Disagreement(const std::vector<const Request*>& requests) {
+std::string Disagreement(const std::vector<const Request*>& requests,
+                         const std::vector<int>& ranks) {
+  std::vector<int> names = ranks;
+  if (names.empty()) {
+    names.resize(requests.size());
+    std::iota(names.begin(), names.end(), 0);
+  }
+  const auto name = [&](size_t place) { return "rank " + std::to_string(names[place]); };
   const Request* first = nullptr;
-  size_t first_rank = 0;
-  for (size_t rank = 0; rank < requests.size(); ++rank) {
-    const Request* one = requests[rank];
+  size_t first_place = 0;
+  for (size_t place = 0; place < requests.size(); ++place) {
+    const Request* one = requests[place];
     if (one == nullptr) continue;
-    const std::string tensor = "tensor '" + one->name + "': rank ";
-    if (const std::string fault = Fault(*one, requests.size()); !fault.empty()) {
-      return tensor + std::to_string(rank) + ": " + fault;
+    const std::string tensor = Called(*one) + ": ";
+    if (const std::string fault = Fault(*one, names); !fault.empty()) {
+      return tensor + name(place) + ": " + fault;
     }
     if (first == nullptr) {
       first = one;
-      first_rank = rank;
+      first_place = place;
       continue;
     }
     const auto [mine, other] = DifferenceOf(*first, *one);
     if (mine.empty()) continue;
-    return tensor + std::to_string(first_rank) + " submits " + mine + ", rank " +
-           std::to_string(rank) + " " + other;
+    return tensor + name(first_place) + " submits " + mine + ", " + name(place) + " " + other;
   }
   const bool joined = first != nullptr && first->kind.operation != Operation::kAllReduce;
-  for (size_t rank = 0; joined && rank < requests.size(); ++rank) {
-    if (requests[rank] == nullptr) {
-      return "tensor '" + first->name + "': " + NameOf(first->kind.operation) +
-             " needs all ranks, and rank " + std::to_string(rank) +
-             " has joined: only an allreduce can do without its data";
+  for (size_t place = 0; joined && place < requests.size(); ++place) {
+    if (requests[place] == nullptr) {
+      return Called(*first) + ": " + NameOf(first->kind.operation) + " needs all ranks, and " +
+             name(place) + " has joined: only an allreduce can do without its data";
     }
   }
   return "";

@@ -87,12 +87,22 @@ int tony_collective_shutdown() {
 
 int tony_collective_is_initialized() { return Process::Get().initialized() ? 1 : 0; }
 
-int tony_collective_rank() {
-  return static_cast<int>(CallForNumber([] { return Process::Get().rank(); }));
+int tony_collective_rank() { return tony_collective_process_set_rank(kAllRanks); }
+
+int tony_collective_size() { return tony_collective_process_set_size(kAllRanks); }
+
+int tony_collective_process_set_rank(uint32_t set) {
+  return static_cast<int>(CallForNumber([=]() -> Result<int> {
+    auto place = Process::Get().PlaceIn(set);
+    return place.ok() ? Result<int>(place->rank) : place.status();
+  }));
 }
 
-int tony_collective_size() {
-  return static_cast<int>(CallForNumber([] { return Process::Get().size(); }));
+int tony_collective_process_set_size(uint32_t set) {
+  return static_cast<int>(CallForNumber([=]() -> Result<int> {
+    auto place = Process::Get().PlaceIn(set);
+    return place.ok() ? Result<int>(place->ranks) : place.status();
+  }));
 }
 
 const char* tony_collective_last_error() { return LastError().c_str(); }
@@ -152,6 +162,15 @@ int tony_collective_output_splits(int64_t handle, int64_t* splits, int capacity)
     auto ticket = Done(handle);
     if (!ticket.ok()) return ticket.status();
     return CopyNumbers((*ticket)->output().splits, splits, capacity);
+  }));
+}
+
+int tony_collective_added_process_set(int64_t handle) {
+  return static_cast<int>(CallForNumber([=]() -> Result<int> {
+    auto ticket = Done(handle);
+    if (!ticket.ok()) return ticket.status();
+    if ((*ticket)->status().ok()) return static_cast<int>((*ticket)->output().set);
+    return (*ticket)->status();
   }));
 }
 

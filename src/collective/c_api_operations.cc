@@ -34,11 +34,8 @@ Result<Request> RequestFor(const Tensor* tensor) {
   }
   Request request = {.name = tensor->name,
                      .kind = {.type = static_cast<DataType>(tensor->type)},
-                     .shape = {tensor->shape, tensor->shape + tensor->dimensions}};
-  if (tensor->group != nullptr) {
-    request.group = tensor->group;
-    request.group_size = tensor->group_size;
-  }
+                     .shape = {tensor->shape, tensor->shape + tensor->dimensions},
+                     .set = tensor->set};
   return request;
 }
 
@@ -76,6 +73,63 @@ int64_t Submit(const Tensor* tensor, const Reduction* reduction, bool reduces, A
     return Process::Get().Submit([&](Engine& engine, std::shared_ptr<Ticket> ticket) {
       return ask(engine, std::move(*request), std::move(ticket));
     });
+  });
+}
+
+/// The arrays of a grouped operation; without what its operation does not have.
+struct GroupCall {
+  Operation operation;
+  const char* group;
+  int count;
+  const Tensor* tensors;
+  const Reduction* reduction;
+  const void* const* in;
+  void* const* out;
+  int64_t* handles;
+};
+
+/// InvalidArgument, of one of them.
+Result<std::vector<Engine::Tensor>> TensorsOf(const GroupCall& call) {
+  const bool reduces = call.operation != Operation::kAllGather;
+  const bool has_out = call.operation == Operation::kAllReduce;
+  if (call.group == nullptr || *call.group == '\0' || call.count < 0) {
+    return Invalid("a group without a name, or of less than no tensors");
+  }
+  const bool complete = call.tensors != nullptr && call.in != nullptr && call.handles != nullptr &&
+                        (call.out != nullptr || !has_out);
+  if (call.count > 0 && !complete) return Invalid("a group without its tensors");
+  std::vector<Engine::Tensor> tensors;
+  for (int i = 0; i < call.count; ++i) {
+    auto request = RequestFor(&call.tensors[i]);
+    if (!request.ok()) return request.status();
+    request->kind.operation = call.operation;
+    if (reduces) {
+      if (Status set = SetReduction(call.reduction, request->kind); !set.ok()) return set;
+    }
+    tensors.push_back(
+        {.request = std::move(*request), .in = call.in[i], .out = has_out ? call.out[i] : nullptr});
+  }
+  return tensors;
+}
+
+int SubmitGroup(const GroupCall& call) {
+  return CallForCode([&]() -> Status {
+    auto tensors = TensorsOf(call);
+    if (!tensors.ok()) return tensors.status();
+    auto first =
+        Process::Get().SubmitAll(tensors->size(), [&](Engine& engine, const auto& tickets) {
+          for (size_t i = 0; i < tickets.size(); ++i) {
+            if (call.operation == Operation::kAllReduce) {
+              (*tensors)[i].on_done = Done(tickets[i]);
+            } else {
+              (*tensors)[i].on_output = DoneWithOutput(tickets[i]);
+            }
+          }
+          return engine.Submit(std::move(*tensors), call.group);
+        });
+    if (!first.ok()) return first.status();
+    for (int i = 0; i < call.count; ++i) call.handles[i] = *first + i;
+    return {};
   });
 }
 
@@ -122,18 +176,59 @@ int64_t tony_collective_alltoall(const tony_collective_tensor* tensor, const int
                                  const void* in) {
   return Submit(tensor, nullptr, /*reduces=*/false,
                 [=](Engine& engine, Request request, auto ticket) -> Status {
-                  auto ranks = Process::Get().size();
-                  if (!ranks.ok()) return ranks.status();
-                  if (splits != nullptr) request.splits.assign(splits, splits + *ranks);
+                  auto place = engine.PlaceIn(request.set);
+                  if (!place.ok()) return place.status();
+                  if (splits != nullptr) request.splits.assign(splits, splits + place->ranks);
                   return engine.AllToAll(std::move(request), in, DoneWithOutput(std::move(ticket)));
                 });
 }
 
-int64_t tony_collective_barrier(const char* name) {
+int64_t tony_collective_barrier(const char* name, uint32_t set) {
   return CallForNumber([=]() -> Result<Process::Handle> {
     if (name == nullptr) return Invalid("a barrier without a name");
     return Process::Get().Submit([=](Engine& engine, std::shared_ptr<Ticket> ticket) {
-      return engine.Barrier(name, Done(std::move(ticket)));
+      return engine.Barrier(name, Done(std::move(ticket)), set);
+    });
+  });
+}
+
+int tony_collective_grouped_allreduce(const char* group, int count,
+                                      const tony_collective_tensor* tensors,
+                                      const tony_collective_reduction* reduction,
+                                      const void* const* in, void* const* out, int64_t* handles) {
+  return SubmitGroup({Operation::kAllReduce, group, count, tensors, reduction, in, out, handles});
+}
+
+int tony_collective_grouped_allgather(const char* group, int count,
+                                      const tony_collective_tensor* tensors, const void* const* in,
+                                      int64_t* handles) {
+  return SubmitGroup({Operation::kAllGather, group, count, tensors, nullptr, in, nullptr, handles});
+}
+
+int tony_collective_grouped_reducescatter(const char* group, int count,
+                                          const tony_collective_tensor* tensors,
+                                          const tony_collective_reduction* reduction,
+                                          const void* const* in, int64_t* handles) {
+  return SubmitGroup(
+      {Operation::kReduceScatter, group, count, tensors, reduction, in, nullptr, handles});
+}
+
+int64_t tony_collective_add_process_set(const char* name, const int* ranks, int count) {
+  return CallForNumber([=]() -> Result<Process::Handle> {
+    if (name == nullptr || count < 0 || (count > 0 && ranks == nullptr)) {
+      return Invalid("a process set without a name or ranks");
+    }
+    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<Ticket> ticket) {
+      return engine.AddSet(name, {ranks, ranks + count}, DoneWithOutput(std::move(ticket)));
+    });
+  });
+}
+
+int64_t tony_collective_remove_process_set(const char* name, uint32_t set) {
+  return CallForNumber([=]() -> Result<Process::Handle> {
+    if (name == nullptr) return Invalid("a process set is to go without a name");
+    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<Ticket> ticket) {
+      return engine.RemoveSet(name, set, Done(std::move(ticket)));
     });
   });
 }

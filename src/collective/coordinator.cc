@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "collective/agreement.h"
@@ -42,11 +43,8 @@ const Request& AnyOf(const std::vector<const Request*>& requests) {
                         [](const Request* one) { return one != nullptr; });
 }
 
-std::pair<std::string, uint32_t> GroupOf(const Request& request) {
-  return {request.group, request.group_size};
-}
-
 std::vector<int64_t> LengthsOf(const std::vector<const Request*>& requests) {
+  if (requests[0]->kind.operation == Operation::kAddSet) return requests[0]->members;
   std::vector<int64_t> lengths;
   for (const Request* request : requests) {
     if (request->kind.operation == Operation::kAllGather) lengths.push_back(request->shape[0]);
@@ -55,63 +53,119 @@ std::vector<int64_t> LengthsOf(const std::vector<const Request*>& requests) {
   return lengths;
 }
 
+std::vector<int> Count(int ranks) {
+  std::vector<int> members(static_cast<size_t>(ranks));
+  std::iota(members.begin(), members.end(), 0);
+  return members;
+}
+
 }  // namespace
 
-Coordinator::Coordinator(int ranks, Limits limits)
-    : ranks_(ranks), limits_(limits), joined_(static_cast<size_t>(ranks)) {}
+Coordinator::Coordinator(int ranks, Limits limits) : Coordinator(kAllRanks, Count(ranks), limits) {}
+
+Coordinator::Coordinator(SetId set, std::vector<int> members, Limits limits)
+    : set_(set),
+      members_(std::move(members)),
+      ranks_(static_cast<int>(members_.size())),
+      limits_(limits),
+      joined_(members_.size()) {}
+
+size_t Coordinator::PlaceOf(int64_t rank) const {
+  const auto found = std::lower_bound(members_.begin(), members_.end(), rank);
+  return found == members_.end() || *found != rank ? members_.size()
+                                                   : static_cast<size_t>(found - members_.begin());
+}
 
 std::string Coordinator::Submit(int rank, const Submission& submission) {
+  const size_t place = PlaceOf(rank);
+  if (place == members_.size() || (submission.joined && set_ != kAllRanks)) {
+    return "rank " + std::to_string(rank) + " submits to process set " + std::to_string(set_) +
+           " what it cannot";
+  }
   for (const TensorId id : submission.known) {
     if (id == 0 || id > names_.size()) {
-      return "rank " + std::to_string(rank) + " submits tensor number " + std::to_string(id) +
+      return RankText(place) + " submits tensor number " + std::to_string(id) +
              ", which nobody has given out";
     }
-    std::string wrong = Take(rank, names_[id - 1], nullptr);
+    std::string wrong = Take(place, names_[id - 1], nullptr);
     if (!wrong.empty()) return wrong;
   }
   for (const Request& request : submission.requests) {
-    std::string wrong = Take(rank, request.name, &request);
+    std::string wrong = Take(place, request.name, &request);
     if (!wrong.empty()) return wrong;
   }
   if (!submission.joined) return "";
-  if (joined_[static_cast<size_t>(rank)]) return "rank " + std::to_string(rank) + " joins twice";
-  joined_[static_cast<size_t>(rank)] = true;
+  if (joined_[place]) return RankText(place) + " joins twice";
+  TakeJoin(place);
+  return "";
+}
+
+void Coordinator::TakeJoin(size_t place) {
+  joined_[place] = true;
   ++joined_count_;
-  // A copy: those that are ready now leave.
+  // Copies: those that are ready now leave.
   for (const std::string& name : std::vector<std::string>(waiting_.begin(), waiting_.end())) {
-    if (IsReady(tensors_[name])) OnReady(name);
+    if (waiting_.contains(name) && IsReady(tensors_[name])) OnReady(name);
   }
-  if (joined_count_ < ranks_) return "";
+  std::vector<std::string> groups;
+  for (const auto& [name, group] : groups_) groups.push_back(name);
+  for (const std::string& name : groups) Settle(name);
+  if (joined_count_ < ranks_) return;
   joined_.assign(joined_.size(), false);
   joined_count_ = 0;
   Unit all;
   all.decision.kind.operation = Operation::kBarrier;
-  all.decision.last_joined = rank;
+  all.decision.last_joined = members_[place];
   ready_.push_back(std::move(all));
-  return "";
 }
 
-std::string Coordinator::Take(int rank, const std::string& name, const Request* request) {
-  const auto place = static_cast<size_t>(rank);
+std::string Coordinator::Take(size_t place, const std::string& name, const Request* request) {
   if (joined_[place]) {
-    return "rank " + std::to_string(rank) + " submits tensor '" + name + "' after it has joined";
+    return RankText(place) + " submits tensor '" + name + "' after it has joined";
   }
   Tensor& tensor = tensors_[name];
   if (tensor.requests.empty()) {
-    tensor.requests.resize(static_cast<size_t>(ranks_));
-    tensor.submitted.resize(static_cast<size_t>(ranks_));
+    tensor.requests.resize(members_.size());
+    tensor.submitted.resize(members_.size());
   }
-  if (tensor.submitted[place]) {
-    return "rank " + std::to_string(rank) + " submits tensor '" + name + "' twice";
-  }
+  if (tensor.submitted[place]) return RankText(place) + " submits tensor '" + name + "' twice";
   if (request != nullptr) {
     tensor.requests[place] = *request;
     tensor.agreed = false;
   }
+  // A copy: with its decision the tensor leaves.
+  const std::string group = tensor.requests[place].group;
+  if (std::string wrong = TakeIntoGroup(place, tensor.requests[place]); !wrong.empty()) {
+    return wrong;
+  }
   tensor.submitted[place] = true;
   ++tensor.count;
   waiting_.insert(name);
-  if (IsReady(tensor)) OnReady(name);
+  if (IsReady(tensor)) {
+    OnReady(name);
+  } else if (!group.empty()) {
+    Settle(group);
+  }
+  return "";
+}
+
+std::string Coordinator::TakeIntoGroup(size_t place, const Request& request) {
+  if (request.group.empty()) return "";
+  const std::string what = RankText(place) + " submits group '" + request.group + "' of ";
+  if (request.group_size == 0) return what + "no tensors";
+  Group& group = groups_[request.group];
+  group.sizes.resize(members_.size());
+  group.counts.resize(members_.size());
+  uint32_t& size = group.sizes[place];
+  if (size != 0 && size != request.group_size) {
+    group.error =
+        what + std::to_string(size) + " tensors and of " + std::to_string(request.group_size);
+  }
+  size = std::max(size, request.group_size);
+  ++group.counts[place];
+  if (std::find(group.names.begin(), group.names.end(), request.name) == group.names.end()) {
+    group.names.push_back(request.name);
+  }
   return "";
 }
 
@@ -127,57 +181,86 @@ bool Coordinator::IsReady(const Tensor& tensor) const {
 void Coordinator::OnReady(const std::string& name) {
   waiting_.erase(name);
   Tensor& tensor = tensors_[name];
-  const auto requests = RequestsOf(tensor);
+  // Ranks may not agree on the group either.
+  std::set<std::string> groups;
+  for (const Request* request : RequestsOf(tensor)) {
+    if (request != nullptr && !request->group.empty()) groups.insert(request->group);
+  }
   const std::string error = Agree(tensor);
+  if (error.empty() && groups.empty()) return PushReady({name});
   if (!error.empty()) {
-    // Ranks may not agree on the group either.
-    std::map<std::string, uint32_t> groups;
-    for (const Request* request : requests) {
-      if (request != nullptr && !request->group.empty()) groups.insert(GroupOf(*request));
-    }
-    for (const auto& [group, size] : groups) {
-      ++groups_[group].failed;  // this one
-      FailGroup(group, size, error);
-    }
     PushFailed(name, error);
-    return;
+    for (const std::string& group : groups) {
+      std::erase(groups_[group].names, name);
+      if (groups_[group].error.empty()) groups_[group].error = error;
+    }
   }
-  // A copy: with its decision the tensor leaves.
-  const auto [group_name, group_size] = GroupOf(AnyOf(requests));
-  if (group_name.empty()) {
-    PushReady({name});
-    return;
-  }
-  Group& group = groups_[group_name];
-  group.members.push_back(name);
-  if (!group.error.empty()) {
-    FailGroup(group_name, group_size, group.error);
-  } else if (group.members.size() == group_size) {
-    PushReady(group.members);
-    groups_.erase(group_name);
-  }
+  for (const std::string& group : groups) Settle(group);
 }
 
-/// Copies, since members and the group itself leave.
-void Coordinator::FailGroup(std::string name, uint32_t size, std::string error) {
-  Group& group = groups_[name];
-  group.error = error;
-  for (const std::string& member : group.members) PushFailed(member, error);
-  group.failed += group.members.size();
-  group.members.clear();
-  if (group.failed >= size) groups_.erase(name);
+bool Coordinator::IsComplete(const Group& group) const {
+  for (size_t place = 0; place < members_.size(); ++place) {
+    const bool all = group.sizes[place] > 0 && group.counts[place] >= group.sizes[place];
+    if (!all && !joined_[place]) return false;
+  }
+  return true;
+}
+
+std::string Coordinator::Gap(const std::string& name, const Group& group) const {
+  for (const std::string& tensor_name : group.names) {
+    const Tensor& tensor = tensors_.at(tensor_name);
+    if (IsReady(tensor)) continue;
+    const auto has = std::find(tensor.submitted.begin(), tensor.submitted.end(), true);
+    size_t lacks = 0;
+    while (tensor.submitted[lacks] || joined_[lacks]) ++lacks;
+    return "group '" + name +
+           "': " + RankText(static_cast<size_t>(has - tensor.submitted.begin())) +
+           " submits tensor '" + tensor_name + "' in it, " + RankText(lacks) + " does not";
+  }
+  return "";
+}
+
+void Coordinator::Settle(const std::string& name) {
+  const auto found = groups_.find(name);
+  if (found == groups_.end()) return;
+  Group& group = found->second;
+  const bool complete = IsComplete(group);
+  if (complete && group.error.empty()) group.error = Gap(name, group);
+  if (group.error.empty()) {
+    if (!complete) return;
+    const std::vector<std::string> names = std::move(group.names);
+    groups_.erase(found);
+    return PushReady(names);
+  }
+  // What not all ranks have yet comes later, until nothing more of the group can come.
+  std::vector<std::string> left;
+  for (const std::string& tensor : group.names) {
+    if (!complete && !IsReady(tensors_[tensor])) {
+      left.push_back(tensor);
+      continue;
+    }
+    waiting_.erase(tensor);
+    PushFailed(tensor, group.error);
+  }
+  group.names = std::move(left);
+  bool over = group.names.empty();
+  for (size_t place = 0; place < members_.size(); ++place) {
+    over = over && group.counts[place] >= group.sizes[place];
+  }
+  if (complete || over) groups_.erase(found);
 }
 
 std::string Coordinator::Agree(Tensor& tensor) const {
   const bool all = tensor.count == ranks_;
   if (tensor.agreed && all) return "";
-  std::string error = Disagreement(RequestsOf(tensor));
+  std::string error = Disagreement(RequestsOf(tensor), members_);
   tensor.agreed = error.empty() && all;
   return error;
 }
 
 void Coordinator::PushFailed(const std::string& name, const std::string& error) {
   Unit unit;
+  unit.decision.set = set_;
   unit.decision.error = error;
   unit.decision.tensors.push_back({.name = name});
   ready_.push_back(std::move(unit));
@@ -199,7 +282,12 @@ void Coordinator::PushReady(const std::vector<std::string>& names) {
     const auto requests = RequestsOf(tensor);
     const Request& request = AnyOf(requests);
     Unit unit;
+    unit.decision.set = set_;
+    unit.decision.subject = request.subject;
     unit.decision.kind = request.kind;
+    if (request.kind.operation == Operation::kBroadcast) {
+      unit.decision.kind.root = static_cast<int32_t>(PlaceOf(request.kind.root));
+    }
     unit.bytes = BytesOf(requests);
     Decided decided = {.name = name, .id = Number(name, tensor), .elements = request.elements()};
     if (tensor.count == ranks_) decided.lengths = LengthsOf(requests);
@@ -277,11 +365,11 @@ Decision Coordinator::Fuse() {
 std::vector<Coordinator::Awaited> Coordinator::Waiting() const {
   std::vector<Awaited> all;
   for (const std::string& name : waiting_) {
-    Awaited awaited = {.name = name};
+    Awaited awaited = {.name = name, .set = set_};
     const Tensor& tensor = tensors_.at(name);
     for (size_t rank = 0; rank < joined_.size(); ++rank) {
       if (!tensor.submitted[rank] && !joined_[rank]) {
-        awaited.missing.push_back(static_cast<int>(rank));
+        awaited.missing.push_back(members_[rank]);
       }
     }
     all.push_back(std::move(awaited));

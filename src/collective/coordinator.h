@@ -23,8 +23,9 @@ namespace tony::collective {
 ///    request again. Names that come once, as those that a framework invents, get none.
 /// 3. Ready tensors are fused, in the order in which they became ready, while they fit into the
 ///    fusion buffer; those of another kind in between are skipped and come next. A group is ready
-///    when all of it is, and what of it is of one kind is never split.
-/// 4. A joined rank counts as ready for every allreduce.
+///    when all of it is, and what of it is of one kind is never split. It fails as a whole, at the
+///    latest when all ranks have submitted as many of it as they say that there are.
+/// 4. A joined rank counts as ready for every allreduce of all ranks.
 ///
 /// There is no cycle: whoever calls Decide() after an operation finds all that became ready
 /// meanwhile in one decision. Not thread safe.
@@ -36,9 +37,11 @@ class Coordinator {
   };
 
   Coordinator(int ranks, Limits limits);
+  /// Of a process set: `members` are ranks of the job, in ascending order, by which it knows them.
+  Coordinator(SetId set, std::vector<int> members, Limits limits);
 
   /// Not empty: the rank does not do what ranks do, so it has to end. A number that nobody has
-  /// given out, a tensor that is there already, a second join.
+  /// given out, a tensor that is there already, a second join, a rank outside the set.
   std::string Submit(int rank, const Submission& submission);
   /// What is ready by now.
   std::vector<Decision> Decide();
@@ -47,9 +50,12 @@ class Coordinator {
   struct Awaited {
     std::string name;
     std::vector<int> missing;  ///< ranks
+    SetId set = kAllRanks;
   };
   /// In the order of their names.
   std::vector<Awaited> Waiting() const;
+
+  const std::vector<int>& members() const { return members_; }
 
  private:
   struct Tensor {
@@ -65,17 +71,28 @@ class Coordinator {
     size_t bytes = 0;
   };
 
-  /// Of which some members are ready, or one has failed.
+  /// Of which some ranks have submitted some.
   struct Group {
-    std::vector<std::string> members;  ///< ready
-    std::string error;                 ///< of a member: all others fail with it
-    size_t failed = 0;                 ///< members that did already
+    std::vector<uint32_t> sizes;     ///< as each rank says; 0: it has said nothing yet
+    std::vector<uint32_t> counts;    ///< of each rank, submitted
+    std::vector<std::string> names;  ///< that have neither failed nor been decided
+    std::string error;               ///< of one of them: all others fail with it
   };
 
-  std::string Take(int rank, const std::string& name, const Request* request);
+  /// Where a rank is among the members; as many as there are: nowhere.
+  size_t PlaceOf(int64_t rank) const;
+  std::string RankText(size_t place) const { return "rank " + std::to_string(members_[place]); }
+  std::string Take(size_t place, const std::string& name, const Request* request);
+  std::string TakeIntoGroup(size_t place, const Request& request);
+  void TakeJoin(size_t place);
   bool IsReady(const Tensor& tensor) const;
   void OnReady(const std::string& name);
-  void FailGroup(std::string name, uint32_t size, std::string error);
+  /// Whether all ranks have submitted all that they have of it.
+  bool IsComplete(const Group& group) const;
+  /// What can be said of it by now.
+  void Settle(const std::string& group);
+  /// Empty, or who lacks one of its tensors.
+  std::string Gap(const std::string& name, const Group& group) const;
   std::string Agree(Tensor& tensor) const;
   void PushFailed(const std::string& name, const std::string& error);
   /// Tensors that stay together, as far as one vector can hold them.
@@ -88,6 +105,8 @@ class Coordinator {
   void Reset(const std::string& name);
   Decision Fuse();
 
+  const SetId set_;
+  const std::vector<int> members_;
   const int ranks_;
   const Limits limits_;
   std::unordered_map<std::string, Tensor> tensors_;  ///< submitted, or with a number

@@ -1,6 +1,10 @@
 // Threads, tables and the order of things.
 #include "collective/engine.h"
 
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "collective/wire.h"
@@ -12,12 +16,13 @@ namespace {
 constexpr char kSubmission = 's';
 constexpr char kDecision = 'd';
 constexpr char kFailure = 'f';
+constexpr char kIdle = 'i';
 
 std::string Message(char kind, const std::string& bytes) { return std::string(1, kind) + bytes; }
 
 /// What does not matter for its operation is the same on all ranks. Splits that need not be given
 /// are; where they have to be, rank 0 tells all.
-void Complete(Request& request, int ranks) {
+void CompleteRequest(Request& request, int ranks) {
   Kind& kind = request.kind;
   const bool reduces =
       kind.operation == Operation::kAllReduce || kind.operation == Operation::kReduceScatter;
@@ -38,10 +43,21 @@ Engine::Engine(std::unique_ptr<Members> members, Options options)
     : options_(options),
       members_(std::move(members)),
       rank_(members_->group().rank()),
-      execution_(members_->group()) {
+      sets_(members_->group()) {
   if (rank_ == 0) {
-    coordinator_ = std::make_unique<Coordinator>(members_->group().ranks(), options.limits);
+    coordinator_ = std::make_unique<SetCoordinators>(members_->group().ranks(), options.limits);
   }
+  // If there can be no thread, nobody is called.
+  data_ = std::thread([this] { RunData(); });
+  try {
+    Listen();
+  } catch (...) {
+    Stop();
+    throw;
+  }
+}
+
+void Engine::Listen() {
   members_->Listen(
       {.on_message = [this](int from, std::string message) { OnMessage(from, message); },
        .on_end =
@@ -49,10 +65,14 @@ Engine::Engine(std::unique_ptr<Members> members, Options options)
              OnFailure({Code::kAborted,
                         "rank " + std::to_string(gone) + (in_order ? " has left" : " has ended")});
            }});
-  data_ = std::thread([this] { RunData(); });
 }
 
 Engine::~Engine() {
+  Stop();
+  FailWaiting(ShutDown(), /*decided=*/true);
+}
+
+void Engine::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -60,7 +80,6 @@ Engine::~Engine() {
   changed_.notify_all();
   data_.join();
   members_->Leave();
-  FailWaiting(ShutDown(), /*decided=*/true);
 }
 
 Status Engine::AllReduce(Request request, const void* in, void* out, OnDone on_done) {
@@ -88,9 +107,21 @@ Status Engine::AllToAll(Request request, const void* in, OnOutput on_output) {
              {.request = std::move(request), .in = in, .on_output = std::move(on_output)});
 }
 
-Status Engine::Barrier(std::string name, OnDone on_done) {
+Status Engine::Barrier(std::string name, OnDone on_done, SetId set) {
   return Add(Operation::kBarrier,
-             {.request = {.name = std::move(name)}, .on_done = std::move(on_done)});
+             {.request = {.name = std::move(name), .set = set}, .on_done = std::move(on_done)});
+}
+
+Status Engine::AddSet(std::string name, std::vector<int> ranks, OnOutput on_output) {
+  std::sort(ranks.begin(), ranks.end());
+  return Add(Operation::kAddSet,
+             {.request = {.name = std::move(name), .members = {ranks.begin(), ranks.end()}},
+              .on_output = std::move(on_output)});
+}
+
+Status Engine::RemoveSet(std::string name, SetId set, OnDone on_done) {
+  return Add(Operation::kRemoveSet,
+             {.request = {.name = std::move(name), .subject = set}, .on_done = std::move(on_done)});
 }
 
 Status Engine::Add(Operation operation, Tensor tensor) {
@@ -107,7 +138,7 @@ Status Engine::Refusal() const {
   return {};
 }
 
-Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
+Status Engine::Complete(std::vector<Tensor>& tensors, const std::string& group) const {
   for (Tensor& tensor : tensors) {
     Request& request = tensor.request;
     if (const std::string fault = request.ShapeFault(); !fault.empty()) {
@@ -117,15 +148,35 @@ Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
       request.group = group;
       request.group_size = static_cast<uint32_t>(tensors.size());
     }
-    Complete(request, members_->group().ranks());
+    if (!request.group.empty() && request.group_size == 0) {
+      return {Code::kInvalidArgument, "tensor '" + request.name + "' is in the group '" +
+                                          request.group + "' of no tensors"};
+    }
+    if (request.set != tensors[0].request.set) {
+      return {Code::kInvalidArgument, "tensor '" + request.name + "' and '" +
+                                          tensors[0].request.name +
+                                          "' are of different process sets"};
+    }
+    auto place = sets_.Find(request.set);
+    if (!place.ok()) return place.status();
+    CompleteRequest(request, place->ranks);
   }
+  return {};
+}
+
+Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
+  if (Status wrong = Complete(tensors, group); !wrong.ok()) return wrong;
+  if (tensors.empty()) return {};
   {
     const std::lock_guard lock(mutex_);
     if (Status refusal = Refusal(); !refusal.ok()) return refusal;
+    // Again: what is of a set that goes in this moment would never be told so.
+    if (auto place = sets_.Find(tensors[0].request.set); !place.ok()) return place.status();
     for (size_t i = 0; i < tensors.size(); ++i) {
       const std::string name = tensors[i].request.name;
-      if (entries_.emplace(name, Entry{.tensor = std::move(tensors[i])}).second) {
-        unsaid_.push_back(name);
+      const TensorKey key = {.set = tensors[i].request.set, .name = name};
+      if (entries_.emplace(key, Entry{.tensor = std::move(tensors[i])}).second) {
+        unsaid_.push_back(key);
         continue;
       }
       for (; i > 0; --i) {
@@ -136,7 +187,7 @@ Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
                                           "' is on its way already: wait for it, or call this one "
                                           "otherwise"};
     }
-    if (tensors.empty() || std::exchange(flushing_, true)) return {};
+    if (std::exchange(flushing_, true)) return {};
   }
   members_->Post([this] { Flush(); });
   return {};
@@ -155,25 +206,33 @@ Status Engine::Join(OnJoined on_joined) {
 }
 
 void Engine::Flush() {
-  Submission submission;
+  // Sets before that of all ranks, which may remove them.
+  std::map<SetId, Submission, std::greater<>> submissions;
   {
     const std::lock_guard lock(mutex_);
     flushing_ = false;
-    for (const std::string& name : std::exchange(unsaid_, {})) {
-      const auto entry = entries_.find(name);
+    for (const TensorKey& key : std::exchange(unsaid_, {})) {
+      const auto entry = entries_.find(key);
       if (entry == entries_.end()) continue;  // it has failed meanwhile
       const Request& request = entry->second.tensor.request;
-      const auto known = known_.find(name);
+      Submission& submission = submissions[key.set];
+      submission.set = key.set;
+      const auto known = known_.find(key);
       if (known != known_.end() && known->second.request == request) {
         submission.known.push_back(known->second.id);
       } else {
         submission.requests.push_back(request);
       }
     }
-    submission.joined = std::exchange(join_unsaid_, false);
+    if (std::exchange(join_unsaid_, false)) submissions[kAllRanks].joined = true;
   }
-  if (rank_ == 0) return Submit(0, submission);
-  members_->Send(0, Message(kSubmission, Encode(submission)));
+  for (const auto& [set, submission] : submissions) {
+    if (rank_ == 0) {
+      Submit(0, submission);
+    } else {
+      members_->Send(0, Message(kSubmission, Encode(submission)));
+    }
+  }
 }
 
 void Engine::OnMessage(int from, const std::string& message) {
@@ -182,6 +241,11 @@ void Engine::OnMessage(int from, const std::string& message) {
   if (message[0] == kSubmission && rank_ == 0) {
     auto submission = DecodeSubmission(bytes);
     if (submission.ok()) return Submit(from, *submission);
+  } else if (message[0] == kIdle && rank_ == 0 && bytes.size() == sizeof(SetId)) {
+    SetId set = 0;
+    std::memcpy(&set, bytes.data(), sizeof(set));
+    coordinator_->OnIdle(set);
+    return Decide();
   } else if (message[0] == kDecision && rank_ != 0) {
     auto decision = DecodeDecision(bytes);
     if (decision.ok()) return Take(std::move(*decision));
@@ -197,15 +261,19 @@ void Engine::Submit(int rank, const Submission& submission) {
 }
 
 void Engine::Decide() {
+  bool idle = false;
   {
     const std::lock_guard lock(mutex_);
     // What becomes ready until then is fused with what is ready now.
-    if (executing_ || !decisions_.empty()) return;
+    idle = !executing_ && decisions_.empty();
+    for (const SetId set : std::exchange(refused_sets_, {})) coordinator_->Drop(set);
   }
-  for (Decision& decision : coordinator_->Decide()) {
+  for (auto& [decision, members] : coordinator_->Decide(idle)) {
     const std::string message = Message(kDecision, Encode(decision));
-    for (int rank = 1; rank < members_->group().ranks(); ++rank) members_->Send(rank, message);
-    Take(std::move(decision));
+    for (const int rank : *members) {
+      if (rank != 0) members_->Send(rank, message);
+    }
+    if (members->front() == 0) Take(std::move(decision));
   }
 }
 
@@ -213,13 +281,17 @@ void Engine::Take(Decision decision) {
   {
     const std::lock_guard lock(mutex_);
     for (const Decided& tensor : decision.tensors) {
-      const auto entry = entries_.find(tensor.name);
+      const TensorKey key = {.set = decision.set, .name = tensor.name};
+      const auto entry = entries_.find(key);
       if (entry != entries_.end()) entry->second.decided = true;
       if (entry == entries_.end() || tensor.id == 0) {
-        known_.erase(tensor.name);
+        known_.erase(key);
       } else {
-        known_[tensor.name] = {entry->second.tensor.request, tensor.id};
+        known_[key] = {entry->second.tensor.request, tensor.id};
       }
+    }
+    if (decision.kind.operation == Operation::kRemoveSet && decision.error.empty()) {
+      std::erase_if(known_, [&](const auto& known) { return known.first.set == decision.subject; });
     }
     decisions_.push_back(std::move(decision));
   }
@@ -258,6 +330,24 @@ void Engine::FailWaiting(const Status& status, bool decided) {
   if (on_joined) on_joined(status, -1);
 }
 
+void Engine::FailSet(SetId set) {
+  std::vector<Tensor> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+      const bool gone = entry->first.set == set;
+      if (gone) waiting.push_back(std::move(entry->second.tensor));
+      entry = gone ? entries_.erase(entry) : std::next(entry);
+    }
+  }
+  for (const Tensor& tensor : waiting) {
+    tensor.Tell({Code::kFailedPrecondition, "process set " + std::to_string(set) +
+                                                " was removed, while tensor '" +
+                                                tensor.request.name + "' waited in it"},
+                {});
+  }
+}
+
 void Engine::RunData() {
   for (;;) {
     Decision decision;
@@ -274,14 +364,25 @@ void Engine::RunData() {
       executing_ = true;
     }
     Execute(decision);
+    if (rank_ != 0 && sets_.Leads(decision.set)) TellIdle(decision.set);
   }
+}
+
+void Engine::TellIdle(SetId set) {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool more = std::any_of(decisions_.begin(), decisions_.end(),
+                                  [&](const Decision& next) { return next.set == set; });
+    if (more) return;
+  }
+  members_->Send(0, Message(kIdle, std::string(reinterpret_cast<const char*>(&set), sizeof(set))));
 }
 
 std::vector<Tensor> Engine::TakeTensors(const Decision& decision) {
   std::vector<Tensor> tensors;
   const std::lock_guard lock(mutex_);
   for (const Decided& decided : decision.tensors) {
-    auto entry = entries_.extract(decided.name);
+    auto entry = entries_.extract(TensorKey{.set = decision.set, .name = decided.name});
     tensors.push_back(entry.empty() ? Tensor{} : std::move(entry.mapped().tensor));
   }
   return tensors;
@@ -292,8 +393,15 @@ void Engine::Execute(const Decision& decision) {
   std::vector<Output> outputs(tensors.size());
   Status status;
   if (decision.error.empty()) {
-    status = execution_.Run(decision, tensors, outputs, After(options_.patience));
-    if (!status.ok()) members_->Post([this, status] { OnFailure(status); });
+    status = sets_.Run(decision, tensors, outputs, After(options_.patience));
+    if (ProcessSets::EndsAll(decision, status)) {
+      members_->Post([this, status] { OnFailure(status); });
+    } else if (!status.ok() && rank_ == 0) {
+      const std::lock_guard lock(mutex_);
+      refused_sets_.push_back(decision.subject);
+    } else if (status.ok() && decision.kind.operation == Operation::kRemoveSet) {
+      FailSet(decision.subject);
+    }
   } else {
     status = {Code::kInvalidArgument, decision.error};
   }

@@ -12,20 +12,21 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collective/coordinator.h"
 #include "collective/deadline.h"
-#include "collective/execution.h"
 #include "collective/members.h"
+#include "collective/process_sets.h"
 #include "collective/request.h"
+#include "collective/set_coordinators.h"
 #include "collective/status.h"
 #include "collective/tensor.h"
 
 namespace tony::collective {
 
 /// 1. Any thread submits tensors, in any order.
-/// 2. The links' thread tells rank 0 of them, which decides (coordinator.h) and tells all. It
-/// decides
-///    when the data thread has nothing to do, so that what comes meanwhile is fused.
+/// 2. The links' thread tells rank 0 of them, which decides (set_coordinators.h) and tells those
+/// who
+///    take part. It decides when the data thread has nothing to do, so that what comes meanwhile is
+///    fused.
 /// 3. The data thread does what was decided, in that order, and calls whoever has submitted.
 /// Nothing runs while nobody submits. Thread safe.
 class Engine {
@@ -48,12 +49,15 @@ class Engine {
   /// Who waits still is told that the engine was shut down.
   ~Engine();
 
+  // Tensors are of all ranks or, with `request.set`, of those of a process set; then what is said
+  // of ranks below means the set's, but for the root, which is a rank of the job.
+  //
   // A call is refused with InvalidArgument: this name is on its way already; a length is negative;
-  // the tensor is larger than any memory. FailedPrecondition: shut down, or joined. Otherwise it
-  // ends with its callback, which is told InvalidArgument where ranks do not agree, with what they
-  // say, and where one rank asks for what there is not; Aborted, DeadlineExceeded where one of them
-  // is gone; ResourceExhausted where there is no memory here. After the latter three nothing goes
-  // on. Buffers live until the callback.
+  // the tensor is larger than any memory; this rank does not belong to the set. FailedPrecondition:
+  // shut down, or joined. Otherwise it ends with its callback, which is told InvalidArgument where
+  // ranks do not agree, with what they say, and where one rank asks for what there is not; Aborted,
+  // DeadlineExceeded where one of them is gone; ResourceExhausted where there is no memory here.
+  // After the latter three nothing goes on. Buffers live until the callback.
 
   /// `out` = the sum (or whatever `request.kind.reduce` says) of all ranks' `in`, each times
   /// `prescale`, the result times `postscale`. Both hold the request's shape; `out` may be `in`.
@@ -72,7 +76,15 @@ class Engine {
   /// until they are done, none of them is done before all ranks have submitted all of them.
   Status Submit(std::vector<Tensor> tensors, const std::string& group = "");
   /// Until all ranks have come to the barrier of this name.
-  Status Barrier(std::string name, OnDone on_done);
+  Status Barrier(std::string name, OnDone on_done, SetId set = kAllRanks);
+  /// All ranks make a set of some of them, the `ranks` of the job, by this name; `on_output` is
+  /// told its number. One of the same ranks is the same set. Also FailedPrecondition and
+  /// ResourceExhausted, after which the rest goes on: there is no memory for it.
+  Status AddSet(std::string name, std::vector<int> ranks, OnOutput on_output);
+  /// All ranks remove a set, by this name. Who waits in it still is told so.
+  Status RemoveSet(std::string name, SetId set, OnDone on_done);
+  /// This rank's place in a set. InvalidArgument: there is none.
+  Result<ProcessSets::Place> PlaceIn(SetId set) const { return sets_.Find(set); }
   /// Of buffers that are reduced where they lie; null: there are none. (group.h)
   std::shared_ptr<Arena> arena() const { return members_->group().arena(); }
 
@@ -91,7 +103,12 @@ class Engine {
     TensorId id = 0;
   };
 
+  void Listen();
+  /// The threads: nothing is called from then on.
+  void Stop();
   Status Add(Operation operation, Tensor tensor);
+  /// Each is completed. Ok, or what is wrong with one, whatever other ranks say.
+  Status Complete(std::vector<Tensor>& tensors, const std::string& group) const;
   /// Under the mutex: ok, or why nothing can be submitted.
   Status Refusal() const;
 
@@ -104,10 +121,14 @@ class Engine {
   void OnFailure(const Status& status);
   /// All that are on their way; `decided`: also what the data thread would do.
   void FailWaiting(const Status& status, bool decided);
+  /// Those of a set that has gone.
+  void FailSet(SetId set);
 
   // On the data thread:
   void RunData();
   void Execute(const Decision& decision);
+  /// The set's first rank tells rank 0 that it has done all of it that it knows of.
+  void TellIdle(SetId set);
   /// Those of this rank, no longer on their way; not submitted where it has joined.
   std::vector<Tensor> TakeTensors(const Decision& decision);
 
@@ -116,15 +137,16 @@ class Engine {
   const int rank_;
 
   // Of the links' thread:
-  std::unordered_map<std::string, Known> known_;
+  std::unordered_map<TensorKey, Known, TensorKey::Hash> known_;
   bool failure_told_ = false;
-  std::unique_ptr<Coordinator> coordinator_;  ///< of rank 0
+  std::unique_ptr<SetCoordinators> coordinator_;  ///< of rank 0
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_map<std::string, Entry> entries_;  ///< on their way, by name
-  std::vector<std::string> unsaid_;                 ///< names that rank 0 has not heard of
+  std::unordered_map<TensorKey, Entry, TensorKey::Hash> entries_;  ///< on their way
+  std::vector<TensorKey> unsaid_;  ///< of which rank 0 has not heard
   std::deque<Decision> decisions_;
+  std::vector<SetId> refused_sets_;  ///< that rank 0 has decided on, but could not make
   bool flushing_ = false;
   bool join_unsaid_ = false;
   bool executing_ = false;
@@ -132,7 +154,7 @@ class Engine {
   Status failure_;
   OnJoined on_joined_;  ///< while this rank has joined
 
-  Execution execution_;  ///< of the data thread
+  ProcessSets sets_;
   std::thread data_;
 };
 

@@ -90,6 +90,9 @@ Status Execution::Choose(const Decision& decision, const Tensors& tensors, Outpu
       return AllToAll(decision, tensors[0], outputs[0], deadline);
     case Operation::kBarrier:
       return group_.Barrier(deadline);
+    case Operation::kAddSet:
+    case Operation::kRemoveSet:
+      break;  // of the groups themselves (process_sets.h)
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Tensors become one vector, for groups that reduce nothing else.
+// For groups that do not know better: tensors become one vector, and nothing is divided.
 #include "collective/group.h"
 
 namespace tony::collective {
@@ -18,6 +18,10 @@ Status Group::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadlin
     fusion.Scatter(0, fusion.bytes(), vector, false);
   }
   return {};
+}
+
+Result<std::unique_ptr<Group>> Group::Subgroup(const std::vector<int>&, Deadline) {
+  return Status(Code::kFailedPrecondition, "ranks that are connected so have no process sets");
 }
 
 }  // namespace tony::collective

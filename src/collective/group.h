@@ -56,6 +56,17 @@ class Group {
   /// if those of all ranks are such. Null: there are none.
   virtual std::shared_ptr<Arena> arena() const { return nullptr; }
 
+  /// A group of some of these ranks: `members`, in ascending order, become 0, 1, …; who is none of
+  /// them gets null. All ranks of this group call it. What ends this one's operations ends those of
+  /// the other, too; it lives as long at least. Errors name ranks as this group's do.
+  /// FailedPrecondition, ResourceExhausted: it cannot be made. All ranks are told the same, and
+  /// this group goes on. Otherwise as above.
+  virtual Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
+                                                  Deadline deadline);
+  /// Nobody uses it any more, so the memory that it shares may be given back. Not called by a group
+  /// that goes with all: there others may still be fetching.
+  virtual void Retire() {}
+
   /// Ends what waits, here and at the others: `rank` has ended.
   virtual void Fail(int rank) = 0;
   /// Nothing of this rank will follow: who waits for it fails, but not who is still fetching what

@@ -1,6 +1,7 @@
 // Where a rank joins, and barriers. Operations on data are in files of their own.
 #include "collective/host_group.h"
 
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -26,20 +27,30 @@ Result<std::unique_ptr<HostGroup>> HostGroup::Join(std::shared_ptr<SharedMemory>
                                               std::to_string(ranks) +
                                               " has no place in this memory");
   }
-  return std::unique_ptr<HostGroup>(new HostGroup(std::move(memory), rank, ranks));
+  auto& host = *reinterpret_cast<HostMemory*>(memory->data());
+  Place place = {.memory = memory, .host = host, .rank = rank};
+  place.names.resize(static_cast<size_t>(ranks));
+  std::iota(place.names.begin(), place.names.end(), 0);
+  const size_t windows = HostMemory::BytesFor(ranks);
+  if (memory->size() >= windows + HostMemory::ArenasBytesFor(ranks)) {
+    for (int other = 0; other < ranks; ++other) {
+      place.arenas.push_back(memory->data() + windows + HostMemory::ArenasBytesFor(other));
+    }
+    std::byte* const own = place.arenas[static_cast<size_t>(rank)];
+    place.arena = std::make_shared<Arena>(std::move(memory), own, kArenaBytes);
+  }
+  return std::unique_ptr<HostGroup>(new HostGroup(std::move(place)));
 }
 
-HostGroup::HostGroup(std::shared_ptr<SharedMemory> memory, int rank, int ranks)
-    : memory_(std::move(memory)),
-      pipe_(*reinterpret_cast<HostMemory*>(memory_->data()), rank, ranks),
+HostGroup::HostGroup(Place place)
+    : memory_(std::move(place.memory)),
+      pipe_(place.host, place.rank, all(), place.names),
       kernels_(BestKernels()),
-      offers_(static_cast<size_t>(ranks)),
-      copies_(offers_.size()) {
-  const size_t arenas = HostMemory::BytesFor(ranks);
-  if (memory_->size() < arenas + HostMemory::ArenasBytesFor(ranks)) return;
-  arenas_ = memory_->data() + arenas;
-  arena_ = std::make_shared<Arena>(memory_, ArenaOf(rank), kArenaBytes);
-}
+      names_(std::move(place.names)),
+      arenas_(std::move(place.arenas)),
+      arena_(std::move(place.arena)),
+      offers_(names_.size()),
+      copies_(names_.size()) {}
 
 Status HostGroup::CheckList(const char* what, size_t size) const {
   if (size == static_cast<size_t>(ranks())) return {};

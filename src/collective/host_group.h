@@ -13,7 +13,8 @@
 
 namespace tony::collective {
 
-/// Adds rank after rank, whichever way data goes.
+/// Adds rank after rank, whichever way data goes. A sub-group's windows lie in the arena of its
+/// first rank, which all ranks of the host reach.
 class HostGroup : public Group {
  public:
   /// What CreateMemory() makes is mapped by each rank (SharedMemory::Map).
@@ -34,6 +35,9 @@ class HostGroup : public Group {
   Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
                   const std::vector<size_t>& received, Deadline deadline) override;
   Status Barrier(Deadline deadline) override;
+  Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
+                                          Deadline deadline) override;
+  void Retire() override;
   void Fail(int rank) override { pipe_.Fail(rank); }
   void Leave() override { pipe_.Publish(&RankLine::left, 1); }
   std::shared_ptr<Arena> arena() const override { return arena_; }
@@ -41,7 +45,19 @@ class HostGroup : public Group {
   int ranks() const override { return pipe_.ranks(); }
 
  private:
-  HostGroup(std::shared_ptr<SharedMemory> memory, int rank, int ranks);
+  /// Where it lies, and whose it is.
+  struct Place {
+    std::shared_ptr<SharedMemory> memory;
+    HostMemory& host;        ///< in it
+    std::vector<int> names;  ///< as of HostWait
+    int rank;
+    std::vector<std::byte*> arenas;  ///< of each rank; none
+    std::shared_ptr<Arena> arena;    ///< the own one
+  };
+  explicit HostGroup(Place place);
+
+  /// In this rank's arena: memory for a group of so many ranks. ResourceExhausted.
+  Result<std::byte*> AllocateFor(size_t ranks);
 
   /// After an error nobody knows who is where: it stays.
   Status Keep(Status done) {
@@ -67,7 +83,8 @@ class HostGroup : public Group {
   bool NoneOffers() const;
   Status ReduceWhereTheyLie(const Fusion& fusion, ReduceKernel reduce, Deadline deadline);
   /// Only with arenas.
-  std::byte* ArenaOf(int rank) const { return arenas_ + kArenaBytes * static_cast<size_t>(rank); }
+  std::byte* ArenaOf(int rank) const { return arenas_[static_cast<size_t>(rank)]; }
+  HostMemory& all() const { return *reinterpret_cast<HostMemory*>(memory_->data()); }
 
   const std::shared_ptr<SharedMemory> memory_;
   HostPipe pipe_;
@@ -75,8 +92,10 @@ class HostGroup : public Group {
   Status failure_;
   uint32_t barriers_ = 0;
   uint32_t placed_ = 0;
-  std::byte* arenas_ = nullptr;
-  std::shared_ptr<Arena> arena_;
+  const std::vector<int> names_;
+  const std::vector<std::byte*> arenas_;
+  const std::shared_ptr<Arena> arena_;
+  std::byte* block_ = nullptr;  ///< of the arena, that a sub-group lies in
   // Of all ranks, for the vectors that are reduced now:
   std::vector<Offer> offers_;
   std::vector<const std::byte*> copies_;  ///< in their slots, until the next exchange

@@ -60,6 +60,19 @@ struct RankMemory {
 struct HostMemory {
   HostLine line;
 
+  /// Memory that was used before is as new.
+  void Reset(int ranks) {
+    line.ranks = static_cast<uint32_t>(ranks);
+    for (auto* counter : {&line.sleepers, &line.bell, &line.failed_rank}) *counter = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      RankLine& own = Of(rank).line;
+      for (auto* counter :
+           {&own.copied, &own.reduced, &own.fetched, &own.placed, &own.barrier, &own.left}) {
+        *counter = 0;
+      }
+      for (Slot& slot : Of(rank).slots) slot.sequence = 0;
+    }
+  }
   RankMemory& Of(int rank) { return reinterpret_cast<RankMemory*>(this + 1)[rank]; }
 
   /// Without arenas, in whole pages of all kinds of machines.

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "collective/deadline.h"
 #include "collective/host_layout.h"
@@ -16,8 +18,12 @@ namespace tony::collective {
 /// and not agreed on. Not thread safe: of one rank.
 class HostPipe {
  public:
-  HostPipe(HostMemory& host, int rank, int ranks)
-      : host_(host), rank_(rank), ranks_(ranks), wait_(host, ranks) {}
+  /// `all` and `names`: as of HostWait.
+  HostPipe(HostMemory& host, int rank, HostMemory& all, std::vector<int> names)
+      : host_(host),
+        rank_(rank),
+        ranks_(static_cast<int>(names.size())),
+        wait_(host, all, std::move(names)) {}
 
   /// `write(slot)` puts at most kSlotBytes into the own slot; `read(rank, slot)` is called for all
   /// ranks, one after the other from 0, the own one included.

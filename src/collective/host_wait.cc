@@ -10,6 +10,7 @@
 #include <climits>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace tony::collective {
 namespace {
@@ -27,23 +28,27 @@ void Futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const tim
 
 }  // namespace
 
-HostWait::HostWait(HostMemory& host, int ranks)
+HostWait::HostWait(HostMemory& host, HostMemory& all, std::vector<int> names)
     : host_(host),
-      spins_(ranks <= static_cast<int>(std::thread::hardware_concurrency()) ? kSpins : 1) {}
+      all_(all),
+      names_(std::move(names)),
+      spins_(names_.size() <= std::thread::hardware_concurrency() ? kSpins : 1) {}
 
-void HostWait::Ring() {
-  host_.line.bell.fetch_add(1, std::memory_order_release);
-  Futex(host_.line.bell, FUTEX_WAKE, INT_MAX, nullptr);
+void HostWait::Ring(HostMemory& host) {
+  host.line.bell.fetch_add(1, std::memory_order_release);
+  Futex(host.line.bell, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
 void HostWait::Fail(int rank) {
   uint32_t nobody = 0;
-  host_.line.failed_rank.compare_exchange_strong(nobody, static_cast<uint32_t>(rank) + 1);
-  Ring();
+  all_.line.failed_rank.compare_exchange_strong(nobody, static_cast<uint32_t>(NameOf(rank)) + 1);
+  // Who sleeps for another part of the host's ranks sees it at the end of his step.
+  Ring(host_);
+  if (&all_ != &host_) Ring(all_);
 }
 
 Status HostWait::Health() const {
-  const uint32_t failed = host_.line.failed_rank.load(std::memory_order_acquire);
+  const uint32_t failed = all_.line.failed_rank.load(std::memory_order_acquire);
   if (failed == 0) return {};
   return {Code::kAborted, "rank " + std::to_string(failed - 1) + " of this host has ended"};
 }
@@ -51,7 +56,7 @@ Status HostWait::Health() const {
 Status HostWait::UntilSlowly(const std::atomic<uint32_t>& counter, uint32_t wanted, int rank,
                              Deadline deadline) {
   const auto reached = [&] { return HasReached(counter.load(std::memory_order_acquire), wanted); };
-  const auto& left = host_.Of(rank).line.left;
+  const auto& left = all_.Of(NameOf(rank)).line.left;
   const auto begin = steady_clock::now();
   for (;;) {
     if (reached()) return {};
@@ -59,12 +64,12 @@ Status HostWait::UntilSlowly(const std::atomic<uint32_t>& counter, uint32_t want
     // Its counter was changed before that, and a failure known, so both are looked at once more.
     if (left.load(std::memory_order_acquire) != 0 && !reached()) {
       if (const Status health = Health(); !health.ok()) return health;
-      return {Code::kAborted, "rank " + std::to_string(rank) + " of this host has left"};
+      return {Code::kAborted, "rank " + std::to_string(NameOf(rank)) + " of this host has left"};
     }
     const auto now = steady_clock::now();
     if (now >= deadline) {
       const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - begin);
-      return {Code::kDeadlineExceeded, "rank " + std::to_string(rank) +
+      return {Code::kDeadlineExceeded, "rank " + std::to_string(NameOf(rank)) +
                                            " of this host has not come in " +
                                            std::to_string(waited.count()) + " ms"};
     }

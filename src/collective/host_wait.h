@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "collective/deadline.h"
 #include "collective/host_layout.h"
@@ -21,8 +22,10 @@ inline bool HasReached(uint32_t counter, uint32_t wanted) {
 /// Not thread safe: of one rank.
 class HostWait {
  public:
-  /// `ranks` of them on this host; with more than there are processors nobody loops.
-  HostWait(HostMemory& host, int ranks);
+  /// `names`: by which this group's ranks are known in the memory of the host's whole group, `all`,
+  /// where it is said who has failed or left. That is `host` itself, unless this one is a part.
+  /// With more ranks than there are processors nobody loops.
+  HostWait(HostMemory& host, HostMemory& all, std::vector<int> names);
 
   /// Until `counter` of `rank` has come to `wanted`.
   /// Aborted: a rank has failed, or this one has left. DeadlineExceeded.
@@ -39,7 +42,7 @@ class HostWait {
     // Who is about to sleep says so first and looks at the counter after that; here it is the other
     // way round. Of four operations in one order at least one side sees the other.
     counter.store(value, std::memory_order_seq_cst);
-    if (host_.line.sleepers.load(std::memory_order_seq_cst) != 0) Ring();
+    if (host_.line.sleepers.load(std::memory_order_seq_cst) != 0) Ring(host_);
   }
 
   /// The group cannot be used any more, because of `rank`. The first one counts. Thread safe.
@@ -48,6 +51,7 @@ class HostWait {
   Status Health() const;
 
  private:
+  int NameOf(int rank) const { return names_[static_cast<size_t>(rank)]; }
   static void Pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -55,9 +59,11 @@ class HostWait {
   }
   Status UntilSlowly(const std::atomic<uint32_t>& counter, uint32_t wanted, int rank,
                      Deadline deadline);
-  void Ring();
+  static void Ring(HostMemory& host);
 
   HostMemory& host_;
+  HostMemory& all_;
+  const std::vector<int> names_;
   const int spins_;
 };
 

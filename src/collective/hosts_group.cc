@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
+#include <iterator>
 #include <utility>
 
 #include "collective/net_reduction.h"
@@ -31,11 +31,23 @@ int Smallest(const HostTable& hosts) {
 }
 
 std::vector<int> AllOf(const HostTable& hosts) {
-  size_t count = 0;
-  for (const std::vector<int>& host : hosts) count += host.size();
-  std::vector<int> ranks(count);
-  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> ranks;
+  for (const std::vector<int>& host : hosts) ranks.insert(ranks.end(), host.begin(), host.end());
+  std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+/// What is left of the hosts, in the order of their first ranks.
+HostTable Only(const std::vector<int>& ranks, const HostTable& hosts) {
+  HostTable left;
+  for (const std::vector<int>& host : hosts) {
+    std::vector<int> some;
+    std::set_intersection(host.begin(), host.end(), ranks.begin(), ranks.end(),
+                          std::back_inserter(some));
+    if (!some.empty()) left.push_back(std::move(some));
+  }
+  std::sort(left.begin(), left.end());
+  return left;
 }
 
 /// Of a rank that is on none: alone.
@@ -55,17 +67,21 @@ std::vector<size_t> SizesOf(const std::vector<size_t>& edges) {
 
 }  // namespace
 
-HostsGroup::HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<HostGroup> host,
+HostsGroup::HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<Group> host,
                        const HostTable& hosts, SwitchPoints points)
     : mesh_(std::move(mesh)),
       host_(std::move(host)),
       points_(points),
+      hosts_(hosts),
       locals_(HostOf(hosts, mesh_->rank())),
+      neighbours_(locals_),
       local_(PlaceIn(locals_, mesh_->rank())),
       rail_count_(Smallest(hosts)),
       all_(mesh_, AllOf(hosts), points),
-      rail_(mesh_, RailOf(hosts, mesh_->rank()), points) {
-  for (int rank = 0; rank < ranks(); ++rank) {
+      rail_(mesh_, RailOf(hosts, mesh_->rank()), points),
+      one_host_(hosts.size() == 1 && host_ != nullptr),
+      mesh_ranks_(AllOf(hosts)) {
+  for (const int rank : mesh_ranks_) {
     const std::vector<int>& its = HostOf(hosts, rank);
     host_of_.push_back(static_cast<int>(&its - hosts.data()));
     local_of_.push_back(PlaceIn(its, rank));
@@ -90,6 +106,7 @@ Status HostsGroup::AllReduce(const void* in, void* out, size_t count, DataType t
                              Deadline deadline) {
   if (!failure_.ok()) return failure_;
   if (host_ == nullptr) return OfNet(rail_.AllReduce(in, out, count, type, op, deadline));
+  if (one_host_) return OfHost(host_->AllReduce(in, out, count, type, op, deadline), deadline);
   const size_t element = SizeOf(type);
   const std::vector<size_t> edges = PartsOf(count, element);
   std::vector<size_t> sizes = SizesOf(edges);
@@ -140,19 +157,65 @@ Status HostsGroup::Barrier(Deadline deadline) {
 Status HostsGroup::AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
                              Deadline deadline) {
   if (!failure_.ok()) return failure_;
+  if (one_host_) return OfHost(host_->AllGather(in, out, bytes, deadline), deadline);
   return OfNet(all_.AllGather(in, out, bytes, deadline));
 }
 
 Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
                                  DataType type, ReduceOp op, Deadline deadline) {
   if (!failure_.ok()) return failure_;
+  if (one_host_) {
+    return OfHost(host_->ReduceScatter(in, out, counts, type, op, deadline), deadline);
+  }
   return OfNet(all_.ReduceScatter(in, out, counts, type, op, deadline));
 }
 
 Status HostsGroup::AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
                             const std::vector<size_t>& received, Deadline deadline) {
   if (!failure_.ok()) return failure_;
+  if (one_host_) return OfHost(host_->AllToAll(in, sent, out, received, deadline), deadline);
   return OfNet(all_.AllToAll(in, sent, out, received, deadline));
+}
+
+Result<std::unique_ptr<Group>> HostsGroup::SubgroupOfHost(const std::vector<int>& members,
+                                                          Deadline deadline) {
+  std::vector<int> places;  // of those that are on this host
+  for (size_t local = 0; local < locals_.size(); ++local) {
+    if (std::binary_search(members.begin(), members.end(), locals_[local])) {
+      places.push_back(static_cast<int>(local));
+    }
+  }
+  if (host_ == nullptr || places.size() < 2) return std::unique_ptr<Group>();
+  return host_->Subgroup(places, deadline);
+}
+
+Result<std::unique_ptr<Group>> HostsGroup::Subgroup(const std::vector<int>& members,
+                                                    Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  std::vector<int> ranks;
+  for (const int member : members) ranks.push_back(mesh_ranks_[static_cast<size_t>(member)]);
+  auto host = SubgroupOfHost(ranks, deadline);
+  const Code code = host.status().code();
+  const bool refused = code == Code::kResourceExhausted || code == Code::kFailedPrecondition;
+  if (!host.ok() && !refused) return OfHost(host.status(), deadline);
+  // Other hosts may have memory for it; all go the same way.
+  uint8_t without = refused ? 1 : 0;
+  Status told = AllReduce(&without, &without, 1, DataType::kUint8, ReduceOp::kMax, deadline);
+  if (!told.ok()) return told;
+  const bool is_member = std::binary_search(ranks.begin(), ranks.end(), mesh_->rank());
+  if (without != 0) {
+    if (host.ok() && *host != nullptr) (*host)->Retire();
+    if (!is_member) return std::unique_ptr<Group>();
+    return std::unique_ptr<Group>(std::make_unique<NetGroup>(mesh_, std::move(ranks), points_));
+  }
+  if (!is_member) return std::unique_ptr<Group>();
+  auto group = std::make_unique<HostsGroup>(mesh_, std::move(*host), Only(ranks, hosts_), points_);
+  group->neighbours_ = neighbours_;
+  return std::unique_ptr<Group>(std::move(group));
+}
+
+void HostsGroup::Retire() {
+  if (host_ != nullptr) host_->Retire();
 }
 
 Status HostsGroup::OfHost(Status done, Deadline deadline) {
@@ -163,7 +226,9 @@ Status HostsGroup::OfHost(Status done, Deadline deadline) {
     if (!known.ok()) return Keep(std::move(known));
   }
   std::string text = done.message() + " (this host's are the job's ranks";
-  for (const int rank : locals_) text += (rank == locals_[0] ? " " : ", ") + std::to_string(rank);
+  for (const int rank : neighbours_) {
+    text += (rank == neighbours_[0] ? " " : ", ") + std::to_string(rank);
+  }
   return Keep({done.code(), text + ")"});
 }
 
@@ -179,7 +244,7 @@ Status HostsGroup::Keep(Status done) {
 }
 
 void HostsGroup::Fail(int rank) {
-  mesh_->Fail(rank);
+  all_.Fail(rank);
   if (host_ != nullptr) host_->Fail(local_);
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "collective/group.h"
-#include "collective/host_group.h"
 #include "collective/net_group.h"
 #include "collective/switch_points.h"
 
@@ -21,14 +20,16 @@ using HostTable = std::vector<std::vector<int>>;
 /// 3. Each host's ranks gather the parts.
 /// There are as many rails as the smallest host has ranks, and one for short vectors. Adds rank
 /// after rank within each host, then host after host. What cannot be shared within a host (a
-/// gather, a reduce-scatter, all to all) goes between all ranks through TCP.
+/// gather, a reduce-scatter, all to all) goes between all ranks through TCP, unless all of them are
+/// on one host.
 ///
 /// Fail() wakes who waits for TCP everywhere, and who waits in this host's memory. On other hosts
 /// one rank has to be told besides: the links between a host's ranks do so.
 class HostsGroup : public Group {
  public:
-  /// `host`: of this host's ranks, none where it is one alone. `hosts`: more than one of them.
-  HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<HostGroup> host, const HostTable& hosts,
+  /// `host`: of those of this host's ranks that are in the table, none where it is one alone.
+  /// `hosts`: all of the mesh's ranks, or some of them, the own one among them.
+  HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<Group> host, const HostTable& hosts,
              SwitchPoints points);
 
   Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
@@ -41,6 +42,10 @@ class HostsGroup : public Group {
                        ReduceOp op, Deadline deadline) override;
   Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
                   const std::vector<size_t>& received, Deadline deadline) override;
+  /// Through TCP alone where a host has no memory for it.
+  Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
+                                          Deadline deadline) override;
+  void Retire() override;
   void Fail(int rank) override;
   void Leave() override;
   int rank() const override { return all_.rank(); }
@@ -53,19 +58,26 @@ class HostsGroup : public Group {
   /// A part of it for this rank.
   std::byte* PlaceFor(const void* in, void* out, size_t begin, size_t bytes);
 
+  /// Of this host's ranks those that are among `members`; null: they need none. The codes of
+  /// Subgroup(); only what ends the group is told to all hosts.
+  Result<std::unique_ptr<Group>> SubgroupOfHost(const std::vector<int>& members, Deadline deadline);
   /// What an operation of this host's ranks, or between hosts, came to, for all of the job.
   Status OfHost(Status done, Deadline deadline);
   Status OfNet(Status done);
   Status Keep(Status done);
 
   const std::shared_ptr<NetMesh> mesh_;
-  const std::unique_ptr<HostGroup> host_;
+  const std::unique_ptr<Group> host_;
   const SwitchPoints points_;
+  const HostTable hosts_;
   const std::vector<int> locals_;  ///< this host's ranks
+  std::vector<int> neighbours_;    ///< those of the whole mesh, as errors of this host count them
   const int local_;                ///< the own place among them
   const int rail_count_;
   NetGroup all_;
   NetGroup rail_;
+  const bool one_host_;  ///< of several ranks
+  const std::vector<int> mesh_ranks_;
   std::vector<int> host_of_;  ///< by rank
   std::vector<int> local_of_;
   std::vector<std::byte> part_;

@@ -31,6 +31,16 @@ NetGroup::NetGroup(std::shared_ptr<NetMesh> mesh, std::vector<int> members, Swit
                              members_.begin())),
       kernels_(BestKernels()) {}
 
+/// Over the same connections, so nobody has to be asked.
+Result<std::unique_ptr<Group>> NetGroup::Subgroup(const std::vector<int>& members, Deadline) {
+  if (std::find(members.begin(), members.end(), rank_) == members.end()) {
+    return std::unique_ptr<Group>();
+  }
+  std::vector<int> ranks;
+  for (const int member : members) ranks.push_back(members_[static_cast<size_t>(member)]);
+  return std::unique_ptr<Group>(std::make_unique<NetGroup>(mesh_, std::move(ranks), points_));
+}
+
 void NetGroup::ForOthers(const std::function<void(int)>& call) const {
   for (int turn = 1; turn < ranks(); ++turn) call((rank_ + turn) % ranks());
 }

@@ -32,6 +32,8 @@ class NetGroup : public Group {
                        ReduceOp op, Deadline deadline) override;
   Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
                   const std::vector<size_t>& received, Deadline deadline) override;
+  Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
+                                          Deadline deadline) override;
   void Fail(int rank) override { mesh_->Fail(members_[static_cast<size_t>(rank)]); }
   void Leave() override { mesh_->Leave(); }
   int rank() const override { return rank_; }

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tony::collective {
 namespace {
@@ -41,11 +42,19 @@ Status Process::Init(Store& store, const Setup& setup) {
     return {Code::kFailedPrecondition, "the collective library is initialized already"};
   }
   owner_ = getpid();
-  auto members = Meet(store, setup.meeting, After(setup.meet_timeout));
-  if (!members.ok()) {
+  try {
+    Status done = Meet(store, setup);
+    if (!done.ok()) owner_ = 0;
+    return done;
+  } catch (...) {  // no thread, no memory: nothing that a child could not do itself
     owner_ = 0;
-    return members.status();
+    throw;
   }
+}
+
+Status Process::Meet(Store& store, const Setup& setup) {
+  auto members = collective::Meet(store, setup.meeting, After(setup.meet_timeout));
+  if (!members.ok()) return members.status();
   auto member = std::make_shared<Member>(std::move(*members), setup);
   const std::lock_guard lock(mutex_);
   member_ = std::move(member);
@@ -65,14 +74,9 @@ Status Process::Shutdown() {
 
 bool Process::initialized() { return Current().ok(); }
 
-Result<int> Process::rank() {
+Result<ProcessSets::Place> Process::PlaceIn(SetId set) {
   auto member = Current();
-  return member.ok() ? Result<int>((*member)->rank) : member.status();
-}
-
-Result<int> Process::size() {
-  auto member = Current();
-  return member.ok() ? Result<int>((*member)->size) : member.status();
+  return member.ok() ? (*member)->engine.PlaceIn(set) : member.status();
 }
 
 Result<void*> Process::Allocate(size_t bytes) {
@@ -81,19 +85,27 @@ Result<void*> Process::Allocate(size_t bytes) {
 }
 
 Result<Process::Handle> Process::Submit(const Submission& submission) {
+  auto first = SubmitAll(1, [&](Engine& engine, const std::vector<std::shared_ptr<Ticket>>& all) {
+    return submission(engine, all[0]);
+  });
+  return first;
+}
+
+Result<Process::Handle> Process::SubmitAll(size_t count, const GroupSubmission& submission) {
   auto member = Current();
   if (!member.ok()) return member.status();
-  const auto ticket = std::make_shared<Ticket>();
-  Handle handle = 0;
+  std::vector<std::shared_ptr<Ticket>> tickets;
+  for (size_t i = 0; i < count; ++i) tickets.push_back(std::make_shared<Ticket>());
+  Handle first = 0;
   {
     const std::lock_guard lock(mutex_);
-    handle = ++last_handle_;
-    tickets_.emplace(handle, ticket);
+    first = last_handle_ + 1;
+    for (const auto& ticket : tickets) tickets_.emplace(++last_handle_, ticket);
   }
-  Status submitted = submission((*member)->engine, ticket);
-  if (submitted.ok()) return handle;
+  Status submitted = submission((*member)->engine, tickets);
+  if (submitted.ok()) return first;
   const std::lock_guard lock(mutex_);
-  tickets_.erase(handle);
+  for (size_t i = 0; i < count; ++i) tickets_.erase(first + static_cast<Handle>(i));
   return submitted;
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "collective/buffers.h"
 #include "collective/engine.h"
@@ -31,6 +32,8 @@ class Process {
   using Handle = int64_t;  ///< above 0
   /// Asks the engine for an operation that ends the ticket.
   using Submission = std::function<Status(Engine&, std::shared_ptr<Ticket>)>;
+  using GroupSubmission =
+      std::function<Status(Engine&, const std::vector<std::shared_ptr<Ticket>>&)>;
 
   /// The one of this process, which lives as long: a program may end without shutting it down.
   static Process& Get();
@@ -40,9 +43,8 @@ class Process {
   /// What is not done fails. The handles stay.
   Status Shutdown();
   bool initialized();
-  /// FailedPrecondition: not initialized.
-  Result<int> rank();
-  Result<int> size();
+  /// In a process set. FailedPrecondition: not initialized. InvalidArgument: as of Engine.
+  Result<ProcessSets::Place> PlaceIn(SetId set);
 
   /// For tensors; where there are other ranks on this host, they can reach it. The codes of
   /// Buffers.
@@ -51,6 +53,8 @@ class Process {
 
   /// FailedPrecondition: not initialized. The codes of what `submission` does.
   Result<Handle> Submit(const Submission& submission);
+  /// `count` operations at once. Returns the first one's handle; the others' follow it.
+  Result<Handle> SubmitAll(size_t count, const GroupSubmission& submission);
   /// InvalidArgument: there is no such handle.
   Result<std::shared_ptr<Ticket>> Find(Handle handle);
   /// FailedPrecondition: not done; its memory is in use.
@@ -59,16 +63,14 @@ class Process {
  private:
   struct Member {
     Member(std::unique_ptr<Members> members, const Setup& setup)
-        : rank(setup.meeting.rank),
-          size(setup.meeting.ranks),
-          engine(std::move(members), setup.engine) {}
-    const int rank;
-    const int size;
+        : engine(std::move(members), setup.engine) {}
     Engine engine;
   };
 
   Process() = default;
   bool forked() const { return owner_ != 0 && owner_ != getpid(); }
+  /// What Init() does but for the owner.
+  Status Meet(Store& store, const Setup& setup);
   /// FailedPrecondition: there is none.
   Result<std::shared_ptr<Member>> Current();
 

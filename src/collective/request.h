@@ -17,29 +17,38 @@ enum class Operation : uint8_t {
   kReduceScatter,  ///< splits the first dimension
   kAllToAll,       ///< of the first dimension, as each rank splits it
   kBarrier,
+  kAddSet,     ///< makes a process set of some ranks; by all ranks
+  kRemoveSet,  ///< by all ranks
 };
-inline constexpr size_t kOperations = 6;
+inline constexpr size_t kOperations = 8;
+
+/// Of a process set. They are never used again.
+using SetId = uint32_t;
+inline constexpr SetId kAllRanks = 0;
 
 /// What is done with tensors. Those of one kind fit into one vector.
 struct Kind {
   Operation operation = Operation::kAllReduce;
   DataType type = DataType::kFloat32;
   ReduceOp reduce = ReduceOp::kSum;
-  int32_t root = 0;      ///< of broadcasts
+  int32_t root = 0;      ///< of broadcasts: a rank of the job, in a decision of the set
   double prescale = 1;   ///< of each rank's values, before they are reduced
   double postscale = 1;  ///< of the result, that of an average after its division
 
   bool operator==(const Kind&) const = default;
 };
 
-/// One rank's tensor. Tensors of all ranks belong together by their names.
+/// One rank's tensor. Tensors of a set's ranks belong together by their names.
 struct Request {
   std::string name;
   Kind kind;
   std::vector<int64_t> shape;
-  std::vector<int64_t> splits;  ///< of kAllToAll: rows for each rank
-  std::string group;            ///< if not empty: no tensor of the group without all
-  uint32_t group_size = 0;      ///< tensors in it
+  std::vector<int64_t> splits;   ///< of kAllToAll: rows for each rank
+  std::string group;             ///< if not empty: no tensor of the group without all
+  uint32_t group_size = 0;       ///< tensors in it
+  SetId set = kAllRanks;         ///< whose tensor it is
+  std::vector<int64_t> members;  ///< of kAddSet: ranks of the job, in ascending order
+  SetId subject = 0;             ///< of kRemoveSet: which set goes
 
   bool operator==(const Request&) const = default;
 
@@ -58,11 +67,12 @@ struct Request {
 /// By which a tensor is called once all ranks have agreed on it: shorter than its request.
 using TensorId = uint32_t;
 
-/// What a rank says at a time.
+/// What a rank says to one set at a time.
 struct Submission {
   std::vector<TensorId> known;    ///< as the last time
   std::vector<Request> requests;  ///< new, or changed
-  bool joined = false;            ///< has no more data: takes part with zeros
+  bool joined = false;            ///< has no more data: takes part with zeros; of all ranks' set
+  SetId set = kAllRanks;
 
   bool operator==(const Submission&) const = default;
 };
@@ -72,18 +82,22 @@ struct Decided {
   std::string name;
   TensorId id = 0;       ///< from now on; 0: it has none, or not any more
   int64_t elements = 0;  ///< of kAllReduce, for ranks that have joined and do not have it
-  /// Of kAllGather the first dimension at each rank; of kAllToAll the splits, rank after rank.
+  /// Of kAllGather the first dimension at each rank; of kAllToAll the splits, rank after rank; of
+  /// kAddSet the ranks.
   std::vector<int64_t> lengths;
 
   bool operator==(const Decided&) const = default;
 };
 
-/// What all ranks do next, in the same order: with one vector for all of its tensors.
+/// What all ranks of a set do next: with one vector for all of its tensors. Decisions of all sets
+/// have one order.
 struct Decision {
   Kind kind;
   std::vector<Decided> tensors;
   std::string error;         ///< if not empty: nothing is done, and each tensor's owner is told
   int32_t last_joined = -1;  ///< all have joined, this rank as the last one
+  SetId set = kAllRanks;
+  SetId subject = 0;  ///< of kAddSet and kRemoveSet: which one comes or goes
 
   bool operator==(const Decision&) const = default;
 };

@@ -13,11 +13,12 @@
 
 namespace tony::collective {
 
-/// A result of which only the ranks together know the size.
+/// A result that only the ranks together know.
 struct Output {
   std::unique_ptr<std::byte[]> data;
   std::vector<int64_t> shape;
   std::vector<int64_t> splits;  ///< of all-to-all: rows that have come from each rank
+  SetId set = kAllRanks;        ///< of a process set that was added: its number
 };
 
 // From the data thread, or the links': may submit, but not wait.

@@ -112,6 +112,9 @@ void RequestFields(Coder& coder, Message& request) {
   coder.List(request.splits, kNumber);
   coder.Text(request.group);
   coder.Number(request.group_size);
+  coder.Number(request.set);
+  coder.List(request.members, kNumber);
+  coder.Number(request.subject);
 }
 
 template <typename Coder, typename Message>
@@ -119,6 +122,7 @@ void SubmissionFields(Coder& coder, Message& submission) {
   coder.List(submission.known, kNumber);
   coder.List(submission.requests, [](auto& c, auto& request) { RequestFields(c, request); });
   coder.Truth(submission.joined);
+  coder.Number(submission.set);
 }
 
 template <typename Coder, typename Message>
@@ -132,6 +136,8 @@ void DecisionFields(Coder& coder, Message& decision) {
   });
   coder.Text(decision.error);
   coder.Number(decision.last_joined);
+  coder.Number(decision.set);
+  coder.Number(decision.subject);
 }
 
 }  // namespace

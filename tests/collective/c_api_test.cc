@@ -79,7 +79,7 @@ TEST_F(CApiTest, AnOutputOutlivesTheLibrary) {
 }
 
 TEST_F(CApiTest, BarrierAndJoin) {
-  const int64_t barrier = tony_collective_barrier("all");
+  const int64_t barrier = tony_collective_barrier("all", 0);
   EXPECT_EQ(tony_collective_wait(barrier, kPatienceMs), TONY_COLLECTIVE_OK);
   EXPECT_LT(tony_collective_last_joined(barrier), 0);
   EXPECT_EQ(tony_collective_release(barrier), TONY_COLLECTIVE_OK);
@@ -133,7 +133,7 @@ TEST_F(CApiTest, WhatIsNoTensorIsRefused) {
   tensor.shape = nullptr;
   EXPECT_EQ(tony_collective_broadcast(&tensor, 0, vector.data()),
             -TONY_COLLECTIVE_INVALID_ARGUMENT);
-  EXPECT_EQ(tony_collective_barrier(nullptr), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_barrier(nullptr, 0), -TONY_COLLECTIVE_INVALID_ARGUMENT);
 }
 
 TEST_F(CApiTest, InitTwice) {
@@ -179,7 +179,7 @@ TEST_F(CApiTest, ShutDownWhileOthersSubmit) {
 TEST(CApiWithoutInitTest, EveryCallSaysSo) {
   EXPECT_EQ(tony_collective_is_initialized(), 0);
   EXPECT_EQ(tony_collective_rank(), -TONY_COLLECTIVE_FAILED_PRECONDITION);
-  EXPECT_EQ(tony_collective_barrier("all"), -TONY_COLLECTIVE_FAILED_PRECONDITION);
+  EXPECT_EQ(tony_collective_barrier("all", 0), -TONY_COLLECTIVE_FAILED_PRECONDITION);
   EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
   auto options = OneRank();
   options.struct_size = 8;

@@ -217,7 +217,7 @@ TEST_F(GroupTest, FailsAsAWhole) {
     EXPECT_EQ(decision.error, "tensor 'b': rank 0 submits float32[4], rank 1 float32[9]");
     failed.push_back(decision.tensors[0].name);
   }
-  EXPECT_THAT(failed, ElementsAre("a", "b"));
+  EXPECT_THAT(failed, ElementsAre("b", "a"));
   // Who comes later fails as well; then it may be tried again.
   SubmitAll({Member("c", 3)});
   EXPECT_NE(DecideOne().error, "");

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "collective/host_group.h"
 #include "tests/collective/group_operations.h"
 #include "tests/collective/net_ranks.h"
 

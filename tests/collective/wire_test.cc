@@ -45,7 +45,7 @@ TEST(Wire, ThereAndBack) {
 }
 
 TEST(Wire, NumbersAloneAreShort) {
-  EXPECT_EQ(Encode(Submission{.known = {1, 2, 3}}).size(), 4 + 3 * 4 + 4 + 1U);
+  EXPECT_EQ(Encode(Submission{.known = {1, 2, 3}}).size(), 4 + 3 * 4 + 4 + 1 + 4U);
 }
 
 TEST(Wire, EachPieceAndWhatFollowsIsRefused) {

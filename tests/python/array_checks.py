@@ -257,7 +257,7 @@ def check_what_does_not_fit_is_refused_here():
     constant.flags.writeable = False
     expect_error(ValueError, "in place", hvd.allreduce_, constant)
     expect_error(ValueError, "process_set", hvd.allreduce, np.ones(3), process_set=7)
-    expect_error(ValueError, "no subsets", hvd.ProcessSet, [0])
+    expect_error(ValueError, "list of process ranks", hvd.ProcessSet, 0)
     expect_error(ValueError, "op is 5", hvd.allreduce, np.ones(3), op=5)
 
 

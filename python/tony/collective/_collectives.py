@@ -2,39 +2,14 @@
 
 import ctypes
 import functools
-import itertools
 
 from . import _library, _process
-from ._handles import Handle, Output
+from ._handles import Output
 from ._library import library
-from ._reduce_ops import Average, check_process_set, choose, global_process_set
+from ._process_sets import global_process_set, set_id
+from ._reduce_ops import Average, choose
+from ._submission import full_name, submit, submit_group
 from .compression import Compression
-from .exceptions import HorovodInternalError
-
-# Names of operations that have been given none: the same on all ranks, which call them in the same order.
-_unnamed = {}
-
-
-@_process.on_start
-def _count_names_anew():
-    _unnamed.clear()
-
-
-def full_name(operation, name):
-    """By which the ranks' tensors belong together."""
-    if name is not None:
-        return f"{operation}.{name}"
-    # Without a lock: of a dictionary's setdefault() and of a count the calls are atomic.
-    return f"{operation}.noname.{next(_unnamed.setdefault(operation, itertools.count()))}"
-
-
-def handle_number(number):
-    """A number that the library gave as a handle. HorovodInternalError, NotInitializedError: it is a code."""
-    if number > 0:
-        return number
-    _process.rank()  # NotInitializedError, which says more than the library
-    return library().check(number)
-
 
 @functools.lru_cache(maxsize=4096)
 def _shape_array(shape):
@@ -47,59 +22,63 @@ class Collectives:
     Arguments that are the same everywhere:
 
     ``name``: the ranks' tensors with the same name belong together; without one, those that are submitted in the same
-    place of the order of all that have none. ``process_set``: global_process_set. What is asynchronous returns a
-    handle at once, and must not be changed until ``synchronize(handle)`` has returned.
+    place of the order of all that have none. ``process_set``: a registered ProcessSet; then what is said of ranks means
+    its ranks, in their order, but for a ``root_rank``, which is that of ``hvd.rank()``. ValueError: this rank does not
+    belong to it. What is asynchronous returns a handle at once, and must not be changed until ``synchronize(handle)``
+    has returned.
     """
 
     def __init__(self, framework):
         self._framework = framework
 
-    # What is submitted. Each returns a number of the library's.
+    # What is submitted
 
-    def _tensor(self, name, host, group=None, group_size=0):
+    def _tensor(self, name, host, number):
         shape = tuple(host.shape)
-        return _library.Tensor(name.encode(), self._framework.type_code(host), len(shape), _shape_array(shape), group,
-                               group_size)
+        return _library.Tensor(name.encode(), self._framework.type_code(host), len(shape), _shape_array(shape), number)
 
-    def _submit_reduction(self, function, tensor, op, scales, *pointers):
-        _, address = op.reduction(float(scales[0]), float(scales[1]))
-        return handle_number(function(ctypes.byref(tensor), address, *pointers))
+    def _group(self, name, hosts, number):
+        """(group's name, count, tensors) for the library."""
+        tensors = [self._tensor(f"{name}.{i}", host, number) for i, host in enumerate(hosts)]
+        return name.encode(), len(hosts), (_library.Tensor * len(hosts))(*tensors)
+
+    def _pointers(self, hosts):
+        return (ctypes.c_void_p * len(hosts))(*map(self._framework.pointer, hosts))
 
     # allreduce
 
-    def _allreduce_handle(self, tensor, name, op, scales, in_place):
+    def _allreduce_handle(self, tensor, name, op, scales, number, in_place):
         framework = self._framework
         if in_place:
             framework.check_writable(tensor)
         host = framework.host(tensor)
         out = host if in_place else framework.empty_like(host)
-        number = self._submit_reduction(library().allreduce, self._tensor(name, host), op, scales,
-                                        framework.pointer(host), framework.pointer(out))
-        return Handle((number,), lambda _, __=host: framework.returned(tensor, out, in_place))
+        sent = self._tensor(full_name("allreduce", name, number), host, number)
+        return submit(library().allreduce,
+                      (ctypes.byref(sent), _reduction(op, scales), framework.pointer(host), framework.pointer(out)),
+                      lambda _, __=host: framework.returned(tensor, out, in_place))
 
-    def _allreduce_group(self, tensors, name, op, scales, in_place):
+    def _allreduce_group(self, tensors, name, op, scales, number, in_place):
         framework = self._framework
         if in_place:
             for tensor in tensors:
                 framework.check_writable(tensor)
         hosts = [framework.host(tensor) for tensor in tensors]
         outs = hosts if in_place else [framework.empty_like(host) for host in hosts]
-        submit = [functools.partial(
-            self._submit_reduction, library().allreduce, self._tensor(f"{name}.{i}", host, name.encode(), len(hosts)),
-            op, scales, framework.pointer(host), framework.pointer(out))
-                  for i, (host, out) in enumerate(zip(hosts, outs))]
+        group = self._group(full_name("grouped_allreduce", name, number), hosts, number)
 
-        def finish(_):
+        def finish(_, _hold=hosts):
             return [framework.returned(tensor, out, in_place) for tensor, out in zip(tensors, outs)]
 
-        return _submit_all(submit, finish, hold=hosts)
+        return submit_group(library().grouped_allreduce,
+                            (*group, _reduction(op, scales), self._pointers(hosts), self._pointers(outs)), len(hosts),
+                            finish)
 
     def allreduce_async(self, tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
                         process_set=global_process_set):
         """Like allreduce(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._allreduce_handle(tensor, full_name("allreduce", name), choose(op, average),
-                                      (prescale_factor, postscale_factor), False)
+        return self._allreduce_handle(tensor, name, choose(op, average), (prescale_factor, postscale_factor),
+                                      set_id(process_set), False)
 
     def allreduce(self, tensor, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
                   postscale_factor=1.0, process_set=global_process_set):
@@ -113,7 +92,7 @@ class Collectives:
             op: Average (if None), Sum, Min, Max, Product or Adasum.
             prescale_factor: by which each tensor is multiplied before it is reduced.
             postscale_factor: by which the result is multiplied.
-            process_set: global_process_set.
+            process_set: whose tensors they are; an average is divided by its size.
 
         Returns: a new tensor of the same shape and type.
 
@@ -127,9 +106,8 @@ class Collectives:
     def allreduce_async_(self, tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
                          process_set=global_process_set):
         """Like allreduce_(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._allreduce_handle(tensor, full_name("allreduce", name), choose(op, average),
-                                      (prescale_factor, postscale_factor), True)
+        return self._allreduce_handle(tensor, name, choose(op, average), (prescale_factor, postscale_factor),
+                                      set_id(process_set), True)
 
     def allreduce_(self, tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
                    process_set=global_process_set):
@@ -140,9 +118,8 @@ class Collectives:
     def grouped_allreduce_async(self, tensors, average=None, name=None, op=None, prescale_factor=1.0,
                                 postscale_factor=1.0, process_set=global_process_set):
         """Like grouped_allreduce(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._allreduce_group(list(tensors), full_name("grouped_allreduce", name), choose(op, average),
-                                     (prescale_factor, postscale_factor), False)
+        return self._allreduce_group(list(tensors), name, choose(op, average), (prescale_factor, postscale_factor),
+                                     set_id(process_set), False)
 
     def grouped_allreduce(self, tensors, average=None, name=None, compression=Compression.none, op=None,
                           prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
@@ -155,9 +132,8 @@ class Collectives:
     def grouped_allreduce_async_(self, tensors, average=None, name=None, op=None, prescale_factor=1.0,
                                  postscale_factor=1.0, process_set=global_process_set):
         """Like grouped_allreduce_(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._allreduce_group(list(tensors), full_name("grouped_allreduce", name), choose(op, average),
-                                     (prescale_factor, postscale_factor), True)
+        return self._allreduce_group(list(tensors), name, choose(op, average), (prescale_factor, postscale_factor),
+                                     set_id(process_set), True)
 
     def grouped_allreduce_(self, tensors, average=None, name=None, op=None, prescale_factor=1.0,
                            postscale_factor=1.0, process_set=global_process_set):
@@ -167,34 +143,27 @@ class Collectives:
 
     # Operations that make a tensor of another shape
 
-    def _output_handle(self, tensors, hosts, submit, one):
+    def _finish(self, tensors, hosts):
+        """Makes the results of operations on ``tensors``."""
         framework = self._framework
 
         def finish(numbers):
             outputs = [Output(number, framework.item_bytes(host)) for number, host in zip(numbers, hosts)]
-            results = [framework.made(output, host, tensor)
-                       for output, host, tensor in zip(outputs, hosts, tensors)]
-            return results[0] if one else results
+            return [framework.made(output, host, tensor) for output, host, tensor in zip(outputs, hosts, tensors)]
 
-        return _submit_all(submit, finish, hold=hosts, keeps=True)
+        return finish
 
-    def _gather_handle(self, tensors, name, one):
-        framework = self._framework
-        hosts = [framework.host(tensor) for tensor in tensors]
-        names = [name] if one else [f"{name}.{i}" for i in range(len(tensors))]
-        group = (None, 0) if one else (name.encode(), len(tensors))
-
-        def submit(each, host):
-            tensor = self._tensor(each, host, *group)
-            return handle_number(library().allgather(ctypes.byref(tensor), framework.pointer(host)))
-
-        return self._output_handle(tensors, hosts, [functools.partial(submit, each, host)
-                                                    for each, host in zip(names, hosts)], one)
+    def _finish_one(self, tensor, host):
+        finish = self._finish([tensor], [host])
+        return lambda numbers: finish(numbers)[0]
 
     def allgather_async(self, tensor, name=None, process_set=global_process_set):
         """Like allgather(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._gather_handle([tensor], full_name("allgather", name), True)
+        number = set_id(process_set)
+        host = self._framework.host(tensor)
+        sent = self._tensor(full_name("allgather", name, number), host, number)
+        return submit(library().allgather, (ctypes.byref(sent), self._framework.pointer(host)),
+                      self._finish_one(tensor, host), keeps=True)
 
     def allgather(self, tensor, name=None, process_set=global_process_set):
         """Puts the ranks' tensors one after the other, in the order of ranks; each rank gets the result.
@@ -209,28 +178,25 @@ class Collectives:
 
     def grouped_allgather_async(self, tensors, name=None, process_set=global_process_set):
         """Like grouped_allgather(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._gather_handle(list(tensors), full_name("grouped_allgather", name), False)
+        number, tensors = set_id(process_set), list(tensors)
+        hosts = [self._framework.host(tensor) for tensor in tensors]
+        group = self._group(full_name("grouped_allgather", name, number), hosts, number)
+        return submit_group(library().grouped_allgather, (*group, self._pointers(hosts)), len(hosts),
+                            self._finish(tensors, hosts), keeps=True)
 
     def grouped_allgather(self, tensors, name=None, process_set=global_process_set):
         """allgather() of all ``tensors``, which are done together. Returns a list in their order."""
         return self.grouped_allgather_async(tensors, name, process_set).wait()
 
-    def _scatter_handle(self, tensors, name, op, scales, one):
-        framework = self._framework
-        hosts = [framework.host(tensor) for tensor in tensors]
-        names = [name] if one else [f"{name}.{i}" for i in range(len(tensors))]
-        group = (None, 0) if one else (name.encode(), len(tensors))
-        return self._output_handle(tensors, hosts, [functools.partial(
-            self._submit_reduction, library().reducescatter, self._tensor(each, host, *group), op, scales,
-            framework.pointer(host)) for each, host in zip(names, hosts)], one)
-
     def reducescatter_async(self, tensor, name=None, op=Average, process_set=global_process_set, prescale_factor=1.0,
                             postscale_factor=1.0):
         """Like reducescatter(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._scatter_handle([tensor], full_name("reducescatter", name), choose(op),
-                                    (prescale_factor, postscale_factor), True)
+        number, op = set_id(process_set), choose(op)
+        host = self._framework.host(tensor)
+        sent = self._tensor(full_name("reducescatter", name, number), host, number)
+        return submit(library().reducescatter,
+                      (ctypes.byref(sent), _reduction(op, (prescale_factor, postscale_factor)),
+                       self._framework.pointer(host)), self._finish_one(tensor, host), keeps=True)
 
     def reducescatter(self, tensor, name=None, compression=Compression.none, op=Average,
                       process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
@@ -250,9 +216,12 @@ class Collectives:
     def grouped_reducescatter_async(self, tensors, name=None, op=Average, process_set=global_process_set,
                                     prescale_factor=1.0, postscale_factor=1.0):
         """Like grouped_reducescatter(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._scatter_handle(list(tensors), full_name("grouped_reducescatter", name), choose(op),
-                                    (prescale_factor, postscale_factor), False)
+        number, op, tensors = set_id(process_set), choose(op), list(tensors)
+        hosts = [self._framework.host(tensor) for tensor in tensors]
+        group = self._group(full_name("grouped_reducescatter", name, number), hosts, number)
+        return submit_group(library().grouped_reducescatter,
+                            (*group, _reduction(op, (prescale_factor, postscale_factor)), self._pointers(hosts)),
+                            len(hosts), self._finish(tensors, hosts), keeps=True)
 
     def grouped_reducescatter(self, tensors, name=None, compression=Compression.none, op=Average,
                               process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
@@ -264,8 +233,8 @@ class Collectives:
 
     def alltoall_async(self, tensor, splits=None, name=None, process_set=global_process_set):
         """Like alltoall(), asynchronous. Returns a handle; its result is a tuple also without ``splits``."""
-        check_process_set(process_set)
-        framework, ranks = self._framework, _process.size()
+        number = set_id(process_set)
+        framework, ranks = self._framework, process_set.size()
         host = framework.host(tensor)
         numbers = None
         if splits is not None:
@@ -274,15 +243,13 @@ class Collectives:
                 raise ValueError(f"splits has {len(numbers)} numbers for {ranks} ranks")
             numbers = (ctypes.c_int64 * ranks)(*numbers)
 
-        def submit():
-            sent = self._tensor(full_name("alltoall", name), host)
-            return handle_number(library().alltoall(ctypes.byref(sent), numbers, framework.pointer(host)))
+        sent = self._tensor(full_name("alltoall", name, number), host, number)
 
         def finish(handles):
             output = Output(handles[0], framework.item_bytes(host))
             return framework.made(output, host, tensor), framework.splits(output.splits, splits)
 
-        return _submit_all([submit], finish, hold=host, keeps=True)
+        return submit(library().alltoall, (ctypes.byref(sent), numbers, framework.pointer(host)), finish, keeps=True)
 
     def alltoall(self, tensor, splits=None, name=None, process_set=global_process_set):
         """Sends some rows of ``tensor`` to each rank.
@@ -300,7 +267,7 @@ class Collectives:
 
     # broadcast
 
-    def _broadcast_handle(self, tensor, root_rank, name, in_place):
+    def _broadcast_handle(self, tensor, root_rank, name, number, in_place):
         framework = self._framework
         if in_place:
             framework.check_writable(tensor)
@@ -308,21 +275,18 @@ class Collectives:
         if not in_place and root_rank != _process.rank():
             host = framework.empty_like(host)
 
-        def submit():
-            sent = self._tensor(name, host)
-            return handle_number(library().broadcast(ctypes.byref(sent), root_rank, framework.pointer(host)))
+        sent = self._tensor(full_name("broadcast", name, number), host, number)
 
         def finish(_):
             if not in_place and root_rank == _process.rank():
                 return framework.copy(tensor)
             return framework.returned(tensor, host, in_place)
 
-        return _submit_all([submit], finish, hold=host)
+        return submit(library().broadcast, (ctypes.byref(sent), root_rank, framework.pointer(host)), finish)
 
     def broadcast_async(self, tensor, root_rank, name=None, process_set=global_process_set):
         """Like broadcast(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._broadcast_handle(tensor, root_rank, full_name("broadcast", name), False)
+        return self._broadcast_handle(tensor, root_rank, name, set_id(process_set), False)
 
     def broadcast(self, tensor, root_rank, name=None, process_set=global_process_set):
         """Gives all ranks the tensor of rank ``root_rank``.
@@ -335,36 +299,22 @@ class Collectives:
 
     def broadcast_async_(self, tensor, root_rank, name=None, process_set=global_process_set):
         """Like broadcast_(), asynchronous. Returns a handle."""
-        check_process_set(process_set)
-        return self._broadcast_handle(tensor, root_rank, full_name("broadcast", name), True)
+        return self._broadcast_handle(tensor, root_rank, name, set_id(process_set), True)
 
     def broadcast_(self, tensor, root_rank, name=None, process_set=global_process_set):
         """Like broadcast(), in place. Returns ``tensor``."""
         return self.broadcast_async_(tensor, root_rank, name, process_set).wait()
 
 
-def _submit_all(submit, finish, hold, keeps=False):
-    """Calls all of ``submit``, whose numbers are one handle. ``hold``: memory that they use."""
-    def finish_with_memory(numbers, _hold=hold):
-        return finish(numbers)
-
-    numbers = []
-    try:
-        for each in submit:
-            numbers.append(each())
-    except (HorovodInternalError, ValueError):
-        # Those of a group that have been submitted never come back; their memory lives on for them.
-        if numbers:
-            Handle(tuple(numbers), finish_with_memory, keeps)
-        raise
-    return Handle(tuple(numbers), finish_with_memory, keeps)
+def _reduction(op, scales):
+    """The address of a struct tony_collective_reduction."""
+    return op.reduction(float(scales[0]), float(scales[1]))[1]
 
 
 def barrier(process_set=global_process_set):
-    """Waits until all ranks have come to it. HorovodInternalError: a rank is gone."""
-    check_process_set(process_set)
-    number = handle_number(library().barrier(full_name("barrier", None).encode()))
-    Handle((number,), lambda _: None).wait()
+    """Waits until all ranks of the set have come to it. HorovodInternalError: a rank is gone."""
+    number = set_id(process_set)
+    submit(library().barrier, (full_name("barrier", None, number).encode(), number), lambda _: None).wait()
 
 
 def join(device=-1):  # pylint: disable=unused-argument
@@ -373,8 +323,7 @@ def join(device=-1):  # pylint: disable=unused-argument
 
     Returns: the rank that has come last.
     """
-    number = handle_number(library().join())
-    last = Handle((number,), lambda numbers: library().check(library().last_joined(numbers[0]))).wait()
+    last = submit(library().join, (), lambda numbers: library().check(library().last_joined(numbers[0]))).wait()
     # Ranks have called different numbers of operations without names.
     _process.begin_again()
     return last

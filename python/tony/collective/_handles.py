@@ -19,22 +19,27 @@ _in_flight = set()
 class Handle:
     """One operation, or a group of them; for ``poll()`` and ``synchronize()``."""
 
-    __slots__ = ("_numbers", "_finish", "_keeps", "_result", "_waiting")
+    __slots__ = ("numbers", "_finish", "_keeps", "_result", "_waiting")
 
-    def __init__(self, numbers, finish, keeps=False):
-        """``numbers``: the library's, of operations on their way. ``finish``: called with them once all are done well,
-        makes the result; it holds all memory that they use. ``keeps``: it releases them itself, later."""
-        self._numbers = numbers
+    def __init__(self, finish, keeps=False):
+        """``finish``: called with ``numbers`` once all operations are done well, makes the result; it holds all memory
+        that they use. ``keeps``: it releases them itself, later."""
+        self.numbers = ()  # the library's, of operations on their way
         self._finish = finish
         self._keeps = keeps
         self._result = None
         self._waiting = threading.RLock()  # one thread after the other
         _in_flight.add(self)
 
+    def forget(self):
+        """The library has not taken it."""
+        self.numbers, self._finish = (), None
+        _in_flight.discard(self)
+
     def poll(self):
         """Whether ``wait()`` would return at once."""
         lib = library()
-        return all(lib.check(lib.poll(number)) for number in self._numbers)
+        return all(lib.check(lib.poll(number)) for number in self.numbers)
 
     def wait(self):
         """The result, each time. HorovodInternalError: the operation has failed; then it is None from now on."""
@@ -46,16 +51,15 @@ class Handle:
             return self._result
         lib = library()
         failed = None
-        for number in self._numbers:
+        for number in self.numbers:
             code = lib.wait(number, _LOOK_MS)
             while code == _library.IN_PROGRESS:
                 code = lib.wait(number, _LOOK_MS)
             if code != _library.OK and failed is None:
                 failed = HorovodInternalError(lib.last_error().decode("utf-8", "replace"), _library.CODES[code])
         # All are done, so that nobody but the user touches the memory any more.
-        numbers, finish = self._numbers, self._finish
-        self._numbers, self._finish = (), None
-        _in_flight.discard(self)
+        numbers, finish = self.numbers, self._finish
+        self.forget()
         try:
             if failed is not None:
                 raise failed

@@ -40,7 +40,7 @@ class Tensor(ctypes.Structure):
     """struct tony_collective_tensor"""
 
     _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int32), ("dimensions", ctypes.c_int32),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("group", ctypes.c_char_p), ("group_size", ctypes.c_uint32)]
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("set", ctypes.c_uint32)]
 
 
 class Reduction(ctypes.Structure):
@@ -51,6 +51,7 @@ class Reduction(ctypes.Structure):
 
 _POINTER, _NUMBER, _HANDLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64
 _NUMBERS = ctypes.POINTER(ctypes.c_int64)
+_SET = ctypes.c_uint32
 _FUNCTIONS = {
     "init": (_NUMBER, [ctypes.POINTER(Options)]),
     "shutdown": (_NUMBER, []),
@@ -61,7 +62,13 @@ _FUNCTIONS = {
     "broadcast": (_HANDLE, [_POINTER, _NUMBER, _POINTER]),
     "reducescatter": (_HANDLE, [_POINTER, _POINTER, _POINTER]),
     "alltoall": (_HANDLE, [_POINTER, _NUMBERS, _POINTER]),
-    "barrier": (_HANDLE, [ctypes.c_char_p]),
+    "barrier": (_HANDLE, [ctypes.c_char_p, _SET]),
+    "grouped_allreduce": (_NUMBER, [ctypes.c_char_p, _NUMBER, _POINTER, _POINTER, _POINTER, _POINTER, _NUMBERS]),
+    "grouped_allgather": (_NUMBER, [ctypes.c_char_p, _NUMBER, _POINTER, _POINTER, _NUMBERS]),
+    "grouped_reducescatter": (_NUMBER, [ctypes.c_char_p, _NUMBER, _POINTER, _POINTER, _POINTER, _NUMBERS]),
+    "add_process_set": (_HANDLE, [ctypes.c_char_p, ctypes.POINTER(ctypes.c_int), _NUMBER]),
+    "remove_process_set": (_HANDLE, [ctypes.c_char_p, _SET]),
+    "added_process_set": (_NUMBER, [_HANDLE]),
     "join": (_HANDLE, []),
     "allocate": (_POINTER, [ctypes.c_size_t]),
     "free": (_NUMBER, [_POINTER]),

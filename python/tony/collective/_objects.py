@@ -5,9 +5,10 @@ import pickle
 import struct
 
 from . import _process
-from ._collectives import Collectives, full_name
+from ._collectives import Collectives
 from ._library import TYPES
-from ._reduce_ops import check_process_set, global_process_set
+from ._process_sets import global_process_set, set_id
+from ._submission import full_name
 
 _LENGTH = struct.Struct("<q")
 
@@ -65,17 +66,18 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
         obj: what can be pickled; of the other ranks it is not looked at.
         root_rank: whose object it is.
         name: by which the ranks' calls belong together.
+        process_set: whose ranks take part, the root among them.
 
     Returns: the object; at rank ``root_rank`` ``obj`` itself.
 
     HorovodInternalError: as of allreduce().
     """
-    check_process_set(process_set)
-    name = full_name("object", name)
+    name = full_name("object", name, set_id(process_set))
     is_root = _process.rank() == root_rank
     content = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL) if is_root else b""
-    length = _memory.broadcast_(_Bytes(_LENGTH.pack(len(content))), root_rank, name + ".size")
-    received = _memory.broadcast_(_Bytes(content if is_root else _LENGTH.unpack(length)[0]), root_rank, name)
+    length = _memory.broadcast_(_Bytes(_LENGTH.pack(len(content))), root_rank, name + ".size", process_set)
+    received = _memory.broadcast_(_Bytes(content if is_root else _LENGTH.unpack(length)[0]), root_rank, name,
+                                  process_set)
     return obj if is_root else pickle.loads(received)
 
 
@@ -84,11 +86,10 @@ def allgather_object(obj, name=None, process_set=global_process_set):
 
     Returns: a list, by rank. HorovodInternalError: as of allreduce().
     """
-    check_process_set(process_set)
-    name = full_name("object", name)
+    name = full_name("object", name, set_id(process_set))
     content = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
-    lengths = _memory.allgather(_Bytes(_LENGTH.pack(len(content))), name + ".size")
-    everything = memoryview(_memory.allgather(_Bytes(content), name))
+    lengths = _memory.allgather(_Bytes(_LENGTH.pack(len(content))), name + ".size", process_set)
+    everything = memoryview(_memory.allgather(_Bytes(content), name, process_set))
     objects, at = [], 0
     for (length,) in _LENGTH.iter_unpack(lengths):
         objects.append(pickle.loads(everything[at:at + length]))

@@ -43,14 +43,16 @@ def init(comm=None, process_sets=None):
 
     Arguments:
         comm: for compatibility with Horovod; all ranks take part, so None or an empty list.
-        process_sets: the same.
+        process_sets: a list of ProcessSets, or of lists of ranks, the same on all ranks: what add_process_set() does.
 
     Raises:
         HorovodInternalError: a rank has not come in time (HOROVOD_GLOO_TIMEOUT_SECONDS, 120 by default); the message
-        names it. Variables are missing.
+        names it. Variables are missing. What add_process_set() raises.
     """
-    if comm or process_sets:
-        raise ValueError("tony.collective has no subsets of ranks: call init() without arguments")
+    if comm:
+        raise ValueError("tony.collective starts with all ranks: call init() without comm, and add process sets")
+    from . import _process_sets  # which submits operations, and so needs a rank
+    process_sets = _process_sets.checked(process_sets)
     with _rank.lock:
         if library().is_initialized():
             return
@@ -74,6 +76,7 @@ def init(comm=None, process_sets=None):
                 library().fail(code)
             _rank.place = place
             begin_again()
+            _process_sets.start(process_sets)
         except BaseException:  # Ctrl-C may also come when the ranks have met already
             _rank.place = None
             library().shutdown()

@@ -3,7 +3,6 @@
 import ctypes
 import functools
 
-from . import _process
 from ._library import Reduction
 
 
@@ -52,36 +51,3 @@ def choose(op, average=None):
     if not isinstance(op, ReduceOp):
         raise ValueError(f"op is {op!r}: it is one of Average, Sum, Adasum, Min, Max, Product")
     return op
-
-
-class ProcessSet:
-    """Ranks that take part in an operation; so far all of them."""
-
-    process_set_id = 0
-
-    def __init__(self, ranks=None):
-        """ValueError: ``ranks`` are given, as there are no subsets yet."""
-        if ranks is not None:
-            raise ValueError("tony.collective has no subsets of ranks: use hvd.global_process_set")
-
-    def included(self):
-        """Whether this rank is one of them."""
-        return True
-
-    def rank(self):
-        """This rank's number among them."""
-        return _process.rank()
-
-    def size(self):
-        """How many they are."""
-        return _process.size()
-
-
-#: All ranks.
-global_process_set = ProcessSet()
-
-
-def check_process_set(process_set):
-    """ValueError: it is not that of all ranks."""
-    if process_set is not global_process_set:
-        raise ValueError("tony.collective has no subsets of ranks: process_set is hvd.global_process_set")

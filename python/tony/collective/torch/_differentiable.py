@@ -4,7 +4,8 @@ import torch
 
 from .. import _process
 from .._collectives import Collectives
-from .._reduce_ops import Average, Sum, check_process_set, choose, global_process_set
+from .._process_sets import global_process_set, set_id
+from .._reduce_ops import Average, Sum, choose
 from ..compression import Compression
 from ._tensors import Tensors
 
@@ -35,58 +36,62 @@ class _GroupedAllReduce(torch.autograd.Function):
 
 class _AllGather(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, tensor, name):
+    def forward(ctx, tensor, name, process_set):
         ctx.rows = tensor.shape[0] if tensor.dim() > 0 else 0
-        return plain.allgather(tensor, name)
+        ctx.process_set = process_set
+        return plain.allgather(tensor, name, process_set)
 
     @staticmethod
     def backward(ctx, gradient):
-        reduced = plain.allreduce_async(gradient, op=Average)
-        rows = plain.allgather(torch.tensor([ctx.rows])).tolist()
-        first = sum(rows[:_process.rank()])
-        return reduced.wait().narrow(0, first, ctx.rows), None
+        reduced = plain.allreduce_async(gradient, op=Average, process_set=ctx.process_set)
+        rows = plain.allgather(torch.tensor([ctx.rows]), process_set=ctx.process_set).tolist()
+        first = sum(rows[:ctx.process_set.rank()])
+        return reduced.wait().narrow(0, first, ctx.rows), None, None
 
 
 class _Broadcast(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, tensor, root_rank, name):
+    def forward(ctx, tensor, root_rank, name, process_set):
         ctx.root_rank = root_rank
-        return plain.broadcast(tensor, root_rank, name)
+        ctx.process_set = process_set
+        return plain.broadcast(tensor, root_rank, name, process_set)
 
     @staticmethod
     def backward(ctx, gradient):
-        reduced = plain.allreduce(gradient, op=Average)
+        reduced = plain.allreduce(gradient, op=Average, process_set=ctx.process_set)
         if _process.rank() != ctx.root_rank:
             reduced.zero_()
-        return reduced, None, None
+        return reduced, None, None, None
 
 
 class _ReduceScatter(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, tensor, name, op, scales):
-        ctx.factor = scales[0] * scales[1] * (_process.size() if op is Sum else 1)
-        return plain.reducescatter_async(tensor, name, op, global_process_set, *scales).wait()
+    def forward(ctx, tensor, name, op, scales, process_set):
+        ctx.factor = scales[0] * scales[1] * (process_set.size() if op is Sum else 1)
+        ctx.process_set = process_set
+        return plain.reducescatter_async(tensor, name, op, process_set, *scales).wait()
 
     @staticmethod
     def backward(ctx, gradient):
-        return plain.allgather(gradient * ctx.factor), None, None, None
+        return plain.allgather(gradient * ctx.factor, process_set=ctx.process_set), None, None, None, None
 
 
 class _AllToAll(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, tensor, splits, name):
-        made, received = plain.alltoall_async(tensor, splits, name).wait()
+    def forward(ctx, tensor, splits, name, process_set):
+        made, received = plain.alltoall_async(tensor, splits, name, process_set).wait()
+        ctx.process_set = process_set
         ctx.received = received
         ctx.mark_non_differentiable(received)
         return made, received
 
     @staticmethod
     def backward(ctx, gradient, _):
-        return plain.alltoall(gradient, ctx.received)[0], None, None
+        return plain.alltoall(gradient, ctx.received, process_set=ctx.process_set)[0], None, None, None
 
 
 def _follows(process_set, *tensors):
-    check_process_set(process_set)
+    set_id(process_set)
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
@@ -115,14 +120,14 @@ def grouped_allreduce(tensors, average=None, name=None, compression=Compression.
 def allgather(tensor, name=None, process_set=global_process_set):  # pylint: disable=missing-function-docstring
     if not _follows(process_set, tensor):
         return plain.allgather(tensor, name, process_set)
-    return _AllGather.apply(tensor, name)
+    return _AllGather.apply(tensor, name, process_set)
 
 
 def broadcast(tensor, root_rank, name=None,
               process_set=global_process_set):  # pylint: disable=missing-function-docstring
     if not _follows(process_set, tensor):
         return plain.broadcast(tensor, root_rank, name, process_set)
-    return _Broadcast.apply(tensor, root_rank, name)
+    return _Broadcast.apply(tensor, root_rank, name, process_set)
 
 
 def reducescatter(tensor, name=None, compression=Compression.none, op=Average, process_set=global_process_set,
@@ -130,7 +135,7 @@ def reducescatter(tensor, name=None, compression=Compression.none, op=Average, p
     if not _follows(process_set, tensor):
         return plain.reducescatter(tensor, name, compression, op, process_set, prescale_factor, postscale_factor)
     sent, context = compression.compress(tensor)
-    result = _ReduceScatter.apply(sent, name, choose(op), (prescale_factor, postscale_factor))
+    result = _ReduceScatter.apply(sent, name, choose(op), (prescale_factor, postscale_factor), process_set)
     return compression.decompress(result, context)
 
 
@@ -138,7 +143,7 @@ def alltoall(tensor, splits=None, name=None,
              process_set=global_process_set):  # pylint: disable=missing-function-docstring
     if not _follows(process_set, tensor):
         return plain.alltoall(tensor, splits, name, process_set)
-    made, received = _AllToAll.apply(tensor, splits, name)
+    made, received = _AllToAll.apply(tensor, splits, name, process_set)
     return made if splits is None else (made, received)
 
 

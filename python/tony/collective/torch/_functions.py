@@ -7,7 +7,7 @@ import torch
 
 from .. import _buffers, _process
 from .._objects import broadcast_object
-from .._reduce_ops import check_process_set, global_process_set
+from .._process_sets import global_process_set, set_id
 from ._differentiable import plain
 
 
@@ -22,14 +22,14 @@ def broadcast_parameters(params, root_rank, process_set=global_process_set):
     HorovodInternalError: a parameter's shape or type is not the same everywhere; a rank is gone. ValueError: another
     type of ``params``.
     """
-    check_process_set(process_set)
+    set_id(process_set)
     if isinstance(params, dict):
         named = sorted(params.items())
     elif isinstance(params, (list, tuple, collections.abc.Iterator)):
         named = [each if isinstance(each, tuple) else (None, each) for each in params]
     else:
         raise ValueError(f"invalid params of type: {type(params)}")
-    handles = [plain.broadcast_async_(tensor, root_rank, None if name is None else f"parameters.{name}")
+    handles = [plain.broadcast_async_(tensor, root_rank, None if name is None else f"parameters.{name}", process_set)
                for name, tensor in named if isinstance(tensor, torch.Tensor)]
     for handle in handles:
         handle.wait()
@@ -69,8 +69,8 @@ def _replaced(value, kind, replace):
     return value
 
 
-def broadcast_optimizer_state(optimizer, root_rank, model=None,
-                              process_set=global_process_set):  # pylint: disable=unused-argument
+def broadcast_optimizer_state(optimizer, root_rank, model=None,  # pylint: disable=unused-argument
+                              process_set=global_process_set):
     """Gives all ranks the state and the options (learning rate, …) of rank ``root_rank``'s optimizer.
 
     The other ranks' optimizers need no state yet: they load that of ``root_rank``. Their parameters are grouped as its
@@ -83,7 +83,7 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None,
 
     ValueError: an LBFGS. HorovodInternalError: as of allreduce().
     """
-    check_process_set(process_set)
+    set_id(process_set)
     if isinstance(optimizer, torch.optim.LBFGS):
         raise ValueError("cannot broadcast torch.optim.LBFGS state")
     is_root = _process.rank() == root_rank
@@ -95,7 +95,7 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None,
 
     if is_root:
         skeleton = _replaced(optimizer.state_dict(), torch.Tensor, placeholder)
-    skeleton = broadcast_object(skeleton, root_rank, "optimizer_state")
+    skeleton = broadcast_object(skeleton, root_rank, "optimizer_state", process_set)
     if not is_root:
         def tensor_for(place):
             tensors.append(torch.empty(place.shape, dtype=place.dtype))
@@ -103,7 +103,7 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None,
 
         # In the order of their numbers: pickling keeps that of dictionaries.
         state = _replaced(skeleton, _Placeholder, tensor_for)
-    handles = [plain.broadcast_async_(tensor, root_rank, f"optimizer_state.{number}")
+    handles = [plain.broadcast_async_(tensor, root_rank, f"optimizer_state.{number}", process_set)
                for number, tensor in enumerate(tensors)]
     for handle in handles:
         handle.wait()

@@ -2,7 +2,6 @@
 
 import torch
 
-from .. import _process
 from .._reduce_ops import Average
 from ._differentiable import plain
 
@@ -14,7 +13,7 @@ class Gradients:
     hooks, which PyTorch calls from its own threads, each for other parameters.
     """
 
-    def __init__(self, names, groups, compression, op, predivide, passes, sparse_as_dense):
+    def __init__(self, names, groups, compression, op, predivide, passes, sparse_as_dense, process_set):
         """``names``: by parameter, of all that the optimizer has. ``passes``: backward passes for each step."""
         self._names = names
         self._group_of = {p: group for group in groups for p in group}
@@ -22,6 +21,7 @@ class Gradients:
         self._op = op
         self._scales = (1.0 / predivide, predivide) if op is Average else (1.0, 1.0)
         self._sparse_as_dense = sparse_as_dense
+        self._process_set = process_set
         self._passes = passes
         self._left = {p: passes for p in names}  # passes until it is submitted
         self._handles = {}  # by group, each a tuple of parameters: what waits for it
@@ -71,9 +71,9 @@ class Gradients:
         sent, contexts = zip(*[self._compression.compress(p.grad.detach()) for p in group])
         name = self._names[group[0]]
         if len(group) == 1:
-            handle = plain.allreduce_async_(sent[0], None, name, self._op, *self._scales)
+            handle = plain.allreduce_async_(sent[0], None, name, self._op, *self._scales, self._process_set)
         else:
-            handle = plain.grouped_allreduce_async_(sent, None, name, self._op, *self._scales)
+            handle = plain.grouped_allreduce_async_(sent, None, name, self._op, *self._scales, self._process_set)
 
         def finish():
             handle.wait()
@@ -87,13 +87,13 @@ class Gradients:
         gradient = p.grad.coalesce()
         name = self._names[p]
         # Rows are what is gathered.
-        indices = plain.allgather_async(gradient.indices().t(), f"{name}.indices")
-        values = plain.allgather_async(gradient.values(), f"{name}.values")
+        indices = plain.allgather_async(gradient.indices().t(), f"{name}.indices", self._process_set)
+        values = plain.allgather_async(gradient.values(), f"{name}.values", self._process_set)
 
         def finish():
             all_values = values.wait()
             if self._op is Average:
-                all_values = all_values / _process.size()
+                all_values = all_values / self._process_set.size()
             p.grad = torch.sparse_coo_tensor(indices.wait().t(), all_values, gradient.shape).coalesce()
 
         return finish

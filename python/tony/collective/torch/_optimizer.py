@@ -6,8 +6,8 @@ import warnings
 
 import torch
 
-from .. import _process
-from .._reduce_ops import Adasum, Average, Sum, check_process_set, global_process_set
+from .._process_sets import check_registered, global_process_set
+from .._reduce_ops import Adasum, Average, Sum
 from ..compression import Compression
 from ._differentiable import plain
 from ._gradients import Gradients
@@ -42,11 +42,10 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         groups: gradients that are sent together: a number of groups into which all are divided, or lists of
             parameters; those in none are sent one by one.
         sparse_as_dense: sends sparse gradients as dense ones; otherwise their indices and values are gathered.
-        process_set: global_process_set.
+        process_set: whose gradients are averaged; at a rank outside of it the optimizer does as it did.
 
     ValueError: names or groups do not fit to the parameters; an option that is none.
     """
-    check_process_set(process_set)
     if op not in (Average, Sum, Adasum):
         raise ValueError(f"op is {op!r}: it is one of Average, Sum, Adasum")
     if gradient_predivide_factor != 1.0 and op is not Average:
@@ -55,14 +54,15 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         raise ValueError("backward_passes_per_step must be > 0")
     names = _names_of(optimizer, named_parameters)
     groups = _groups_of(optimizer, num_groups if groups is None else groups)
-    wrapped = _with_class(optimizer, _ADASUM_METHODS if op is Adasum else _METHODS)
-    if op is Adasum:
-        wrapped._exchange = _Deltas(names, compression, backward_passes_per_step)
+    included = check_registered(process_set).included()
+    wrapped = _with_class(optimizer, _ADASUM_METHODS if op is Adasum and included else _METHODS)
+    if op is Adasum and included:
+        wrapped._exchange = _Deltas(names, compression, backward_passes_per_step, process_set)
         return wrapped
     # A rank alone has nothing to send, unless others may come.
-    alone = _process.size() == 1 and os.environ.get("HOROVOD_ELASTIC") != "1"
+    alone = not included or process_set.size() == 1 and os.environ.get("HOROVOD_ELASTIC") != "1"
     wrapped._exchange = None if alone else Gradients(names, groups, compression, op, gradient_predivide_factor,
-                                                     backward_passes_per_step, sparse_as_dense)
+                                                     backward_passes_per_step, sparse_as_dense, process_set)
     wrapped._synchronized = False
     wrapped._should_synchronize = True
     return wrapped
@@ -177,9 +177,10 @@ _METHODS = {"synchronize": _synchronize, "skip_synchronize": _skip_synchronize, 
 class _Deltas:
     """For Adasum, which combines not gradients but what the optimizer has made of them."""
 
-    def __init__(self, names, compression, passes):
+    def __init__(self, names, compression, passes, process_set):
         self._names = {p: name for p, name in names.items() if p.requires_grad}
         self._compression = compression
+        self._process_set = process_set
         self._passes = self._left = passes
         self._starts = None  # before the first local step of those that are combined
 
@@ -203,7 +204,8 @@ class _Deltas:
             waiting = []
             for p, name in self._names.items():
                 sent, context = self._compression.compress(p.detach() - self._starts[p])
-                waiting.append((p, context, plain.allreduce_async_(sent, None, f"delta.{name}", Adasum)))
+                waiting.append((p, context, plain.allreduce_async_(sent, None, f"delta.{name}", Adasum,
+                                                                          process_set=self._process_set)))
             for p, context, handle in waiting:
                 p.copy_(self._starts[p] + self._compression.decompress(handle.wait(), context))
         self.forget()

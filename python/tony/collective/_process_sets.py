@@ -1,0 +1,178 @@
+"""Sets of ranks, among which operations take place."""
+
+import ctypes
+import operator
+
+from . import _process
+from ._library import library
+from ._submission import full_name, submit
+
+
+class ProcessSet:
+    """Some of the job's ranks, for the ``process_set`` of operations once it is registered: by ``init()``, or by
+    ``add_process_set()``.
+
+    ``ranks``: a sorted list. ``process_set_id``: the library's number for it; None while it is not registered.
+    """
+
+    process_set_id = None
+    ranks = None
+
+    def __init__(self, ranks):
+        """``ranks``: numbers of ranks of the job, in any order. ValueError: they are none."""
+        try:
+            self.ranks = sorted(operator.index(rank) for rank in ranks)
+        except TypeError as error:
+            raise ValueError(f"ProcessSet should be initialized with a list of process ranks, not {ranks!r}") from error
+
+    def included(self):
+        """Whether this process's rank is one of them. None: it is the set of all ranks, before ``init()``."""
+        return None if self.ranks is None else _process.rank() in self.ranks
+
+    def rank(self):
+        """This process's number among them, from 0, as of allgather's results; None: the set is not registered.
+
+        An operation's ``root_rank`` is that of ``hvd.rank()`` nevertheless. ValueError: it does not belong to them.
+        """
+        if self.process_set_id is None:
+            return None
+        _check_included(self)
+        return self.ranks.index(_process.rank())
+
+    def size(self):
+        """How many they are. None: the set is not registered."""
+        return None if self.process_set_id is None else len(self.ranks)
+
+    def __str__(self):
+        return f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks})"
+
+
+class _GlobalProcessSet(ProcessSet):
+    process_set_id = 0
+
+    def __init__(self):  # pylint: disable=super-init-not-called
+        """Its ranks are known from init() on."""
+
+    def size(self):
+        return _process.size()
+
+    def rank(self):
+        return _process.rank()
+
+
+#: All ranks.
+global_process_set = _GlobalProcessSet()
+
+# What is registered: lists of ProcessSets with the same ranks, by their number.
+_registered = {0: [global_process_set]}
+
+
+def set_id(process_set):
+    """The library's number of a set to which this rank belongs. ValueError: it is none, not registered, or this rank
+    does not belong to it. NotInitializedError."""
+    if process_set is global_process_set:
+        return 0
+    _check_included(check_registered(process_set))
+    return process_set.process_set_id
+
+
+def check_registered(process_set):
+    """Returns it. ValueError: it is no process set, or not registered. NotInitializedError."""
+    if not isinstance(process_set, ProcessSet):
+        raise ValueError(f"process_set is {process_set!r}: it is hvd.global_process_set or a hvd.ProcessSet")
+    _process.rank()
+    if process_set.process_set_id is None:
+        raise ValueError(f"the process set of ranks {process_set.ranks} is not registered: give it to hvd.init() or "
+                         "hvd.add_process_set()")
+    return process_set
+
+
+def _check_included(process_set):
+    if not process_set.included():
+        raise ValueError(f"rank {_process.rank()} does not belong to process set {process_set.process_set_id}, which "
+                         f"has the ranks {process_set.ranks}")
+
+
+def add_process_set(process_set):
+    """Registers a process set; all ranks call it, in the same order, also those that do not belong to it.
+
+    ``process_set``: a ProcessSet or a list of ranks.
+
+    Returns: the ProcessSet. One of the same ranks as another one has the same number.
+
+    HorovodInternalError: the ranks do not agree on who belongs to it; there is no such rank, a rank twice, or none;
+    there is no memory for it. ValueError: it is no list of ranks.
+    """
+    if not isinstance(process_set, ProcessSet):
+        process_set = ProcessSet(process_set)
+    _process.rank()
+    ranks = process_set.ranks
+    name = full_name("process_set.add", None).encode()
+    handle = submit(library().add_process_set, (name, (ctypes.c_int * len(ranks))(*ranks), len(ranks)),
+                    lambda numbers: library().check(library().added_process_set(numbers[0])))
+    number = handle.wait()
+    if process_set is not global_process_set:
+        process_set.process_set_id = number
+        _registered.setdefault(number, []).append(process_set)
+    return process_set
+
+
+def remove_process_set(process_set):
+    """Removes a process set; all ranks call it. It, and each other one with the same ranks, is not registered any more.
+
+    Returns: True; False of that of all ranks, which stays.
+
+    HorovodInternalError: the ranks do not agree on which one; a rank is gone. ValueError: it is not registered.
+    """
+    if not isinstance(process_set, ProcessSet) or process_set.process_set_id is None:
+        raise ValueError(f"{process_set} is not registered")
+    number = process_set.process_set_id
+    if number == 0:
+        return False
+    submit(library().remove_process_set, (full_name("process_set.remove", None).encode(), number),
+           lambda _: None).wait()
+    for each in {process_set, *_registered.pop(number, [])}:
+        each.process_set_id = None
+    return True
+
+
+def process_set_included(process_set_id=0):
+    """Whether this process's rank belongs to the set with this number. ValueError: there is no such set."""
+    return process_set_by_id(process_set_id).included()
+
+
+def process_set_by_id(process_set_id):
+    """A registered ProcessSet. ValueError: there is none with this number."""
+    _process.rank()
+    if process_set_id not in _registered:
+        raise ValueError(f"No known process set with id {process_set_id}")
+    return _registered[process_set_id][0]
+
+
+def get_process_set_ids_and_ranks():
+    """Lists of ranks, by the numbers of all sets that are registered."""
+    _process.rank()
+    return {number: list(sets[0].ranks) for number, sets in sorted(_registered.items())}
+
+
+def number_of_process_sets():
+    """How many are registered, with that of all ranks."""
+    _process.rank()
+    return len(_registered)
+
+
+def checked(process_sets):
+    """What is passed to init(), as a list of ProcessSets. ValueError: it is none."""
+    if process_sets is None or isinstance(process_sets, str) and process_sets.lower() == "dynamic":
+        return []
+    return [each if isinstance(each, ProcessSet) else ProcessSet(each) for each in process_sets]
+
+
+def start(process_sets):
+    """When the ranks have met: what was registered before is not any more; ``process_sets`` is."""
+    for number in [number for number in _registered if number != 0]:
+        for each in _registered.pop(number):
+            each.process_set_id = None
+    global_process_set.ranks = list(range(_process.size()))
+    for each in process_sets:
+        add_process_set(each)

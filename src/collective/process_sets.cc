@@ -1,0 +1,100 @@
+// Making and removing groups, and finding the one that a decision is for.
+#include "collective/process_sets.h"
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <utility>
+
+namespace tony::collective {
+
+ProcessSets::ProcessSets(Group& all) : all_(all) {
+  Set set = {.execution = std::make_unique<Execution>(all),
+             .place = {.rank = all.rank(), .ranks = all.ranks()}};
+  set.members.resize(static_cast<size_t>(all.ranks()));
+  std::iota(set.members.begin(), set.members.end(), 0);
+  sets_.emplace(kAllRanks, std::move(set));
+}
+
+Result<ProcessSets::Place> ProcessSets::Find(SetId set) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = sets_.find(set);
+  if (found == sets_.end()) {
+    return Status(Code::kInvalidArgument, "there is no process set " + std::to_string(set) +
+                                              ": it was removed, or never added");
+  }
+  if (found->second.execution == nullptr) {
+    return Status(Code::kInvalidArgument, "rank " + std::to_string(all_.rank()) +
+                                              " does not belong to process set " +
+                                              std::to_string(set));
+  }
+  return found->second.place;
+}
+
+bool ProcessSets::Leads(SetId set) const {
+  const auto found = sets_.find(set);
+  return found != sets_.end() && found->second.members.front() == all_.rank();
+}
+
+bool ProcessSets::EndsAll(const Decision& decision, const Status& status) {
+  const bool refused =
+      status.code() == Code::kResourceExhausted || status.code() == Code::kFailedPrecondition;
+  return !status.ok() && !(refused && decision.kind.operation == Operation::kAddSet);
+}
+
+Status ProcessSets::Run(const Decision& decision, const std::vector<Tensor>& tensors,
+                        std::vector<Output>& outputs, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  Status done;
+  if (decision.kind.operation == Operation::kAddSet) {
+    done = Add(decision, outputs[0], deadline);
+  } else if (decision.kind.operation == Operation::kRemoveSet) {
+    done = Remove(decision.subject, deadline);
+  } else {
+    done = sets_.at(decision.set).execution->Run(decision, tensors, outputs, deadline);
+  }
+  if (EndsAll(decision, done) && done.code() != Code::kInvalidArgument) failure_ = done;
+  return done;
+}
+
+Status ProcessSets::Add(const Decision& decision, Output& output, Deadline deadline) {
+  output.set = decision.subject;
+  if (sets_.contains(decision.subject)) return {};
+  // Decided for a second time before rank 0 knew that there is no such set.
+  const auto refused = refused_.find(decision.subject);
+  if (refused != refused_.end()) return refused->second;
+  try {
+    Set set;
+    for (const int64_t rank : decision.tensors[0].lengths) {
+      set.members.push_back(static_cast<int>(rank));
+    }
+    auto group = all_.Subgroup(set.members, deadline);
+    if (!group.ok()) return refused_[decision.subject] = group.status();
+    set.group = std::move(*group);
+    if (set.group != nullptr) {
+      set.execution = std::make_unique<Execution>(*set.group);
+      set.place = {.rank = set.group->rank(), .ranks = set.group->ranks()};
+    }
+    const std::lock_guard lock(mutex_);
+    sets_.emplace(decision.subject, std::move(set));
+    return {};
+  } catch (const std::bad_alloc&) {
+    // The others do not know of it, and would go on.
+    all_.Fail(all_.rank());
+    return {Code::kAborted,
+            "rank " + std::to_string(all_.rank()) + " has no memory for a process set"};
+  }
+}
+
+Status ProcessSets::Remove(SetId set, Deadline deadline) {
+  // Others may still be fetching what this rank has done last.
+  if (Status met = all_.Barrier(deadline); !met.ok()) return met;
+  const auto found = sets_.find(set);
+  if (found == sets_.end()) return {};
+  if (found->second.group != nullptr) found->second.group->Retire();
+  const std::lock_guard lock(mutex_);
+  sets_.erase(found);
+  return {};
+}
+
+}  // namespace tony::collective

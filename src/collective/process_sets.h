@@ -1,0 +1,76 @@
+// The groups in which this rank takes part: of all ranks, and of process sets.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "collective/deadline.h"
+#include "collective/execution.h"
+#include "collective/group.h"
+#include "collective/request.h"
+#include "collective/status.h"
+#include "collective/tensor.h"
+
+namespace tony::collective {
+
+/// By which a tensor is found: names belong to their set.
+struct TensorKey {
+  SetId set = kAllRanks;
+  std::string name;
+
+  bool operator==(const TensorKey&) const = default;
+  struct Hash {
+    size_t operator()(const TensorKey& key) const {
+      return std::hash<std::string>()(key.name) ^ (size_t{key.set} * 0x9e3779b97f4a7c15);
+    }
+  };
+};
+
+/// Sets are made and removed by decisions, which all ranks do in the same order. Run() and Leads()
+/// are of the data thread; Find() is thread safe.
+class ProcessSets {
+ public:
+  explicit ProcessSets(Group& all);
+
+  struct Place {
+    int rank = 0;  ///< this one, among the set's
+    int ranks = 0;
+  };
+  /// InvalidArgument: there is no such set, or this rank does not belong to it.
+  Result<Place> Find(SetId set) const;
+  /// Whether this rank is the first one of a set.
+  bool Leads(SetId set) const;
+
+  /// As Execution::Run(), for the decision's set; of kAddSet the output tells its number.
+  /// ResourceExhausted, FailedPrecondition of kAddSet: all ranks are told the same, and the rest
+  /// goes on. After any other error than InvalidArgument nothing is done any more.
+  Status Run(const Decision& decision, const std::vector<Tensor>& tensors,
+             std::vector<Output>& outputs, Deadline deadline);
+  /// Whether a decision that came to this ends everything.
+  static bool EndsAll(const Decision& decision, const Status& status);
+
+ private:
+  /// Of a set that this rank does not belong to only the members are known.
+  struct Set {
+    std::vector<int> members;
+    std::unique_ptr<Group> group;  ///< null also of all ranks, whose group is another's
+    std::unique_ptr<Execution> execution;
+    Place place;
+  };
+
+  Status Add(const Decision& decision, Output& output, Deadline deadline);
+  Status Remove(SetId set, Deadline deadline);
+
+  Group& all_;
+  mutable std::mutex mutex_;  ///< changes happen in the data thread, which so reads without it
+  std::map<SetId, Set> sets_;
+  std::map<SetId, Status> refused_;  ///< sets that could not be made
+  Status failure_;
+};
+
+}  // namespace tony::collective

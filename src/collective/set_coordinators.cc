@@ -1,0 +1,96 @@
+// Sets that come and go, and who is asked.
+#include "collective/set_coordinators.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+namespace tony::collective {
+
+SetCoordinators::SetCoordinators(int ranks, Coordinator::Limits limits) : limits_(limits) {
+  std::vector<int> all(static_cast<size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  sets_.emplace(kAllRanks, Make(kAllRanks, std::move(all)));
+}
+
+SetCoordinators::Set SetCoordinators::Make(SetId id, std::vector<int> members) const {
+  return {.coordinator = std::make_unique<Coordinator>(id, members, limits_),
+          .members = std::make_shared<const std::vector<int>>(members)};
+}
+
+std::string SetCoordinators::Submit(int rank, const Submission& submission) {
+  const auto found = sets_.find(submission.set);
+  if (found != sets_.end()) return found->second.coordinator->Submit(rank, submission);
+  // It has gone, and the rank did not know yet.
+  if (submission.set <= last_id_) return "";
+  return "rank " + std::to_string(rank) + " submits to process set " +
+         std::to_string(submission.set) + ", which nobody has made";
+}
+
+std::vector<SetCoordinators::Addressed> SetCoordinators::Decide(bool idle) {
+  std::vector<Addressed> all;
+  // Sets may come and go meanwhile, but for the first one, which says so.
+  std::vector<SetId> ids;
+  for (const auto& [id, set] : sets_) ids.push_back(id);
+  for (const SetId id : ids) {
+    const auto found = sets_.find(id);
+    if (found == sets_.end()) continue;
+    Set& set = found->second;
+    const bool asks_first = set.members->front() == 0;
+    if (asks_first ? idle : !set.busy) Take(set, all);
+  }
+  return all;
+}
+
+void SetCoordinators::Take(Set& set, std::vector<Addressed>& to) {
+  const auto members = set.members;
+  for (Decision& decision : set.coordinator->Decide()) {
+    Apply(decision, to);
+    to.push_back({std::move(decision), members});
+    set.busy = members->front() != 0;
+  }
+}
+
+void SetCoordinators::Apply(Decision& decision, std::vector<Addressed>& before) {
+  if (!decision.error.empty()) return;
+  if (decision.kind.operation == Operation::kAddSet) {
+    std::vector<int> members;
+    for (const int64_t rank : decision.tensors[0].lengths) {
+      members.push_back(static_cast<int>(rank));
+    }
+    const auto same = std::find_if(sets_.begin(), sets_.end(),
+                                   [&](const auto& set) { return *set.second.members == members; });
+    if (same != sets_.end()) {
+      decision.subject = same->first;
+      return;
+    }
+    decision.subject = ++last_id_;
+    sets_.emplace(last_id_, Make(last_id_, std::move(members)));
+  } else if (decision.kind.operation == Operation::kRemoveSet) {
+    const auto found = sets_.find(decision.subject);
+    if (found == sets_.end() || decision.subject == kAllRanks) {
+      decision.error = "process set " + std::to_string(decision.subject) +
+                       (decision.subject == kAllRanks ? " is that of all ranks, and stays"
+                                                      : " is not there, or has been removed");
+      return;
+    }
+    Take(found->second, before);
+    sets_.erase(found);
+  }
+}
+
+void SetCoordinators::OnIdle(SetId set) {
+  if (const auto found = sets_.find(set); found != sets_.end()) found->second.busy = false;
+}
+
+std::vector<Coordinator::Awaited> SetCoordinators::Waiting() const {
+  std::vector<Coordinator::Awaited> all;
+  for (const auto& [id, set] : sets_) {
+    auto waiting = set.coordinator->Waiting();
+    std::move(waiting.begin(), waiting.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace tony::collective

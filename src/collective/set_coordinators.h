@@ -1,0 +1,60 @@
+// Rank 0's coordinators, one for each process set, and the one order of all their decisions.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collective/coordinator.h"
+#include "collective/request.h"
+
+namespace tony::collective {
+
+/// Computation only.
+///
+/// 1. All decisions come from here one after the other, so ranks of several sets do them in the
+///    same order, and no two wait for each other.
+/// 2. A set comes and goes with a decision of all ranks. What of it was ready before it goes is
+///    decided before; what comes later is dropped, as those ranks learn from the same decision.
+/// 3. While a set's first rank is busy nothing is decided for it, so that what becomes ready
+///    meanwhile is fused.
+/// Not thread safe.
+class SetCoordinators {
+ public:
+  SetCoordinators(int ranks, Coordinator::Limits limits);
+
+  /// As of Coordinator.
+  std::string Submit(int rank, const Submission& submission);
+  /// A decision, and whom it is for.
+  struct Addressed {
+    Decision decision;
+    std::shared_ptr<const std::vector<int>> members;
+  };
+  /// What is ready by now. `idle`: rank 0 has nothing to do.
+  std::vector<Addressed> Decide(bool idle);
+  /// The set's first rank, if that is not rank 0, has done all that it had of it.
+  void OnIdle(SetId set);
+  /// A set that could not be made.
+  void Drop(SetId set) { sets_.erase(set); }
+  /// As of Coordinator, of all sets.
+  std::vector<Coordinator::Awaited> Waiting() const;
+
+ private:
+  struct Set {
+    std::unique_ptr<Coordinator> coordinator;
+    std::shared_ptr<const std::vector<int>> members;
+    bool busy = false;  ///< its first rank, if that is not rank 0
+  };
+
+  Set Make(SetId id, std::vector<int> members) const;
+  void Take(Set& set, std::vector<Addressed>& to);
+  /// What the decision does to sets, here. With an error it does nothing.
+  void Apply(Decision& decision, std::vector<Addressed>& before);
+
+  const Coordinator::Limits limits_;
+  std::map<SetId, Set> sets_;
+  SetId last_id_ = kAllRanks;
+};
+
+}  // namespace tony::collective

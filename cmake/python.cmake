@@ -4,6 +4,14 @@ set(TONY_PYTHON_DIR ${CMAKE_BINARY_DIR}/python)
 
 file(GLOB_RECURSE python_modules CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/python
      ${CMAKE_SOURCE_DIR}/python/*.py)
+# Links to modules that are not there any more.
+file(GLOB_RECURSE linked_modules RELATIVE ${TONY_PYTHON_DIR} ${TONY_PYTHON_DIR}/*.py)
+list(REMOVE_ITEM linked_modules ${python_modules})
+foreach(module ${linked_modules})
+  file(REMOVE ${TONY_PYTHON_DIR}/${module})
+endforeach()
+set(python_sources ${python_modules})
+list(TRANSFORM python_sources PREPEND ${CMAKE_SOURCE_DIR}/python/)
 foreach(module ${python_modules})
   get_filename_component(folder ${TONY_PYTHON_DIR}/${module} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})

@@ -1,12 +1,13 @@
-# The runtime bundle: tony-am, tony-executor and tony-driver with all libraries that they need, for
-# machines that have nothing of tony (docs/design/runtime-bundle.md). Sanitizers' programs are for
-# this one only.
+# The runtime bundle: tony-am, tony-executor and tony-driver with all libraries that they need, and
+# the Python package for programs, for machines that have nothing of tony
+# (docs/design/runtime-bundle.md). Sanitizers' programs are for this one only.
 set(TONY_RUNTIME ${CMAKE_BINARY_DIR}/runtime/tony-runtime.tar.gz)
 if(NOT TONY_SANITIZE)
   set(make_runtime ${CMAKE_SOURCE_DIR}/scripts/make-runtime)
   add_custom_command(OUTPUT ${TONY_RUNTIME}
     COMMAND ${make_runtime} ${TONY_RUNTIME} --bin $<TARGET_FILE_DIR:tony-am>
-    DEPENDS tony-am tony-executor tony-driver ${make_runtime}
+    DEPENDS tony-am tony-executor tony-driver tony_collective_shared ${python_sources}
+            ${make_runtime}
     COMMENT "Packing the runtime bundle" VERBATIM)
   add_custom_target(runtime ALL DEPENDS ${TONY_RUNTIME})
 endif()

@@ -13,8 +13,10 @@
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
+#include "core/runtime/collective.h"
 #include "core/runtime/runtime.h"
 #include "os/files.h"
+#include "rpc/derived_secret.h"
 #include "rpc/log_piece.h"
 #include "spec/job_builder.h"
 
@@ -29,6 +31,9 @@ constexpr int64_t kUnknownEvents = 100'000;
 /// How long readers of the own log may take for the last of it.
 constexpr std::chrono::seconds kSayPatience{1};
 
+/// What the key of the job's ranks is derived for.
+constexpr char kCollectivePurpose[] = "tony.collective";
+
 /// Exit code of one that has been replaced, or will be.
 constexpr int kDeposed = 3;
 
@@ -41,16 +46,17 @@ absl::StatusOr<v1::StagedFiles> ReadStaged(const std::string& path) {
 }
 
 /// The job as the client merged and validated it; the files that it names were looked for there.
-absl::StatusOr<spec::BuildResult> ReadJob(const backend::JobFolder& folder) {
+absl::StatusOr<spec::LoadedJob> ReadJob(const backend::JobFolder& folder) {
   spec::Sources sources;
   sources.job_file = folder.job_xml();
   sources.working_folder = std::string("/");
   // The client may have taken it from its home folder, which is not this process's business.
   sources.overrides = {{"tony.local.dir", backend::LocalDir(folder), "the job's folder"}};
-  spec::BuildResult result = spec::LoadJob(sources, spec::FileChecks::kOff).result;
+  spec::LoadedJob loaded = spec::LoadJob(sources, spec::FileChecks::kOff);
+  spec::BuildResult& result = loaded.result;
   if (!result.ok()) return absl::InvalidArgumentError(spec::RenderProblems(result.problems));
   result.job = core::WithMasterTask(std::move(result.job));
-  return result;
+  return loaded;
 }
 
 }  // namespace
@@ -69,15 +75,24 @@ absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(
 
 absl::Status ApplicationMaster::Open() {
   TONY_RETURN_IF_ERROR(platform_->Claim());
-  TONY_ASSIGN_OR_RETURN(spec::BuildResult built, ReadJob(platform_->folder()));
+  TONY_ASSIGN_OR_RETURN(const spec::LoadedJob loaded, ReadJob(platform_->folder()));
+  const spec::BuildResult& built = loaded.result;
   TONY_RETURN_IF_ERROR(OpenJournal(built.job));
   platform_->Expect(machine_->tasks().size() - machine_->tasks().bound());
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(platform_->folder().staged()));
-  assignments_ =
-      std::make_unique<Assignments>(platform_->job_id(), journal_->incarnation(), machine_->job(),
-                                    built.local, platform_->places(), std::move(staged));
   TONY_RETURN_IF_ERROR(OpenHistory());
-  TONY_RETURN_IF_ERROR(OpenServer());
+  TONY_ASSIGN_OR_RETURN(const std::string authority, platform_->ReadAuthority());
+  TONY_ASSIGN_OR_RETURN(std::string collective_key,
+                        rpc::DeriveSecret(authority, kCollectivePurpose));
+  assignments_ = std::make_unique<Assignments>(platform_->job_id(), journal_->incarnation(),
+                                               machine_->job(), built.local, platform_->places(),
+                                               std::move(staged), std::move(collective_key));
+  std::vector<std::string> executor_arguments = platform_->executor_arguments();
+  if (core::OffersCollective(built.job.framework) &&
+      loaded.configuration.GetBoolean("tony.task.collective-package")) {
+    executor_arguments.push_back("--collective-package");
+  }
+  TONY_RETURN_IF_ERROR(OpenServer(authority, std::move(executor_arguments)));
   return OpenBackend(built);
 }
 
@@ -158,9 +173,10 @@ void ApplicationMaster::MakeServices() {
       std::make_unique<rpc::JobService>(platform_->job_id(), event_log_, *relay_, callbacks);
 }
 
-absl::Status ApplicationMaster::OpenServer() {
-  TONY_ASSIGN_OR_RETURN(const std::string pem, platform_->ReadAuthority());
-  TONY_ASSIGN_OR_RETURN(rpc::CertificateAuthority authority, rpc::CertificateAuthority::Load(pem));
+absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
+                                           std::vector<std::string> executor_arguments) {
+  TONY_ASSIGN_OR_RETURN(rpc::CertificateAuthority authority,
+                        rpc::CertificateAuthority::Load(authority_pem));
   authority_ = std::make_unique<rpc::CertificateAuthority>(std::move(authority));
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
                         authority_->Issue(rpc::ApplicationMasterRole(platform_->job_id())));
@@ -168,7 +184,7 @@ absl::Status ApplicationMaster::OpenServer() {
   runner_ = std::make_unique<JobRunner>(
       *machine_,
       JobRunner::Ports{loop_, clock_, *journal_, *history_, *executor_service_, *authority_,
-                       *assignments_, platform_->executor_arguments(), [this] { OnFinished(); },
+                       *assignments_, std::move(executor_arguments), [this] { OnFinished(); },
                        [this](const std::string& why) { OnDeposed(why); }});
   TONY_ASSIGN_OR_RETURN(server_, rpc::MasterServer::Start(platform_->host(), credentials,
                                                           *job_service_, *executor_service_));

@@ -56,7 +56,8 @@ class ApplicationMaster {
   absl::Status OpenJournal(core::JobDescription job);
   absl::Status OpenArchive();
   absl::Status OpenHistory();
-  absl::Status OpenServer();
+  absl::Status OpenServer(const std::string& authority_pem,
+                          std::vector<std::string> executor_arguments);
   /// What clients and executors call.
   void MakeServices();
   absl::Status OpenBackend(const spec::BuildResult& built);

@@ -7,6 +7,7 @@
 #include "core/model/lease.h"
 #include "core/model/log_share.h"
 #include "core/rendezvous/worker_hosts.h"
+#include "core/runtime/collective.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/visualization.h"
 
@@ -14,14 +15,15 @@ namespace tony::appmaster {
 
 Assignments::Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
                          const spec::LocalSettings& local, TaskPlaces places,
-                         v1::StagedFiles staged)
+                         v1::StagedFiles staged, std::string collective_key)
     : job_id_(std::move(job_id)),
       incarnation_(incarnation),
       job_(job),
       gpu_tool_(local.gpu_program),
       gpu_timeout_(local.gpu_timeout),
       places_(std::move(places)),
-      staged_(std::move(staged)) {
+      staged_(std::move(staged)),
+      collective_key_(std::move(collective_key)) {
   for (const core::TaskType& type : job_.types) {
     if (type.tracking == core::Tracking::kTracked) tracked_tasks_ += type.instances;
   }
@@ -57,6 +59,9 @@ v1::Assignment Assignments::For(const core::Task& task) const {
       environment.insert(job_.horovod.variables.begin(), job_.horovod.variables.end());
     }
   }
+  core::Environment own;
+  core::SetCollectiveKey(job_, collective_key_, own);
+  environment.insert(own.begin(), own.end());
   for (const auto& [name, value] : job_.execution_env) environment[name] = value;
   for (const auto& [name, value] : task.type->env) environment[name] = value;
   if (!places_.logs.empty()) {

@@ -21,9 +21,11 @@ struct TaskPlaces {
 /// Makes assignments from the job's description. Thread safe (immutable).
 class Assignments {
  public:
-  /// `incarnation`: of this ApplicationMaster.
+  /// `incarnation`: of this ApplicationMaster. `collective_key`: a secret of the job's, for those
+  /// of its tasks that have none of their own.
   Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
-              const spec::LocalSettings& local, TaskPlaces places, v1::StagedFiles staged);
+              const spec::LocalSettings& local, TaskPlaces places, v1::StagedFiles staged,
+              std::string collective_key);
 
   v1::Assignment For(const core::Task& task) const;
 
@@ -35,6 +37,7 @@ class Assignments {
   const std::chrono::milliseconds gpu_timeout_;
   const TaskPlaces places_;
   const v1::StagedFiles staged_;
+  const std::string collective_key_;
   int tracked_tasks_ = 0;
 };
 

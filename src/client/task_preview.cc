@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "core/rendezvous/worker_hosts.h"
+#include "core/runtime/collective.h"
 #include "core/runtime/visualization.h"
 #include "core/schedule/stage_graph.h"
 
@@ -85,6 +86,7 @@ core::Environment Merge(const core::JobDescription& job, const core::TaskType& t
   if (context.horovod) {
     for (const auto& [name, value] : job.horovod.variables) environment[name] = value;
   }
+  core::SetCollectiveKey(job, "SECRET", environment);
   for (const core::Environment& users : {job.execution_env, type.env}) {
     for (const auto& [name, value] : users) {
       if (name != "TONY_CONTAINER_ID") environment[name] = value;

@@ -10,10 +10,12 @@
 #include "common/logging.h"
 #include "core/runtime/hadoop_variables.h"
 #include "executor/address_source.h"
+#include "executor/collective_package.h"
 #include "executor/container_places.h"
 #include "executor/docker_check.h"
 #include "executor/localizer.h"
 #include "os/machine.h"
+#include "os/own_program.h"
 #include "os/process_tree.h"
 #include "rpc/convert.h"
 #include "rpc/utf8.h"
@@ -192,6 +194,7 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   RenewLease(said_hello_at_);
   BeatLater();
   Measure();
+  FindPackage();
   const absl::Status place = CheckDocker(environment_, "");
   if (!place.ok()) return OnLocalized(place, {});
   std::vector<v1::Archive> archives(assignment.archives().begin(), assignment.archives().end());
@@ -209,6 +212,18 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
     const HadoopEnvironment hadoop = FindHadoop(of_job, cache, working_folder_, kHadoopPatience);
     loop_.Post([this, status, hadoop] { OnLocalized(status, hadoop); });
   });
+}
+
+void Executor::FindPackage() {
+  if (!options_.collective_package) return;
+  const absl::StatusOr<std::string> program = os::OwnProgram();
+  const absl::StatusOr<std::string> folder =
+      program.ok() ? FindCollectivePackage(*program) : program;
+  if (folder.ok()) {
+    identity_.collective_package = *folder;
+  } else {
+    LogInfo(std::string(folder.status().message()));
+  }
 }
 
 void Executor::OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop) {

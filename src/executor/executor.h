@@ -59,6 +59,8 @@ class Executor {
  private:
   void OnMessage(const v1::MasterMessage& message);
   void OnAssignment(const v1::Assignment& assignment);
+  /// For programs that use tony.collective.
+  void FindPackage();
   void OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop);
   void OnPrepare(const v1::Prepare& prepare);
   void OnStart(const v1::Start& start);

@@ -29,6 +29,10 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
   std::string memory = "0";
   for (size_t i = 1; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
+    if (argument == "--collective-package") {
+      options.collective_package = true;
+      continue;
+    }
     auto take = [&](const std::string& name, std::string& target) {
       const std::string prefix = absl::StrCat("--", name, "=");
       if (!absl::StartsWith(argument, prefix)) return false;

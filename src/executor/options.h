@@ -24,6 +24,7 @@ struct Options {
   std::chrono::milliseconds registry_timeout{
       0};                              ///< for the ApplicationMaster's first answer; 0: none
   os::ContainmentOptions containment;  ///< how the program is held, and to how much memory
+  bool collective_package = false;     ///< it finds tony.collective by PYTHONPATH
 };
 
 /// `arguments` begins with the program's name; `environment` is "NAME=value". InvalidArgument – a

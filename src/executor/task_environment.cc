@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/runtime/collective.h"
 #include "core/runtime/runtime.h"
 
 namespace tony::executor {
@@ -68,6 +69,9 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
   environment["PWD"] = working_folder;  // as a shell would set it
   if (!identity.driver_output_folder.empty()) {
     environment["DRIVER_OUTPUT_PATH"] = identity.driver_output_folder;
+  }
+  if (!identity.collective_package.empty()) {
+    core::AppendToPythonPath(identity.collective_package, environment);
   }
   // Last: the user's own PATH, too, is searched after the virtual environment.
   AddVirtualEnvironment(assignment, working_folder, environment);

@@ -19,6 +19,7 @@ struct RunIdentity {
   int visualization_port = 0;
   std::optional<core::HorovodPlace> horovod = {};  ///< of one of Horovod's processes
   std::string driver_output_folder = {};           ///< of a Horovod job's driver
+  std::string collective_package = {};             ///< its folder; empty: not for this job
 };
 
 /// `base` (the container's own environment) with what the runtime renders laid over it, then

@@ -73,6 +73,12 @@ KeyGroup ExecutorKeys() {
                   "control group, which also holds them to their memory where the kernel can; by a "
                   "process namespace; by descent. `auto`: the first of these that works. A way "
                   "that does not work ends the task."},
+      {.name = "tony.task.collective-package",
+       .type = ValueType::kBoolean,
+       .default_value = "true",
+       .meaning = "Whether Python programs find `tony.collective`, in jobs of all frameworks but "
+                  "TensorFlow ([collective.md](collective.md)): its folder is put at the end of "
+                  "`PYTHONPATH`."},
       {.name = "tony.task.executor.execution-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "0",

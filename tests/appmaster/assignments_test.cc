@@ -14,6 +14,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
+const auto kKey = Pair("TONY_COLLECTIVE_KEY", "key");  // in every task's environment
 const TaskPlaces kPlaces{"/jobs/job-1/logs", "/jobs/job-1/checkpoints", "/jobs/job-1/cache"};
 
 class AssignmentsTest : public ::testing::Test {
@@ -35,7 +36,7 @@ class AssignmentsTest : public ::testing::Test {
     return *entry->mutable_archive();
   }
   v1::Assignment For(const std::string& type, int index = 0, std::vector<int> gpus = {}) {
-    const Assignments assignments("job-1", 3, job_, local_, kPlaces, staged_);
+    const Assignments assignments("job-1", 3, job_, local_, kPlaces, staged_, "key");
     core::Task task;
     task.id = {type, index};
     task.type = job_.FindType(type);
@@ -120,8 +121,21 @@ TEST_F(AssignmentsTest, ATypesVariablesWinOverTheJobs) {
   AddType("worker", 1).env = {{"B", "type"}, {"D", "a=b c"}};
   AddType("ps", 1);
   EXPECT_THAT(For("worker").environment(),
-              UnorderedElementsAre(Pair("A", "job"), Pair("B", "type"), Pair("D", "a=b c")));
-  EXPECT_THAT(For("ps").environment(), UnorderedElementsAre(Pair("A", "job"), Pair("B", "job")));
+              UnorderedElementsAre(kKey, Pair("A", "job"), Pair("B", "type"), Pair("D", "a=b c")));
+  EXPECT_THAT(For("ps").environment(),
+              UnorderedElementsAre(kKey, Pair("A", "job"), Pair("B", "job")));
+}
+
+TEST_F(AssignmentsTest, AJobsOwnKeyWins) {
+  AddType("worker", 1);
+  AddType("ps", 1).env = {{"TONY_COLLECTIVE_KEY", ""}};
+  EXPECT_THAT(For("worker").environment(), ElementsAre(kKey));
+  EXPECT_THAT(For("ps").environment(), ElementsAre(Pair("TONY_COLLECTIVE_KEY", "")));
+  job_.execution_env = {{"TONY_COLLECTIVE_KEY", "of all"}};
+  EXPECT_THAT(For("worker").environment(), ElementsAre(Pair("TONY_COLLECTIVE_KEY", "of all")));
+  job_.execution_env.clear();
+  job_.container_env = {{"TONY_COLLECTIVE_KEY", "in the container"}};
+  EXPECT_THAT(For("worker").environment(), IsEmpty());
 }
 
 TEST_F(AssignmentsTest, EachTypeGetsWhatWasStagedForItInOrder) {

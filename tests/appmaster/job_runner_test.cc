@@ -123,7 +123,7 @@ class JobRunnerTest : public ::testing::Test {
     std::filesystem::create_directories(folder_.root());
     machine_ = std::make_unique<core::JobMachine>(std::move(job));
     assignments_ = std::make_unique<Assignments>("job-1", 1, machine_->job(), spec::LocalSettings{},
-                                                 TaskPlaces{}, v1::StagedFiles{});
+                                                 TaskPlaces{}, v1::StagedFiles{}, "key");
     history_ = std::make_unique<History>(History::Open(folder_.events(), clock_, log_).value());
     journal_ = std::make_unique<Journal>(
         Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.root()), clock_).value());

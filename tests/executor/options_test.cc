@@ -51,6 +51,17 @@ TEST(ExecutorOptionsTest, TakesHowTheProgramIsHeld) {
   }
 }
 
+TEST(ExecutorOptionsTest, TakesWhetherTheProgramFindsThePackage) {
+  const auto without = Parse({"--container-id=c", "--master=m:1", "--credentials=f"});
+  EXPECT_FALSE(without.value().collective_package);
+  const auto with =
+      Parse({"--container-id=c", "--collective-package", "--master=m:1", "--credentials=f"});
+  EXPECT_TRUE(with.value().collective_package);
+  const auto wrong =
+      Parse({"--container-id=c", "--master=m:1", "--credentials=f", "--collective-package=1"});
+  EXPECT_EQ(wrong.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(ExecutorOptionsTest, FindsItsCredentialsAmongSecrets) {
   const os::TemporaryFolder folder;
   const std::string certificate = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n";

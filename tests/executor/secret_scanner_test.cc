@@ -43,6 +43,9 @@ TEST(SecretScanner, TakesOutKnownSecrets) {
       {"DB_PASSWORD = hunter2 x\n", "DB_PASSWORD = [redacted] x\n"},
       {"{\"password\": \"a b,c\", \"user\": \"u\"}",
        "{\"password\": \"[redacted]\", \"user\": \"u\"}"},
+      {"TONY_COLLECTIVE_KEY=0a1b\nnext", "TONY_COLLECTIVE_KEY=[redacted]\nnext"},
+      {"{'TONY_COLLECTIVE_KEY': '0a1b', 'A': '1'}",
+       "{'TONY_COLLECTIVE_KEY': '[redacted]', 'A': '1'}"},
       {"Config(passwd='x y', n=1)", "Config(passwd='[redacted]', n=1)"},
       {"{\\\"password\\\":\\\"xyz", "{\\\"password\\\":\\\"[redacted]"},
       {"aws_secret_access_key=" + kAwsSecret + "\n", "aws_secret_access_key=[redacted]\n"},
@@ -80,6 +83,7 @@ TEST(SecretScanner, LeavesOtherOutputAlone) {
                                                           std::string(1000, '-'),
                                                           std::string("\0\xFF\x80p\0a", 6),
                                                           "passport=1 asian=2 ://",
+                                                          "tony_collective_=1",
                                                           "secretary: x",
                                                           "epoch 1/2 [====>   ] - ETA: 12s"}) {
     EXPECT_EQ(Redacted(text), text);

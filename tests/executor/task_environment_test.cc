@@ -139,6 +139,17 @@ TEST_F(TaskEnvironmentTest, HasWhatWasFoundOfHadoop) {
   EXPECT_THAT(variables, Contains(Pair("HADOOP_CONF_DIR", "/conf")));
 }
 
+TEST_F(TaskEnvironmentTest, TheCollectivePackageComesLast) {
+  EXPECT_THAT(Render(), Not(Contains(Key("PYTHONPATH"))));
+  identity_.collective_package = "/tony/python";
+  EXPECT_THAT(Render(), Contains(Pair("PYTHONPATH", "/tony/python")));
+  EXPECT_THAT(Render({"PYTHONPATH=/of the machine"}),
+              Contains(Pair("PYTHONPATH", "/of the machine:/tony/python")));
+  (*assignment_.mutable_environment())["PYTHONPATH"] = "/mine";
+  EXPECT_THAT(Render({"PYTHONPATH=/of the machine"}),
+              Contains(Pair("PYTHONPATH", "/mine:/tony/python")));
+}
+
 TEST_F(TaskEnvironmentTest, OfTheJobIsKnownBeforeTheCluster) {
   (*assignment_.mutable_environment())["PATH"] = "/own";
   EXPECT_THAT(EnvironmentOfJob({"PATH=/usr/bin", "HOME=/root", "rubbish"}, assignment_),

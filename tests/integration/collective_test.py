@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tony.collective in Horovod jobs: ranks that tony-submit starts meet at the job's own driver."""
+"""tony.collective in jobs: ranks that tony-submit starts find it, and meet at the job's own driver."""
 
 import sys
 import textwrap
@@ -7,29 +7,55 @@ import textwrap
 import integration_case
 from horovod_case import RETRY, HorovodTest
 
+# Not isolated, which would keep Python from reading PYTHONPATH.
+PYTHON = f"exec {sys.executable} -s -B"
 BEGIN = """
 import os, signal, sys
-sys.path.insert(0, {package!r})
 import tony.collective as hvd
 hvd.init()
 """
 # What ranks print who have heard of each other.
 LINE = 'print("rank", hvd.rank(), "of", hvd.local_size(), hvd.allgather_object(hvd.rank()))'
+OFF = ("--conf", "tony.task.collective-package=false")
 
 
-class CollectiveTest(HorovodTest):
-    """Programs that need nothing but the standard library."""
+class CollectiveCase(HorovodTest):
+    """Programs that need nothing but the standard library, of a user who has no PYTHONPATH."""
+
+    def setUp(self):
+        super().setUp()
+        self.site.environment.pop("PYTHONPATH", None)
+        self.package = integration_case.programs.parent / "python"
+
+    def write(self, text, name="rank.py"):
+        """A file of the job's program."""
+        path = self.site.folder / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
 
     def command(self, body):
         """Of a worker; its program lies in the site's folder."""
         program = self.site.folder / "rank.py"
-        package = str(integration_case.programs.parent / "python")
-        program.write_text(BEGIN.format(package=package) + textwrap.dedent(body))
-        return f"exec {sys.executable} -I -B {program}"
+        program.write_text(BEGIN + textwrap.dedent(body))
+        return f"{PYTHON} {program}"
 
     def lines(self, job, workers, attempt=1):
         """What the workers have printed."""
         return [job.log(f"worker:{index}", attempt=attempt).decode().strip() for index in range(workers)]
+
+    def run_program(self, *arguments, framework="horovod"):
+        """What the program src/rank.py of the only worker prints, in a job that ends well."""
+        conf = ("--conf", f"tony.application.framework={framework}", "--src_dir", "src", *arguments)
+        if framework == "horovod":
+            job = self.submit_ranks(f"{PYTHON} rank.py", *conf, workers=1)
+        else:
+            job = self.submit(f"{PYTHON} rank.py", *conf)
+        self.assert_succeeds(job)
+        return job.log("worker:0").decode()
+
+
+class MeetingTest(CollectiveCase):
+    """Ranks and what becomes of them."""
 
     def test_ranks_meet(self):
         job = self.submit_ranks(self.command(LINE), workers=3)
@@ -54,6 +80,81 @@ class CollectiveTest(HorovodTest):
         self.assert_succeeds(job)
         self.assertEqual(self.lines(job, 1), ["rank 1 has ended"])
         self.assertEqual(self.lines(job, 2, attempt=2), [f"rank {rank} of 2 [0, 1]" for rank in range(2)])
+
+
+class PackageTest(CollectiveCase):
+    """Who finds it, and whose is found first."""
+
+    # Whether it is there, and where.
+    LOOK = """
+        import importlib.util, os
+        try:
+            found = importlib.util.find_spec("tony.collective")
+        except ModuleNotFoundError:
+            found = None
+        print(os.environ.get("PYTHONPATH"), found and found.origin)
+        """
+
+    def test_jobs_find_it(self):
+        self.write(self.LOOK)
+        for framework in ("horovod", "pytorch", "standalone"):
+            with self.subTest(framework):
+                self.assertEqual(self.run_program(framework=framework),
+                                 f"{self.package} {self.package}/tony/collective/__init__.py\n")
+
+    def test_where_nobody_says_who_is_who_they_do_not(self):
+        self.write(self.LOOK)
+        self.assertEqual(self.run_program(framework="tensorflow"), "None None\n")
+
+    def test_it_can_be_turned_off(self):
+        self.write(self.LOOK)
+        self.assertEqual(self.run_program(*OFF), "None None\n")
+
+    def test_the_user_s_folders_come_first(self):
+        self.write(self.LOOK)
+        self.write("", "mine/tony/collective/__init__.py")
+        mine = self.site.folder / "src/mine"
+        self.assertEqual(self.run_program("--shell_env", f"PYTHONPATH={mine}:/elsewhere"),
+                         f"{mine}:/elsewhere:{self.package} {mine}/tony/collective/__init__.py\n")
+
+
+class NameTest(CollectiveCase):
+    """A program that has something of its own called tony."""
+
+    # A module of the user's, and then ours.
+    USE = """
+        import tony{0}
+        print(tony{0}.WHOSE)
+        try:
+            import tony.collective
+            print("found")
+        except ModuleNotFoundError as error:
+            print(error)
+        """
+
+    def test_a_module(self):
+        self.write(self.USE.format(""))
+        self.write("WHOSE = 'mine'", "tony.py")
+        self.assertEqual(self.run_program(),
+                         "mine\nNo module named 'tony.collective'; 'tony' is not a package\n")
+
+    def test_a_package(self):
+        self.write(self.USE.format(".part"))
+        self.write("", "tony/__init__.py")
+        self.write("WHOSE = 'mine'", "tony/part.py")
+        self.assertEqual(self.run_program(), "mine\nNo module named 'tony.collective'\n")
+
+    def test_a_package_behind_it(self):
+        """It wins also from a folder that comes later: ours is a package only where there is none."""
+        self.write("import sys\nsys.path.append('late')\n" + textwrap.dedent(self.USE.format(".part")))
+        self.write("", "late/tony/__init__.py")
+        self.write("WHOSE = 'mine'", "late/tony/part.py")
+        self.assertEqual(self.run_program(), "mine\nNo module named 'tony.collective'\n")
+
+    def test_a_folder(self):
+        self.write(self.USE.format(".part"))
+        self.write("WHOSE = 'mine'", "tony/part.py")
+        self.assertEqual(self.run_program(), "mine\nfound\n")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,0 @@
-"""tony for Python programs."""

@@ -1,0 +1,21 @@
+// The key's owner, the frameworks that have ranks, and PYTHONPATH.
+#include "core/runtime/collective.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tony::core {
+
+void SetCollectiveKey(const JobDescription& job, const std::string& key, Environment& environment) {
+  if (job.container_env.count(kCollectiveKeyVariable) > 0) return;
+  environment[kCollectiveKeyVariable] = key;
+}
+
+bool OffersCollective(Framework framework) { return framework != Framework::kTensorFlow; }
+
+void AppendToPythonPath(const std::string& folder, Environment& environment) {
+  std::string& path = environment["PYTHONPATH"];
+  // An empty entry would be the working folder.
+  path = path.empty() ? folder : absl::StrCat(path, ":", folder);
+}
+
+}  // namespace tony::core

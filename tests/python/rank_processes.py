@@ -19,9 +19,9 @@ DEADLINE_SECONDS = 120
 class Ranks:
     """Some processes that run the same command. A context, at whose end none of them is left."""
 
-    def __init__(self, command, size, environment=None, started=None):
-        """``command``: after the interpreter. ``environment``: a function of the rank; besides what horovodrun sets.
-        ``started``: which ranks there really are; all, if None."""
+    def __init__(self, command, size, environment=None, started=None, python=sys.executable):
+        """``command``: after the interpreter, ``python``. ``environment``: a function of the rank; besides what
+        horovodrun sets. ``started``: which ranks there really are; all, if None."""
         self._server = rendezvous_driver.Server(("127.0.0.1", 0), _store())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.processes = {}
@@ -29,7 +29,7 @@ class Ranks:
             variables = {**clean_environment(), **self._variables(rank, size),
                          **(environment(rank) if environment else {})}
             self.processes[rank] = subprocess.Popen(
-                [sys.executable, "-B", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                [str(python), "-B", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                 env={name: value for name, value in variables.items() if value is not None})
 
     def _variables(self, rank, size):

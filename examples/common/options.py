@@ -1,6 +1,7 @@
 """The options that the training programs of the examples have in common."""
 
 import argparse
+import importlib
 
 
 def make_parser(description):
@@ -24,9 +25,24 @@ def make_step_parser(description):
     return parser
 
 
-def parse_synchronous(description, workers):
+def add_library(parser):
+    """Adds the option that says by which library ranks work together."""
+    parser.add_argument("--library", default="horovod.torch", metavar="MODULE",
+                        help="or tony.collective.torch, which has the same functions")
+
+
+def import_library():
+    """Returns the module of that option, which is read before the others: an import comes first."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add_library(parser)
+    return importlib.import_module(parser.parse_known_args()[0].library)
+
+
+def parse_synchronous(description, workers, choose_library=False):
     """Returns the arguments of a program whose workers each take an equal part of every batch."""
     parser = make_step_parser(description)
+    if choose_library:
+        add_library(parser)
     arguments = parser.parse_args()
     if arguments.batch_size % workers:
         parser.error(f"--batch-size {arguments.batch_size} does not divide by {workers} workers")

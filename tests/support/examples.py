@@ -188,6 +188,24 @@ class HorovodPyTorch(ExampleJobs):
         return tony_cli.horovod_python()
 
 
+class CollectivePyTorch(ExampleJobs):
+    """Some workers in step with each other, by tony.collective, which tony brings along."""
+
+    example = "collective-pytorch"
+    check = "check_synchronous.py"
+    logger = "worker-0"
+    loggers = ("worker-0", "worker-1")
+    deadline_seconds = 2 * DEADLINE_SECONDS  # as Horovod's
+
+    def start(self, *task_params, retries=0, conf=(), site=None):
+        return super().start("--library tony.collective.torch", *task_params, retries=retries,
+                             conf=(*self.conf(), *conf), site=site)
+
+    def conf(self):
+        """What all of its jobs set."""
+        return ()
+
+
 class HorovodElastic(HorovodPyTorch):
     """One to three workers, which come and go; it trains until end_training()."""
 

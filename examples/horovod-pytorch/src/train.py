@@ -1,4 +1,4 @@
-"""Trains a small network on handwritten digits with Horovod.
+"""Trains a small network on handwritten digits with Horovod, or with tony.collective.
 
 Every rank takes its part of each batch, whose size does not depend on the number of ranks. The
 gradients of all are averaged before each update, so all ranks hold the same parameters at every
@@ -8,13 +8,14 @@ step, and these are what one process would reach with the whole batches.
 import os
 import time
 
-import horovod.torch as hvd
 import torch
 
 import digits
 import options
 import records
 import torch_digits
+
+hvd = options.import_library()  # import horovod.torch as hvd; or tony.collective.torch
 
 
 def begin(path, model, optimizer):
@@ -61,7 +62,7 @@ def train(arguments, model, folder):
 def main():
     folder = os.environ["TONY_CHECKPOINT_DIR"]
     hvd.init()  # finds the others by the variables that tony sets
-    arguments = options.parse_synchronous(__doc__, hvd.size())
+    arguments = options.parse_synchronous(__doc__, hvd.size(), choose_library=True)
 
     torch_digits.make_deterministic(arguments.seed + hvd.rank())
     model = torch_digits.build_model()

@@ -1,5 +1,5 @@
-// gloo_ranks RANKS BATCHES SIZES FOLDER: Gloo's fastest allreduce over TCP, in place, among
-// processes that meet in FOLDER.
+// gloo_ranks RANKS BATCHES SIZES FOLDER [RANK ADDRESS]: Gloo's fastest allreduce over TCP, in place,
+// among processes that meet in FOLDER. Without a rank this program starts them all, on loopback.
 #include <gloo/allreduce_halving_doubling.h>
 #include <gloo/barrier.h>
 #include <gloo/rendezvous/context.h>
@@ -11,12 +11,13 @@
 #include "bench/collective/ranks.h"
 
 int main(int count, char** words) {
-  if (count != 5) return 2;
+  if (count != 5 && count != 7) return 2;
+  const bool is_alone = count == 7;
   const int ranks = std::atoi(words[1]);
-  int rank = 0;
-  while (rank + 1 < ranks && fork() == 0) ++rank;
+  int rank = is_alone ? std::atoi(words[5]) : 0;
+  while (!is_alone && rank + 1 < ranks && fork() == 0) ++rank;
   gloo::transport::tcp::attr address;
-  address.hostname = "127.0.0.1";
+  address.hostname = is_alone ? words[6] : "127.0.0.1";
   auto device = gloo::transport::tcp::CreateDevice(address);
   gloo::rendezvous::FileStore store(words[4]);
   auto context = std::make_shared<gloo::rendezvous::Context>(rank, ranks);

@@ -1,0 +1,67 @@
+"""Hosts of this machine: a network namespace each, joined by a bridge, and gone with the program that made them."""
+
+import os
+import subprocess
+import sys
+
+INSIDE = "TONY_BENCH_INSIDE"  # tells the program that it runs where the hosts are
+NETWORK = "10.77.0"
+# Everything is inside namespaces of the program's own, which the kernel removes with its last process. The first one
+# in a PID namespace takes all others along, and is itself killed with whoever waits for it, however that ends.
+OWN = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--uts", "--pid", "--kill-child", "--mount-proc"]
+
+
+def go_inside(name):
+    """Runs this program again where it may make hosts, and ends with its exit status; returns when it does so already.
+
+    `name`: of the program, for a sentence where that is not allowed.
+    """
+    if INSIDE in os.environ:
+        return
+    own = [*OWN, *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    tried = subprocess.run([*own, "ip", "link", "add", "type", "bridge"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        sys.exit(f"{name}: hosts need network namespaces, which this user or machine does not have "
+                 f"({tried.stderr.strip() or tried.returncode}): run it as root, outside of a container")
+    done = subprocess.run([*own, sys.executable, *sys.argv], env={**os.environ, INSIDE: "1"}, check=False)
+    sys.exit(done.returncode)
+
+
+def ip(*words):
+    """ip(8); a failure ends the program."""
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"ip {' '.join(words)}: {done.stderr.strip()}")
+
+
+class Hosts:
+    """`count` hosts on one link. Only inside (go_inside). Not thread safe."""
+
+    def __init__(self, count):
+        self.addresses = [f"{NETWORK}.{number + 1}" for number in range(count)]
+        os.makedirs("/run/netns", exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run/netns"], check=True)  # of this mount namespace only
+        ip("link", "add", "bridge", "type", "bridge")
+        ip("address", "add", f"{NETWORK}.254/24", "dev", "bridge")
+        for device in ("lo", "bridge"):
+            ip("link", "set", device, "up")
+        for number, address in enumerate(self.addresses):
+            ip("netns", "add", address)
+            ip("link", "add", f"port{number}", "type", "veth", "peer", "name", "eth0", "netns", address)
+            ip("link", "set", f"port{number}", "master", "bridge", "up")
+            ip("-n", address, "address", "add", f"{address}/24", "dev", "eth0")
+            for device in ("lo", "eth0"):
+                ip("-n", address, "link", "set", device, "up")
+
+    def on(self, host, *command):
+        """The command that runs `command` on a host, by its number."""
+        return ["ip", "netns", "exec", self.addresses[host], *command]
+
+    def shell(self, folder):
+        """A program in `folder` that runs a command on a host by its address, as ssh does it: for mpirun."""
+        path = f"{folder}/on-host"
+        with open(path, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\nhost=$1\nshift\n'
+                       'exec ip netns exec "$host" unshare --uts sh -c "hostname h$host; $*"\n')
+        os.chmod(path, 0o755)
+        return path

@@ -1,0 +1,50 @@
+// hosts_ranks RANK RANKS BATCHES SIZES FOLDER ADDRESS STREAMS: one rank's allreduce as the engine
+// does it, in place, among ranks that meet in FOLDER: through memory within a host, through TCP
+// between hosts.
+#include <cstring>
+
+#include "bench/collective/folder_store.h"
+#include "bench/collective/ranks.h"
+#include "collective/meeting.h"
+
+using namespace tony::collective;
+
+namespace {
+
+void Ensure(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  std::_Exit(1);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 8) return 2;
+  Meeting meeting;
+  meeting.rank = std::atoi(words[1]);
+  meeting.ranks = std::atoi(words[2]);
+  meeting.secret = "of this bench";
+  meeting.address = words[6];
+  meeting.streams = std::atoi(words[7]);
+  bench::FolderStore store(words[5]);
+  const auto patience = std::chrono::seconds(60);
+  auto members = Meet(store, meeting, After(patience));
+  Ensure(members.status());
+  Group& group = (*members)->group();
+  std::fprintf(stderr, "%s\n", (*members)->transport().c_str());
+  for (const size_t bytes : bench::Sizes(words[4])) {
+    const size_t elements = bytes / sizeof(float);
+    std::vector<float> vector(elements, 1.0F);
+    const auto call = [&] {
+      Ensure(group.AllReduce(vector.data(), vector.data(), elements, DataType::kFloat32,
+                             ReduceOp::kSum, After(patience)));
+    };
+    call();
+    bench::Check(vector.data(), elements, meeting.ranks);
+    std::fill(vector.begin(), vector.end(), 0.0F);  // sums of sums would overflow
+    bench::Measure(meeting.rank, bytes, std::atoi(words[3]), call);
+    Ensure(group.Barrier(After(patience)));
+  }
+  return 0;
+}

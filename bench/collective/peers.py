@@ -1,0 +1,100 @@
+"""The programs that sum vectors, tony's and its peers', and what they say."""
+
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SYSTEM_PYTHON = "/usr/bin/python3"  # whose packages are Debian's
+TIMEOUT = 900  # seconds for one program with all sizes
+# Which compiler and libraries a peer needs, and what it is called.
+COMPILED = {
+    "openmpi": ("openmpi_ranks", "mpicxx", "Open MPI", []),
+    "limit": ("limit_ranks", "g++", "the limit", ["-march=native"]),
+    "gloo": ("gloo_ranks", "g++", "Gloo", ["-lgloo", "-lpthread"]),
+}
+
+
+def commands_missing(*names):
+    """Those of these commands that this machine does not have."""
+    return [name for name in names if not shutil.which(name)]
+
+
+class Peers:
+    """Paths of the peers' programs, compiled where that is needed; None where one is not there. Not thread safe."""
+
+    def __init__(self, folder, wanted):
+        """`wanted`: of openmpi, limit, gloo and torch."""
+        self.folder = folder
+        self.missing = []  # a sentence for each that is left out
+        self.openmpi, self.limit, self.gloo = (self._compile(name) if name in wanted else None for name in COMPILED)
+        self.torch = "torch" in wanted and self._has_torch()
+
+    def say_missing(self):
+        """Prints why something is left out."""
+        for sentence in self.missing:
+            print(f"left out: {sentence}")
+
+    def _compile(self, name):
+        source, compiler, title, options = COMPILED[name]
+        if not shutil.which(compiler):
+            self.missing.append(f"{title}, since there is no {compiler}: run scripts/setup --for bench")
+            return None
+        program = f"{self.folder}/{source}"
+        done = subprocess.run([compiler, "-std=c++20", "-O3", f"-I{ROOT}", f"{ROOT}/bench/collective/{source}.cc", "-o",
+                               program, *options], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return program
+        self.missing.append(f"{title}, which does not compile ({done.stderr.strip().splitlines()[0]}): run scripts/setup "
+                            "--for bench")
+        return None
+
+    def _has_torch(self):
+        found = subprocess.run([SYSTEM_PYTHON, "-c", "import torch.distributed"], capture_output=True, check=False)
+        if found.returncode:
+            self.missing.append(f"torch.distributed, which {SYSTEM_PYTHON} does not have: run scripts/setup --for demo")
+        return found.returncode == 0
+
+
+def lines_of(commands, environment=None):
+    """What the first of these commands prints, in lines of words, when all have ended.
+
+    One that fails, or takes too long, ends the program with what it says.
+    """
+    name = f"bench: {' '.join(commands[0][:6])} …"
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "OMP_NUM_THREADS": "1", **(environment(number) if environment else {})})
+                 for number, command in enumerate(commands)]
+    said = []
+    try:
+        for process in processes:
+            said.append(process.communicate(timeout=TIMEOUT))
+    except subprocess.TimeoutExpired:
+        sys.exit(f"{name} takes more than {TIMEOUT} s")
+    finally:
+        for process in processes:
+            process.kill()
+    for process, (_, errors) in zip(processes, said):
+        if process.returncode:
+            sys.exit(f"{name} failed with {process.returncode}: {errors[-2000:]}")
+    return [line.split() for line in said[0][0].splitlines()]
+
+
+def run(commands):
+    """Medians of seconds by bytes, of a program whose ranks these commands start."""
+    return {int(size): statistics.median(map(float, seconds)) for size, *seconds in lines_of(commands)}
+
+
+def bus_bandwidth(seconds, size, ranks):
+    """Bytes that each rank sends in a second, as NCCL's tests define it."""
+    return size / seconds * 2 * (ranks - 1) / ranks
+
+
+def shown(seconds, size, ranks):
+    """Microseconds for short vectors, bus bandwidth for long ones."""
+    if size < 64 << 10:
+        return f"{seconds * 1e6:.2f} us"
+    return f"{bus_bandwidth(seconds, size, ranks) / 1e9:.2f} GB/s"

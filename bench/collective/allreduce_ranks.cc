@@ -52,7 +52,7 @@ int main(int count, char** words) {
     call();
     bench::Check(out, elements, ranks);
     if (in_place) std::fill(in, in + elements, 0.0F);  // sums of sums would overflow
-    bench::Measure(rank, bytes, std::atoi(words[2]), call);
+    bench::Measure(rank, ranks, bytes, std::atoi(words[2]), call);
     Ensure((*group)->Barrier(After(patience)));
     if (shared) arena->Free(allocated);
   }

@@ -1,7 +1,7 @@
-"""by_name.py MODULE BATCHES: a rank that reduces by name, as a training does; Horovod and tony differ in the import only.
+"""by_name.py MODULE BATCHES: a rank that reduces by name, as a training does; only the import is another for Horovod.
 
 Rank 0 prints lines "small SECONDS…", "step SECONDS…" and "idle SHARE": what one sum of 4 KB takes, in each batch; one
-step of 160 tensors with 94 MB together; and the largest share of a processor that a rank takes with nothing to do.
+step of 160 tensors with 94 MB together; and the largest share of a processor that a rank takes when it is idle.
 """
 
 import importlib

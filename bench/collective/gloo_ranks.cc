@@ -1,5 +1,6 @@
-// gloo_ranks RANKS BATCHES SIZES FOLDER [RANK ADDRESS]: Gloo's fastest allreduce over TCP, in place,
-// among processes that meet in FOLDER. Without a rank this program starts them all, on loopback.
+// gloo_ranks RANKS BATCHES SIZES FOLDER [RANK ADDRESS]: Gloo's fastest allreduce over TCP, in
+// place, among processes that meet in FOLDER. Without a rank this program starts them all, on
+// loopback.
 #include <gloo/allreduce_halving_doubling.h>
 #include <gloo/barrier.h>
 #include <gloo/rendezvous/context.h>
@@ -29,7 +30,7 @@ int main(int count, char** words) {
     reduce.run();
     bench::Check(vector.data(), vector.size(), ranks);
     std::fill(vector.begin(), vector.end(), 0.0F);
-    bench::Measure(rank, bytes, std::atoi(words[2]), [&] { reduce.run(); });
+    bench::Measure(rank, ranks, bytes, std::atoi(words[2]), [&] { reduce.run(); });
     gloo::BarrierOptions all(context);
     gloo::barrier(all);
   }

@@ -26,7 +26,7 @@ int main(int count, char** words) {
   meeting.ranks = std::atoi(words[2]);
   meeting.secret = "of this bench";
   meeting.address = words[6];
-  meeting.streams = std::atoi(words[7]);
+  meeting.points.streams = std::strtoull(words[7], nullptr, 10);
   bench::FolderStore store(words[5]);
   const auto patience = std::chrono::seconds(60);
   auto members = Meet(store, meeting, After(patience));
@@ -43,7 +43,7 @@ int main(int count, char** words) {
     call();
     bench::Check(vector.data(), elements, meeting.ranks);
     std::fill(vector.begin(), vector.end(), 0.0F);  // sums of sums would overflow
-    bench::Measure(meeting.rank, bytes, std::atoi(words[3]), call);
+    bench::Measure(meeting.rank, meeting.ranks, bytes, std::atoi(words[3]), call);
     Ensure(group.Barrier(After(patience)));
   }
   return 0;

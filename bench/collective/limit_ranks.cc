@@ -60,7 +60,7 @@ int main(int count, char** words) {
                  ? elements
                  : elements / 16 * static_cast<size_t>(part) / static_cast<size_t>(ranks) * 16;
     };
-    bench::Measure(rank, bytes, std::atoi(words[2]), [&] {
+    bench::Measure(rank, ranks, bytes, std::atoi(words[2]), [&] {
       Meet(meeting, ranks);
       for (size_t at = edge(rank); at < edge(rank + 1); at += kBlock) {
         const size_t size = std::min(kBlock, edge(rank + 1) - at);

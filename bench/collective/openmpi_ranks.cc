@@ -24,7 +24,7 @@ int main(int count, char** words) {
     call();
     bench::Check(result.data(), result.size(), ranks);
     if (in_place) std::fill(in.begin(), in.end(), 0.0F);
-    bench::Measure(rank, bytes, std::atoi(words[1]), call);
+    bench::Measure(rank, ranks, bytes, std::atoi(words[1]), call);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Finalize();

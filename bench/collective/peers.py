@@ -48,8 +48,8 @@ class Peers:
                                program, *options], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return program
-        self.missing.append(f"{title}, which does not compile ({done.stderr.strip().splitlines()[0]}): run scripts/setup "
-                            "--for bench")
+        reason = done.stderr.strip().splitlines()[0]
+        self.missing.append(f"{title}, which does not compile ({reason}): run scripts/setup --for bench")
         return None
 
     def _has_torch(self):
@@ -62,12 +62,15 @@ class Peers:
 def lines_of(commands, environment=None):
     """What the first of these commands prints, in lines of words, when all have ended.
 
-    One that fails, or takes too long, ends the program with what it says.
+    One that fails, or takes too long, ends the program with what it says. `environment`: for each command's number, its
+    variables besides those that are there.
     """
     name = f"bench: {' '.join(commands[0][:6])} …"
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env={**os.environ, "OMP_NUM_THREADS": "1", **(environment(number) if environment else {})})
-                 for number, command in enumerate(commands)]
+    processes = []
+    for number, command in enumerate(commands):
+        variables = {**os.environ, "OMP_NUM_THREADS": "1", **(environment(number) if environment else {})}
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                          env=variables))
     said = []
     try:
         for process in processes:

@@ -1,4 +1,4 @@
-"""start_horovod.py RANKS COMMAND…: runs ranks of Horovod on this machine as horovodrun does, without its ssh and checks."""
+"""start_horovod.py RANKS COMMAND…: runs ranks of Horovod on this machine as horovodrun does, without its checks."""
 
 import os
 import subprocess

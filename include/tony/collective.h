@@ -108,6 +108,9 @@ struct tony_collective_options {
   int64_t operation_timeout_ms;
   int64_t fusion_bytes; /* most that is reduced at a time; 0: the library's choice */
   const struct tony_collective_store* store; /* used until init returns; of one rank: may be null */
+  /* Of rank 0: a file with the sizes at which operations between hosts take another way, which all
+   * ranks then use; null or empty: the library's. */
+  const char* switch_points;
 };
 
 /* What is submitted. Copied before the function returns, but for the tensor's memory. */

@@ -43,6 +43,7 @@ Status Init(const tony_collective_options* options) {
                   .secret = secret == nullptr ? "" : std::string(secret, options->secret_size)},
       .meet_timeout = Time(options->meet_timeout_ms),
       .engine = {.patience = Time(options->operation_timeout_ms)}};
+  if (options->switch_points != nullptr) setup.meeting.points_file = options->switch_points;
   if (options->fusion_bytes > 0) {
     setup.engine.limits.fusion_bytes = static_cast<size_t>(options->fusion_bytes);
   }

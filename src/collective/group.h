@@ -26,9 +26,10 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  /// out[i] = in[i] of rank 0 op in[i] of rank 1 op …, for `count` elements. `out` may be `in`, and
-  /// does not overlap it otherwise.
-  /// DeadlineExceeded, Aborted: a rank did not come, or has ended; `out` is then undefined.
+  /// out[i] = in[i] of rank 0 op in[i] of rank 1 op …, for `count` elements; between hosts that
+  /// have several ranks each, rank after rank within each host, then host after host. `out` may be
+  /// `in`, and does not overlap it otherwise. DeadlineExceeded, Aborted: a rank did not come, or
+  /// has ended; `out` is then undefined.
   virtual Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                            Deadline deadline) = 0;
   /// `out`: all ranks' `in`, rank after rank; `bytes[r]` are of rank r (0 allowed). `in` may lie

@@ -1,4 +1,4 @@
-// Shared memory within hosts, TCP between them.
+// Shared memory within hosts, TCP between them. What differs from rank to rank: hosts_exchange.cc.
 #include "collective/hosts_group.h"
 
 #include <algorithm>
@@ -86,6 +86,13 @@ HostsGroup::HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<Group> hos
     host_of_.push_back(static_cast<int>(&its - hosts.data()));
     local_of_.push_back(PlaceIn(its, rank));
   }
+  for (const std::vector<int>& host : hosts_) {
+    std::vector<int> members;
+    for (const int rank : host) members.push_back(PlaceIn(mesh_ranks_, rank));
+    order_.insert(order_.end(), members.begin(), members.end());
+    members_.push_back(std::move(members));
+  }
+  in_order_ = std::is_sorted(order_.begin(), order_.end());
 }
 
 std::vector<size_t> HostsGroup::PartsOf(size_t count, size_t element) const {
@@ -152,29 +159,6 @@ Status HostsGroup::Barrier(Deadline deadline) {
   if (done.ok() && local_ == 0) done = OfNet(rail_.Barrier(deadline));
   if (done.ok() && host_ != nullptr) done = OfHost(host_->Barrier(deadline), deadline);
   return done;
-}
-
-Status HostsGroup::AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
-                             Deadline deadline) {
-  if (!failure_.ok()) return failure_;
-  if (one_host_) return OfHost(host_->AllGather(in, out, bytes, deadline), deadline);
-  return OfNet(all_.AllGather(in, out, bytes, deadline));
-}
-
-Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
-                                 DataType type, ReduceOp op, Deadline deadline) {
-  if (!failure_.ok()) return failure_;
-  if (one_host_) {
-    return OfHost(host_->ReduceScatter(in, out, counts, type, op, deadline), deadline);
-  }
-  return OfNet(all_.ReduceScatter(in, out, counts, type, op, deadline));
-}
-
-Status HostsGroup::AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
-                            const std::vector<size_t>& received, Deadline deadline) {
-  if (!failure_.ok()) return failure_;
-  if (one_host_) return OfHost(host_->AllToAll(in, sent, out, received, deadline), deadline);
-  return OfNet(all_.AllToAll(in, sent, out, received, deadline));
 }
 
 Result<std::unique_ptr<Group>> HostsGroup::SubgroupOfHost(const std::vector<int>& members,

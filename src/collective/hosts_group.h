@@ -8,6 +8,7 @@
 
 #include "collective/group.h"
 #include "collective/net_group.h"
+#include "collective/scratch.h"
 #include "collective/switch_points.h"
 
 namespace tony::collective {
@@ -19,9 +20,11 @@ using HostTable = std::vector<std::vector<int>>;
 /// 2. Ranks of the same rail, one of each host, reduce their part through TCP.
 /// 3. Each host's ranks gather the parts.
 /// There are as many rails as the smallest host has ranks, and one for short vectors. Adds rank
-/// after rank within each host, then host after host. What cannot be shared within a host (a
-/// gather, a reduce-scatter, all to all) goes between all ranks through TCP, unless all of them are
-/// on one host.
+/// after rank within each host, then host after host.
+///
+/// The other operations go the same way, so that between two hosts nothing goes twice: what is for
+/// a host's ranks, or of them, goes in parts on the rails. In an all-to-all each sends to each; to
+/// those of its host through memory, if their ranks follow each other.
 ///
 /// Fail() wakes who waits for TCP everywhere, and who waits in this host's memory. On other hosts
 /// one rank has to be told besides: the links between a host's ranks do so.
@@ -55,6 +58,16 @@ class HostsGroup : public Group {
   /// Of `count` elements: where the rails' parts begin and end. Empty behind the last rail.
   std::vector<size_t> PartsOf(size_t count, size_t element) const;
   bool IsOnRail() const { return local_ < rail_count_; }
+  size_t own_host() const { return static_cast<size_t>(host_of_[static_cast<size_t>(rank())]); }
+  /// Of what ranks have of something, host after host, where each host's begins, and the end.
+  std::vector<size_t> HostEdges(const std::vector<size_t>& of_ranks) const;
+  /// Of what this host's ranks have of it, in their order.
+  std::vector<size_t> OfLocals(const std::vector<size_t>& of_ranks) const;
+  /// From the order of ranks to that of hosts, or back.
+  void Sort(const std::byte* from, std::byte* to, const std::vector<size_t>& bytes,
+            bool back) const;
+  /// Each host's block from its rail to those of the other hosts, each rail its part.
+  Status ExchangeBlocks(std::byte* all, const std::vector<size_t>& edges, Deadline deadline);
   /// A part of it for this rank.
   std::byte* PlaceFor(const void* in, void* out, size_t begin, size_t bytes);
 
@@ -69,18 +82,25 @@ class HostsGroup : public Group {
   const std::shared_ptr<NetMesh> mesh_;
   const std::unique_ptr<Group> host_;
   const SwitchPoints points_;
+  // As the mesh counts ranks:
   const HostTable hosts_;
-  const std::vector<int> locals_;  ///< this host's ranks
+  const std::vector<int> locals_;  ///< this host's
   std::vector<int> neighbours_;    ///< those of the whole mesh, as errors of this host count them
   const int local_;                ///< the own place among them
   const int rail_count_;
   NetGroup all_;
   NetGroup rail_;
   const bool one_host_;  ///< of several ranks
-  const std::vector<int> mesh_ranks_;
+  const std::vector<int> mesh_ranks_;  ///< by rank
+  // As this group counts them:
+  HostTable members_;
   std::vector<int> host_of_;  ///< by rank
   std::vector<int> local_of_;
+  std::vector<int> order_;  ///< all of them, host after host
+  bool in_order_ = true;    ///< which is 0, 1, 2 …
   std::vector<std::byte> part_;
+  Scratch sorted_;  ///< what others see rank after rank, host after host
+  Scratch block_;
   Status failure_;
 };
 

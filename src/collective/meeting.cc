@@ -63,6 +63,12 @@ Result<MeetingPlan> Decide(const std::vector<Whereabouts>& ranks, bool has_secre
   return plan;
 }
 
+Result<SwitchPoints> PointsOf(const Meeting& meeting) {
+  if (!meeting.points_file.empty()) return SwitchPoints::Read(meeting.points_file);
+  if (Status checked = meeting.points.Check(); !checked.ok()) return checked;
+  return meeting.points;
+}
+
 using Met = Result<std::unique_ptr<Members>>;
 
 Met AsMembers(Result<std::unique_ptr<LinkMembers>> met) {
@@ -79,6 +85,8 @@ Met MeetAsFirst(Store& store, const Meeting& meeting, const Whereabouts& here, D
   }
   std::shared_ptr<SharedMemory> memory;
   MeetingPlan plan;
+  auto points = PointsOf(meeting);
+  if (status.ok()) status = points.status();
   if (status.ok()) {
     auto decided = Decide(ranks, !meeting.secret.empty(), memory);
     status = decided.status();
@@ -95,6 +103,7 @@ Met MeetAsFirst(Store& store, const Meeting& meeting, const Whereabouts& here, D
     (void)store.Put(kPlanKey, Refusal(status.message()));
     return status;
   }
+  plan.points = *points;
   if (door != nullptr) plan.door = door->address();
   if (Status put = store.Put(kPlanKey, plan.Encode()); !put.ok()) return put;
   if (door == nullptr) return AsMembers(MeetByNet(store, meeting, plan, deadline));
@@ -105,7 +114,7 @@ Met MeetAsFirst(Store& store, const Meeting& meeting, const Whereabouts& here, D
 }  // namespace
 
 Met Meet(Store& store, const Meeting& meeting, Deadline deadline) {
-  const auto& [rank, ranks, secret, host, address, shared_memory, streams, points] = meeting;
+  const auto& [rank, ranks, secret, host, address, shared_memory, points, file] = meeting;
   if (rank < 0 || rank >= ranks || secret.size() > HostDoor::kSecretBytes) {
     return Status(Code::kInvalidArgument, "rank " + std::to_string(rank) + " of " +
                                               std::to_string(ranks) + " with a secret of " +
@@ -113,10 +122,6 @@ Met Meet(Store& store, const Meeting& meeting, Deadline deadline) {
   }
   if (host.find('\n') != std::string::npos) {
     return Status(Code::kInvalidArgument, "a host's name is one line");
-  }
-  if (streams < 1 || streams > NetDoor::kMostStreams) {
-    return Status(Code::kInvalidArgument, std::to_string(streams) + " streams: give 1 to " +
-                                              std::to_string(NetDoor::kMostStreams));
   }
   const Whereabouts here = Here(meeting);
   if (Status put = store.Put("host/" + std::to_string(rank), here.Encode()); !put.ok()) return put;

@@ -26,16 +26,17 @@ struct Meeting {
   std::string address;
   /// False: this rank shares memory with nobody, and speaks TCP with all.
   bool shared_memory = true;
-  /// TCP connections for data to each rank: 1 … NetDoor::kMostStreams.
-  int streams = 2;
-  SwitchPoints points;  ///< the same for all ranks
+  SwitchPoints points;  ///< rank 0's are those of all
+  /// Rank 0 reads its points from here; empty: those above.
+  std::string points_file;
 };
 
 /// Until all ranks are there. Each tells of the others what it needs to know through `store`.
 ///
 /// On one host through shared memory, on several through TCP between them, and where memory cannot
 /// be shared through TCP alone: Members::transport() says which.
-/// InvalidArgument: a rank out of range, a secret too long, an address that is none.
+/// InvalidArgument: a rank out of range, a secret too long, an address that is none; of rank 0:
+/// switch points out of range, or a file that is none of them.
 /// FailedPrecondition: ranks are on several hosts and there is no secret; a rank has given up, or
 /// refuses us. DeadlineExceeded: names who is missing. ResourceExhausted: no descriptors.
 Result<std::unique_ptr<Members>> Meet(Store& store, const Meeting& meeting, Deadline deadline);

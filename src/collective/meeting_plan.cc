@@ -65,7 +65,7 @@ std::string MeetingPlan::Encode() const {
     }
   }
   for (const std::string& host : host_of) text += host + " ";
-  return text;
+  return text + "\n" + points.Encode();
 }
 
 Result<MeetingPlan> MeetingPlan::Decode(const std::string& text, int ranks) {
@@ -76,7 +76,10 @@ Result<MeetingPlan> MeetingPlan::Decode(const std::string& text, int ranks) {
   plan.loopback = !TakeLine(rest).empty();
   plan.reason = TakeLine(rest);
   if (!plan.door.empty()) return plan;
-  std::istringstream words(rest);
+  std::istringstream words(TakeLine(rest));
+  auto points = SwitchPoints::Decode(rest, "rank 0");
+  if (!points.ok()) return NoPlan();
+  plan.points = *points;
   size_t host = 0;
   int rank = 0;
   for (; words >> host; ++rank) {

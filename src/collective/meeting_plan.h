@@ -6,6 +6,7 @@
 
 #include "collective/hosts_group.h"
 #include "collective/status.h"
+#include "collective/switch_points.h"
 
 namespace tony::collective {
 
@@ -22,7 +23,8 @@ struct MeetingPlan {
   std::string door;  ///< of one host's shared memory; empty: TCP
   HostTable hosts;   ///< for TCP: who shares memory with whom
   bool loopback = false;
-  std::string reason;  ///< why memory is not shared, as a sentence; empty: it is, or need not
+  std::string reason;   ///< why memory is not shared, as a sentence; empty: it is, or need not
+  SwitchPoints points;  ///< for TCP
 
   /// Ranks by host, in the order of each host's first one.
   static HostTable HostsOf(const std::vector<Whereabouts>& ranks);

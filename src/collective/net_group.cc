@@ -80,7 +80,7 @@ Status NetGroup::ReduceScatter(const void* in, void* out, const std::vector<size
 Status NetGroup::ReduceWhole(const Reduction& work, Deadline deadline) {
   const size_t bytes = work.bytes();
   std::byte* blocks = scratch_.Take(bytes * members_.size());
-  const bool directly = ranks() <= points_.direct_ranks;
+  const bool directly = members_.size() <= points_.direct_ranks;
   std::memcpy(blocks + (directly ? bytes * static_cast<size_t>(rank_) : 0), work.in, bytes);
   Status there = directly ? GatherDirectly(bytes, deadline) : GatherByDoubling(bytes, deadline);
   if (!there.ok()) return there;

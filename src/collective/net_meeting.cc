@@ -149,7 +149,7 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meet
                                        .addresses = table->addresses,
                                        .secret = meeting.secret,
                                        .run = table->run,
-                                       .streams = meeting.streams},
+                                       .streams = static_cast<int>(plan.points.streams)},
                                       deadline);
   if (!connections.ok()) return connections.status();
   auto created = NetMesh::Create(meeting.rank, std::move(connections->peers));
@@ -163,7 +163,7 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meet
     for (int rank = 0; rank < meeting.ranks; ++rank) all[static_cast<size_t>(rank)] = rank;
     std::string transport = Streams(mesh->streams());
     if (!reason.empty()) transport += "; memory is not shared: " + reason;
-    return LinkMembers::Start(std::make_unique<NetGroup>(mesh, std::move(all), meeting.points),
+    return LinkMembers::Start(std::make_unique<NetGroup>(mesh, std::move(all), plan.points),
                               std::move(transport), std::move(connections->links));
   }
   std::unique_ptr<HostGroup> host;
@@ -173,7 +173,7 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meet
     host = std::move(*shared);
   }
   return LinkMembers::Start(
-      std::make_unique<HostsGroup>(mesh, std::move(host), plan.hosts, meeting.points),
+      std::make_unique<HostsGroup>(mesh, std::move(host), plan.hosts, plan.points),
       "shared memory of " + std::to_string(hosts) + " hosts and " + Streams(mesh->streams()),
       std::move(connections->links));
 }

@@ -1,6 +1,7 @@
 // epoll(7), edge-triggered: a connection is asked again only after it has had something to say.
 #include "collective/net_mesh.h"
 
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -32,6 +33,8 @@ constexpr uint64_t kWordsOfRank = 0xffff;
 constexpr uint64_t kWake = ~uint64_t{0};
 /// In which the word that a rank leaves comes after its stream's end, by another connection.
 constexpr auto kDoubt = std::chrono::seconds(1);
+/// Longer than a message takes between hosts of one network; being woken takes about as long.
+constexpr auto kLookTime = std::chrono::microseconds(50);
 
 Status HasLeft(int rank) { return {Code::kAborted, "rank " + std::to_string(rank) + " has left"}; }
 
@@ -143,12 +146,22 @@ bool NetMesh::IsDone(const Ticket* ticket) const {
 Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
   if (!failure_.ok()) return failure_;
   const auto begin = steady_clock::now();
+  auto last = begin;  // when something was moved
   for (;;) {
     const bool moved = Move();
     if (IsDone(ticket)) return {};
-    if (moved) continue;
+    const auto now = steady_clock::now();
+    if (moved) {
+      last = now;
+      continue;
+    }
+    if (now - last < kLookTime) {
+      sched_yield();
+      if (Status looked = Look({}); !looked.ok()) return Stop(std::move(looked));
+      continue;
+    }
     if (Status health = Health(); !health.ok()) return Stop(std::move(health));
-    if (steady_clock::now() >= deadline) return Stop(TooLate(ticket, begin));
+    if (now >= deadline) return Stop(TooLate(ticket, begin));
     if (Status slept = Sleep(deadline); !slept.ok()) return Stop(std::move(slept));
   }
 }
@@ -206,11 +219,14 @@ bool NetMesh::MoveIn(Stream& stream) {
 }
 
 Status NetMesh::Sleep(Deadline deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::min(deadline, doubt_) -
-                                                                 steady_clock::now());
+  return Look(std::chrono::ceil<std::chrono::milliseconds>(std::min(deadline, doubt_) -
+                                                           steady_clock::now()));
+}
+
+Status NetMesh::Look(std::chrono::milliseconds time) {
   std::array<epoll_event, 64> events;
   const int count = epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()),
-                               static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60000)));
+                               static_cast<int>(std::clamp<int64_t>(time.count(), 0, 60000)));
   if (count < 0 && errno != EINTR) return SocketError("cannot wait for other ranks");
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,7 +20,8 @@ namespace tony::collective {
 /// 1. Who is to send and to receive says so, which moves nothing yet. Data has no frames: both
 /// sides know from the operation what comes next.
 /// 2. Who waits moves bytes on all connections at once, in both directions, until what it waits for
-/// is there. It goes in units, which take the streams in turn.
+/// is there. It goes in units, which take the streams in turn. When there is nothing to move it
+/// looks again for a moment, letting others run in between, and then sleeps.
 /// 3. What the other side sends before it is asked for stays in the sockets.
 ///
 /// A rank whose connections close has ended, unless it has said before that it leaves. The first
@@ -109,6 +111,8 @@ class NetMesh {
   bool MoveOut(Stream& stream);
   /// Until something can be moved, or is known of a rank.
   Status Sleep(Deadline deadline);
+  /// What can be moved, or is known of a rank, by now or within that time.
+  Status Look(std::chrono::milliseconds time);
   void OnEvent(uint64_t what, uint32_t events);
   void ReadWords(int rank);
   /// Ok while nobody that is waited for has gone.

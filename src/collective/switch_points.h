@@ -2,16 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+
+#include "collective/status.h"
 
 namespace tony::collective {
 
-/// Of operations between hosts. All ranks use the same.
+/// Of operations between hosts. All ranks use rank 0's.
+///
+/// As text it is a table: on each line a name as below and a number; '#' begins a comment. What
+/// does not stand there is as below. python3 -m tony.collective.tune writes one.
 struct SwitchPoints {
   /// A vector of which all others' together are not larger goes to all whole, and each reduces it
   /// for itself; a larger one is reduced in chunks, one of each rank.
   size_t whole_bytes = size_t{64} << 10;
   /// Whole, among so many ranks, it goes from each to each; among more by recursive doubling.
-  int direct_ranks = 8;
+  size_t direct_ranks = 8;
   /// From here on a broadcast is scattered by its root, and each rank passes its part on; a smaller
   /// one goes down a tree.
   size_t scatter_bytes = size_t{256} << 10;
@@ -22,6 +28,19 @@ struct SwitchPoints {
   /// From here on all ranks of a host speak with other hosts, each for its part; of a smaller
   /// vector only the first one.
   size_t rails_bytes = size_t{128} << 10;
+  /// TCP connections for data between each two ranks.
+  size_t streams = 2;
+
+  bool operator==(const SwitchPoints&) const = default;
+
+  /// All of them, as a table.
+  std::string Encode() const;
+  /// InvalidArgument: names `where` and the line, and what to write there.
+  static Result<SwitchPoints> Decode(const std::string& table, const std::string& where);
+  /// InvalidArgument: as above, or the file cannot be read.
+  static Result<SwitchPoints> Read(const std::string& file);
+  /// Ok, or InvalidArgument: which of them is out of its range.
+  Status Check() const;
 };
 
 }  // namespace tony::collective

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collective/group.h"
@@ -17,9 +19,14 @@ namespace tony::collective {
 /// for (int n = 0; n < kSteps; ++n) GroupOperation(n, group.ranks(), edges).Run(group);
 class GroupOperation {
  public:
+  /// What a group makes of all ranks' vectors.
+  using Reference = std::function<Bytes(const std::vector<Bytes>&, DataType, ReduceOp)>;
+
   /// `edges`: sizes in bytes where a group takes another way.
-  GroupOperation(int number, int ranks, const std::vector<size_t>& edges)
-      : random_(static_cast<unsigned>(number * 100 + ranks)),
+  GroupOperation(int number, int ranks, const std::vector<size_t>& edges,
+                 Reference reference = ReferenceOfAll)
+      : reference_(std::move(reference)),
+        random_(static_cast<unsigned>(number * 100 + ranks)),
         ranks_(static_cast<size_t>(ranks)),
         edges_(edges),
         what_(number % 5),
@@ -81,7 +88,7 @@ class GroupOperation {
     Bytes out = in[rank];
     const Status done = group.AllReduce(in_place_ ? out.data() : in[rank].data(), out.data(), count,
                                         type_, op_, After(kPatience));
-    ExpectDone(done, out, ReferenceOfAll(in, type_, op_));
+    ExpectDone(done, out, reference_(in, type_, op_));
   }
 
   void AllGather(Group& group, size_t rank) {
@@ -125,7 +132,7 @@ class GroupOperation {
     Bytes out(parts[0].size());
     const Status done =
         group.ReduceScatter(in.data(), out.data(), counts, type_, op_, After(kPatience));
-    ExpectDone(done, out, ReferenceOfAll(parts, type_, op_));
+    ExpectDone(done, out, reference_(parts, type_, op_));
   }
 
   void AllToAll(Group& group, size_t rank) {
@@ -149,6 +156,7 @@ class GroupOperation {
                wanted);
   }
 
+  const Reference reference_;
   std::mt19937 random_;
   const size_t ranks_;
   const std::vector<size_t>& edges_;

@@ -26,6 +26,7 @@ const std::vector<HostTable> kTables = {
     {{0}, {1, 2}},             // one alone
     {{0, 1, 4}, {2, 3}},       // unequal
     {{0, 1}, {2, 3}, {4, 5}},  // three
+    {{0, 5}, {1}, {2, 3, 4}},  // all of it
 };
 
 int RanksOf(const HostTable& hosts) {
@@ -111,18 +112,50 @@ TEST_P(HostsGroupTest, AnyVectorsOneAfterTheOther) {
   });
 }
 
-/// All but the sum, of which another order of ranks would show.
-TEST_P(HostsGroupTest, AnyOtherOperations) {
-  const std::vector<size_t> edges = {SwitchPoints{}.rails_bytes, SwitchPoints{}.scatter_bytes,
-                                     SwitchPoints{}.rails_bytes * 2};
-  InHosts(kTables[GetParam()], [&](HostsGroup& group) {
-    for (int number = 0; number < 100 && !::testing::Test::HasFailure(); ++number) {
-      if (number % 5 == 0) {
-        ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
-      } else {
-        GroupOperation(number, group.ranks(), edges).Run(group);
-      }
-    }
+/// With points so low that short vectors take every way too.
+TEST_P(HostsGroupTest, AnyOperations) {
+  const HostTable& hosts = kTables[GetParam()];
+  const SwitchPoints low = {.whole_bytes = 1000,
+                            .direct_ranks = 2,
+                            .scatter_bytes = 500,
+                            .piece_bytes = 4096,
+                            .window_bytes = 100000,
+                            .rails_bytes = 300};
+  for (const SwitchPoints& points : {SwitchPoints{}, low}) {
+    const std::vector<size_t> edges = {points.rails_bytes, points.scatter_bytes,
+                                       points.rails_bytes * 2, points.piece_bytes};
+    const auto reference = [&](const std::vector<Bytes>& inputs, DataType type, ReduceOp op) {
+      return ByHosts(inputs, hosts, type, op);
+    };
+    InHosts(
+        hosts,
+        [&](HostsGroup& group) {
+          for (int number = 0; number < 50 && !::testing::Test::HasFailure(); ++number) {
+            if (number % 10 == 9) ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
+            GroupOperation(number, group.ranks(), edges, reference).Run(group);
+          }
+        },
+        points);
+  }
+}
+
+/// The caller's mistakes, which end nothing: all ranks make them alike.
+TEST_P(HostsGroupTest, ListsOfAnotherLengthAreRefused) {
+  InHosts(kTables[GetParam()], [](HostsGroup& group) {
+    const std::vector<size_t> wrong(static_cast<size_t>(group.ranks()) + 1, 1);
+    const std::vector<size_t> right(static_cast<size_t>(group.ranks()), 1);
+    Bytes in(100);
+    Bytes out(100);
+    const Deadline deadline = After(kPatience);
+    const std::vector<Status> refused = {
+        group.AllGather(in.data(), out.data(), wrong, deadline),
+        group.ReduceScatter(in.data(), out.data(), wrong, DataType::kUint8, ReduceOp::kSum,
+                            deadline),
+        group.AllToAll(in.data(), wrong, out.data(), right, deadline),
+        group.AllToAll(in.data(), right, out.data(), wrong, deadline)};
+    for (const Status& one : refused) EXPECT_EQ(one.code(), Code::kInvalidArgument);
+    const Status done = group.AllGather(in.data(), out.data(), right, deadline);
+    EXPECT_TRUE(done.ok()) << done.message();
   });
 }
 
@@ -164,6 +197,38 @@ TEST(HostsGroupFailure, AllThatWaitAreTold) {
       EXPECT_EQ(ended.code(), Code::kAborted);
       EXPECT_EQ(ended.message(), "rank 3 has ended") << group.rank();
       EXPECT_EQ(group.Barrier(After(kPatience)).message(), ended.message());
+    });
+  }
+}
+
+/// As above, in operations that each rank enters with something else.
+TEST(HostsGroupFailure, AllThatWaitInOtherOperationsAreTold) {
+  using Call = std::function<Status(HostsGroup&, Bytes&, Bytes&)>;
+  const std::vector<size_t> each(4, 200000);
+  const std::vector<Call> calls = {
+      [&](HostsGroup& group, Bytes& in, Bytes& out) {
+        return group.AllGather(in.data(), out.data(), each, After(kPatience));
+      },
+      [&](HostsGroup& group, Bytes& in, Bytes& out) {
+        return group.ReduceScatter(in.data(), out.data(), each, DataType::kUint8, ReduceOp::kMax,
+                                   After(kPatience));
+      },
+      [&](HostsGroup& group, Bytes& in, Bytes& out) {
+        return group.AllToAll(in.data(), each, out.data(), each, After(kPatience));
+      }};
+  for (const Call& call : calls) {
+    InHosts(kTables[0], [&](HostsGroup& group) {
+      Bytes in(800000);
+      Bytes out(800000);
+      const Status first = call(group, in, out);
+      ASSERT_TRUE(first.ok()) << first.message();
+      if (group.rank() == 3) return;
+      std::thread telling;
+      if (group.rank() == 0 || group.rank() == 2) telling = std::thread([&] { group.Fail(3); });
+      const Status ended = call(group, in, out);
+      if (telling.joinable()) telling.join();
+      EXPECT_EQ(ended.code(), Code::kAborted);
+      EXPECT_EQ(ended.message(), "rank 3 has ended") << group.rank();
     });
   }
 }

@@ -135,7 +135,7 @@ TEST(MeetingTest, WhoWantsNoSharedMemorySpeaksTcp) {
   for (Meeting& meeting : meetings) {
     meeting.shared_memory = false;
     meeting.secret = "";  // on one machine none is needed
-    meeting.streams = 1;
+    meeting.points.streams = 1;
   }
   auto all = AllOf(meetings);
   ExpectAllReduce(all, "TCP, 1 stream");

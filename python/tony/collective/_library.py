@@ -33,7 +33,7 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("rank", ctypes.c_int32), ("size", ctypes.c_int32),
                 ("secret", ctypes.c_char_p), ("secret_size", ctypes.c_size_t), ("meet_timeout_ms", ctypes.c_int64),
                 ("operation_timeout_ms", ctypes.c_int64), ("fusion_bytes", ctypes.c_int64),
-                ("store", ctypes.POINTER(Store))]
+                ("store", ctypes.POINTER(Store)), ("switch_points", ctypes.c_char_p)]
 
 
 class Tensor(ctypes.Structure):

@@ -53,6 +53,11 @@ def secret(environment):
     return hashlib.sha256(b"tony.collective\0" + key.encode()).digest() if key else b""
 
 
+def switch_points(environment):
+    """The file of rank 0's switch points, as bytes; None: the library's own."""
+    return os.fsencode(environment.get("TONY_COLLECTIVE_SWITCH_POINTS", "")) or None
+
+
 def timeouts(environment):
     """(to meet, to do a part of an operation), in seconds."""
     seconds = _number(environment, "HOROVOD_GLOO_TIMEOUT_SECONDS", default=None)

@@ -63,7 +63,7 @@ def init(comm=None, process_sets=None):
         key = _meeting.secret(environment)
         options = _library.Options(
             ctypes.sizeof(_library.Options), place.rank, place.size, key, len(key), 1000 * meet, 1000 * operation,
-            _fusion_bytes(environment), None)
+            _fusion_bytes(environment), None, _meeting.switch_points(environment))
         interrupts = []
         store = _callbacks(place.store, interrupts) if place.store is not None else None
         if store is not None:

@@ -8,23 +8,43 @@ INSIDE = "TONY_BENCH_INSIDE"  # tells the program that it runs where the hosts a
 NETWORK = "10.77.0"
 # Everything is inside namespaces of the program's own, which the kernel removes with its last process. The first one
 # in a PID namespace takes all others along, and is itself killed with whoever waits for it, however that ends.
-OWN = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--uts", "--pid", "--kill-child", "--mount-proc"]
+OWN = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--uts", "--pid", "--kill-child",
+       "--mount-proc"]
+
+
+def _own():
+    return [*OWN, *([] if os.geteuid() == 0 else ["--map-root-user"])]
+
+
+def refusal():
+    """None, or a sentence why there can be no hosts here."""
+    try:
+        tried = subprocess.run([*_own(), "ip", "link", "add", "type", "bridge"], capture_output=True, text=True,
+                               check=False)
+    except FileNotFoundError as error:
+        return f"hosts are made with {error.filename}, which is not installed (Debian: util-linux, iproute2)"
+    if tried.returncode == 0:
+        return None
+    return ("hosts need network namespaces, which this user or machine does not have "
+            f"({tried.stderr.strip() or tried.returncode}): run it as root, outside of a container")
+
+
+def inside(command):
+    """The command that runs `command` where it may make Hosts."""
+    return [*_own(), "env", f"{INSIDE}=1", *command]
 
 
 def go_inside(name):
-    """Runs this program again where it may make hosts, and ends with its exit status; returns when it does so already.
+    """Runs this program again where it may make Hosts, and ends with its exit status; returns when it does so already.
 
     `name`: of the program, for a sentence where that is not allowed.
     """
     if INSIDE in os.environ:
         return
-    own = [*OWN, *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    tried = subprocess.run([*own, "ip", "link", "add", "type", "bridge"], capture_output=True, text=True, check=False)
-    if tried.returncode:
-        sys.exit(f"{name}: hosts need network namespaces, which this user or machine does not have "
-                 f"({tried.stderr.strip() or tried.returncode}): run it as root, outside of a container")
-    done = subprocess.run([*own, sys.executable, *sys.argv], env={**os.environ, INSIDE: "1"}, check=False)
-    sys.exit(done.returncode)
+    reason = refusal()
+    if reason:
+        sys.exit(f"{name}: {reason}")
+    sys.exit(subprocess.run(inside([sys.executable, *sys.argv]), check=False).returncode)
 
 
 def ip(*words):
@@ -35,14 +55,16 @@ def ip(*words):
 
 
 class Hosts:
-    """`count` hosts on one link. Only inside (go_inside). Not thread safe."""
+    """`count` hosts on one link, to which this program is connected too (`own`). Only inside. Not thread safe."""
+
+    own = f"{NETWORK}.254"
 
     def __init__(self, count):
         self.addresses = [f"{NETWORK}.{number + 1}" for number in range(count)]
         os.makedirs("/run/netns", exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run/netns"], check=True)  # of this mount namespace only
         ip("link", "add", "bridge", "type", "bridge")
-        ip("address", "add", f"{NETWORK}.254/24", "dev", "bridge")
+        ip("address", "add", f"{self.own}/24", "dev", "bridge")
         for device in ("lo", "bridge"):
             ip("link", "set", device, "up")
         for number, address in enumerate(self.addresses):

@@ -1,0 +1,167 @@
+"""Measures between a job's hosts at which sizes operations should take another way, and writes a table of it.
+
+    python3 -m tony.collective.tune --out FILE [--quick]
+
+All ranks of a job run it, on the hosts that later jobs are to have; rank 0 writes the file, which they name in
+TONY_COLLECTIVE_SWITCH_POINTS. It takes a minute or two. Among ranks of one host there is nothing to tune.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+import tony.collective as hvd
+
+VARIABLE = "TONY_COLLECTIVE_SWITCH_POINTS"
+NEVER, WHOLE_NEVER = 1 << 40, 1 << 30  # the most that a table takes
+SMALL = [1 << power for power in range(10, 21)]  # bytes of a vector, where ways differ
+LARGE = 16 << 20
+GAIN = 0.97  # of the time of what the library has: less is worth a line in the table
+SECONDS = 0.05  # that one way of one size is measured for, in each round
+
+
+def crossover(sizes, first, second):
+    """The last size up to which the first of two ways is not slower, by their times; 0 where it is so at once.
+
+    Both are of the sizes, ascending. A size at which both take the same, by GAIN, decides nothing.
+    """
+    last = 0
+    for size, one, other in zip(sizes, first, second):
+        if other < one * GAIN:
+            return last
+        last = size
+    return last
+
+
+def best(times, default):
+    """Of a dictionary of times the key of the shortest one, or the default if that is as good, by GAIN."""
+    winner = min(times, key=times.get)
+    return winner if times[winner] < times[default] * GAIN else default
+
+
+def encode(points):
+    """The table's text."""
+    return "".join(f"{name} {number}\n" for name, number in points.items())
+
+
+class Tuning:
+    """What has been found so far, and how it is measured. Not thread safe."""
+
+    def __init__(self, folder, quick):
+        self.folder = folder
+        self.rounds, self.seconds = (1, SECONDS / 10) if quick else (5, SECONDS)
+        self.small = SMALL[::3] if quick else SMALL
+        self.points = {}
+
+    def measure(self, trials, call, sizes):
+        """For each of the trials, which are switch points besides those that are found already, seconds by size.
+
+        Trials take turns; of rounds the median counts. ``call`` is called with an array.
+        """
+        rounds = [[self._measure_once(trial, call, sizes) for trial in trials] for _ in range(self.rounds)]
+        return [[statistics.median(one[number][at] for one in rounds) for at in range(len(sizes))]
+                for number in range(len(trials))]
+
+    def _measure_once(self, trial, call, sizes):
+        import numpy
+        path = os.path.join(self.folder, "points")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(encode({**self.points, **trial}))
+        os.environ[VARIABLE] = path
+        hvd.init()
+        try:
+            return [_seconds(call, numpy.zeros(size // 4, numpy.float32), self.seconds) for size in sizes]
+        finally:
+            hvd.shutdown()
+
+
+def _seconds(call, array, time_for_all):
+    """Of one call, in the median; rank 0 decides how many there are."""
+    for _ in range(3):
+        call(array)
+    begin = time.perf_counter()
+    call(array)
+    count = hvd.broadcast_object(min(200, max(5, int(time_for_all / (time.perf_counter() - begin)))), name="count")
+    seconds = []
+    for _ in range(count):
+        begin = time.perf_counter()
+        call(array)
+        seconds.append(time.perf_counter() - begin)
+    hvd.barrier()
+    return statistics.median(seconds)
+
+
+def _allreduce(array):
+    hvd.allreduce_(array, op=hvd.Sum, name="tune.allreduce")
+
+
+def _broadcast(array):
+    hvd.broadcast_(array, 0, name="tune.broadcast")
+
+
+def tune(tuning, hosts, locals_):
+    """Fills ``tuning.points``; all ranks call it. ``hosts``: how many; ``locals_``: ranks of each.
+
+    A generator: yields a sentence for people after each step.
+    """
+    points, small = tuning.points, tuning.small
+    whole, chunks = tuning.measure([{"whole_bytes": WHOLE_NEVER}, {"whole_bytes": 0}], _allreduce, small)
+    points["whole_bytes"] = crossover(small, whole, chunks) * (hosts - 1)
+    yield f"vectors go whole up to {points['whole_bytes'] // (hosts - 1)} bytes"
+    if hosts > 2:
+        tree, scatter = tuning.measure([{"scatter_bytes": NEVER}, {"scatter_bytes": 0}], _broadcast, small)
+        points["scatter_bytes"] = crossover(small, tree, scatter) + 1
+        yield f"broadcasts are scattered from {points['scatter_bytes']} bytes on"
+    if locals_ > 1:
+        one, all_ = tuning.measure([{"rails_bytes": NEVER}, {"rails_bytes": 0}], _allreduce, small)
+        points["rails_bytes"] = crossover(small, one, all_) + 1
+        yield f"all ranks of a host speak with others from {points['rails_bytes']} bytes on"
+    for name, candidates, default in (("piece_bytes", (64 << 10, 128 << 10, 256 << 10), 256 << 10),
+                                      ("streams", (1, 2, 4), 2)):
+        times = tuning.measure([{name: candidate} for candidate in candidates], _allreduce, [LARGE])
+        points[name] = best({candidate: one[0] for candidate, one in zip(candidates, times)}, default)
+        yield f"{name}: {points[name]}"
+
+
+def _problem(path, hosts):
+    """Of rank 0: a sentence, or None. What cannot be written is better said before it is measured."""
+    if hosts < 2:
+        return "all ranks are of one host, where there is nothing to tune: run it as a job of several hosts"
+    try:
+        with open(path, "a", encoding="ascii"):
+            return None
+    except OSError as error:
+        return f"cannot write the table: {error}"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python3 -m tony.collective.tune", description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True, metavar="FILE", help="which rank 0 writes")
+    parser.add_argument("--quick", action="store_true", help="less than is needed for good figures, to try it")
+    options = parser.parse_args(arguments)
+    os.environ.pop(VARIABLE, None)  # of an earlier tuning
+    hvd.init()
+    rank, locals_, hosts = hvd.rank(), hvd.local_size(), hvd.cross_size()
+    # A count that all know alike: a host's number of ranks may differ from another's.
+    locals_ = min(hvd.allgather_object(locals_, name="locals"))
+    problem = hvd.broadcast_object(_problem(options.out, hosts) if rank == 0 else None, name="problem")
+    hvd.shutdown()
+    if problem:
+        sys.exit(f"tony.collective.tune: {problem}")
+    with tempfile.TemporaryDirectory(prefix="tony-tune-") as folder:
+        tuning = Tuning(folder, options.quick)
+        for sentence in tune(tuning, hosts, locals_):
+            if rank == 0:
+                print(f"tony.collective.tune: {sentence}", flush=True)
+    if rank != 0:
+        return
+    with open(options.out, "w", encoding="ascii") as file:
+        file.write(f"# Of {hosts} hosts, by python3 -m tony.collective.tune\n{encode(tuning.points)}")
+    print(f"tony.collective.tune: written to {options.out}; use it with {VARIABLE}={options.out} at rank 0")
+
+
+if __name__ == "__main__":
+    main()

@@ -17,9 +17,14 @@
 namespace tony::collective {
 namespace {
 
-constexpr uint32_t kGreeting = 0x746f6e01;  // "ton", form 1
+constexpr uint32_t kGreeting = 0x746f6e02;  // "ton", form 2
 constexpr auto kStrangersTime = std::chrono::seconds(2);
 constexpr int kBacklog = 1024;
+/// Longer than rank 0 needs to say who is missing.
+constexpr auto kLastWordsTime = std::chrono::seconds(2);
+constexpr size_t kMostWords = 4096;
+/// A rank's patience, a year: so that no sum overflows.
+constexpr int64_t kMostMs = int64_t{365} * 24 * 3600 * 1000;
 
 /// What a rank says when it enters. Both are of the same machine and the same library.
 struct Entrance {
@@ -27,8 +32,14 @@ struct Entrance {
   int32_t rank;
   int32_t ranks;
   uint32_t secret_bytes;
+  int64_t patience_ms;  ///< for which it waits for all others
   std::array<char, HostDoor::kSecretBytes> secret;
 };
+
+int64_t MillisecondsUntil(Deadline deadline) {
+  const auto left = deadline - std::chrono::steady_clock::now();
+  return std::max<int64_t>(std::chrono::ceil<std::chrono::milliseconds>(left).count(), 0);
+}
 
 Status Failed(const std::string& what) {
   const int error = errno;
@@ -56,16 +67,24 @@ bool IsOwnUser(int connection) {
          peer.uid == geteuid();
 }
 
+/// Until something has come at one of them, or its other side is gone; which one. -1: the deadline.
+int WaitForAny(std::vector<pollfd>& descriptors, Deadline deadline) {
+  for (;;) {
+    const int64_t left = MillisecondsUntil(deadline);
+    const int ready = poll(descriptors.data(), static_cast<nfds_t>(descriptors.size()),
+                           static_cast<int>(std::min<int64_t>(left, 60000)));
+    if (ready == 0 && left <= 60000) return -1;
+    if (ready <= 0) continue;
+    const auto found = std::find_if(descriptors.begin(), descriptors.end(),
+                                    [](const pollfd& one) { return one.revents != 0; });
+    return static_cast<int>(found - descriptors.begin());
+  }
+}
+
 /// Whether something has come, or the other side is gone.
 bool WaitForInput(int descriptor, Deadline deadline) {
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    pollfd one = {.fd = descriptor, .events = POLLIN, .revents = 0};
-    const int ready = poll(&one, 1, static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60000)));
-    if (ready > 0) return true;
-    if (ready == 0 && left.count() <= 60000) return false;
-  }
+  std::vector<pollfd> one = {{.fd = descriptor, .events = POLLIN, .revents = 0}};
+  return WaitForAny(one, deadline) == 0;
 }
 
 /// False: it did not come, or not in time.
@@ -89,9 +108,13 @@ bool IsSecret(const Entrance& entrance, const std::string& secret) {
   return different == 0;
 }
 
+/// With which rank 0 begins its answer.
+constexpr char kAllHere = 1;  ///< the shared memory comes with it
+constexpr char kRefused = 0;  ///< its reason follows, a code and a sentence
+
 /// A message of one byte with room for a descriptor. It points into itself.
 struct DescriptorMessage {
-  char byte = 1;
+  char byte = kAllHere;
   iovec data = {.iov_base = &byte, .iov_len = 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
@@ -116,16 +139,74 @@ bool SendDescriptor(int connection, int descriptor) {
   return sendmsg(connection, &sent.message, MSG_NOSIGNAL) == 1;
 }
 
-/// Nothing: the other side has gone without sending one.
-Descriptor ReceiveDescriptor(int connection) {
+/// Tells a rank that has entered why the others do not meet.
+void SendReason(int connection, const Status& reason) {
+  std::string words = {kRefused, static_cast<char>(reason.code())};
+  words += reason.message().substr(0, kMostWords - words.size());
+  // Who is not there any more needs no reason.
+  (void)send(connection, words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/// Rank 0's answer: the memory, or why there is none. Nothing: it has gone without a word.
+Result<Descriptor> ReceiveAnswer(int connection) {
   DescriptorMessage received;
   if (recvmsg(connection, &received.message, MSG_CMSG_CLOEXEC) != 1) return Descriptor();
+  if (received.byte == kRefused) {
+    std::array<char, kMostWords> words{};
+    const ssize_t size = recv(connection, words.data(), words.size(), MSG_DONTWAIT);
+    if (size < 1) return Descriptor();
+    return Status(static_cast<Code>(words[0]),
+                  std::string(&words[1], static_cast<size_t>(size) - 1));
+  }
   const cmsghdr* header = CMSG_FIRSTHDR(&received.message);
   if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return Descriptor();
   int descriptor = -1;
   std::memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
   return Descriptor(descriptor);
 }
+
+/// Rank 0's view of those who come.
+struct Guests {
+  std::vector<LinkLoop::Peer> peers;
+  std::vector<bool> here;  ///< by rank
+  Deadline deadline;       ///< of the least patient one
+
+  Status Missing() const {
+    const auto missing = std::find(here.begin(), here.end(), false) - here.begin();
+    return {Code::kDeadlineExceeded, "rank " + std::to_string(missing) +
+                                         " of this host has not come, and " +
+                                         std::to_string(here.size() - 2 - peers.size()) + " more"};
+  }
+  /// -1: a guest is at the door. OK and above: that one of `peers` has ended, since none has
+  /// anything to say yet.
+  Result<int> Wait(int door) const {
+    std::vector<pollfd> all = {{.fd = door, .events = POLLIN, .revents = 0}};
+    for (const LinkLoop::Peer& peer : peers) {
+      all.push_back({.fd = peer.connection.get(), .events = POLLIN, .revents = 0});
+    }
+    const int found = WaitForAny(all, deadline);
+    if (found < 0) return Missing();
+    return found - 1;
+  }
+  /// Aborted: one has ended; those who do not have the memory yet are told.
+  Status HandOver(int memory) const {
+    for (size_t i = 0; i < peers.size(); ++i) {
+      if (!SendDescriptor(peers[i].connection.get(), memory)) {
+        return Refuse(Ended(peers[i].rank), i + 1);
+      }
+    }
+    return {};
+  }
+  static Status Ended(int rank) {
+    return {Code::kAborted,
+            "rank " + std::to_string(rank) + " of this host has ended before all were there"};
+  }
+  /// `reason`, of which all but the first `begin` hear.
+  Status Refuse(Status reason, size_t begin = 0) const {
+    for (size_t i = begin; i < peers.size(); ++i) SendReason(peers[i].connection.get(), reason);
+    return reason;
+  }
+};
 
 }  // namespace
 
@@ -145,32 +226,43 @@ Result<std::unique_ptr<HostDoor>> HostDoor::Open() {
 
 Result<HostDoor::Place> HostDoor::Gather(std::shared_ptr<SharedMemory> memory, int ranks,
                                          const std::string& secret, Deadline deadline) {
-  std::vector<LinkLoop::Peer> peers;
-  std::vector<bool> here(static_cast<size_t>(ranks));
-  here[0] = true;
-  while (peers.size() + 1 < here.size()) {
-    if (!WaitForInput(door_.get(), deadline)) {
-      const auto missing = std::find(here.begin(), here.end(), false) - here.begin();
-      return Status(Code::kDeadlineExceeded,
-                    "rank " + std::to_string(missing) + " of this host has not come, and " +
-                        std::to_string(here.size() - 2 - peers.size()) + " more");
+  Guests guests = {
+      .peers = {}, .here = std::vector<bool>(static_cast<size_t>(ranks)), .deadline = deadline};
+  guests.here[0] = true;
+  while (guests.peers.size() + 1 < guests.here.size()) {
+    Result<int> ended = guests.Wait(door_.get());
+    if (!ended.ok()) return guests.Refuse(ended.status());
+    if (*ended >= 0) {
+      return guests.Refuse(Guests::Ended(guests.peers[static_cast<size_t>(*ended)].rank));
     }
     Descriptor guest(accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (guest.get() < 0 && (errno == EMFILE || errno == ENFILE)) return Failed("cannot accept");
+    if (guest.get() < 0 && (errno == EMFILE || errno == ENFILE)) {
+      return guests.Refuse(Failed("cannot accept"));
+    }
     Entrance entrance{};
-    const Deadline patience = std::min(deadline, After(kStrangersTime));
+    const Deadline patience = std::min(guests.deadline, After(kStrangersTime));
     if (guest.get() < 0 || !IsOwnUser(guest.get()) ||
         !ReceiveAll(guest.get(), &entrance, sizeof(entrance), patience)) {
       continue;
     }
     const bool fits = entrance.greeting == kGreeting && IsSecret(entrance, secret) &&
                       entrance.ranks == ranks && entrance.rank > 0 && entrance.rank < ranks &&
-                      !here[static_cast<size_t>(entrance.rank)];
-    if (!fits || !SendDescriptor(guest.get(), memory->descriptor())) continue;
-    here[static_cast<size_t>(entrance.rank)] = true;
-    peers.push_back({entrance.rank, std::move(guest)});
+                      !guests.here[static_cast<size_t>(entrance.rank)];
+    if (!fits) {
+      SendReason(guest.get(), {Code::kFailedPrecondition,
+                               "rank 0 of this host refuses rank " + std::to_string(entrance.rank) +
+                                   " of " + std::to_string(entrance.ranks) +
+                                   ": another job's, or one that is there already"});
+      continue;
+    }
+    guests.here[static_cast<size_t>(entrance.rank)] = true;
+    const auto theirs =
+        std::chrono::milliseconds(std::clamp<int64_t>(entrance.patience_ms, 0, kMostMs));
+    guests.deadline = std::min(guests.deadline, After(theirs));
+    guests.peers.push_back({entrance.rank, std::move(guest)});
   }
-  return Place{.memory = std::move(memory), .peers = std::move(peers)};
+  if (Status done = guests.HandOver(memory->descriptor()); !done.ok()) return done;
+  return Place{.memory = std::move(memory), .peers = std::move(guests.peers)};
 }
 
 Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int ranks,
@@ -179,6 +271,7 @@ Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int
                        .rank = rank,
                        .ranks = ranks,
                        .secret_bytes = static_cast<uint32_t>(secret.size()),
+                       .patience_ms = MillisecondsUntil(deadline),
                        .secret = {}};
   if (secret.size() > kSecretBytes || address.size() >= sizeof(sockaddr_un::sun_path)) {
     return Status(Code::kInvalidArgument, "the secret or the address is too long");
@@ -193,7 +286,8 @@ Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int
   setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
   const sockaddr_un name = AddressOf(address);
   if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) != 0) {
-    return Status(Code::kFailedPrecondition,
+    // Its address was told, so it has been there.
+    return Status(Code::kAborted,
                   std::string("rank 0 of this host is not there: ") + std::strerror(errno));
   }
   if (!IsOwnUser(connection.get())) {
@@ -202,16 +296,15 @@ Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int
   if (send(connection.get(), &entrance, sizeof(entrance), MSG_NOSIGNAL) != sizeof(entrance)) {
     return Failed("cannot speak with rank 0 of this host");
   }
-  if (!WaitForInput(connection.get(), deadline)) {
+  if (!WaitForInput(connection.get(), deadline + kLastWordsTime)) {
     return Status(Code::kDeadlineExceeded, "rank 0 of this host does not answer");
   }
-  Descriptor handed = ReceiveDescriptor(connection.get());
-  if (handed.get() < 0) {
-    return Status(Code::kFailedPrecondition,
-                  "rank 0 of this host refuses rank " + std::to_string(rank) + " of " +
-                      std::to_string(ranks) + ": another job's, or one that is there already");
+  auto handed = ReceiveAnswer(connection.get());
+  if (!handed.ok()) return handed.status();
+  if (handed->get() < 0) {
+    return Status(Code::kAborted, "rank 0 of this host has ended before all were there");
   }
-  auto memory = SharedMemory::Map(handed.Release(), HostMemory::BytesFor(ranks),
+  auto memory = SharedMemory::Map(handed->Release(), HostMemory::BytesFor(ranks),
                                   HostMemory::ArenasBytesFor(ranks));
   if (!memory.ok()) return memory.status();
   std::vector<LinkLoop::Peer> peers;

@@ -17,9 +17,11 @@ namespace tony::collective {
 
 /// 1. Rank 0 opens a door, an abstract Unix socket whose address it tells the others by other
 /// means.
-/// 2. Each other rank enters with its rank and the secret.
-/// 3. Whoever belongs there gets the shared memory; anybody else is sent away, and the wait goes
-/// on. Both sides are processes of the same user, which the kernel says. Not thread safe.
+/// 2. Each other rank enters with its rank, the secret, and how long it waits. Anybody who does not
+/// belong there is sent away, and the wait goes on.
+/// 3. When all are there, all get the shared memory; when one does not come while the least patient
+/// one waits, or ends, all are told which.
+/// Both sides are processes of the same user, which the kernel says. Not thread safe.
 class HostDoor {
  public:
   /// Longest secret, in bytes.
@@ -35,11 +37,12 @@ class HostDoor {
     std::vector<LinkLoop::Peer> peers;  ///< rank 0's to each, of each to rank 0
   };
   /// For rank 0, with memory of HostGroup::CreateMemory: until ranks 1 … `ranks` - 1 have entered.
-  /// DeadlineExceeded: names who is missing.
+  /// DeadlineExceeded: names who is missing. Aborted: a rank that had entered has ended.
   Result<Place> Gather(std::shared_ptr<SharedMemory> memory, int ranks, const std::string& secret,
                        Deadline deadline);
-  /// For another rank.
-  /// FailedPrecondition: nobody is there, or it sends us away. DeadlineExceeded.
+  /// For another rank: until all have entered.
+  /// FailedPrecondition: rank 0 sends us away. DeadlineExceeded, Aborted: as rank 0 says, or it is
+  /// not there any more.
   static Result<Place> Come(const std::string& address, int rank, int ranks,
                             const std::string& secret, Deadline deadline);
 

@@ -100,7 +100,7 @@ Met MeetAsFirst(Store& store, const Meeting& meeting, const Whereabouts& here, D
   }
   if (!status.ok()) {
     // The others' own deadline follows where this cannot be told either.
-    (void)store.Put(kPlanKey, Refusal(status.message()));
+    (void)store.Put(kPlanKey, Refusal(status));
     return status;
   }
   plan.points = *points;

@@ -38,7 +38,8 @@ struct Meeting {
 /// InvalidArgument: a rank out of range, a secret too long, an address that is none; of rank 0:
 /// switch points out of range, or a file that is none of them.
 /// FailedPrecondition: ranks are on several hosts and there is no secret; a rank has given up, or
-/// refuses us. DeadlineExceeded: names who is missing. ResourceExhausted: no descriptors.
+/// refuses us. DeadlineExceeded: names who is missing. Aborted: a rank has ended meanwhile.
+/// ResourceExhausted: no descriptors.
 Result<std::unique_ptr<Members>> Meet(Store& store, const Meeting& meeting, Deadline deadline);
 
 }  // namespace tony::collective

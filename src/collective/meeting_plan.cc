@@ -9,6 +9,7 @@ namespace tony::collective {
 namespace {
 
 constexpr char kRefusal = '!';
+constexpr char kLate = '?';  ///< a refusal since somebody has not come
 
 Status NoPlan() {
   return {Code::kFailedPrecondition, "rank 0 says what this version does not know"};
@@ -16,11 +17,14 @@ Status NoPlan() {
 
 }  // namespace
 
-std::string Refusal(const std::string& sentence) { return kRefusal + sentence; }
+std::string Refusal(const Status& why) {
+  return (why.code() == Code::kDeadlineExceeded ? kLate : kRefusal) + why.message();
+}
 
 Status AsRefusal(const std::string& text) {
-  if (text.empty() || text.front() != kRefusal) return {};
-  return {Code::kFailedPrecondition, text.substr(1)};
+  if (text.empty() || (text.front() != kRefusal && text.front() != kLate)) return {};
+  return {text.front() == kLate ? Code::kDeadlineExceeded : Code::kFailedPrecondition,
+          text.substr(1)};
 }
 
 std::string TakeLine(std::string& text) {

@@ -32,13 +32,15 @@ struct MeetingPlan {
   static HostTable Apart(int ranks);
 
   std::string Encode() const;
-  /// FailedPrecondition: it is a sentence why there is none (Refusal), or no plan of `ranks`.
+  /// FailedPrecondition, DeadlineExceeded: it says why there is none (Refusal). FailedPrecondition:
+  /// it is no plan of `ranks`.
   static Result<MeetingPlan> Decode(const std::string& text, int ranks);
 };
 
 /// What others find instead of something that was to be told: why it is not.
-std::string Refusal(const std::string& sentence);
-/// The sentence, as FailedPrecondition; Ok: it is none.
+std::string Refusal(const Status& why);
+/// Its sentence, as FailedPrecondition, or DeadlineExceeded where somebody has not come. Ok: it is
+/// none.
 Status AsRefusal(const std::string& text);
 /// Without the line's end; the rest stays in `text`.
 std::string TakeLine(std::string& text);

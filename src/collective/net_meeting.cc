@@ -77,7 +77,7 @@ Result<std::string> Collect(Store& store, int ranks, std::string run, Deadline d
 
 Result<Table> Exchange(Store& store, const Meeting& meeting, const Result<Doors>& doors,
                        const Doors* opened, Deadline deadline) {
-  const std::string said = opened == nullptr ? Refusal(doors.status().message())
+  const std::string said = opened == nullptr ? Refusal(doors.status())
                                              : opened->net->address() + "\n" +
                                                    (opened->host ? opened->host->address() : "") +
                                                    "\n" + opened->reason;
@@ -85,7 +85,7 @@ Result<Table> Exchange(Store& store, const Meeting& meeting, const Result<Doors>
   if (meeting.rank == 0) {
     auto run = RandomName();
     auto all = run.ok() ? Collect(store, meeting.ranks, *run, deadline) : run;
-    Status put = store.Put(kTableKey, all.ok() ? *all : Refusal(all.status().message()));
+    Status put = store.Put(kTableKey, all.ok() ? *all : Refusal(all.status()));
     if (!all.ok()) return all.status();
     if (!put.ok()) return put;
   }

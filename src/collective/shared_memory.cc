@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,18 +26,27 @@ Status Failed(const std::string& what, int error) {
   return {lack ? Code::kResourceExhausted : Code::kInternal, what + ": " + std::strerror(error)};
 }
 
+/// Whether files may be so large. A file that grows beyond it gets its process a signal, which ends
+/// it, so nobody may try.
+bool IsAllowed(size_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+         bytes <= limit.rlim_cur;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SharedMemory>> SharedMemory::Create(size_t bytes, size_t lazy_bytes) {
   Descriptor memory(memfd_create("tony-collective", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory.get() < 0) return Failed("cannot make shared memory", errno);
   const std::string what = "cannot get " + std::to_string(bytes) + " bytes of shared memory";
+  if (!IsAllowed(bytes)) return Failed(what, EFBIG);
   if (const int error = posix_fallocate(memory.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     return Failed(what, error);
   }
   // Where files may not be so large there are none.
-  const bool lazy =
-      lazy_bytes > 0 && ftruncate(memory.get(), static_cast<off_t>(bytes + lazy_bytes)) == 0;
+  const bool lazy = lazy_bytes > 0 && IsAllowed(bytes + lazy_bytes) &&
+                    ftruncate(memory.get(), static_cast<off_t>(bytes + lazy_bytes)) == 0;
   if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) return Failed(what, errno);
   return Map(memory.Release(), bytes, lazy ? lazy_bytes : 0);
 }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <future>
 #include <thread>
@@ -42,6 +43,36 @@ class HostMembersTest : public ::testing::Test {
               0);
     EXPECT_EQ(send(stranger, words.data(), words.size(), 0), static_cast<ssize_t>(words.size()));
     return stranger;
+  }
+
+  /// What a rank says when it enters, for Connect().
+  static std::string EntranceOf(int rank, int ranks) {
+    const int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;  // the kernel chooses a name
+    socklen_t length = sizeof(name);
+    EXPECT_EQ(bind(door, reinterpret_cast<sockaddr*>(&name), sizeof(sa_family_t)), 0);
+    EXPECT_EQ(listen(door, 1), 0);
+    EXPECT_EQ(getsockname(door, reinterpret_cast<sockaddr*>(&name), &length), 0);
+    const std::string address(&name.sun_path[1], length - offsetof(sockaddr_un, sun_path) - 1);
+    auto entered = std::async(std::launch::async, [&] {
+      return HostDoor::Enter(address, rank, ranks, kSecret, After(kPatience)).ok();
+    });
+    const int guest = accept4(door, nullptr, nullptr, SOCK_CLOEXEC);
+    std::string words(1024, 0);
+    const ssize_t size = recv(guest, words.data(), words.size(), 0);
+    EXPECT_GT(size, 0);
+    close(guest);
+    close(door);
+    EXPECT_FALSE(entered.get());
+    return words.substr(0, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  }
+  /// Until the other side ends.
+  static std::string AllFrom(int connection) {
+    std::string all;
+    char byte = 0;
+    while (recv(connection, &byte, 1, 0) == 1) all.push_back(byte);
+    return all;
   }
 
   std::unique_ptr<HostDoor> door_;
@@ -102,17 +133,54 @@ TEST_F(HostMembersTest, OneRankMeetsNobody) {
 }
 
 TEST_F(HostMembersTest, WhoIsMissingIsNamed) {
-  std::thread other([this] {
-    auto members = Enter(2, 3);
-    ASSERT_TRUE(members.ok()) << members.status().message();
-    EXPECT_EQ(CountRanks(**members, 3).message(), "rank 0 of this host has ended");
-  });
+  auto other = std::async(std::launch::async, [this] { return Enter(2, 3).status(); });
   auto members = door_->Admit(3, kSecret, After(seconds(3)));
   ASSERT_FALSE(members.ok());
-  EXPECT_EQ(members.status().code(), Code::kDeadlineExceeded);
-  EXPECT_EQ(members.status().message().rfind("rank 1 of this host has not come", 0), 0U)
-      << members.status().message();
-  other.join();
+  for (const Status& status : {members.status(), other.get()}) {
+    EXPECT_EQ(status.code(), Code::kDeadlineExceeded);
+    EXPECT_EQ(status.message(), "rank 1 of this host has not come, and 0 more");
+  }
+}
+
+/// All hear it from rank 0, though that would wait for longer.
+TEST_F(HostMembersTest, WhoIsMissingIsNamedToTheLeastPatient) {
+  const std::string patient = EntranceOf(3, 4);
+  const int connection = Connect(patient);
+  auto hasty = std::async(std::launch::async, [this] {
+    return HostDoor::Enter(door_->address(), 1, 4, kSecret, After(seconds(1))).status();
+  });
+  const Status first = door_->Admit(4, kSecret, After(kPatience)).status();
+  const std::string said = "rank 2 of this host has not come, and 0 more";
+  for (const Status& status : {first, hasty.get()}) {
+    EXPECT_EQ(status.code(), Code::kDeadlineExceeded);
+    EXPECT_EQ(status.message(), said);
+  }
+  EXPECT_NE(AllFrom(connection).find(said), std::string::npos);
+  close(connection);
+}
+
+TEST_F(HostMembersTest, NobodyGoesOnBeforeAllAreThere) {
+  auto first =
+      std::async(std::launch::async, [this] { return door_->Admit(3, kSecret, After(kPatience)); });
+  auto second = std::async(std::launch::async, [this] { return Enter(1, 3); });
+  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  EXPECT_EQ(first.wait_for(seconds(0)), std::future_status::timeout);
+  auto third = Enter(2, 3);
+  EXPECT_TRUE(third.ok()) << third.status().message();
+  EXPECT_TRUE(first.get().ok());
+  EXPECT_TRUE(second.get().ok());
+}
+
+TEST_F(HostMembersTest, ARankThatEndsWhileOthersAreWaitedForIsTold) {
+  const std::string one = EntranceOf(1, 4);
+  const int other = Connect(EntranceOf(3, 4));
+  close(Connect(one));
+  const Status first = door_->Admit(4, kSecret, After(kPatience)).status();
+  const std::string said = "rank 1 of this host has ended before all were there";
+  EXPECT_EQ(first.code(), Code::kAborted);
+  EXPECT_EQ(first.message(), said);
+  EXPECT_NE(AllFrom(other).find(said), std::string::npos);
+  close(other);
 }
 
 TEST_F(HostMembersTest, StrangersAreSentAwayAndDoNotKeepOthersOut) {
@@ -140,6 +208,7 @@ TEST_F(HostMembersTest, NobodyIsBehindAnAddress) {
   door_.reset();
   auto refused = HostDoor::Enter(address, 1, 2, kSecret, After(kPatience));
   ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), Code::kAborted);
   EXPECT_EQ(refused.status().message(), "rank 0 of this host is not there: Connection refused");
 }
 

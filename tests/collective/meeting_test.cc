@@ -150,7 +150,7 @@ TEST(MeetingTest, WhereMemoryIsFullTcpIsTaken) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      signal(SIGXFSZ, SIG_IGN);
+      signal(SIGXFSZ, SIG_DFL);
       const rlimit little = {.rlim_cur = 4096, .rlim_max = 4096};
       if (setrlimit(RLIMIT_FSIZE, &little) != 0) _exit(1);
       auto met = AllOf(Meetings(hosts));

@@ -98,7 +98,8 @@ TEST(SharedMemory, SaysWhenThereIsNotEnough) {
   rlimit old{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
   const rlimit small = {.rlim_cur = 4096, .rlim_max = old.rlim_max};
-  const auto signal_before = signal(SIGXFSZ, SIG_IGN);
+  // As in a program that is not Python, which ignores it: the signal would end this one.
+  const auto signal_before = signal(SIGXFSZ, SIG_DFL);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   auto refused = SharedMemory::Create(size_t{1} << 20);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
@@ -107,6 +108,19 @@ TEST(SharedMemory, SaysWhenThereIsNotEnough) {
   EXPECT_EQ(refused.status().code(), Code::kResourceExhausted);
   EXPECT_EQ(refused.status().message(),
             "cannot get 1048576 bytes of shared memory: File too large");
+}
+
+TEST(SharedMemory, WhereFilesMayNotBeLargeThereIsNoMoreThanWhatIsNeeded) {
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const rlimit small = {.rlim_cur = kBytes, .rlim_max = old.rlim_max};
+  const auto signal_before = signal(SIGXFSZ, SIG_DFL);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  auto memory = SharedMemory::Create(kBytes, size_t{1} << 30);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  signal(SIGXFSZ, signal_before);
+  ASSERT_TRUE(memory.ok()) << memory.status().message();
+  EXPECT_EQ((*memory)->size(), size_t{kBytes});
 }
 
 TEST(SharedMemory, SaysWhenNoDescriptorIsLeft) {

@@ -33,11 +33,12 @@ std::pair<std::string, int> PlaceIn(const std::string& key) {
 
 std::string KeyOf(const core::Slot& slot) { return absl::StrCat(slot.host, ":", slot.local_rank); }
 
-/// As Horovod's workers read it.
-std::string PlaceText(const core::Slot& slot) {
-  return absl::StrJoin(
-      {slot.rank, slot.size, slot.local_rank, slot.local_size, slot.cross_rank, slot.cross_size},
-      ",");
+/// As Horovod's workers read it, which take the first six numbers. tony.collective takes the round
+/// as well, under which its ranks meet.
+std::string PlaceText(const core::Slot& slot, int round) {
+  return absl::StrJoin({slot.rank, slot.size, slot.local_rank, slot.local_size, slot.cross_rank,
+                        slot.cross_size, round},
+                       ",");
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ void ElasticSession::BeginRound(const core::elastic::Begin& begin) {
     if (!place.previous) continue;
     const absl::Status handed =
         store_.HandOut(core::kPlaceScope, KeyOf(*place.previous),
-                       std::make_shared<const std::string>(PlaceText(place.slot)));
+                       std::make_shared<const std::string>(PlaceText(place.slot, begin.round)));
     if (!handed.ok()) LogError(std::string(handed.message()));
   }
   callbacks_.on_round(plan);

@@ -140,6 +140,7 @@ absl::StatusOr<core::HorovodPlace> HorovodTask::PlaceOf(const core::TaskId& task
                                                         const core::RendezvousPlan& plan) {
   core::HorovodPlace place;
   place.elastic = !plan.members.empty();
+  place.round = plan.round;
   if (place.elastic) {
     TONY_ASSIGN_OR_RETURN(place.slot, core::SlotOf(plan, core::MemberName(task, attempt_)));
   } else {

@@ -1,6 +1,7 @@
 // One row for each of Horovod's variables (horovod/runner/common/util/config_parser.py).
 #include "spec/horovod_settings.h"
 
+#include <chrono>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -78,6 +79,9 @@ bool Says(const Configuration& configuration, const std::string& key) {
 }
 
 constexpr int64_t kElasticGlooSeconds = 60;
+/// For which a process waits for its next place beyond the driver's own patience, which has more to
+/// say. Horovod's processes wait for ever; tony.collective's look at it.
+constexpr std::chrono::seconds kDriversWord{30};
 
 std::optional<core::ElasticSettings> BuildElastic(const Configuration& configuration) {
   const int64_t least = configuration.GetNumber("tony.worker.min-instances");
@@ -106,6 +110,11 @@ core::HorovodSettings BuildHorovodSettings(const Configuration& configuration) {
   const bool notice = horovod.elastic && !configuration.IsSet("tony.horovod.gloo-timeout-sec");
   horovod.variables["HOROVOD_GLOO_TIMEOUT_SECONDS"] = absl::StrCat(
       notice ? kElasticGlooSeconds : configuration.GetNumber("tony.horovod.gloo-timeout-sec"));
+  if (horovod.elastic) {
+    horovod.variables["HOROVOD_ELASTIC_TIMEOUT"] =
+        absl::StrCat(std::chrono::ceil<std::chrono::seconds>(horovod.elastic->patience).count() +
+                     kDriversWord.count());
+  }
   for (const Variable& variable : kVariables) {
     const std::string key = absl::StrCat("tony.horovod.", variable.key);
     if (!Says(configuration, key)) continue;

@@ -47,6 +47,8 @@ TEST_F(HorovodElasticTest, TheLeastNumberMakesAJobElastic) {
                                                         .cooldown_max = milliseconds(60'000)}));
   EXPECT_EQ(job.FindType("worker")->instances, 2);
   EXPECT_EQ(job.FindType("driver")->instances, 1);
+  // The driver's own sentence comes first.
+  EXPECT_EQ(job.horovod.variables.at("HOROVOD_ELASTIC_TIMEOUT"), "630");
 }
 
 TEST_F(HorovodElasticTest, ThereAreAsManyTasksAsItMayHave) {

@@ -30,6 +30,7 @@ void HorovodRuntime::Render(const TaskContext& context, Environment& environment
   environment["PYTHONUNBUFFERED"] = "1";
   if (place.elastic) {
     environment["HOROVOD_ELASTIC"] = "1";
+    environment["TONY_ROUND"] = std::to_string(place.round);
     // Elastic workers speak with the driver through Python's urllib, which knows of proxies.
     environment["no_proxy"] = environment["NO_PROXY"] = absl::StrCat("localhost,", place.address);
   }

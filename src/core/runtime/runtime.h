@@ -19,6 +19,7 @@ struct HorovodPlace {
   std::string address;     ///< of the rendezvous server: a name, or a number of version 4
   int port = 0;            ///< likewise
   bool elastic = false;    ///< others may come and go
+  int round = 0;           ///< of an elastic job's, in which the process begins
   std::string interfaces;  ///< of the network, divided by commas; empty: the process finds one
 };
 

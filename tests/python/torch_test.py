@@ -11,13 +11,19 @@ import rank_processes
 
 
 class TorchTest(unittest.TestCase):
-    """Each number of ranks runs all of torch_checks.py."""
+    """Each number of ranks runs all of a module's checks."""
 
-    def test_checks(self):
+    def run_checks(self, module):
         for size in (1, 2, 3, 4):
             with self.subTest(size=size):
-                failed = rank_processes.failed_checks("torch_checks", size)
+                failed = rank_processes.failed_checks(module, size)
                 self.assertFalse(failed, "\n".join(failed))
+
+    def test_operations_and_optimizers(self):
+        self.run_checks("torch_checks")
+
+    def test_batch_norm_and_missing_gradients(self):
+        self.run_checks("torch_norm_checks")
 
 
 def free_port():

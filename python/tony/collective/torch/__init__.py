@@ -22,6 +22,7 @@ from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, No
 from ._differentiable import allgather, allreduce, alltoall, broadcast, grouped_allreduce, plain, reducescatter
 from ._functions import broadcast_optimizer_state, broadcast_parameters, empty
 from ._optimizer import DistributedOptimizer
+from .sync_batch_norm import SyncBatchNorm
 
 allgather_async = plain.allgather_async
 allreduce_ = plain.allreduce_
@@ -40,4 +41,4 @@ grouped_reducescatter = plain.grouped_reducescatter
 grouped_reducescatter_async = plain.grouped_reducescatter_async
 reducescatter_async = plain.reducescatter_async
 
-__all__ = [name for name in dir() if not name.startswith("_") and name != "plain"]
+__all__ = [name for name in dir() if not name.startswith("_") and name not in ("plain", "sync_batch_norm")]

@@ -1,9 +1,23 @@
 """The gradients of one optimizer: averaged among ranks while the backward pass goes on."""
 
+import weakref
+
 import torch
 
-from .._reduce_ops import Average
+from .. import _process
+from .._reduce_ops import Average, Max
 from ._differentiable import plain
+
+# What a parameter's gradients are, as all ranks know it.
+_UNKNOWN, _DENSE, _SPARSE = 0, 1, 2
+_all = weakref.WeakSet()
+
+
+@_process.on_start
+def _learn_kinds_anew():
+    # Those who come to an elastic job know nothing yet, and all have to ask together.
+    for gradients in _all:
+        gradients.forget_kinds()
 
 
 class Gradients:
@@ -27,8 +41,10 @@ class Gradients:
         self._handles = {}  # by group, each a tuple of parameters: what waits for it
         self._hooks = []
         self._watched = [p for p in names if p.requires_grad]
+        self._kinds = {}  # by parameter, the same on all ranks
         for p in self._watched:
             self._watch(p)
+        _all.add(self)
 
     def _watch(self, p):
         if hasattr(p, "register_post_accumulate_grad_hook"):  # since PyTorch 2.1
@@ -62,7 +78,7 @@ class Gradients:
         for p in group:
             if p.grad is None:
                 # Another rank may have one for it.
-                p.grad = torch.zeros_like(p)
+                p.grad = _empty_sparse(p) if self._kinds.get(p) == _SPARSE else torch.zeros_like(p)
             if p.grad.is_sparse and (self._sparse_as_dense or len(group) > 1):
                 p.grad = p.grad.to_dense()
         if group[0].grad.is_sparse:
@@ -83,8 +99,27 @@ class Gradients:
 
         self._handles[group] = finish
 
+    def forget_kinds(self):
+        """All ranks ask each other again."""
+        self._kinds = {}
+
+    def _learn_kinds(self):
+        """What the gradients are of parameters for which this rank has none, and another one may: a sparse gradient is
+        exchanged in other operations than a dense one. All ranks ask, until each parameter has had one somewhere."""
+        asked = [p for p in self._watched if p not in self._kinds and len(self._group_of.get(p, (p,))) == 1]
+        if self._sparse_as_dense or not asked:
+            return
+        own = [_UNKNOWN if p.grad is None else _SPARSE if p.grad.is_sparse else _DENSE for p in asked]
+        name = f"gradient_kinds.{self._names[asked[0]]}"
+        kinds = plain.allreduce(torch.tensor(own, dtype=torch.uint8), op=Max, name=name,
+                                process_set=self._process_set)
+        self._kinds.update((p, kind) for p, kind in zip(asked, kinds.tolist()) if kind != _UNKNOWN)
+
     def _submit_sparse(self, p):
         gradient = p.grad.coalesce()
+        if gradient.values().shape[0] == 0:
+            # Of one that zero_grad() has emptied PyTorch forgets the shape of rows.
+            gradient = _empty_sparse(p).coalesce()
         name = self._names[p]
         # Rows are what is gathered.
         indices = plain.allgather_async(gradient.indices().t(), f"{name}.indices", self._process_set)
@@ -101,6 +136,7 @@ class Gradients:
     def synchronize(self):
         """Waits for all gradients; those that no backward pass of this rank has made are submitted as zeros."""
         try:
+            self._learn_kinds()
             for p in self._watched:
                 group = self._group_of.get(p, (p,))
                 if group not in self._handles:
@@ -114,3 +150,8 @@ class Gradients:
         """Begins anew: nothing is waited for."""
         self._handles = {}
         self._left = {p: self._passes for p in self._left}
+
+
+def _empty_sparse(p):
+    """A gradient of rows of which there are none: nn.Embedding's, of the first dimension."""
+    return torch.sparse_coo_tensor(torch.zeros(1, 0, dtype=torch.int64), p.new_zeros(0, *p.shape[1:]), p.shape)

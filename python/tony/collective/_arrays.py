@@ -2,6 +2,7 @@
 
 import functools
 import math
+import operator
 
 import numpy
 
@@ -107,8 +108,11 @@ class Arrays:
 
     @staticmethod
     def integers(splits):
-        """As a list."""
-        return [int(rows) for rows in splits]
+        """As a list. ValueError: they are none."""
+        try:
+            return [operator.index(rows) for rows in splits]
+        except TypeError as error:
+            raise ValueError(f"splits are integers: {error}") from error
 
     @staticmethod
     def splits(numbers, original):  # pylint: disable=unused-argument

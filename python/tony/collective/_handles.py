@@ -56,7 +56,10 @@ class Handle:
             while code == _library.IN_PROGRESS:
                 code = lib.wait(number, _LOOK_MS)
             if code != _library.OK and failed is None:
-                failed = HorovodInternalError(lib.last_error().decode("utf-8", "replace"), _library.CODES[code])
+                try:
+                    lib.fail(code)
+                except HorovodInternalError as error:
+                    failed = error
         # All are done, so that nobody but the user touches the memory any more.
         numbers, finish = self.numbers, self._finish
         self.forget()

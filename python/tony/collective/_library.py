@@ -4,7 +4,7 @@ import ctypes
 import functools
 import os
 
-from .exceptions import HorovodInternalError
+from .exceptions import HorovodInternalError, InvalidArgumentError
 
 CODES = ("OK", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "DEADLINE_EXCEEDED", "ABORTED", "RESOURCE_EXHAUSTED",
          "INTERNAL", "IN_PROGRESS")
@@ -99,8 +99,12 @@ class Library:
         return result
 
     def fail(self, code):
-        """HorovodInternalError with the sentence of the call that has just returned ``code``."""
-        raise HorovodInternalError(self.last_error().decode("utf-8", "replace"), CODES[code])
+        """HorovodInternalError, or what is derived from it for the code, with the sentence of the call that has just
+        returned ``code``."""
+        message = self.last_error().decode("utf-8", "replace")
+        if CODES[code] == "INVALID_ARGUMENT":
+            raise InvalidArgumentError(message)
+        raise HorovodInternalError(message, CODES[code])
 
 
 @functools.lru_cache(maxsize=None)

@@ -13,6 +13,14 @@ class HorovodInternalError(RuntimeError):
         self.code = code
 
 
+class InvalidArgumentError(HorovodInternalError, ValueError):
+    """What was submitted is not possible: a name that is on its way already, splits that do not fit to the rows, ranks
+    that do not agree. Horovod raises ValueError for some of it and HorovodInternalError for the rest; this is both."""
+
+    def __init__(self, message):
+        super().__init__(message, "INVALID_ARGUMENT")
+
+
 class NotInitializedError(HorovodInternalError, ValueError):
     """A collective was called before ``init()``, or after ``shutdown()``."""
 

@@ -9,8 +9,8 @@
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 
-Tensors of the CPU are exchanged where they lie, without a copy. Gradients flow through allreduce, grouped_allreduce,
-allgather, broadcast, reducescatter and alltoall.
+Tensors of the CPU are exchanged where they lie, without a copy. Gradients flow through allreduce, allgather,
+reducescatter, their grouped forms, broadcast and alltoall.
 """
 
 from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, NotInitializedError, ProcessSet, Product,
@@ -20,8 +20,10 @@ from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, No
                 mpi_threads_supported, nccl_built, number_of_process_sets, poll, process_set_by_id,
                 process_set_included, rank, remove_process_set, rocm_built, shutdown, size, synchronize)
 from ._differentiable import allgather, allreduce, alltoall, broadcast, grouped_allreduce, plain, reducescatter
+from ._differentiable_groups import grouped_allgather, grouped_reducescatter
 from ._functions import broadcast_optimizer_state, broadcast_parameters, empty
 from ._optimizer import DistributedOptimizer
+from ._sparse import sparse_allreduce_async
 from .sync_batch_norm import SyncBatchNorm
 
 allgather_async = plain.allgather_async
@@ -32,12 +34,10 @@ alltoall_async = plain.alltoall_async
 broadcast_ = plain.broadcast_
 broadcast_async = plain.broadcast_async
 broadcast_async_ = plain.broadcast_async_
-grouped_allgather = plain.grouped_allgather
 grouped_allgather_async = plain.grouped_allgather_async
 grouped_allreduce_ = plain.grouped_allreduce_
 grouped_allreduce_async = plain.grouped_allreduce_async
 grouped_allreduce_async_ = plain.grouped_allreduce_async_
-grouped_reducescatter = plain.grouped_reducescatter
 grouped_reducescatter_async = plain.grouped_reducescatter_async
 reducescatter_async = plain.reducescatter_async
 

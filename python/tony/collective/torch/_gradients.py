@@ -7,6 +7,7 @@ import torch
 from .. import _process
 from .._reduce_ops import Average, Max
 from ._differentiable import plain
+from ._sparse import sparse_allreduce_async
 
 # What a parameter's gradients are, as all ranks know it.
 _UNKNOWN, _DENSE, _SPARSE = 0, 1, 2
@@ -39,6 +40,7 @@ class Gradients:
         self._passes = passes
         self._left = {p: passes for p in names}  # passes until it is submitted
         self._handles = {}  # by group, each a tuple of parameters: what waits for it
+        self._densified = {}  # by parameter, whose gradient was sparse before it was sent: its sparse dimensions
         self._hooks = []
         self._watched = [p for p in names if p.requires_grad]
         self._kinds = {}  # by parameter, the same on all ranks
@@ -80,6 +82,7 @@ class Gradients:
                 # Another rank may have one for it.
                 p.grad = _empty_sparse(p) if self._kinds.get(p) == _SPARSE else torch.zeros_like(p)
             if p.grad.is_sparse and (self._sparse_as_dense or len(group) > 1):
+                self._densified[p] = p.grad.sparse_dim()
                 p.grad = p.grad.to_dense()
         if group[0].grad.is_sparse:
             self._handles[group] = self._submit_sparse(group[0])
@@ -94,8 +97,12 @@ class Gradients:
         def finish():
             handle.wait()
             for p, result, context in zip(group, sent, contexts):
-                if context is not None:
-                    p.grad.copy_(self._compression.decompress(result, context))
+                values = self._compression.decompress(result, context)
+                if values.data_ptr() != p.grad.data_ptr() or values.dtype != p.grad.dtype:
+                    p.grad.copy_(values)
+                if p in self._densified:
+                    # The optimizer may be one for sparse gradients only.
+                    p.grad = p.grad.to_sparse(self._densified.pop(p))
 
         self._handles[group] = finish
 
@@ -119,17 +126,11 @@ class Gradients:
         gradient = p.grad.coalesce()
         if gradient.values().shape[0] == 0:
             # Of one that zero_grad() has emptied PyTorch forgets the shape of rows.
-            gradient = _empty_sparse(p).coalesce()
-        name = self._names[p]
-        # Rows are what is gathered.
-        indices = plain.allgather_async(gradient.indices().t(), f"{name}.indices", self._process_set)
-        values = plain.allgather_async(gradient.values(), f"{name}.values", self._process_set)
+            gradient = _empty_sparse(p)
+        handle = sparse_allreduce_async(gradient, self._names[p], self._op, self._process_set)
 
         def finish():
-            all_values = values.wait()
-            if self._op is Average:
-                all_values = all_values / self._process_set.size()
-            p.grad = torch.sparse_coo_tensor(indices.wait().t(), all_values, gradient.shape).coalesce()
+            p.grad = handle.wait()
 
         return finish
 
@@ -148,7 +149,7 @@ class Gradients:
 
     def forget(self):
         """Begins anew: nothing is waited for."""
-        self._handles = {}
+        self._handles, self._densified = {}, {}
         self._left = {p: self._passes for p in self._left}
 
 

@@ -56,6 +56,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     groups = _groups_of(optimizer, num_groups if groups is None else groups)
     included = check_registered(process_set).included()
     wrapped = _with_class(optimizer, _ADASUM_METHODS if op is Adasum and included else _METHODS)
+    wrapped._parameter_names = names  # the name that Horovod has for it, which programs have come to read
     if op is Adasum and included:
         wrapped._exchange = _Deltas(names, compression, backward_passes_per_step, process_set)
         return wrapped

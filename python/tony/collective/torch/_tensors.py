@@ -1,5 +1,7 @@
 """PyTorch's tensors for Collectives: _arrays.py says what each function is for."""
 
+import operator
+
 import torch
 
 from .. import _library
@@ -66,7 +68,10 @@ class Tensors:
 
     @staticmethod
     def integers(splits):  # pylint: disable=missing-function-docstring
-        return [int(rows) for rows in (splits.tolist() if isinstance(splits, torch.Tensor) else splits)]
+        try:
+            return [operator.index(rows) for rows in (splits.tolist() if isinstance(splits, torch.Tensor) else splits)]
+        except TypeError as error:
+            raise ValueError(f"splits are integers: {error}") from error
 
     @staticmethod
     def splits(numbers, original):  # pylint: disable=missing-function-docstring

@@ -64,4 +64,5 @@ def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=A
 
 
 for _function in (grouped_allgather, grouped_reducescatter):
-    _function.__doc__ = getattr(Collectives, _function.__name__).__doc__ + "\n\n        Gradients flow through it.\n        "
+    _function.__doc__ = getattr(Collectives, _function.__name__).__doc__ + (
+        "\n\n        Gradients flow through it.\n        ")

@@ -238,6 +238,56 @@ TEST_F(GroupTest, OfWhichTwoFail) {
   EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
 }
 
+/// Nobody waits for what another rank does not have, and the name may be used again.
+TEST_F(GroupTest, OfAnotherSizeAtOneRank) {
+  for (const int larger : {0, 1}) {
+    Submit(larger, {Member("a", 3), Member("b", 3), Member("c", 3)});
+    EXPECT_THAT(coordinator_->Decide(), IsEmpty());
+    Submit(1 - larger, {Member("a"), Member("b")});
+    std::vector<std::string> failed;
+    for (const Decision& decision : coordinator_->Decide()) {
+      EXPECT_THAT(decision.error, ::testing::HasSubstr(larger == 0 ? "rank 0 submits group 'g' of 3"
+                                                                   : "rank 1 group 'g' of 3"));
+      failed.push_back(decision.tensors[0].name);
+    }
+    EXPECT_THAT(failed, ::testing::UnorderedElementsAre("a", "b", "c"));
+    EXPECT_THAT(coordinator_->Waiting(), IsEmpty());
+    SubmitAll({Member("a"), Member("b")});
+    EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
+  }
+}
+
+TEST_F(GroupTest, OfOtherTensorsAtOneRank) {
+  Submit(0, {Member("a"), Member("b")});
+  Submit(1, {Member("a"), Member("c")});
+  std::vector<std::string> failed;
+  for (const Decision& decision : coordinator_->Decide()) {
+    EXPECT_EQ(decision.error, "group 'g': rank 0 submits tensor 'b' in it, rank 1 does not");
+    failed.push_back(decision.tensors[0].name);
+  }
+  EXPECT_THAT(failed, ::testing::UnorderedElementsAre("a", "b", "c"));
+  EXPECT_THAT(coordinator_->Waiting(), IsEmpty());
+  SubmitAll({Member("a"), Member("b")});
+  EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
+}
+
+TEST_F(GroupTest, WithoutOneThatHasJoined) {
+  Ranks(3);
+  Submit(0, {Member("a"), Member("b")});
+  Join(2);
+  EXPECT_THAT(coordinator_->Decide(), IsEmpty());
+  Submit(1, {Member("a"), Member("b")});
+  EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
+  Submit(0, {Member("c"), Member("d")});
+  Submit(1, {Member("c"), Member("d")});
+  EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("c", "d")));
+}
+
+TEST_F(GroupTest, OfNoTensorsIsNone) {
+  EXPECT_EQ(coordinator_->Submit(1, {.requests = {Member("a", 0)}}),
+            "rank 1 submits group 'g' of no tensors");
+}
+
 TEST_F(GroupTest, OfWhichOneRankDoesNotKnowIsAnError) {
   Submit(0, {Member("a"), Member("b")});
   Submit(1, {Tensor("a"), Tensor("b")});

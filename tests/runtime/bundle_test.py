@@ -85,6 +85,16 @@ class PackingTest(unittest.TestCase):
                 self.assertIn(".text", sections)
                 self.assertNotIn(".debug_", sections)
 
+    def test_a_package_that_lacks_is_named(self):
+        alone = self.folder / "alone" / "bin"
+        alone.mkdir(parents=True)
+        for program in PROGRAMS:
+            (alone / program).symlink_to(programs / program)
+        made = make_runtime(self.folder / "alone.tar.gz", "--bin", alone)
+        self.assertEqual(made.returncode, 1)
+        self.assertIn("/python/tony/collective/libtony_collective.so; build it", made.stderr)
+        self.assertFalse((self.folder / "alone.tar.gz").exists())
+
     def test_a_program_that_lacks_is_named(self):
         made = make_runtime(self.folder / "none.tar.gz", "--bin", self.folder)
         self.assertEqual(made.returncode, 1)
@@ -161,6 +171,19 @@ class JobTest(unittest.TestCase):
             outside = {file for file in files if not file.startswith(f"{self.runtime}/")}
             self.assertEqual(outside, set(), name)
         self.assert_succeeds(job, 1)
+
+    def test_a_program_finds_the_bundles_package(self):
+        """Its library is loaded by this machine's Python, by whose C library it lives."""
+        program = self.site.folder / "alone.py"
+        program.write_text("import tony.collective as c; c.init(); print(c.__file__, c.size())")
+        job = self.site.submit(
+            *("--executes", f"{sys.executable} -s -B {program}"),
+            *("--conf", "tony.application.framework=standalone"),
+            *("--conf", "tony.worker.instances=1", "--conf", "tony.worker.memory=64m"),
+        )
+        self.assertEqual(job.wait(), 0, job.describe())
+        package = self.runtime / "python/tony/collective/__init__.py"
+        self.assertEqual(job.log("worker:0").decode(), f"{package} 1\n")
 
     def test_several_tasks(self):
         job, names = self.start(2)

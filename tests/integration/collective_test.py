@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tony.collective in jobs: ranks that tony-submit starts find it, and meet at the job's own driver."""
 
+import subprocess
 import sys
 import textwrap
 
@@ -16,6 +17,8 @@ hvd.init()
 """
 # What ranks print who have heard of each other.
 LINE = 'print("rank", hvd.rank(), "of", hvd.local_size(), hvd.allgather_object(hvd.rank()))'
+KEY = "TONY_COLLECTIVE_KEY"
+APART = ("unshare", "--user", "--map-root-user")
 OFF = ("--conf", "tony.task.collective-package=false")
 
 
@@ -80,6 +83,32 @@ class MeetingTest(CollectiveCase):
         self.assert_succeeds(job)
         self.assertEqual(self.lines(job, 1), ["rank 1 has ended"])
         self.assertEqual(self.lines(job, 2, attempt=2), [f"rank {rank} of 2 [0, 1]" for rank in range(2)])
+
+
+class KeyTest(CollectiveCase):
+    """Ranks that share no memory, each in a user namespace of its own, so that they connect by TCP."""
+
+    def setUp(self):
+        super().setUp()
+        tried = subprocess.run([*APART, "true"], capture_output=True, text=True, check=False)
+        if tried.returncode != 0:
+            self.skipTest(f"no namespaces for this user: {tried.stderr}")
+
+    def apart(self, body, before=""):
+        """The command of such ranks, each of which runs `before` first."""
+        return f"{before} exec {' '.join(APART)} {self.command(body).removeprefix('exec ')}"
+
+    def test_they_know_each_other_by_the_job_s_key(self):
+        job = self.submit_ranks(self.apart(LINE), workers=3)
+        self.assert_succeeds(job)
+        self.assertEqual(self.lines(job, 3), [f"rank {rank} of 3 [0, 1, 2]" for rank in range(3)])
+
+    def test_another_key_is_refused(self):
+        job = self.submit_ranks(
+            self.apart(LINE, before=f"[ $HOROVOD_RANK != 1 ] || export {KEY}=another;"), workers=2)
+        self.assert_ends(job, 1, "TASK_FAILED")
+        said = "".join(job.log(f"worker:{index}", "stderr").decode() for index in range(2))
+        self.assertIn("refuses rank 1 of 2: it has another key", said)
 
 
 class PackageTest(CollectiveCase):

@@ -1,6 +1,6 @@
-// hosts_ranks RANK RANKS BATCHES SIZES FOLDER ADDRESS STREAMS: one rank's allreduce as the engine
-// does it, in place, among ranks that meet in FOLDER: through memory within a host, through TCP
-// between hosts.
+// hosts_ranks RANK RANKS BATCHES SIZES FOLDER ADDRESS POINTS: one rank's allreduce as the engine does
+// it, in place, among ranks that meet in FOLDER: through memory within a host, through TCP between
+// hosts. POINTS: a file of switch points.
 #include <cstring>
 
 #include "bench/collective/folder_store.h"
@@ -26,7 +26,7 @@ int main(int count, char** words) {
   meeting.ranks = std::atoi(words[2]);
   meeting.secret = "of this bench";
   meeting.address = words[6];
-  meeting.points.streams = std::strtoull(words[7], nullptr, 10);
+  meeting.points_file = words[7];
   bench::FolderStore store(words[5]);
   const auto patience = std::chrono::seconds(60);
   auto members = Meet(store, meeting, After(patience));

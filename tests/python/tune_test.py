@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -126,6 +128,37 @@ class HostsTest(unittest.TestCase):
         self.assertRegex(table, r"^# Of 2 hosts, by .*\nwhole_bytes \d+\npiece_bytes \d+\nstreams [124]\n$")
 
 
+    def test_nothing_is_left_of_hosts_however_their_program_ends(self):
+        reason = network_hosts.refusal()
+        if reason:
+            self.skipTest(reason)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            # Whoever is left holds the pipe open, of which the end is waited for.
+            program = subprocess.Popen([sys.executable, "-B", __file__, "stay"], stdout=subprocess.PIPE,
+                                       stderr=subprocess.DEVNULL, start_new_session=True)
+            try:
+                self.assertEqual(program.stdout.readline(), b"here\n")
+                program.send_signal(number)
+                program.wait(SECONDS)
+                ready, _, _ = select.select([program.stdout], [], [], SECONDS)
+                self.assertTrue(ready, f"after {number!r} something is left")
+                self.assertEqual(program.stdout.read(), b"")
+            finally:
+                program.kill()
+                program.wait()
+                program.stdout.close()
+
+
+def stay():
+    """A program with two hosts, on each of which something runs for ever."""
+    network_hosts.go_inside("tune_test")
+    network = network_hosts.Hosts(2)
+    for host in range(2):
+        subprocess.Popen(network.on(host, "sleep", "infinity"))  # pylint: disable=consider-using-with
+    print("here", flush=True)
+    signal.pause()
+
+
 def on_hosts(folder):
     """Inside: tunes and sums on two hosts, and prints what their ranks have said, as JSON."""
     network = network_hosts.Hosts(2)
@@ -155,4 +188,6 @@ def on_hosts(folder):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["on-hosts"]:
         on_hosts(sys.argv[2])
+    if sys.argv[1:2] == ["stay"]:
+        stay()
     unittest.main()

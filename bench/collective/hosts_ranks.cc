@@ -1,6 +1,6 @@
-// hosts_ranks RANK RANKS BATCHES SIZES FOLDER ADDRESS POINTS: one rank's allreduce as the engine does
-// it, in place, among ranks that meet in FOLDER: through memory within a host, through TCP between
-// hosts. POINTS: a file of switch points.
+// hosts_ranks RANK RANKS BATCHES SIZES FOLDER ADDRESS POINTS: one rank's allreduce as the engine
+// does it, in place, among ranks that meet in FOLDER: through memory within a host, through TCP
+// between hosts. POINTS: a file of switch points.
 #include <cstring>
 
 #include "bench/collective/folder_store.h"

@@ -22,6 +22,9 @@ class TorchTest(unittest.TestCase):
     def test_operations_and_optimizers(self):
         self.run_checks("torch_checks")
 
+    def test_elastic_states(self):
+        self.run_checks("torch_elastic_checks")
+
     def test_batch_norm_and_missing_gradients(self):
         self.run_checks("torch_norm_checks")
 

@@ -60,10 +60,10 @@ def expected_lines(*local_sizes):
 class ElasticRounds:
     """The rounds of a job of light elastic ranks, as these tell of them. Not thread safe."""
 
-    def __init__(self, test, folder):
+    def __init__(self, test, folder, worker=ELASTIC_WORKER):
         self._told = tony_cli.Line(test, folder / "told")
         self._end = folder / "end"
-        self.command = f"{ELASTIC_WORKER} --tell {self._told.path} --end {self._end}"
+        self.command = f"{worker} --tell {self._told.path} --end {self._end}"
 
     def wait_for(self, size):
         """Until all of a round of `size` have committed a step of it, which no later round may have

@@ -10,6 +10,7 @@ Each rank is a process; docs/collective.md says how they are started. What is su
 belongs together, whatever the order. Needs numpy only where arrays are passed.
 """
 
+from . import elastic
 from ._built import (ccl_built, cuda_built, ddl_built, gloo_built, gloo_enabled, mpi_built, mpi_enabled,
                      mpi_threads_supported, nccl_built, rocm_built)
 from ._collectives import barrier, join
@@ -21,7 +22,7 @@ from ._process_sets import (ProcessSet, add_process_set, get_process_set_ids_and
                             number_of_process_sets, process_set_by_id, process_set_included, remove_process_set)
 from ._reduce_ops import Adasum, Average, Max, Min, Product, Sum
 from .compression import Compression
-from .exceptions import HorovodInternalError, NotInitializedError
+from .exceptions import HorovodInternalError, HostsUpdatedInterrupt, NotInitializedError
 
 _COMMON = [name for name in dir() if not name.startswith("_") and name not in ("compression", "exceptions")]
 _ARRAYS = ["allgather", "allgather_async", "allreduce", "allreduce_", "allreduce_async", "allreduce_async_",

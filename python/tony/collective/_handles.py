@@ -74,6 +74,15 @@ class Handle:
         return self._result
 
 
+def forget_all():
+    """Lets go of what nobody has waited for. Only after shutdown(), when all of it is done, or has failed."""
+    for handle in list(_in_flight):
+        try:
+            handle.wait()
+        except HorovodInternalError:
+            pass
+
+
 class Output:
     """The new tensor of one operation that is done well, which is released with its memory.
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 
+from . import _rounds
 from ._stores import HttpStore, TorchStore
 from .exceptions import HorovodInternalError
 
@@ -69,7 +70,9 @@ def timeouts(environment):
 def _scope(environment, start):
     """Of this job's keys, and of this start of it."""
     restarts = [environment.get(name, "0") for name in ("TONY_EPOCH", "TORCHELASTIC_RESTART_COUNT")]
-    return "_".join(["tony_collective", *restarts, str(start)])
+    # Those who have come later have not called init() as often.
+    start = _rounds.scope_of(environment) if _rounds.is_elastic(environment) else str(start)
+    return "_".join(["tony_collective", *restarts, start])
 
 
 def _horovod_place(environment, scope, timeout):

@@ -4,7 +4,7 @@ import atexit
 import ctypes
 import threading
 
-from . import _library, _meeting
+from . import _library, _meeting, _rounds
 from ._library import library
 from ._stores import StoreError, StoreTimeout
 from .exceptions import HorovodInternalError, NotInitializedError
@@ -47,7 +47,8 @@ def init(comm=None, process_sets=None):
 
     Raises:
         HorovodInternalError: a rank has not come in time (HOROVOD_GLOO_TIMEOUT_SECONDS, 120 by default); the message
-        names it. Variables are missing. What add_process_set() raises.
+        names it. Variables are missing. In an elastic job, where it waits for the next round instead: there is none for
+        this process. What add_process_set() raises.
     """
     if comm:
         raise ValueError("tony.collective starts with all ranks: call init() without comm, and add process sets")
@@ -57,30 +58,35 @@ def init(comm=None, process_sets=None):
         if library().is_initialized():
             return
         environment = _meeting.environment()
-        meet, operation = _meeting.timeouts(environment)
-        start, _rank.starts = _rank.starts, _rank.starts + 1
-        place = _meeting.find_place(environment, start, meet)
-        key = _meeting.secret(environment)
-        options = _library.Options(
-            ctypes.sizeof(_library.Options), place.rank, place.size, key, len(key), 1000 * meet, 1000 * operation,
-            _fusion_bytes(environment), None, _meeting.switch_points(environment))
-        interrupts = []
-        store = _callbacks(place.store, interrupts) if place.store is not None else None
-        if store is not None:
-            options.store = ctypes.pointer(store)
-        try:
-            code = library().init(ctypes.byref(options))
-            if interrupts:
-                raise interrupts[0]
-            if code != _library.OK:
-                library().fail(code)
-            _rank.place = place
-            begin_again()
-            _process_sets.start(process_sets)
-        except BaseException:  # Ctrl-C may also come when the ranks have met already
-            _rank.place = None
-            library().shutdown()
-            raise
+        _rounds.meet(environment, _rank.starts > 0,
+                     lambda: _meet(environment, lambda: _process_sets.start(process_sets)))
+
+
+def _meet(environment, on_met):
+    meet, operation = _meeting.timeouts(environment)
+    start, _rank.starts = _rank.starts, _rank.starts + 1
+    place = _meeting.find_place(environment, start, meet)
+    key = _meeting.secret(environment)
+    options = _library.Options(
+        ctypes.sizeof(_library.Options), place.rank, place.size, key, len(key), 1000 * meet, 1000 * operation,
+        _fusion_bytes(environment), None, _meeting.switch_points(environment))
+    interrupts = []
+    store = _callbacks(place.store, interrupts) if place.store is not None else None
+    if store is not None:
+        options.store = ctypes.pointer(store)
+    try:
+        code = library().init(ctypes.byref(options))
+        if interrupts:
+            raise interrupts[0]
+        if code != _library.OK:
+            library().fail(code)
+        _rank.place = place
+        begin_again()
+        on_met()
+    except BaseException:  # Ctrl-C may also come when the ranks have met already
+        _rank.place = None
+        library().shutdown()
+        raise
 
 
 def shutdown():

@@ -48,6 +48,31 @@ class HttpStore:
             time.sleep(min(pause, left))
             pause = min(2 * pause, _LAST_PAUSE)
 
+    def ask(self, key, deadline):
+        """Bytes, for which the server holds its answer until there are some.
+
+        StoreTimeout: not until ``deadline``. StoreError: the server refuses, or is not there for a while.
+        """
+        pause, failing_since = _FIRST_PAUSE, None
+        while True:
+            asked = time.monotonic()
+            try:
+                status, answer = self._exchange("GET", key, None, max(deadline - asked, 0.01))
+            except (OSError, http.client.HTTPException) as error:
+                now = time.monotonic()
+                if now >= deadline:
+                    raise StoreTimeout("the server has not answered in time") from error
+                if failing_since is None or now - asked > self._patience:
+                    failing_since = now  # it had been there
+                if now - failing_since > self._patience:
+                    raise self._silent(error) from error
+                time.sleep(pause)
+                pause = min(2 * pause, _LAST_PAUSE)
+                continue
+            if status == 200:
+                return answer
+            raise self._refusal(status, "GET", key, answer)
+
     def _request(self, method, key, body, deadline, expected):
         """(status, body). What fails below HTTP is tried again until ``deadline``."""
         pause = _FIRST_PAUSE
@@ -58,20 +83,25 @@ class HttpStore:
                 break
             except (OSError, http.client.HTTPException) as error:
                 if left <= pause:
-                    raise StoreError(f"the rendezvous server at {self._address}:{self._port} does not answer: "
-                                     f"{error}") from error
+                    raise self._silent(error) from error
                 time.sleep(pause)
                 pause = min(2 * pause, _LAST_PAUSE)
         if status in expected:
             return status, answer
-        raise StoreError(f"the rendezvous server at {self._address}:{self._port} answers {status} to {method} of "
-                         f"{key}: {answer[:200].decode('utf-8', 'replace').strip()}")
+        raise self._refusal(status, method, key, answer)
+
+    def _silent(self, error):
+        return StoreError(f"the rendezvous server at {self._address}:{self._port} does not answer: {error}")
+
+    def _refusal(self, status, method, key, answer):
+        return StoreError(f"the rendezvous server at {self._address}:{self._port} answers {status} to {method} of "
+                          f"{key}: {answer[:200].decode('utf-8', 'replace').strip()}")
 
     def _exchange(self, method, key, body, timeout):
         connection = http.client.HTTPConnection(self._address, self._port, timeout=timeout)
         try:
             # A path has two parts, so that the keys' slashes become something else.
-            path = f"/{urllib.parse.quote(self._scope, safe='')}/{urllib.parse.quote(key.replace('/', '.'), safe='')}"
+            path = f"/{urllib.parse.quote(self._scope, safe='')}/{urllib.parse.quote(key.replace('/', '.'), safe=':')}"
             connection.request(method, path, body=body, headers={} if body is not None else {"Content-Length": "0"})
             response = connection.getresponse()
             return response.status, response.read()

@@ -26,3 +26,12 @@ class NotInitializedError(HorovodInternalError, ValueError):
 
     def __init__(self, message="Horovod has not been initialized; use hvd.init()."):
         super().__init__(message, "FAILED_PRECONDITION")
+
+
+class HostsUpdatedInterrupt(RuntimeError):
+    """Hosts have come or gone: raised by ``state.commit()`` and ``state.check_host_updates()`` of elastic training, and
+    caught by ``elastic.run()``. ``skip_sync``: they have only gone; the state is given to all even so."""
+
+    def __init__(self, skip_sync=False):
+        super().__init__("the hosts of the elastic job have changed")
+        self.skip_sync = skip_sync

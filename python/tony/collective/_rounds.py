@@ -1,0 +1,93 @@
+"""The rounds of an elastic job, in each of which ranks are fixed: how a process gets its place in the next one."""
+
+import time
+
+from ._stores import HttpStore, StoreError, StoreTimeout
+from .exceptions import HorovodInternalError
+
+# For the next round, where nothing else is said, and for the driver to take a word, in seconds.
+_PATIENCE_SECONDS, _DRIVERS_SECONDS = 630, 30
+_PLACE_SCOPE = "rank_and_size"
+# What the driver answers; the round is tony-driver's alone.
+_NUMBERS = ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE", "HOROVOD_CROSS_RANK",
+            "HOROVOD_CROSS_SIZE")
+_ROUND = "TONY_ROUND"
+# Of a meeting that somebody did not come to, or has not survived: the next round is without him.
+_LOST = ("ABORTED", "DEADLINE_EXCEEDED")
+
+
+class NoPlaceError(HorovodInternalError):
+    """There is no next round for this process."""
+
+
+def is_elastic(environment):
+    """Whether ranks may come and go."""
+    return environment.get("HOROVOD_ELASTIC") == "1" and "HOROVOD_GLOO_RENDEZVOUS_ADDR" in environment
+
+
+def own_key(environment):
+    """By which the driver knows this process: host and local rank of the round that runs."""
+    return f"{environment.get('HOROVOD_HOSTNAME', 'localhost')}:{environment.get('HOROVOD_LOCAL_RANK', '0')}"
+
+
+def own_store(environment, scope, timeout=_DRIVERS_SECONDS):
+    """One scope of the driver's store."""
+    address, port = environment["HOROVOD_GLOO_RENDEZVOUS_ADDR"], int(environment["HOROVOD_GLOO_RENDEZVOUS_PORT"])
+    return HttpStore(address, port, scope, timeout)
+
+
+def scope_of(environment):
+    """Of the keys under which the ranks of the round meet. A driver that does not number its rounds (horovodrun)
+    empties its store when one begins."""
+    return f"round_{environment.get(_ROUND, 'of_now')}"
+
+
+def meet(environment, again, attempt):
+    """What ``attempt()`` returns, which meets the other ranks.
+
+    ``again``: this process had a place, which is over; in an elastic job the driver is asked for a new one, and asked
+    once more where a meeting fails, as ranks may be lost at any time.
+
+    NoPlaceError: the driver has none for this process, or not within HOROVOD_ELASTIC_TIMEOUT (630 s).
+    """
+    if not is_elastic(environment):
+        return attempt()
+    deadline = time.monotonic() + _patience(environment)
+    while True:
+        if again:
+            _take_next_place(environment, deadline)
+        try:
+            return attempt()
+        except HorovodInternalError as error:
+            if error.code not in _LOST or time.monotonic() >= deadline:
+                raise
+        again = True
+
+
+def _patience(environment):
+    text = environment.get("HOROVOD_ELASTIC_TIMEOUT", "")
+    return int(text) if text.isdigit() else _PATIENCE_SECONDS
+
+
+def _take_next_place(environment, deadline):
+    """Asks the driver, which answers when the round begins. The answer becomes part of the environment, as in Horovod.
+
+    NoPlaceError.
+    """
+    key, waited = own_key(environment), _patience(environment)
+    try:
+        answer = own_store(environment, _PLACE_SCOPE).ask(key, deadline).decode("ascii", "replace")
+    except StoreTimeout as error:
+        raise NoPlaceError(f"the driver has not begun another round of this elastic job within {waited} s "
+                           "(HOROVOD_ELASTIC_TIMEOUT): it waits for other processes", "DEADLINE_EXCEEDED") from error
+    except StoreError as error:
+        raise NoPlaceError(f"this process cannot ask for its place in the next round of the elastic job: {error}",
+                           "ABORTED") from error
+    numbers = answer.split(",")
+    if numbers[0] == "-1":
+        raise NoPlaceError(f"{key} has been removed from the elastic job", "ABORTED")
+    if len(numbers) < len(_NUMBERS) or not all(number.isdigit() for number in numbers):
+        raise NoPlaceError(f"the driver answers {answer[:200]!r} instead of a place", "INTERNAL")
+    environment.update(zip(_NUMBERS, numbers))
+    environment.pop(_ROUND, None)
+    environment.update(zip((_ROUND,), numbers[len(_NUMBERS):]))

@@ -1,0 +1,99 @@
+"""Models, optimizers and samplers as the state of elastic training."""
+
+import copy
+
+import torch
+
+from ..._objects import broadcast_object
+from ...elastic import ObjectState
+from .._functions import broadcast_optimizer_state, broadcast_parameters
+from .sampler import ElasticSampler
+
+
+class _Handler:
+    """One value that has a ``state_dict()``; ``synchronize`` gives all ranks that of rank 0."""
+
+    def __init__(self, value, synchronize):
+        self._value = value
+        self._synchronize = synchronize
+        self.save()
+
+    def save(self):
+        """Keeps a copy."""
+        self._saved = copy.deepcopy(self._value.state_dict())
+
+    def restore(self):
+        """Goes back to it."""
+        # load_state_dict() of an optimizer may keep what it is given.
+        self._value.load_state_dict(copy.deepcopy(self._saved))
+
+    def sync(self):
+        """Gives all ranks rank 0's, and keeps a copy."""
+        self._synchronize(self._value)
+        self.save()
+
+    def set_value(self, value):
+        """Goes on with another one."""
+        self._value = value
+        self.save()
+
+
+def _synchronize_model(model):
+    broadcast_parameters(model.state_dict(), root_rank=0)
+
+
+def _synchronize_optimizer(optimizer):
+    broadcast_optimizer_state(optimizer, root_rank=0)
+
+
+def _synchronize_sampler(sampler):
+    sampler.load_state_dict(broadcast_object(sampler.state_dict()))
+
+
+_KINDS = ((torch.nn.Module, _synchronize_model), (torch.optim.Optimizer, _synchronize_optimizer),
+          (ElasticSampler, _synchronize_sampler))
+
+
+class TorchState(ObjectState):
+    """The state of a training with PyTorch.
+
+    ``model``, ``optimizer`` and all keyword arguments become attributes. Modules, optimizers of torch.optim's (also
+    wrapped by DistributedOptimizer) and ElasticSamplers are saved, restored and given to others by their state
+    dictionaries; anything else is an object, as in ObjectState.
+    """
+
+    def __init__(self, model=None, optimizer=None, **kwargs):
+        self._handlers = {}
+        handlers, objects = {}, {}
+        for name, value in {"model": model, "optimizer": optimizer, **kwargs}.items():
+            synchronize = next((each for kind, each in _KINDS if isinstance(value, kind)), None)
+            if synchronize is None:
+                objects[name] = value
+            else:
+                handlers[name] = _Handler(value, synchronize)
+                setattr(self, name, value)
+        self._handlers = handlers
+        super().__init__(**objects)
+
+    def save(self):
+        """Keeps copies of all."""
+        for handler in self._handlers.values():
+            handler.save()
+        super().save()
+
+    def restore(self):
+        """Goes back to them."""
+        for handler in self._handlers.values():
+            handler.restore()
+        super().restore()
+
+    def sync(self):
+        """Gives all ranks what rank 0 has, and saves it."""
+        for handler in self._handlers.values():
+            handler.sync()
+        super().sync()
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name != "_handlers" and name in self._handlers:
+            self._handlers[name].set_value(value)

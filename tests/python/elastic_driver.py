@@ -179,6 +179,21 @@ def hosts_updated(timestamp, result):
             bytes([result]) + b"\x85Rub.")
 
 
+def hosts_updated_by_name(result):
+    """The same as Python 3.11 and newer pickle it: ``result`` is "added", or "mixed", both of two."""
+    worker = "horovod.runner.elastic.worker"
+    kind = f"c{worker}\nHostUpdateResult\n"
+    value = f"cbuiltins\ngetattr\n({kind}V{result}\ntR"
+    if result == "mixed":
+        value = f"c_functools\nreduce\n(c_operator\nor_\n(l{kind}(I1\ntRa{kind}(I2\ntRatR"
+    return f"c{worker}\nHostsUpdatedRequest\n)\x81}}(Vtimestamp\nI1\nVres\n{value}ub.".encode("latin-1")
+
+
+def attribute():
+    """A pickle that asks for an attribute of something else."""
+    return b"cbuiltins\ngetattr\n(chorovod.runner.common.util.network\nPingRequest\nV__init__\ntR."
+
+
 def ping():
     """The request by which horovodrun finds out who listens."""
     def text(word):

@@ -190,9 +190,12 @@ class ElasticTest(unittest.TestCase):
             driver.start("a", 0, 1)
             news = elastic_driver.hosts_updated(1, 2)
             self.assertEqual(driver.notify("a", news, secret=b"x" * 32), b"")
-            for words in (elastic_driver.harmful(harm), pickle.dumps(5), b"", b"\x80\x04", b"x" * 100_000):
+            for words in (elastic_driver.harmful(harm), elastic_driver.attribute(), pickle.dumps(5), b"", b"\x80\x04",
+                          b"x" * 100_000):
                 self.assertEqual(driver.notify("a", words), b"")
             self.assertFalse(os.path.exists(harm))
+            for result in ("mixed", "added"):
+                self.assertIn(b"AckResponse", driver.notify("a", elastic_driver.hosts_updated_by_name(result)))
             # As horovodrun asks before it sends news.
             answer = driver.notify("a", elastic_driver.ping())
             self.assertIn(b"worker notification service", answer)

@@ -2,14 +2,16 @@
 
 A process puts under ``worker_addresses``, in Base64, the pickle of ``({interface: [(address, port)]}, secret)``. The
 driver connects and sends a frame, an HMAC with that secret, a length and a pickle, and gets such a frame back. Written
-for Horovod 0.28.1; what is read by unpickling is held to two classes.
+for Horovod 0.28.1; of what is unpickled only these classes are made.
 """
 
 import base64
 import fcntl
+import functools
 import hashlib
 import hmac
 import io
+import operator
 import os
 import pickle
 import socket
@@ -41,11 +43,31 @@ class _Ping:
     """A PingRequest, by which horovodrun finds out which address leads here."""
 
 
+class _Result(int):
+    """A HostUpdateResult, of bits, as Horovod's enumeration has them."""
+
+    NAMES = {"no_update": 0, "removed": 1, "added": 2, "mixed": 3}
+
+
+def _member(kind, name):
+    """getattr(), by which Python 3.11 and newer pickle an enumeration's member: of this one and no other."""
+    if kind is not _Result:
+        raise pickle.UnpicklingError(f"no driver asks for an attribute of {kind}")
+    return _Result(_Result.NAMES[name])
+
+
+def _either(_, results):
+    """reduce(or_, …), by which they pickle several."""
+    return _Result(functools.reduce(operator.or_, map(int, results)))
+
+
 class _Reader(pickle.Unpickler):
     """Makes nothing but what drivers send."""
 
-    _CLASSES = {(_WORKER, "HostsUpdatedRequest"): _HostsUpdated, (_WORKER, "HostUpdateResult"): int,
-                (_NETWORK, "PingRequest"): _Ping}
+    _CLASSES = {(_WORKER, "HostsUpdatedRequest"): _HostsUpdated, (_WORKER, "HostUpdateResult"): _Result,
+                (_NETWORK, "PingRequest"): _Ping, ("builtins", "getattr"): _member,
+                ("functools", "reduce"): _either, ("_functools", "reduce"): _either,
+                ("operator", "or_"): None, ("_operator", "or_"): None}
 
     def find_class(self, module, name):
         if (module, name) not in self._CLASSES:
@@ -78,7 +100,8 @@ class _Request(socketserver.StreamRequestHandler):
                 return
             answer = self._answer(_Reader(io.BytesIO(content)).load())
             self.wfile.write(_HEAD.pack(self._digest(answer), len(answer)) + answer)
-        except (OSError, EOFError, struct.error, pickle.UnpicklingError, AttributeError, TypeError, ValueError):
+        except (OSError, EOFError, struct.error, pickle.UnpicklingError, AttributeError, LookupError, TypeError,
+                ValueError):
             pass  # a stranger, or one who has gone
 
     def _read(self, size):

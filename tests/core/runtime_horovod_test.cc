@@ -48,6 +48,15 @@ TEST(HorovodRuntimeTest, AProcessKnowsItsPlaceAndWhereTheOthersAre) {
   for (const auto& [name, value] : expected) EXPECT_EQ(ValueOf(environment, name), value) << name;
 }
 
+TEST(HorovodRuntimeTest, AnElasticProcessKnowsItsRound) {
+  TaskContext context = Worker();
+  EXPECT_EQ(ValueOf(RenderEnvironment(context), "TONY_ROUND"), "(unset)");
+  context.horovod->elastic = true;
+  context.horovod->round = 3;
+  EXPECT_EQ(ValueOf(RenderEnvironment(context), "HOROVOD_ELASTIC"), "1");
+  EXPECT_EQ(ValueOf(RenderEnvironment(context), "TONY_ROUND"), "3");
+}
+
 TEST(HorovodRuntimeTest, WithoutInterfacesAProcessFindsThem) {
   TaskContext context = Worker();
   context.horovod->interfaces = "";

@@ -1,12 +1,51 @@
 """What programs that were written for Horovod rely on besides the operations themselves: run by run_checks.py."""
 
 import importlib
+import inspect
 
 import torch
 
 import tony.collective.torch as hvd
 from array_checks import everybody, expect_error
 from torch_checks import expect
+
+
+_SCALES = "prescale_factor postscale_factor"
+# Of Horovod 0.28.1, https://horovod.readthedocs.io/en/stable/api.html: programs pass them by place and by name.
+ARGUMENTS = {
+    **dict.fromkeys(("allreduce_", "allreduce_async", "allreduce_async_"),
+                    f"tensor average name op {_SCALES} process_set"),
+    "allreduce": f"tensor average name compression op {_SCALES} process_set",
+    **dict.fromkeys(("grouped_allreduce_", "grouped_allreduce_async", "grouped_allreduce_async_"),
+                    f"tensors average name op {_SCALES} process_set"),
+    "grouped_allreduce": f"tensors average name compression op {_SCALES} process_set",
+    **dict.fromkeys(("allgather", "allgather_async"), "tensor name process_set"),
+    **dict.fromkeys(("grouped_allgather", "grouped_allgather_async"), "tensors name process_set"),
+    **dict.fromkeys(("broadcast", "broadcast_", "broadcast_async", "broadcast_async_"),
+                    "tensor root_rank name process_set"),
+    **dict.fromkeys(("alltoall", "alltoall_async"), "tensor splits name process_set"),
+    "reducescatter": f"tensor name compression op process_set {_SCALES}",
+    "reducescatter_async": f"tensor name op process_set {_SCALES}",
+    "grouped_reducescatter": f"tensors name compression op process_set {_SCALES}",
+    "grouped_reducescatter_async": f"tensors name op process_set {_SCALES}",
+    "sparse_allreduce_async": "tensor name op process_set",
+    "broadcast_object": "obj root_rank name process_set",
+    "allgather_object": "obj name",
+    "broadcast_parameters": "params root_rank",
+    "broadcast_optimizer_state": "optimizer root_rank model",
+    "DistributedOptimizer": "optimizer named_parameters compression backward_passes_per_step op "
+                            "gradient_predivide_factor num_groups groups sparse_as_dense process_set",
+    "init": "comm process_sets",
+    "join": "device",
+    "barrier": "process_set",
+}
+
+
+def check_arguments_are_horovods():
+    for name, arguments in ARGUMENTS.items():
+        arguments = arguments.split()
+        ours = list(inspect.signature(getattr(hvd, name)).parameters)
+        assert ours[:len(arguments)] == arguments, f"{name}: {ours} instead of {arguments}"
 
 
 def check_modules_have_horovods_names():
@@ -65,6 +104,29 @@ def check_sparse_allreduce():
     expect(result.to_dense(), single.to_dense())
     expect_error(ValueError, "Average or Sum", hvd.sparse_allreduce_async, single, "least", hvd.Min)
     expect_error(ValueError, "dense", hvd.sparse_allreduce_async, torch.ones(2), "dense", hvd.Sum)
+
+
+def check_sets_of_ranks():
+    if hvd.size() < 3:
+        return
+    some = hvd.add_process_set([0, 2])
+    if hvd.rank() == 1:
+        expect_error(ValueError, "does not belong", hvd.sparse_allreduce_async, own_sparse(1), "some", hvd.Sum, some)
+        expect_error(ValueError, "does not belong", hvd.grouped_allgather, [torch.ones(1)], None, some)
+    else:
+        result = hvd.sparse_allreduce_async(own_sparse(hvd.rank()), "some", hvd.Average, process_set=some)()
+        expect(result.to_dense(), (own_sparse(0).to_dense() + own_sparse(2).to_dense()) / 2)
+        given = torch.ones(hvd.rank() + 1, requires_grad=True)
+        rows, = hvd.grouped_allgather([given], process_set=some)
+        assert rows.shape == (4,)
+        (rows * (hvd.rank() + 1)).sum().backward()
+        expect(given.grad, torch.full((hvd.rank() + 1,), 2.0))
+        given = torch.ones(2, requires_grad=True)
+        row, = hvd.grouped_reducescatter([given], op=hvd.Sum, process_set=some)
+        expect(row.detach(), torch.full((1,), 2.0))
+        (row * (hvd.rank() + 1)).sum().backward()
+        expect(given.grad, torch.tensor([2.0, 6.0]))
+    hvd.remove_process_set(some)
 
 
 def check_optimizers_for_sparse_gradients():

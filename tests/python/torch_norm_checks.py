@@ -127,7 +127,7 @@ class Words(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.sparse = torch.nn.Embedding(6, 2, sparse=True)
+        self.sparse = torch.nn.Embedding(8, 2, sparse=True)
         self.dense = torch.nn.Linear(2, 1, bias=False)
         self.never = torch.nn.Parameter(torch.ones(2))
         for parameter in (self.sparse.weight, self.dense.weight):
@@ -148,7 +148,7 @@ def train_words(choose, steps=4, **options):
     model = Words()
     optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=1.0), model.named_parameters(),
                                          op=hvd.Sum, **options)
-    table, line = torch.zeros(6, 2), torch.zeros(1, 2)
+    table, line = torch.zeros(8, 2), torch.zeros(1, 2)
     for step in range(steps):
         optimizer.zero_grad()
         total = model(*choose(step, hvd.rank()))

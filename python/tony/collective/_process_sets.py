@@ -48,6 +48,8 @@ class ProcessSet:
 
 
 class _GlobalProcessSet(ProcessSet):
+    """All ranks of the job, of which operations without a ``process_set`` are."""
+
     process_set_id = 0
 
     def __init__(self):  # pylint: disable=super-init-not-called

@@ -90,7 +90,7 @@ class HostsGroup : public Group {
   const int rail_count_;
   NetGroup all_;
   NetGroup rail_;
-  const bool one_host_;  ///< of several ranks
+  const bool one_host_;                ///< of several ranks
   const std::vector<int> mesh_ranks_;  ///< by rank
   // As this group counts them:
   HostTable members_;

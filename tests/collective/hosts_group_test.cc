@@ -74,18 +74,6 @@ void InHosts(const HostTable& hosts, const std::function<void(HostsGroup&)>& bod
   });
 }
 
-/// Rank after rank within each host, then host after host.
-Bytes ByHosts(const std::vector<Bytes>& inputs, const HostTable& hosts, DataType type,
-              ReduceOp op) {
-  std::vector<Bytes> sums;
-  for (const auto& host : hosts) {
-    std::vector<Bytes> its;
-    for (const int rank : host) its.push_back(inputs[static_cast<size_t>(rank)]);
-    sums.push_back(ReferenceOfAll(its, type, op));
-  }
-  return ReferenceOfAll(sums, type, op);
-}
-
 class HostsGroupTest : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(HostsGroupTest, AnyVectorsOneAfterTheOther) {
@@ -105,7 +93,7 @@ TEST_P(HostsGroupTest, AnyVectorsOneAfterTheOther) {
       const Status done = group.AllReduce(number % 2 == 0 ? out.data() : in.data(), out.data(),
                                           count, type, op, After(kPatience));
       ASSERT_TRUE(done.ok()) << done.message();
-      ASSERT_TRUE(out == ByHosts(inputs, hosts, type, op))
+      ASSERT_TRUE(out == ReferenceByHosts(inputs, hosts, type, op))
           << "step " << number << ", rank " << group.rank() << ", " << NameOf(op) << " of " << count
           << " " << NameOf(type);
     }
@@ -125,7 +113,7 @@ TEST_P(HostsGroupTest, AnyOperations) {
     const std::vector<size_t> edges = {points.rails_bytes, points.scatter_bytes,
                                        points.rails_bytes * 2, points.piece_bytes};
     const auto reference = [&](const std::vector<Bytes>& inputs, DataType type, ReduceOp op) {
-      return ByHosts(inputs, hosts, type, op);
+      return ReferenceByHosts(inputs, hosts, type, op);
     };
     InHosts(
         hosts,

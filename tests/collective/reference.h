@@ -302,4 +302,17 @@ inline Bytes RandomVector(size_t count, DataType type, std::mt19937& random) {
   return bytes;
 }
 
+/// Of the ranks of each host: rank after rank within each, then host after host.
+inline Bytes ReferenceByHosts(const std::vector<Bytes>& inputs,
+                              const std::vector<std::vector<int>>& hosts, DataType type,
+                              ReduceOp op) {
+  std::vector<Bytes> sums;
+  for (const auto& host : hosts) {
+    std::vector<Bytes> its;
+    for (const int rank : host) its.push_back(inputs[static_cast<size_t>(rank)]);
+    sums.push_back(ReferenceOfAll(its, type, op));
+  }
+  return ReferenceOfAll(sums, type, op);
+}
+
 }  // namespace tony::collective

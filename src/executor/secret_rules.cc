@@ -97,7 +97,7 @@ constexpr Rule kRules[] = {
     {"api-key", Form::kAssignment, &kBareValue, 1},
     {"access_token", Form::kAssignment, &kBareValue, 1},
     {"auth_token", Form::kAssignment, &kBareValue, 1},
-    {"tony_collective_key", Form::kAssignment, &kBareValue, 1},
+    {"collective_key", Form::kAssignment, &kBareValue, 1},
     {"authorization: basic ", Form::kHeader, &kBearerBytes, 4},
     {"://*", Form::kUrl, nullptr, 0},
     {"-begin ", Form::kPrivateKey, nullptr, 0},

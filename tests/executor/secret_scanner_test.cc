@@ -83,7 +83,7 @@ TEST(SecretScanner, LeavesOtherOutputAlone) {
                                                           std::string(1000, '-'),
                                                           std::string("\0\xFF\x80p\0a", 6),
                                                           "passport=1 asian=2 ://",
-                                                          "tony_collective_=1",
+                                                          "tony_collective_=1 collective_keys=2",
                                                           "secretary: x",
                                                           "epoch 1/2 [====>   ] - ETA: 12s"}) {
     EXPECT_EQ(Redacted(text), text);

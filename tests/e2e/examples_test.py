@@ -7,6 +7,7 @@ PROGRAMS is the folder of tony-submit and its companions. The first run makes th
 environment, which takes minutes.
 """
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -104,7 +105,8 @@ class SynchronousTests(ExampleTests):
             os.kill(pid, signal.SIGSTOP)
         job.wait_for_task("worker:1", "RUNNING", epoch=1)
         for pid in sorted(tree):
-            os.kill(pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):  # who is awake may have ended it
+                os.kill(pid, signal.SIGCONT)
         gone.wait_until_gone(DEADLINE_SECONDS)
         withheld.end()
 

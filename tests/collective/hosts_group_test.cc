@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <random>
 #include <string>
 #include <thread>
@@ -205,10 +206,13 @@ TEST(HostsGroupFailure, AllThatWaitInOtherOperationsAreTold) {
         return group.AllToAll(in.data(), each, out.data(), each, After(kPatience));
       }};
   for (const Call& call : calls) {
+    std::barrier first_done(4);
     InHosts(kTables[0], [&](HostsGroup& group) {
       Bytes in(800000);
       Bytes out(800000);
       const Status first = call(group, in, out);
+      // Nobody is told while another one is still fetching.
+      first_done.arrive_and_wait();
       ASSERT_TRUE(first.ok()) << first.message();
       if (group.rank() == 3) return;
       std::thread telling;

@@ -38,9 +38,9 @@ class Ranks:
                 "HOROVOD_GLOO_RENDEZVOUS_ADDR": "127.0.0.1",
                 "HOROVOD_GLOO_RENDEZVOUS_PORT": str(self._server.server_address[1])}
 
-    def wait(self):
+    def wait(self, seconds=DEADLINE_SECONDS):
         """(exit status, output) by rank; a status of None: it did not end in time."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + seconds
         ended = {}
         for rank, process in self.processes.items():
             try:
@@ -77,11 +77,11 @@ def clean_environment():
             "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
 
 
-def failed_checks(module, size, environment=None):
+def failed_checks(module, size, environment=None, seconds=DEADLINE_SECONDS):
     """Runs all checks of ``module`` in ``size`` ranks. Returns texts, one for each rank's check that has failed."""
     failed = []
     with Ranks([HERE / "run_checks.py", module], size, environment) as ranks:
-        for rank, (status, output) in ranks.wait().items():
+        for rank, (status, output) in ranks.wait(seconds).items():
             reports = [json.loads(line) for line in output.splitlines() if line.startswith('{"check"')]
             failed += [f"rank {rank} of {size}, {report['check']}: {report['error']}"
                        for report in reports if report["error"]]

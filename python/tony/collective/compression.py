@@ -54,9 +54,11 @@ class Compression:
 
 
 def is_floating(tensor):
-    """Whether a tensor of PyTorch's or numpy's has a floating-point type."""
+    """Whether a tensor of PyTorch's, TensorFlow's or numpy's has a floating-point type."""
     if hasattr(tensor, "is_floating_point"):
         return tensor.is_floating_point()
+    if hasattr(tensor.dtype, "is_floating"):
+        return tensor.dtype.is_floating
     return tensor.dtype.kind == "f" or tensor.dtype.name == "bfloat16"
 
 
@@ -67,6 +69,9 @@ def cast(tensor, dtype):
             import torch
             dtype = getattr(torch, dtype)
         return tensor.to(dtype)
+    if hasattr(tensor.dtype, "is_floating"):
+        import tensorflow
+        return tensorflow.cast(tensor, dtype)
     if dtype == "bfloat16":
         from ._arrays import bfloat16
         dtype = bfloat16()

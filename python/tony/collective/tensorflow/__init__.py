@@ -1,0 +1,33 @@
+"""Horovod's operations, gradient tape and optimizer for TensorFlow 2.
+
+    import tensorflow as tf
+    import tony.collective.tensorflow as hvd    # or tony.collective.tensorflow.keras, for model.fit()
+
+    hvd.init()
+    with tf.GradientTape() as tape:
+        loss = loss_of(model(images, training=True), labels)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    hvd.broadcast_variables(model.variables, root_rank=0)       # after the first step, when all of them are there
+    hvd.broadcast_variables(optimizer.variables, root_rank=0)
+
+Tensors of the CPU are read where they lie. In a tf.function each operation is one node of its graph, which calls back
+into Python; XLA (``jit_compile=True``) cannot compile it. Gradients flow through the operations.
+"""
+
+from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, NotInitializedError, ProcessSet, Product,
+                Sum, add_process_set, barrier, ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
+                get_process_set_ids_and_ranks, global_process_set, gloo_built, gloo_enabled, init, is_homogeneous,
+                is_initialized, local_rank, local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built,
+                number_of_process_sets, process_set_by_id, process_set_included, rank, remove_process_set, rocm_built,
+                shutdown, size)
+from ._functions import (BroadcastGlobalVariablesHook, allgather_object, broadcast_, broadcast_global_variables,
+                         broadcast_object, broadcast_object_fn, broadcast_variables, join, local_rank_op,
+                         local_size_op, process_set_included_op, rank_op, size_op)
+from ._operations import (allgather, allreduce, alltoall, broadcast, grouped_allgather, grouped_allreduce,
+                          grouped_reducescatter, reducescatter)
+from ._optimizer import DistributedOptimizer, PartialDistributedOptimizer
+from ._sync_batch_norm import SyncBatchNormalization
+from ._tape import DistributedGradientTape, PartialDistributedGradientTape
+
+__all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,0 +1,147 @@
+"""What makes all ranks begin with the same variables, and objects; and what a graph may ask about the ranks."""
+
+import numpy
+import tensorflow as tf
+
+from .. import _collectives, _objects, _process
+from .._process_sets import global_process_set, process_set_by_id, process_set_included, set_id
+from ._calls import run
+
+
+def _tensor_variable(variable):
+    """TensorFlow's variable of one of Keras 3's."""
+    value = getattr(variable, "value", None)
+    return value if isinstance(value, tf.Variable) else variable
+
+
+def _broadcast_all(variables, root_rank, name, process_set):
+    """Assigns the root's values; returns them."""
+    variables = [_tensor_variable(variable) for variable in variables]
+    labels = {f"broadcast.{name}.{at}": variable.name for at, variable in enumerate(variables)}
+
+    def submit(operations, given):
+        return [operations.broadcast_async(tensor, root_rank, f"{name}.{at}", process_set)
+                for at, tensor in enumerate(given)]
+
+    values = [tf.convert_to_tensor(variable) for variable in variables]
+    if not values:
+        return [], []
+    values = run(submit, values, [(value.dtype, value.shape) for value in values], labels)
+    return values, [variable.assign(value) for variable, value in zip(variables, values)]
+
+
+def broadcast_variables(variables, root_rank, process_set=global_process_set,
+                        inplace=False):  # pylint: disable=unused-argument
+    """Gives all ranks the variables of rank ``root_rank``: they are assigned its values.
+
+    Arguments:
+        variables: tf.Variable, as many on all ranks; by their order they belong together.
+        root_rank: whose values they get.
+        inplace: for compatibility with Horovod.
+
+    Returns: None; in a graph of TensorFlow 1 an operation of it.
+
+    HorovodInternalError: a variable's shape or type is not the same everywhere; a rank is gone.
+    """
+    set_id(process_set)
+    _, assigned = _broadcast_all(list(variables), root_rank, "variables", process_set)
+    # What a tf.function does is done in its order.
+    return None if tf.executing_eagerly() or tf.inside_function() else tf.group(*assigned)
+
+
+def broadcast_(variables, root_rank, name=None, process_set=global_process_set):
+    """Like broadcast_variables(). Returns the list of new values."""
+    set_id(process_set)
+    values, assigned = _broadcast_all(list(variables), root_rank, name or "variables_", process_set)
+    with tf.control_dependencies([] if tf.executing_eagerly() else assigned):
+        return [tf.identity(value) for value in values]
+
+
+def broadcast_global_variables(root_rank):
+    """Gives all ranks all variables of a graph of TensorFlow 1. RuntimeError: there is none, as eager execution has no
+    list of all variables: use broadcast_variables()."""
+    if tf.executing_eagerly():
+        raise RuntimeError("hvd.broadcast_global_variables() does not support eager execution. Please use "
+                           "`hvd.broadcast_variables(<model/optimizer variables>)` instead.")
+    return broadcast_variables(tf.compat.v1.global_variables(), root_rank)
+
+
+class BroadcastGlobalVariablesHook:
+    """Of sessions of TensorFlow 1, for which there is nothing here."""
+
+    def __init__(self, root_rank, device=""):
+        raise NotImplementedError("tony.collective has nothing for sessions of TensorFlow 1: call "
+                                  "hvd.broadcast_variables(), or use hvd.callbacks.BroadcastGlobalVariablesCallback")
+
+
+def broadcast_object(obj, root_rank=0, session=None, name=None,
+                     process_set=global_process_set):  # pylint: disable=unused-argument
+    """Gives all ranks the object of rank ``root_rank``, which is pickled. ``session``: for compatibility with Horovod.
+
+    Returns: the object; at rank ``root_rank`` ``obj`` itself. HorovodInternalError: as of allreduce().
+    """
+    return _objects.broadcast_object(obj, root_rank, name, process_set)
+
+
+def broadcast_object_fn(root_rank=0, session=None, name=None,
+                        process_set=global_process_set):  # pylint: disable=unused-argument
+    """broadcast_object() with these arguments: a function of the object."""
+    return lambda obj: _objects.broadcast_object(obj, root_rank, name, process_set)
+
+
+def allgather_object(obj, session=None, name=None,
+                     process_set=global_process_set):  # pylint: disable=unused-argument
+    """Gives all ranks the objects of all ranks, which are pickled. ``session``: for compatibility with Horovod.
+
+    Returns: a list, by rank. HorovodInternalError: as of allreduce().
+    """
+    return _objects.allgather_object(obj, name, process_set)
+
+
+def join():
+    """Waits until all ranks have called it: this one has no more data, and takes part in the others' allreduces with
+    zeros. No other operation is possible meanwhile.
+
+    Returns: the rank that has come last, a tensor of int32.
+    """
+    return _number(_collectives.join, None)
+
+
+def _number(function, name):
+    """What ``function`` returns when it is called now, or when the graph is run: a tensor of int32."""
+    if tf.executing_eagerly():
+        return tf.constant(function(), tf.int32)
+    result = tf.numpy_function(lambda: numpy.int32(function()), [], tf.int32, name=name)
+    result.set_shape(())
+    return result
+
+
+def size_op(process_set_id=0, name=None):
+    """How many ranks belong to the process set with this number, when the graph is run: a tensor of int32.
+
+    ValueError: there is no such set; in a graph tf.errors.InvalidArgumentError.
+    """
+    return _number(lambda: process_set_by_id(process_set_id).size(), name)
+
+
+def process_set_included_op(process_set_id=0, name=None):
+    """1 if this rank belongs to the process set with this number, else 0, when the graph is run: a tensor of int32.
+
+    ValueError: as of size_op().
+    """
+    return _number(lambda: int(process_set_included(process_set_id)), name)
+
+
+def rank_op(name=None):
+    """rank(), when the graph is run: a tensor of int32."""
+    return _number(_process.rank, name)
+
+
+def local_size_op(name=None):
+    """local_size(), when the graph is run: a tensor of int32."""
+    return _number(_process.local_size, name)
+
+
+def local_rank_op(name=None):
+    """local_rank(), when the graph is run: a tensor of int32."""
+    return _number(_process.local_rank, name)

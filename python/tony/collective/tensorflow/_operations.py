@@ -1,0 +1,298 @@
+"""Horovod's operations for TensorFlow, through which gradients flow: what the gradient of each is, is Horovod 0.28's
+choice. ``process_set``: as of Collectives."""
+
+import tensorflow as tf
+
+from .. import _process
+from .._process_sets import global_process_set, set_id
+from .._reduce_ops import Adasum, Average, Sum, choose
+from ..compression import Compression
+from ._calls import run, wire_name
+
+
+def _with_gradient(compute, gradient, tensors):
+    """compute(tensors), whose gradient is ``gradient(tensors, *upstream)``: a list each."""
+    if not any(tensor.dtype.is_floating for tensor in tensors):
+        return compute(tensors)
+
+    @tf.custom_gradient
+    def wrapped(*given):
+        return compute(given), lambda *upstream: gradient(given, *[
+            None if each is None else tf.convert_to_tensor(each) for each in upstream])
+
+    results = wrapped(*tensors)
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def _all_rows(tensor):
+    """Its shape, with any number of rows."""
+    return (None,) + tuple(tensor.shape[1:]) if tensor.shape.rank is not None else None
+
+
+# allreduce
+
+
+def _reduced(tensors, name, op, scales, process_set, grouped):
+    """Of dense tensors, all in one call."""
+    name = wire_name(name, tensors[0])
+
+    def submit(operations, given):
+        if grouped:
+            return [operations.grouped_allreduce_async(list(given), None, name, op, *scales, process_set)]
+        return [operations.allreduce_async(given[0], None, name, op, *scales, process_set)]
+
+    def gradient(_, *upstream):
+        return _reduced(upstream, None, op, scales, process_set, grouped)
+
+    def compute(given):
+        return run(submit, given, [(tensor.dtype, tensor.shape) for tensor in given])
+
+    return _with_gradient(compute, gradient, tensors)
+
+
+def _compressed(tensors, compression, reduce):
+    """reduce(tensors), of what compression makes of them, and back."""
+    sent, contexts = zip(*[compression.compress(tf.convert_to_tensor(tensor)) for tensor in tensors])
+    return [compression.decompress(result, context) for result, context in zip(reduce(sent), contexts)]
+
+
+def _sparse_reduced(slices, name, op, scales, process_set):
+    """Of IndexedSlices: the rows of all ranks."""
+    if op is Adasum:
+        raise NotImplementedError("The Adasum reduction does not currently support sparse tensors. As a workaround "
+                                  "please pass sparse_as_dense=True to DistributedOptimizer")
+    if op not in (Average, Sum):
+        raise NotImplementedError("Only Sum and Average ops are supported with tf.IndexedSlices")
+    if tuple(scales) != (1.0, 1.0):
+        raise NotImplementedError("Pre/postscale_factor are not supported with tf.IndexedSlices")
+    parts = [tf.convert_to_tensor(part) for part in (slices.values, slices.indices)]
+    values, indices = _gathered(parts, name, process_set)
+    if op is Average:
+        values = values / tf.cast(process_set.size(), values.dtype)
+    return tf.IndexedSlices(values, indices, dense_shape=slices.dense_shape)
+
+
+def allreduce(tensor, average=None, device_dense="", device_sparse="", compression=Compression.none, op=None,
+              prescale_factor=1.0, postscale_factor=1.0, name=None, process_set=global_process_set,
+              ignore_name_scope=False):  # pylint: disable=unused-argument
+    """Reduces the ranks' tensors element by element; each rank gets the result, with the same bits.
+
+    Arguments:
+        tensor: tf.Tensor or tf.Variable, of the same shape and type on all ranks; or tf.IndexedSlices, of which all
+            ranks' rows are gathered.
+        average: Horovod's old way to say op=Average (True) or op=Sum (False).
+        compression: Compression.none, .fp16 or .bf16, for what is sent.
+        op: Average (if None), Sum, Min, Max, Product or Adasum; of tf.IndexedSlices Average or Sum.
+        prescale_factor: by which each tensor is multiplied before it is reduced.
+        postscale_factor: by which the result is multiplied.
+        name: by which the ranks' tensors belong together.
+        process_set: whose tensors they are; an average is divided by its size.
+        device_dense, device_sparse, ignore_name_scope: for compatibility with Horovod.
+
+    Returns: a new tensor of the same shape and type; of tf.IndexedSlices others.
+
+    HorovodInternalError: the ranks do not agree on shape, type, op or factors; the message names the tensor and who
+    said what. A rank is gone. Where a tf.function does it, it is tf.errors.UnknownError, or InvalidArgumentError where
+    the ranks do not agree, with the same text.
+    """
+    set_id(process_set)
+    op, scales = choose(op, average), (prescale_factor, postscale_factor)
+    if isinstance(tensor, tf.IndexedSlices):
+        return _sparse_reduced(tensor, name, op, scales, process_set)
+    return _compressed([tensor], compression,
+                       lambda sent: _reduced(sent, name, op, scales, process_set, grouped=False))[0]
+
+
+def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="", compression=Compression.none, op=None,
+                      prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set,
+                      ignore_name_scope=False, name=None):  # pylint: disable=unused-argument
+    """allreduce() of all ``tensors``, which are done together. Returns a list in their order."""
+    set_id(process_set)
+    op, scales = choose(op, average), (prescale_factor, postscale_factor)
+    results = list(tensors)
+    dense = [at for at, tensor in enumerate(results) if not isinstance(tensor, tf.IndexedSlices)]
+    for at, tensor in enumerate(results):
+        if isinstance(tensor, tf.IndexedSlices):
+            results[at] = _sparse_reduced(tensor, name and f"{name}.{at}", op, scales, process_set)
+    if dense:
+        reduced = _compressed([results[at] for at in dense], compression,
+                              lambda sent: _reduced(sent, name, op, scales, process_set, grouped=True))
+        for at, result in zip(dense, reduced):
+            results[at] = result
+    return results
+
+
+# allgather
+
+
+def _gathered(tensors, name, process_set, one=False):
+    """Of some tensors, all in one call."""
+    name = wire_name(name, tensors[0])
+
+    def submit(operations, given):
+        if one:
+            return [operations.allgather_async(given[0], name, process_set)]
+        return [operations.grouped_allgather_async(list(given), name, process_set)]
+
+    def compute(given):
+        return run(submit, given, [(tensor.dtype, _all_rows(tensor)) for tensor in given])
+
+    def gradient(given, *upstream):
+        return [_gather_gradient(tensor, each, process_set) if tensor.dtype.is_floating else None
+                for tensor, each in zip(given, upstream)]
+
+    return _with_gradient(compute, gradient, tensors)
+
+
+def _gather_gradient(tensor, upstream, process_set):
+    """This rank's rows of the average of all ranks'."""
+    rows = tf.shape(tensor)[:1]
+    name = wire_name(None, upstream)
+
+    def submit(operations, given):
+        return [operations.allreduce_async(given[0], None, name, Average, process_set=process_set),
+                operations.allgather_async(given[1], name and f"{name}.rows", process_set)]
+
+    reduced, all_rows = run(submit, [upstream, rows], [(upstream.dtype, upstream.shape), (rows.dtype, (None,))])
+    first = tf.reduce_sum(all_rows[:process_set.rank()])
+    return tf.ensure_shape(reduced[first:first + rows[0]], tensor.shape)
+
+
+def allgather(tensor, name=None, ignore_name_scope=False,
+              process_set=global_process_set):  # pylint: disable=unused-argument
+    """Puts the ranks' tensors one after the other, in the order of ranks; each rank gets the result.
+
+    ``tensor``: of the same type and shape on all ranks, but for the first dimension.
+
+    Returns: a new tensor, whose first dimension is the sum of all ranks'. HorovodInternalError: as of allreduce().
+    """
+    set_id(process_set)
+    return _gathered([tf.convert_to_tensor(tensor)], name, process_set, one=True)[0]
+
+
+def grouped_allgather(tensors, name=None, ignore_name_scope=False,
+                      process_set=global_process_set):  # pylint: disable=unused-argument
+    """allgather() of all ``tensors``, which are done together. Returns a list in their order."""
+    set_id(process_set)
+    tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
+    return _gathered(tensors, name, process_set) if tensors else []
+
+
+# broadcast
+
+
+def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
+              process_set=global_process_set):  # pylint: disable=unused-argument
+    """Gives all ranks the tensor of rank ``root_rank``.
+
+    ``tensor``: of the same shape and type on all ranks; not changed.
+
+    Returns: a new tensor. HorovodInternalError: as of allreduce(); the roots differ.
+    """
+    set_id(process_set)
+    tensor = tf.convert_to_tensor(tensor)
+    name = wire_name(name, tensor)
+
+    def compute(given):
+        return run(lambda operations, tensors: [operations.broadcast_async(tensors[0], root_rank, name, process_set)],
+                   given, [(given[0].dtype, given[0].shape)])
+
+    def gradient(_, upstream):
+        reduced = _reduced([upstream], None, Average, (1.0, 1.0), process_set, grouped=False)
+        return reduced if _process.rank() == root_rank else [tf.zeros_like(reduced[0])]
+
+    return _with_gradient(compute, gradient, [tensor])[0]
+
+
+# reducescatter
+
+
+def _scattered(tensors, name, op, scales, process_set, grouped):
+    name = wire_name(name, tensors[0])
+
+    def submit(operations, given):
+        if grouped:
+            return [operations.grouped_reducescatter_async(list(given), name, op, process_set, *scales)]
+        return [operations.reducescatter_async(given[0], name, op, process_set, *scales)]
+
+    def compute(given):
+        return run(submit, given, [(tensor.dtype, _all_rows(tensor)) for tensor in given])
+
+    def gradient(given, *upstream):
+        factor = scales[0] * scales[1] * (process_set.size() if op is Sum else 1)
+        gathered = _gathered([each * tf.cast(factor, each.dtype) for each in upstream], None, process_set)
+        return [tf.ensure_shape(each, tensor.shape) for each, tensor in zip(gathered, given)]
+
+    return _with_gradient(compute, gradient, tensors)
+
+
+def reducescatter(tensor, device_dense="", compression=Compression.none, op=Average, name=None,
+                  process_set=global_process_set, ignore_name_scope=False, prescale_factor=1.0,
+                  postscale_factor=1.0):  # pylint: disable=unused-argument
+    """Reduces the ranks' tensors like allreduce(), and gives each rank some rows of the result.
+
+    ``tensor``: of the same shape and type on all ranks, with a first dimension. Its rows are divided evenly; where they
+    cannot be, the first ranks get one more.
+
+    Returns: a new tensor with this rank's rows. HorovodInternalError: as of allreduce().
+    """
+    set_id(process_set)
+    scales = (prescale_factor, postscale_factor)
+    return _compressed([tensor], compression,
+                       lambda sent: _scattered(sent, name, choose(op), scales, process_set, grouped=False))[0]
+
+
+def grouped_reducescatter(tensors, device_dense="", compression=Compression.none, op=Average,
+                          process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0,
+                          name=None):  # pylint: disable=unused-argument
+    """reducescatter() of all ``tensors``, which are done together. Returns a list in their order."""
+    set_id(process_set)
+    scales = (prescale_factor, postscale_factor)
+    tensors = list(tensors)
+    return _compressed(tensors, compression, lambda sent: _scattered(
+        sent, name, choose(op), scales, process_set, grouped=True)) if tensors else []
+
+
+# alltoall
+
+
+def _sent_to_all(tensor, splits, name, process_set):
+    """[rows that have come, how many from each]"""
+    name = wire_name(name, tensor)
+
+    def submit(operations, given):
+        return [operations.alltoall_async(given[0], given[1] if splits is not None else None, name, process_set)]
+
+    def compute(given):
+        inputs = [*given] if splits is None else [*given, splits]
+        return run(submit, inputs, [(tensor.dtype, _all_rows(tensor)), (tf.int32, (process_set.size(),))])
+
+    received = []
+
+    def compute_and_keep(given):
+        results = compute(given)
+        received.append(results[1])
+        return results
+
+    def gradient(given, upstream, _):
+        return [tf.ensure_shape(_sent_to_all(upstream, received[-1], None, process_set)[0], given[0].shape)]
+
+    return _with_gradient(compute_and_keep, gradient, [tensor])
+
+
+def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
+             process_set=global_process_set):  # pylint: disable=unused-argument
+    """Sends some rows of ``tensor`` to each rank.
+
+    ``splits``: how many rows to each, as many numbers as ranks; None: as many to each. Shapes may differ among ranks in
+    the first dimension.
+
+    Returns: a new tensor with the rows that have come, in the order of ranks; with ``splits`` a tuple of it and of how
+    many rows have come from each.
+
+    HorovodInternalError: as of allreduce(); splits do not fit to the rows.
+    """
+    set_id(process_set)
+    given = None if splits is None else tf.convert_to_tensor(splits)
+    made, received = _sent_to_all(tf.convert_to_tensor(tensor), given, name, process_set)
+    return made if splits is None else (made, received)

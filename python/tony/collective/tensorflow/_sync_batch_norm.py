@@ -1,0 +1,33 @@
+"""Batch normalization over the batches of all ranks."""
+
+import tensorflow as tf
+
+from .. import _process
+from .._reduce_ops import Sum
+from ._operations import allreduce
+
+
+class SyncBatchNormalization(tf.keras.layers.BatchNormalization):
+    """tf.keras.layers.BatchNormalization, whose mean and variance in training are those of all ranks' batches, which
+    are of the same size. ``fused``: False, as there is no fused one.
+
+    HorovodInternalError: as of allreduce().
+    """
+
+    def __init__(self, fused=False, **kwargs):
+        if fused in (True, None):
+            raise ValueError("SyncBatchNormalization does not support fused=True.")
+        if not kwargs.get("name"):
+            kwargs["name"] = "sync_batch_normalization"
+        if hasattr(tf.keras.layers.BatchNormalization, "_fused_can_be_used"):  # not in Keras 3
+            kwargs["fused"] = False
+        super().__init__(**kwargs)
+
+    def _moments(self, inputs, *args, **kwargs):
+        mean, variance = super()._moments(inputs, *args, **kwargs)
+        if _process.size() == 1:
+            return mean, variance
+        # Var[X] = E[X²] - E[X]²
+        both = allreduce(tf.stack([mean, variance + tf.square(mean)]), op=Sum) / _process.size()
+        mean, mean_of_squares = tf.unstack(both)
+        return mean, mean_of_squares - tf.square(mean)

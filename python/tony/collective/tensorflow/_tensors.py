@@ -1,0 +1,124 @@
+"""TensorFlow's tensors for Collectives: _arrays.py says what each function is for."""
+
+import ctypes
+
+import numpy
+import tensorflow as tf
+
+from .._arrays import Arrays
+from .._collectives import Collectives
+
+
+class _Host:
+    """A tensor of the CPU, and its memory as numpy sees it."""
+
+    __slots__ = ("tensor", "array", "shape")
+
+    def __init__(self, tensor, array, shape):
+        self.tensor, self.array, self.shape = tensor, array, shape
+
+    @classmethod
+    def of(cls, value):
+        """Of what the user has passed: the same memory, but for tensors of a GPU and for scalars."""
+        tensor = tf.convert_to_tensor(value)
+        array = numpy.ascontiguousarray(tensor)
+        return cls(tensor, array, tuple(tensor.shape))
+
+    @classmethod
+    def empty(cls, shape, dtype):
+        """A new one, not filled. ``dtype``: numpy's."""
+        # numpy sees a scalar's value and not its memory.
+        with tf.device("CPU:0"):
+            tensor = tf.raw_ops.Empty(shape=shape or (1,), dtype=tf.as_dtype(dtype))
+        return cls(tensor, numpy.asarray(tensor), shape)
+
+
+class EagerTensors:
+    """Tensors with values, which are read where they lie; results are written to where they stay."""
+
+    @staticmethod
+    def host(value):  # pylint: disable=missing-function-docstring
+        return _Host.of(value)
+
+    @staticmethod
+    def type_code(host):  # pylint: disable=missing-function-docstring
+        return Arrays.type_code(host.array)
+
+    @staticmethod
+    def item_bytes(host):  # pylint: disable=missing-function-docstring
+        return host.array.itemsize
+
+    @staticmethod
+    def pointer(host):  # pylint: disable=missing-function-docstring
+        return Arrays.pointer(host.array)
+
+    @staticmethod
+    def empty_like(host):  # pylint: disable=missing-function-docstring
+        return _Host.empty(host.shape, host.array.dtype)
+
+    @staticmethod
+    def copy(value):  # pylint: disable=missing-function-docstring
+        # Nobody can change it, so that it may be the same.
+        return tf.convert_to_tensor(value)
+
+    @staticmethod
+    def returned(original, host, in_place):  # pylint: disable=missing-function-docstring,unused-argument
+        return _placed(original, tf.reshape(host.tensor, ()) if host.shape == () else host.tensor)
+
+    @staticmethod
+    def made(output, host, original):  # pylint: disable=missing-function-docstring
+        new = _Host.empty(output.shape, host.array.dtype)
+        if output.buffer is not None:
+            ctypes.memmove(Arrays.pointer(new.array), output.buffer, ctypes.sizeof(output.buffer))
+        return _placed(original, new.tensor)
+
+    @staticmethod
+    def integers(splits):  # pylint: disable=missing-function-docstring
+        return Arrays.integers(numpy.asarray(splits))
+
+    @staticmethod
+    def splits(numbers, original):  # pylint: disable=missing-function-docstring,unused-argument
+        return tf.constant(numbers, tf.int32)
+
+
+def _placed(original, tensor):
+    """``tensor`` where ``original`` is."""
+    device = getattr(original, "device", "")
+    if "GPU" not in device:
+        return tensor
+    with tf.device(device):
+        return tf.identity(tensor)
+
+
+class GraphArrays(Arrays):
+    """What a graph's node gets as numpy's arrays, and gives: TensorFlow takes those as they are that are aligned."""
+
+    _ALIGNMENT = 64  # bytes; EIGEN_MAX_ALIGN_BYTES of TensorFlow's builds at most
+
+    @classmethod
+    def _aligned(cls, shape, dtype):
+        size = int(numpy.prod(shape, dtype=numpy.int64)) * dtype.itemsize
+        memory = numpy.empty(size + cls._ALIGNMENT, numpy.uint8)
+        start = -Arrays.pointer(memory) % cls._ALIGNMENT
+        return memory[start:start + size].view(dtype).reshape(shape)
+
+    @staticmethod
+    def empty_like(host):
+        return GraphArrays._aligned(host.shape, host.dtype)
+
+    @staticmethod
+    def copy(value):
+        copied = GraphArrays._aligned(value.shape, value.dtype)
+        copied[...] = value
+        return copied
+
+    @staticmethod
+    def made(output, host, original):
+        new = GraphArrays._aligned(output.shape, host.dtype)
+        if output.buffer is not None:
+            ctypes.memmove(Arrays.pointer(new), output.buffer, ctypes.sizeof(output.buffer))
+        return new
+
+
+eager = Collectives(EagerTensors)
+graph = Collectives(GraphArrays)

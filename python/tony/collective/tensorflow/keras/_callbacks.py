@@ -1,0 +1,152 @@
+"""What Horovod's callbacks do, whichever Keras it is that calls them."""
+
+import numpy
+import tensorflow as tf
+
+from ... import _process
+from ..._arrays import Arrays
+from ..._collectives import Collectives
+from ..._reduce_ops import Average
+from .._functions import broadcast_variables
+
+_arrays = Collectives(Arrays)
+
+
+class BroadcastGlobalVariables:
+    """Gives all ranks the model's and the optimizer's variables of rank ``root_rank``, after the first batch: then all
+    of them are there."""
+
+    def __init__(self, root_rank, device="", local_variables=None):  # pylint: disable=unused-argument
+        """``local_variables``: those that each rank keeps, a variable or a list of them. ``device``: for compatibility
+        with Horovod."""
+        super().__init__()
+        self.root_rank = root_rank
+        self.broadcast_done = False
+        several = isinstance(local_variables, (list, tuple, set))
+        self._local = {}  # by id()
+        for variable in local_variables if several else [] if local_variables is None else [local_variables]:
+            if not hasattr(variable, "assign"):
+                raise ValueError("All local variables must be of tf.Variable type.")
+            self.register_local_var(variable)
+
+    def register_local_var(self, var):
+        """Each rank keeps it."""
+        self._local[id(var)] = var
+
+    def on_train_batch_end(self, batch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
+        if self.broadcast_done:
+            return
+        variables = [each for each in self.model.variables if id(each) not in self._local]
+        known = {id(each) for each in self.model.variables}
+        state = self.model.optimizer.variables
+        variables += [each for each in (state() if callable(state) else state) if id(each) not in known]
+        broadcast_variables(variables, self.root_rank)
+        self.broadcast_done = True
+
+
+class MetricAverage:
+    """Averages an epoch's metrics among all ranks. Callbacks behind it in the list see the averages."""
+
+    def __init__(self, device=""):  # pylint: disable=unused-argument
+        """``device``: for compatibility with Horovod."""
+        super().__init__()
+
+    def on_epoch_end(self, epoch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
+        handles = {name: _arrays.allreduce_async(numpy.array(float(value)), None, f"metric.{name}", Average)
+                   for name, value in sorted((logs or {}).items())}
+        for name, handle in handles.items():
+            logs[name] = float(handle.wait())
+
+
+class LearningRateSchedule:
+    """Sets the learning rate to ``initial_lr * multiplier``."""
+
+    def __init__(self, initial_lr, multiplier, start_epoch=0, end_epoch=None, staircase=True, momentum_correction=True,
+                 steps_per_epoch=None):
+        """
+        Arguments:
+            initial_lr: the optimizer's learning rate at the start of the training.
+            multiplier: a function of the epoch; or a number, whose power of the epochs since ``start_epoch`` it is.
+            start_epoch, end_epoch: between them, without the latter, the learning rate is set; None: to the end.
+            staircase: at the start of epochs, with whole numbers; otherwise of all batches, with fractions.
+            momentum_correction: for the first batch with another rate the momentum is multiplied by new / old rate,
+                where it is a variable: of tf.keras.optimizers.legacy only.
+            steps_per_epoch: batches of an epoch; None: what Keras says.
+
+        ValueError: there is no ``initial_lr``.
+        """
+        super().__init__()
+        if initial_lr is None:
+            raise ValueError("Parameter `initial_lr` is required")
+        self.initial_lr = initial_lr
+        self.start_epoch, self.end_epoch = start_epoch, end_epoch
+        self.staircase = staircase
+        self.momentum_correction = momentum_correction
+        self.steps_per_epoch = steps_per_epoch
+        self.current_epoch = None
+        self.restore_momentum = None
+        self.multiplier = multiplier if callable(multiplier) else (lambda epoch: multiplier ** (epoch - start_epoch))
+
+    def on_train_begin(self, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
+        if not self.staircase and not self.steps_per_epoch:
+            self.steps_per_epoch = self.params.get("steps")
+            if not self.steps_per_epoch:
+                raise ValueError("Could not autodetect the number of steps per epoch. Please specify the "
+                                 f"steps_per_epoch parameter to the {type(self).__name__}().")
+
+    def on_epoch_begin(self, epoch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
+        self.current_epoch = epoch
+
+    def on_train_batch_begin(self, batch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
+        epoch = self.current_epoch
+        if epoch < self.start_epoch or (self.end_epoch is not None and epoch >= self.end_epoch):
+            return
+        if not self.staircase:
+            self._adjust(epoch + batch / self.steps_per_epoch)
+        elif batch == 0:
+            self._adjust(epoch)
+
+    def on_train_batch_end(self, batch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
+        if self.restore_momentum is not None:
+            self.model.optimizer.momentum = self.restore_momentum
+            self.restore_momentum = None
+
+    def on_epoch_end(self, epoch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
+        if logs is not None:
+            logs["lr"] = learning_rate_of(self.model.optimizer)
+
+    def _adjust(self, epoch):
+        optimizer = self.model.optimizer
+        old, new = learning_rate_of(optimizer), self.initial_lr * self.multiplier(epoch)
+        optimizer.learning_rate = new
+        momentum = getattr(optimizer, "momentum", None)
+        if self.momentum_correction and old and isinstance(momentum, tf.Variable):
+            self.restore_momentum = float(momentum.numpy())
+            optimizer.momentum = self.restore_momentum * new / old
+
+
+class LearningRateWarmup(LearningRateSchedule):
+    """Raises the learning rate batch by batch from ``initial_lr / size()`` to ``initial_lr``: arXiv 1706.02677."""
+
+    def __init__(self, initial_lr, warmup_epochs=5, momentum_correction=True, steps_per_epoch=None, verbose=0):
+        """``warmup_epochs``: how long that takes. ``verbose``: 1: rank 0 says when it is done. The rest as of
+        LearningRateScheduleCallback."""
+        def multiplier(epoch):
+            # As much further as makes it a round number at the end of an epoch.
+            epoch += 1 / self.steps_per_epoch
+            return (epoch * (_process.size() - 1) / warmup_epochs + 1) / _process.size()
+
+        super().__init__(initial_lr, multiplier, 0, warmup_epochs, False, momentum_correction, steps_per_epoch)
+        self.verbose = verbose
+
+    def on_epoch_end(self, epoch, logs=None):  # pylint: disable=missing-function-docstring
+        super().on_epoch_end(epoch, logs)
+        if epoch == self.end_epoch - 1 and self.verbose > 0 and _process.rank() == 0:
+            print(f"\nEpoch {epoch + 1}: finished gradual learning rate warmup to "
+                  f"{learning_rate_of(self.model.optimizer):g}.")
+
+
+def learning_rate_of(optimizer):
+    """As a number; of a schedule that of its next step."""
+    rate = optimizer.learning_rate
+    return float(numpy.asarray(rate(optimizer.iterations) if callable(rate) and not hasattr(rate, "assign") else rate))

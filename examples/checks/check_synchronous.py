@@ -1,10 +1,9 @@
 """Checks that a synchronous job was one training on all ranks, not one training per rank.
 
-Reads what pytorch-ddp, tensorflow-mwms, horovod-pytorch or collective-pytorch left in the
-checkpoint folder. The
-parameters of all ranks must be equal bit by bit, and within 1e-5 of those that one process reaches
-with the whole batches; that process is this script, in numpy and in double precision. Prints one
-line; exits with 0 if all that holds and with 1 if not.
+Reads what pytorch-ddp, tensorflow-mwms, horovod-pytorch, collective-pytorch or collective-keras left
+in the checkpoint folder. The parameters of all ranks must be equal bit by bit, and within 1e-5 of
+those that one process reaches with the whole batches; that process is this script, in numpy and in
+double precision. Prints one line; exits with 0 if all that holds and with 1 if not.
 """
 
 import argparse

@@ -132,6 +132,15 @@ class PyTorchDistributedDataParallel(
     """On this machine."""
 
 
+class CollectiveKeras(SynchronousTests, examples.CollectiveKeras, unittest.TestCase):
+    """On this machine."""
+
+    def test_four_ranks(self):
+        self.loggers = tuple(f"worker-{index}" for index in range(4))
+        self.assert_trained_in_one_epoch(
+            self.start(conf=("tony.worker.instances=4", "tony.worker.memory=800m")))
+
+
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)

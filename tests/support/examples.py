@@ -206,6 +206,16 @@ class CollectivePyTorch(ExampleJobs):
         return ()
 
 
+class CollectiveKeras(ExampleJobs):
+    """Some workers in step with each other, by tony.collective, which tony brings along."""
+
+    example = "collective-keras"
+    check = "check_synchronous.py"
+    logger = "worker-0"
+    loggers = ("worker-0", "worker-1")
+    deadline_seconds = 2 * DEADLINE_SECONDS  # as Horovod's
+
+
 class HorovodElastic(HorovodPyTorch):
     """One to three workers, which come and go; it trains until end_training()."""
 

@@ -89,6 +89,69 @@ TEST_F(CApiTest, BarrierAndJoin) {
   EXPECT_EQ(tony_collective_release(join), TONY_COLLECTIVE_OK);
 }
 
+TEST_F(CApiTest, ProcessSets) {
+  const int own = 0, two[] = {0, 1};
+  // Of one rank the set of it is that of all.
+  const int64_t added = tony_collective_add_process_set("one", &own, 1);
+  ASSERT_EQ(tony_collective_wait(added, kPatienceMs), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_added_process_set(added), 0);
+  EXPECT_EQ(tony_collective_release(added), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_process_set_size(0), 1);
+  EXPECT_EQ(tony_collective_process_set_rank(0), 0);
+  EXPECT_EQ(tony_collective_process_set_rank(5), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  const int64_t wrong = tony_collective_add_process_set("two", two, 2);
+  EXPECT_EQ(tony_collective_wait(wrong, kPatienceMs), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_last_error(),
+            std::string("process set 'two': rank 0: it is to have rank 1, and there are 1 ranks"));
+  EXPECT_EQ(tony_collective_added_process_set(wrong), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  const int64_t removed = tony_collective_remove_process_set("all", 0);
+  EXPECT_EQ(tony_collective_wait(removed, kPatienceMs), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_barrier("b", 5), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_add_process_set("none", nullptr, 1), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_add_process_set(nullptr, &own, 1), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_remove_process_set(nullptr, 1), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+}
+
+TEST_F(CApiTest, AGroupIsSubmittedAsAWholeOrNotAtAll) {
+  std::vector<float> first = {1, 2, 3}, second = {4, 5, 6};
+  const void* const in[] = {first.data(), second.data()};
+  void* const out[] = {first.data(), second.data()};
+  tony_collective_tensor tensors[] = {Floats("a"), Floats("a")};
+  int64_t handles[] = {-7, -7};
+  EXPECT_EQ(tony_collective_grouped_allreduce("g", 2, tensors, &kTwice, in, out, handles),
+            TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(tony_collective_last_error()).find("'a' is on its way already"),
+            std::string::npos);
+  EXPECT_EQ(handles[0], -7);
+  tensors[1] = Floats("b");
+  tensors[1].set = 3;
+  EXPECT_EQ(tony_collective_grouped_allreduce("g", 2, tensors, &kTwice, in, out, handles),
+            TONY_COLLECTIVE_INVALID_ARGUMENT);
+  tensors[1].set = 0;
+  ASSERT_EQ(tony_collective_grouped_allreduce("g", 2, tensors, &kTwice, in, out, handles),
+            TONY_COLLECTIVE_OK)
+      << tony_collective_last_error();
+  for (const int64_t handle : handles) {
+    EXPECT_EQ(tony_collective_wait(handle, kPatienceMs), TONY_COLLECTIVE_OK);
+    EXPECT_EQ(tony_collective_release(handle), TONY_COLLECTIVE_OK);
+  }
+  EXPECT_EQ(second, (std::vector<float>{8, 10, 12}));
+  ASSERT_EQ(tony_collective_grouped_allgather("g", 2, tensors, in, handles), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_wait(handles[1], kPatienceMs), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(static_cast<float*>(tony_collective_output_data(handles[1]))[2], 12);
+  EXPECT_EQ(tony_collective_wait(handles[0], kPatienceMs), TONY_COLLECTIVE_OK);
+  ASSERT_EQ(tony_collective_grouped_reducescatter("g", 2, tensors, &kTwice, in, handles),
+            TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_wait(handles[0], kPatienceMs), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(static_cast<float*>(tony_collective_output_data(handles[0]))[0], 4);
+  EXPECT_EQ(tony_collective_grouped_allgather("g", 0, nullptr, nullptr, nullptr),
+            TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_grouped_allgather("", 2, tensors, in, handles),
+            TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_grouped_allgather("g", 2, tensors, nullptr, handles),
+            TONY_COLLECTIVE_INVALID_ARGUMENT);
+}
+
 TEST_F(CApiTest, BuffersOutliveTheLibraryAndAreNoChilds) {
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{1} << 20}) {
     auto* const buffer = static_cast<char*>(tony_collective_allocate(bytes));

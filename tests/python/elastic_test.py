@@ -117,6 +117,32 @@ class ElasticTest(unittest.TestCase):
         driver.begin_round(["a", "b"])
         self.assert_ended(driver, a=["0 2 3"], b=["1 2 3"])
 
+    def test_rounds_leave_nothing_behind(self):
+        driver = self.driver("""
+            import gc, threading
+            state = hvd.elastic.ObjectState(step=0)
+            @hvd.elastic.run
+            def train(state):
+                state.step += 1
+                state.save()
+                hvd.barrier()
+                if state.step == 3:
+                    state.before = used()
+                if state.step < 12:
+                    raise hvd.HorovodInternalError("a rank was lost", "ABORTED")
+            def used():
+                gc.collect()
+                return len(os.listdir("/proc/self/fd")), threading.active_count(), len(os.listdir("/proc/self/task"))
+            train(state)
+            assert used() == state.before, (used(), state.before)
+            print(state.step)
+            """)
+        for rank, name in enumerate("ab"):
+            driver.start(name, rank, 2)
+        for _ in range(11):
+            driver.begin_round(["a", "b"])
+        self.assert_ended(driver, a=["12"], b=["12"])
+
     def test_no_place(self):
         for change, text in (
                 (lambda driver: driver.remove("a"), "a:0 has been removed from the elastic job"),

@@ -113,14 +113,16 @@ def main():
               flush=True)
         for path in (folder / "test" / name for framework in chosen.framework for name in FILES[framework]
                      if chosen.file in name):
-            for ranks in chosen.ranks:
+            # What Horovod keeps in test/single is for one process.
+            for ranks in [1] if path.parent.name == "single" else chosen.ranks:
                 print(f"{path.stem} in {ranks} ranks", file=sys.stderr, flush=True)
                 for test, result in run_file(path, folder, ranks, chosen).items():
                     results[test][ranks] = result
     if chosen.json:
         pathlib.Path(chosen.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
-    unknown = print_table(results, chosen.ranks, known)
-    for ranks in chosen.ranks:
+    counted = sorted({ranks for each in results.values() for ranks in each})
+    unknown = print_table(results, counted, known)
+    for ranks in counted:
         counts = collections.Counter(each[ranks]["outcome"] for each in results.values() if ranks in each)
         print(f"{ranks} ranks: " + ", ".join(f"{counts[name]} {name}" for name in ("passed", "failed", "skipped")))
     for text in unknown:

@@ -231,6 +231,68 @@ TONY_COLLECTIVE_API int tony_collective_last_joined(int64_t handle);
 /* Forgets it, with its output. FAILED_PRECONDITION: it is not done. */
 TONY_COLLECTIVE_API int tony_collective_release(int64_t handle);
 
+/* Seeing it work. */
+
+/* enum tony_collective_operation indexes these. */
+enum tony_collective_operation {
+  TONY_COLLECTIVE_ALLREDUCE = 0,
+  TONY_COLLECTIVE_ALLGATHER = 1,
+  TONY_COLLECTIVE_BROADCAST = 2,
+  TONY_COLLECTIVE_REDUCESCATTER = 3,
+  TONY_COLLECTIVE_ALLTOALL = 4,
+  TONY_COLLECTIVE_BARRIER = 5,
+  TONY_COLLECTIVE_ADD_PROCESS_SET = 6,
+  TONY_COLLECTIVE_REMOVE_PROCESS_SET = 7,
+  TONY_COLLECTIVE_OPERATIONS = 8, /* how many there are */
+};
+
+/* Of this rank, since init. Times are nanoseconds. */
+struct tony_collective_counters {
+  size_t struct_size; /* sizeof(struct tony_collective_counters) of the caller */
+  int64_t tensors[TONY_COLLECTIVE_OPERATIONS]; /* done well */
+  int64_t bytes[TONY_COLLECTIVE_OPERATIONS];   /* of this rank's tensors among them */
+  int64_t operations;       /* as which they were done: fewer, as tensors are fused */
+  int64_t failed;           /* tensors */
+  int64_t by_number;        /* tensors of which rank 0 was told by a number that it knows */
+  int64_t by_request;       /* tensors of which it was told all there is to say */
+  int64_t negotiation_time; /* in which at least one tensor waited for other ranks or a decision */
+  int64_t queue_time;       /* of decisions, until the ones before were done */
+  int64_t operation_time;   /* in which operations ran */
+  /* In which others waited for this rank and no other. Rank 0 measures it; other ranks have what it
+   * has told them, about each second. */
+  int64_t waited_for_time;
+};
+
+/* FAILED_PRECONDITION: not initialized. INVALID_ARGUMENT: no struct_size. */
+TONY_COLLECTIVE_API int tony_collective_get_counters(struct tony_collective_counters* counters);
+/* The last of them for each rank: as many as ranks, of which up to `capacity` are written. Of rank
+ * 0; others get 0. Returns a code times -1: FAILED_PRECONDITION: not initialized. */
+TONY_COLLECTIVE_API int tony_collective_get_waited_for(int64_t* nanoseconds, int capacity);
+/* From now on the file has some of them as text, a name and a number in each line: rewritten as a
+ * whole about each second while there is something new, and at shutdown. INTERNAL: it cannot be
+ * written. */
+TONY_COLLECTIVE_API int tony_collective_write_counters(const char* path);
+
+/* A timeline of this rank, for chrome://tracing and Perfetto: for each tensor NEGOTIATE, WAIT and
+ * its operation, in rank 0's time. `mark_cycles` not 0: also when rank 0 has decided.
+ * FAILED_PRECONDITION: not initialized; there is one already; the file cannot be written. */
+TONY_COLLECTIVE_API int tony_collective_start_timeline(const char* path, int mark_cycles);
+/* The file is complete. FAILED_PRECONDITION: there is none; not all could be written. */
+TONY_COLLECTIVE_API int tony_collective_stop_timeline(void);
+
+/* When a tensor waits for ranks for `report_ms`, rank 0 says so on stderr, with where these ranks
+ * stand (60000 unless this is called); after `end_ms` it ends the operations of all ranks with
+ * DEADLINE_EXCEEDED or ABORTED. 0: never. Rank 0's call is the one that counts.
+ * FAILED_PRECONDITION: not initialized. */
+TONY_COLLECTIVE_API int tony_collective_set_stall_times(int64_t report_ms, int64_t end_ms);
+/* For a thread of the program that does nothing else: sleeps until somebody asks where this rank
+ * stands. Returns the question's number, above 0; 0: nobody has asked within `timeout_ms`; a code
+ * times -1: FAILED_PRECONDITION: not initialized, or not any more. */
+TONY_COLLECTIVE_API int64_t tony_collective_wait_for_question(int64_t timeout_ms);
+/* `text` is what rank 0's report says: its first line is a place, as "train.py:40 in load_batch";
+ * what follows are stacks. An answer that comes seconds later is not heard. */
+TONY_COLLECTIVE_API int tony_collective_answer(int64_t question, const char* text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -61,13 +61,15 @@ std::vector<int> Count(int ranks) {
 
 }  // namespace
 
-Coordinator::Coordinator(int ranks, Limits limits) : Coordinator(kAllRanks, Count(ranks), limits) {}
+Coordinator::Coordinator(int ranks, Limits limits, SubmissionWatch* watch)
+    : Coordinator(kAllRanks, Count(ranks), limits, watch) {}
 
-Coordinator::Coordinator(SetId set, std::vector<int> members, Limits limits)
+Coordinator::Coordinator(SetId set, std::vector<int> members, Limits limits, SubmissionWatch* watch)
     : set_(set),
       members_(std::move(members)),
       ranks_(static_cast<int>(members_.size())),
       limits_(limits),
+      watch_(watch),
       joined_(members_.size()) {}
 
 size_t Coordinator::PlaceOf(int64_t rank) const {
@@ -103,6 +105,7 @@ std::string Coordinator::Submit(int rank, const Submission& submission) {
 void Coordinator::TakeJoin(size_t place) {
   joined_[place] = true;
   ++joined_count_;
+  if (watch_ != nullptr) watch_->OnJoined(members_[place]);
   // Copies: those that are ready now leave.
   for (const std::string& name : std::vector<std::string>(waiting_.begin(), waiting_.end())) {
     if (waiting_.contains(name) && IsReady(tensors_[name])) OnReady(name);
@@ -111,6 +114,7 @@ void Coordinator::TakeJoin(size_t place) {
   for (const auto& [name, group] : groups_) groups.push_back(name);
   for (const std::string& name : groups) Settle(name);
   if (joined_count_ < ranks_) return;
+  if (watch_ != nullptr) watch_->OnAllJoined();
   joined_.assign(joined_.size(), false);
   joined_count_ = 0;
   Unit all;
@@ -141,6 +145,7 @@ std::string Coordinator::Take(size_t place, const std::string& name, const Reque
   tensor.submitted[place] = true;
   ++tensor.count;
   waiting_.insert(name);
+  if (watch_ != nullptr) watch_->OnSubmitted(WatchedName(set_, name), members_[place], members_);
   if (IsReady(tensor)) {
     OnReady(name);
   } else if (!group.empty()) {
@@ -180,6 +185,7 @@ bool Coordinator::IsReady(const Tensor& tensor) const {
 
 void Coordinator::OnReady(const std::string& name) {
   waiting_.erase(name);
+  if (watch_ != nullptr) watch_->OnReady(WatchedName(set_, name));
   Tensor& tensor = tensors_[name];
   // Ranks may not agree on the group either.
   std::set<std::string> groups;

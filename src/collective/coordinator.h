@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collective/request.h"
+#include "collective/watch/submission_watch.h"
 
 namespace tony::collective {
 
@@ -36,9 +37,10 @@ class Coordinator {
     size_t numbers = 16384;                   ///< tensors that get one
   };
 
-  Coordinator(int ranks, Limits limits);
+  /// `watch`: who else is told; outlives this.
+  Coordinator(int ranks, Limits limits, SubmissionWatch* watch = nullptr);
   /// Of a process set: `members` are ranks of the job, in ascending order, by which it knows them.
-  Coordinator(SetId set, std::vector<int> members, Limits limits);
+  Coordinator(SetId set, std::vector<int> members, Limits limits, SubmissionWatch* watch = nullptr);
 
   /// Not empty: the rank does not do what ranks do, so it has to end. A number that nobody has
   /// given out, a tensor that is there already, a second join, a rank outside the set.
@@ -109,6 +111,7 @@ class Coordinator {
   const std::vector<int> members_;
   const int ranks_;
   const Limits limits_;
+  SubmissionWatch* const watch_;
   std::unordered_map<std::string, Tensor> tensors_;  ///< submitted, or with a number
   std::vector<std::string> names_;                   ///< by number, from 1
   std::unordered_set<std::string> seen_;             ///< agreed on once

@@ -2,6 +2,7 @@
 #include "collective/engine.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@ constexpr char kSubmission = 's';
 constexpr char kDecision = 'd';
 constexpr char kFailure = 'f';
 constexpr char kIdle = 'i';
+constexpr char kWatch = 'w';
 
 std::string Message(char kind, const std::string& bytes) { return std::string(1, kind) + bytes; }
 
@@ -43,9 +45,11 @@ Engine::Engine(std::unique_ptr<Members> members, Options options)
     : options_(options),
       members_(std::move(members)),
       rank_(members_->group().rank()),
+      watch_(rank_, members_->group().ranks(), WatchPorts()),
       sets_(members_->group()) {
   if (rank_ == 0) {
-    coordinator_ = std::make_unique<SetCoordinators>(members_->group().ranks(), options.limits);
+    coordinator_ = std::make_unique<SetCoordinators>(members_->group().ranks(), options.limits,
+                                                     watch_.submissions());
   }
   // If there can be no thread, nobody is called.
   data_ = std::thread([this] { RunData(); });
@@ -67,6 +71,17 @@ void Engine::Listen() {
            }});
 }
 
+Watch::Ports Engine::WatchPorts() {
+  return {
+      .print = [](const std::string& text) { std::fputs(text.c_str(), stderr); },
+      .fail = [this](const Status& status) { OnFailure(status); },
+      .send = [this](int rank,
+                     const std::string& text) { members_->Send(rank, Message(kWatch, text)); },
+      .post = [this](std::function<void()> work) { members_->Post(std::move(work)); },
+      .post_at = [this](Deadline when,
+                        std::function<void()> work) { members_->PostAt(when, std::move(work)); }};
+}
+
 Engine::~Engine() {
   Stop();
   FailWaiting(ShutDown(), /*decided=*/true);
@@ -79,6 +94,7 @@ void Engine::Stop() {
   }
   changed_.notify_all();
   data_.join();
+  watch_.Leave();
   members_->Leave();
 }
 
@@ -187,6 +203,7 @@ Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
                                           "' is on its way already: wait for it, or call this one "
                                           "otherwise"};
     }
+    watch_.Submitted(unsaid_, tensors.size());
     if (std::exchange(flushing_, true)) return {};
   }
   members_->Post([this] { Flush(); });
@@ -227,6 +244,7 @@ void Engine::Flush() {
     if (std::exchange(join_unsaid_, false)) submissions[kAllRanks].joined = true;
   }
   for (const auto& [set, submission] : submissions) {
+    watch_.Said(submission.known.size(), submission.requests.size());
     if (rank_ == 0) {
       Submit(0, submission);
     } else {
@@ -238,6 +256,7 @@ void Engine::Flush() {
 void Engine::OnMessage(int from, const std::string& message) {
   const std::string_view bytes = std::string_view(message).substr(1);
   if (message[0] == kFailure) return OnFailure({Code::kAborted, std::string(bytes)});
+  if (message[0] == kWatch && watch_.OnMessage(from, bytes)) return;
   if (message[0] == kSubmission && rank_ == 0) {
     auto submission = DecodeSubmission(bytes);
     if (submission.ok()) return Submit(from, *submission);
@@ -268,7 +287,9 @@ void Engine::Decide() {
     idle = !executing_ && decisions_.empty();
     for (const SetId set : std::exchange(refused_sets_, {})) coordinator_->Drop(set);
   }
-  for (auto& [decision, members] : coordinator_->Decide(idle)) {
+  auto decisions = coordinator_->Decide(idle);
+  if (!decisions.empty()) watch_.Cycle();
+  for (auto& [decision, members] : decisions) {
     const std::string message = Message(kDecision, Encode(decision));
     for (const int rank : *members) {
       if (rank != 0) members_->Send(rank, message);
@@ -280,16 +301,21 @@ void Engine::Decide() {
 void Engine::Take(Decision decision) {
   {
     const std::lock_guard lock(mutex_);
+    size_t own = 0;
     for (const Decided& tensor : decision.tensors) {
       const TensorKey key = {.set = decision.set, .name = tensor.name};
       const auto entry = entries_.find(key);
-      if (entry != entries_.end()) entry->second.decided = true;
+      if (entry != entries_.end()) {
+        entry->second.decided = true;
+        ++own;
+      }
       if (entry == entries_.end() || tensor.id == 0) {
         known_.erase(key);
       } else {
         known_[key] = {entry->second.tensor.request, tensor.id};
       }
     }
+    watch_.Decided(decision, own);
     if (decision.kind.operation == Operation::kRemoveSet && decision.error.empty()) {
       std::erase_if(known_, [&](const auto& known) { return known.first.set == decision.subject; });
     }
@@ -299,6 +325,7 @@ void Engine::Take(Decision decision) {
 }
 
 void Engine::OnFailure(const Status& status) {
+  watch_.Over();
   // The first one is told to all: by rank 0, which hears of it from whoever fails.
   if (!std::exchange(failure_told_, true)) {
     const int ranks = rank_ == 0 ? members_->group().ranks() : 1;
@@ -321,6 +348,7 @@ void Engine::FailWaiting(const Status& status, bool decided) {
         ++entry;
         continue;
       }
+      if (!entry->second.decided) watch_.Failed(entry->first);
       waiting.push_back(std::move(entry->second.tensor));
       entry = entries_.erase(entry);
     }
@@ -336,7 +364,10 @@ void Engine::FailSet(SetId set) {
     const std::lock_guard lock(mutex_);
     for (auto entry = entries_.begin(); entry != entries_.end();) {
       const bool gone = entry->first.set == set;
-      if (gone) waiting.push_back(std::move(entry->second.tensor));
+      if (gone) {
+        if (!entry->second.decided) watch_.Failed(entry->first);
+        waiting.push_back(std::move(entry->second.tensor));
+      }
       entry = gone ? entries_.erase(entry) : std::next(entry);
     }
   }
@@ -391,6 +422,7 @@ std::vector<Tensor> Engine::TakeTensors(const Decision& decision) {
 void Engine::Execute(const Decision& decision) {
   const std::vector<Tensor> tensors = TakeTensors(decision);
   std::vector<Output> outputs(tensors.size());
+  Watch::Operation operation(watch_, decision, tensors);
   Status status;
   if (decision.error.empty()) {
     status = sets_.Run(decision, tensors, outputs, After(options_.patience));
@@ -405,6 +437,7 @@ void Engine::Execute(const Decision& decision) {
   } else {
     status = {Code::kInvalidArgument, decision.error};
   }
+  operation.Done(status);
   for (size_t i = 0; i < tensors.size(); ++i) {
     tensors[i].Tell(status, status.ok() ? std::move(outputs[i]) : Output{});
   }

@@ -19,6 +19,7 @@
 #include "collective/set_coordinators.h"
 #include "collective/status.h"
 #include "collective/tensor.h"
+#include "collective/watch/watch.h"
 
 namespace tony::collective {
 
@@ -88,6 +89,9 @@ class Engine {
   /// Of buffers that are reduced where they lie; null: there are none. (group.h)
   std::shared_ptr<Arena> arena() const { return members_->group().arena(); }
 
+  /// What is to be seen of it.
+  Watch& watch() { return watch_; }
+
   /// This rank has no more data: it takes part in the others' allreduces with zeros until all have
   /// joined.
   Status Join(OnJoined on_joined);
@@ -106,6 +110,7 @@ class Engine {
   void Listen();
   /// The threads: nothing is called from then on.
   void Stop();
+  Watch::Ports WatchPorts();
   Status Add(Operation operation, Tensor tensor);
   /// Each is completed. Ok, or what is wrong with one, whatever other ranks say.
   Status Complete(std::vector<Tensor>& tensors, const std::string& group) const;
@@ -135,6 +140,7 @@ class Engine {
   const Options options_;
   const std::unique_ptr<Members> members_;
   const int rank_;
+  Watch watch_;
 
   // Of the links' thread:
   std::unordered_map<TensorKey, Known, TensorKey::Hash> known_;

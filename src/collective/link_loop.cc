@@ -81,6 +81,26 @@ void LinkLoop::Post(std::function<void()> work) {
   Wake();
 }
 
+void LinkLoop::PostAt(Deadline when, std::function<void()> work) {
+  Post([this, when, work = std::move(work)]() mutable { timers_.emplace(when, std::move(work)); });
+}
+
+int LinkLoop::TimeToTimer() const {
+  if (timers_.empty()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(timers_.begin()->first -
+                                                                 std::chrono::steady_clock::now());
+  // An hour is long enough to look again.
+  return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 3'600'000));
+}
+
+void LinkLoop::RunTimers() {
+  const Deadline now = std::chrono::steady_clock::now();
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    const auto timer = timers_.extract(timers_.begin());
+    timer.mapped()();
+  }
+}
+
 void LinkLoop::Send(int rank, std::string_view message) {
   Post([this, rank, frame = Frame(message)] {
     const auto found = links_.find(rank);
@@ -92,7 +112,7 @@ void LinkLoop::Send(int rank, std::string_view message) {
 
 void LinkLoop::Run() {
   for (;;) {
-    Wait(-1, /*sending=*/false);
+    Wait(TimeToTimer(), /*sending=*/false);
     std::deque<std::function<void()>> work;
     bool stopping = false;
     {
@@ -101,6 +121,7 @@ void LinkLoop::Run() {
       stopping = stopping_;
     }
     for (const auto& one : work) one();
+    if (!stopping && !timers_.empty()) RunTimers();
     if (stopping) return SendGoodbyes();
   }
 }

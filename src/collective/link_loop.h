@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "collective/deadline.h"
 #include "collective/descriptor.h"
 #include "collective/fork_guard.h"
 #include "collective/status.h"
@@ -51,6 +52,8 @@ class LinkLoop {
   void Send(int rank, std::string_view message);
   /// Calls `work` from its thread.
   void Post(std::function<void()> work);
+  /// The same, at `when` or soon after it; not at all, if it is stopped before.
+  void PostAt(Deadline when, std::function<void()> work);
 
  private:
   struct Link {
@@ -62,6 +65,10 @@ class LinkLoop {
 
   LinkLoop(std::vector<Peer> peers, Callbacks callbacks, Descriptor wake);
   void Run();
+  /// Those whose time has come.
+  void RunTimers();
+  /// For poll(2), until the first timer; below 0: there is none.
+  int TimeToTimer() const;
   /// Until there is something to do. `sending`: waits for nothing else.
   void Wait(int timeout_ms, bool sending);
   void Receive(int rank, Link& link);
@@ -74,8 +81,9 @@ class LinkLoop {
 
   const Callbacks callbacks_;
   const Descriptor wake_;
-  std::map<int, Link> links_;      ///< of the thread
-  std::vector<ForkGuard> guards_;  ///< of the links' connections
+  std::map<int, Link> links_;                              ///< of the thread
+  std::multimap<Deadline, std::function<void()>> timers_;  ///< of the thread
+  std::vector<ForkGuard> guards_;                          ///< of the links' connections
   std::mutex mutex_;
   std::deque<std::function<void()>> posted_;  ///< under the mutex
   bool stopping_ = false;                     ///< under the mutex

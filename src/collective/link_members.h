@@ -29,6 +29,9 @@ class LinkMembers : public Members {
   const std::string& transport() const override { return transport_; }
   void Listen(Callbacks callbacks) override;
   void Post(std::function<void()> work) override { links_->Post(std::move(work)); }
+  void PostAt(Deadline when, std::function<void()> work) override {
+    links_->PostAt(when, std::move(work));
+  }
   void Leave() override;
   void Send(int rank, std::string_view message) override { links_->Send(rank, message); }
 

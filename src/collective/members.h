@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "collective/deadline.h"
 #include "collective/group.h"
 
 namespace tony::collective {
@@ -33,6 +34,8 @@ class Members {
   virtual void Listen(Callbacks callbacks) = 0;
   /// Calls `work` from the links' thread.
   virtual void Post(std::function<void()> work) = 0;
+  /// The same, at `when` or soon after it.
+  virtual void PostAt(Deadline when, std::function<void()> work) = 0;
   /// No callback and no work follows; the others are told that no more comes.
   virtual void Leave() = 0;
   /// Rank 0 to each, each to rank 0.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collective/buffers.h"
@@ -57,6 +58,13 @@ class Process {
   Result<Handle> SubmitAll(size_t count, const GroupSubmission& submission);
   /// InvalidArgument: there is no such handle.
   Result<std::shared_ptr<Ticket>> Find(Handle handle);
+  /// What `look` returns of what is to be seen of the engine. FailedPrecondition: not initialized.
+  template <typename Look>
+  auto OfWatch(Look look) -> decltype(look(std::declval<Watch&>())) {
+    auto member = Current();
+    if (!member.ok()) return member.status();
+    return look((*member)->engine.watch());
+  }
   /// FailedPrecondition: not done; its memory is in use.
   Status Release(Handle handle);
 

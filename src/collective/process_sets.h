@@ -18,19 +18,6 @@
 
 namespace tony::collective {
 
-/// By which a tensor is found: names belong to their set.
-struct TensorKey {
-  SetId set = kAllRanks;
-  std::string name;
-
-  bool operator==(const TensorKey&) const = default;
-  struct Hash {
-    size_t operator()(const TensorKey& key) const {
-      return std::hash<std::string>()(key.name) ^ (size_t{key.set} * 0x9e3779b97f4a7c15);
-    }
-  };
-};
-
 /// Sets are made and removed by decisions, which all ranks do in the same order. Run() and Leads()
 /// are of the data thread; Find() is thread safe.
 class ProcessSets {

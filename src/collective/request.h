@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,19 @@ inline constexpr size_t kOperations = 8;
 /// Of a process set. They are never used again.
 using SetId = uint32_t;
 inline constexpr SetId kAllRanks = 0;
+
+/// By which a tensor is found: names belong to their set.
+struct TensorKey {
+  SetId set = kAllRanks;
+  std::string name;
+
+  bool operator==(const TensorKey&) const = default;
+  struct Hash {
+    size_t operator()(const TensorKey& key) const {
+      return std::hash<std::string>()(key.name) ^ (size_t{key.set} * 0x9e3779b97f4a7c15);
+    }
+  };
+};
 
 /// What is done with tensors. Those of one kind fit into one vector.
 struct Kind {

@@ -8,14 +8,15 @@
 
 namespace tony::collective {
 
-SetCoordinators::SetCoordinators(int ranks, Coordinator::Limits limits) : limits_(limits) {
+SetCoordinators::SetCoordinators(int ranks, Coordinator::Limits limits, SubmissionWatch* watch)
+    : limits_(limits), watch_(watch) {
   std::vector<int> all(static_cast<size_t>(ranks));
   std::iota(all.begin(), all.end(), 0);
   sets_.emplace(kAllRanks, Make(kAllRanks, std::move(all)));
 }
 
 SetCoordinators::Set SetCoordinators::Make(SetId id, std::vector<int> members) const {
-  return {.coordinator = std::make_unique<Coordinator>(id, members, limits_),
+  return {.coordinator = std::make_unique<Coordinator>(id, members, limits_, watch_),
           .members = std::make_shared<const std::vector<int>>(members)};
 }
 

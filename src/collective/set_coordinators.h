@@ -22,7 +22,8 @@ namespace tony::collective {
 /// Not thread safe.
 class SetCoordinators {
  public:
-  SetCoordinators(int ranks, Coordinator::Limits limits);
+  /// `watch`: as of Coordinator.
+  SetCoordinators(int ranks, Coordinator::Limits limits, SubmissionWatch* watch = nullptr);
 
   /// As of Coordinator.
   std::string Submit(int rank, const Submission& submission);
@@ -53,6 +54,7 @@ class SetCoordinators {
   void Apply(Decision& decision, std::vector<Addressed>& before);
 
   const Coordinator::Limits limits_;
+  SubmissionWatch* const watch_;
   std::map<SetId, Set> sets_;
   SetId last_id_ = kAllRanks;
 };

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -197,6 +198,72 @@ TEST_F(CApiTest, WhatIsNoTensorIsRefused) {
   EXPECT_EQ(tony_collective_broadcast(&tensor, 0, vector.data()),
             -TONY_COLLECTIVE_INVALID_ARGUMENT);
   EXPECT_EQ(tony_collective_barrier(nullptr, 0), -TONY_COLLECTIVE_INVALID_ARGUMENT);
+}
+
+TEST_F(CApiTest, Counters) {
+  std::vector<float> vector = {1, 2, 3};
+  const auto tensor = Floats("a");
+  const int64_t handle = tony_collective_allreduce(&tensor, &kTwice, vector.data(), vector.data());
+  ASSERT_EQ(tony_collective_wait(handle, kPatienceMs), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_release(handle), TONY_COLLECTIVE_OK);
+  tony_collective_counters counters{};
+  EXPECT_EQ(tony_collective_get_counters(&counters), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_get_counters(nullptr), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  counters.struct_size = sizeof(counters);
+  ASSERT_EQ(tony_collective_get_counters(&counters), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(counters.tensors[TONY_COLLECTIVE_ALLREDUCE], 1);
+  EXPECT_EQ(counters.bytes[TONY_COLLECTIVE_ALLREDUCE], 12);
+  EXPECT_EQ(counters.operations, 1);
+  EXPECT_EQ(counters.waited_for_time, 0);
+  int64_t waited_for[2] = {-1, -1};
+  EXPECT_EQ(tony_collective_get_waited_for(waited_for, 2), 1);
+  EXPECT_EQ(waited_for[0], 0);
+  EXPECT_EQ(waited_for[1], -1);
+  EXPECT_EQ(tony_collective_get_waited_for(nullptr, 0), 1);
+}
+
+/// A program that was built with a header that has fewer, or more of them.
+TEST_F(CApiTest, CountersOfOtherVersions) {
+  tony_collective_counters old{};
+  old.struct_size = offsetof(tony_collective_counters, operations);
+  old.operations = -1;
+  EXPECT_EQ(tony_collective_get_counters(&old), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(old.operations, -1);
+  EXPECT_EQ(old.struct_size, offsetof(tony_collective_counters, operations));
+  struct {
+    tony_collective_counters known;
+    int64_t later = -1;
+  } future{};
+  future.known.struct_size = sizeof(future);
+  EXPECT_EQ(tony_collective_get_counters(&future.known), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(future.later, -1);
+}
+
+TEST_F(CApiTest, SeeingItWork) {
+  EXPECT_EQ(tony_collective_set_stall_times(0, -5), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_wait_for_question(0), 0) << "nobody asks the only rank";
+  EXPECT_EQ(tony_collective_answer(1, "here"), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_answer(1, nullptr), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_start_timeline(nullptr, 0), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_start_timeline("/nowhere/t", 0), TONY_COLLECTIVE_FAILED_PRECONDITION);
+  EXPECT_NE(std::string(tony_collective_last_error()).find("/nowhere/t"), std::string::npos);
+  EXPECT_EQ(tony_collective_stop_timeline(), TONY_COLLECTIVE_FAILED_PRECONDITION);
+  EXPECT_EQ(tony_collective_write_counters(nullptr), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_write_counters("/nowhere/c"), TONY_COLLECTIVE_INTERNAL);
+}
+
+/// The thread that waits for questions holds nothing back.
+TEST(CApiQuestionsTest, ShutdownEndsTheWait) {
+  const auto options = OneRank();
+  ASSERT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_OK);
+  std::atomic<bool> waits = false;
+  std::thread answers([&] {
+    waits = true;
+    EXPECT_EQ(tony_collective_wait_for_question(kPatienceMs), -TONY_COLLECTIVE_FAILED_PRECONDITION);
+  });
+  while (!waits) std::this_thread::yield();
+  EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
+  answers.join();
 }
 
 TEST_F(CApiTest, InitTwice) {

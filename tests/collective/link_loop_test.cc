@@ -141,6 +141,24 @@ TEST_F(LinkLoopTest, WorkComesInItsOrderFromOneThread) {
   for (const auto& thread : threads) EXPECT_EQ(thread, threads[0]);
 }
 
+TEST_F(LinkLoopTest, WorkAtATime) {
+  Heard heard;
+  const auto loop = Loop(1, near_, heard);
+  const auto now = std::chrono::steady_clock::now();
+  loop->PostAt(now + std::chrono::hours(24 * 365), [&] { heard.Add("next year"); });
+  loop->PostAt(now + std::chrono::milliseconds(40), [&] {
+    heard.Add(std::chrono::steady_clock::now() >= now + std::chrono::milliseconds(40) ? "later"
+                                                                                      : "too soon");
+    loop->PostAt(now, [&] { heard.Add("set by a timer"); });
+  });
+  loop->PostAt(now, [&] { heard.Add("at once"); });
+  EXPECT_EQ(heard.Next(), "at once");
+  EXPECT_EQ(heard.Next(), "later");
+  EXPECT_EQ(heard.Next(), "set by a timer");
+  loop->PostAt(now, [&] { heard.Add("before the stop, or never"); });
+  loop->Stop();
+}
+
 TEST_F(LinkLoopTest, AnEndThatIsNoConnectionIsRefused) {
   std::vector<LinkLoop::Peer> peers;
   peers.push_back({3, Descriptor()});

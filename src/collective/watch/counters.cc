@@ -1,0 +1,52 @@
+#include "collective/watch/counters.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+
+#include "collective/descriptor.h"
+
+namespace tony::collective {
+namespace {
+
+/// With a point, whatever the program's locale says.
+std::string Seconds(std::chrono::nanoseconds time) {
+  const int64_t microseconds = time.count() / 1000;
+  std::string fraction = std::to_string(microseconds % 1'000'000);
+  fraction.insert(0, 6 - fraction.size(), '0');
+  return std::to_string(microseconds / 1'000'000) + "." + fraction;
+}
+
+}  // namespace
+
+std::string Counters::Text() const {
+  const auto sum = [](const auto& of) {
+    return std::to_string(std::accumulate(of.begin(), of.end(), int64_t{0}));
+  };
+  return "tensors " + sum(tensors) + "\nbytes " + sum(bytes) + "\noperations " +
+         std::to_string(operations) + "\nnegotiation_seconds " + Seconds(negotiation) +
+         "\noperation_seconds " + Seconds(operation) + "\nwaited_for_seconds " +
+         Seconds(waited_for) + "\n";
+}
+
+Status Replace(const std::string& path, const std::string& contents) {
+  const std::string fresh = path + ".new";
+  const auto failed = [&] {
+    return Status(Code::kInternal, "cannot write " + path + ": " + std::strerror(errno));
+  };
+  {
+    const Descriptor file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (file.get() < 0) return failed();
+    if (write(file.get(), contents.data(), contents.size()) !=
+        static_cast<ssize_t>(contents.size())) {
+      return failed();
+    }
+  }
+  return std::rename(fresh.c_str(), path.c_str()) == 0 ? Status() : failed();
+}
+
+}  // namespace tony::collective

@@ -1,0 +1,145 @@
+// Groups of tensors that wait for the same ranks, and sentences.
+#include "collective/watch/stall_report.h"
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <utility>
+
+namespace tony::collective {
+namespace {
+
+constexpr size_t kMostNames = 5;
+constexpr size_t kMostRanks = 16;
+/// Of one rank: whoever answers may say anything.
+constexpr size_t kMostAnswerBytes = 8192;
+
+std::string Numbers(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < std::min(ranks.size(), kMostRanks); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  }
+  if (ranks.size() > kMostRanks) {
+    text += " and " + std::to_string(ranks.size() - kMostRanks) + " more";
+  }
+  return text;
+}
+
+/// "61 s"; "0.5 s" where that matters.
+std::string Seconds(std::chrono::nanoseconds time) {
+  const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 100;
+  const std::string seconds = std::to_string(tenths / 10);
+  return (tenths < 100 ? seconds + "." + std::to_string(tenths % 10) : seconds) + " s";
+}
+
+std::string Names(const std::vector<std::string>& names) {
+  std::string text = names.size() == 1 ? "tensor " : "tensors ";
+  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+    text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  }
+  if (names.size() > kMostNames) {
+    text += " and " + std::to_string(names.size() - kMostNames) + " more";
+  }
+  return text;
+}
+
+}  // namespace
+
+StallReport::StallReport(std::vector<Arrivals::Waiting> waiting) : waiting_(std::move(waiting)) {
+  for (const Arrivals::Waiting& one : waiting_) {
+    for (const int rank : one.missing) ranks_[rank];
+  }
+}
+
+std::vector<int> StallReport::missing() const {
+  std::vector<int> all;
+  for (const auto& [rank, state] : ranks_) all.push_back(rank);
+  return all;
+}
+
+void StallReport::OnHeard(int rank) {
+  const auto found = ranks_.find(rank);
+  if (found != ranks_.end() && found->second.state == State::kAsked) {
+    found->second.state = State::kHeard;
+  }
+}
+
+void StallReport::OnMute(int rank) {
+  const auto found = ranks_.find(rank);
+  if (found != ranks_.end()) found->second.state = State::kMute;
+}
+
+void StallReport::OnAnswer(int rank, const std::string& answer) {
+  const auto found = ranks_.find(rank);
+  if (found == ranks_.end()) return;
+  const std::string cut = answer.substr(0, kMostAnswerBytes);
+  const size_t line = std::min(cut.find('\n'), cut.size());
+  found->second = {.state = State::kAnswered, .place = cut.substr(0, line)};
+  if (line < cut.size()) found->second.stacks = cut.substr(line + 1);
+}
+
+bool StallReport::complete() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& one) {
+    return one.second.state == State::kAnswered || one.second.state == State::kMute;
+  });
+}
+
+std::string StallReport::Where(int rank) const {
+  const Rank& asked = ranks_.at(rank);
+  switch (asked.state) {
+    case State::kAsked:
+      return ", which does not answer: its process is stopped, or cannot be reached";
+    case State::kHeard:
+      return ", which does not answer: it is in code that holds Python's lock";
+    case State::kMute:
+      return ", whose program does not say where it stands";
+    case State::kAnswered:
+      return ", which stands at " + asked.place;
+  }
+  return "";
+}
+
+std::string StallReport::Sentence(const std::vector<std::string>& names,
+                                  const Arrivals::Waiting& waiting, Deadline now) const {
+  std::string text = Names(names) + ": " + Numbers(waiting.arrived) +
+                     (waiting.arrived.size() == 1 ? " waits" : " wait") + " since " +
+                     Seconds(now - waiting.since) + " for " + Numbers(waiting.missing);
+  return waiting.missing.size() == 1 ? text + Where(waiting.missing[0]) : text;
+}
+
+std::string StallReport::Sentence(Deadline now) const {
+  return Sentence({waiting_.front().name}, waiting_.front(), now);
+}
+
+std::string StallReport::Text(Deadline now) const {
+  std::string text = "tony.collective: tensors wait for ranks that have not submitted them\n";
+  std::vector<bool> said(waiting_.size());
+  for (size_t i = 0; i < waiting_.size(); ++i) {
+    if (said[i]) continue;
+    std::vector<std::string> names;
+    for (size_t j = i; j < waiting_.size(); ++j) {
+      if (waiting_[j].arrived != waiting_[i].arrived ||
+          waiting_[j].missing != waiting_[i].missing) {
+        continue;
+      }
+      said[j] = true;
+      names.push_back(waiting_[j].name);
+    }
+    text += "  " + Sentence(names, waiting_[i], now) + "\n";
+    if (waiting_[i].missing.size() == 1) continue;
+    size_t ranks = 0;
+    for (const int rank : waiting_[i].missing) {
+      if (++ranks <= kMostRanks) text += "    rank " + std::to_string(rank) + Where(rank) + "\n";
+    }
+  }
+  size_t ranks = 0;
+  for (const auto& [rank, asked] : ranks_) {
+    if (asked.stacks.empty() || ++ranks > kMostRanks) continue;
+    text += "  threads of rank " + std::to_string(rank) + ":\n";
+    std::istringstream lines(asked.stacks);
+    for (std::string line; std::getline(lines, line);) text += "    " + line + "\n";
+  }
+  return text;
+}
+
+}  // namespace tony::collective

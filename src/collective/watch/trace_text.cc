@@ -1,0 +1,240 @@
+// Lines of JSON, and which slice of a tensor is open.
+#include "collective/watch/trace_text.h"
+
+#include <array>
+#include <cstdio>
+
+namespace tony::collective {
+namespace {
+
+constexpr size_t kMostNames = 16;
+
+std::string_view NameOf(Operation operation) {
+  static constexpr std::array<std::string_view, kOperations> kNames = {
+      "ALLREDUCE", "ALLGATHER", "BROADCAST",       "REDUCESCATTER",
+      "ALLTOALL",  "BARRIER",   "ADD_PROCESS_SET", "REMOVE_PROCESS_SET"};
+  return kNames[static_cast<size_t>(operation)];
+}
+
+/// Bytes of the character at the beginning of `text`, that begins with a byte above 127; 0: it is
+/// none. (RFC 3629)
+size_t CharacterBytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const size_t size = first >= 0xC2 && first < 0xE0   ? 2
+                      : first >= 0xE0 && first < 0xF0 ? 3
+                      : first >= 0xF0 && first < 0xF5 ? 4
+                                                      : 0;
+  if (size == 0 || text.size() < size) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool too_long = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool none = (first == 0xED && byte(1) > 0x9F) || (first == 0xF4 && byte(1) > 0x8F);
+  return too_long || none ? 0 : size;
+}
+
+/// "12.345": microseconds of nanoseconds.
+std::string Microseconds(int64_t nanoseconds) {
+  std::array<char, 40> text;
+  const bool negative = nanoseconds < 0;
+  const int64_t positive = negative ? -nanoseconds : nanoseconds;
+  std::snprintf(text.data(), text.size(), "%s%lld.%03lld", negative ? "-" : "",
+                static_cast<long long>(positive / 1000), static_cast<long long>(positive % 1000));
+  return text.data();
+}
+
+std::string FusedWith(const TraceStep& step, size_t own) {
+  std::string names;
+  size_t shown = 0;
+  for (size_t i = 0; i < step.tensors.size() && shown < kMostNames; ++i) {
+    if (i == own) continue;
+    names += (shown++ == 0 ? "" : ",") + JsonText(step.tensors[i].name);
+  }
+  return "\"fused\":" + std::to_string(step.tensors.size()) + ",\"fused_with\":[" + names + "]";
+}
+
+std::string Arguments(const TraceStep& step, size_t own) {
+  int64_t all = 0;
+  for (const TraceStep::Tensor& tensor : step.tensors) all += tensor.bytes;
+  return "\"bytes\":" + std::to_string(step.tensors[own].bytes) +
+         ",\"decision\":" + std::to_string(step.number) +
+         ",\"decision_bytes\":" + std::to_string(all) + "," + FusedWith(step, own);
+}
+
+}  // namespace
+
+std::string JsonText(std::string_view text) {
+  std::string json = "\"";
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text[0]);
+    size_t size = 1;
+    if (first == '"' || first == '\\') {
+      json += {'\\', text[0]};
+    } else if (first < 0x20) {
+      std::array<char, 8> code;
+      std::snprintf(code.data(), code.size(), "\\u%04x", first);
+      json += code.data();
+    } else if (first < 0x80) {
+      json += text[0];
+    } else if (const size_t bytes = CharacterBytes(text); bytes > 0) {
+      json += text.substr(0, bytes);
+      size = bytes;
+    } else {
+      json += "\\ufffd";
+    }
+    text.remove_prefix(size);
+  }
+  return json + "\"";
+}
+
+std::string TraceText::Event(char phase, int line, Deadline at) const {
+  return std::string("{\"ph\":\"") + phase + "\",\"pid\":" + std::to_string(rank_) +
+         ",\"tid\":" + std::to_string(line) +
+         ",\"ts\":" + Microseconds(at.time_since_epoch().count() + clock_.offset);
+}
+
+std::string TraceText::Instant(int line, std::string_view name, Deadline at,
+                               const std::string& arguments) const {
+  return Event('i', line, at) + ",\"s\":\"t\",\"name\":" + JsonText(name) + ",\"args\":{" +
+         arguments + "}},\n";
+}
+
+std::string TraceText::Begin(const std::string& host, Deadline now) const {
+  const std::string pid = "\"pid\":" + std::to_string(rank_);
+  const std::string name = "rank " + std::to_string(rank_) + " on " + host;
+  std::string text = "[\n{\"ph\":\"M\"," + pid +
+                     R"(,"tid":0,"name":"process_name","args":{"name":)" + JsonText(name) + "}},\n";
+  text += "{\"ph\":\"M\"," + pid + R"(,"tid":0,"name":"process_sort_index","args":{"sort_index":)" +
+          std::to_string(rank_) + "}},\n";
+  text += "{\"ph\":\"M\"," + pid +
+          R"(,"tid":0,"name":"thread_name","args":{"name":"this rank"}},)" + "\n";
+  const int64_t zero = clock_.unix_nanoseconds - clock_.offset;
+  std::string clock = "\"unix_microseconds_at_0\":" + Microseconds(zero);
+  clock += clock_.error < 0
+               ? ",\"clock\":\"this rank's own: rank 0 has not said its time\""
+               : ",\"clock\":\"rank 0's\",\"offset_microseconds\":" + Microseconds(clock_.offset) +
+                     ",\"error_microseconds\":" + Microseconds(clock_.error);
+  return text + Instant(0, "CLOCK", now, clock);
+}
+
+TraceText::Line& TraceText::LineOf(const std::string& tensor, std::string& text) {
+  const auto [found, fresh] = lines_.try_emplace(tensor);
+  Line& line = found->second;
+  if (!fresh) return line;
+  line.named = named_ < kNamed;
+  if (line.named || free_lines_.empty()) {
+    line.number = ++last_line_;
+    named_ += line.named ? 1 : 0;
+    text += "{\"ph\":\"M\",\"pid\":" + std::to_string(rank_) +
+            ",\"tid\":" + std::to_string(line.number) + R"(,"name":"thread_name","args":{"name":)" +
+            JsonText(line.named ? tensor : "more tensors") + "}},\n";
+  } else {
+    line.number = free_lines_.extract(free_lines_.begin()).value();
+  }
+  return line;
+}
+
+void TraceText::Forget(const std::string& tensor) {
+  const auto line = lines_.find(tensor);
+  if (line == lines_.end() || line->second.named) return;
+  free_lines_.insert(line->second.number);
+  lines_.erase(line);
+}
+
+void TraceText::BeginSlice(const Line& line, std::string_view name, Deadline at,
+                           const std::string& arguments, std::string& text) const {
+  text += Event('B', line.number, at) + ",\"name\":" + JsonText(name);
+  text += arguments.empty() ? "},\n" : ",\"args\":{" + arguments + "}},\n";
+}
+
+void TraceText::EndSlice(Line& line, Deadline at, const std::string& arguments,
+                         std::string& text) const {
+  line.state = State::kNone;
+  text += Event('E', line.number, at);
+  text += arguments.empty() ? "},\n" : ",\"args\":{" + arguments + "}},\n";
+}
+
+void TraceText::Submitted(const std::string& tensor, Deadline at, std::string& text) {
+  Line& line = LineOf(tensor, text);
+  if (line.state != State::kNone) EndSlice(line, at, "\"lost\":true", text);
+  BeginSlice(line, "NEGOTIATE", at, "\"tensor\":" + JsonText(tensor), text);
+  line.state = State::kNegotiating;
+}
+
+void TraceText::Add(const TraceEvent& event, std::string& text) {
+  using Kind = TraceEvent::Kind;
+  switch (event.kind) {
+    case Kind::kSubmitted:
+      return Submitted(event.name, event.at, text);
+    case Kind::kArrived: {
+      // Others may have it before rank 0, which then has no slice yet, and still gets the line.
+      const Line& line = LineOf(event.name, text);
+      text += Instant(line.number, "rank " + std::to_string(event.rank), event.at,
+                      "\"tensor\":" + JsonText(event.name));
+      return;
+    }
+    case Kind::kFailed: {
+      const auto line = lines_.find(event.name);
+      if (line == lines_.end()) return;
+      if (line->second.state != State::kNone) {
+        EndSlice(line->second, event.at, "\"error\":true", text);
+      }
+      return Forget(event.name);
+    }
+    case Kind::kCycle:
+      text += Instant(0, "CYCLE_START", event.at, "");
+      return;
+    case Kind::kDecided:
+    case Kind::kStarted:
+    case Kind::kDone:
+      return Step(event, text);
+  }
+}
+
+void TraceText::Step(const TraceEvent& event, std::string& text) {
+  for (size_t i = 0; i < event.step->tensors.size(); ++i) {
+    const std::string& tensor = event.step->tensors[i].name;
+    const auto line = lines_.find(tensor);
+    if (line == lines_.end()) continue;  // not of this rank, or from before the timeline
+    StepOf(i, event, line->second, text);
+    if (event.kind == TraceEvent::Kind::kDone) Forget(tensor);
+  }
+}
+
+void TraceText::StepOf(size_t index, const TraceEvent& event, Line& line, std::string& text) {
+  const TraceStep& step = *event.step;
+  switch (event.kind) {
+    case TraceEvent::Kind::kDecided:
+      if (line.state != State::kNegotiating) return;
+      EndSlice(line, event.at, "", text);
+      BeginSlice(line, "WAIT", event.at, "", text);
+      line.state = State::kWaiting;
+      return;
+    case TraceEvent::Kind::kStarted:
+      if (line.state != State::kWaiting) return;
+      EndSlice(line, event.at, "", text);
+      BeginSlice(line, NameOf(step.kind.operation), event.at, Arguments(step, index), text);
+      line.state = State::kRunning;
+      return;
+    default:
+      if (line.state == State::kNone) return;
+      EndSlice(line, event.at, event.name.empty() ? "" : "\"error\":" + JsonText(event.name), text);
+  }
+}
+
+std::string TraceText::Dropped(int64_t events, Deadline now) const {
+  return Instant(0, "EVENTS_DROPPED", now, "\"events\":" + std::to_string(events));
+}
+
+std::string TraceText::End(Deadline now) {
+  std::string text;
+  for (auto& [tensor, line] : lines_) {
+    if (line.state != State::kNone) EndSlice(line, now, "\"unfinished\":true", text);
+  }
+  text += Instant(0, "END", now, "");
+  // No comma after the last one.
+  return text.substr(0, text.size() - 2) + "\n]\n";
+}
+
+}  // namespace tony::collective

@@ -19,9 +19,10 @@ DEADLINE_SECONDS = 300  # of a machine that is busy
 class Ranks:
     """Some processes that run the same command. A context, at whose end none of them is left."""
 
-    def __init__(self, command, size, environment=None, started=None, python=sys.executable):
+    def __init__(self, command, size, environment=None, started=None, python=sys.executable, pass_fds=()):
         """``command``: after the interpreter, ``python``. ``environment``: a function of the rank; besides what
-        horovodrun sets. ``started``: which ranks there really are; all, if None."""
+        horovodrun sets. ``started``: which ranks there really are; all, if None. ``pass_fds``: descriptors that they
+        keep."""
         self._server = rendezvous_driver.Server(("127.0.0.1", 0), _store())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.processes = {}
@@ -30,7 +31,7 @@ class Ranks:
                          **(environment(rank) if environment else {})}
             self.processes[rank] = subprocess.Popen(
                 [str(python), "-B", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                env={name: value for name, value in variables.items() if value is not None})
+                pass_fds=pass_fds, env={name: value for name, value in variables.items() if value is not None})
 
     def _variables(self, rank, size):
         return {"HOROVOD_RANK": str(rank), "HOROVOD_SIZE": str(size), "HOROVOD_LOCAL_RANK": str(rank),

@@ -21,6 +21,7 @@ from ._process import (cross_rank, cross_size, init, is_homogeneous, is_initiali
 from ._process_sets import (ProcessSet, add_process_set, get_process_set_ids_and_ranks, global_process_set,
                             number_of_process_sets, process_set_by_id, process_set_included, remove_process_set)
 from ._reduce_ops import Adasum, Average, Max, Min, Product, Sum
+from ._watch import counters, start_timeline, stop_timeline
 from .compression import Compression
 from .exceptions import HorovodInternalError, HostsUpdatedInterrupt, NotInitializedError
 

@@ -49,6 +49,15 @@ class Reduction(ctypes.Structure):
     _fields_ = [("reduce", ctypes.c_int32), ("prescale", ctypes.c_double), ("postscale", ctypes.c_double)]
 
 
+class Counters(ctypes.Structure):
+    """struct tony_collective_counters"""
+
+    _fields_ = [("struct_size", ctypes.c_size_t), ("tensors", 8 * ctypes.c_int64), ("bytes", 8 * ctypes.c_int64),
+                ("operations", ctypes.c_int64), ("failed", ctypes.c_int64), ("by_number", ctypes.c_int64),
+                ("by_request", ctypes.c_int64), ("negotiation_time", ctypes.c_int64), ("queue_time", ctypes.c_int64),
+                ("operation_time", ctypes.c_int64), ("waited_for_time", ctypes.c_int64)]
+
+
 _POINTER, _NUMBER, _HANDLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64
 _NUMBERS = ctypes.POINTER(ctypes.c_int64)
 _SET = ctypes.c_uint32
@@ -79,6 +88,14 @@ _FUNCTIONS = {
     "output_splits": (_NUMBER, [_HANDLE, _NUMBERS, _NUMBER]),
     "last_joined": (_NUMBER, [_HANDLE]),
     "release": (_NUMBER, [_HANDLE]),
+    "get_counters": (_NUMBER, [ctypes.POINTER(Counters)]),
+    "get_waited_for": (_NUMBER, [_NUMBERS, _NUMBER]),
+    "write_counters": (_NUMBER, [ctypes.c_char_p]),
+    "start_timeline": (_NUMBER, [ctypes.c_char_p, _NUMBER]),
+    "stop_timeline": (_NUMBER, []),
+    "set_stall_times": (_NUMBER, [ctypes.c_int64, ctypes.c_int64]),
+    "wait_for_question": (ctypes.c_int64, [ctypes.c_int64]),
+    "answer": (_NUMBER, [ctypes.c_int64, ctypes.c_char_p]),
 }
 
 

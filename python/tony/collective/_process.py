@@ -48,7 +48,7 @@ def init(comm=None, process_sets=None):
     Raises:
         HorovodInternalError: a rank has not come in time (HOROVOD_GLOO_TIMEOUT_SECONDS, 120 by default); the message
         names it. Variables are missing. In an elastic job, where it waits for the next round instead: there is none for
-        this process. What add_process_set() raises.
+        this process. HOROVOD_TIMELINE cannot be written. What add_process_set() raises.
     """
     if comm:
         raise ValueError("tony.collective starts with all ranks: call init() without comm, and add process sets")
@@ -81,12 +81,18 @@ def _meet(environment, on_met):
         if code != _library.OK:
             library().fail(code)
         _rank.place = place
+        _begin_watch(environment, start)
         begin_again()
         on_met()
     except BaseException:  # Ctrl-C may also come when the ranks have met already
         _rank.place = None
         library().shutdown()
         raise
+
+
+def _begin_watch(environment, life):
+    from . import _watch  # which needs this module
+    _watch.begin(environment, life)
 
 
 def shutdown():

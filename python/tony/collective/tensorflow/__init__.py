@@ -16,11 +16,11 @@ into Python; XLA (``jit_compile=True``) cannot compile it. Gradients flow throug
 """
 
 from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, NotInitializedError, ProcessSet, Product,
-                Sum, add_process_set, barrier, ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
+                Sum, add_process_set, barrier, ccl_built, counters, cross_rank, cross_size, cuda_built, ddl_built,
                 get_process_set_ids_and_ranks, global_process_set, gloo_built, gloo_enabled, init, is_homogeneous,
                 is_initialized, local_rank, local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built,
                 number_of_process_sets, process_set_by_id, process_set_included, rank, remove_process_set, rocm_built,
-                shutdown, size)
+                shutdown, size, start_timeline, stop_timeline)
 from ._functions import (BroadcastGlobalVariablesHook, allgather_object, broadcast_, broadcast_global_variables,
                          broadcast_object, broadcast_object_fn, broadcast_variables, join, local_rank_op,
                          local_size_op, process_set_included_op, rank_op, size_op)

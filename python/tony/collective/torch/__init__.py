@@ -15,11 +15,11 @@ reducescatter, their grouped forms, broadcast and alltoall.
 
 from .. import (Adasum, Average, Compression, HorovodInternalError, HostsUpdatedInterrupt, Max, Min,
                 NotInitializedError, ProcessSet, Product, Sum, add_process_set, allgather_object, barrier,
-                broadcast_object, ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
+                broadcast_object, ccl_built, counters, cross_rank, cross_size, cuda_built, ddl_built,
                 get_process_set_ids_and_ranks, global_process_set, gloo_built, gloo_enabled, init, is_homogeneous,
                 is_initialized, join, local_rank, local_size, mpi_built, mpi_enabled, mpi_threads_supported,
                 nccl_built, number_of_process_sets, poll, process_set_by_id, process_set_included, rank,
-                remove_process_set, rocm_built, shutdown, size, synchronize)
+                remove_process_set, rocm_built, shutdown, size, start_timeline, stop_timeline, synchronize)
 from . import elastic
 from ._differentiable import allgather, allreduce, alltoall, broadcast, grouped_allreduce, plain, reducescatter
 from ._differentiable_groups import grouped_allgather, grouped_reducescatter

@@ -12,10 +12,11 @@
 
 from .. import (Adasum, Average, Compression, DistributedOptimizer, HorovodInternalError, Max, Min,
                 NotInitializedError, PartialDistributedOptimizer, ProcessSet, Product, Sum, SyncBatchNormalization,
-                add_process_set, allgather_object, barrier, broadcast_object, broadcast_variables, ccl_built,
+                add_process_set, allgather_object, barrier, broadcast_object, broadcast_variables, ccl_built, counters,
                 cross_rank, cross_size, cuda_built, ddl_built, global_process_set, gloo_built, gloo_enabled, init,
                 is_homogeneous, is_initialized, join, local_rank, local_size, mpi_built, mpi_enabled,
-                mpi_threads_supported, nccl_built, rank, remove_process_set, rocm_built, shutdown, size)
+                mpi_threads_supported, nccl_built, rank, remove_process_set, rocm_built, shutdown, size,
+                start_timeline, stop_timeline)
 from . import callbacks
 from ._model import allgather, allreduce, broadcast, broadcast_global_variables, load_model, reducescatter
 

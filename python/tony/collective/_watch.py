@@ -1,0 +1,124 @@
+"""How this rank's work is seen: counters, the timeline, and answers to rank 0's question where this rank stands."""
+
+import ctypes
+import os
+import threading
+
+from . import _library, _stacks
+from ._library import library
+from ._process import is_initialized, rank, size
+from .exceptions import HorovodInternalError, NotInitializedError
+
+_OPERATIONS = ("allreduce", "allgather", "broadcast", "reducescatter", "alltoall", "barrier",
+               "add_process_set", "remove_process_set")
+# For rank 0 to say where tensors wait, and to end it; in seconds, 0 for never.
+_REPORT_SECONDS, _END_SECONDS = 60, 0
+# Longer than anybody waits; a question or the shutdown comes before.
+_FOR_EVER_MS = 1 << 40
+
+
+def counters():
+    """What this rank has done since ``init()``, as a dict.
+
+    - ``tensors``, ``bytes``: dicts by operation ("allreduce", "allgather", "broadcast", "reducescatter", "alltoall",
+      "barrier", "add_process_set", "remove_process_set"): how many are done, and how large they were at this rank.
+    - ``operations``: in how many operations; ``fusion``: tensors for each of them, on the average.
+    - ``failed``: tensors whose operation has failed.
+    - ``by_number``, ``by_request``: tensors of which rank 0 was told by a number that it knows, or with everything.
+    - ``negotiation_seconds``: in which at least one tensor of this rank waited for other ranks or the decision;
+      ``queue_seconds``: decisions waited for those before; ``operation_seconds``: operations ran.
+    - ``waited_for_seconds``: in which others waited for this rank and no other. Rank 0 measures it; others have what
+      it has told them, about each second.
+    - ``straggler_seconds``: on rank 0 the same of each rank, as a list; None on others.
+
+    NotInitializedError: before ``init()``.
+    """
+    if not is_initialized():
+        raise NotInitializedError()
+    raw = _library.Counters(ctypes.sizeof(_library.Counters))
+    _check(library().get_counters(ctypes.byref(raw)))
+    waited = (ctypes.c_int64 * size())()
+    known = library().check(library().get_waited_for(waited, size()))
+    tensors = dict(zip(_OPERATIONS, raw.tensors))
+    return {
+        "tensors": tensors, "bytes": dict(zip(_OPERATIONS, raw.bytes)), "operations": raw.operations,
+        "fusion": sum(tensors.values()) / raw.operations if raw.operations else 0.0, "failed": raw.failed,
+        "by_number": raw.by_number, "by_request": raw.by_request, "negotiation_seconds": raw.negotiation_time / 1e9,
+        "queue_seconds": raw.queue_time / 1e9, "operation_seconds": raw.operation_time / 1e9,
+        "waited_for_seconds": raw.waited_for_time / 1e9,
+        "straggler_seconds": [each / 1e9 for each in waited] if known else None}
+
+
+def start_timeline(file_path, mark_cycles=False):
+    """Begins to write a timeline of this rank, which chrome://tracing and https://ui.perfetto.dev show.
+
+    Each rank that calls it writes a file: rank 0 ``file_path``, others with their rank in its name ("trace.json",
+    "trace.rank1.json"). ``python3 -m tony.collective.timeline merge`` makes one of them. ``mark_cycles``: rank 0 also
+    marks when it decides what comes next.
+
+    HorovodInternalError: the file cannot be written; there is a timeline already. NotInitializedError: before
+    ``init()``.
+    """
+    if not is_initialized():
+        raise NotInitializedError()
+    path = path_of(os.fspath(file_path), rank())
+    _check(library().start_timeline(os.fsencode(path), int(mark_cycles)))
+
+
+def stop_timeline():
+    """Completes the file that start_timeline() or HOROVOD_TIMELINE has begun. HorovodInternalError: there is none; not
+    all could be written."""
+    if not is_initialized():
+        raise NotInitializedError()
+    _check(library().stop_timeline())
+
+
+def path_of(path, number):
+    """The file of rank ``number``: that of rank 0 is ``path``."""
+    stem, extension = os.path.splitext(path)
+    return path if number == 0 else f"{stem}.rank{number}{extension}"
+
+
+def begin(environment, life):
+    """What the environment asks for, once the ranks have met. ``life``: how often they had before, in this process.
+
+    HorovodInternalError: a variable is none; the timeline cannot be written.
+    """
+    report = _seconds(environment, "HOROVOD_STALL_CHECK_TIME_SECONDS", _REPORT_SECONDS)
+    end = _seconds(environment, "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", _END_SECONDS)
+    if environment.get("HOROVOD_STALL_CHECK_DISABLE", "0") not in ("", "0"):
+        report = end = 0
+    _check(library().set_stall_times(int(1000 * report), int(1000 * end)))
+    timeline = environment.get("HOROVOD_TIMELINE", "")
+    if timeline and timeline != "DYNAMIC":  # that is Horovod's word for: when the program says so
+        start_timeline(timeline, environment.get("HOROVOD_TIMELINE_MARK_CYCLES", "0") not in ("", "0"))
+    folder = environment.get("TONY_COLLECTIVE_COUNTERS", "")
+    if folder and os.path.isdir(folder):
+        _check(library().write_counters(os.fsencode(os.path.join(folder, f"{os.getpid()}.{life}"))))
+    threading.Thread(target=_answer_questions, name="tony.collective", daemon=True).start()
+
+
+def _answer_questions():
+    """Sleeps in the library, without Python's lock, until rank 0 asks, or the ranks part."""
+    while True:
+        question = library().wait_for_question(_FOR_EVER_MS)
+        if question < 0:
+            return
+        if question > 0:
+            library().answer(question, _stacks.describe(threading.get_ident()).encode("utf-8", "replace"))
+
+
+def _check(code):
+    if code != _library.OK:
+        library().fail(code)
+
+
+def _seconds(environment, name, default):
+    text = environment.get(name, "")
+    try:
+        seconds = float(text or default)
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds < 1e9:
+        raise HorovodInternalError(f"{name} is {text!r} instead of a number of seconds", "INVALID_ARGUMENT")
+    return seconds

@@ -129,16 +129,17 @@ TEST_F(WatchTest, ATimelineOfEachRank) {
     EXPECT_TRUE(engine.watch().StopTimeline().ok());
     EXPECT_THAT(Text(rank), Not(HasSubstr("ALLREDUCE")));
     EXPECT_TRUE(engine.watch().StartTimeline(Path(rank), true).ok());
+    MeetAgain(engine);  // from here on all have one
     for (int step = 0; step < 3; ++step) EXPECT_TRUE(AllReduce(engine, "w", 5).ok());
   });
   for (int rank = 0; rank < 3; ++rank) {
     const std::string text = Text(rank);
-    EXPECT_EQ(Count(text, "\"name\":\"NEGOTIATE\""), 3U) << text;
-    EXPECT_EQ(Count(text, "\"name\":\"WAIT\""), 3U);
+    EXPECT_EQ(Count(text, "\"name\":\"NEGOTIATE\""), 4U) << text;
+    EXPECT_EQ(Count(text, "\"name\":\"WAIT\""), 4U);
     EXPECT_EQ(Count(text, "\"name\":\"ALLREDUCE\""), 3U);
-    EXPECT_EQ(Count(text, "\"ph\":\"E\""), 9U);
-    EXPECT_EQ(Count(text, "\"name\":\"rank 2\""), rank == 0 ? 3U : 0U);
-    EXPECT_EQ(Count(text, "CYCLE_START"), rank == 0 ? 3U : 0U);
+    EXPECT_EQ(Count(text, "\"ph\":\"E\""), 12U);
+    EXPECT_EQ(Count(text, R"("name":"rank 2","args":{"tensor":"w"})"), rank == 0 ? 3U : 0U);
+    EXPECT_EQ(Count(text, "CYCLE_START"), rank == 0 ? 4U : 0U);
     EXPECT_EQ(text.substr(text.size() - 4), "}\n]\n");
   }
 }
@@ -188,9 +189,9 @@ TEST_F(WatchTest, RankZeroIsAskedAsTheOthers) {
     EXPECT_TRUE(AllReduce(engine, "w", 5).ok());
     MeetAgain(engine);
   });
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("rank 1 waits since 0.0 s for rank 0, which stands at eval.py:7 in "
-                        "evaluate\n"));
+  const std::string report = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(report, HasSubstr("tensor 'w': rank 1 waits since 0."));
+  EXPECT_THAT(report, HasSubstr(" s for rank 0, which stands at eval.py:7 in evaluate\n"));
 }
 
 TEST_F(WatchTest, NobodyWaitsForEver) {

@@ -55,6 +55,14 @@ Json TaskToJson(const core::JobView::Task& task, const core::ObservedJob& job) {
                      {"read_bytes", task.usage->read_bytes},
                      {"write_bytes", task.usage->write_bytes},
                      {"processes", task.usage->processes}};
+    if (const auto& collective = task.usage->collective) {
+      json["usage"]["collective"] = {{"tensors", collective->tensors},
+                                     {"bytes", collective->bytes},
+                                     {"operations", collective->operations},
+                                     {"negotiation_seconds", collective->negotiation_seconds},
+                                     {"operation_seconds", collective->operation_seconds},
+                                     {"waited_for_seconds", collective->waited_for_seconds}};
+    }
   }
   return json;
 }

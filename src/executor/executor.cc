@@ -10,6 +10,7 @@
 #include "common/logging.h"
 #include "core/runtime/hadoop_variables.h"
 #include "executor/address_source.h"
+#include "executor/collective_counters.h"
 #include "executor/collective_package.h"
 #include "executor/container_places.h"
 #include "executor/docker_check.h"
@@ -308,6 +309,7 @@ void Executor::RunHorovodTask(const v1::Start& start, const core::ClusterSpec& c
 void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec& cluster) {
   TaskProcess::Command command;
   command.shell_command = shell_command;
+  identity_.counters_folder = EmptyCountersFolder(working_folder_);
   command.environment =
       TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
   command.working_folder = working_folder_;
@@ -323,7 +325,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.memory_limit_bytes = options_.containment.memory_bytes;
   command.memory_key = absl::StrCat("tony.", assignment_.task().type(), ".memory");
   if (assignment_.release_ports()) ports_.ReleaseSockets();
-  sampler_.Reset();
+  sampler_.Reset(identity_.counters_folder);
   hung_.clear();
   run_ = {identity_.epoch, identity_.attempt};
   process_.Run(command);
@@ -355,6 +357,11 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   // A stranger on the port explains most failures to bind, and is gone from sight with the next
   // epoch.
   if (!exit.ok()) ReportStrangers();
+  if (const auto usage = sampler_.AtEnd()) {
+    v1::ExecutorMessage measured;
+    *measured.mutable_heartbeat()->mutable_usage() = rpc::ToProto(*usage);
+    Send(std::move(measured));
+  }
   v1::ExecutorMessage message;
   message.mutable_task_ended()->set_epoch(run_.epoch);
   message.mutable_task_ended()->set_attempt(run_.attempt);

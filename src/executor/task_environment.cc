@@ -73,6 +73,9 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
   if (!identity.collective_package.empty()) {
     core::AppendToPythonPath(identity.collective_package, environment);
   }
+  if (!identity.counters_folder.empty()) {
+    environment["TONY_COLLECTIVE_COUNTERS"] = identity.counters_folder;
+  }
   // Last: the user's own PATH, too, is searched after the virtual environment.
   AddVirtualEnvironment(assignment, working_folder, environment);
   std::vector<std::string> result;

@@ -20,6 +20,7 @@ struct RunIdentity {
   std::optional<core::HorovodPlace> horovod = {};  ///< of one of Horovod's processes
   std::string driver_output_folder = {};           ///< of a Horovod job's driver
   std::string collective_package = {};             ///< its folder; empty: not for this job
+  std::string counters_folder = {};                ///< into which ranks of tony.collective write
 };
 
 /// `base` (the container's own environment) with what the runtime renders laid over it, then

@@ -2,7 +2,9 @@
 #include "executor/usage_sampler.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "executor/collective_counters.h"
 #include "os/resource_usage.h"
 
 namespace tony::executor {
@@ -10,11 +12,10 @@ namespace tony::executor {
 core::TaskUsage UsageSampler::Sample(const std::vector<os::Gpu>& gpus,
                                      const std::vector<int>& indices) {
   const os::ResourceUsage measured = os::ReadResourceUsage(keeper_.Processes());
-  max_memory_bytes_ = std::max(max_memory_bytes_, measured.rss_bytes);
   core::TaskUsage usage;
   usage.cpu_seconds = std::chrono::duration<double>(measured.cpu_time).count();
   usage.memory_bytes = measured.rss_bytes;
-  usage.max_memory_bytes = max_memory_bytes_;
+  usage.max_memory_bytes = std::max(last_.max_memory_bytes, measured.rss_bytes);
   usage.read_bytes = measured.read_bytes;
   usage.write_bytes = measured.write_bytes;
   usage.processes = measured.process_count;
@@ -28,7 +29,20 @@ core::TaskUsage UsageSampler::Sample(const std::vector<os::Gpu>& gpus,
     ++counted;
   }
   if (counted > 0) usage.gpu_utilization = utilization / counted;
+  usage.collective = ReadCollectiveCounters(counters_folder_);
+  last_ = usage;
   return usage;
+}
+
+std::optional<core::TaskUsage> UsageSampler::AtEnd() const {
+  core::TaskUsage usage = last_;
+  usage.collective = ReadCollectiveCounters(counters_folder_);
+  return usage.collective ? std::optional(usage) : std::nullopt;
+}
+
+void UsageSampler::Reset(std::string counters_folder) {
+  counters_folder_ = std::move(counters_folder);
+  last_ = {};
 }
 
 }  // namespace tony::executor

@@ -1,6 +1,8 @@
 // Measures what the task's process tree and its GPUs use.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/job/task_exit.h"
@@ -18,12 +20,17 @@ class UsageSampler {
   /// One sample of the process tree, about a millisecond. `gpus`: what nvidia-smi said of all GPUs
   /// of the machine, of which those in `indices` count; without any the task has none.
   core::TaskUsage Sample(const std::vector<os::Gpu>& gpus, const std::vector<int>& indices);
-  /// Forgets the maximum: a new run of the program begins.
-  void Reset() { max_memory_bytes_ = 0; }
+  /// The program has ended: the last sample with what its ranks have counted to their end. Nothing
+  /// where they have counted nothing.
+  std::optional<core::TaskUsage> AtEnd() const;
+  /// Forgets what was measured: a new run of the program begins, whose ranks write their counters
+  /// into `counters_folder` (collective_counters.h); empty: there is none.
+  void Reset(std::string counters_folder);
 
  private:
   const os::Keeper& keeper_;
-  int64_t max_memory_bytes_ = 0;
+  std::string counters_folder_;
+  core::TaskUsage last_;
 };
 
 }  // namespace tony::executor

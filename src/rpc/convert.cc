@@ -81,6 +81,28 @@ core::TaskExit FromProto(const v1::TaskExit& proto) {
   return exit;
 }
 
+v1::CollectiveUsage ToProto(const core::CollectiveUsage& usage) {
+  v1::CollectiveUsage proto;
+  proto.set_tensors(usage.tensors);
+  proto.set_bytes(usage.bytes);
+  proto.set_operations(usage.operations);
+  proto.set_negotiation_seconds(usage.negotiation_seconds);
+  proto.set_operation_seconds(usage.operation_seconds);
+  proto.set_waited_for_seconds(usage.waited_for_seconds);
+  return proto;
+}
+
+core::CollectiveUsage FromProto(const v1::CollectiveUsage& proto) {
+  core::CollectiveUsage usage;
+  usage.tensors = proto.tensors();
+  usage.bytes = proto.bytes();
+  usage.operations = proto.operations();
+  usage.negotiation_seconds = proto.negotiation_seconds();
+  usage.operation_seconds = proto.operation_seconds();
+  usage.waited_for_seconds = proto.waited_for_seconds();
+  return usage;
+}
+
 v1::TaskUsage ToProto(const core::TaskUsage& usage) {
   v1::TaskUsage proto;
   proto.set_cpu_seconds(usage.cpu_seconds);
@@ -91,6 +113,7 @@ v1::TaskUsage ToProto(const core::TaskUsage& usage) {
   proto.set_processes(usage.processes);
   proto.set_gpu_utilization(usage.gpu_utilization);
   proto.set_gpu_memory_bytes(usage.gpu_memory_bytes);
+  if (usage.collective) *proto.mutable_collective() = ToProto(*usage.collective);
   return proto;
 }
 
@@ -104,6 +127,7 @@ core::TaskUsage FromProto(const v1::TaskUsage& proto) {
   usage.processes = proto.processes();
   usage.gpu_utilization = proto.gpu_utilization();
   usage.gpu_memory_bytes = proto.gpu_memory_bytes();
+  if (proto.has_collective()) usage.collective = FromProto(proto.collective());
   return usage;
 }
 

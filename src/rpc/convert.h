@@ -16,6 +16,7 @@ namespace tony::rpc {
 
 v1::TaskId ToProto(const core::TaskId& id);
 v1::TaskExit ToProto(const core::TaskExit& exit);
+v1::CollectiveUsage ToProto(const core::CollectiveUsage& usage);
 v1::TaskUsage ToProto(const core::TaskUsage& usage);
 v1::JobEvent ToProto(const core::JobEvent& event);
 v1::ClusterSpec ToProto(const core::ClusterSpec& spec);
@@ -26,6 +27,7 @@ v1::RendezvousPlan ToProto(const core::RendezvousPlan& plan);
 
 core::TaskId FromProto(const v1::TaskId& id);
 core::TaskExit FromProto(const v1::TaskExit& exit);
+core::CollectiveUsage FromProto(const v1::CollectiveUsage& usage);
 core::TaskUsage FromProto(const v1::TaskUsage& usage);
 /// InvalidArgument – an empty event, or a state or reason that this version does not know.
 absl::StatusOr<core::JobEvent> FromProto(const v1::JobEvent& event);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "core/job/duration_text.h"
@@ -185,8 +186,25 @@ std::string Cell(const std::string& column, const std::string& html) {
   return absl::StrCat("<td data-column=\"", column, "\">", html, "</td>");
 }
 
+/// Whether there is something to show of operations among ranks.
+bool HasCollectives(const std::vector<const core::JobView::Task*>& tasks) {
+  return std::any_of(tasks.begin(), tasks.end(), [](const core::JobView::Task* task) {
+    return task->usage && task->usage->collective;
+  });
+}
+
+/// "1.3 GB in 4.1 s; waited 12.0 s for others, they 3.0 s for it", with the counts behind it.
+std::string CollectivesText(const core::CollectiveUsage& usage) {
+  const auto seconds = [](double value) { return absl::StrFormat("%.1f s", value); };
+  return absl::StrCat(
+      "<span title=\"", usage.tensors, " tensors in ", usage.operations, " operations\">",
+      usage.bytes < 500'000 ? absl::StrCat(usage.bytes, " B") : BytesText(usage.bytes), " in ",
+      seconds(usage.operation_seconds), "; waited ", seconds(usage.negotiation_seconds),
+      " for others, they ", seconds(usage.waited_for_seconds), " for it</span>");
+}
+
 std::string TaskRow(const core::ObservedJob& job, const core::JobView::Task& task,
-                    int64_t now_millis) {
+                    bool has_collectives, int64_t now_millis) {
   const core::TaskChanged& last = task.last;
   std::string note = last.exit && IsOver(last.state) ? last.exit->Describe() : "";
   if (!last.sentence.empty()) note = last.sentence;
@@ -197,6 +215,10 @@ std::string TaskRow(const core::ObservedJob& job, const core::JobView::Task& tas
   html += Cell("Attempt", last.attempt > 0 ? absl::StrCat(last.attempt) : "");
   html += Cell("Ran", core::FormatDuration(job.RunningMillis(last.task, now_millis)));
   html += Cell("Memory", task.usage ? BytesText(task.usage->memory_bytes) : "");
+  if (has_collectives) {
+    const bool counted = task.usage && task.usage->collective;
+    html += Cell("Collectives", counted ? CollectivesText(*task.usage->collective) : "");
+  }
   html += Cell("Logs", LogLinks(last));
   html += Cell("End", Escape(note));
   return html + "</tr>\n";
@@ -216,12 +238,16 @@ std::vector<const core::JobView::Task*> ShownTasks(const core::JobView& view) {
 
 std::string TaskTable(const core::ObservedJob& job, int64_t now_millis) {
   const core::JobView& view = job.view;
+  const std::vector<const core::JobView::Task*> shown = ShownTasks(view);
+  const bool has_collectives = HasCollectives(shown);
   std::string html = absl::StrCat("<section>\n<h2>Tasks ", Counts(view),
                                   "</h2>\n<table>\n<thead><tr><th>Task</th><th>State</th>"
-                                  "<th>Host</th><th>Attempt</th><th>Ran</th><th>Memory</th>"
+                                  "<th>Host</th><th>Attempt</th><th>Ran</th><th>Memory</th>",
+                                  has_collectives ? "<th>Collectives</th>" : "",
                                   "<th>Logs</th><th>End</th></tr></thead>\n<tbody>\n");
-  const std::vector<const core::JobView::Task*> shown = ShownTasks(view);
-  for (const core::JobView::Task* task : shown) html += TaskRow(job, *task, now_millis);
+  for (const core::JobView::Task* task : shown) {
+    html += TaskRow(job, *task, has_collectives, now_millis);
+  }
   html += "</tbody>\n</table>\n";
   if (shown.size() < view.tasks.size()) {
     absl::StrAppend(&html, "<p>and ", view.tasks.size() - shown.size(), " more; ",

@@ -77,7 +77,7 @@ footer { margin-top: 2rem; }
   td[data-column="Task"]::before, td[data-column="State"]::before { content: none; }
   td[data-column="Task"], td[data-column="Logs"] { grid-column: span 2; }
   td[data-column="State"] { text-align: right; }
-  td[data-column="End"] { grid-column: span 3; }
+  td[data-column="Collectives"], td[data-column="End"] { grid-column: span 3; }
   td.none { display: none; }
   tr.bad td:first-child { box-shadow: none; }
   tr.bad { border-left: 4px solid var(--bad); }

@@ -52,6 +52,13 @@ class TaskEnvironmentTest : public ::testing::Test {
   core::Environment hadoop_;
 };
 
+TEST_F(TaskEnvironmentTest, WhereRanksWriteTheirCounters) {
+  EXPECT_THAT(Render(), Not(Contains(Key("TONY_COLLECTIVE_COUNTERS"))));
+  identity_.counters_folder = "/work folder/.tony/collective";
+  EXPECT_THAT(Render(),
+              Contains(Pair("TONY_COLLECTIVE_COUNTERS", "/work folder/.tony/collective")));
+}
+
 TEST_F(TaskEnvironmentTest, TellsTheTaskWhoItIs) {
   const auto variables = Render();
   EXPECT_THAT(variables, Contains(Pair("JOB_NAME", "worker")));

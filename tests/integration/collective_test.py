@@ -65,6 +65,24 @@ class MeetingTest(CollectiveCase):
         self.assert_succeeds(job)
         self.assertEqual(self.lines(job, 3), [f"rank {rank} of 3 [0, 1, 2]" for rank in range(3)])
 
+    def test_what_ranks_count_is_shown(self):
+        job = self.submit_ranks(self.command("""
+            import time
+            for _ in range(3):
+                hvd.allgather_object(hvd.rank())
+            if hvd.rank() == 1:
+                time.sleep(0.5)
+            hvd.barrier()
+            """), workers=2)
+        self.assert_succeeds(job)
+        tasks = {task["task"]: task for task in self.site.verb("status")["tasks"]}
+        counted = [tasks[f"worker:{rank}"]["usage"]["collective"] for rank in range(2)]
+        for each in counted:
+            self.assertGreater(each["bytes"], 0)
+            self.assertGreaterEqual(each["tensors"], each["operations"])
+        self.assertGreater(counted[0]["negotiation_seconds"], 0.3)
+        self.assertNotIn("collective", tasks["driver:0"].get("usage", {}))
+
     def test_a_killed_rank_and_a_job_that_begins_anew(self):
         job = self.submit_ranks(self.command(f"""
             if os.environ["TONY_EPOCH"] == "0":

@@ -30,6 +30,12 @@ inline core::TaskUsage FullUsage() {
   usage.processes = 5;
   usage.gpu_utilization = 97.25;
   usage.gpu_memory_bytes = 6;
+  usage.collective = core::CollectiveUsage{.tensors = 7,
+                                           .bytes = int64_t{1} << 53 | 3,
+                                           .operations = 8,
+                                           .negotiation_seconds = 0.3,
+                                           .operation_seconds = 9.5,
+                                           .waited_for_seconds = 10.25};
   return usage;
 }
 

@@ -97,6 +97,28 @@ TEST(JobPage, AFailedJobNamesWhoAndWhy) {
   EXPECT_THAT(page, Not(HasSubstr("<script")));
 }
 
+TEST(JobPage, OperationsAmongRanks) {
+  SampleJob job;
+  job.State(core::JobState::kRunning).Task(0, core::TaskState::kRunning);
+  core::TaskUsage usage;
+  usage.memory_bytes = 200'000'000;
+  job.Add(core::TaskMeasured{{"worker", 0}, usage});
+  EXPECT_THAT(job.Page(), Not(HasSubstr("Collectives"))) << "of a job without any";
+  usage.collective = core::CollectiveUsage{.tensors = 120,
+                                           .bytes = 1'300'000'000,
+                                           .operations = 7,
+                                           .negotiation_seconds = 12,
+                                           .operation_seconds = 4.06,
+                                           .waited_for_seconds = 3};
+  job.Add(core::TaskMeasured{{"worker", 0}, usage});
+  const std::string page = job.Page();
+  EXPECT_THAT(page, HasSubstr("<th>Memory</th><th>Collectives</th>"));
+  EXPECT_THAT(page,
+              HasSubstr("title=\"120 tensors in 7 operations\">1.3 GB in 4.1 s; waited 12.0 s "
+                        "for others, they 3.0 s for it<"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"none\" data-column=\"Collectives\">"));
+}
+
 TEST(JobPage, AWaitThatIsOnRecordComesFirst) {
   SampleJob job;
   job.State(core::JobState::kAllocating)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,19 @@ struct TaskExit {
   std::string Describe() const;
 };
 
+/// What a task's ranks of tony.collective have counted since the program's start; sums over its
+/// processes.
+struct CollectiveUsage {
+  int64_t tensors = 0;             ///< whose operation is done
+  int64_t bytes = 0;               ///< of them, at this task's ranks
+  int64_t operations = 0;          ///< of one tensor or several that were fused
+  double negotiation_seconds = 0;  ///< in which a tensor of it waited for other ranks
+  double operation_seconds = 0;    ///< in which data was exchanged
+  double waited_for_seconds = 0;   ///< in which others waited for this rank alone
+
+  bool operator==(const CollectiveUsage&) const = default;
+};
+
 /// One sample of what a task's process tree uses; sums over the tree.
 struct TaskUsage {
   double cpu_seconds = 0;        ///< user + system, since the start of the process
@@ -47,6 +61,7 @@ struct TaskUsage {
   int processes = 0;
   double gpu_utilization = -1;    ///< percent, mean over the task's GPUs; -1: no GPU
   int64_t gpu_memory_bytes = -1;  ///< sum over the task's GPUs; -1: no GPU
+  std::optional<CollectiveUsage> collective = {};  ///< of a program that uses tony.collective
 
   bool operator==(const TaskUsage&) const = default;
 };

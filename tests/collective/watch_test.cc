@@ -228,7 +228,7 @@ TEST(QuestionsTest, OneAfterTheOther) {
 }
 
 TEST_F(WatchTest, EventsWithoutRoomAreCounted) {
-  auto timeline = Timeline::Start({.path = Path(0)});
+  auto timeline = Timeline::Start({.path = Path(0), .clock_patience = kPatience});
   ASSERT_TRUE(timeline.ok());
   ::testing::internal::CaptureStderr();
   // Nothing is taken before the clock is known.

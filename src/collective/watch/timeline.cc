@@ -13,7 +13,6 @@
 namespace tony::collective {
 namespace {
 
-constexpr auto kClockPatience = std::chrono::seconds(2);
 /// Between two writes: so that an event does not cost a wake-up and a system call.
 constexpr auto kPause = std::chrono::milliseconds(50);
 
@@ -90,7 +89,7 @@ Status Timeline::Finish() {
 void Timeline::Run() {
   {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kClockPatience, [this] { return finishing_ || clock_; });
+    changed_.wait_for(lock, options_.clock_patience, [this] { return finishing_ || clock_; });
   }
   SetClock(0, -1);  // nobody has answered
   TraceText text(options_.rank, *clock_);

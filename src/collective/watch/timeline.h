@@ -1,6 +1,7 @@
 // A rank's timeline: events from its threads, written to a file by a thread of its own.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,7 @@ class Timeline {
     std::string path;
     int rank = 0;
     bool mark_cycles = false;
+    std::chrono::milliseconds clock_patience = std::chrono::seconds(2);  ///< for SetClock()
   };
 
   /// FailedPrecondition: the file cannot be written; names it.

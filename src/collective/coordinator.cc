@@ -239,21 +239,27 @@ void Coordinator::Settle(const std::string& name) {
     return PushReady(names);
   }
   // What not all ranks have yet comes later, until nothing more of the group can come.
-  std::vector<std::string> left;
-  for (const std::string& tensor : group.names) {
+  const std::string error = group.error;
+  std::set<std::string> others;  // in which some ranks have what fails here
+  for (const std::string& tensor : std::exchange(group.names, {})) {
     if (!complete && !IsReady(tensors_[tensor])) {
-      left.push_back(tensor);
+      group.names.push_back(tensor);
       continue;
     }
     waiting_.erase(tensor);
-    PushFailed(tensor, group.error);
+    PushFailed(tensor, error);
+    for (auto& [other_name, other] : groups_) {
+      if (std::erase(other.names, tensor) == 0) continue;
+      if (other.error.empty()) other.error = error;
+      others.insert(other_name);
+    }
   }
-  group.names = std::move(left);
   bool over = group.names.empty();
   for (size_t place = 0; place < members_.size(); ++place) {
     over = over && group.counts[place] >= group.sizes[place];
   }
   if (complete || over) groups_.erase(found);
+  for (const std::string& other : others) Settle(other);
 }
 
 std::string Coordinator::Agree(Tensor& tensor) const {

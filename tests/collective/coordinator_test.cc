@@ -271,6 +271,27 @@ TEST_F(GroupTest, OfOtherTensorsAtOneRank) {
   EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
 }
 
+/// What is in two groups at different ranks fails in both.
+TEST_F(GroupTest, OneThatIsInTwoGroups) {
+  Ranks(3);
+  Request elsewhere = Member("x", 1);
+  elsewhere.group = "h";
+  Submit(0, {Member("x", 1)});
+  Submit(1, {elsewhere, Member("y", 1)});
+  EXPECT_THAT(coordinator_->Decide(), IsEmpty());
+  Submit(2, {Member("y", 1)});
+  std::vector<std::string> failed;
+  for (const Decision& decision : coordinator_->Decide()) {
+    EXPECT_NE(decision.error, "");
+    failed.push_back(decision.tensors[0].name);
+  }
+  EXPECT_THAT(failed, ::testing::UnorderedElementsAre("x", "y"));
+  EXPECT_THAT(coordinator_->Waiting(), IsEmpty());
+  elsewhere.name = "z";
+  SubmitAll({elsewhere, Member("x", 1)});
+  EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("z", "x")));
+}
+
 TEST_F(GroupTest, WithoutOneThatHasJoined) {
   Ranks(3);
   Submit(0, {Member("a"), Member("b")});

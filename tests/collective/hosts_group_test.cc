@@ -120,7 +120,9 @@ TEST_P(HostsGroupTest, AnyOperations) {
         hosts,
         [&](HostsGroup& group) {
           for (int number = 0; number < 50 && !::testing::Test::HasFailure(); ++number) {
-            if (number % 10 == 9) ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
+            if (number % 10 == 9) {
+              ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
+            }
             GroupOperation(number, group.ranks(), edges, reference).Run(group);
           }
         },

@@ -65,6 +65,14 @@ enum tony_collective_type {
   TONY_COLLECTIVE_BOOL = 12, /* one byte, 0 or 1 */
 };
 
+/* Whose memory a tensor is in. Ranks have to agree. */
+enum tony_collective_device {
+  TONY_COLLECTIVE_CPU = 0,
+  /* Of one GPU for each rank, reduced there through NCCL. FAILED_PRECONDITION, at all ranks, where
+   * one of them has none, or no NCCL; INVALID_ARGUMENT for 16-bit integers and Adasum. */
+  TONY_COLLECTIVE_GPU = 1,
+};
+
 /* Integers wrap around. Of bool the sum and the maximum are "or", the product and the minimum
  * "and". */
 enum tony_collective_reduce {
@@ -122,6 +130,10 @@ struct tony_collective_tensor {
   /* A process set: what is said of ranks below means its ranks, as they count in it, but for the
    * root of a broadcast, which is a rank of the job. Names belong to their set. 0: all ranks. */
   uint32_t set;
+  int32_t device; /* enum tony_collective_device: of the memory that is passed, and of an output */
+  /* Of a GPU: a cudaEvent_t, recorded, after which the memory holds what it should; null: it does
+   * now. Must exist until tony_collective_wait_stream() or wait has returned, or poll 1. */
+  void* ready;
 };
 
 /* How values are reduced: each is multiplied by `prescale` before, the result by `postscale`. */
@@ -199,8 +211,10 @@ TONY_COLLECTIVE_API int64_t tony_collective_add_process_set(const char* name, co
 /* All ranks remove it. What waits in it still fails with FAILED_PRECONDITION. */
 TONY_COLLECTIVE_API int64_t tony_collective_remove_process_set(const char* name, uint32_t set);
 /* This rank has no more data: it takes part in the others' allreduces with zeros until all ranks
- * have joined. tony_collective_last_joined() says which one was the last. */
-TONY_COLLECTIVE_API int64_t tony_collective_join(void);
+ * have joined. tony_collective_last_joined() says which one was the last. `gpu`: which one it uses,
+ * as CUDA counts them here, if others reduce on GPUs and it has not yet; below 0: it does not say.
+ */
+TONY_COLLECTIVE_API int64_t tony_collective_join(int gpu);
 
 /* Memory for tensors, on a boundary of 64 bytes. An allreduce of tensors that lie in such memory on
  * all ranks of a host needs no copy; it is theirs together, so a child that is forked does not get
@@ -215,9 +229,18 @@ TONY_COLLECTIVE_API int tony_collective_free(void* data);
 TONY_COLLECTIVE_API int tony_collective_poll(int64_t handle);
 /* The operation's code when it is done; IN_PROGRESS when it is not after `timeout_ms`. */
 TONY_COLLECTIVE_API int tony_collective_wait(int64_t handle, int64_t timeout_ms);
+/* For tensors of GPUs, so that the host need not wait for the GPU: returns when the GPU has been
+ * given the operation, and what `stream` (a cudaStream_t, null: the default one) is given next
+ * begins when that is done. Then the output can be used, on this stream, and the handle released.
+ * An error that the GPU or another rank has later is told by the next operations, and by
+ * tony_collective_wait(), which waits for the GPU; the results are undefined then. Otherwise like
+ * tony_collective_wait(). */
+TONY_COLLECTIVE_API int tony_collective_wait_stream(int64_t handle, void* stream,
+                                                    int64_t timeout_ms);
 
-/* Of an operation that is done. The memory is this handle's, until it is released; null where there
- * is none. A handle outlives shutdown. */
+/* Of an operation that is done, or with the GPU. The memory is this handle's, until it is released;
+ * null where there is none. A handle outlives shutdown. That of a GPU is the library's own and no
+ * framework's: to release it waits until the GPU has done what it was given before. */
 TONY_COLLECTIVE_API void* tony_collective_output_data(int64_t handle);
 /* Dimensions, of which up to `capacity` are written to `shape`. */
 TONY_COLLECTIVE_API int tony_collective_output_shape(int64_t handle, int64_t* shape, int capacity);
@@ -228,8 +251,14 @@ TONY_COLLECTIVE_API int tony_collective_output_splits(int64_t handle, int64_t* s
 TONY_COLLECTIVE_API int tony_collective_added_process_set(int64_t handle);
 /* Of join: a rank. */
 TONY_COLLECTIVE_API int tony_collective_last_joined(int64_t handle);
-/* Forgets it, with its output. FAILED_PRECONDITION: it is not done. */
+/* Forgets it, with its output. FAILED_PRECONDITION: it is not done, nor with the GPU. */
 TONY_COLLECTIVE_API int tony_collective_release(int64_t handle);
+
+/* What there is for tensors of GPUs, also before init: how many GPUs this process sees, and NCCL's
+ * version as its headers have it (22809). Below 0, FAILED_PRECONDITION: none that can be used; the
+ * sentence says why. */
+TONY_COLLECTIVE_API int tony_collective_gpus(void);
+TONY_COLLECTIVE_API int tony_collective_nccl_version(void);
 
 /* Seeing it work. */
 

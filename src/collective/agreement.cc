@@ -44,6 +44,11 @@ std::string Called(const Request& request) {
   return (is_set ? "process set '" : "tensor '") + request.name + "'";
 }
 
+std::string MemoryText(const Request& request) {
+  return request.ShapeText() +
+         (request.kind.device == DeviceType::kGpu ? " of a GPU" : " of the CPU");
+}
+
 std::string MembersText(const Request& request) {
   std::string text = "ranks [";
   for (size_t i = 0; i < request.members.size(); ++i) {
@@ -75,6 +80,7 @@ Difference DifferenceOf(const Request& a, const Request& b) {
   if (a.kind.operation != b.kind.operation)
     return both(NameOf(a.kind.operation), NameOf(b.kind.operation));
   if (a.kind.type != b.kind.type || !SameShape(a, b)) return both(a.ShapeText(), b.ShapeText());
+  if (a.kind.device != b.kind.device) return both(MemoryText(a), MemoryText(b));
   if (a.kind.reduce != b.kind.reduce) {
     return both(std::string(NameOf(a.kind.reduce)), std::string(NameOf(b.kind.reduce)));
   }
@@ -121,6 +127,7 @@ std::string MembersFault(const Request& request, size_t ranks) {
 
 /// What is wrong with one rank's request, whatever the others say.
 std::string Fault(const Request& request, const std::vector<int>& names) {
+  if (!request.fault.empty()) return request.fault;
   const size_t ranks = names.size();
   const bool has_root = std::find(names.begin(), names.end(), request.kind.root) != names.end();
   if (request.kind.operation == Operation::kBroadcast && !has_root) {

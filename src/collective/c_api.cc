@@ -1,9 +1,13 @@
 // The C functions about this rank and about what it has asked for: tony/collective.h.
 #include <algorithm>
+#include <cstdio>
 #include <string>
 
 #include "collective/c_call.h"
 #include "collective/callback_store.h"
+#include "collective/gpu/cuda_driver.h"
+#include "collective/gpu/nccl_library.h"
+#include "collective/gpu/options.h"
 #include "collective/process.h"
 #include "tony/collective.h"
 
@@ -27,6 +31,10 @@ std::chrono::milliseconds Time(int64_t milliseconds) {
   return std::chrono::milliseconds(std::clamp<int64_t>(milliseconds, 0, int64_t{1} << 40));
 }
 
+void Say(const std::string& sentence) {
+  std::fprintf(stderr, "tony.collective: %s\n", sentence.c_str());
+}
+
 Status Init(const tony_collective_options* options) {
   if (options == nullptr || options->struct_size < sizeof(*options)) {
     return {Code::kInvalidArgument,
@@ -42,7 +50,9 @@ Status Init(const tony_collective_options* options) {
                   .ranks = options->size,
                   .secret = secret == nullptr ? "" : std::string(secret, options->secret_size)},
       .meet_timeout = Time(options->meet_timeout_ms),
-      .engine = {.patience = Time(options->operation_timeout_ms)}};
+      .engine = {.patience = Time(options->operation_timeout_ms),
+                 .gpu = GpuOptionsFromEnvironment(),
+                 .say = Say}};
   if (options->switch_points != nullptr) setup.meeting.points_file = options->switch_points;
   if (options->fusion_bytes > 0) {
     setup.engine.limits.fusion_bytes = static_cast<size_t>(options->fusion_bytes);
@@ -55,10 +65,10 @@ Status Init(const tony_collective_options* options) {
   return Process::Get().Init(store, setup);
 }
 
-/// FailedPrecondition: not done.
+/// FailedPrecondition: not done, nor with a GPU.
 Result<std::shared_ptr<Ticket>> Done(int64_t handle) {
   auto ticket = Process::Get().Find(handle);
-  if (ticket.ok() && !(*ticket)->done()) {
+  if (ticket.ok() && !(*ticket)->issued()) {
     return Status(Code::kFailedPrecondition,
                   "the operation with the handle " + std::to_string(handle) + " is on its way");
   }
@@ -138,6 +148,35 @@ int tony_collective_wait(int64_t handle, int64_t timeout_ms) {
     return in_time ? (*ticket)->status() : Status();
   });
   return in_time ? code : TONY_COLLECTIVE_IN_PROGRESS;
+}
+
+int tony_collective_wait_stream(int64_t handle, void* stream, int64_t timeout_ms) {
+  bool in_time = true;
+  const int code = CallForCode([&]() -> Status {
+    auto ticket = Process::Get().Find(handle);
+    if (!ticket.ok()) return ticket.status();
+    in_time = (*ticket)->WaitForGpu(After(Time(timeout_ms)));
+    if (!in_time) return {};
+    // What has failed already needs no event.
+    if ((*ticket)->done() && !(*ticket)->status().ok()) return (*ticket)->status();
+    const std::shared_ptr<Event>& done = (*ticket)->gpu_done();
+    return done == nullptr ? Status() : done->BlockStream(static_cast<CudaStream>(stream));
+  });
+  return in_time ? code : TONY_COLLECTIVE_IN_PROGRESS;
+}
+
+int tony_collective_gpus() {
+  return static_cast<int>(CallForNumber([]() -> Result<int> {
+    auto driver = CudaDriver::Load(GpuOptionsFromEnvironment().cuda_library);
+    return driver.ok() ? Result<int>((*driver)->devices()) : driver.status();
+  }));
+}
+
+int tony_collective_nccl_version() {
+  return static_cast<int>(CallForNumber([]() -> Result<int> {
+    auto nccl = NcclLibrary::Load(GpuOptionsFromEnvironment().nccl_library);
+    return nccl.ok() ? Result<int>((*nccl)->version_code()) : nccl.status();
+  }));
 }
 
 void* tony_collective_output_data(int64_t handle) {

@@ -1,4 +1,5 @@
 // The C functions that ask for an operation: tony/collective.h.
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,17 +14,18 @@ namespace {
 static_assert(TONY_COLLECTIVE_BOOL == static_cast<int>(DataType::kBool));
 static_assert(TONY_COLLECTIVE_FLOAT16 == static_cast<int>(DataType::kFloat16));
 static_assert(TONY_COLLECTIVE_FLOAT64 == static_cast<int>(DataType::kFloat64));
+static_assert(TONY_COLLECTIVE_GPU == static_cast<int>(DeviceType::kGpu));
 static_assert(TONY_COLLECTIVE_AVERAGE == static_cast<int>(ReduceOp::kAverage));
 static_assert(TONY_COLLECTIVE_ADASUM == static_cast<int>(ReduceOp::kAdasum));
 static_assert(TONY_COLLECTIVE_PRODUCT == static_cast<int>(ReduceOp::kProduct));
 
-using Tensor = tony_collective_tensor;
+using CTensor = tony_collective_tensor;
 using Reduction = tony_collective_reduction;
 
 Status Invalid(const std::string& what) { return {Code::kInvalidArgument, what}; }
 
 /// InvalidArgument: null pointers, a type that is none.
-Result<Request> RequestFor(const Tensor* tensor) {
+Result<Request> RequestFor(const CTensor* tensor) {
   if (tensor == nullptr || tensor->name == nullptr || tensor->dimensions < 0 ||
       (tensor->dimensions > 0 && tensor->shape == nullptr)) {
     return Invalid("a tensor without a name or a shape");
@@ -32,8 +34,13 @@ Result<Request> RequestFor(const Tensor* tensor) {
     return Invalid(std::string("tensor '") + tensor->name + "' has an unknown type, " +
                    std::to_string(tensor->type));
   }
+  if (tensor->device < 0 || static_cast<size_t>(tensor->device) >= kDeviceTypes) {
+    return Invalid(std::string("tensor '") + tensor->name + "' is on an unknown device, " +
+                   std::to_string(tensor->device));
+  }
   Request request = {.name = tensor->name,
-                     .kind = {.type = static_cast<DataType>(tensor->type)},
+                     .kind = {.device = static_cast<DeviceType>(tensor->device),
+                              .type = static_cast<DataType>(tensor->type)},
                      .shape = {tensor->shape, tensor->shape + tensor->dimensions},
                      .set = tensor->set};
   return request;
@@ -61,17 +68,45 @@ Engine::OnOutput DoneWithOutput(std::shared_ptr<Ticket> ticket) {
   };
 }
 
-/// Submits what `ask` asks of the engine for `tensor`.
-template <typename Ask>
-int64_t Submit(const Tensor* tensor, const Reduction* reduction, bool reduces, Ask ask) {
+/// Of a GPU's tensor: when it is there, and who is told when the GPU has it.
+GpuPart GpuPartOf(const CTensor& tensor, const std::shared_ptr<Ticket>& ticket) {
+  return {.ready = static_cast<CudaEvent>(tensor.ready),
+          .on_issued = [ticket](std::shared_ptr<Event> done, const Output& output) {
+            ticket->Issue(std::move(done), output);
+          }};
+}
+
+/// What an operation reads and writes: null where it does not.
+struct Memory {
+  const void* in = nullptr;
+  void* out = nullptr;
+};
+
+bool HasOutput(Operation operation) {
+  return operation != Operation::kAllReduce && operation != Operation::kBroadcast;
+}
+
+/// `complete` adds to the request what only this operation has.
+int64_t Submit(const CTensor* c_tensor, Operation operation, Memory memory,
+               const std::function<Status(Engine&, Request&)>& complete) {
   return CallForNumber([&]() -> Result<Process::Handle> {
-    auto request = RequestFor(tensor);
+    auto request = RequestFor(c_tensor);
     if (!request.ok()) return request.status();
-    if (reduces) {
-      if (Status set = SetReduction(reduction, request->kind); !set.ok()) return set;
-    }
+    request->kind.operation = operation;
     return Process::Get().Submit([&](Engine& engine, std::shared_ptr<Ticket> ticket) {
-      return ask(engine, std::move(*request), std::move(ticket));
+      if (Status completed = complete(engine, *request); !completed.ok()) return completed;
+      std::vector<Tensor> tensors(1);
+      Tensor& tensor = tensors[0];
+      tensor.request = std::move(*request);
+      tensor.in = memory.in;
+      tensor.out = memory.out;
+      if (tensor.request.kind.device == DeviceType::kGpu) tensor.gpu = GpuPartOf(*c_tensor, ticket);
+      if (HasOutput(operation)) {
+        tensor.on_output = DoneWithOutput(std::move(ticket));
+      } else {
+        tensor.on_done = Done(std::move(ticket));
+      }
+      return engine.Submit(std::move(tensors));
     });
   });
 }
@@ -81,7 +116,7 @@ struct GroupCall {
   Operation operation;
   const char* group;
   int count;
-  const Tensor* tensors;
+  const CTensor* tensors;
   const Reduction* reduction;
   const void* const* in;
   void* const* out;
@@ -119,10 +154,14 @@ int SubmitGroup(const GroupCall& call) {
     auto first =
         Process::Get().SubmitAll(tensors->size(), [&](Engine& engine, const auto& tickets) {
           for (size_t i = 0; i < tickets.size(); ++i) {
+            Tensor& tensor = (*tensors)[i];
+            if (tensor.request.kind.device == DeviceType::kGpu) {
+              tensor.gpu = GpuPartOf(call.tensors[i], tickets[i]);
+            }
             if (call.operation == Operation::kAllReduce) {
-              (*tensors)[i].on_done = Done(tickets[i]);
+              tensor.on_done = Done(tickets[i]);
             } else {
-              (*tensors)[i].on_output = DoneWithOutput(tickets[i]);
+              tensor.on_output = DoneWithOutput(tickets[i]);
             }
           }
           return engine.Submit(std::move(*tensors), call.group);
@@ -132,6 +171,7 @@ int SubmitGroup(const GroupCall& call) {
     return {};
   });
 }
+Status Nothing(Engine& /*engine*/, Request& /*request*/) { return {}; }
 
 }  // namespace
 }  // namespace tony::collective
@@ -143,43 +183,38 @@ extern "C" {
 int64_t tony_collective_allreduce(const tony_collective_tensor* tensor,
                                   const tony_collective_reduction* reduction, const void* in,
                                   void* out) {
-  return Submit(tensor, reduction, /*reduces=*/true,
-                [=](Engine& engine, Request request, auto ticket) {
-                  return engine.AllReduce(std::move(request), in, out, Done(std::move(ticket)));
-                });
+  return Submit(
+      tensor, Operation::kAllReduce, {.in = in, .out = out},
+      [=](Engine& /*engine*/, Request& request) { return SetReduction(reduction, request.kind); });
 }
 
 int64_t tony_collective_allgather(const tony_collective_tensor* tensor, const void* in) {
-  return Submit(
-      tensor, nullptr, /*reduces=*/false, [=](Engine& engine, Request request, auto ticket) {
-        return engine.AllGather(std::move(request), in, DoneWithOutput(std::move(ticket)));
-      });
+  return Submit(tensor, Operation::kAllGather, {.in = in}, Nothing);
 }
 
 int64_t tony_collective_broadcast(const tony_collective_tensor* tensor, int root, void* data) {
-  return Submit(tensor, nullptr, /*reduces=*/false,
-                [=](Engine& engine, Request request, auto ticket) {
+  return Submit(tensor, Operation::kBroadcast, {.out = data},
+                [=](Engine& /*engine*/, Request& request) -> Status {
                   request.kind.root = root;
-                  return engine.Broadcast(std::move(request), data, Done(std::move(ticket)));
+                  return {};
                 });
 }
 
 int64_t tony_collective_reducescatter(const tony_collective_tensor* tensor,
                                       const tony_collective_reduction* reduction, const void* in) {
   return Submit(
-      tensor, reduction, /*reduces=*/true, [=](Engine& engine, Request request, auto ticket) {
-        return engine.ReduceScatter(std::move(request), in, DoneWithOutput(std::move(ticket)));
-      });
+      tensor, Operation::kReduceScatter, {.in = in},
+      [=](Engine& /*engine*/, Request& request) { return SetReduction(reduction, request.kind); });
 }
 
 int64_t tony_collective_alltoall(const tony_collective_tensor* tensor, const int64_t* splits,
                                  const void* in) {
-  return Submit(tensor, nullptr, /*reduces=*/false,
-                [=](Engine& engine, Request request, auto ticket) -> Status {
+  return Submit(tensor, Operation::kAllToAll, {.in = in},
+                [=](Engine& engine, Request& request) -> Status {
                   auto place = engine.PlaceIn(request.set);
                   if (!place.ok()) return place.status();
                   if (splits != nullptr) request.splits.assign(splits, splits + place->ranks);
-                  return engine.AllToAll(std::move(request), in, DoneWithOutput(std::move(ticket)));
+                  return {};
                 });
 }
 
@@ -233,12 +268,12 @@ int64_t tony_collective_remove_process_set(const char* name, uint32_t set) {
   });
 }
 
-int64_t tony_collective_join() {
-  return CallForNumber([] {
-    return Process::Get().Submit([](Engine& engine, std::shared_ptr<Ticket> ticket) {
-      return engine.Join([ticket = std::move(ticket)](const Status& status, int last) {
-        ticket->Finish(status, {}, last);
-      });
+int64_t tony_collective_join(int gpu) {
+  return CallForNumber([=] {
+    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<Ticket> ticket) {
+      return engine.Join([ticket = std::move(ticket)](
+                             const Status& status, int last) { ticket->Finish(status, {}, last); },
+                         gpu);
     });
   });
 }

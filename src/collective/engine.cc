@@ -19,6 +19,10 @@ constexpr char kDecision = 'd';
 constexpr char kFailure = 'f';
 constexpr char kIdle = 'i';
 constexpr char kWatch = 'w';
+constexpr char kParting = 'p';  // a failure as well
+
+/// What is with a GPU when a rank leaves in order comes to its end within this time.
+constexpr auto kPartingTime = std::chrono::seconds(5);
 
 std::string Message(char kind, const std::string& bytes) { return std::string(1, kind) + bytes; }
 
@@ -28,12 +32,35 @@ void CompleteRequest(Request& request, int ranks) {
   Kind& kind = request.kind;
   const bool reduces =
       kind.operation == Operation::kAllReduce || kind.operation == Operation::kReduceScatter;
-  if (!reduces) kind = {.operation = kind.operation, .type = kind.type, .root = kind.root};
+  if (!reduces) {
+    kind = {
+        .operation = kind.operation, .device = kind.device, .type = kind.type, .root = kind.root};
+  }
   if (kind.operation != Operation::kBroadcast) kind.root = 0;
   if (kind.operation != Operation::kAllToAll) {
     request.splits.clear();
   } else if (request.splits.empty() && !request.shape.empty() && request.shape[0] % ranks == 0) {
     request.splits.assign(static_cast<size_t>(ranks), request.shape[0] / ranks);
+  }
+}
+
+/// Calls `work` before the first one of them is told, which all others follow at once; now if none
+/// is this rank's.
+void OnFirst(std::vector<Tensor>& tensors, std::function<void(const Status&)> work) {
+  const auto first = std::find_if(tensors.begin(), tensors.end(),
+                                  [](const Tensor& tensor) { return tensor.submitted(); });
+  if (first == tensors.end()) return work({});
+  if (first->on_done) {
+    first->on_done = [work, told = std::move(first->on_done)](const Status& status) {
+      work(status);
+      told(status);
+    };
+  } else {
+    first->on_output = [work, told = std::move(first->on_output)](const Status& status,
+                                                                  Output output) {
+      work(status);
+      told(status, std::move(output));
+    };
   }
 }
 
@@ -46,7 +73,14 @@ Engine::Engine(std::unique_ptr<Members> members, Options options)
       members_(std::move(members)),
       rank_(members_->group().rank()),
       watch_(rank_, members_->group().ranks(), WatchPorts()),
-      sets_(members_->group()) {
+      gpu_(std::make_shared<RankGpu>(options.gpu)),
+      sets_(members_->group(), {.gpu = gpu_,
+                                .group = options.nccl,
+                                .on_failure =
+                                    [this](const Status& status) {
+                                      members_->Post([this, status] { OnFailure(status); });
+                                    },
+                                .say = options.say}) {
   if (rank_ == 0) {
     coordinator_ = std::make_unique<SetCoordinators>(members_->group().ranks(), options.limits,
                                                      watch_.submissions());
@@ -67,7 +101,8 @@ void Engine::Listen() {
        .on_end =
            [this](int gone, bool in_order) {
              OnFailure({Code::kAborted,
-                        "rank " + std::to_string(gone) + (in_order ? " has left" : " has ended")});
+                        "rank " + std::to_string(gone) + (in_order ? " has left" : " has ended")},
+                       in_order);
            }});
 }
 
@@ -94,6 +129,7 @@ void Engine::Stop() {
   }
   changed_.notify_all();
   data_.join();
+  sets_.FinishGpus();
   watch_.Leave();
   members_->Leave();
 }
@@ -154,6 +190,14 @@ Status Engine::Refusal() const {
   return {};
 }
 
+void Engine::Locate(Tensor& tensor) const {
+  Request& request = tensor.request;
+  if (request.kind.device != DeviceType::kGpu || request.elements() == 0) return;
+  for (const void* const data : {tensor.in, static_cast<const void*>(tensor.out)}) {
+    if (data != nullptr && request.fault.empty()) request.fault = gpu_->Locate(data);
+  }
+}
+
 Status Engine::Complete(std::vector<Tensor>& tensors, const std::string& group) const {
   for (Tensor& tensor : tensors) {
     Request& request = tensor.request;
@@ -176,6 +220,7 @@ Status Engine::Complete(std::vector<Tensor>& tensors, const std::string& group) 
     auto place = sets_.Find(request.set);
     if (!place.ok()) return place.status();
     CompleteRequest(request, place->ranks);
+    Locate(tensor);
   }
   return {};
 }
@@ -210,7 +255,8 @@ Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
   return {};
 }
 
-Status Engine::Join(OnJoined on_joined) {
+Status Engine::Join(OnJoined on_joined, int gpu) {
+  gpu_->Suggest(gpu);
   {
     const std::lock_guard lock(mutex_);
     if (Status refusal = Refusal(); !refusal.ok()) return refusal;
@@ -255,7 +301,9 @@ void Engine::Flush() {
 
 void Engine::OnMessage(int from, const std::string& message) {
   const std::string_view bytes = std::string_view(message).substr(1);
-  if (message[0] == kFailure) return OnFailure({Code::kAborted, std::string(bytes)});
+  if (message[0] == kFailure || message[0] == kParting) {
+    return OnFailure({Code::kAborted, std::string(bytes)}, message[0] == kParting);
+  }
   if (message[0] == kWatch && watch_.OnMessage(from, bytes)) return;
   if (message[0] == kSubmission && rank_ == 0) {
     auto submission = DecodeSubmission(bytes);
@@ -324,13 +372,15 @@ void Engine::Take(Decision decision) {
   changed_.notify_all();
 }
 
-void Engine::OnFailure(const Status& status) {
+void Engine::OnFailure(const Status& status, bool parting) {
   watch_.Over();
+  const auto now = std::chrono::steady_clock::now();
+  sets_.FailGpus(status.message(), parting ? now + kPartingTime : now);
   // The first one is told to all: by rank 0, which hears of it from whoever fails.
   if (!std::exchange(failure_told_, true)) {
     const int ranks = rank_ == 0 ? members_->group().ranks() : 1;
     for (int rank = rank_ == 0 ? 1 : 0; rank < ranks; ++rank) {
-      members_->Send(rank, Message(kFailure, status.message()));
+      members_->Send(rank, Message(parting ? kParting : kFailure, status.message()));
     }
   }
   FailWaiting(status, /*decided=*/false);
@@ -420,9 +470,13 @@ std::vector<Tensor> Engine::TakeTensors(const Decision& decision) {
 }
 
 void Engine::Execute(const Decision& decision) {
-  const std::vector<Tensor> tensors = TakeTensors(decision);
+  std::vector<Tensor> tensors = TakeTensors(decision);
+  const auto operation = std::make_shared<Watch::Operation>(watch_, decision, tensors);
+  if (decision.error.empty() && decision.kind.device == DeviceType::kGpu) {
+    OnFirst(tensors, [operation](const Status& status) { operation->Done(status); });
+    return sets_.RunOnGpu(decision, std::move(tensors), options_.patience);
+  }
   std::vector<Output> outputs(tensors.size());
-  Watch::Operation operation(watch_, decision, tensors);
   Status status;
   if (decision.error.empty()) {
     status = sets_.Run(decision, tensors, outputs, After(options_.patience));
@@ -437,7 +491,7 @@ void Engine::Execute(const Decision& decision) {
   } else {
     status = {Code::kInvalidArgument, decision.error};
   }
-  operation.Done(status);
+  operation->Done(status);
   for (size_t i = 0; i < tensors.size(); ++i) {
     tensors[i].Tell(status, status.ok() ? std::move(outputs[i]) : Output{});
   }

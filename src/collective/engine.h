@@ -36,6 +36,10 @@ class Engine {
     Coordinator::Limits limits;
     /// For ranks to come to an operation that was decided: all have submitted it by then.
     std::chrono::milliseconds patience = std::chrono::seconds(60);
+    GpuOptions gpu;
+    NcclGroup::Options nccl;
+    /// What users should see once, from rank 0's data thread; none: nobody asks.
+    std::function<void(const std::string&)> say;
   };
   using OnDone = collective::OnDone;
   using Output = collective::Output;
@@ -75,6 +79,9 @@ class Engine {
   Status AllToAll(Request request, const void* in, OnOutput on_output);
   /// All of them at once or, with an error, none. With a `group`, a name that no other group has
   /// until they are done, none of them is done before all ranks have submitted all of them.
+  /// Those whose `request.kind.device` is a GPU are told from another thread; `tensor.gpu`. For
+  /// them FailedPrecondition besides, at all ranks, where a rank has no GPU or no NCCL; the rest
+  /// goes on.
   Status Submit(std::vector<Tensor> tensors, const std::string& group = "");
   /// Until all ranks have come to the barrier of this name.
   Status Barrier(std::string name, OnDone on_done, SetId set = kAllRanks);
@@ -93,8 +100,9 @@ class Engine {
   Watch& watch() { return watch_; }
 
   /// This rank has no more data: it takes part in the others' allreduces with zeros until all have
-  /// joined.
-  Status Join(OnJoined on_joined);
+  /// joined. `gpu`: which one it uses if they reduce on GPUs and it has not yet; below 0: it does
+  /// not say.
+  Status Join(OnJoined on_joined, int gpu = -1);
 
  private:
   struct Entry {
@@ -114,6 +122,8 @@ class Engine {
   Status Add(Operation operation, Tensor tensor);
   /// Each is completed. Ok, or what is wrong with one, whatever other ranks say.
   Status Complete(std::vector<Tensor>& tensors, const std::string& group) const;
+  /// Says in the request where a GPU's tensor cannot take part.
+  void Locate(Tensor& tensor) const;
   /// Under the mutex: ok, or why nothing can be submitted.
   Status Refusal() const;
 
@@ -123,7 +133,8 @@ class Engine {
   void Submit(int rank, const Submission& submission);
   void Decide();
   void Take(Decision decision);
-  void OnFailure(const Status& status);
+  /// `parting`: of a rank that has left in order, which has done its part of what GPUs do still.
+  void OnFailure(const Status& status, bool parting = false);
   /// All that are on their way; `decided`: also what the data thread would do.
   void FailWaiting(const Status& status, bool decided);
   /// Those of a set that has gone.
@@ -141,6 +152,7 @@ class Engine {
   const std::unique_ptr<Members> members_;
   const int rank_;
   Watch watch_;
+  const std::shared_ptr<RankGpu> gpu_;
 
   // Of the links' thread:
   std::unordered_map<TensorKey, Known, TensorKey::Hash> known_;

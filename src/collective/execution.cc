@@ -1,14 +1,14 @@
 // Gathering, the group's operation, and scattering.
 #include "collective/execution.h"
 
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <new>
 #include <string>
 #include <utility>
 
+#include "collective/factors.h"
 #include "collective/kernels.h"
+#include "collective/rows.h"
 
 namespace tony::collective {
 namespace {
@@ -19,27 +19,13 @@ void CopyScaled(void* out, const void* in, size_t count, DataType type, double f
   if (count > 0 && out != in) std::memcpy(out, in, count * SizeOf(type));
 }
 
-size_t AsSize(int64_t count) { return static_cast<size_t>(count); }
-
-/// Of one index of the first dimension.
-size_t RowElements(const Request& request) {
-  size_t count = 1;
-  for (size_t i = 1; i < request.shape.size(); ++i) count *= AsSize(request.shape[i]);
-  return count;
-}
-
-/// As even as it gets: the first ranks have one more.
-size_t RowsOf(size_t rows, size_t rank, size_t ranks) {
-  return rows / ranks + (rank < rows % ranks ? 1 : 0);
-}
-
 /// Uninitialized: the group fills it.
 Output MakeOutput(const Request& request, size_t rows) {
   Output output;
   output.shape = request.shape;
   output.shape[0] = static_cast<int64_t>(rows);
-  output.data = std::make_unique_for_overwrite<std::byte[]>(rows * RowElements(request) *
-                                                            SizeOf(request.kind.type));
+  // Not by make_shared, which would not align it for all types.
+  output.data.reset(new std::byte[rows * RowElements(request) * SizeOf(request.kind.type)]);
   return output;
 }
 
@@ -72,6 +58,12 @@ Status Execution::Run(const Decision& decision, const Tensors& tensors, Outputs&
   return failed;
 }
 
+void Execution::RunOnGpu(const Decision& decision, Tensors tensors,
+                         std::chrono::milliseconds patience) {
+  if (failure_.ok()) return gpu_.Run(decision, std::move(tensors), patience);
+  for (const Tensor& tensor : tensors) tensor.Tell(failure_, {});
+}
+
 Status Execution::Choose(const Decision& decision, const Tensors& tensors, Outputs& outputs,
                          Deadline deadline) {
   switch (decision.kind.operation) {
@@ -97,15 +89,6 @@ Status Execution::Choose(const Decision& decision, const Tensors& tensors, Outpu
   return {};
 }
 
-double Execution::FactorAfter(const Kind& kind) const {
-  if (kind.reduce != ReduceOp::kAverage) return kind.postscale;
-  const double part = 1.0 / static_cast<double>(ranks());
-  // 1/49 as a number is a bit less than that, and 49 times this less than 1, which would be cut to
-  // 0. With the next larger one whole numbers below 2^51 come out as by division.
-  const bool round_up = !IsFloating(kind.type) && !std::has_single_bit(ranks());
-  return kind.postscale * (round_up ? std::nextafter(part, 1.0) : part);
-}
-
 Status Execution::AllReduce(const Decision& decision, const Tensors& tensors, Deadline deadline) {
   const Kind& kind = decision.kind;
   std::vector<Fusion::Tensor> all;
@@ -114,7 +97,7 @@ Status Execution::AllReduce(const Decision& decision, const Tensors& tensors, De
                    .out = tensors[i].out,
                    .count = AsSize(decision.tensors[i].elements)});
   }
-  const Fusion fusion(std::move(all), kind.type, kind.prescale, FactorAfter(kind));
+  const Fusion fusion(std::move(all), kind.type, kind.prescale, FactorAfter(kind, ranks()));
   if (kind.reduce == ReduceOp::kAdasum) return Adasum(fusion, deadline);
   const ReduceOp op = kind.reduce == ReduceOp::kAverage ? ReduceOp::kSum : kind.reduce;
   return group_.AllReduceFused(fusion, op, deadline);
@@ -188,7 +171,7 @@ Status Execution::ReduceScatterOne(const Kind& kind, const Tensor& tensor, Outpu
   const ReduceOp op = kind.reduce == ReduceOp::kAverage ? ReduceOp::kSum : kind.reduce;
   std::byte* const out = output.data.get();
   Status done = group_.ReduceScatter(in, out, counts, kind.type, op, deadline);
-  if (done.ok()) CopyScaled(out, out, counts[me()], kind.type, FactorAfter(kind));
+  if (done.ok()) CopyScaled(out, out, counts[me()], kind.type, FactorAfter(kind, ranks()));
   return done;
 }
 
@@ -227,7 +210,7 @@ Status Execution::ReduceScatter(const Decision& decision, const Tensors& tensors
   Status done = group_.ReduceScatter(fused, result, counts, kind.type, op, deadline);
   at = result;
   for (size_t i = 0; done.ok() && i < tensors.size(); at += count_of(i++, me()) * element) {
-    CopyScaled(outputs[i].data.get(), at, count_of(i, me()), kind.type, FactorAfter(kind));
+    CopyScaled(outputs[i].data.get(), at, count_of(i, me()), kind.type, FactorAfter(kind, ranks()));
   }
   return done;
 }

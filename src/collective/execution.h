@@ -1,11 +1,14 @@
 // What the data thread does with a decision.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "collective/adasum.h"
 #include "collective/deadline.h"
+#include "collective/gpu/gpu_plane.h"
 #include "collective/group.h"
 #include "collective/request.h"
 #include "collective/scratch.h"
@@ -17,10 +20,14 @@ namespace tony::collective {
 /// Tensors of one decision that is no allreduce are gathered into one vector and scattered from it,
 /// if there are several of them; those of an allreduce the group takes from where they are. Factors
 /// are applied on the way: `prescale` to what each rank has, `postscale` to the result, after the
-/// division of an average. Not thread safe: of the data thread.
+/// division of an average. What lies on GPUs goes to another group (gpu_plane.h), which is made at
+/// the first such decision. Not thread safe: of the data thread, but for gpu().Fail().
 class Execution {
  public:
-  explicit Execution(Group& group) : group_(group), adasum_(group) {}
+  using Tensors = std::vector<Tensor>;
+  /// `gpu`: for what lies on GPUs; without it that is refused.
+  explicit Execution(Group& group, GpuPlane::Setup gpu = {})
+      : group_(group), adasum_(group), gpu_(group, std::move(gpu)) {}
 
   /// `tensors`: those of this rank, as in `decision.tensors`; none where it has joined. `outputs`:
   /// as many, for those that have one.
@@ -29,9 +36,12 @@ class Execution {
   /// elsewhere.
   Status Run(const Decision& decision, const std::vector<Tensor>& tensors,
              std::vector<Output>& outputs, Deadline deadline);
+  /// A decision about tensors of GPUs: begins it, and tells them itself what comes of it, later.
+  /// See GpuPlane::Run().
+  void RunOnGpu(const Decision& decision, Tensors tensors, std::chrono::milliseconds patience);
+  GpuPlane& gpu() { return gpu_; }
 
  private:
-  using Tensors = std::vector<Tensor>;
   using Outputs = std::vector<Output>;
 
   Status Choose(const Decision& decision, const Tensors& tensors, Outputs& outputs,
@@ -46,8 +56,6 @@ class Execution {
                           Deadline deadline);
   Status AllToAll(const Decision& decision, const Tensor& tensor, Output& output,
                   Deadline deadline);
-  /// For the group's result: that of an average is its sum.
-  double FactorAfter(const Kind& kind) const;
   size_t ranks() const { return static_cast<size_t>(group_.ranks()); }
   size_t me() const { return static_cast<size_t>(group_.rank()); }
 
@@ -56,6 +64,7 @@ class Execution {
   Scratch fusion_;
   Scratch fused_result_;
   Status failure_;
+  GpuPlane gpu_;
 };
 
 }  // namespace tony::collective

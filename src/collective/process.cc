@@ -120,7 +120,7 @@ Result<std::shared_ptr<Ticket>> Process::Find(Handle handle) {
 Status Process::Release(Handle handle) {
   auto ticket = Find(handle);
   if (!ticket.ok()) return ticket.status();
-  if (!(*ticket)->done()) {
+  if (!(*ticket)->issued()) {
     return {Code::kFailedPrecondition, "the operation with the handle " + std::to_string(handle) +
                                            " is on its way: wait for it before it is released"};
   }

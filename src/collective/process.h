@@ -65,7 +65,7 @@ class Process {
     if (!member.ok()) return member.status();
     return look((*member)->engine.watch());
   }
-  /// FailedPrecondition: not done; its memory is in use.
+  /// FailedPrecondition: not done, nor with a GPU; its memory is in use.
   Status Release(Handle handle);
 
  private:

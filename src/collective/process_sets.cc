@@ -8,8 +8,8 @@
 
 namespace tony::collective {
 
-ProcessSets::ProcessSets(Group& all) : all_(all) {
-  Set set = {.execution = std::make_unique<Execution>(all),
+ProcessSets::ProcessSets(Group& all, GpuPlane::Setup gpu) : all_(all), gpu_(std::move(gpu)) {
+  Set set = {.execution = std::make_unique<Execution>(all, gpu_),
              .place = {.rank = all.rank(), .ranks = all.ranks()}};
   set.members.resize(static_cast<size_t>(all.ranks()));
   std::iota(set.members.begin(), set.members.end(), 0);
@@ -57,6 +57,37 @@ Status ProcessSets::Run(const Decision& decision, const std::vector<Tensor>& ten
   return done;
 }
 
+GpuPlane::Setup ProcessSets::SetupFor(const std::vector<int>& members) const {
+  GpuPlane::Setup setup = gpu_;
+  setup.names = members;
+  setup.say = nullptr;
+  return setup;
+}
+
+void ProcessSets::RunOnGpu(const Decision& decision, std::vector<Tensor> tensors,
+                           std::chrono::milliseconds patience) {
+  Execution& execution = *sets_.at(decision.set).execution;
+  if (failure_.ok()) return execution.RunOnGpu(decision, std::move(tensors), patience);
+  for (const Tensor& tensor : tensors) tensor.Tell(failure_, {});
+}
+
+void ProcessSets::FailGpus(const std::string& why, Deadline when) {
+  const std::lock_guard lock(mutex_);
+  if (gpu_failure_.empty() || when < gpu_failing_) {
+    gpu_failure_ = why;
+    gpu_failing_ = when;
+  }
+  for (auto& [id, set] : sets_) {
+    if (set.execution != nullptr) set.execution->gpu().Fail(why, when);
+  }
+}
+
+void ProcessSets::FinishGpus() {
+  for (auto& [id, set] : sets_) {
+    if (set.execution != nullptr) set.execution->gpu().Finish();
+  }
+}
+
 Status ProcessSets::Add(const Decision& decision, Output& output, Deadline deadline) {
   output.set = decision.subject;
   if (sets_.contains(decision.subject)) return {};
@@ -72,10 +103,13 @@ Status ProcessSets::Add(const Decision& decision, Output& output, Deadline deadl
     if (!group.ok()) return refused_[decision.subject] = group.status();
     set.group = std::move(*group);
     if (set.group != nullptr) {
-      set.execution = std::make_unique<Execution>(*set.group);
+      set.execution = std::make_unique<Execution>(*set.group, SetupFor(set.members));
       set.place = {.rank = set.group->rank(), .ranks = set.group->ranks()};
     }
     const std::lock_guard lock(mutex_);
+    if (set.execution != nullptr && !gpu_failure_.empty()) {
+      set.execution->gpu().Fail(gpu_failure_, gpu_failing_);
+    }
     sets_.emplace(decision.subject, std::move(set));
     return {};
   } catch (const std::bad_alloc&) {
@@ -88,12 +122,16 @@ Status ProcessSets::Add(const Decision& decision, Output& output, Deadline deadl
 
 Status ProcessSets::Remove(SetId set, Deadline deadline) {
   // Others may still be fetching what this rank has done last.
-  if (Status met = all_.Barrier(deadline); !met.ok()) return met;
   const auto found = sets_.find(set);
+  if (found != sets_.end() && found->second.execution != nullptr) {
+    found->second.execution->gpu().Finish();
+  }
+  if (Status met = all_.Barrier(deadline); !met.ok()) return met;
   if (found == sets_.end()) return {};
   if (found->second.group != nullptr) found->second.group->Retire();
+  decltype(sets_)::node_type gone;  // goes after the lock: its GPUs part, which takes a while
   const std::lock_guard lock(mutex_);
-  sets_.erase(found);
+  gone = sets_.extract(found);
   return {};
 }
 

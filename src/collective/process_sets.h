@@ -1,6 +1,7 @@
 // The groups in which this rank takes part: of all ranks, and of process sets.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -22,7 +23,8 @@ namespace tony::collective {
 /// are of the data thread; Find() is thread safe.
 class ProcessSets {
  public:
-  explicit ProcessSets(Group& all);
+  /// `gpu`: of all ranks; that of a set is like it, and says nothing.
+  ProcessSets(Group& all, GpuPlane::Setup gpu);
 
   struct Place {
     int rank = 0;  ///< this one, among the set's
@@ -38,6 +40,13 @@ class ProcessSets {
   /// goes on. After any other error than InvalidArgument nothing is done any more.
   Status Run(const Decision& decision, const std::vector<Tensor>& tensors,
              std::vector<Output>& outputs, Deadline deadline);
+  /// As Execution::RunOnGpu(), for the decision's set.
+  void RunOnGpu(const Decision& decision, std::vector<Tensor> tensors,
+                std::chrono::milliseconds patience);
+  /// See GpuPlane::Fail(), of all sets. Thread safe.
+  void FailGpus(const std::string& why, Deadline when);
+  /// Until what GPUs have is done; when no decision follows.
+  void FinishGpus();
   /// Whether a decision that came to this ends everything.
   static bool EndsAll(const Decision& decision, const Status& status);
 
@@ -53,11 +62,16 @@ class ProcessSets {
   Status Add(const Decision& decision, Output& output, Deadline deadline);
   Status Remove(SetId set, Deadline deadline);
 
+  GpuPlane::Setup SetupFor(const std::vector<int>& members) const;
+
   Group& all_;
+  const GpuPlane::Setup gpu_;
   mutable std::mutex mutex_;  ///< changes happen in the data thread, which so reads without it
   std::map<SetId, Set> sets_;
   std::map<SetId, Status> refused_;  ///< sets that could not be made
   Status failure_;
+  std::string gpu_failure_;  ///< if not empty: of GPUs, also of sets to come
+  Deadline gpu_failing_;
 };
 
 }  // namespace tony::collective

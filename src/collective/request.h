@@ -40,9 +40,14 @@ struct TensorKey {
   };
 };
 
+/// Whose memory tensors are in: it says through which group they go.
+enum class DeviceType : uint8_t { kCpu, kGpu };
+inline constexpr size_t kDeviceTypes = 2;
+
 /// What is done with tensors. Those of one kind fit into one vector.
 struct Kind {
   Operation operation = Operation::kAllReduce;
+  DeviceType device = DeviceType::kCpu;
   DataType type = DataType::kFloat32;
   ReduceOp reduce = ReduceOp::kSum;
   int32_t root = 0;      ///< of broadcasts: a rank of the job, in a decision of the set
@@ -63,6 +68,8 @@ struct Request {
   SetId set = kAllRanks;         ///< whose tensor it is
   std::vector<int64_t> members;  ///< of kAddSet: ranks of the job, in ascending order
   SetId subject = 0;             ///< of kRemoveSet: which set goes
+  /// If not empty: this rank cannot take part, and why. All ranks are told so.
+  std::string fault;
 
   bool operator==(const Request&) const = default;
 

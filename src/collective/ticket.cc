@@ -13,15 +13,32 @@ constexpr auto kYieldTime = std::chrono::microseconds(200);
 
 }  // namespace
 
+void Ticket::Issue(std::shared_ptr<Event> done, const Engine::Output& output) {
+  {
+    const std::lock_guard lock(mutex_);
+    gpu_done_ = std::move(done);
+    output_ = output;
+    issued_.store(true, std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
 void Ticket::Finish(const Status& status, Engine::Output output, int last_joined) {
   {
     const std::lock_guard lock(mutex_);
     status_ = status;
-    output_ = std::move(output);
+    // Who reads what was issued goes on.
+    if (!issued()) output_ = std::move(output);
     last_joined_ = last_joined;
+    issued_.store(true, std::memory_order_release);
     done_.store(true, std::memory_order_release);
   }
   changed_.notify_all();
+}
+
+bool Ticket::WaitForGpu(Deadline deadline) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return issued(); });
 }
 
 bool Ticket::Wait(Deadline deadline) const {

@@ -97,6 +97,7 @@ constexpr auto kNumber = [](auto& coder, auto& number) { coder.Number(number); }
 template <typename Coder, typename Message>
 void KindFields(Coder& coder, Message& kind) {
   coder.Choice(kind.operation, kOperations);
+  coder.Choice(kind.device, kDeviceTypes);
   coder.Choice(kind.type, kDataTypes);
   coder.Choice(kind.reduce, kRequestedReduceOps);
   coder.Number(kind.root);
@@ -115,6 +116,7 @@ void RequestFields(Coder& coder, Message& request) {
   coder.Number(request.set);
   coder.List(request.members, kNumber);
   coder.Number(request.subject);
+  coder.Text(request.fault);
 }
 
 template <typename Coder, typename Message>

@@ -35,6 +35,8 @@ TEST(Disagreement, SaysWhoSaysWhat) {
        },
        "float32[3, 4], rank 1 float32[4, 3]"},
       {[](Request& r) { r.shape = {}; }, "float32[3, 4], rank 1 float32[]"},
+      {[](Request& r) { r.kind.device = DeviceType::kGpu; },
+       "float32[3, 4] of the CPU, rank 1 float32[3, 4] of a GPU"},
       {[](Request& r) { r.kind.reduce = ReduceOp::kMin; }, "sum, rank 1 min"},
       {[](Request& r) { r.kind.prescale = 0.1; },
        "prescale factor 1, rank 1 prescale factor 0.10000000000000001"},
@@ -91,6 +93,12 @@ TEST(Disagreement, SplitsFitToRanksAndRows) {
   second.splits = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min() + 4};
   EXPECT_EQ(Of(first, second),
             "tensor 'w': rank 1: it has a split of 9223372036854775807 rows of 3");
+}
+
+TEST(Disagreement, ARankThatCannotTakePartSaysWhy) {
+  Request other = Good();
+  other.fault = "its GPU is gone";
+  EXPECT_EQ(Of(Good(), other), "tensor 'w': rank 1: its GPU is gone");
 }
 
 }  // namespace

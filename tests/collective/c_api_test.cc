@@ -84,7 +84,7 @@ TEST_F(CApiTest, BarrierAndJoin) {
   EXPECT_EQ(tony_collective_wait(barrier, kPatienceMs), TONY_COLLECTIVE_OK);
   EXPECT_LT(tony_collective_last_joined(barrier), 0);
   EXPECT_EQ(tony_collective_release(barrier), TONY_COLLECTIVE_OK);
-  const int64_t join = tony_collective_join();
+  const int64_t join = tony_collective_join(-1);
   EXPECT_EQ(tony_collective_wait(join, kPatienceMs), TONY_COLLECTIVE_OK);
   EXPECT_EQ(tony_collective_last_joined(join), 0);
   EXPECT_EQ(tony_collective_release(join), TONY_COLLECTIVE_OK);

@@ -319,6 +319,22 @@ TEST_F(GroupTest, OfWhichOneRankDoesNotKnowIsAnError) {
   EXPECT_THAT(coordinator_->Waiting(), IsEmpty());
 }
 
+TEST_F(CoordinatorTest, TensorsOfHostsAndOfGpusAreNotFused) {
+  std::vector<Request> requests;
+  for (const std::string name : {"host.1", "gpu.1", "host.2", "gpu.2"}) {
+    requests.push_back(Tensor(name));
+    if (name[0] == 'g') requests.back().kind.device = DeviceType::kGpu;
+  }
+  for (const std::string name : {"gather.1", "gather.2"}) {
+    requests.push_back(Tensor(name));
+    requests.back().kind = {.operation = Operation::kAllGather, .device = DeviceType::kGpu};
+  }
+  SubmitAll(requests);
+  EXPECT_THAT(DecideNames(),
+              ElementsAre(ElementsAre("host.1", "host.2"), ElementsAre("gpu.1", "gpu.2"),
+                          ElementsAre("gather.1"), ElementsAre("gather.2")));
+}
+
 /// Of all ranks together: more than a megabyte is not copied once more.
 TEST_F(CoordinatorTest, SmallAllgathersAndReducescattersAreFused) {
   for (const Operation operation : {Operation::kAllGather, Operation::kReduceScatter}) {

@@ -13,10 +13,10 @@
 
 #include "collective/engine.h"
 #include "collective/host_members.h"
+#include "tests/collective/patience.h"
 
 namespace tony::collective {
 
-inline constexpr auto kPatience = std::chrono::seconds(60);
 inline constexpr char kSecret[] = "secret";
 
 inline Request Floats(const std::string& name, size_t count) {

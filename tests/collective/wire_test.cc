@@ -11,6 +11,7 @@ namespace {
 Submission FullSubmission() {
   Request request = {.name = "layer/weights",
                      .kind = {.operation = Operation::kAllToAll,
+                              .device = DeviceType::kGpu,
                               .type = DataType::kBfloat16,
                               .reduce = ReduceOp::kMax,
                               .root = 3,
@@ -19,12 +20,14 @@ Submission FullSubmission() {
                      .shape = {1, int64_t{1} << 40, 3},
                      .splits = {1, 0},
                      .group = "g",
-                     .group_size = 7};
+                     .group_size = 7,
+                     .fault = "no GPU"};
   return {.known = {1, 4000000000}, .requests = {request, {}}, .joined = true};
 }
 
 Decision FullDecision() {
   return {.kind = {.operation = Operation::kAllGather,
+                   .device = DeviceType::kGpu,
                    .type = DataType::kBool,
                    .reduce = ReduceOp::kMin,
                    .root = 2,

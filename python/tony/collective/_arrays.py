@@ -35,8 +35,8 @@ def empty(shape, dtype=numpy.float64):
 class Arrays:
     """What Collectives has to know of a framework.
 
-    A host tensor is contiguous and in the host's memory, so that it can be read and written there; ``original`` is what
-    the user has passed.
+    A host tensor is contiguous and in memory that the library reads and writes: the host's or, of frameworks that have
+    such, a GPU's. ``original`` is what the user has passed.
     """
 
     @staticmethod
@@ -45,8 +45,8 @@ class Arrays:
         return numpy.asarray(value)
 
     @staticmethod
-    def host(value):
-        """A host tensor: the same memory where that is one, else a copy."""
+    def host(value, on_gpu=True):  # pylint: disable=unused-argument
+        """A host tensor: the same memory where that is one, else a copy. ``on_gpu``: the operation can be done there."""
         return numpy.asarray(value, order="C")
 
     @staticmethod
@@ -68,6 +68,12 @@ class Arrays:
     def type_code(host):
         """The library's. ValueError: it has none."""
         return _type_code(host.dtype)
+
+    @staticmethod
+    def gpu(host):  # pylint: disable=unused-argument
+        """None: it is in the host's memory. Otherwise what goes with a tensor of a GPU that is submitted now: an object
+        with ``ready``, the address of an event, and ``stream()``, the address of the stream that waits for results."""
+        return None
 
     @staticmethod
     def item_bytes(host):

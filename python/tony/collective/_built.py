@@ -1,4 +1,6 @@
-"""What Horovod's programs ask about how it was built."""
+"""What Horovod's programs ask about how it was built; here about what there is."""
+
+from ._library import library
 
 
 def mpi_threads_supported():
@@ -27,8 +29,8 @@ def gloo_built():
 
 
 def nccl_built():
-    """0: tensors of GPUs go through the host's memory."""
-    return 0
+    """NCCL's version, such as 22809, where this process can load one that is new enough (docs/gpu.md); else 0."""
+    return max(0, library().nccl_version())
 
 
 def ddl_built():
@@ -42,8 +44,8 @@ def ccl_built():
 
 
 def cuda_built():
-    """False."""
-    return False
+    """Whether this process sees a GPU, through NVIDIA's driver."""
+    return library().gpus() > 0
 
 
 def rocm_built():

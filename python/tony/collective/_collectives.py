@@ -7,7 +7,7 @@ from . import _library, _process
 from ._handles import Output
 from ._library import library
 from ._process_sets import global_process_set, set_id
-from ._reduce_ops import Average, choose
+from ._reduce_ops import Adasum, Average, choose
 from ._submission import full_name, submit, submit_group
 from .compression import Compression
 
@@ -33,14 +33,18 @@ class Collectives:
 
     # What is submitted
 
-    def _tensor(self, name, host, number):
+    def _tensor(self, name, host, number, gpu):
         shape = tuple(host.shape)
-        return _library.Tensor(name.encode(), self._framework.type_code(host), len(shape), _shape_array(shape), number)
+        return _library.Tensor(name.encode(), self._framework.type_code(host), len(shape), _shape_array(shape), number,
+                               _library.CPU if gpu is None else _library.GPU, None if gpu is None else gpu.ready)
 
-    def _group(self, name, hosts, number):
+    def _group(self, name, hosts, number, gpus):
         """(group's name, count, tensors) for the library."""
-        tensors = [self._tensor(f"{name}.{i}", host, number) for i, host in enumerate(hosts)]
+        tensors = [self._tensor(f"{name}.{i}", host, number, gpu) for i, (host, gpu) in enumerate(zip(hosts, gpus))]
         return name.encode(), len(hosts), (_library.Tensor * len(hosts))(*tensors)
+
+    def _gpus(self, hosts):
+        return [self._framework.gpu(host) for host in hosts]
 
     def _pointers(self, hosts):
         return (ctypes.c_void_p * len(hosts))(*map(self._framework.pointer, hosts))
@@ -51,28 +55,30 @@ class Collectives:
         framework = self._framework
         if in_place:
             framework.check_writable(tensor)
-        host = framework.host(tensor)
+        host = framework.host(tensor, op is not Adasum)
         out = host if in_place else framework.empty_like(host)
-        sent = self._tensor(full_name("allreduce", name, number), host, number)
+        gpu = framework.gpu(host)
+        sent = self._tensor(full_name("allreduce", name, number), host, number, gpu)
         return submit(library().allreduce,
                       (ctypes.byref(sent), _reduction(op, scales), framework.pointer(host), framework.pointer(out)),
-                      lambda _, __=host: framework.returned(tensor, out, in_place))
+                      lambda _, __=host: framework.returned(tensor, out, in_place), gpus=(gpu,))
 
     def _allreduce_group(self, tensors, name, op, scales, number, in_place):
         framework = self._framework
         if in_place:
             for tensor in tensors:
                 framework.check_writable(tensor)
-        hosts = [framework.host(tensor) for tensor in tensors]
+        hosts = [framework.host(tensor, op is not Adasum) for tensor in tensors]
         outs = hosts if in_place else [framework.empty_like(host) for host in hosts]
-        group = self._group(full_name("grouped_allreduce", name, number), hosts, number)
+        gpus = self._gpus(hosts)
+        group = self._group(full_name("grouped_allreduce", name, number), hosts, number, gpus)
 
         def finish(_, _hold=hosts):
             return [framework.returned(tensor, out, in_place) for tensor, out in zip(tensors, outs)]
 
         return submit_group(library().grouped_allreduce,
                             (*group, _reduction(op, scales), self._pointers(hosts), self._pointers(outs)), len(hosts),
-                            finish)
+                            finish, gpus=gpus)
 
     def allreduce_async(self, tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
                         process_set=global_process_set):
@@ -161,9 +167,10 @@ class Collectives:
         """Like allgather(), asynchronous. Returns a handle."""
         number = set_id(process_set)
         host = self._framework.host(tensor)
-        sent = self._tensor(full_name("allgather", name, number), host, number)
+        gpu = self._framework.gpu(host)
+        sent = self._tensor(full_name("allgather", name, number), host, number, gpu)
         return submit(library().allgather, (ctypes.byref(sent), self._framework.pointer(host)),
-                      self._finish_one(tensor, host), keeps=True)
+                      self._finish_one(tensor, host), keeps=True, gpus=(gpu,))
 
     def allgather(self, tensor, name=None, process_set=global_process_set):
         """Puts the ranks' tensors one after the other, in the order of ranks; each rank gets the result.
@@ -180,9 +187,10 @@ class Collectives:
         """Like grouped_allgather(), asynchronous. Returns a handle."""
         number, tensors = set_id(process_set), list(tensors)
         hosts = [self._framework.host(tensor) for tensor in tensors]
-        group = self._group(full_name("grouped_allgather", name, number), hosts, number)
+        gpus = self._gpus(hosts)
+        group = self._group(full_name("grouped_allgather", name, number), hosts, number, gpus)
         return submit_group(library().grouped_allgather, (*group, self._pointers(hosts)), len(hosts),
-                            self._finish(tensors, hosts), keeps=True)
+                            self._finish(tensors, hosts), keeps=True, gpus=gpus)
 
     def grouped_allgather(self, tensors, name=None, process_set=global_process_set):
         """allgather() of all ``tensors``, which are done together. Returns a list in their order."""
@@ -193,10 +201,11 @@ class Collectives:
         """Like reducescatter(), asynchronous. Returns a handle."""
         number, op = set_id(process_set), choose(op)
         host = self._framework.host(tensor)
-        sent = self._tensor(full_name("reducescatter", name, number), host, number)
+        gpu = self._framework.gpu(host)
+        sent = self._tensor(full_name("reducescatter", name, number), host, number, gpu)
         return submit(library().reducescatter,
                       (ctypes.byref(sent), _reduction(op, (prescale_factor, postscale_factor)),
-                       self._framework.pointer(host)), self._finish_one(tensor, host), keeps=True)
+                       self._framework.pointer(host)), self._finish_one(tensor, host), keeps=True, gpus=(gpu,))
 
     def reducescatter(self, tensor, name=None, compression=Compression.none, op=Average,
                       process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
@@ -218,10 +227,11 @@ class Collectives:
         """Like grouped_reducescatter(), asynchronous. Returns a handle."""
         number, op, tensors = set_id(process_set), choose(op), list(tensors)
         hosts = [self._framework.host(tensor) for tensor in tensors]
-        group = self._group(full_name("grouped_reducescatter", name, number), hosts, number)
+        gpus = self._gpus(hosts)
+        group = self._group(full_name("grouped_reducescatter", name, number), hosts, number, gpus)
         return submit_group(library().grouped_reducescatter,
                             (*group, _reduction(op, (prescale_factor, postscale_factor)), self._pointers(hosts)),
-                            len(hosts), self._finish(tensors, hosts), keeps=True)
+                            len(hosts), self._finish(tensors, hosts), keeps=True, gpus=gpus)
 
     def grouped_reducescatter(self, tensors, name=None, compression=Compression.none, op=Average,
                               process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
@@ -243,13 +253,15 @@ class Collectives:
                 raise ValueError(f"splits has {len(numbers)} numbers for {ranks} ranks")
             numbers = (ctypes.c_int64 * ranks)(*numbers)
 
-        sent = self._tensor(full_name("alltoall", name, number), host, number)
+        gpu = framework.gpu(host)
+        sent = self._tensor(full_name("alltoall", name, number), host, number, gpu)
 
         def finish(handles):
             output = Output(handles[0], framework.item_bytes(host))
             return framework.made(output, host, tensor), framework.splits(output.splits, splits)
 
-        return submit(library().alltoall, (ctypes.byref(sent), numbers, framework.pointer(host)), finish, keeps=True)
+        return submit(library().alltoall, (ctypes.byref(sent), numbers, framework.pointer(host)), finish, keeps=True,
+                      gpus=(gpu,))
 
     def alltoall(self, tensor, splits=None, name=None, process_set=global_process_set):
         """Sends some rows of ``tensor`` to each rank.
@@ -275,14 +287,16 @@ class Collectives:
         if not in_place and root_rank != _process.rank():
             host = framework.empty_like(host)
 
-        sent = self._tensor(full_name("broadcast", name, number), host, number)
+        gpu = framework.gpu(host)
+        sent = self._tensor(full_name("broadcast", name, number), host, number, gpu)
 
         def finish(_):
             if not in_place and root_rank == _process.rank():
                 return framework.copy(tensor)
             return framework.returned(tensor, host, in_place)
 
-        return submit(library().broadcast, (ctypes.byref(sent), root_rank, framework.pointer(host)), finish)
+        return submit(library().broadcast, (ctypes.byref(sent), root_rank, framework.pointer(host)), finish,
+                      gpus=(gpu,))
 
     def broadcast_async(self, tensor, root_rank, name=None, process_set=global_process_set):
         """Like broadcast(), asynchronous. Returns a handle."""
@@ -317,13 +331,14 @@ def barrier(process_set=global_process_set):
     submit(library().barrier, (full_name("barrier", None, number).encode(), number), lambda _: None).wait()
 
 
-def join(device=-1):  # pylint: disable=unused-argument
+def join(device=-1):
     """Waits until all ranks have called it: this one has no more data, and takes part in the others' allreduces with
-    zeros. No other operation is possible meanwhile. ``device``: for compatibility with Horovod.
+    zeros. No other operation is possible meanwhile. ``device``: the index of this rank's GPU, for the case that others
+    reduce on GPUs and it has not yet; below 0: it has, or there are none.
 
     Returns: the rank that has come last.
     """
-    last = submit(library().join, (), lambda numbers: library().check(library().last_joined(numbers[0]))).wait()
+    last = submit(library().join, (device,), lambda numbers: library().check(library().last_joined(numbers[0]))).wait()
     # Ranks have called different numbers of operations without names.
     _process.begin_again()
     return last

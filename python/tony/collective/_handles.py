@@ -1,6 +1,7 @@
 """Operations that are on their way, and what comes of them."""
 
 import ctypes
+import itertools
 import math
 import threading
 import weakref
@@ -19,21 +20,23 @@ _in_flight = set()
 class Handle:
     """One operation, or a group of them; for ``poll()`` and ``synchronize()``."""
 
-    __slots__ = ("numbers", "_finish", "_keeps", "_result", "_waiting")
+    __slots__ = ("numbers", "_finish", "_keeps", "_gpus", "_result", "_waiting")
 
-    def __init__(self, finish, keeps=False):
+    def __init__(self, finish, keeps=False, gpus=None):
         """``finish``: called with ``numbers`` once all operations are done well, makes the result; it holds all memory
-        that they use. ``keeps``: it releases them itself, later."""
+        that they use. ``keeps``: it releases them itself, later. ``gpus``: what the framework says of each (Arrays.gpu);
+        the streams of those that have one wait instead of this thread."""
         self.numbers = ()  # the library's, of operations on their way
         self._finish = finish
         self._keeps = keeps
+        self._gpus = gpus
         self._result = None
         self._waiting = threading.RLock()  # one thread after the other
         _in_flight.add(self)
 
     def forget(self):
         """The library has not taken it."""
-        self.numbers, self._finish = (), None
+        self.numbers, self._finish, self._gpus = (), None, None
         _in_flight.discard(self)
 
     def poll(self):
@@ -51,16 +54,18 @@ class Handle:
             return self._result
         lib = library()
         failed = None
-        for number in self.numbers:
-            code = lib.wait(number, _LOOK_MS)
+        for number, gpu in zip(self.numbers, self._gpus or itertools.repeat(None)):
+            code = _library.IN_PROGRESS
             while code == _library.IN_PROGRESS:
-                code = lib.wait(number, _LOOK_MS)
+                code = (lib.wait(number, _LOOK_MS) if gpu is None else
+                        lib.wait_stream(number, gpu.stream(), _LOOK_MS))
             if code != _library.OK and failed is None:
                 try:
                     lib.fail(code)
                 except HorovodInternalError as error:
                     failed = error
-        # All are done, so that nobody but the user touches the memory any more.
+        # All are done, so that nobody but the user touches the memory any more; or, on a GPU, nothing that the user's
+        # stream does from now on comes before that.
         numbers, finish = self.numbers, self._finish
         self.forget()
         try:

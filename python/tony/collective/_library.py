@@ -10,6 +10,9 @@ CODES = ("OK", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "DEADLINE_EXCEEDED", "
          "INTERNAL", "IN_PROGRESS")
 OK, IN_PROGRESS = CODES.index("OK"), CODES.index("IN_PROGRESS")
 
+# enum tony_collective_device
+CPU, GPU = 0, 1
+
 # enum tony_collective_type, by the names that numpy and PyTorch use.
 TYPES = {name: code for code, name in enumerate(
     ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16", "float32",
@@ -40,7 +43,8 @@ class Tensor(ctypes.Structure):
     """struct tony_collective_tensor"""
 
     _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int32), ("dimensions", ctypes.c_int32),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("set", ctypes.c_uint32)]
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("set", ctypes.c_uint32), ("device", ctypes.c_int32),
+                ("ready", ctypes.c_void_p)]
 
 
 class Reduction(ctypes.Structure):
@@ -78,11 +82,14 @@ _FUNCTIONS = {
     "add_process_set": (_HANDLE, [ctypes.c_char_p, ctypes.POINTER(ctypes.c_int), _NUMBER]),
     "remove_process_set": (_HANDLE, [ctypes.c_char_p, _SET]),
     "added_process_set": (_NUMBER, [_HANDLE]),
-    "join": (_HANDLE, []),
+    "join": (_HANDLE, [_NUMBER]),
     "allocate": (_POINTER, [ctypes.c_size_t]),
     "free": (_NUMBER, [_POINTER]),
     "poll": (_NUMBER, [_HANDLE]),
     "wait": (_NUMBER, [_HANDLE, ctypes.c_int64]),
+    "wait_stream": (_NUMBER, [_HANDLE, _POINTER, ctypes.c_int64]),
+    "gpus": (_NUMBER, []),
+    "nccl_version": (_NUMBER, []),
     "output_data": (_POINTER, [_HANDLE]),
     "output_shape": (_NUMBER, [_HANDLE, _NUMBERS, _NUMBER]),
     "output_splits": (_NUMBER, [_HANDLE, _NUMBERS, _NUMBER]),

@@ -67,6 +67,15 @@ def timeouts(environment):
     return (seconds or _NO_LIMIT_SECONDS,) * 2
 
 
+def gpus_through_host(environment):
+    """TONY_COLLECTIVE_GPU=host: tensors of GPUs are copied, and reduced by CPUs."""
+    chosen = environment.get("TONY_COLLECTIVE_GPU", "nccl")
+    if chosen not in ("nccl", "host"):
+        raise HorovodInternalError(f"TONY_COLLECTIVE_GPU is {chosen!r} instead of 'nccl' or 'host'",
+                                   "INVALID_ARGUMENT")
+    return chosen == "host"
+
+
 def _scope(environment, start):
     """Of this job's keys, and of this start of it."""
     restarts = [environment.get(name, "0") for name in ("TONY_EPOCH", "TORCHELASTIC_RESTART_COUNT")]

@@ -24,13 +24,13 @@ def full_name(operation, name, set_id=0):
     return f"{operation}.noname.{next(_unnamed.setdefault((set_id, operation), itertools.count()))}"
 
 
-def submit(function, arguments, finish, keeps=False):
+def submit(function, arguments, finish, keeps=False, gpus=None):
     """The Handle of one operation: ``function`` of the library with ``arguments`` gives its number.
 
-    ``finish``, ``keeps``: as of Handle. HorovodInternalError, NotInitializedError: it was refused.
+    ``finish``, ``keeps``, ``gpus``: as of Handle. HorovodInternalError, NotInitializedError: it was refused.
     """
     # It holds the memory before the library has it: whatever is raised in between, as KeyboardInterrupt, leaves it so.
-    handle = Handle(finish, keeps)
+    handle = Handle(finish, keeps, gpus)
     number = function(*arguments)
     if number > 0:
         handle.numbers = (number,)
@@ -40,9 +40,9 @@ def submit(function, arguments, finish, keeps=False):
     return library().check(number)
 
 
-def submit_group(function, arguments, count, finish, keeps=False):
+def submit_group(function, arguments, count, finish, keeps=False, gpus=None):
     """The same of ``count`` operations, of which the library takes all or none."""
-    handle = Handle(finish, keeps)
+    handle = Handle(finish, keeps, gpus)
     handle.numbers = (ctypes.c_int64 * count)()
     code = function(*arguments, handle.numbers)
     if code == OK:

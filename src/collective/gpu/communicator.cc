@@ -94,13 +94,9 @@ Status Communicator::Until(const std::string& what, const Query& query, Deadline
   if (!failure_.ok()) return failure_;
   const auto begin = steady_clock::now();
   for (;;) {
-    // What is done counts, even if a rank has ended since.
-    auto done = query();
-    if (!done.ok()) return Abort(done.status());
+    auto done = Look(what, query, deadline, begin);
+    if (!done.ok()) return done.status();
     if (*done) return {};
-    if (Status good = CheckRanks(what); !good.ok()) return Abort(good);
-    if (Status good = CheckAsync(what); !good.ok()) return Abort(good);
-    if (Status good = CheckDeadline(what, deadline, begin); !good.ok()) return Abort(good);
     // A GPU cannot wake a thread without interrupts, which cost more than this.
     if (steady_clock::now() - begin < kYieldTime) {
       std::this_thread::yield();
@@ -110,11 +106,24 @@ Status Communicator::Until(const std::string& what, const Query& query, Deadline
   }
 }
 
+Result<bool> Communicator::Look(const std::string& what, const Query& query, Deadline deadline,
+                                Deadline begin) {
+  if (!failure_.ok()) return failure_;
+  // What is done counts, even if a rank has ended since.
+  auto done = query();
+  if (!done.ok()) return Abort(done.status());
+  if (*done) return true;
+  if (Status good = CheckRanks(what); !good.ok()) return Abort(good);
+  if (Status good = CheckAsync(what); !good.ok()) return Abort(good);
+  if (Status good = CheckDeadline(what, deadline, begin); !good.ok()) return Abort(good);
+  return false;
+}
+
 Status Communicator::CheckRanks(const std::string& what) {
-  const int failed = failed_position_.load(std::memory_order_acquire);
-  if (failed < 0) return {};
-  return {Code::kAborted, "rank " + std::to_string(place_.ranks[static_cast<size_t>(failed)]) +
-                              " has ended; " + what + " on GPUs was given up"};
+  if (!failing_.load(std::memory_order_acquire)) return {};
+  const std::lock_guard lock(failing_mutex_);
+  if (steady_clock::now() < failing_when_) return {};
+  return {Code::kAborted, failing_why_ + "; " + what + " on GPUs was given up"};
 }
 
 Status Communicator::CheckAsync(const std::string& what) {
@@ -148,8 +157,15 @@ void Communicator::Close(Deadline deadline) {
 
 void Communicator::Fail(int position) {
   if (position < 0 || position >= ranks()) return;
-  int nobody = -1;
-  failed_position_.compare_exchange_strong(nobody, position, std::memory_order_acq_rel);
+  Fail("rank " + std::to_string(place_.ranks[static_cast<size_t>(position)]) + " has ended", {});
+}
+
+void Communicator::Fail(const std::string& why, Deadline when) {
+  const std::lock_guard lock(failing_mutex_);
+  if (failing_.load(std::memory_order_relaxed) && failing_when_ <= when) return;
+  failing_why_ = why;
+  failing_when_ = when;
+  failing_.store(true, std::memory_order_release);
 }
 
 Status Communicator::Abort(Status why) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -50,10 +51,16 @@ class Communicator {
   /// Until `query` says yes.
   /// DeadlineExceeded, Aborted: see Group::AllReduce. Internal: the GPU has failed.
   Status Until(const std::string& what, const Query& query, Deadline deadline);
+  /// One look, by who does not wait: what `query` says, or an error as of Until(). `begin`: since
+  /// when it is looked at.
+  Result<bool> Look(const std::string& what, const Query& query, Deadline deadline, Deadline begin);
   /// When nothing runs any more; as all others do.
   void Close(Deadline deadline);
   /// The rank at `position` has ended. The first one counts.
   void Fail(int position);
+  /// Nothing can be done any more from `when` on: `why`, as "rank 3 has left". Of several the
+  /// earliest counts.
+  void Fail(const std::string& why, Deadline when);
 
   /// Ok, or what has happened to it.
   const Status& failure() const { return failure_; }
@@ -74,7 +81,10 @@ class Communicator {
   const Place place_;
   NcclComm comm_ = nullptr;
   Status failure_;
-  std::atomic<int> failed_position_{-1};
+  std::atomic<bool> failing_{false};
+  std::mutex failing_mutex_;
+  std::string failing_why_;
+  Deadline failing_when_;
 };
 
 }  // namespace tony::collective

@@ -36,6 +36,7 @@ inline constexpr CudaResult kCudaIllegalAddress = 700;
 inline constexpr unsigned kCudaStreamNonBlocking = 1;  ///< does not wait for the default stream
 inline constexpr unsigned kCudaEventDisableTiming = 2;
 inline constexpr int kCudaAttributeDmaBufSupported = 124;
+inline constexpr int kCudaPointerDeviceOrdinal = 9;
 
 /// Each as FUNCTION(member, symbol, parameters…). Those that CUDA has changed once carry the suffix
 /// that its header adds.
@@ -50,6 +51,8 @@ inline constexpr int kCudaAttributeDmaBufSupported = 124;
   FUNCTION(DeviceGetAttribute, cuDeviceGetAttribute, int* value, int attribute, CudaDevice device) \
   FUNCTION(DeviceCanAccessPeer, cuDeviceCanAccessPeer, int* can, CudaDevice device,                \
            CudaDevice peer)                                                                        \
+  FUNCTION(PointerGetAttribute, cuPointerGetAttribute, void* value, int attribute,                 \
+           CudaAddress address)                                                                    \
   FUNCTION(PrimaryRetain, cuDevicePrimaryCtxRetain, CudaContext* context, CudaDevice device)       \
   FUNCTION(PrimaryRelease, cuDevicePrimaryCtxRelease_v2, CudaDevice device)                        \
   FUNCTION(PushCurrent, cuCtxPushCurrent_v2, CudaContext context)                                  \

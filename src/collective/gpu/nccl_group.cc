@@ -135,6 +135,17 @@ Status NcclGroup::Average(const void* in, void* out, size_t count, DataType type
       deadline);
 }
 
+Result<bool> NcclGroup::Look(const std::string& what, const Event& event, Deadline deadline,
+                             Deadline begin) {
+  return communicator_.Look(
+      what, [&event] { return event.Fired(); }, deadline, begin);
+}
+
+Status NcclGroup::Scale(const void* in, void* out, size_t count, DataType type, double factor) {
+  const Copy copy = {in, out, count * SizeOf(type)};
+  return copies_->Run({&copy, 1}, type, factor, *stream_);
+}
+
 /// NCCL has none: nobody has the sum before all have come.
 Status NcclGroup::Barrier(Deadline deadline) {
   if (Status usable = Usable(nullptr); !usable.ok()) return usable;

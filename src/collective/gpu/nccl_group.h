@@ -55,10 +55,18 @@ class NcclGroup : public Group {
   void Defer(bool defer) { deferred_ = defer; }
   /// Until all so far is done.
   Status Finish(Deadline deadline);
+  /// `event` fires when all so far is done.
+  Status Record(Event& event) { return stream_->Record(event); }
+  /// One look: whether an event that was recorded here has fired. Codes as of Finish().
+  Result<bool> Look(const std::string& what, const Event& event, Deadline deadline, Deadline begin);
+  /// `count` elements of `in`, times `factor`, to `out`, which may be `in`; deferred in any case.
+  /// FailedPrecondition: a factor, but no kernel.
+  Status Scale(const void* in, void* out, size_t count, DataType type, double factor);
   /// Empty, or what it cannot do, to be told at the start: BatchedCopy::limitation().
   const std::string& limitation() const { return copies_->limitation(); }
 
-  /// InvalidArgument besides: int16 and uint16, which NCCL does not have.
+  /// InvalidArgument besides: int16 and uint16, which NCCL does not have. For this, reducescatter
+  /// and fused tensors kAverage is a reduction as well: see Average().
   Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                    Deadline deadline) override;
   /// As AllReduce(), the sum divided by the number of ranks, by NCCL: float16 cannot overflow.
@@ -82,6 +90,8 @@ class NcclGroup : public Group {
   Status AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) override;
 
   void Fail(int rank) override { communicator_.Fail(rank); }
+  /// From `when` on nothing is waited for any more: `why`. Thread safe.
+  void Fail(const std::string& why, Deadline when) { communicator_.Fail(why, when); }
   /// Others are told by whoever holds the connections: NCCL has no word for it.
   void Leave() override { left_.store(true, std::memory_order_release); }
   int rank() const override { return communicator_.position(); }

@@ -23,6 +23,8 @@ class NcclLibrary {
   std::string NameOf(NcclResult result, NcclComm comm) const;
   /// "2.28.9".
   std::string version() const;
+  /// As NCCL's headers have it: 22809.
+  int version_code() const { return version_; }
 
 #define TONY_MEMBER(member, symbol, ...) NcclResult (*member)(__VA_ARGS__) = nullptr;
   TONY_NCCL_FUNCTIONS(TONY_MEMBER)

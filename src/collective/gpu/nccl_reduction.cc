@@ -58,6 +58,7 @@ NcclOp NcclOpOf(DataType type, ReduceOp op) {
 }  // namespace
 
 Result<NcclReduction> NcclReductionOf(DataType type, ReduceOp op) {
+  if (op == ReduceOp::kAverage) return NcclAverageOf(type);
   const auto nccl_type = NcclTypeOf(type);
   if (!nccl_type) {
     return Status(Code::kInvalidArgument, "NCCL cannot reduce " + std::string(NameOf(type)) +

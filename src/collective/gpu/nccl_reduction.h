@@ -13,6 +13,7 @@ struct NcclReduction {
 };
 
 /// Bool, whose elements are 0 or 1, is reduced by its maximum ("or") or minimum ("and") as uint8.
+/// kAverage is NcclAverageOf().
 /// InvalidArgument: int16 and uint16, which NCCL does not have.
 Result<NcclReduction> NcclReductionOf(DataType type, ReduceOp op);
 

@@ -28,6 +28,12 @@ Result<bool> Event::Fired() const {
   return true;
 }
 
+Status Event::BlockStream(CudaStream stream) const {
+  const Device::Current current(*device_);
+  return device_->driver().Check(device_->driver().StreamWaitEvent(stream, event_, 0),
+                                 "let the framework's stream wait");
+}
+
 Result<std::unique_ptr<Stream>> Stream::Create(std::shared_ptr<Device> device) {
   const Device::Current current(*device);
   const CudaDriver& driver = device->driver();

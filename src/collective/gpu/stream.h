@@ -20,6 +20,9 @@ class Event {
   /// Whether the GPU has come to it, as last recorded.
   /// Internal: something before it has failed.
   Result<bool> Fired() const;
+  /// What `stream`, of any library in this process, is given next begins when it has fired.
+  /// Internal: CUDA refuses.
+  Status BlockStream(CudaStream stream) const;
   CudaEvent handle() const { return event_; }
 
  private:

@@ -114,7 +114,14 @@ void Watch::Cycle() {
 
 Watch::Operation::Operation(Watch& watch, const Decision& decision,
                             const std::vector<Tensor>& tensors)
-    : watch_(watch), decision_(decision), tensors_(tensors), began_(Now()) {
+    : watch_(watch),
+      is_done_(decision.error.empty()),
+      kind_(static_cast<size_t>(decision.kind.operation)),
+      began_(Now()) {
+  for (const Tensor& tensor : tensors) {
+    tensors_ += tensor.submitted() ? 1 : 0;
+    bytes_ += BytesOf(tensor);
+  }
   int64_t number = 0;
   {
     const std::lock_guard lock(watch_.mutex_);
@@ -132,28 +139,24 @@ Watch::Operation::Operation(Watch& watch, const Decision& decision,
                              .bytes = BytesOf(tensors[i])});
   }
   step_ = std::move(step);
-  if (!decision_.error.empty()) return;  // nothing is done
+  if (!is_done_) return;
   timeline->Add({.kind = TraceEvent::Kind::kStarted, .at = began_, .step = step_});
 }
 
 void Watch::Operation::Done(const Status& status) {
   const Deadline now = Now();
-  const auto operation = static_cast<size_t>(decision_.kind.operation);
   {
     const std::lock_guard lock(watch_.mutex_);
     Counters& counters = watch_.counters_;
-    if (decision_.error.empty()) {
+    if (is_done_) {
       ++counters.operations;
       counters.operation += now - began_;
     }
-    for (const Tensor& tensor : tensors_) {
-      if (!tensor.submitted()) continue;
-      if (!status.ok()) {
-        ++counters.failed;
-        continue;
-      }
-      ++counters.tensors[operation];
-      counters.bytes[operation] += BytesOf(tensor);
+    if (status.ok()) {
+      counters.tensors[kind_] += tensors_;
+      counters.bytes[kind_] += bytes_;
+    } else {
+      counters.failed += tensors_;
     }
   }
   if (step_ != nullptr) {

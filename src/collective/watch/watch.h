@@ -72,8 +72,7 @@ class Watch : private SubmissionWatch {
   /// The last one, while others can still be told.
   void Leave();
 
-  /// An operation of the data thread, in which it is made and goes. `decision` and `tensors`
-  /// outlive it.
+  /// An operation that the data thread begins, one after the other; it may be done later.
   class Operation {
    public:
     Operation(Watch& watch, const Decision& decision, const std::vector<Tensor>& tensors);
@@ -81,8 +80,10 @@ class Watch : private SubmissionWatch {
 
    private:
     Watch& watch_;
-    const Decision& decision_;
-    const std::vector<Tensor>& tensors_;
+    const bool is_done_;   ///< with an error nothing is
+    const size_t kind_;    ///< a collective::Operation
+    int64_t tensors_ = 0;  ///< of this rank
+    int64_t bytes_ = 0;    ///< of theirs
     const Deadline began_;
     std::shared_ptr<const TraceStep> step_;  ///< null: nobody traces
   };

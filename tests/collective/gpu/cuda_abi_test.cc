@@ -29,6 +29,7 @@ static_assert(kCudaNotReady == CUDA_ERROR_NOT_READY);
 static_assert(kCudaIllegalAddress == CUDA_ERROR_ILLEGAL_ADDRESS);
 static_assert(kCudaStreamNonBlocking == CU_STREAM_NON_BLOCKING);
 static_assert(kCudaEventDisableTiming == CU_EVENT_DISABLE_TIMING);
+static_assert(kCudaPointerDeviceOrdinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kCudaAttributeDmaBufSupported == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 
 TEST(CudaAbi, IsThatOfTheHeader) { EXPECT_GE(CUDA_VERSION, 11000); }  // checked by the compiler

@@ -17,11 +17,11 @@
 #include "collective/gpu/device_memory.h"
 #include "collective/gpu/nccl_group.h"
 #include "tests/collective/gpu/fake/fake_gpu.h"
+#include "tests/collective/patience.h"
 #include "tests/collective/reference.h"
 
 namespace tony::collective {
 
-inline constexpr auto kPatience = std::chrono::seconds(60);
 inline constexpr char kFakeGpu[] = TONY_FAKE_GPU;
 /// What the double takes for the kernel, and a buffer that tests fill.
 inline constexpr NcclGroup::Options kSmall = {.fusion_bytes = 4096,

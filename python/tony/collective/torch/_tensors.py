@@ -5,24 +5,26 @@ import operator
 import torch
 
 from .. import _library
+from . import _cuda
 
 _TYPE_CODES = {getattr(torch, name): code for name, code in _library.TYPES.items() if hasattr(torch, name)}
 
 
 class Tensors:
-    """Tensors of the CPU are reduced where they lie; those of other devices through the host's memory."""
+    """Tensors of the CPU are reduced where they lie, and those of NVIDIA's GPUs, where there is NCCL; those of other
+    devices through the host's memory."""
 
     @staticmethod
     def tensor(value):  # pylint: disable=missing-function-docstring
         return value
 
     @staticmethod
-    def host(value):  # pylint: disable=missing-function-docstring
+    def host(value, on_gpu=True):  # pylint: disable=missing-function-docstring
         if value.layout != torch.strided:
             raise ValueError("a sparse tensor cannot be exchanged: use its to_dense(), or DistributedOptimizer's "
                              "sparse_as_dense")
         value = value.detach()
-        if value.device.type != "cpu":
+        if value.device.type != "cpu" and not (on_gpu and _cuda.can_reduce(value)):
             value = value.cpu()
         return value.contiguous()
 
@@ -34,6 +36,10 @@ class Tensors:
     def type_code(host):  # pylint: disable=missing-function-docstring
         code = _TYPE_CODES.get(host.dtype)
         return _library.type_code(str(host.dtype)) if code is None else code
+
+    @staticmethod
+    def gpu(host):  # pylint: disable=missing-function-docstring
+        return None if host.device.type == "cpu" else _cuda.Submitted(host)
 
     @staticmethod
     def item_bytes(host):  # pylint: disable=missing-function-docstring
@@ -55,7 +61,7 @@ class Tensors:
     def returned(original, host, in_place):  # pylint: disable=missing-function-docstring
         if not in_place:
             return host.to(original.device)
-        if original.device.type != "cpu" or original.data_ptr() != host.data_ptr():
+        if original.device != host.device or original.data_ptr() != host.data_ptr():
             with torch.no_grad():
                 original.copy_(host)
         return original
@@ -64,6 +70,8 @@ class Tensors:
     def made(output, host, original):  # pylint: disable=missing-function-docstring
         if output.buffer is None:
             return torch.empty(output.shape, dtype=host.dtype, device=original.device)
+        if host.device.type != "cpu":
+            return _cuda.wrap(output, host)
         return torch.frombuffer(output.buffer, dtype=host.dtype).reshape(output.shape).to(original.device)
 
     @staticmethod

@@ -1,6 +1,9 @@
 // The double of CUDA's driver.
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,13 +27,23 @@ namespace {
 constexpr CudaResult kNotInitialized = 3;
 constexpr CudaResult kInvalidContext = 201;
 
-CUctx_st context_of_all_devices;
+/// By the devices' ordinals.
+constexpr int kMostDevices = 16;
+CUctx_st contexts_of_devices[kMostDevices];
 CUfunc_st copy_kernel;
 thread_local std::vector<CudaContext> current_contexts;
 std::atomic<size_t> allocated{0};
 
 /// Memory knows its size.
 constexpr size_t kHeader = 256;
+
+/// Whose it is: its end and its device's ordinal, by its begin.
+struct Owned {
+  CudaAddress end;
+  int ordinal;
+};
+std::mutex owned_mutex;
+std::map<CudaAddress, Owned> owned;
 
 CudaResult NeedContext() {
   if (FakeContextIsCurrent()) return kCudaSuccess;
@@ -111,9 +124,9 @@ CudaResult cuDeviceCanAccessPeer(int* can, CudaDevice device, CudaDevice peer) {
   return kCudaSuccess;
 }
 
-CudaResult cuDevicePrimaryCtxRetain(CudaContext* context, CudaDevice /*device*/) {
+CudaResult cuDevicePrimaryCtxRetain(CudaContext* context, CudaDevice device) {
   ++tony_fake_gpu()->contexts;
-  *context = &context_of_all_devices;
+  *context = &contexts_of_devices[device - 100];
   return kCudaSuccess;
 }
 
@@ -201,10 +214,26 @@ CudaResult cuMemAlloc_v2(CudaAddress* address, size_t bytes) {
   allocated += bytes;
   ++tony_fake_gpu()->allocations;
   *address = reinterpret_cast<CudaAddress>(memory + kHeader);
+  const std::lock_guard lock(owned_mutex);
+  owned[*address] = {*address + bytes,
+                     static_cast<int>(current_contexts.back() - contexts_of_devices)};
+  return kCudaSuccess;
+}
+
+CudaResult cuPointerGetAttribute(void* value, int attribute, CudaAddress address) {
+  if (attribute != kCudaPointerDeviceOrdinal) return kCudaInvalidValue;
+  const std::lock_guard lock(owned_mutex);
+  const auto after = owned.upper_bound(address);
+  if (after == owned.begin() || std::prev(after)->second.end <= address) return kCudaInvalidValue;
+  *static_cast<int*>(value) = std::prev(after)->second.ordinal;
   return kCudaSuccess;
 }
 
 CudaResult cuMemFree_v2(CudaAddress address) {
+  {
+    const std::lock_guard lock(owned_mutex);
+    owned.erase(address);
+  }
   auto* const memory = reinterpret_cast<unsigned char*>(address) - kHeader;
   size_t bytes = 0;
   std::memcpy(&bytes, memory, sizeof(bytes));

@@ -51,9 +51,13 @@ NcclResult Misused() {
 void Launch(ncclComm& comm) {
   if (Is(Fake().async_fails_at, comm)) comm.error = kNcclRemoteError;
   ++comm.running;
-  comm.stream->stream.Add([&comm, number = comm.operations++, ops = std::move(comm.issued)] {
+  const bool exchange = comm.issued.front().call >= FakeCall::kSend;
+  const uint64_t number = exchange ? 0 : comm.operations++;
+  comm.stream->stream.Add([&comm, exchange, number, ops = std::move(comm.issued)] {
     // With an error it hangs, as a kernel that waits for the network does.
-    if (comm.error == kNcclSuccess) {
+    if (comm.error == kNcclSuccess && exchange) {
+      comm.world->Exchange(comm.rank, ops, comm.aborted);
+    } else if (comm.error == kNcclSuccess) {
       comm.world->Do(number, comm.rank, ops, comm.aborted);
     } else {
       comm.world->Do(uint64_t{1} << 40, comm.rank, {}, comm.aborted);

@@ -2,7 +2,6 @@
 #include "tests/collective/gpu/fake/fake_world.h"
 
 #include <cstring>
-#include <deque>
 #include <utility>
 
 #include "tests/collective/gpu/fake/fake_gpu.h"
@@ -55,7 +54,6 @@ class Work {
 
   void Run() {
     const size_t calls = groups_[0].size();
-    if (!groups_[0].empty() && groups_[0][0].call >= FakeCall::kSend) return Exchange();
     for (size_t i = 0; i < calls; ++i) {
       std::vector<FakeOp> ops;
       for (const auto& [rank, group] : groups_) {
@@ -120,31 +118,6 @@ class Work {
     return sum;
   }
 
-  void Exchange() {
-    std::map<std::pair<int, int>, std::deque<Bytes>> sent;
-    for (const auto& [rank, group] : groups_) {
-      for (const FakeOp& op : group) {
-        if (op.call == FakeCall::kSend) sent[{rank, op.peer}].push_back(Read(op.in, op.count));
-      }
-    }
-    for (const auto& [rank, group] : groups_) {
-      for (const FakeOp& op : group) {
-        if (op.call != FakeCall::kRecv) continue;
-        auto& queue = sent[{op.peer, rank}];
-        if (queue.empty() || queue.front().size() != op.count) {
-          ++tony_fake_gpu()->mismatches;
-          continue;
-        }
-        writes_.emplace_back(op.out, queue.front());
-        queue.pop_front();
-      }
-    }
-    for (const auto& [way, queue] : sent) {
-      if (!queue.empty()) ++tony_fake_gpu()->mismatches;
-    }
-    Write();
-  }
-
   void Write() {
     for (const auto& [to, bytes] : writes_) {
       if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
@@ -168,6 +141,25 @@ void FakeWorld::Do(uint64_t number, int rank, FakeGroup group, const std::atomic
     changed_.notify_all();
   }
   changed_.wait(lock, [&] { return meeting.done || given_up.load(); });
+}
+
+void FakeWorld::Exchange(int rank, const FakeGroup& group, const std::atomic<bool>& given_up) {
+  std::unique_lock lock(mutex_);
+  for (const FakeOp& op : group) {
+    if (op.call != FakeCall::kSend) continue;
+    const auto* const from = static_cast<const unsigned char*>(op.in);
+    sent_[{rank, op.peer}].emplace_back(from, from + op.count);
+  }
+  changed_.notify_all();
+  for (const FakeOp& op : group) {
+    if (op.call != FakeCall::kRecv) continue;
+    auto& queue = sent_[{op.peer, rank}];
+    changed_.wait(lock, [&] { return !queue.empty() || given_up.load(); });
+    if (queue.empty()) return;
+    if (queue.front().size() != op.count) ++tony_fake_gpu()->mismatches;
+    if (queue.front().size() == op.count) std::memcpy(op.out, queue.front().data(), op.count);
+    queue.pop_front();
+  }
 }
 
 }  // namespace tony::collective

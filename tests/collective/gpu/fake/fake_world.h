@@ -4,8 +4,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "collective/gpu/nccl_types.h"
@@ -54,6 +56,8 @@ class FakeWorld {
   /// Waits for the other ranks' groups of this number; whoever comes last does all. Ends without it
   /// when `given_up` is true, which Wake() looks at again.
   void Do(uint64_t number, int rank, FakeGroup group, const std::atomic<bool>& given_up);
+  /// Sends and receives: only those who have some take part. Whoever receives waits for it.
+  void Exchange(int rank, const FakeGroup& group, const std::atomic<bool>& given_up);
   void Wake() {
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
@@ -71,6 +75,7 @@ class FakeWorld {
   int joined_ = 0;
   int parted_ = 0;
   std::map<uint64_t, Meeting> meetings_;
+  std::map<std::pair<int, int>, std::deque<std::vector<unsigned char>>> sent_;  ///< by way
 };
 
 }  // namespace tony::collective

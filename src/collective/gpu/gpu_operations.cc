@@ -1,0 +1,187 @@
+// Decisions as the operations of a group of GPUs.
+#include "collective/gpu/gpu_operations.h"
+
+#include <utility>
+
+#include "collective/factors.h"
+#include "collective/fusion.h"
+#include "collective/gpu/device_memory.h"
+#include "collective/gpu/nccl_reduction.h"
+#include "collective/rows.h"
+
+namespace tony::collective {
+namespace {
+
+bool Reduces(const Kind& kind) {
+  return kind.operation == Operation::kAllReduce || kind.operation == Operation::kReduceScatter;
+}
+
+/// What NCCL does, and what is left to do with its result.
+struct Reduction {
+  ReduceOp op;
+  double after;
+};
+
+Reduction ReductionOf(const Kind& kind, size_t ranks) {
+  if (kind.reduce != ReduceOp::kAverage) return {kind.reduce, kind.postscale};
+  if (IsFloating(kind.type)) return {ReduceOp::kAverage, kind.postscale};
+  return {ReduceOp::kSum, FactorAfter(kind, ranks)};
+}
+
+size_t BytesOf(const Tensor& tensor) {
+  return AsSize(tensor.request.elements()) * SizeOf(tensor.request.kind.type);
+}
+
+}  // namespace
+
+Status GpuOperations::Refusal(const Kind& kind, const std::string& limitation) {
+  if (!Reduces(kind)) return {};
+  if (kind.reduce == ReduceOp::kAdasum) {
+    return {Code::kInvalidArgument,
+            "Adasum is not computed on GPUs, since NCCL has no such reduction; submit the tensors "
+            "from the CPU's memory"};
+  }
+  // Two ranks are as good as any other number: whether there is a factor.
+  const Reduction reduction = ReductionOf(kind, 2);
+  if (auto possible = NcclReductionOf(kind.type, reduction.op); !possible.ok()) {
+    return possible.status();
+  }
+  const bool scaled = kind.prescale != 1 || reduction.after != 1;
+  if (!scaled || kind.type == DataType::kBool || limitation.empty()) return {};
+  return {Code::kFailedPrecondition,
+          "values on GPUs cannot be multiplied, as a factor or an "
+          "average of integers needs: " +
+              limitation + "; multiply them in the framework"};
+}
+
+std::string GpuOperations::NameOf(const Decision& decision) {
+  std::string name = "the operation on '" + decision.tensors.front().name + "'";
+  if (decision.tensors.size() > 1) {
+    name += " and " + std::to_string(decision.tensors.size() - 1) + " more";
+  }
+  return name;
+}
+
+Result<std::shared_ptr<std::byte[]>> GpuOperations::Allocate(size_t bytes) {
+  if (bytes == 0) return std::shared_ptr<std::byte[]>();
+  auto memory = DeviceMemory::Allocate(device_, bytes);
+  if (!memory.ok()) {
+    return Status(memory.status().code(),
+                  memory.status().message() + ", besides what the framework has taken for itself");
+  }
+  auto* const data = static_cast<std::byte*>((*memory)->data());
+  return std::shared_ptr<std::byte[]>(std::shared_ptr<DeviceMemory>(std::move(*memory)), data);
+}
+
+Status GpuOperations::MakeOutput(const Tensor& tensor, size_t rows, Output& output) {
+  output.shape = tensor.request.shape;
+  output.shape[0] = static_cast<int64_t>(rows);
+  const Request& request = tensor.request;
+  auto data = Allocate(rows * RowElements(request) * SizeOf(request.kind.type));
+  if (data.ok()) output.data = std::move(*data);
+  return data.status();
+}
+
+Status GpuOperations::Begin(const Decision& decision, const std::vector<Tensor>& tensors,
+                            Results& results, Deadline deadline) {
+  results.outputs.resize(tensors.size());
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.submitted() || tensor.gpu.ready == nullptr) continue;
+    if (Status waits = group_.WaitFor(tensor.gpu.ready); !waits.ok()) return waits;
+  }
+  switch (decision.kind.operation) {
+    case Operation::kAllReduce:
+      return AllReduce(decision, tensors, deadline);
+    case Operation::kAllGather:
+      return AllGather(decision.tensors[0], tensors[0], results, deadline);
+    case Operation::kBroadcast:
+      return Broadcast(decision.kind, tensors[0], deadline);
+    case Operation::kReduceScatter:
+      return ReduceScatter(decision.kind, tensors[0], results, deadline);
+    case Operation::kAllToAll:
+      return AllToAll(decision.tensors[0], tensors[0], results, deadline);
+    case Operation::kBarrier:
+      break;  // of no device
+  }
+  return {};
+}
+
+Status GpuOperations::AllReduce(const Decision& decision, const std::vector<Tensor>& tensors,
+                                Deadline deadline) {
+  const Kind& kind = decision.kind;
+  std::vector<Fusion::Tensor> all;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    all.push_back({.in = tensors[i].in,
+                   .out = tensors[i].out,
+                   .count = AsSize(decision.tensors[i].elements)});
+  }
+  const auto [op, after] = ReductionOf(kind, ranks());
+  const Fusion fusion(std::move(all), kind.type, kind.prescale, after);
+  return group_.AllReduceFused(fusion, op, deadline);
+}
+
+Status GpuOperations::AllGather(const Decided& decided, const Tensor& tensor, Results& results,
+                                Deadline deadline) {
+  const size_t row = RowElements(tensor.request) * SizeOf(tensor.request.kind.type);
+  std::vector<size_t> bytes;
+  size_t rows = 0;
+  for (const int64_t length : decided.lengths) {
+    bytes.push_back(AsSize(length) * row);
+    rows += AsSize(length);
+  }
+  Output& output = results.outputs[0];
+  if (Status made = MakeOutput(tensor, rows, output); !made.ok()) return made;
+  return group_.AllGather(tensor.in, output.data.get(), bytes, deadline);
+}
+
+Status GpuOperations::Broadcast(const Kind& kind, const Tensor& tensor, Deadline deadline) {
+  return group_.Broadcast(tensor.out, BytesOf(tensor), kind.root, deadline);
+}
+
+Status GpuOperations::ReduceScatter(const Kind& kind, const Tensor& tensor, Results& results,
+                                    Deadline deadline) {
+  const size_t rows = AsSize(tensor.request.shape[0]);
+  const size_t row = RowElements(tensor.request);
+  std::vector<size_t> counts;
+  for (size_t rank = 0; rank < ranks(); ++rank) counts.push_back(RowsOf(rows, rank, ranks()) * row);
+  Output& output = results.outputs[0];
+  if (Status made = MakeOutput(tensor, RowsOf(rows, me(), ranks()), output); !made.ok()) {
+    return made;
+  }
+  const auto [op, after] = ReductionOf(kind, ranks());
+  const void* in = tensor.in;
+  if (kind.prescale != 1) {
+    auto scaled = Allocate(BytesOf(tensor));
+    if (!scaled.ok()) return scaled.status();
+    Status begun = group_.Scale(in, scaled->get(), rows * row, kind.type, kind.prescale);
+    if (!begun.ok()) return begun;
+    in = scaled->get();
+    results.kept.push_back(std::move(*scaled));
+  }
+  std::byte* const out = output.data.get();
+  Status done = group_.ReduceScatter(in, out, counts, kind.type, op, deadline);
+  if (!done.ok() || after == 1) return done;
+  return group_.Scale(out, out, counts[me()], kind.type, after);
+}
+
+Status GpuOperations::AllToAll(const Decided& decided, const Tensor& tensor, Results& results,
+                               Deadline deadline) {
+  // Of each rank the rows for each rank.
+  const std::vector<int64_t>& splits = decided.lengths;
+  const size_t row = RowElements(tensor.request) * SizeOf(tensor.request.kind.type);
+  std::vector<size_t> sent, received;
+  std::vector<int64_t> received_rows;
+  size_t rows = 0;
+  for (size_t rank = 0; rank < ranks(); ++rank) {
+    sent.push_back(AsSize(splits[me() * ranks() + rank]) * row);
+    received_rows.push_back(splits[rank * ranks() + me()]);
+    received.push_back(AsSize(received_rows.back()) * row);
+    rows += AsSize(received_rows.back());
+  }
+  Output& output = results.outputs[0];
+  if (Status made = MakeOutput(tensor, rows, output); !made.ok()) return made;
+  output.splits = std::move(received_rows);
+  return group_.AllToAll(tensor.in, sent, output.data.get(), received, deadline);
+}
+
+}  // namespace tony::collective

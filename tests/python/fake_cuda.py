@@ -63,6 +63,7 @@ class GpuTensor:
 
     layout = torch.strided
     device = types.SimpleNamespace(type="cuda", index=0)
+    requires_grad = False
 
     def __init__(self, values):
         self.dtype, self.shape = values.dtype, tuple(values.shape)

@@ -46,7 +46,7 @@ class Arrays:
 
     @staticmethod
     def host(value, on_gpu=True):  # pylint: disable=unused-argument
-        """A host tensor: the same memory where that is one, else a copy. ``on_gpu``: the operation can be done there."""
+        """A host tensor: the same memory where that is one, else a copy. ``on_gpu``: it can be done there."""
         return numpy.asarray(value, order="C")
 
     @staticmethod

@@ -24,7 +24,7 @@ class Handle:
 
     def __init__(self, finish, keeps=False, gpus=None):
         """``finish``: called with ``numbers`` once all operations are done well, makes the result; it holds all memory
-        that they use. ``keeps``: it releases them itself, later. ``gpus``: what the framework says of each (Arrays.gpu);
+        that they use. ``keeps``: it releases them itself, later. ``gpus``: what the framework says of each (its gpu());
         the streams of those that have one wait instead of this thread."""
         self.numbers = ()  # the library's, of operations on their way
         self._finish = finish

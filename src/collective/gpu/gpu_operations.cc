@@ -101,6 +101,8 @@ Status GpuOperations::Begin(const Decision& decision, const std::vector<Tensor>&
     case Operation::kAllToAll:
       return AllToAll(decision.tensors[0], tensors[0], results, deadline);
     case Operation::kBarrier:
+    case Operation::kAddSet:
+    case Operation::kRemoveSet:
       break;  // of no device
   }
   return {};

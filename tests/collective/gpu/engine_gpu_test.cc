@@ -217,6 +217,40 @@ TEST_F(GpuEngineTest, AJoinedRankTakesPartWithZeros) {
       Options());
 }
 
+/// Each set has a group of GPUs of its own, and they take turns on a GPU.
+TEST_F(GpuEngineTest, ProcessSetsHaveTheirOwnGroups) {
+  EnginesInThreads(
+      3,
+      [&](Engine& engine, int rank) {
+        Promise added;
+        ASSERT_TRUE(engine.AddSet("set", {0, 2}, added.OutputCallback()).ok());
+        const auto [made, set] = added.GetAll();
+        ASSERT_TRUE(made.ok()) << made.message();
+        for (int i = 0; i < 5; ++i) {
+          const GpuArray of_all(OpenDevice(rank), FloatBytes({1}));
+          const GpuArray of_set(OpenDevice(rank), FloatBytes({static_cast<float>(rank)}));
+          Promise all, some;
+          ASSERT_TRUE(SubmitOne(engine, OnGpu("t", of_all, 1, all)).ok());
+          if (rank != 1) {
+            Tensor tensor = OnGpu("t", of_set, 1, some);
+            tensor.request.set = set.set;
+            ASSERT_TRUE(SubmitOne(engine, std::move(tensor)).ok());
+            EXPECT_TRUE(some.Get().ok());
+            EXPECT_EQ(of_set.floats()[0], 2);
+          }
+          EXPECT_TRUE(all.Get().ok());
+          EXPECT_EQ(of_all.floats()[0], 3);
+        }
+        Promise removed;
+        ASSERT_TRUE(engine.RemoveSet("gone", set.set, removed.Callback()).ok());
+        EXPECT_TRUE(removed.Get().ok());
+        MeetAgain(engine);
+      },
+      Options());
+  EXPECT_EQ(said().size(), 1U);
+  EXPECT_EQ(fake().destroyed, 5);
+}
+
 class GpuOverlapTest : public GpuEngineTest {
  protected:
   /// A framework that computes until it is told to end.

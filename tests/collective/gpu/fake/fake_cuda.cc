@@ -206,12 +206,14 @@ CudaResult cuEventQuery(CudaEvent event) {
 CudaResult cuMemAlloc_v2(CudaAddress* address, size_t bytes) {
   if (NeedContext() != kCudaSuccess) return kInvalidContext;
   if (bytes == 0) return kCudaInvalidValue;
-  if (allocated + bytes > tony_fake_gpu()->memory) return kCudaOutOfMemory;
+  if (allocated.fetch_add(bytes) + bytes > tony_fake_gpu()->memory) {
+    allocated -= bytes;
+    return kCudaOutOfMemory;
+  }
   auto* const memory = static_cast<unsigned char*>(
       std::aligned_alloc(kHeader, kHeader + (bytes + kHeader - 1) / kHeader * kHeader));
   std::memcpy(memory, &bytes, sizeof(bytes));
   std::memset(memory + kHeader, 0xcd, bytes);  // what was there before
-  allocated += bytes;
   ++tony_fake_gpu()->allocations;
   *address = reinterpret_cast<CudaAddress>(memory + kHeader);
   const std::lock_guard lock(owned_mutex);

@@ -36,7 +36,11 @@ class Arrays:
     """What Collectives has to know of a framework.
 
     A host tensor is contiguous and in memory that the library reads and writes: the host's or, of frameworks that have
-    such, a GPU's. ``original`` is what the user has passed.
+    such, a GPU's. ``original`` is what the user has passed. Those frameworks have two functions more:
+
+    ``gpu(host)``: None, or what goes with a tensor of a GPU that is submitted now, an object with ``ready``, the address
+    of an event, and ``stream()``, the address of the stream that waits for results. ``in_host_memory(value)``: like
+    ``host(value)``, and never a GPU's.
     """
 
     @staticmethod
@@ -45,8 +49,8 @@ class Arrays:
         return numpy.asarray(value)
 
     @staticmethod
-    def host(value, on_gpu=True):  # pylint: disable=unused-argument
-        """A host tensor: the same memory where that is one, else a copy. ``on_gpu``: it can be done there."""
+    def host(value):
+        """A host tensor: the same memory where that is one, else a copy."""
         return numpy.asarray(value, order="C")
 
     @staticmethod
@@ -68,12 +72,6 @@ class Arrays:
     def type_code(host):
         """The library's. ValueError: it has none."""
         return _type_code(host.dtype)
-
-    @staticmethod
-    def gpu(host):  # pylint: disable=unused-argument
-        """None: it is in the host's memory. Otherwise what goes with a tensor of a GPU that is submitted now: an object
-        with ``ready``, the address of an event, and ``stream()``, the address of the stream that waits for results."""
-        return None
 
     @staticmethod
     def item_bytes(host):

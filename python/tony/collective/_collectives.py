@@ -30,6 +30,9 @@ class Collectives:
 
     def __init__(self, framework):
         self._framework = framework
+        # Of frameworks that have GPUs' tensors.
+        self._gpu = getattr(framework, "gpu", lambda host: None)
+        self._in_host_memory = getattr(framework, "in_host_memory", framework.host)
 
     # What is submitted
 
@@ -43,8 +46,12 @@ class Collectives:
         tensors = [self._tensor(f"{name}.{i}", host, number, gpu) for i, (host, gpu) in enumerate(zip(hosts, gpus))]
         return name.encode(), len(hosts), (_library.Tensor * len(hosts))(*tensors)
 
+    def _reduced(self, tensor, op):
+        """A host tensor, where ``op`` can be done."""
+        return self._in_host_memory(tensor) if op is Adasum else self._framework.host(tensor)
+
     def _gpus(self, hosts):
-        return [self._framework.gpu(host) for host in hosts]
+        return [self._gpu(host) for host in hosts]
 
     def _pointers(self, hosts):
         return (ctypes.c_void_p * len(hosts))(*map(self._framework.pointer, hosts))
@@ -55,9 +62,9 @@ class Collectives:
         framework = self._framework
         if in_place:
             framework.check_writable(tensor)
-        host = framework.host(tensor, op is not Adasum)
+        host = self._reduced(tensor, op)
         out = host if in_place else framework.empty_like(host)
-        gpu = framework.gpu(host)
+        gpu = self._gpu(host)
         sent = self._tensor(full_name("allreduce", name, number), host, number, gpu)
         return submit(library().allreduce,
                       (ctypes.byref(sent), _reduction(op, scales), framework.pointer(host), framework.pointer(out)),
@@ -68,7 +75,7 @@ class Collectives:
         if in_place:
             for tensor in tensors:
                 framework.check_writable(tensor)
-        hosts = [framework.host(tensor, op is not Adasum) for tensor in tensors]
+        hosts = [self._reduced(tensor, op) for tensor in tensors]
         outs = hosts if in_place else [framework.empty_like(host) for host in hosts]
         gpus = self._gpus(hosts)
         group = self._group(full_name("grouped_allreduce", name, number), hosts, number, gpus)
@@ -167,7 +174,7 @@ class Collectives:
         """Like allgather(), asynchronous. Returns a handle."""
         number = set_id(process_set)
         host = self._framework.host(tensor)
-        gpu = self._framework.gpu(host)
+        gpu = self._gpu(host)
         sent = self._tensor(full_name("allgather", name, number), host, number, gpu)
         return submit(library().allgather, (ctypes.byref(sent), self._framework.pointer(host)),
                       self._finish_one(tensor, host), keeps=True, gpus=(gpu,))
@@ -201,7 +208,7 @@ class Collectives:
         """Like reducescatter(), asynchronous. Returns a handle."""
         number, op = set_id(process_set), choose(op)
         host = self._framework.host(tensor)
-        gpu = self._framework.gpu(host)
+        gpu = self._gpu(host)
         sent = self._tensor(full_name("reducescatter", name, number), host, number, gpu)
         return submit(library().reducescatter,
                       (ctypes.byref(sent), _reduction(op, (prescale_factor, postscale_factor)),
@@ -253,7 +260,7 @@ class Collectives:
                 raise ValueError(f"splits has {len(numbers)} numbers for {ranks} ranks")
             numbers = (ctypes.c_int64 * ranks)(*numbers)
 
-        gpu = framework.gpu(host)
+        gpu = self._gpu(host)
         sent = self._tensor(full_name("alltoall", name, number), host, number, gpu)
 
         def finish(handles):
@@ -287,7 +294,7 @@ class Collectives:
         if not in_place and root_rank != _process.rank():
             host = framework.empty_like(host)
 
-        gpu = framework.gpu(host)
+        gpu = self._gpu(host)
         sent = self._tensor(full_name("broadcast", name, number), host, number, gpu)
 
         def finish(_):

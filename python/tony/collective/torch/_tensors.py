@@ -19,14 +19,18 @@ class Tensors:
         return value
 
     @staticmethod
-    def host(value, on_gpu=True):  # pylint: disable=missing-function-docstring
+    def host(value):  # pylint: disable=missing-function-docstring
         if value.layout != torch.strided:
             raise ValueError("a sparse tensor cannot be exchanged: use its to_dense(), or DistributedOptimizer's "
                              "sparse_as_dense")
         value = value.detach()
-        if value.device.type != "cpu" and not (on_gpu and _cuda.can_reduce(value)):
+        if value.device.type != "cpu" and not _cuda.can_reduce(value):
             value = value.cpu()
         return value.contiguous()
+
+    @staticmethod
+    def in_host_memory(value):  # pylint: disable=missing-function-docstring
+        return Tensors.host(value if value.device.type == "cpu" else value.detach().cpu())
 
     @staticmethod
     def check_writable(value):

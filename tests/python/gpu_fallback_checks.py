@@ -1,4 +1,6 @@
-"""What holds for tensors of GPUs where NCCL cannot be used: run by run_checks.py. CHECK_WARNING: a part of the warning."""
+"""What holds for tensors of GPUs where NCCL cannot be used: run by run_checks.py.
+
+CHECK_WARNING: a part of its warning."""
 
 import os
 import warnings

@@ -38,9 +38,9 @@ class Arrays:
     A host tensor is contiguous and in memory that the library reads and writes: the host's or, of frameworks that have
     such, a GPU's. ``original`` is what the user has passed. Those frameworks have two functions more:
 
-    ``gpu(host)``: None, or what goes with a tensor of a GPU that is submitted now, an object with ``ready``, the address
-    of an event, and ``stream()``, the address of the stream that waits for results. ``in_host_memory(value)``: like
-    ``host(value)``, and never a GPU's.
+    ``gpu(host)``: None, or what goes with a tensor of a GPU that is submitted now: an object with ``ready``, the
+    address of an event, and ``stream()``, the address of the stream that waits for results.
+    ``in_host_memory(value)``: like ``host(value)``, and never a GPU's.
     """
 
     @staticmethod

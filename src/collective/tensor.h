@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "collective/gpu/cuda_types.h"
 #include "collective/request.h"
 #include "collective/status.h"
+
+struct CUevent_st;
 
 namespace tony::collective {
 
@@ -34,7 +35,7 @@ using OnOutput = std::function<void(const Status&, Output)>;
 struct GpuPart {
   /// A cudaEvent_t after which the memory holds what it should; null: it does already. Must exist
   /// until `on_issued` or the end.
-  CudaEvent ready = nullptr;
+  CUevent_st* ready = nullptr;
   /// As soon as the GPU has been given the operation: `done` fires when it has come to its end,
   /// well or not, and the output, if there is one, can be read then. Before the other callback.
   std::function<void(std::shared_ptr<Event> done, const Output&)> on_issued;

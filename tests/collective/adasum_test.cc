@@ -1,5 +1,5 @@
 // Adasum, against a plain implementation of the paper's formula.
-#include "collective/adasum.h"
+#include "collective/engine/adasum.h"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 // Decisions, by what ranks submit.
-#include "collective/coordinator.h"
+#include "collective/engine/coordinator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "collective/engine.h"
+#include "collective/engine/engine.h"
 #include "collective/host_members.h"
 #include "tests/collective/patience.h"
 

@@ -1,5 +1,5 @@
 // Ranks with an engine each, in one process: named tensors from any thread, in any order.
-#include "collective/engine.h"
+#include "collective/engine/engine.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

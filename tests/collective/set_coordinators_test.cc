@@ -1,5 +1,5 @@
 // Decisions of several process sets, by what their ranks submit.
-#include "collective/set_coordinators.h"
+#include "collective/engine/set_coordinators.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

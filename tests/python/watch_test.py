@@ -313,6 +313,7 @@ except hvd.HorovodInternalError as error:
     assert "already" in str(error)
 hvd.allreduce(array.array("f", [1]), name="seen")
 hvd.stop_timeline()
+hvd.barrier()
 hvd.allreduce(array.array("f", [1]), name="unseen")
 for function in (hvd.stop_timeline, lambda: hvd.start_timeline("/nowhere/trace.json")):
     try:

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "collective/adasum.h"
 #include "collective/deadline.h"
+#include "collective/engine/adasum.h"
 #include "collective/gpu/gpu_plane.h"
 #include "collective/group.h"
 #include "collective/request.h"

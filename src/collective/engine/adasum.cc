@@ -1,5 +1,5 @@
 // Shares, dot products, and what becomes of two vectors.
-#include "collective/adasum.h"
+#include "collective/engine/adasum.h"
 
 #include <algorithm>
 #include <cstring>

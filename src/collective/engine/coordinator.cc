@@ -1,12 +1,12 @@
 // Readiness, agreement, numbers and fusion.
-#include "collective/coordinator.h"
+#include "collective/engine/coordinator.h"
 
 #include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <utility>
 
-#include "collective/agreement.h"
+#include "collective/engine/agreement.h"
 
 namespace tony::collective {
 namespace {

@@ -1,5 +1,5 @@
 // An arena first, then malloc().
-#include "collective/buffers.h"
+#include "collective/api/buffers.h"
 
 #include <unistd.h>
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "collective/c_call.h"
-#include "collective/process.h"
+#include "collective/api/c_call.h"
+#include "collective/api/process.h"
 #include "tony/collective.h"
 
 namespace tony::collective {

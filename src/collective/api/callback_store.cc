@@ -1,4 +1,4 @@
-#include "collective/callback_store.h"
+#include "collective/api/callback_store.h"
 
 #include <algorithm>
 

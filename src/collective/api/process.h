@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "collective/buffers.h"
-#include "collective/engine.h"
+#include "collective/api/buffers.h"
+#include "collective/api/ticket.h"
+#include "collective/engine/engine.h"
 #include "collective/meeting.h"
 #include "collective/status.h"
-#include "collective/ticket.h"
 
 namespace tony::collective {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "collective/deadline.h"
+#include "collective/engine/process_sets.h"
+#include "collective/engine/set_coordinators.h"
 #include "collective/members.h"
-#include "collective/process_sets.h"
 #include "collective/request.h"
-#include "collective/set_coordinators.h"
 #include "collective/status.h"
 #include "collective/tensor.h"
 #include "collective/watch/watch.h"
@@ -115,6 +115,7 @@ class Engine {
     TensorId id = 0;
   };
 
+  static Status ShutDown();
   void Listen();
   /// The threads: nothing is called from then on.
   void Stop();

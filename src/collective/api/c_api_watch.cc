@@ -3,8 +3,8 @@
 #include <cstring>
 #include <string>
 
-#include "collective/c_call.h"
-#include "collective/process.h"
+#include "collective/api/c_call.h"
+#include "collective/api/process.h"
 #include "tony/collective.h"
 
 namespace tony::collective {

@@ -1,4 +1,4 @@
-#include "collective/ticket.h"
+#include "collective/api/ticket.h"
 
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-#include "collective/agreement.h"
+#include "collective/engine/agreement.h"
 
 #include <algorithm>
 #include <cstdio>

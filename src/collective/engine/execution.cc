@@ -1,5 +1,5 @@
 // Gathering, the group's operation, and scattering.
-#include "collective/execution.h"
+#include "collective/engine/execution.h"
 
 #include <cstring>
 #include <new>

@@ -1,5 +1,5 @@
 // Making and removing groups, and finding the one that a decision is for.
-#include "collective/process_sets.h"
+#include "collective/engine/process_sets.h"
 
 #include <algorithm>
 #include <new>

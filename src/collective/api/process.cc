@@ -1,4 +1,4 @@
-#include "collective/process.h"
+#include "collective/api/process.h"
 
 #include <string>
 #include <utility>

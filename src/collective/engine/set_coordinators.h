@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collective/coordinator.h"
+#include "collective/engine/coordinator.h"
 #include "collective/request.h"
 
 namespace tony::collective {

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "collective/deadline.h"
-#include "collective/engine.h"
+#include "collective/engine/engine.h"
 #include "collective/gpu/stream.h"
 #include "collective/status.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collective/deadline.h"
-#include "collective/execution.h"
+#include "collective/engine/execution.h"
 #include "collective/group.h"
 #include "collective/request.h"
 #include "collective/status.h"

@@ -1,5 +1,5 @@
 // Sets that come and go, and who is asked.
-#include "collective/set_coordinators.h"
+#include "collective/engine/set_coordinators.h"
 
 #include <algorithm>
 #include <iterator>

@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <string>
 
-#include "collective/c_call.h"
-#include "collective/callback_store.h"
+#include "collective/api/c_call.h"
+#include "collective/api/callback_store.h"
+#include "collective/api/process.h"
 #include "collective/gpu/cuda_driver.h"
 #include "collective/gpu/nccl_library.h"
 #include "collective/gpu/options.h"
-#include "collective/process.h"
 #include "tony/collective.h"
 
 namespace tony::collective {

@@ -66,14 +66,13 @@ void AddFile(const std::string& contents, core::CollectiveUsage& sums) {
 
 }  // namespace
 
-std::string EmptyCountersFolder(const std::string& working_folder) {
-  const std::string folder = absl::StrCat(working_folder, "/.tony/collective");
+std::string FreshCountersFolder(const std::string& working_folder) {
+  const std::string folder = absl::StrCat(working_folder, "/.tony-collective");
   std::error_code error;
   std::filesystem::remove_all(folder, error);
-  if (!error) std::filesystem::create_directories(folder, error);
   if (!error) return folder;
   LogWarning(absl::StrCat("collective operations are not counted: ", folder,
-                          " cannot be made anew: ", error.message()));
+                          " cannot be removed: ", error.message()));
   return "";
 }
 

@@ -8,9 +8,10 @@
 
 namespace tony::executor {
 
-/// An empty folder in the container's own, for the next run of its program; empty where it cannot
-/// be made, so that nothing is counted.
-std::string EmptyCountersFolder(const std::string& working_folder);
+/// A folder in the container's own, for the next run of its program. It is not there until a rank
+/// makes it, since most programs have none; empty where one of before cannot be removed, so that
+/// nothing is counted.
+std::string FreshCountersFolder(const std::string& working_folder);
 
 /// The sums over all files of `folder`, one of each rank that has lived in it: "NAME NUMBER" line
 /// by line, with the names of core::CollectiveUsage; lines with others are not for us. The program

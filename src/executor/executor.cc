@@ -309,7 +309,7 @@ void Executor::RunHorovodTask(const v1::Start& start, const core::ClusterSpec& c
 void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec& cluster) {
   TaskProcess::Command command;
   command.shell_command = shell_command;
-  identity_.counters_folder = EmptyCountersFolder(working_folder_);
+  identity_.counters_folder = FreshCountersFolder(working_folder_);
   command.environment =
       TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
   command.working_folder = working_folder_;

@@ -74,13 +74,15 @@ TEST_F(CollectiveCountersTest, NoMoreThanSomeKilobytesOfSomeFiles) {
 }
 
 TEST_F(CollectiveCountersTest, AFolderForEachRun) {
-  const std::string made = EmptyCountersFolder(folder_.path());
-  EXPECT_EQ(made, folder_ / ".tony/collective");
+  const std::string made = FreshCountersFolder(folder_.path());
+  EXPECT_EQ(made, folder_ / ".tony-collective");
+  EXPECT_FALSE(std::filesystem::exists(made)) << "no rank has made it";
+  std::filesystem::create_directory(made);
   std::ofstream(made + "/17.0") << "tensors 1\n";
   EXPECT_TRUE(ReadCollectiveCounters(made));
-  EXPECT_EQ(EmptyCountersFolder(folder_.path()), made);
+  EXPECT_EQ(FreshCountersFolder(folder_.path()), made);
   EXPECT_FALSE(ReadCollectiveCounters(made)) << "they are of the run before";
-  EXPECT_EQ(EmptyCountersFolder("/proc/nowhere"), "");
+  EXPECT_EQ(FreshCountersFolder(std::string(5000, 'x')), "") << "no such path can be";
 }
 
 }  // namespace

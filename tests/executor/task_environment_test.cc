@@ -54,9 +54,9 @@ class TaskEnvironmentTest : public ::testing::Test {
 
 TEST_F(TaskEnvironmentTest, WhereRanksWriteTheirCounters) {
   EXPECT_THAT(Render(), Not(Contains(Key("TONY_COLLECTIVE_COUNTERS"))));
-  identity_.counters_folder = "/work folder/.tony/collective";
+  identity_.counters_folder = "/work folder/.tony-collective";
   EXPECT_THAT(Render(),
-              Contains(Pair("TONY_COLLECTIVE_COUNTERS", "/work folder/.tony/collective")));
+              Contains(Pair("TONY_COLLECTIVE_COUNTERS", "/work folder/.tony-collective")));
 }
 
 TEST_F(TaskEnvironmentTest, TellsTheTaskWhoItIs) {

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import unittest
 
+import rank_processes
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 # For all checks of some ranks: TensorFlow takes long to begin where others want the processors too.
@@ -15,6 +17,25 @@ DEADLINE_SECONDS = 800
 def variables(rank):  # pylint: disable=unused-argument
     """Of ranks with TensorFlow: as patient as their test, and as quiet as can be."""
     return {"HOROVOD_GLOO_TIMEOUT_SECONDS": str(DEADLINE_SECONDS // 2), "TF_CPP_MIN_LOG_LEVEL": "2"}
+
+
+class EachNumberOfRanks(unittest.TestCase):
+    """One to three ranks run all checks of the module that a class derived from it names."""
+
+    checks = None
+
+    def run_checks(self, size):  # pylint: disable=missing-function-docstring
+        failed = rank_processes.failed_checks(self.checks, size, variables, DEADLINE_SECONDS)
+        self.assertFalse(failed, "\n".join(failed))
+
+    def test_one_rank(self):
+        self.run_checks(1)
+
+    def test_two_ranks(self):
+        self.run_checks(2)
+
+    def test_three_ranks(self):
+        self.run_checks(3)
 
 
 def run_tests():

@@ -19,22 +19,10 @@ model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01)), loss="mse
 """
 
 
-class KerasTest(unittest.TestCase):
-    """Each number of ranks runs all of keras_checks.py."""
+class KerasTest(examples_python.EachNumberOfRanks):
+    """All of keras_checks.py."""
 
-    def run_checks(self, size):
-        failed = rank_processes.failed_checks("keras_checks", size, examples_python.variables,
-                                               examples_python.DEADLINE_SECONDS)
-        self.assertFalse(failed, "\n".join(failed))
-
-    def test_one_rank(self):
-        self.run_checks(1)
-
-    def test_two_ranks(self):
-        self.run_checks(2)
-
-    def test_three_ranks(self):
-        self.run_checks(3)
+    checks = "keras_checks"
 
 
 class FaultsTest(unittest.TestCase):

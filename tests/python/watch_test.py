@@ -356,7 +356,6 @@ class CountersTest(WatchTest):
 
     def test_counters(self):
         counters = self.folder / "counters"
-        counters.mkdir()
         ranks, outputs = self.start(TRAIN + """
 if hvd.rank() == 1:
     time.sleep(0.3)
@@ -381,6 +380,7 @@ except hvd.NotInitializedError:
             self.assertEqual(each["straggler_seconds"] is None, rank == 1)
         self.assertGreater(counted[0]["straggler_seconds"][1], 0.2)
         self.assertGreater(counted[0]["negotiation_seconds"], 0.2)
+        self.assertEqual(counters.stat().st_mode & 0o777, 0o700)
         files = sorted(counters.iterdir())
         self.assertEqual([file.name for file in files], sorted(
             f"{process.pid}.{life}" for process in ranks.processes.values() for life in (0, 1)))

@@ -1,8 +1,10 @@
 """How this rank's work is seen: counters, the timeline, and answers to rank 0's question where this rank stands."""
 
+import contextlib
 import ctypes
 import os
 import threading
+import warnings
 
 from . import _library, _stacks
 from ._library import library
@@ -93,9 +95,19 @@ def begin(environment, life):
     if timeline and timeline != "DYNAMIC":  # that is Horovod's word for: when the program says so
         start_timeline(timeline, environment.get("HOROVOD_TIMELINE_MARK_CYCLES", "0") not in ("", "0"))
     folder = environment.get("TONY_COLLECTIVE_COUNTERS", "")
-    if folder and os.path.isdir(folder):
-        _check(library().write_counters(os.fsencode(os.path.join(folder, f"{os.getpid()}.{life}"))))
+    if folder:
+        _write_counters(folder, f"{os.getpid()}.{life}")
     threading.Thread(target=_answer_questions, name="tony.collective", daemon=True).start()
+
+
+def _write_counters(folder, file):
+    """Others look at them: a training does without."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        _check(library().write_counters(os.fsencode(os.path.join(folder, file))))
+    except (OSError, HorovodInternalError) as error:
+        warnings.warn(f"what this rank counts cannot be written for TONY_COLLECTIVE_COUNTERS: {error}")
 
 
 def _answer_questions():

@@ -217,21 +217,11 @@ Status Execution::ReduceScatter(const Decision& decision, const Tensors& tensors
 
 Status Execution::AllToAll(const Decision& decision, const Tensor& tensor, Output& output,
                            Deadline deadline) {
-  // Of each rank the rows for each rank.
-  const std::vector<int64_t>& splits = decision.tensors[0].lengths;
   const size_t row = RowElements(tensor.request) * SizeOf(decision.kind.type);
-  std::vector<size_t> sent, received;
-  std::vector<int64_t> received_rows;
-  size_t rows = 0;
-  for (size_t rank = 0; rank < ranks(); ++rank) {
-    sent.push_back(AsSize(splits[me() * ranks() + rank]) * row);
-    received_rows.push_back(splits[rank * ranks() + me()]);
-    received.push_back(AsSize(received_rows.back()) * row);
-    rows += AsSize(received_rows.back());
-  }
-  output = MakeOutput(tensor.request, rows);
-  output.splits = std::move(received_rows);
-  return group_.AllToAll(tensor.in, sent, output.data.get(), received, deadline);
+  RowsToAll all(decision.tensors[0].lengths, me(), ranks(), row);
+  output = MakeOutput(tensor.request, all.rows);
+  output.splits = std::move(all.received_rows);
+  return group_.AllToAll(tensor.in, all.sent, output.data.get(), all.received, deadline);
 }
 
 }  // namespace tony::collective

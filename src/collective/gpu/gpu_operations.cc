@@ -168,22 +168,12 @@ Status GpuOperations::ReduceScatter(const Kind& kind, const Tensor& tensor, Resu
 
 Status GpuOperations::AllToAll(const Decided& decided, const Tensor& tensor, Results& results,
                                Deadline deadline) {
-  // Of each rank the rows for each rank.
-  const std::vector<int64_t>& splits = decided.lengths;
   const size_t row = RowElements(tensor.request) * SizeOf(tensor.request.kind.type);
-  std::vector<size_t> sent, received;
-  std::vector<int64_t> received_rows;
-  size_t rows = 0;
-  for (size_t rank = 0; rank < ranks(); ++rank) {
-    sent.push_back(AsSize(splits[me() * ranks() + rank]) * row);
-    received_rows.push_back(splits[rank * ranks() + me()]);
-    received.push_back(AsSize(received_rows.back()) * row);
-    rows += AsSize(received_rows.back());
-  }
+  RowsToAll all(decided.lengths, me(), ranks(), row);
   Output& output = results.outputs[0];
-  if (Status made = MakeOutput(tensor, rows, output); !made.ok()) return made;
-  output.splits = std::move(received_rows);
-  return group_.AllToAll(tensor.in, sent, output.data.get(), received, deadline);
+  if (Status made = MakeOutput(tensor, all.rows, output); !made.ok()) return made;
+  output.splits = std::move(all.received_rows);
+  return group_.AllToAll(tensor.in, all.sent, output.data.get(), all.received, deadline);
 }
 
 }  // namespace tony::collective

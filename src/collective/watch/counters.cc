@@ -39,7 +39,7 @@ Status Replace(const std::string& path, const std::string& contents) {
     return Status(Code::kInternal, "cannot write " + path + ": " + std::strerror(errno));
   };
   {
-    const Descriptor file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    const Descriptor file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (file.get() < 0) return failed();
     if (write(file.get(), contents.data(), contents.size()) !=
         static_cast<ssize_t>(contents.size())) {

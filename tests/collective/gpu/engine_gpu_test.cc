@@ -318,7 +318,9 @@ TEST_F(GpuOverlapTest, WhatBecomesReadyWhileTheGpuIsBusyIsFused) {
           if (i < GpuPlane::kMostIssued) tensor.gpu.on_issued = issued.Callback();
           if (i == 0) tensor.gpu.ready = framework->ready->handle();
           ASSERT_TRUE(SubmitOne(engine, tensor).ok());
-          if (i < GpuPlane::kMostIssued) EXPECT_NE(issued.Get(), nullptr);
+          if (i < GpuPlane::kMostIssued) {
+            EXPECT_NE(issued.Get(), nullptr);
+          }
         }
         framework->computed.set_value();
         for (Promise& one : done) EXPECT_TRUE(one.Get().ok());

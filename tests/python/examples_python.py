@@ -24,8 +24,8 @@ class EachNumberOfRanks(unittest.TestCase):
 
     checks = None
 
-    def run_checks(self, size):  # pylint: disable=missing-function-docstring
-        failed = rank_processes.failed_checks(self.checks, size, variables, DEADLINE_SECONDS)
+    def run_checks(self, size, module=None):  # pylint: disable=missing-function-docstring
+        failed = rank_processes.failed_checks(module or self.checks, size, variables, DEADLINE_SECONDS)
         self.assertFalse(failed, "\n".join(failed))
 
     def test_one_rank(self):

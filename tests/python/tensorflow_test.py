@@ -5,9 +5,15 @@ import examples_python
 
 
 class TensorFlowTest(examples_python.EachNumberOfRanks):
-    """All of tensorflow_checks.py."""
+    """All of tensorflow_checks.py, and more than one rank tensorflow_graph_checks.py."""
 
     checks = "tensorflow_checks"
+
+    def test_graphs_of_two_ranks(self):
+        self.run_checks(2, "tensorflow_graph_checks")
+
+    def test_graphs_of_three_ranks(self):
+        self.run_checks(3, "tensorflow_graph_checks")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,20 @@
 """Collective operations at once, or as one node of a graph that does them when it is run."""
 
+import functools
+import re
+
 import tensorflow as tf
 
 from ..exceptions import HorovodInternalError
+from ._node import add_node
 from ._tensors import eager, graph
 
 
-def run(submit, tensors, outputs, labels=None):
+def run(submit, tensors, outputs, name, labels=None):
     """Submits operations and waits for all of them: now, or in a tf.function when its graph is run.
 
-    All that is submitted in one call is under way together, so it is fused and its order does not matter. The nodes of
-    a tf.function run one after the other, in the order of the program, which is the same on all ranks.
+    All that is submitted in one call is under way together, so it is fused and its order does not matter. So are all
+    nodes of a graph, unless one needs another's result or has the same name: see _node.py.
 
     Arguments:
         submit: called as ``submit(operations, tensors)`` with a Collectives and what it takes as tensors; returns
@@ -18,6 +22,7 @@ def run(submit, tensors, outputs, labels=None):
         tensors: tf.Tensor, of the operations.
         outputs: (type, shape) of each result, in the order of handles; of a group, and of alltoall, of each tensor. A
             shape may have None where only the run shows it.
+        name: of all that is submitted, with the operation's kind.
         labels: by full names of tensors, what the program calls them: for errors.
 
     Returns: a list of tf.Tensor.
@@ -28,11 +33,10 @@ def run(submit, tensors, outputs, labels=None):
     if tf.executing_eagerly():
         return _results(submit(eager, tensors), labels)
 
-    def compute(*arrays):
-        return _results(submit(graph, arrays), labels)
+    def start(arrays):
+        return functools.partial(_results, submit(graph, arrays), labels)
 
-    results = tf.numpy_function(compute, tensors, [dtype for dtype, _ in outputs])
-    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    results = add_node(start, tensors, [dtype for dtype, _ in outputs], name)
     for result, (_, shape) in zip(results, outputs):
         result.set_shape(shape)
     return results
@@ -57,7 +61,10 @@ def _results(handles, labels):
 
 
 def wire_name(name, tensor):
-    """A name, where there is none: in a graph that of the tensor, as nobody knows how often its nodes are run."""
+    """A name, where there is none: in a graph that of the function and of the tensor, as nobody knows how often its
+    nodes are run."""
     if name is not None or tf.executing_eagerly():
         return name
-    return tensor.name
+    # The number at the end of a branch's or a loop's name is not the same on all ranks.
+    function = re.sub(r"_\d+$", "", getattr(tf.compat.v1.get_default_graph(), "name", ""))
+    return f"{function}/{tensor.name}" if function else tensor.name

@@ -6,6 +6,7 @@ import tensorflow as tf
 from .. import _collectives, _objects, _process
 from .._process_sets import global_process_set, process_set_by_id, process_set_included, set_id
 from ._calls import run
+from ._node import add_node, nodes_of
 
 
 def _tensor_variable(variable):
@@ -26,7 +27,7 @@ def _broadcast_all(variables, root_rank, name, process_set):
     values = [tf.convert_to_tensor(variable) for variable in variables]
     if not values:
         return [], []
-    values = run(submit, values, [(value.dtype, value.shape) for value in values], labels)
+    values = run(submit, values, [(value.dtype, value.shape) for value in values], f"broadcast.{name}", labels)
     return values, [variable.assign(value) for variable, value in zip(variables, values)]
 
 
@@ -104,7 +105,13 @@ def join():
 
     Returns: the rank that has come last, a tensor of int32.
     """
-    return _number(_collectives.join, None)
+    if tf.executing_eagerly():
+        return tf.constant(_collectives.join(), tf.int32)
+    graph = tf.compat.v1.get_default_graph()
+    # After it no other operation is possible, so that it begins when those are done that the program has before it.
+    with tf.control_dependencies(nodes_of(graph)):
+        return tf.ensure_shape(add_node(lambda _: lambda: [numpy.array(_collectives.join(), numpy.int32)], [],
+                                        [tf.int32], "join")[0], ())
 
 
 def _number(function, name):

@@ -134,7 +134,7 @@ class _Step:
                     handles.append(operations.allgather_async(next(given), f"{name}.{at}.{part}", process_set))
             return handles
 
-        received = iter(run(submit, tensors, outputs, self._labels_by_name(groups)))
+        received = iter(run(submit, tensors, outputs, name, self._labels_by_name(groups)))
         for at in order:
             results[at] = exchange.compression.decompress(next(received), contexts[at])
         for at in sparse:

@@ -45,7 +45,7 @@ def _reduced(tensors, name, op, scales, process_set, grouped):
         return _reduced(upstream, None, op, scales, process_set, grouped)
 
     def compute(given):
-        return run(submit, given, [(tensor.dtype, tensor.shape) for tensor in given])
+        return run(submit, given, [(tensor.dtype, tensor.shape) for tensor in given], f"allreduce.{name}")
 
     return _with_gradient(compute, gradient, tensors)
 
@@ -135,7 +135,7 @@ def _gathered(tensors, name, process_set, one=False):
         return [operations.grouped_allgather_async(list(given), name, process_set)]
 
     def compute(given):
-        return run(submit, given, [(tensor.dtype, _all_rows(tensor)) for tensor in given])
+        return run(submit, given, [(tensor.dtype, _all_rows(tensor)) for tensor in given], f"allgather.{name}")
 
     def gradient(given, *upstream):
         return [_gather_gradient(tensor, each, process_set) if tensor.dtype.is_floating else None
@@ -153,7 +153,8 @@ def _gather_gradient(tensor, upstream, process_set):
         return [operations.allreduce_async(given[0], None, name, Average, process_set=process_set),
                 operations.allgather_async(given[1], name and f"{name}.rows", process_set)]
 
-    reduced, all_rows = run(submit, [upstream, rows], [(upstream.dtype, upstream.shape), (rows.dtype, (None,))])
+    reduced, all_rows = run(submit, [upstream, rows], [(upstream.dtype, upstream.shape), (rows.dtype, (None,))],
+                            f"allreduce.{name}")
     first = tf.reduce_sum(all_rows[:process_set.rank()])
     return tf.ensure_shape(reduced[first:first + rows[0]], tensor.shape)
 
@@ -195,7 +196,7 @@ def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
 
     def compute(given):
         return run(lambda operations, tensors: [operations.broadcast_async(tensors[0], root_rank, name, process_set)],
-                   given, [(given[0].dtype, given[0].shape)])
+                   given, [(given[0].dtype, given[0].shape)], f"broadcast.{name}")
 
     def gradient(_, upstream):
         reduced = _reduced([upstream], None, Average, (1.0, 1.0), process_set, grouped=False)
@@ -216,7 +217,7 @@ def _scattered(tensors, name, op, scales, process_set, grouped):
         return [operations.reducescatter_async(given[0], name, op, process_set, *scales)]
 
     def compute(given):
-        return run(submit, given, [(tensor.dtype, _all_rows(tensor)) for tensor in given])
+        return run(submit, given, [(tensor.dtype, _all_rows(tensor)) for tensor in given], f"reducescatter.{name}")
 
     def gradient(given, *upstream):
         factor = scales[0] * scales[1] * (process_set.size() if op is Sum else 1)
@@ -265,7 +266,8 @@ def _sent_to_all(tensor, splits, name, process_set):
 
     def compute(given):
         inputs = [*given] if splits is None else [*given, splits]
-        return run(submit, inputs, [(tensor.dtype, _all_rows(tensor)), (tf.int32, (process_set.size(),))])
+        return run(submit, inputs, [(tensor.dtype, _all_rows(tensor)), (tf.int32, (process_set.size(),))],
+                   f"alltoall.{name}")
 
     received = []
 

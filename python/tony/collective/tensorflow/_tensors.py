@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from .._arrays import Arrays
 from .._collectives import Collectives
+from ._node import tensor_array
 
 
 class _Host:
@@ -91,30 +92,21 @@ def _placed(original, tensor):
 
 
 class GraphArrays(Arrays):
-    """What a graph's node gets as numpy's arrays, and gives: TensorFlow takes those as they are that are aligned."""
-
-    _ALIGNMENT = 64  # bytes; EIGEN_MAX_ALIGN_BYTES of TensorFlow's builds at most
-
-    @classmethod
-    def _aligned(cls, shape, dtype):
-        size = int(numpy.prod(shape, dtype=numpy.int64)) * dtype.itemsize
-        memory = numpy.empty(size + cls._ALIGNMENT, numpy.uint8)
-        start = -Arrays.pointer(memory) % cls._ALIGNMENT
-        return memory[start:start + size].view(dtype).reshape(shape)
+    """What a graph's node gets as numpy's arrays, and gives: in TensorFlow's memory, without a copy."""
 
     @staticmethod
     def empty_like(host):
-        return GraphArrays._aligned(host.shape, host.dtype)
+        return tensor_array(host.shape, host.dtype)
 
     @staticmethod
     def copy(value):
-        copied = GraphArrays._aligned(value.shape, value.dtype)
+        copied = tensor_array(value.shape, value.dtype)
         copied[...] = value
         return copied
 
     @staticmethod
     def made(output, host, original):
-        new = GraphArrays._aligned(output.shape, host.dtype)
+        new = tensor_array(output.shape, host.dtype)
         if output.buffer is not None:
             ctypes.memmove(Arrays.pointer(new), output.buffer, ctypes.sizeof(output.buffer))
         return new

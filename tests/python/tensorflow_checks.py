@@ -328,7 +328,7 @@ def tell_apart(way, function, *options):
     """What it says on this rank, of HorovodInternalError or what TensorFlow makes of it."""
     try:
         result = way(function)(*options)
-    except (hvd.HorovodInternalError, tf.errors.InvalidArgumentError) as error:
+    except (hvd.HorovodInternalError, tf.errors.FailedPreconditionError) as error:
         return str(error)
     raise AssertionError(f"{result} instead of an error")
 

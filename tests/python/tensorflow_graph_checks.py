@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 import tony.collective.tensorflow as hvd
+from tony.collective.exceptions import InvalidArgumentError
 from tony.collective.tensorflow import _node
 
 tf.get_logger().setLevel("ERROR")
@@ -198,6 +199,7 @@ def check_failures_are_told():
     for way in WAYS:
         for make in (fail, later):
             for error, expected in ((ValueError("no such thing"), tf.errors.InvalidArgumentError),
+                                    (InvalidArgumentError("ranks differ"), tf.errors.FailedPreconditionError),
                                     (hvd.HorovodInternalError("rank 1 is gone"), tf.errors.UnknownError)):
                 try:
                     way(lambda: _node.add_node(make(error), [tf.constant(1)], [tf.int32], "fails"))

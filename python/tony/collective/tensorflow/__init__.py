@@ -11,9 +11,12 @@
     hvd.broadcast_variables(model.variables, root_rank=0)       # after the first step, when all of them are there
     hvd.broadcast_variables(optimizer.variables, root_rank=0)
 
-Tensors of the CPU are read where they lie. In a tf.function each operation is one node of its graph, which calls back
-into Python; XLA (``jit_compile=True``) cannot compile it. Gradients flow through the operations.
+Tensors of the CPU are read where they lie. In a graph each operation is one node, which calls back into Python, and
+takes none of TensorFlow's threads while it waits; XLA (``jit_compile=True``) cannot compile it. Gradients flow through
+the operations.
 """
+
+import tensorflow as _tensorflow
 
 from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, NotInitializedError, ProcessSet, Product,
                 Sum, add_process_set, barrier, ccl_built, counters, cross_rank, cross_size, cuda_built, ddl_built,
@@ -29,5 +32,8 @@ from ._operations import (allgather, allreduce, alltoall, broadcast, grouped_all
 from ._optimizer import DistributedOptimizer, PartialDistributedOptimizer
 from ._sync_batch_norm import SyncBatchNormalization
 from ._tape import DistributedGradientTape, PartialDistributedGradientTape
+
+# Not in __all__, but what Horovod's package has, too, and some programs ask.
+_executing_eagerly = _tensorflow.executing_eagerly
 
 __all__ = [name for name in dir() if not name.startswith("_")]

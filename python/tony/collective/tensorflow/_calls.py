@@ -27,8 +27,8 @@ def run(submit, tensors, outputs, name, labels=None):
 
     Returns: a list of tf.Tensor.
 
-    HorovodInternalError: at once. In a graph it is TensorFlow's tf.errors.UnknownError, or InvalidArgumentError where
-    the ranks do not agree, with the same text.
+    HorovodInternalError: at once. In a graph it is TensorFlow's tf.errors.UnknownError, or FailedPreconditionError
+    where the ranks do not agree, with the same text.
     """
     if tf.executing_eagerly():
         return _results(submit(eager, tensors), labels)

@@ -34,6 +34,7 @@ import numpy
 import tensorflow as tf
 
 from .. import _library
+from ..exceptions import InvalidArgumentError
 from ._c_api import Compute, Create, Done, c_api
 
 _OPERATION = "TonyCollective"
@@ -56,8 +57,9 @@ def add_node(start, tensors, types, name):
 
     Returns: a list of tf.Tensor, whose shapes are not known.
 
-    NotImplementedError: this TensorFlow has no such nodes. When it is run, a ValueError of ``start`` or of what it
-    returns becomes tf.errors.InvalidArgumentError, anything else tf.errors.UnknownError.
+    NotImplementedError: this TensorFlow has no such nodes. When it is run, exceptions of ``start`` and of what it
+    returns become TensorFlow's as in Horovod: tf.errors.FailedPreconditionError where ranks do not agree,
+    InvalidArgumentError for another ValueError, and UnknownError for anything else.
     """
     _register()
     token = next(_tokens)
@@ -174,7 +176,10 @@ def _compute(token, context, done):
 
 def _fail(context, error):
     """Fails the node's run with what TensorFlow has for a Python exception."""
-    code = tf.errors.INVALID_ARGUMENT if isinstance(error, ValueError) else tf.errors.UNKNOWN
+    if isinstance(error, InvalidArgumentError):
+        code = tf.errors.FAILED_PRECONDITION
+    else:
+        code = tf.errors.INVALID_ARGUMENT if isinstance(error, ValueError) else tf.errors.UNKNOWN
     api = c_api()
     api.fail(api.OpKernelContext_Failure, context, code, f"{type(error).__name__}: {error}")
 

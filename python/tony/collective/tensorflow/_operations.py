@@ -92,8 +92,8 @@ def allreduce(tensor, average=None, device_dense="", device_sparse="", compressi
     Returns: a new tensor of the same shape and type; of tf.IndexedSlices others.
 
     HorovodInternalError: the ranks do not agree on shape, type, op or factors; the message names the tensor and who
-    said what. A rank is gone. Where a tf.function does it, it is tf.errors.UnknownError, or InvalidArgumentError where
-    the ranks do not agree, with the same text.
+    said what. A rank is gone. Where a tf.function does it, it is tf.errors.UnknownError, or FailedPreconditionError
+    where the ranks do not agree, with the same text.
     """
     set_id(process_set)
     op, scales = choose(op, average), (prescale_factor, postscale_factor)

@@ -94,6 +94,19 @@ def check_gradients():
         expect_all(way(lambda: [gradient(place) for place in range(COUNT)]), lambda place: np.full(2, place * hvd.size()))
 
 
+def check_gradients_of_broadcasts():
+    """All ranks take part, though those that are not the root need nothing of it."""
+    def gradient():
+        given = tf.ones((2, 2))
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            loss = tf.reduce_sum(hvd.broadcast(given, 0, name="root"))
+        return [tape.gradient(loss, given)]
+
+    for way in WAYS:
+        expect_all(way(gradient), lambda _: np.full((2, 2), float(hvd.rank() == 0)))
+
+
 def check_branches_and_loops():
     def branch(place):
         return tf.cond(tf.equal(tf.constant(place) % 2, 0),

@@ -200,7 +200,11 @@ def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
 
     def gradient(_, upstream):
         reduced = _reduced([upstream], None, Average, (1.0, 1.0), process_set, grouped=False)
-        return reduced if _process.rank() == root_rank else [tf.zeros_like(reduced[0])]
+        if _process.rank() == root_rank:
+            return reduced
+        # All ranks take part, also where a session runs only what its result needs.
+        with tf.control_dependencies(reduced):
+            return [tf.identity(tf.zeros_like(upstream))]
 
     return _with_gradient(compute, gradient, [tensor])[0]
 

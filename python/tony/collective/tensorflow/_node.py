@@ -52,8 +52,8 @@ def add_node(start, tensors, types, name):
             Returns a function that waits, and then returns the list of results: arrays, best of tensor_array().
         tensors: the node's inputs, tf.Tensor.
         types: the tf.DType of each result.
-        name: by which the ranks know it. Nodes of a graph with the same name run one after the other, in the order of
-            the program, as no two operations with one name can be under way.
+        name: by which the ranks know it. Nodes of a function with the same name run one after the other, in the
+            order of the program, as no two operations with one name can be under way.
 
     Returns: a list of tf.Tensor, whose shapes are not known.
 
@@ -70,7 +70,8 @@ def add_node(start, tensors, types, name):
         graph._tony_last = {}
     attributes = {"token": tf.compat.v1.AttrValue(i=token), "Tin": _types([tensor.dtype for tensor in tensors]),
                   "Tout": _types(types)}
-    last = graph._tony_last.get(name)
+    # Not in a session's graph, of which it runs only what it is asked for.
+    last = graph._tony_last.get(name) if hasattr(graph, "outer_graph") else None
     with graph.control_dependencies([] if last is None else [last]):
         operation = graph.create_op(_OPERATION, list(tensors), list(types), attrs=attributes, name=_OPERATION)
     graph._tony_last[name] = operation

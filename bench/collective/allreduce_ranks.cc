@@ -10,21 +10,11 @@
 
 using namespace tony::collective;
 
-namespace {
-
-void Ensure(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "%s\n", status.message().c_str());
-  std::_Exit(1);
-}
-
-}  // namespace
-
 int main(int count, char** words) {
   if (count != 5) return 2;
   const int ranks = std::atoi(words[1]);
   auto memory = HostGroup::CreateMemory(ranks);
-  Ensure(memory.status());
+  bench::Ensure(memory.status());
   int rank = 0;
   while (rank + 1 < ranks && fork() == 0) {
     // The child forks the next one: each has one child at most.
@@ -32,7 +22,7 @@ int main(int count, char** words) {
   }
   bench::Bind(rank, ranks);
   auto group = HostGroup::Join(std::shared_ptr<SharedMemory>(std::move(*memory)), rank, ranks);
-  Ensure(group.status());
+  bench::Ensure(group.status());
   const bool shared = std::strcmp(words[4], "shared") == 0;
   const bool in_place = shared || std::strcmp(words[4], "in-place") == 0;
   const auto arena = (*group)->arena();
@@ -45,15 +35,15 @@ int main(int count, char** words) {
     float* const in = shared ? static_cast<float*>(allocated) : own.data();
     float* const out = in_place ? in : apart.data();
     const auto call = [&] {
-      Ensure((*group)->AllReduce(in, out, elements, DataType::kFloat32, ReduceOp::kSum,
-                                 After(patience)));
+      bench::Ensure((*group)->AllReduce(in, out, elements, DataType::kFloat32, ReduceOp::kSum,
+                                        After(patience)));
     };
     std::fill(in, in + elements, 1.0F);
     call();
     bench::Check(out, elements, ranks);
     if (in_place) std::fill(in, in + elements, 0.0F);  // sums of sums would overflow
     bench::Measure(rank, ranks, bytes, std::atoi(words[2]), call);
-    Ensure((*group)->Barrier(After(patience)));
+    bench::Ensure((*group)->Barrier(After(patience)));
     if (shared) arena->Free(allocated);
   }
   wait(nullptr);

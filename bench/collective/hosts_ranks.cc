@@ -9,16 +9,6 @@
 
 using namespace tony::collective;
 
-namespace {
-
-void Ensure(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "%s\n", status.message().c_str());
-  std::_Exit(1);
-}
-
-}  // namespace
-
 int main(int count, char** words) {
   if (count != 8) return 2;
   Meeting meeting;
@@ -30,21 +20,21 @@ int main(int count, char** words) {
   bench::FolderStore store(words[5]);
   const auto patience = std::chrono::seconds(60);
   auto members = Meet(store, meeting, After(patience));
-  Ensure(members.status());
+  bench::Ensure(members.status());
   Group& group = (*members)->group();
   std::fprintf(stderr, "%s\n", (*members)->transport().c_str());
   for (const size_t bytes : bench::Sizes(words[4])) {
     const size_t elements = bytes / sizeof(float);
     std::vector<float> vector(elements, 1.0F);
     const auto call = [&] {
-      Ensure(group.AllReduce(vector.data(), vector.data(), elements, DataType::kFloat32,
-                             ReduceOp::kSum, After(patience)));
+      bench::Ensure(group.AllReduce(vector.data(), vector.data(), elements, DataType::kFloat32,
+                                    ReduceOp::kSum, After(patience)));
     };
     call();
     bench::Check(vector.data(), elements, meeting.ranks);
     std::fill(vector.begin(), vector.end(), 0.0F);  // sums of sums would overflow
     bench::Measure(meeting.rank, meeting.ranks, bytes, std::atoi(words[3]), call);
-    Ensure(group.Barrier(After(patience)));
+    bench::Ensure(group.Barrier(After(patience)));
   }
   return 0;
 }

@@ -24,6 +24,15 @@ inline std::vector<size_t> Sizes(const char* list) {
   return sizes;
 }
 
+/// Ends the program with the sentence of a tony::collective::Status that is not ok. A template,
+/// since the peers' programs have none.
+template <typename Status>
+void Ensure(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  std::_Exit(1);
+}
+
 /// To a processor of its own, as mpirun does it with its ranks, if there are enough of them.
 inline void Bind(int rank, int ranks) {
   cpu_set_t allowed;

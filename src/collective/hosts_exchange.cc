@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "collective/hosts_group.h"
+#include "collective/net_reduction.h"
 
 namespace tony::collective {
 namespace {
@@ -12,12 +13,6 @@ std::vector<size_t> EdgesOf(const std::vector<size_t>& sizes) {
   std::vector<size_t> edges(sizes.size() + 1);
   std::partial_sum(sizes.begin(), sizes.end(), edges.begin() + 1);
   return edges;
-}
-
-std::vector<size_t> SizesOf(const std::vector<size_t>& edges, size_t element) {
-  std::vector<size_t> sizes(edges.size() - 1);
-  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = (edges[i + 1] - edges[i]) * element;
-  return sizes;
 }
 
 void CopyIfApart(std::byte* to, const std::byte* from, size_t bytes) {
@@ -76,7 +71,7 @@ Status HostsGroup::AllGather(const void* in, void* out, const std::vector<size_t
     const std::vector<size_t> parts = PartsOf(edges[host + 1] - edges[host], 1);
     std::byte* const block = all + edges[host];
     const std::byte* const part = block + parts[static_cast<size_t>(local_)];
-    done = OfHost(host_->AllGather(part, block, SizesOf(parts, 1), deadline), deadline);
+    done = OfHost(host_->AllGather(part, block, SizesOf(parts), deadline), deadline);
   }
   if (done.ok() && !in_order_) Sort(all, result, bytes, true);
   return done;
@@ -125,12 +120,12 @@ Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<si
     vector = sorted;
   }
   if (host_ == nullptr) {
-    return OfNet(rail_.ReduceScatter(vector, out, SizesOf(edges, 1), type, op, deadline));
+    return OfNet(rail_.ReduceScatter(vector, out, SizesOf(edges), type, op, deadline));
   }
   std::vector<std::vector<size_t>> parts;
   std::vector<size_t> own_counts;  // of this rail's part of each host
   for (size_t host = 0; host < hosts_.size(); ++host) {
-    parts.push_back(SizesOf(PartsOf(edges[host + 1] - edges[host], element), 1));
+    parts.push_back(SizesOf(PartsOf(edges[host + 1] - edges[host], element)));
     own_counts.push_back(parts.back()[rail]);
   }
   const std::vector<size_t> own_edges = EdgesOf(own_counts);

@@ -59,12 +59,6 @@ std::vector<int> RailOf(const HostTable& hosts, int rank) {
   return rail;
 }
 
-std::vector<size_t> SizesOf(const std::vector<size_t>& edges) {
-  std::vector<size_t> sizes(edges.size() - 1);
-  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = edges[i + 1] - edges[i];
-  return sizes;
-}
-
 }  // namespace
 
 HostsGroup::HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<Group> host,

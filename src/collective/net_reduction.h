@@ -12,6 +12,13 @@ namespace tony::collective {
 /// goes, and the end.
 std::vector<size_t> EvenEdges(size_t count, size_t element, int ranks);
 
+/// What lies between edges, times `element`.
+inline std::vector<size_t> SizesOf(const std::vector<size_t>& edges, size_t element = 1) {
+  std::vector<size_t> sizes(edges.size() - 1);
+  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = (edges[i + 1] - edges[i]) * element;
+  return sizes;
+}
+
 /// Each rank has a chunk, which it reduces for all in pieces; all chunks have as many pieces.
 struct NetGroup::Reduction {
   /// `edges`: where chunks begin, in elements, and the end.

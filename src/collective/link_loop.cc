@@ -16,6 +16,8 @@
 #include <memory>
 #include <utility>
 
+#include "collective/look.h"
+
 namespace tony::collective {
 namespace {
 
@@ -138,7 +140,10 @@ void LinkLoop::Wait(int timeout_ms, bool sending) {
     ranks.push_back(rank);
   }
   if (!sending) watched.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
-  if (poll(watched.data(), watched.size(), timeout_ms) < 0) return;
+  int ready = 0;
+  const auto look = [&] { return (ready = poll(watched.data(), watched.size(), 0)) != 0; };
+  if (!LookFor(kLookTime, look)) ready = poll(watched.data(), watched.size(), timeout_ms);
+  if (ready < 0) return;
   uint64_t count = 0;
   if (!sending && watched.back().revents != 0 && read(wake_.get(), &count, sizeof(count)) < 0) {
     return;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "collective/look.h"
 #include "collective/net_address.h"
 
 namespace tony::collective {
@@ -33,8 +34,6 @@ constexpr uint64_t kWordsOfRank = 0xffff;
 constexpr uint64_t kWake = ~uint64_t{0};
 /// In which the word that a rank leaves comes after its stream's end, by another connection.
 constexpr auto kDoubt = std::chrono::seconds(1);
-/// Longer than a message takes between hosts of one network; being woken takes about as long.
-constexpr auto kLookTime = std::chrono::microseconds(50);
 
 Status HasLeft(int rank) { return {Code::kAborted, "rank " + std::to_string(rank) + " has left"}; }
 

@@ -75,6 +75,16 @@ class Hosts:
             for device in ("lo", "eth0"):
                 ip("-n", address, "link", "set", device, "up")
 
+    def limit(self, rate):
+        """Each host sends and receives no more than `rate` ("1gbit", as tc(8) writes it); None: as fast as it can."""
+        for number, address in enumerate(self.addresses):
+            for place in (["dev", f"port{number}"], ["dev", "eth0"]):
+                tc = ["tc", *(["-n", address] if place[1] == "eth0" else []), "qdisc"]
+                subprocess.run([*tc, "delete", *place, "root"], capture_output=True, check=False)  # there may be none
+                if rate:
+                    subprocess.run([*tc, "add", *place, "root", "tbf", "rate", rate, "burst", "256kb", "latency",
+                                    "20ms"], check=True)
+
     def on(self, host, *command):
         """The command that runs `command` on a host, by its number."""
         return ["ip", "netns", "exec", self.addresses[host], *command]

@@ -1,10 +1,10 @@
 #include "collective/api/ticket.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
+
+#include "collective/look.h"
 
 namespace tony::collective {
 namespace {
@@ -42,9 +42,9 @@ bool Ticket::WaitForGpu(Deadline deadline) const {
 }
 
 bool Ticket::Wait(Deadline deadline) const {
-  const Deadline patience = std::min(deadline, std::chrono::steady_clock::now() + kYieldTime);
-  while (!done() && std::chrono::steady_clock::now() < patience) sched_yield();
-  if (done()) return true;
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
+      deadline - std::chrono::steady_clock::now());
+  if (LookFor(std::min(kYieldTime, left), [this] { return done(); })) return true;
   std::unique_lock lock(mutex_);
   return changed_.wait_until(lock, deadline, [this] { return done(); });
 }

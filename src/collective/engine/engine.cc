@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "collective/look.h"
 #include "collective/wire.h"
 
 namespace tony::collective {
@@ -286,7 +287,14 @@ void Engine::RunData() {
       if (decisions_.empty() && rank_ == 0 && !stopping_) {
         members_->Post([this] { Decide(); });
       }
-      changed_.wait(lock, [this] { return stopping_ || !decisions_.empty(); });
+      const auto ready = [this] { return stopping_ || !decisions_.empty(); };
+      lock.unlock();
+      LookFor(kLookTime, [&] {
+        const std::lock_guard look(mutex_);
+        return ready();
+      });
+      lock.lock();
+      changed_.wait(lock, ready);
       if (decisions_.empty()) return;
       decision = std::move(decisions_.front());
       decisions_.pop_front();

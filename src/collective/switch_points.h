@@ -23,8 +23,9 @@ struct SwitchPoints {
   size_t scatter_bytes = size_t{256} << 10;
   /// Of a chunk that is reduced while the next one comes: at most.
   size_t piece_bytes = size_t{256} << 10;
-  /// For pieces that have come and are not reduced yet. With many ranks pieces are smaller.
-  size_t window_bytes = size_t{16} << 20;
+  /// For pieces that have come and are not reduced yet, and so the most that is on its way to one
+  /// rank: what a network's switch cannot hold is lost. With many ranks pieces are smaller.
+  size_t window_bytes = size_t{1} << 20;
   /// From here on all ranks of a host speak with other hosts, each for its part; of a smaller
   /// vector only the first one.
   size_t rails_bytes = size_t{128} << 10;

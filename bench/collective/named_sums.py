@@ -47,14 +47,16 @@ def horovod_python():
     return found.stdout.strip() if found.returncode == 0 else None
 
 
-def compare(package, ranks, rounds, batches):
-    """Prints the rows of so many ranks; returns the gates that are missed. `package`: the folder of tony's package."""
+def compare(package, ranks, rounds, batches, near):
+    """Prints the rows of so many ranks; returns the gates that are missed. `package`: the folder of tony's package.
+    `near`: Processors.
+    """
     python = horovod_python()
     ours, theirs = [], []
     for _ in range(rounds):
-        ours.append(_ours(python or peers.SYSTEM_PYTHON, package, ranks, batches))
+        ours.append(near.measure(lambda: _ours(python or peers.SYSTEM_PYTHON, package, ranks, batches)))
         if python:
-            theirs.append(_theirs(python, ranks, batches))
+            theirs.append(near.measure(lambda: _theirs(python, ranks, batches)))
     print(f"\n{ranks} ranks, by name from Python" + ("" if python else "; Horovod is left out, since it is not built: "
                                                      "run scripts/setup --for peers and scripts/build-horovod"))
     missed = []

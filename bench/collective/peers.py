@@ -15,6 +15,7 @@ COMPILED = {
     "openmpi": ("openmpi_ranks", "mpicxx", "Open MPI", []),
     "limit": ("limit_ranks", "g++", "the limit", ["-march=native"]),
     "gloo": ("gloo_ranks", "g++", "Gloo", ["-lgloo", "-lpthread"]),
+    "round_trip": ("round_trip", "g++", "a look at how near processors are", ["-lpthread"]),
 }
 
 
@@ -27,10 +28,11 @@ class Peers:
     """Paths of the peers' programs, compiled where that is needed; None where one is not there. Not thread safe."""
 
     def __init__(self, folder, wanted):
-        """`wanted`: of openmpi, limit, gloo and torch."""
+        """`wanted`: of openmpi, limit, gloo, torch and round_trip."""
         self.folder = folder
         self.missing = []  # a sentence for each that is left out
-        self.openmpi, self.limit, self.gloo = (self._compile(name) if name in wanted else None for name in COMPILED)
+        self.openmpi, self.limit, self.gloo, self.round_trip = (
+            self._compile(name) if name in wanted else None for name in COMPILED)
         self.torch = "torch" in wanted and self._has_torch()
 
     def say_missing(self):

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "collective/arena.h"
@@ -11,6 +12,7 @@
 #include "collective/fusion.h"
 #include "collective/scratch.h"
 #include "collective/status.h"
+#include "collective/switch_points.h"
 
 namespace tony::collective {
 
@@ -64,6 +66,17 @@ class Group {
   /// this group goes on. Otherwise as above.
   virtual Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
                                                   Deadline deadline);
+  /// At which sizes operations take another way, where they have several.
+  struct Ways {
+    SwitchPoints points;
+    /// Which of them make a difference to reductions here.
+    std::vector<size_t SwitchPoints::*> tunable;
+  };
+  virtual std::optional<Ways> ways() const { return std::nullopt; }
+  /// Later operations, and groups that are made of this one later, use these. All ranks call it
+  /// between the same two operations. The number of streams stays as it is.
+  virtual void SetPoints(const SwitchPoints& points) { static_cast<void>(points); }
+
   /// Nobody uses it any more, so the memory that it shares may be given back. Not called by a group
   /// that goes with all: there others may still be fetching.
   virtual void Retire() {}

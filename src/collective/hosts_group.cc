@@ -192,6 +192,20 @@ Result<std::unique_ptr<Group>> HostsGroup::Subgroup(const std::vector<int>& memb
   return std::unique_ptr<Group>(std::move(group));
 }
 
+std::optional<Group::Ways> HostsGroup::ways() const {
+  if (hosts_.size() == 1) return std::nullopt;
+  Ways ways = {.points = points_,
+               .tunable = {&SwitchPoints::whole_bytes, &SwitchPoints::window_bytes}};
+  if (rail_count_ > 1) ways.tunable.push_back(&SwitchPoints::rails_bytes);
+  return ways;
+}
+
+void HostsGroup::SetPoints(const SwitchPoints& points) {
+  points_ = points;
+  all_.SetPoints(points);
+  rail_.SetPoints(points);
+}
+
 void HostsGroup::Retire() {
   if (host_ != nullptr) host_->Retire();
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ class HostsGroup : public Group {
   /// Through TCP alone where a host has no memory for it.
   Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
                                           Deadline deadline) override;
+  std::optional<Ways> ways() const override;
+  void SetPoints(const SwitchPoints& points) override;
   void Retire() override;
   void Fail(int rank) override;
   void Leave() override;
@@ -81,7 +84,7 @@ class HostsGroup : public Group {
 
   const std::shared_ptr<NetMesh> mesh_;
   const std::unique_ptr<Group> host_;
-  const SwitchPoints points_;
+  SwitchPoints points_;
   // As the mesh counts ranks:
   const HostTable hosts_;
   const std::vector<int> locals_;  ///< this host's

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "collective/group.h"
@@ -34,6 +35,11 @@ class NetGroup : public Group {
                   const std::vector<size_t>& received, Deadline deadline) override;
   Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
                                           Deadline deadline) override;
+  std::optional<Ways> ways() const override {
+    return Ways{.points = points_,
+                .tunable = {&SwitchPoints::whole_bytes, &SwitchPoints::window_bytes}};
+  }
+  void SetPoints(const SwitchPoints& points) override { points_ = points; }
   void Fail(int rank) override { mesh_->Fail(members_[static_cast<size_t>(rank)]); }
   void Leave() override { mesh_->Leave(); }
   int rank() const override { return rank_; }
@@ -63,7 +69,7 @@ class NetGroup : public Group {
 
   const std::shared_ptr<NetMesh> mesh_;
   const std::vector<int> members_;
-  const SwitchPoints points_;
+  SwitchPoints points_;
   const int rank_;
   const Kernels& kernels_;
   Scratch scratch_;

@@ -119,6 +119,10 @@ struct tony_collective_options {
   /* Of rank 0: a file with the sizes at which operations between hosts take another way, which all
    * ranks then use; null or empty: the library's. */
   const char* switch_points;
+  /* Of rank 0: for how long, in microseconds, what could be done waits for what can be done
+   * together with it. 0: what comes during an operation is done together after it, and nothing
+   * waits. */
+  int64_t batching_window_us;
 };
 
 /* What is submitted. Copied before the function returns, but for the tensor's memory. */
@@ -321,6 +325,30 @@ TONY_COLLECTIVE_API int64_t tony_collective_wait_for_question(int64_t timeout_ms
 /* `text` is what rank 0's report says: its first line is a place, as "train.py:40 in load_batch";
  * what follows are stacks. An answer that comes seconds later is not heard. */
 TONY_COLLECTIVE_API int tony_collective_answer(int64_t question, const char* text);
+
+/* What rank 0 tries while the program trains. */
+struct tony_collective_autotune {
+  size_t struct_size; /* sizeof(struct tony_collective_autotune) */
+  /* Not 0: this is tried: how much is reduced at a time; the batching window; at which sizes
+   * operations between hosts take another way. */
+  int32_t fusion;
+  int32_t window;
+  int32_t switch_points;
+  int32_t warmup_samples;   /* before the first one that counts */
+  int32_t steps_per_sample; /* of the training, from 1 */
+  int32_t most_tries;       /* values, in all, besides those of now */
+  /* A file that gets a line for each sample, comma separated, at last one for the choice; null or
+   * empty: none. */
+  const char* log;
+};
+
+/* Of rank 0: tries settings with what the ranks submit, until it knows the best; says so on stderr,
+ * keeps them, and does nothing more. All results are the same with all settings. Steps are told
+ * apart by names that come again. With one rank there is nothing to try.
+ * FAILED_PRECONDITION: not initialized; another rank; it was called before; the file cannot be
+ * written. INVALID_ARGUMENT: a number is none. */
+TONY_COLLECTIVE_API int tony_collective_start_autotune(
+    const struct tony_collective_autotune* options);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-// poll(2), an eventfd, and non-blocking sockets.
+// ppoll(2), an eventfd, and non-blocking sockets.
 #include "collective/link_loop.h"
 
 #include <fcntl.h>
@@ -22,6 +22,15 @@ namespace tony::collective {
 namespace {
 
 constexpr auto kGoodbyeTime = std::chrono::seconds(1);
+constexpr std::chrono::nanoseconds kNow{0};
+
+/// Not by poll(), which knows of milliseconds only.
+int Sleep(std::vector<pollfd>& watched, std::optional<std::chrono::nanoseconds> timeout) {
+  const auto left = std::max(timeout.value_or(kNow), kNow);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+  const timespec time = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+  return ppoll(watched.data(), watched.size(), timeout ? &time : nullptr, nullptr);
+}
 
 std::string Frame(std::string_view message) {
   const auto length = static_cast<uint32_t>(message.size());
@@ -87,12 +96,9 @@ void LinkLoop::PostAt(Deadline when, std::function<void()> work) {
   Post([this, when, work = std::move(work)]() mutable { timers_.emplace(when, std::move(work)); });
 }
 
-int LinkLoop::TimeToTimer() const {
-  if (timers_.empty()) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(timers_.begin()->first -
-                                                                 std::chrono::steady_clock::now());
-  // An hour is long enough to look again.
-  return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 3'600'000));
+std::optional<std::chrono::nanoseconds> LinkLoop::TimeToTimer() const {
+  if (timers_.empty()) return std::nullopt;
+  return timers_.begin()->first - std::chrono::steady_clock::now();
 }
 
 void LinkLoop::RunTimers() {
@@ -128,7 +134,7 @@ void LinkLoop::Run() {
   }
 }
 
-void LinkLoop::Wait(int timeout_ms, bool sending) {
+void LinkLoop::Wait(std::optional<std::chrono::nanoseconds> timeout, bool sending) {
   std::vector<pollfd> watched;
   std::vector<int> ranks;
   for (const auto& [rank, link] : links_) {
@@ -142,7 +148,7 @@ void LinkLoop::Wait(int timeout_ms, bool sending) {
   if (!sending) watched.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
   int ready = 0;
   const auto look = [&] { return (ready = poll(watched.data(), watched.size(), 0)) != 0; };
-  if (!LookFor(kLookTime, look)) ready = poll(watched.data(), watched.size(), timeout_ms);
+  if (!LookFor(kLookTime, look)) ready = Sleep(watched, timeout);
   if (ready < 0) return;
   uint64_t count = 0;
   if (!sending && watched.back().revents != 0 && read(wake_.get(), &count, sizeof(count)) < 0) {
@@ -214,12 +220,12 @@ void LinkLoop::SendGoodbyes() {
     link.unsent += Frame("");
     Write(link);
   }
-  const auto left = [&] {
-    return std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+  const auto left = [&]() -> std::chrono::nanoseconds {
+    return end - std::chrono::steady_clock::now();
   };
   const auto sending = [](const auto& one) { return !one.second.unsent.empty(); };
   while (std::any_of(links_.begin(), links_.end(), sending) && left().count() > 0) {
-    Wait(static_cast<int>(left().count()), /*sending=*/true);
+    Wait(left(), /*sending=*/true);
   }
 }
 

@@ -1,11 +1,13 @@
 // Messages to and from other ranks, on a thread of their own.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -67,10 +69,10 @@ class LinkLoop {
   void Run();
   /// Those whose time has come.
   void RunTimers();
-  /// For poll(2), until the first timer; below 0: there is none.
-  int TimeToTimer() const;
+  /// Until the first timer, if there is one.
+  std::optional<std::chrono::nanoseconds> TimeToTimer() const;
   /// Until there is something to do. `sending`: waits for nothing else.
-  void Wait(int timeout_ms, bool sending);
+  void Wait(std::optional<std::chrono::nanoseconds> timeout, bool sending);
   void Receive(int rank, Link& link);
   /// False: the bytes are no messages.
   bool TakeMessages(int rank, Link& link);

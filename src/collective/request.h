@@ -119,6 +119,9 @@ struct Decision {
   int32_t last_joined = -1;  ///< all have joined, this rank as the last one
   SetId set = kAllRanks;
   SetId subject = 0;  ///< of kAddSet and kRemoveSet: which one comes or goes
+  /// If not empty: a table of switch points (switch_points.h) for all that is done later, and
+  /// nothing besides; of all ranks' set.
+  std::string points;
 
   bool operator==(const Decision&) const = default;
 };

@@ -140,6 +140,7 @@ void DecisionFields(Coder& coder, Message& decision) {
   coder.Number(decision.last_joined);
   coder.Number(decision.set);
   coder.Number(decision.subject);
+  coder.Text(decision.points);
 }
 
 }  // namespace

@@ -252,6 +252,23 @@ TEST_F(CApiTest, SeeingItWork) {
   EXPECT_EQ(tony_collective_write_counters("/nowhere/c"), TONY_COLLECTIVE_INTERNAL);
 }
 
+TEST_F(CApiTest, Autotune) {
+  tony_collective_autotune options{};
+  EXPECT_EQ(tony_collective_start_autotune(nullptr), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  EXPECT_EQ(tony_collective_start_autotune(&options), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  options.struct_size = sizeof(options);
+  options.fusion = 1;
+  options.steps_per_sample = 1;
+  EXPECT_EQ(tony_collective_start_autotune(&options), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  options.most_tries = 1;
+  options.log = "/nowhere/t.csv";
+  EXPECT_EQ(tony_collective_start_autotune(&options), TONY_COLLECTIVE_FAILED_PRECONDITION);
+  EXPECT_NE(std::string(tony_collective_last_error()).find("/nowhere/t.csv"), std::string::npos);
+  options.log = nullptr;
+  EXPECT_EQ(tony_collective_start_autotune(&options), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_start_autotune(&options), TONY_COLLECTIVE_FAILED_PRECONDITION);
+}
+
 /// The thread that waits for questions holds nothing back.
 TEST(CApiQuestionsTest, ShutdownEndsTheWait) {
   const auto options = OneRank();
@@ -316,6 +333,9 @@ TEST(CApiWithoutInitTest, EveryCallSaysSo) {
   EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_INVALID_ARGUMENT);
   options = OneRank();
   options.rank = 1;
+  EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_INVALID_ARGUMENT);
+  options = OneRank();
+  options.batching_window_us = -1;
   EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_INVALID_ARGUMENT);
   options = OneRank();
   options.meet_timeout_ms = 0;

@@ -1,6 +1,8 @@
 // Ranks with an engine each for tests, as threads that meet as a job's ranks do.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <string>
 #include <thread>
@@ -17,6 +19,12 @@ enum class Way {
   kTcp,     ///< nobody does
   kHosts,   ///< even ranks, and odd ones
 };
+
+/// For INSTANTIATE_TEST_SUITE_P.
+inline std::string NameOfWay(const ::testing::TestParamInfo<Way>& way) {
+  if (way.param == Way::kMemory) return "Memory";
+  return way.param == Way::kTcp ? "Tcp" : "Hosts";
+}
 
 inline Meeting MeetingOf(Way way, int rank, int ranks) {
   Meeting meeting = {.rank = rank, .ranks = ranks, .secret = kSecret};

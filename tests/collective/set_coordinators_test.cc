@@ -100,6 +100,100 @@ TEST_F(SetCoordinatorsTest, WhatBecomesReadyWhileTheFirstRankIsBusyIsFused) {
   EXPECT_EQ(coordinators_.Decide(true).size(), 1U);
 }
 
+class WindowTest : public SetCoordinatorsTest {
+ protected:
+  WindowTest() { coordinators_.SetFusion(100, kWindow); }
+  /// By all ranks.
+  void SubmitAll(const std::string& name, Operation operation = Operation::kAllReduce) {
+    Request request = Tensor(name);
+    request.kind.operation = operation;
+    for (int rank = 0; rank < 4; ++rank) Submit(rank, kAllRanks, {request});
+  }
+  size_t Decide(bool idle = true) { return coordinators_.Decide(idle, now_).size(); }
+
+  static constexpr std::chrono::microseconds kWindow{300};
+  Deadline now_{std::chrono::hours(1)};
+};
+
+TEST_F(WindowTest, WhatIsReadyWaitsForMore) {
+  EXPECT_EQ(Decide(), 0U);
+  EXPECT_FALSE(coordinators_.window_end());
+  SubmitAll("a");
+  const Deadline end = now_ + kWindow;
+  EXPECT_EQ(Decide(), 0U);
+  EXPECT_EQ(coordinators_.window_end(), end);
+  now_ += kWindow / 2;
+  SubmitAll("b");
+  EXPECT_EQ(Decide(), 0U);
+  EXPECT_EQ(coordinators_.window_end(), end) << "from when the first one became ready";
+  now_ = end;
+  const auto decided = coordinators_.Decide(true, now_);
+  ASSERT_EQ(decided.size(), 1U);
+  EXPECT_EQ(decided[0].decision.tensors.size(), 2U);
+  EXPECT_FALSE(coordinators_.window_end());
+  // The next one has a window of its own.
+  SubmitAll("c");
+  EXPECT_EQ(Decide(), 0U);
+  EXPECT_EQ(coordinators_.window_end(), end + kWindow);
+}
+
+/// The time in which others were done counts.
+TEST_F(WindowTest, BeginsWhileRankZeroIsBusy) {
+  SubmitAll("a");
+  EXPECT_EQ(Decide(/*idle=*/false), 0U);
+  now_ += kWindow;
+  EXPECT_EQ(Decide(false), 0U);
+  EXPECT_EQ(Decide(), 1U);
+}
+
+TEST_F(WindowTest, WhatCannotGrowDoesNotWait) {
+  SubmitAll("barrier", Operation::kBarrier);
+  EXPECT_EQ(Decide(), 1U);
+  SubmitAll("a");
+  SubmitAll("sent", Operation::kBroadcast);
+  EXPECT_EQ(Decide(), 2U) << "nor does what is before it";
+  // 16 bytes each, of 100.
+  for (int i = 0; i < 6; ++i) SubmitAll("t" + std::to_string(i));
+  EXPECT_EQ(Decide(), 0U);
+  SubmitAll("the last one that fits");
+  EXPECT_EQ(Decide(), 2U);
+}
+
+TEST_F(WindowTest, EachSetHasItsOwn) {
+  coordinators_.SetFusion(100, std::chrono::microseconds(0));
+  const SetId set = Add({1, 3});
+  coordinators_.SetFusion(100, kWindow);
+  SubmitAll("a");
+  EXPECT_EQ(Decide(), 0U);
+  now_ += kWindow / 2;
+  for (const int rank : {1, 3}) Submit(rank, set, {Tensor("a")});
+  EXPECT_EQ(Decide(), 0U);
+  now_ += kWindow / 2;
+  EXPECT_EQ(Decide(), 1U);
+  EXPECT_EQ(coordinators_.window_end(), now_ + kWindow / 2);
+  // One that goes does not wait.
+  EXPECT_EQ(Remove(set).size(), 2U);
+}
+
+TEST_F(SetCoordinatorsTest, FusionMayChangeAtAnyTime) {
+  const auto fused = [&] {
+    for (const char* name : {"a", "b", "c"}) {
+      for (int rank = 0; rank < 4; ++rank) Submit(rank, kAllRanks, {Tensor(name)});
+    }
+    std::vector<size_t> sizes;
+    for (const auto& one : coordinators_.Decide(true)) {
+      sizes.push_back(one.decision.tensors.size());
+    }
+    return sizes;
+  };
+  EXPECT_THAT(fused(), ElementsAre(3));
+  coordinators_.SetFusion(32, std::chrono::microseconds(0));
+  EXPECT_THAT(fused(), ElementsAre(2, 1));
+  const SetId set = Add({0, 1});
+  for (const int rank : {0, 1}) Submit(rank, set, {Tensor("a"), Tensor("b"), Tensor("c")});
+  EXPECT_EQ(coordinators_.Decide(true).size(), 2U) << "also of sets that come later";
+}
+
 TEST_F(SetCoordinatorsTest, TheSameRanksAreTheSameSet) {
   const SetId set = Add({2, 3});
   EXPECT_EQ(Add({2, 3}), set);

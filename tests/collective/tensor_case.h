@@ -56,6 +56,14 @@ class TensorCase {
     const Operation operation = requests[0].kind.operation;
     return operation != Operation::kAllReduce && operation != Operation::kBroadcast;
   }
+  /// Whether the result depends on which ranks are added first.
+  bool DependsOnOrder() const {
+    const Kind& kind = requests[0].kind;
+    const bool reduces =
+        kind.operation == Operation::kAllReduce || kind.operation == Operation::kReduceScatter;
+    return reduces && IsFloating(kind.type) && kind.reduce != ReduceOp::kMin &&
+           kind.reduce != ReduceOp::kMax;
+  }
   void Check(size_t rank, const Bytes& out, const Status& status, const Output& output) const {
     ASSERT_TRUE(status.ok()) << status.message();
     const auto* data = reinterpret_cast<const unsigned char*>(output.data.get());

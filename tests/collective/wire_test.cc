@@ -35,7 +35,8 @@ Decision FullDecision() {
                    .postscale = 0.25},
           .tensors = {{.name = "a", .id = 9, .elements = int64_t{1} << 33, .lengths = {4, 5}}, {}},
           .error = "tensor 'a': …",
-          .last_joined = 5};
+          .last_joined = 5,
+          .points = "streams 2\n"};
 }
 
 TEST(Wire, ThereAndBack) {

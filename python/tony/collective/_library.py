@@ -36,7 +36,16 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("rank", ctypes.c_int32), ("size", ctypes.c_int32),
                 ("secret", ctypes.c_char_p), ("secret_size", ctypes.c_size_t), ("meet_timeout_ms", ctypes.c_int64),
                 ("operation_timeout_ms", ctypes.c_int64), ("fusion_bytes", ctypes.c_int64),
-                ("store", ctypes.POINTER(Store)), ("switch_points", ctypes.c_char_p)]
+                ("store", ctypes.POINTER(Store)), ("switch_points", ctypes.c_char_p),
+                ("batching_window_us", ctypes.c_int64)]
+
+
+class Autotune(ctypes.Structure):
+    """struct tony_collective_autotune"""
+
+    _fields_ = [("struct_size", ctypes.c_size_t), ("fusion", ctypes.c_int32), ("window", ctypes.c_int32),
+                ("switch_points", ctypes.c_int32), ("warmup_samples", ctypes.c_int32),
+                ("steps_per_sample", ctypes.c_int32), ("most_tries", ctypes.c_int32), ("log", ctypes.c_char_p)]
 
 
 class Tensor(ctypes.Structure):
@@ -101,6 +110,7 @@ _FUNCTIONS = {
     "start_timeline": (_NUMBER, [ctypes.c_char_p, _NUMBER]),
     "stop_timeline": (_NUMBER, []),
     "set_stall_times": (_NUMBER, [ctypes.c_int64, ctypes.c_int64]),
+    "start_autotune": (_NUMBER, [ctypes.POINTER(Autotune)]),
     "wait_for_question": (ctypes.c_int64, [ctypes.c_int64]),
     "answer": (_NUMBER, [ctypes.c_int64, ctypes.c_char_p]),
 }

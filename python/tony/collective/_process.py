@@ -4,7 +4,7 @@ import atexit
 import ctypes
 import threading
 
-from . import _library, _meeting, _rounds
+from . import _autotune, _library, _meeting, _rounds
 from ._library import library
 from ._stores import StoreError, StoreTimeout
 from .exceptions import HorovodInternalError, NotInitializedError
@@ -48,7 +48,7 @@ def init(comm=None, process_sets=None):
     Raises:
         HorovodInternalError: a rank has not come in time (HOROVOD_GLOO_TIMEOUT_SECONDS, 120 by default); the message
         names it. Variables are missing. In an elastic job, where it waits for the next round instead: there is none for
-        this process. HOROVOD_TIMELINE cannot be written. What add_process_set() raises.
+        this process. HOROVOD_TIMELINE or HOROVOD_AUTOTUNE_LOG cannot be written. What add_process_set() raises.
     """
     if comm:
         raise ValueError("tony.collective starts with all ranks: call init() without comm, and add process sets")
@@ -69,7 +69,8 @@ def _meet(environment, on_met):
     key = _meeting.secret(environment)
     options = _library.Options(
         ctypes.sizeof(_library.Options), place.rank, place.size, key, len(key), 1000 * meet, 1000 * operation,
-        _fusion_bytes(environment), None, _meeting.switch_points(environment))
+        _fusion_bytes(environment), None, _meeting.switch_points(environment),
+        _autotune.window_us(environment))
     interrupts = []
     store = _callbacks(place.store, interrupts) if place.store is not None else None
     if store is not None:
@@ -82,6 +83,7 @@ def _meet(environment, on_met):
             library().fail(code)
         _rank.place = place
         _begin_watch(environment, start)
+        _autotune.begin(environment, place.rank)
         begin_again()
         on_met()
     except BaseException:  # Ctrl-C may also come when the ranks have met already

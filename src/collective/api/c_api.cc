@@ -31,6 +31,9 @@ std::chrono::milliseconds Time(int64_t milliseconds) {
   return std::chrono::milliseconds(std::clamp<int64_t>(milliseconds, 0, int64_t{1} << 40));
 }
 
+/// Of a batching window: what waits longer looks as if it hung.
+constexpr std::chrono::microseconds kLongestWindow = std::chrono::seconds(10);
+
 void Say(const std::string& sentence) {
   std::fprintf(stderr, "tony.collective: %s\n", sentence.c_str());
 }
@@ -41,7 +44,8 @@ Status Init(const tony_collective_options* options) {
             "the options are another version's: build with the header of this library"};
   }
   if (options->meet_timeout_ms <= 0 || options->operation_timeout_ms <= 0 ||
-      options->fusion_bytes < 0) {
+      options->fusion_bytes < 0 || options->batching_window_us < 0 ||
+      options->batching_window_us > kLongestWindow.count()) {
     return {Code::kInvalidArgument, "a time, which has to be above 0, or a size is none"};
   }
   const auto* const secret = static_cast<const char*>(options->secret);
@@ -54,6 +58,7 @@ Status Init(const tony_collective_options* options) {
                  .gpu = GpuOptionsFromEnvironment(),
                  .say = Say}};
   if (options->switch_points != nullptr) setup.meeting.points_file = options->switch_points;
+  setup.engine.limits.window = std::chrono::microseconds(options->batching_window_us);
   if (options->fusion_bytes > 0) {
     setup.engine.limits.fusion_bytes = static_cast<size_t>(options->fusion_bytes);
   }

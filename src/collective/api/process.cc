@@ -79,6 +79,11 @@ Result<ProcessSets::Place> Process::PlaceIn(SetId set) {
   return member.ok() ? (*member)->engine.PlaceIn(set) : member.status();
 }
 
+Status Process::StartAutotune(const Engine::Tuning& tuning) {
+  auto member = Current();
+  return member.ok() ? (*member)->engine.StartAutotune(tuning) : member.status();
+}
+
 Result<void*> Process::Allocate(size_t bytes) {
   auto member = Current();
   return buffers_.Allocate(bytes, member.ok() ? (*member)->engine.arena() : nullptr);

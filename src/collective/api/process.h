@@ -65,6 +65,8 @@ class Process {
     if (!member.ok()) return member.status();
     return look((*member)->engine.watch());
   }
+  /// As of Engine. FailedPrecondition: not initialized.
+  Status StartAutotune(const Engine::Tuning& tuning);
   /// FailedPrecondition: not done, nor with a GPU; its memory is in use.
   Status Release(Handle handle);
 

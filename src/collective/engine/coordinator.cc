@@ -356,6 +356,14 @@ std::vector<Decision> Coordinator::Decide() {
   return decisions;
 }
 
+bool Coordinator::MayGrow() const {
+  size_t bytes = 0;
+  return std::all_of(ready_.begin(), ready_.end(), [&](const Unit& unit) {
+    bytes += unit.bytes;
+    return CanShare(unit.decision, unit.decision, unit.bytes) && bytes < limits_.fusion_bytes;
+  });
+}
+
 Decision Coordinator::Fuse() {
   Unit fused = std::move(ready_.front());
   ready_.pop_front();

@@ -1,6 +1,7 @@
 // Decides in which order all ranks work on their tensors.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,6 +36,8 @@ class Coordinator {
   struct Limits {
     size_t fusion_bytes = size_t{128} << 20;  ///< more only of one tensor, or group, alone
     size_t numbers = 16384;                   ///< tensors that get one
+    /// Of SetCoordinators: for what becomes ready later and is fused with what is ready.
+    std::chrono::microseconds window{0};
   };
 
   /// `watch`: who else is told; outlives this.
@@ -47,6 +50,12 @@ class Coordinator {
   std::string Submit(int rank, const Submission& submission);
   /// What is ready by now.
   std::vector<Decision> Decide();
+
+  bool has_ready() const { return !ready_.empty(); }
+  /// Whether what becomes ready later might be fused with all that is ready.
+  bool MayGrow() const;
+  /// From the next decision on.
+  void SetFusionBytes(size_t bytes) { limits_.fusion_bytes = bytes; }
 
   /// A tensor that some ranks have submitted and others have not.
   struct Awaited {
@@ -110,7 +119,7 @@ class Coordinator {
   const SetId set_;
   const std::vector<int> members_;
   const int ranks_;
-  const Limits limits_;
+  Limits limits_;
   SubmissionWatch* const watch_;
   std::unordered_map<std::string, Tensor> tensors_;  ///< submitted, or with a number
   std::vector<std::string> names_;                   ///< by number, from 1

@@ -1,4 +1,5 @@
-// Threads, tables and the order of things. What is submitted: engine_submission.cc.
+// Threads, tables and the order of things. What is submitted: engine_submission.cc. What rank 0
+// decides: engine_decisions.cc.
 #include "collective/engine/engine.h"
 
 #include <algorithm>
@@ -8,24 +9,15 @@
 #include <map>
 #include <utility>
 
+#include "collective/engine/messages.h"
 #include "collective/look.h"
 #include "collective/wire.h"
 
 namespace tony::collective {
 namespace {
 
-// The first byte of a message.
-constexpr char kSubmission = 's';
-constexpr char kDecision = 'd';
-constexpr char kFailure = 'f';
-constexpr char kIdle = 'i';
-constexpr char kWatch = 'w';
-constexpr char kParting = 'p';  // a failure as well
-
 /// What is with a GPU when a rank leaves in order comes to its end within this time.
 constexpr auto kPartingTime = std::chrono::seconds(5);
-
-std::string Message(char kind, const std::string& bytes) { return std::string(1, kind) + bytes; }
 
 /// Calls `work` before the first one of them is told, which all others follow at once; now if none
 /// is this rank's.
@@ -168,31 +160,6 @@ void Engine::OnMessage(int from, const std::string& message) {
   }
   OnFailure({Code::kInternal,
              "rank " + std::to_string(from) + " says what this version does not understand"});
-}
-
-void Engine::Submit(int rank, const Submission& submission) {
-  const std::string wrong = coordinator_->Submit(rank, submission);
-  if (!wrong.empty()) return OnFailure({Code::kInternal, wrong});
-  Decide();
-}
-
-void Engine::Decide() {
-  bool idle = false;
-  {
-    const std::lock_guard lock(mutex_);
-    // What becomes ready until then is fused with what is ready now.
-    idle = !executing_ && decisions_.empty();
-    for (const SetId set : std::exchange(refused_sets_, {})) coordinator_->Drop(set);
-  }
-  auto decisions = coordinator_->Decide(idle);
-  if (!decisions.empty()) watch_.Cycle();
-  for (auto& [decision, members] : decisions) {
-    const std::string message = Message(kDecision, Encode(decision));
-    for (const int rank : *members) {
-      if (rank != 0) members_->Send(rank, message);
-    }
-    if (members->front() == 0) Take(std::move(decision));
-  }
 }
 
 void Engine::Take(Decision decision) {

@@ -1,12 +1,14 @@
 // One rank's end of the operations that all ranks do together, by name.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -19,6 +21,7 @@
 #include "collective/request.h"
 #include "collective/status.h"
 #include "collective/tensor.h"
+#include "collective/tune/autotune.h"
 #include "collective/watch/watch.h"
 
 namespace tony::collective {
@@ -38,7 +41,7 @@ class Engine {
     std::chrono::milliseconds patience = std::chrono::seconds(60);
     GpuOptions gpu;
     NcclGroup::Options nccl;
-    /// What users should see once, from rank 0's data thread; none: nobody asks.
+    /// What users should see once, from a thread of rank 0's engine; none: nobody asks.
     std::function<void(const std::string&)> say;
   };
   using OnDone = collective::OnDone;
@@ -96,6 +99,17 @@ class Engine {
   /// Of buffers that are reduced where they lie; null: there are none. (group.h)
   std::shared_ptr<Arena> arena() const { return members_->group().arena(); }
 
+  /// What is tried while the program trains, and where a table of it is written.
+  struct Tuning {
+    Tunable what;
+    Autotune::Options options;
+    std::string log;  ///< a file; empty: none
+  };
+  /// Of rank 0: tries settings on what is submitted, and keeps the best ones, which
+  /// Options::say tells. Once. FailedPrecondition: this is another rank; it was called before; the
+  /// file cannot be written.
+  Status StartAutotune(const Tuning& tuning);
+
   /// What is to be seen of it.
   Watch& watch() { return watch_; }
 
@@ -133,6 +147,11 @@ class Engine {
   void OnMessage(int from, const std::string& message);
   void Submit(int rank, const Submission& submission);
   void Decide();
+  /// To all that it is for.
+  void Tell(Decision decision, const std::vector<int>& members);
+  /// When a window ends.
+  void DecideLater();
+  void Use(const Settings& settings);
   void Take(Decision decision);
   /// `parting`: of a rank that has left in order, which has done its part of what GPUs do still.
   void OnFailure(const Status& status, bool parting = false);
@@ -159,6 +178,11 @@ class Engine {
   std::unordered_map<TensorKey, Known, TensorKey::Hash> known_;
   bool failure_told_ = false;
   std::unique_ptr<SetCoordinators> coordinator_;  ///< of rank 0
+  std::optional<Deadline> deciding_at_;
+  std::shared_ptr<Autotune> autotune_;  ///< while there is something to try
+  std::optional<SwitchPoints> points_;  ///< that all ranks have by now, if they were changed
+
+  std::atomic<bool> tuned_ = false;  ///< StartAutotune() was called
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -46,7 +46,9 @@ Status ProcessSets::Run(const Decision& decision, const std::vector<Tensor>& ten
                         std::vector<Output>& outputs, Deadline deadline) {
   if (!failure_.ok()) return failure_;
   Status done;
-  if (decision.kind.operation == Operation::kAddSet) {
+  if (!decision.points.empty()) {
+    done = SetPoints(decision.points);
+  } else if (decision.kind.operation == Operation::kAddSet) {
     done = Add(decision, outputs[0], deadline);
   } else if (decision.kind.operation == Operation::kRemoveSet) {
     done = Remove(decision.subject, deadline);
@@ -118,6 +120,16 @@ Status ProcessSets::Add(const Decision& decision, Output& output, Deadline deadl
     return {Code::kAborted,
             "rank " + std::to_string(all_.rank()) + " has no memory for a process set"};
   }
+}
+
+Status ProcessSets::SetPoints(const std::string& table) {
+  auto points = SwitchPoints::Decode(table, "rank 0");
+  if (!points.ok()) return points.status();
+  all_.SetPoints(*points);
+  for (auto& [id, set] : sets_) {
+    if (set.group != nullptr) set.group->SetPoints(*points);
+  }
+  return {};
 }
 
 Status ProcessSets::Remove(SetId set, Deadline deadline) {

@@ -61,6 +61,7 @@ class ProcessSets {
 
   Status Add(const Decision& decision, Output& output, Deadline deadline);
   Status Remove(SetId set, Deadline deadline);
+  Status SetPoints(const std::string& table);
 
   GpuPlane::Setup SetupFor(const std::vector<int>& members) const;
 

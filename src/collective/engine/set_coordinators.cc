@@ -29,8 +29,9 @@ std::string SetCoordinators::Submit(int rank, const Submission& submission) {
          std::to_string(submission.set) + ", which nobody has made";
 }
 
-std::vector<SetCoordinators::Addressed> SetCoordinators::Decide(bool idle) {
+std::vector<SetCoordinators::Addressed> SetCoordinators::Decide(bool idle, Deadline now) {
   std::vector<Addressed> all;
+  window_end_.reset();
   // Sets may come and go meanwhile, but for the first one, which says so.
   std::vector<SetId> ids;
   for (const auto& [id, set] : sets_) ids.push_back(id);
@@ -39,13 +40,31 @@ std::vector<SetCoordinators::Addressed> SetCoordinators::Decide(bool idle) {
     if (found == sets_.end()) continue;
     Set& set = found->second;
     const bool asks_first = set.members->front() == 0;
-    if (asks_first ? idle : !set.busy) Take(set, all);
+    const bool is_timed = limits_.window.count() > 0 && set.coordinator->has_ready();
+    if (is_timed && !set.ready_since) set.ready_since = now;
+    const bool is_free = asks_first ? idle : !set.busy;
+    if (is_free && !IsInWindow(set, now)) Take(set, all);
   }
   return all;
 }
 
+bool SetCoordinators::IsInWindow(const Set& set, Deadline now) {
+  if (!set.ready_since) return false;
+  const Deadline end = *set.ready_since + limits_.window;
+  if (now >= end || !set.coordinator->MayGrow()) return false;
+  window_end_ = std::min(end, window_end_.value_or(end));
+  return true;
+}
+
+void SetCoordinators::SetFusion(size_t bytes, std::chrono::microseconds window) {
+  limits_.fusion_bytes = bytes;
+  limits_.window = window;
+  for (auto& [id, set] : sets_) set.coordinator->SetFusionBytes(bytes);
+}
+
 void SetCoordinators::Take(Set& set, std::vector<Addressed>& to) {
   const auto members = set.members;
+  set.ready_since.reset();
   for (Decision& decision : set.coordinator->Decide()) {
     Apply(decision, to);
     to.push_back({std::move(decision), members});

@@ -34,7 +34,8 @@ TEST_F(TraceTextTest, TheLifeOfATensor) {
   EXPECT_EQ(Add(Of(Kind::kSubmitted, 1500, "w")),
             R"({"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{"name":"w"}},)"
             "\n"
-            R"({"ph":"B","pid":3,"tid":1,"ts":2.500,"name":"NEGOTIATE","args":{"tensor":"w"}},)"
+            R"({"ph":"B","pid":3,"tid":1,"ts":2.500,)"
+            R"("name":"NEGOTIATE_ALLREDUCE","args":{"tensor":"w"}},)"
             "\n");
   TraceEvent arrived = Of(Kind::kArrived, 1600, "w");
   arrived.rank = 2;
@@ -57,7 +58,8 @@ TEST_F(TraceTextTest, TheLifeOfATensor) {
             R"({"ph":"E","pid":3,"tid":1,"ts":5.001},)"
             "\n");
   EXPECT_EQ(Add(Of(Kind::kSubmitted, 5000, "w")),
-            R"({"ph":"B","pid":3,"tid":1,"ts":6.000,"name":"NEGOTIATE","args":{"tensor":"w"}},)"
+            R"({"ph":"B","pid":3,"tid":1,"ts":6.000,)"
+            R"("name":"NEGOTIATE_ALLREDUCE","args":{"tensor":"w"}},)"
             "\n")
       << "it has its line";
   EXPECT_EQ(trace_.End(At(9000)),
@@ -65,6 +67,12 @@ TEST_F(TraceTextTest, TheLifeOfATensor) {
             "\n"
             R"({"ph":"i","pid":3,"tid":0,"ts":10.000,"s":"t","name":"END","args":{}})"
             "\n]\n");
+}
+
+TEST_F(TraceTextTest, WhatItIsFor) {
+  TraceEvent submitted = Of(Kind::kSubmitted, 0, "w");
+  submitted.operation = Operation::kAllToAll;
+  EXPECT_NE(Add(submitted).find(R"("name":"NEGOTIATE_ALLTOALL")"), std::string::npos);
 }
 
 TEST_F(TraceTextTest, WhatFails) {
@@ -90,7 +98,8 @@ TEST_F(TraceTextTest, EventsThatAreMissing) {
   EXPECT_EQ(Add(Of(Kind::kSubmitted, 4, "a")),
             R"({"ph":"E","pid":3,"tid":1,"ts":1.004,"args":{"lost":true}},)"
             "\n"
-            R"({"ph":"B","pid":3,"tid":1,"ts":1.004,"name":"NEGOTIATE","args":{"tensor":"a"}},)"
+            R"({"ph":"B","pid":3,"tid":1,"ts":1.004,)"
+            R"("name":"NEGOTIATE_ALLREDUCE","args":{"tensor":"a"}},)"
             "\n");
   EXPECT_NE(trace_.Dropped(12, At(5)).find(R"("EVENTS_DROPPED","args":{"events":12})"),
             std::string::npos);

@@ -134,7 +134,8 @@ TEST_F(WatchTest, ATimelineOfEachRank) {
   });
   for (int rank = 0; rank < 3; ++rank) {
     const std::string text = Text(rank);
-    EXPECT_EQ(Count(text, "\"name\":\"NEGOTIATE\""), 4U) << text;
+    EXPECT_EQ(Count(text, "\"name\":\"NEGOTIATE_"), 4U) << text;
+    EXPECT_EQ(Count(text, "\"name\":\"NEGOTIATE_ALLREDUCE\""), 3U) << text;
     EXPECT_EQ(Count(text, "\"name\":\"WAIT\""), 4U);
     EXPECT_EQ(Count(text, "\"name\":\"ALLREDUCE\""), 3U);
     EXPECT_EQ(Count(text, "\"ph\":\"E\""), 12U);

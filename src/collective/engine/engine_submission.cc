@@ -121,6 +121,7 @@ Status Engine::Complete(std::vector<Tensor>& tensors, const std::string& group) 
 Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
   if (Status wrong = Complete(tensors, group); !wrong.ok()) return wrong;
   if (tensors.empty()) return {};
+  const Operation operation = tensors[0].request.kind.operation;
   {
     const std::lock_guard lock(mutex_);
     if (Status refusal = Refusal(); !refusal.ok()) return refusal;
@@ -141,7 +142,7 @@ Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
                                           "' is on its way already: wait for it, or call this one "
                                           "otherwise"};
     }
-    watch_.Submitted(unsaid_, tensors.size());
+    watch_.Submitted(unsaid_, tensors.size(), operation);
     if (std::exchange(flushing_, true)) return {};
   }
   members_->Post([this] { Flush(); });

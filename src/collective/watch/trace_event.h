@@ -25,7 +25,7 @@ struct TraceStep {
 
 struct TraceEvent {
   enum class Kind : uint8_t {
-    kSubmitted,  ///< `name`, by this rank
+    kSubmitted,  ///< `name`, by this rank, for `operation`
     kArrived,    ///< `name` of the rank `rank` at rank 0
     kDecided,    ///< `step`: it waits for the data thread
     kStarted,    ///< `step`: the data thread does it
@@ -38,6 +38,7 @@ struct TraceEvent {
   Deadline at;
   std::string name = {};
   int rank = -1;
+  Operation operation = Operation::kAllReduce;
   std::shared_ptr<const TraceStep> step = {};
 };
 

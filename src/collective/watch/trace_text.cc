@@ -155,10 +155,12 @@ void TraceText::EndSlice(Line& line, Deadline at, const std::string& arguments,
   text += arguments.empty() ? "},\n" : ",\"args\":{" + arguments + "}},\n";
 }
 
-void TraceText::Submitted(const std::string& tensor, Deadline at, std::string& text) {
-  Line& line = LineOf(tensor, text);
-  if (line.state != State::kNone) EndSlice(line, at, "\"lost\":true", text);
-  BeginSlice(line, "NEGOTIATE", at, "\"tensor\":" + JsonText(tensor), text);
+void TraceText::Submitted(const TraceEvent& event, std::string& text) {
+  Line& line = LineOf(event.name, text);
+  if (line.state != State::kNone) EndSlice(line, event.at, "\"lost\":true", text);
+  // What Horovod calls it, whose timelines others' programs read.
+  const std::string name = "NEGOTIATE_" + std::string(NameOf(event.operation));
+  BeginSlice(line, name, event.at, "\"tensor\":" + JsonText(event.name), text);
   line.state = State::kNegotiating;
 }
 
@@ -166,7 +168,7 @@ void TraceText::Add(const TraceEvent& event, std::string& text) {
   using Kind = TraceEvent::Kind;
   switch (event.kind) {
     case Kind::kSubmitted:
-      return Submitted(event.name, event.at, text);
+      return Submitted(event, text);
     case Kind::kArrived: {
       // Others may have it before rank 0, which then has no slice yet, and still gets the line.
       const Line& line = LineOf(event.name, text);

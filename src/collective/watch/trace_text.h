@@ -16,7 +16,7 @@ namespace tony::collective {
 ///
 /// The rank is a process of the trace, each tensor a thread, in which slices follow each other:
 ///
-///     NEGOTIATE ─▶ WAIT ─▶ ALLREDUCE
+///     NEGOTIATE_ALLREDUCE ─▶ WAIT ─▶ ALLREDUCE
 ///
 /// Above kNamed names, those that are on their way at the same time have a line each, which the
 /// next ones take over. What does not follow (events were dropped) is left out, so that all that
@@ -51,7 +51,7 @@ class TraceText {
 
   Line& LineOf(const std::string& tensor, std::string& text);
   void Forget(const std::string& tensor);
-  void Submitted(const std::string& tensor, Deadline at, std::string& text);
+  void Submitted(const TraceEvent& event, std::string& text);
   void Step(const TraceEvent& event, std::string& text);
   void StepOf(size_t index, const TraceEvent& event, Line& line, std::string& text);
   void BeginSlice(const Line& line, std::string_view name, Deadline at,

@@ -49,7 +49,8 @@ void Watch::Trace(TraceEvent event) {
   if (const auto timeline = this->timeline()) timeline->Add(std::move(event));
 }
 
-void Watch::Submitted(const std::vector<TensorKey>& tensors, size_t count) {
+void Watch::Submitted(const std::vector<TensorKey>& tensors, size_t count,
+                      collective::Operation operation) {
   const Deadline now = Now();
   {
     const std::lock_guard lock(mutex_);
@@ -61,7 +62,8 @@ void Watch::Submitted(const std::vector<TensorKey>& tensors, size_t count) {
   for (size_t i = tensors.size() - count; i < tensors.size(); ++i) {
     timeline->Add({.kind = TraceEvent::Kind::kSubmitted,
                    .at = now,
-                   .name = WatchedName(tensors[i].set, tensors[i].name)});
+                   .name = WatchedName(tensors[i].set, tensors[i].name),
+                   .operation = operation});
   }
 }
 

@@ -52,8 +52,9 @@ class Watch : private SubmissionWatch {
 
   // Of the engine. `Submitted`, `Decided` and `Failed` under its mutex.
 
-  /// The last `count` of `tensors`, from any thread.
-  void Submitted(const std::vector<TensorKey>& tensors, size_t count);
+  /// The last `count` of `tensors`, for one operation, from any thread.
+  void Submitted(const std::vector<TensorKey>& tensors, size_t count,
+                 collective::Operation operation);
   /// How rank 0 was told of tensors.
   void Said(size_t by_number, size_t by_request);
   /// From the links' thread; `own`: how many of the tensors are this rank's.

@@ -8,7 +8,7 @@ import sys
 from importlib import metadata
 
 # What Horovod's users import. The rest, which the tests take helpers from, stays Horovod's own; the copy has those files.
-_IMPORT = re.compile(r"^(\s*(?:import|from)\s+)horovod\.(torch|tensorflow(?!\.util)|keras)\b", re.MULTILINE)
+_IMPORT = re.compile(r"^(\s*(?:import|from)\s+)horovod\.(torch|tensorflow|keras)\b", re.MULTILINE)
 _PACKAGE = re.compile(r"^(\s*import\s+)horovod$", re.MULTILINE)
 
 
@@ -38,10 +38,6 @@ def copy(checkout, folder, unchanged=False):
                             ignore=lambda at, names: [each for each in names if not each.endswith(".py")
                                                       and not os.path.isdir(os.path.join(at, each))])
         shutil.copy(init, folder / "horovod")
-        helpers = folder / "horovod" / "tensorflow"
-        helpers.mkdir()
-        (helpers / "__init__.py").touch()
-        shutil.copy(checkout / "horovod" / "tensorflow" / "util.py", helpers)
     version = re.search(r"__version__ *= *['\"]([^'\"]+)", init.read_text(encoding="utf-8"))
     return version[1] if version else "of an unknown version"
 

@@ -20,9 +20,12 @@ model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01)), loss="mse
 
 
 class KerasTest(examples_python.EachNumberOfRanks):
-    """All of keras_checks.py."""
+    """All of keras_checks.py, and in two ranks keras_session_checks.py."""
 
     checks = "keras_checks"
+
+    def test_sessions_of_two_ranks(self):
+        self.run_checks(2, "keras_session_checks")
 
 
 class FaultsTest(unittest.TestCase):

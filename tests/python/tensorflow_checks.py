@@ -1,5 +1,6 @@
 """What holds on each rank for TensorFlow's tensors, at once and in a tf.function: run by run_checks.py."""
 
+import importlib
 import inspect
 
 import numpy as np
@@ -273,7 +274,6 @@ def check_variables_and_objects():
     assert hvd.broadcast_object_fn(root)(hvd.rank()) == root
     assert hvd.allgather_object(hvd.rank()) == list(range(hvd.size()))
     expect_error(RuntimeError, "eager execution", hvd.broadcast_global_variables, 0)
-    expect_error(NotImplementedError, "TensorFlow 1", hvd.BroadcastGlobalVariablesHook, 0)
 
 
 def check_numbers_of_ranks_in_graphs():
@@ -324,29 +324,6 @@ def check_several_operations_of_one_function():
         expect(several(tf.ones(3)), tf.fill((3,), hvd.size() * (20.0 + 190) + 1))
 
 
-def tell_apart(way, function, *options):
-    """What it says on this rank, of HorovodInternalError or what TensorFlow makes of it."""
-    try:
-        result = way(function)(*options)
-    except (hvd.HorovodInternalError, tf.errors.FailedPreconditionError) as error:
-        return str(error)
-    raise AssertionError(f"{result} instead of an error")
-
-
-def check_disagreements_are_told():
-    last = hvd.size() - 1
-    if last == 0:
-        return
-    shape = (5,) if hvd.rank() == last else (4,)
-    for way in WAYS:
-        said = tell_apart(way, lambda x: hvd.allreduce(x, name="weights"), tf.ones(shape))
-        assert "tensor 'allreduce.weights'" in said and f"rank {last} float32[5]" in said, said
-        expect(way(lambda x: hvd.allreduce(x, name="weights"))(tf.ones(4)), tf.ones(4))
-        variable = tf.Variable(tf.zeros(shape), name="kernel")
-        said = tell_apart(way, lambda v=variable: hvd.broadcast_variables([v], 0))
-        assert "'broadcast.variables.0' (kernel:0)" in said and f"rank {last}" in said, said
-
-
 def check_what_does_not_fit_is_refused_here():
     expect_error(ValueError, "complex64 is not supported", hvd.allreduce, tf.complex([1.0], [1.0]))
     expect_error(ValueError, "not supported", hvd.broadcast, tf.constant("text"), 0)
@@ -359,6 +336,20 @@ def check_join():
         expect(hvd.allreduce(tf.ones(3), op=hvd.Sum), tf.fill((3,), float(hvd.size() - batch)))
     assert int(hvd.join()) == hvd.size() - 1
     expect(hvd.allreduce(tf.ones(3), op=hvd.Sum), tf.fill((3,), float(hvd.size())))
+
+
+def check_modules_have_horovods_names():
+    for name, functions in {
+            "mpi_ops": ("allgather", "broadcast_", "alltoall", "Average", "rank", "size_op", "join", "nccl_built"),
+            "functions": ("broadcast_variables", "broadcast_object", "allgather_object"),
+            "compression": ("Compression",), "util": ("_executing_eagerly",)}.items():
+        module = importlib.import_module(f"tony.collective.tensorflow.{name}")
+        assert getattr(hvd, name) is module
+        for function in functions:
+            assert getattr(module, function) is getattr(hvd, function), function
+    variables = [tf.Variable(1.0), [tf.Variable(2.0)]]
+    back = hvd.util.refs_to_vars(hvd.util.vars_to_refs(variables))
+    assert back[0] is variables[0] and back[1][0] is variables[1][0] and {hvd.util.vars_to_refs(variables)}
 
 
 def check_all_that_is_there_says_what_it_is():

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 import tony.collective.tensorflow as hvd
-from tony.collective.exceptions import InvalidArgumentError
+from tony.collective.exceptions import InvalidArgumentError, NotInitializedError
 from tony.collective.tensorflow import _node
 
 tf.get_logger().setLevel("ERROR")
@@ -130,7 +130,8 @@ def check_branches_and_loops():
 
 
 def check_operations_with_one_name():
-    """In a function they are done in the program's order; and those without a name have different ones where they may run at once."""
+    """In a function they are done in the program's order, in a session each has a name of its own; and those without a
+    name have different ones where they may run at once."""
     def make():
         same = tf.constant([1.0])
         named = [hvd.allreduce(same * float(place), op=hvd.Sum, name="same") for place in range(COUNT)]
@@ -139,8 +140,26 @@ def check_operations_with_one_name():
                  tf.cond(tf.equal(tf.size(same), 1), lambda: hvd.allreduce(same, op=hvd.Sum), lambda: same)]
         return named + unnamed + inner
 
-    for way in (in_function,):
+    for way in WAYS:
         expect_all(way(make), lambda place: [hvd.size() * float(place if place < COUNT else 1)])
+
+
+def check_optimizers_and_variables_with_one_name():
+    """In a session that does all of them together, as where two networks are trained against each other."""
+    def reduced():
+        variables = [tf.compat.v1.get_variable(f"weight{place}", initializer=[1.0]) for place in range(COUNT)]
+        optimizers = [hvd.DistributedOptimizer(tf.compat.v1.train.GradientDescentOptimizer(1.0)) for _ in variables]
+        return [optimizer.compute_gradients(variable * float(place * (hvd.rank() + 1)), [variable])[0][0]
+                for place, (optimizer, variable) in enumerate(zip(optimizers, variables))]
+
+    def sent():
+        variables = [tf.compat.v1.get_variable(f"v{place}", initializer=[float(place + hvd.rank())])
+                     for place in range(COUNT)]
+        with tf.control_dependencies([variable.initializer for variable in variables]):
+            return [hvd.broadcast_([variable], hvd.size() - 1)[0] for variable in variables]
+
+    expect_all(in_session(reduced), lambda place: [place * (hvd.size() + 1) / 2])
+    expect_all(in_session(sent), lambda place: [place + hvd.size() - 1])
 
 
 def check_variables():
@@ -155,6 +174,15 @@ def check_variables():
 
         kept = [tf.Variable([1.0 * hvd.rank(), place]) for place in range(COUNT)]
         expect_all(way(make), lambda place: [hvd.size() - 1, place])
+
+
+def check_variables_of_a_session():
+    with tf.Graph().as_default():
+        variables = [tf.compat.v1.get_variable(f"v{place}", initializer=[place * 10.0 + hvd.rank()])
+                     for place in range(COUNT)]
+        hook = hvd.BroadcastGlobalVariablesHook(hvd.size() - 1)
+        with tf.compat.v1.train.MonitoredTrainingSession(hooks=[hook]) as session:
+            expect_all(session.run(variables), lambda place: [place * 10.0 + hvd.size() - 1])
 
 
 def check_operations_whose_result_nobody_wants():
@@ -213,6 +241,7 @@ def check_failures_are_told():
         for make in (fail, later):
             for error, expected in ((ValueError("no such thing"), tf.errors.InvalidArgumentError),
                                     (InvalidArgumentError("ranks differ"), tf.errors.FailedPreconditionError),
+                                    (NotInitializedError("not yet"), tf.errors.FailedPreconditionError),
                                     (hvd.HorovodInternalError("rank 1 is gone"), tf.errors.UnknownError)):
                 try:
                     way(lambda: _node.add_node(make(error), [tf.constant(1)], [tf.int32], "fails"))

@@ -5,7 +5,7 @@ import examples_python
 
 
 class TensorFlowTest(examples_python.EachNumberOfRanks):
-    """All of tensorflow_checks.py, and more than one rank tensorflow_graph_checks.py."""
+    """All of tensorflow_checks.py, and more than one rank tensorflow_graph_checks.py and tensorflow_error_checks.py."""
 
     checks = "tensorflow_checks"
 
@@ -14,6 +14,12 @@ class TensorFlowTest(examples_python.EachNumberOfRanks):
 
     def test_graphs_of_three_ranks(self):
         self.run_checks(3, "tensorflow_graph_checks")
+
+    def test_errors_of_two_ranks(self):
+        self.run_checks(2, "tensorflow_error_checks")
+
+    def test_errors_of_three_ranks(self):
+        self.run_checks(3, "tensorflow_error_checks")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import operator
 from . import _process
 from ._library import library
 from ._submission import full_name, submit
+from .exceptions import InvalidArgumentError
 
 
 class ProcessSet:
@@ -83,7 +84,7 @@ def check_registered(process_set):
     if not isinstance(process_set, ProcessSet):
         raise ValueError(f"process_set is {process_set!r}: it is hvd.global_process_set or a hvd.ProcessSet")
     _process.rank()
-    if process_set.process_set_id is None:
+    if process_set.process_set_id not in _registered:
         raise ValueError(f"the process set of ranks {process_set.ranks} is not registered: give it to hvd.init() or "
                          "hvd.add_process_set()")
     return process_set
@@ -91,8 +92,8 @@ def check_registered(process_set):
 
 def _check_included(process_set):
     if not process_set.included():
-        raise ValueError(f"rank {_process.rank()} does not belong to process set {process_set.process_set_id}, which "
-                         f"has the ranks {process_set.ranks}")
+        raise InvalidArgumentError(f"rank {_process.rank()} does not belong to process set "
+                                   f"{process_set.process_set_id}, which has the ranks {process_set.ranks}")
 
 
 def add_process_set(process_set):

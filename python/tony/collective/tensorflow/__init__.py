@@ -16,8 +16,6 @@ takes none of TensorFlow's threads while it waits; XLA (``jit_compile=True``) ca
 the operations.
 """
 
-import tensorflow as _tensorflow
-
 from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, NotInitializedError, ProcessSet, Product,
                 Sum, add_process_set, barrier, ccl_built, counters, cross_rank, cross_size, cuda_built, ddl_built,
                 get_process_set_ids_and_ranks, global_process_set, gloo_built, gloo_enabled, init, is_homogeneous,
@@ -33,7 +31,8 @@ from ._optimizer import DistributedOptimizer, PartialDistributedOptimizer
 from ._sync_batch_norm import SyncBatchNormalization
 from ._tape import DistributedGradientTape, PartialDistributedGradientTape
 
-# Not in __all__, but what Horovod's package has, too, and some programs ask.
-_executing_eagerly = _tensorflow.executing_eagerly
-
 __all__ = [name for name in dir() if not name.startswith("_")]
+
+# Not in __all__, but what Horovod's package has, too, and some programs ask.
+from . import compression, functions, mpi_ops, util  # noqa: E402  pylint: disable=wrong-import-position
+_executing_eagerly = util._executing_eagerly

@@ -1,12 +1,15 @@
 """Collective operations at once, or as one node of a graph that does them when it is run."""
 
 import functools
+import itertools
 import re
 
 import tensorflow as tf
 
-from ..exceptions import HorovodInternalError
-from ._node import add_node
+from .._process_sets import set_id
+from ..exceptions import HorovodInternalError, InvalidArgumentError
+from ._errors import OwnFault, of_tensorflow
+from ._node import add_node, is_function
 from ._tensors import eager, graph
 
 
@@ -27,11 +30,15 @@ def run(submit, tensors, outputs, name, labels=None):
 
     Returns: a list of tf.Tensor.
 
-    HorovodInternalError: at once. In a graph it is TensorFlow's tf.errors.UnknownError, or FailedPreconditionError
-    where the ranks do not agree, with the same text.
+    tf.errors.UnknownError; FailedPreconditionError where the ranks do not agree; InvalidArgumentError where that is
+    this rank's own fault. At once these are HorovodInternalErrors, too; in a graph they are TensorFlow's alone, with
+    the same text.
     """
     if tf.executing_eagerly():
-        return _results(submit(eager, tensors), labels)
+        try:
+            return _results(submit(eager, tensors), labels)
+        except HorovodInternalError as error:
+            raise of_tensorflow(error) from None
 
     def start(arrays):
         return functools.partial(_results, submit(graph, arrays), labels)
@@ -60,11 +67,37 @@ def _results(handles, labels):
     raise failed
 
 
+def check_member(process_set):
+    """tf.errors.InvalidArgumentError, which is a ValueError here: this rank does not belong to the set. ValueError: it
+    is none, or not registered."""
+    try:
+        set_id(process_set)
+    except InvalidArgumentError as error:
+        raise of_tensorflow(OwnFault(str(error))) from None
+
+
 def wire_name(name, tensor):
     """A name, where there is none: in a graph that of the function and of the tensor, as nobody knows how often its
-    nodes are run."""
-    if name is not None or tf.executing_eagerly():
+    nodes are run. In a session's graph it is one that nothing else has."""
+    if tf.executing_eagerly():
         return name
-    # The number at the end of a branch's or a loop's name is not the same on all ranks.
-    function = re.sub(r"_\d+$", "", getattr(tf.compat.v1.get_default_graph(), "name", ""))
-    return f"{function}/{tensor.name}" if function else tensor.name
+    if name is None:
+        # The number at the end of a branch's or a loop's name is not the same on all ranks.
+        function = re.sub(r"_\d+$", "", getattr(tf.compat.v1.get_default_graph(), "name", ""))
+        name = f"{function}/{tensor.name}" if function else tensor.name
+    return unique_name(name)
+
+
+def unique_name(name):
+    """``name``; in a session's graph that has it already with a number. A session's nodes are under way in any order, so
+    that two of one name would not find those that they belong to at the other ranks."""
+    graph = tf.compat.v1.get_default_graph()
+    if tf.executing_eagerly() or is_function(graph):
+        return name
+    if not hasattr(graph, "_tony_names"):
+        graph._tony_names = set()
+    names = graph._tony_names
+    unique = next(each for each in itertools.chain([name], map(f"{name}_{{}}".format, itertools.count(1)))
+                  if each not in names)
+    names.add(unique)
+    return unique

@@ -4,8 +4,8 @@ import numpy
 import tensorflow as tf
 
 from .. import _collectives, _objects, _process
-from .._process_sets import global_process_set, process_set_by_id, process_set_included, set_id
-from ._calls import run
+from .._process_sets import global_process_set, process_set_by_id, process_set_included
+from ._calls import check_member, run, unique_name
 from ._node import add_node, nodes_of
 
 
@@ -18,6 +18,7 @@ def _tensor_variable(variable):
 def _broadcast_all(variables, root_rank, name, process_set):
     """Assigns the root's values; returns them."""
     variables = [_tensor_variable(variable) for variable in variables]
+    name = unique_name(name)
     labels = {f"broadcast.{name}.{at}": variable.name for at, variable in enumerate(variables)}
 
     def submit(operations, given):
@@ -42,9 +43,9 @@ def broadcast_variables(variables, root_rank, process_set=global_process_set,
 
     Returns: None; in a graph of TensorFlow 1 an operation of it.
 
-    HorovodInternalError: a variable's shape or type is not the same everywhere; a rank is gone.
+    Errors: as of allreduce(): a variable's shape or type is not the same everywhere; a rank is gone.
     """
-    set_id(process_set)
+    check_member(process_set)
     _, assigned = _broadcast_all(list(variables), root_rank, "variables", process_set)
     # What a tf.function does is done in its order.
     return None if tf.executing_eagerly() or tf.inside_function() else tf.group(*assigned)
@@ -52,7 +53,7 @@ def broadcast_variables(variables, root_rank, process_set=global_process_set,
 
 def broadcast_(variables, root_rank, name=None, process_set=global_process_set):
     """Like broadcast_variables(). Returns the list of new values."""
-    set_id(process_set)
+    check_member(process_set)
     values, assigned = _broadcast_all(list(variables), root_rank, name or "variables_", process_set)
     with tf.control_dependencies([] if tf.executing_eagerly() else assigned):
         return [tf.identity(value) for value in values]
@@ -67,12 +68,26 @@ def broadcast_global_variables(root_rank):
     return broadcast_variables(tf.compat.v1.global_variables(), root_rank)
 
 
-class BroadcastGlobalVariablesHook:
-    """Of sessions of TensorFlow 1, for which there is nothing here."""
+class BroadcastGlobalVariablesHook(tf.compat.v1.train.SessionRunHook):
+    """Gives all ranks the variables of rank ``root_rank`` when a session has begun: for the ``hooks`` of
+    tf.compat.v1.train.MonitoredTrainingSession.
 
-    def __init__(self, root_rank, device=""):
-        raise NotImplementedError("tony.collective has nothing for sessions of TensorFlow 1: call "
-                                  "hvd.broadcast_variables(), or use hvd.callbacks.BroadcastGlobalVariablesCallback")
+    Errors: as of broadcast_variables().
+    """
+
+    def __init__(self, root_rank, device=""):  # pylint: disable=unused-argument
+        """``device``: for compatibility with Horovod."""
+        super().__init__()
+        self.root_rank = root_rank
+        self._broadcast = None
+
+    def begin(self):
+        """The last moment at which a graph may be added to."""
+        self._broadcast = broadcast_global_variables(self.root_rank)
+
+    def after_create_session(self, session, coord):  # pylint: disable=unused-argument
+        """The variables have been initialized, or restored."""
+        session.run(self._broadcast)
 
 
 def broadcast_object(obj, root_rank=0, session=None, name=None,

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from .._reduce_ops import Adasum, Average, Sum
 from ..compression import Compression
-from ._calls import run
+from ._calls import run, unique_name
 
 
 class Exchange:
@@ -42,7 +42,7 @@ class Exchange:
         """The list of all ranks' gradients: tensors, tf.IndexedSlices, and None where it was None. ``variables``: whose
         gradients they are, in the same order.
 
-        HorovodInternalError, or in a graph TensorFlow's error: as of allreduce().
+        Errors: as of allreduce().
         """
         results = [self._dense(gradient) for gradient in gradients]
         if not self._process_set.included():
@@ -106,7 +106,7 @@ class _Step:
     def run(self, groups):
         """``groups``: lists of places of dense gradients."""
         exchange, results = self._exchange, self._results
-        name, (op, scales, process_set) = exchange.name, exchange.reduction
+        name, (op, scales, process_set) = unique_name(exchange.name), exchange.reduction
         order = [at for group in groups for at in group]
         sent, contexts = {}, {}
         for at in order:
@@ -134,7 +134,7 @@ class _Step:
                     handles.append(operations.allgather_async(next(given), f"{name}.{at}.{part}", process_set))
             return handles
 
-        received = iter(run(submit, tensors, outputs, name, self._labels_by_name(groups)))
+        received = iter(run(submit, tensors, outputs, name, self._labels_by_name(name, groups)))
         for at in order:
             results[at] = exchange.compression.decompress(next(received), contexts[at])
         for at in sparse:
@@ -143,9 +143,9 @@ class _Step:
                 values = values / tf.cast(process_set.size(), values.dtype)
             results[at] = tf.IndexedSlices(values, indices, results[at].dense_shape)
 
-    def _labels_by_name(self, groups):
+    def _labels_by_name(self, name, groups):
         """What the program calls the tensors, by the names that the library knows them by."""
-        name, labels = self._exchange.name, {}
+        labels = {}
         for number, group in enumerate(groups):
             for place, at in enumerate(group):
                 labels[f"allreduce.{name}.{at}" if len(group) == 1 else
@@ -194,6 +194,7 @@ class LocalSums:
         return tf.equal(self._count, 0)
 
     def _make(self, dense, places, variables):
+        _check_outlives_graph("backward_passes_per_step > 1")
         with tf.init_scope():  # they outlive the graph
             if self._count is None:
                 self._count = tf.Variable(0, trainable=False)
@@ -225,6 +226,7 @@ class Deltas:
         """``apply``: makes this rank's step; called once."""
         values = [getattr(variable, "value", variable) for variable in variables]
         values = [value if isinstance(value, tf.Variable) else variable for value, variable in zip(values, variables)]
+        _check_outlives_graph("op=Adasum")
         with tf.init_scope():
             if self._starts is None:
                 self._starts = [tf.Variable(tf.zeros(value.shape, value.dtype), trainable=False) for value in values]
@@ -245,6 +247,13 @@ class Deltas:
             value.assign(start + delta)
         self._count.assign(0)
         return tf.constant(0)
+
+
+def _check_outlives_graph(option):
+    """NotImplementedError: variables would be a session's, which nobody has initialized."""
+    with tf.init_scope():
+        if not tf.executing_eagerly():
+            raise NotImplementedError(f"{option} of an optimizer is not supported in sessions of TensorFlow 1")
 
 
 def check_options(op, predivide, groups, ops=(Average, Sum, Adasum)):

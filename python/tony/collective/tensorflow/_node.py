@@ -34,8 +34,8 @@ import numpy
 import tensorflow as tf
 
 from .. import _library
-from ..exceptions import InvalidArgumentError
 from ._c_api import Compute, Create, Done, c_api
+from ._errors import code_of
 
 _OPERATION = "TonyCollective"
 _registering = threading.Lock()
@@ -53,13 +53,14 @@ def add_node(start, tensors, types, name):
         tensors: the node's inputs, tf.Tensor.
         types: the tf.DType of each result.
         name: by which the ranks know it. Nodes of a function with the same name run one after the other, in the
-            order of the program, as no two operations with one name can be under way.
+            order of the program, as no two operations with one name can be under way; in a session's graph names have
+            to be different.
 
     Returns: a list of tf.Tensor, whose shapes are not known.
 
     NotImplementedError: this TensorFlow has no such nodes. When it is run, exceptions of ``start`` and of what it
-    returns become TensorFlow's as in Horovod: tf.errors.FailedPreconditionError where ranks do not agree,
-    InvalidArgumentError for another ValueError, and UnknownError for anything else.
+    returns become TensorFlow's as in Horovod: tf.errors.FailedPreconditionError where ranks do not agree, or before
+    init(), InvalidArgumentError for another ValueError, and UnknownError for anything else.
     """
     _register()
     token = next(_tokens)
@@ -71,7 +72,7 @@ def add_node(start, tensors, types, name):
     attributes = {"token": tf.compat.v1.AttrValue(i=token), "Tin": _types([tensor.dtype for tensor in tensors]),
                   "Tout": _types(types)}
     # Not in a session's graph, of which it runs only what it is asked for.
-    last = graph._tony_last.get(name) if hasattr(graph, "outer_graph") else None
+    last = graph._tony_last.get(name) if is_function(graph) else None
     with graph.control_dependencies([] if last is None else [last]):
         operation = graph.create_op(_OPERATION, list(tensors), list(types), attrs=attributes, name=_OPERATION)
     graph._tony_last[name] = operation
@@ -79,6 +80,11 @@ def add_node(start, tensors, types, name):
     if manager is not None:
         manager.run_independently(operation)
     return list(operation.outputs)
+
+
+def is_function(graph):
+    """Whether it is that of a function, of a branch or of a loop, and not a session's."""
+    return hasattr(graph, "outer_graph")
 
 
 def nodes_of(graph):
@@ -177,12 +183,8 @@ def _compute(token, context, done):
 
 def _fail(context, error):
     """Fails the node's run with what TensorFlow has for a Python exception."""
-    if isinstance(error, InvalidArgumentError):
-        code = tf.errors.FAILED_PRECONDITION
-    else:
-        code = tf.errors.INVALID_ARGUMENT if isinstance(error, ValueError) else tf.errors.UNKNOWN
     api = c_api()
-    api.fail(api.OpKernelContext_Failure, context, code, f"{type(error).__name__}: {error}")
+    api.fail(api.OpKernelContext_Failure, context, code_of(error), f"{type(error).__name__}: {error}")
 
 
 class _Node:

@@ -1,13 +1,15 @@
 """Horovod's operations for TensorFlow, through which gradients flow: what the gradient of each is, is Horovod 0.28's
 choice. ``process_set``: as of Collectives."""
 
+import numpy
 import tensorflow as tf
 
 from .. import _process
-from .._process_sets import global_process_set, set_id
+from .._process_sets import global_process_set
 from .._reduce_ops import Adasum, Average, Sum, choose
 from ..compression import Compression
-from ._calls import run, wire_name
+from ._calls import check_member, run, wire_name
+from ._errors import OwnFaultHandle
 
 
 def _with_gradient(compute, gradient, tensors):
@@ -91,11 +93,10 @@ def allreduce(tensor, average=None, device_dense="", device_sparse="", compressi
 
     Returns: a new tensor of the same shape and type; of tf.IndexedSlices others.
 
-    HorovodInternalError: the ranks do not agree on shape, type, op or factors; the message names the tensor and who
-    said what. A rank is gone. Where a tf.function does it, it is tf.errors.UnknownError, or FailedPreconditionError
-    where the ranks do not agree, with the same text.
+    tf.errors.FailedPreconditionError: the ranks do not agree on shape, type, op or factors; the message names the
+    tensor and who said what. tf.errors.UnknownError: a rank is gone. At once these are HorovodInternalErrors, too.
     """
-    set_id(process_set)
+    check_member(process_set)
     op, scales = choose(op, average), (prescale_factor, postscale_factor)
     if isinstance(tensor, tf.IndexedSlices):
         return _sparse_reduced(tensor, name, op, scales, process_set)
@@ -107,7 +108,7 @@ def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="", 
                       prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set,
                       ignore_name_scope=False, name=None):  # pylint: disable=unused-argument
     """allreduce() of all ``tensors``, which are done together. Returns a list in their order."""
-    set_id(process_set)
+    check_member(process_set)
     op, scales = choose(op, average), (prescale_factor, postscale_factor)
     results = list(tensors)
     dense = [at for at, tensor in enumerate(results) if not isinstance(tensor, tf.IndexedSlices)]
@@ -165,16 +166,16 @@ def allgather(tensor, name=None, ignore_name_scope=False,
 
     ``tensor``: of the same type and shape on all ranks, but for the first dimension.
 
-    Returns: a new tensor, whose first dimension is the sum of all ranks'. HorovodInternalError: as of allreduce().
+    Returns: a new tensor, whose first dimension is the sum of all ranks'. Errors: as of allreduce().
     """
-    set_id(process_set)
+    check_member(process_set)
     return _gathered([tf.convert_to_tensor(tensor)], name, process_set, one=True)[0]
 
 
 def grouped_allgather(tensors, name=None, ignore_name_scope=False,
                       process_set=global_process_set):  # pylint: disable=unused-argument
     """allgather() of all ``tensors``, which are done together. Returns a list in their order."""
-    set_id(process_set)
+    check_member(process_set)
     tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
     return _gathered(tensors, name, process_set) if tensors else []
 
@@ -188,9 +189,9 @@ def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
 
     ``tensor``: of the same shape and type on all ranks; not changed.
 
-    Returns: a new tensor. HorovodInternalError: as of allreduce(); the roots differ.
+    Returns: a new tensor. Errors: as of allreduce(); the roots differ.
     """
-    set_id(process_set)
+    check_member(process_set)
     tensor = tf.convert_to_tensor(tensor)
     name = wire_name(name, tensor)
 
@@ -239,9 +240,9 @@ def reducescatter(tensor, device_dense="", compression=Compression.none, op=Aver
     ``tensor``: of the same shape and type on all ranks, with a first dimension. Its rows are divided evenly; where they
     cannot be, the first ranks get one more.
 
-    Returns: a new tensor with this rank's rows. HorovodInternalError: as of allreduce().
+    Returns: a new tensor with this rank's rows. Errors: as of allreduce().
     """
-    set_id(process_set)
+    check_member(process_set)
     scales = (prescale_factor, postscale_factor)
     return _compressed([tensor], compression,
                        lambda sent: _scattered(sent, name, choose(op), scales, process_set, grouped=False))[0]
@@ -251,7 +252,7 @@ def grouped_reducescatter(tensors, device_dense="", compression=Compression.none
                           process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0,
                           name=None):  # pylint: disable=unused-argument
     """reducescatter() of all ``tensors``, which are done together. Returns a list in their order."""
-    set_id(process_set)
+    check_member(process_set)
     scales = (prescale_factor, postscale_factor)
     tensors = list(tensors)
     return _compressed(tensors, compression, lambda sent: _scattered(
@@ -261,12 +262,22 @@ def grouped_reducescatter(tensors, device_dense="", compression=Compression.none
 # alltoall
 
 
+def _can_be_split(tensor, splits=None, *, ranks):
+    """Whether each rank can get its rows of this rank's ``tensor``."""
+    rows = tensor.shape[0] if len(tensor.shape) > 0 else 0
+    if splits is None:
+        return rows % ranks == 0
+    splits = numpy.asarray(splits)
+    return len(splits) == ranks and (splits >= 0).all() and splits.sum() == rows
+
+
 def _sent_to_all(tensor, splits, name, process_set):
     """[rows that have come, how many from each]"""
     name = wire_name(name, tensor)
 
     def submit(operations, given):
-        return [operations.alltoall_async(given[0], given[1] if splits is not None else None, name, process_set)]
+        handle = operations.alltoall_async(given[0], given[1] if splits is not None else None, name, process_set)
+        return [handle if _can_be_split(*given, ranks=process_set.size()) else OwnFaultHandle(handle)]
 
     def compute(given):
         inputs = [*given] if splits is None else [*given, splits]
@@ -296,9 +307,10 @@ def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
     Returns: a new tensor with the rows that have come, in the order of ranks; with ``splits`` a tuple of it and of how
     many rows have come from each.
 
-    HorovodInternalError: as of allreduce(); splits do not fit to the rows.
+    Errors: as of allreduce(). tf.errors.InvalidArgumentError: this rank's splits do not fit to its rows;
+    FailedPreconditionError: another rank's do not.
     """
-    set_id(process_set)
+    check_member(process_set)
     given = None if splits is None else tf.convert_to_tensor(splits)
     made, received = _sent_to_all(tf.convert_to_tensor(tensor), given, name, process_set)
     return made if splits is None else (made, received)

@@ -61,6 +61,8 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
     # Not by setattr(), as Keras looks at what it is given.
     wrapped.__dict__["_distributed"] = _Distributed(exchange, backward_passes_per_step, op,
                                                     average_aggregated_gradients)
+    if is_session:
+        wrapped._optimizer = optimizer  # Horovod's name, by which programs get at what is wrapped
     return wrapped
 
 
@@ -99,7 +101,12 @@ def _methods_for(optimizer, op):
         return {"apply": _apply}
     if op is Adasum:
         return {"apply_gradients": _apply_gradients}
-    return {computes[0]: _computing(computes[0]), "apply_gradients": _apply_gradients}
+    methods = {computes[0]: _computing(computes[0]), "apply_gradients": _apply_gradients}
+    if isinstance(optimizer, tf.keras.optimizers.Optimizer):
+        methods.setdefault("_compute_gradients", _compute_gradients)
+    if hasattr(optimizer, "get_gradients"):
+        methods["get_gradients"] = _get_gradients
+    return methods
 
 
 def _register_local_var(self, var):
@@ -116,6 +123,16 @@ def _computing(name):
         return list(zip(self._distributed.reduce([gradient for gradient, _ in pairs], variables), variables))
 
     return compute_gradients
+
+
+def _compute_gradients(self, loss, var_list, grad_loss=None, tape=None):  # pylint: disable=unused-argument
+    """compute_gradients() as Horovod's optimizers have it for each Keras. ``grad_loss``: of older ones only."""
+    return self.compute_gradients(loss, var_list, tape=tape)
+
+
+def _get_gradients(self, loss, params):
+    """As of the optimizer, of all ranks: of Keras 2's, by which its models are trained in sessions."""
+    return self._distributed.reduce(self._base.get_gradients(self, loss, params), params)
 
 
 def _apply_gradients(self, grads_and_vars, *args, **kwargs):

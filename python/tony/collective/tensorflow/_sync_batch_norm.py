@@ -11,7 +11,7 @@ class SyncBatchNormalization(tf.keras.layers.BatchNormalization):
     """tf.keras.layers.BatchNormalization, whose mean and variance in training are those of all ranks' batches, which
     are of the same size. ``fused``: False, as there is no fused one.
 
-    HorovodInternalError: as of allreduce().
+    Errors: as of allreduce().
     """
 
     def __init__(self, fused=False, **kwargs):

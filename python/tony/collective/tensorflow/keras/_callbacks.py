@@ -40,7 +40,9 @@ class BroadcastGlobalVariables:
         known = {id(each) for each in self.model.variables}
         state = self.model.optimizer.variables
         variables += [each for each in (state() if callable(state) else state) if id(each) not in known]
-        broadcast_variables(variables, self.root_rank)
+        operation = broadcast_variables(variables, self.root_rank)
+        if operation is not None:  # of a session
+            tf.compat.v1.keras.backend.get_session().run(operation)
         self.broadcast_done = True
 
 

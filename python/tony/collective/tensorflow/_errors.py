@@ -1,0 +1,78 @@
+"""Errors of operations that are TensorFlow's as well as this package's: with Horovod programs catch the former, and
+elastic training catches the latter.
+
+They are made as TensorFlow's are, as Keras makes them again to say which layer they are of.
+"""
+
+import tensorflow as tf
+
+from .. import exceptions
+
+
+class FailedPreconditionError(exceptions.InvalidArgumentError, tf.errors.FailedPreconditionError):
+    """The ranks do not agree on an operation, or one of them has submitted what is not possible."""
+
+    def __init__(self, node_def, op, message, *details):
+        tf.errors.FailedPreconditionError.__init__(self, node_def, op, message, *details)
+        exceptions.InvalidArgumentError.__init__(self, message)
+
+
+class InvalidArgumentError(exceptions.InvalidArgumentError, tf.errors.InvalidArgumentError):
+    """What this rank has submitted is not possible, whatever the others have."""
+
+    def __init__(self, node_def, op, message, *details):
+        tf.errors.InvalidArgumentError.__init__(self, node_def, op, message, *details)
+        exceptions.InvalidArgumentError.__init__(self, message)
+
+
+class NotInitializedError(exceptions.NotInitializedError, tf.errors.FailedPreconditionError):
+    """An operation was called before ``init()``, or after ``shutdown()``."""
+
+    def __init__(self, node_def, op, message, *details):
+        tf.errors.FailedPreconditionError.__init__(self, node_def, op, message, *details)
+        exceptions.NotInitializedError.__init__(self, message)
+
+
+class UnknownError(exceptions.HorovodInternalError, tf.errors.UnknownError):
+    """An operation has failed for another reason: a rank is gone, for instance."""
+
+    def __init__(self, node_def, op, message, *details):
+        tf.errors.UnknownError.__init__(self, node_def, op, message, *details)
+        exceptions.HorovodInternalError.__init__(self, message)
+
+
+class OwnFault(exceptions.InvalidArgumentError):
+    """InvalidArgumentError of what is wrong with this rank's submission, whatever the others say."""
+
+
+class OwnFaultHandle:
+    """The handle of an operation that cannot be, as this rank has submitted it: all ranks hear of it."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def wait(self):
+        """OwnFault."""
+        try:
+            return self._handle.wait()
+        except exceptions.InvalidArgumentError as error:
+            raise OwnFault(str(error)) from None
+
+
+# The first that fits: an exception of this package's, and TensorFlow's of it.
+_OF = ((OwnFault, InvalidArgumentError), (exceptions.InvalidArgumentError, FailedPreconditionError),
+       (exceptions.NotInitializedError, NotInitializedError), (exceptions.HorovodInternalError, UnknownError))
+
+
+def of_tensorflow(error):
+    """What a HorovodInternalError is as one of TensorFlow's, too."""
+    made = next(theirs for ours, theirs in _OF if isinstance(error, ours))(None, None, str(error))
+    made.code = error.code
+    return made
+
+
+def code_of(error):
+    """TensorFlow's number for what a node of a graph has failed with, any exception."""
+    if isinstance(error, exceptions.HorovodInternalError):
+        return of_tensorflow(error).error_code
+    return tf.errors.INVALID_ARGUMENT if isinstance(error, ValueError) else tf.errors.UNKNOWN

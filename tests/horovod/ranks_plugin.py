@@ -70,8 +70,9 @@ class _Rank:
     def ended(self, why):
         """What comes of it once it is ended, with a look at where it was: after os.kill()."""
         self.reap(END_SECONDS)
-        stack = self._text("stack").strip().splitlines()
-        where = [line.strip() for line in stack if "File" in line]
+        # A paragraph for each thread: the test's, which got the signal, comes first.
+        threads = sorted(self._text("stack").split("\n\n"), key=lambda text: "Current thread" not in text)
+        where = [line.strip() for text in threads for line in text.splitlines() if "File" in line]
         self.result = ("failed", "; ".join([*([self._text("failure")] if self.failed else []), why, *where[:6]]))
 
     def reap(self, seconds):

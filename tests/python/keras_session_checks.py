@@ -15,7 +15,8 @@ TARGETS = INPUTS.sum(axis=1)
 def fit(optimizer, rows, callbacks=(), seed=1):
     """A model that is trained with one batch an epoch."""
     tf.keras.utils.set_random_seed(seed)
-    model = tf.keras.Sequential([tf.keras.layers.Dense(3, activation="tanh", input_shape=(5,)), tf.keras.layers.Dense(1)])
+    model = tf.keras.Sequential([tf.keras.layers.Dense(3, activation="tanh", input_shape=(5,)),
+                                 tf.keras.layers.Dense(1)])
     model.compile(optimizer, loss="mse")
     model.fit(INPUTS[rows], TARGETS[rows], batch_size=len(rows), epochs=EPOCHS, shuffle=False, verbose=0,
               callbacks=list(callbacks))
@@ -45,5 +46,5 @@ def check_variables_are_broadcast_after_the_first_batch():
 
 
 def check_what_sessions_have_not():
-    for options, text in (({"backward_passes_per_step": 2}, "backward_passes_per_step"), ({"op": hvd.Adasum}, "Adasum")):
-        expect_error(NotImplementedError, f"{text}", fit, hvd.DistributedOptimizer(sgd(), **options), own_rows())
+    for name, value in (("backward_passes_per_step", 2), ("op", hvd.Adasum)):
+        expect_error(NotImplementedError, name, fit, hvd.DistributedOptimizer(sgd(), **{name: value}), own_rows())

@@ -89,8 +89,11 @@ def wire_name(name, tensor):
 
 
 def unique_name(name):
-    """``name``; in a session's graph that has it already with a number. A session's nodes are under way in any order, so
-    that two of one name would not find those that they belong to at the other ranks."""
+    """``name``; with a number behind it in a session's graph that has it already.
+
+    A session's nodes are under way in any order, so that two of one name would not find those of the other ranks that
+    they belong to.
+    """
     graph = tf.compat.v1.get_default_graph()
     if tf.executing_eagerly() or is_function(graph):
         return name

@@ -21,10 +21,11 @@ HEAD = struct.Struct("=32si")
 class Driver:
     """A store, places that are handed out when all of a round have asked, and processes. A context. Thread safe."""
 
-    def __init__(self, command, environment=None, rounds=True):
+    def __init__(self, command, environment=None, rounds=True, seconds=rank_processes.DEADLINE_SECONDS):
         """``command``: of each process, after the interpreter. ``rounds``: whether rounds are numbered, as
-        tony-driver's are and horovodrun's are not."""
+        tony-driver's are and horovodrun's are not. ``seconds``: that anything may take."""
         self._command, self._environment, self._rounds = command, environment or {}, rounds
+        self.seconds = seconds
         self.changed = threading.Condition()
         self.values = {}  # by path
         self.places = {}  # of those who have asked: by key, when the round begins
@@ -60,7 +61,7 @@ class Driver:
     def wait_for(self, what, condition):
         """Until ``condition()`` is true."""
         with self.changed:
-            if not self.changed.wait_for(condition, rank_processes.DEADLINE_SECONDS):
+            if not self.changed.wait_for(condition, self.seconds):
                 raise AssertionError(f"not in time: {what}\n" + "\n".join(self.outputs()))
 
     def begin_round(self, survivors, newcomers=()):
@@ -91,7 +92,7 @@ class Driver:
         interfaces, key = pickle.loads(base64.b64decode(self.values[path]))
         ((_, [address]),) = interfaces.items()
         key = key if secret is None else secret
-        with socket.create_connection(address, timeout=rank_processes.DEADLINE_SECONDS) as connection:
+        with socket.create_connection(address, timeout=self.seconds) as connection:
             connection.sendall(HEAD.pack(hmac.digest(key, request, hashlib.sha256), len(request)) + request)
             with connection.makefile("rb") as answer:
                 head = answer.read(HEAD.size)
@@ -104,7 +105,7 @@ class Driver:
 
     def notify_until_asked(self, name, request):
         """As drivers do: a process that begins a round says that it has heard, and forgets it."""
-        deadline = time.monotonic() + rank_processes.DEADLINE_SECONDS
+        deadline = time.monotonic() + self.seconds
         while time.monotonic() < deadline:
             assert b"AckResponse" in self.notify(name, request)
             with self.changed:
@@ -117,7 +118,7 @@ class Driver:
         ended = {}
         for name, process in self.processes.items():
             try:
-                output, _ = process.communicate(timeout=rank_processes.DEADLINE_SECONDS)
+                output, _ = process.communicate(timeout=self.seconds)
                 ended[name] = (process.returncode, output)
             except subprocess.TimeoutExpired:
                 process.kill()
@@ -151,7 +152,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         with driver.changed:
             driver.asked.append(key)
             driver.changed.notify_all()
-            driver.changed.wait_for(lambda: key in driver.places, rank_processes.DEADLINE_SECONDS)
+            driver.changed.wait_for(lambda: key in driver.places, driver.seconds)
             place = driver.places.pop(key, "")
         return self._answer(200, place.encode())
 

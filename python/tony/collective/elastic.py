@@ -11,9 +11,11 @@
 
     train(state)
 
-PyTorch's are in tony.collective.torch.elastic. docs/collective.md says what happens when.
+PyTorch's are in tony.collective.torch.elastic, TensorFlow's in tony.collective.tensorflow.elastic. docs/collective.md
+says what happens when.
 """
 
+import contextlib
 import copy
 import functools
 import queue
@@ -149,11 +151,12 @@ def run(func):
     NoPlaceError, a HorovodInternalError: there is no other round for this process. HorovodInternalError with the code
     INVALID_ARGUMENT: the ranks do not agree on an operation, which another round does not mend.
     """
-    return run_fn(func, _reset)
+    return run_fn(func, begin_round)
 
 
-def run_fn(func, reset):
-    """As run(), with what leaves the others and meets them anew."""
+def run_fn(func, reset, told=contextlib.nullcontext):
+    """As run(), with what leaves the others and meets them anew. ``told``: makes a context, in which the state and
+    ``func`` are called, that raises HorovodInternalError for what a framework has made of one."""
     @functools.wraps(func)
     def wrapper(state, *args, **kwargs):
         _notifications.start(environment())
@@ -164,10 +167,11 @@ def run_fn(func, reset):
                 if again:
                     reset()
                 try:
-                    if again:
-                        state.on_reset()
-                    state.sync()
-                    return func(state, *args, **kwargs)
+                    with told():
+                        if again:
+                            state.on_reset()
+                        state.sync()
+                        return func(state, *args, **kwargs)
                 except HorovodInternalError as error:
                     if error.code == "INVALID_ARGUMENT":
                         raise
@@ -180,7 +184,8 @@ def run_fn(func, reset):
     return wrapper
 
 
-def _reset():
+def begin_round():
+    """Leaves the others, and returns when those of the next round have met."""
     _process.shutdown()
     # Of what was on its way nothing comes any more.
     _handles.forget_all()

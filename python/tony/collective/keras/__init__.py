@@ -17,7 +17,7 @@ from ..tensorflow import (Adasum, Average, Compression, DistributedOptimizer, Ho
                           remove_process_set, rocm_built, shutdown, size, start_timeline, stop_timeline)
 from ..tensorflow.keras import _model
 from ..tensorflow.keras._model import allgather, allreduce, broadcast, broadcast_global_variables, reducescatter
-from . import callbacks
+from . import callbacks, elastic
 
 
 def load_model(filepath, custom_optimizers=None, custom_objects=None, compression=Compression.none,

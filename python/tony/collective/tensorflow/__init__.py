@@ -22,6 +22,7 @@ from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, No
                 is_initialized, local_rank, local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built,
                 number_of_process_sets, process_set_by_id, process_set_included, rank, remove_process_set, rocm_built,
                 shutdown, size, start_timeline, stop_timeline)
+from . import elastic
 from ._functions import (BroadcastGlobalVariablesHook, allgather_object, broadcast_, broadcast_global_variables,
                          broadcast_object, broadcast_object_fn, broadcast_variables, join, local_rank_op,
                          local_size_op, process_set_included_op, rank_op, size_op)

@@ -7,6 +7,7 @@ from .. import _collectives, _objects, _process
 from .._process_sets import global_process_set, process_set_by_id, process_set_included
 from ._calls import check_member, run, unique_name
 from ._node import add_node, nodes_of
+from ._ranks import number
 
 
 def _tensor_variable(variable):
@@ -129,21 +130,12 @@ def join():
                                         [tf.int32], "join")[0], ())
 
 
-def _number(function, name):
-    """What ``function`` returns when it is called now, or when the graph is run: a tensor of int32."""
-    if tf.executing_eagerly():
-        return tf.constant(function(), tf.int32)
-    result = tf.numpy_function(lambda: numpy.int32(function()), [], tf.int32, name=name)
-    result.set_shape(())
-    return result
-
-
 def size_op(process_set_id=0, name=None):
     """How many ranks belong to the process set with this number, when the graph is run: a tensor of int32.
 
     ValueError: there is no such set; in a graph tf.errors.InvalidArgumentError.
     """
-    return _number(lambda: process_set_by_id(process_set_id).size(), name)
+    return number(lambda: process_set_by_id(process_set_id).size(), name)
 
 
 def process_set_included_op(process_set_id=0, name=None):
@@ -151,19 +143,19 @@ def process_set_included_op(process_set_id=0, name=None):
 
     ValueError: as of size_op().
     """
-    return _number(lambda: int(process_set_included(process_set_id)), name)
+    return number(lambda: int(process_set_included(process_set_id)), name)
 
 
 def rank_op(name=None):
     """rank(), when the graph is run: a tensor of int32."""
-    return _number(_process.rank, name)
+    return number(_process.rank, name)
 
 
 def local_size_op(name=None):
     """local_size(), when the graph is run: a tensor of int32."""
-    return _number(_process.local_size, name)
+    return number(_process.local_size, name)
 
 
 def local_rank_op(name=None):
     """local_rank(), when the graph is run: a tensor of int32."""
-    return _number(_process.local_rank, name)
+    return number(_process.local_rank, name)

@@ -1,11 +1,13 @@
 """The gradients of one step, of all ranks: submitted together, and waited for together."""
 
 import os
+import weakref
 
 import tensorflow as tf
 
 from .._reduce_ops import Adasum, Average, Sum
 from ..compression import Compression
+from . import _ranks
 from ._calls import run, unique_name
 
 
@@ -52,7 +54,7 @@ class Exchange:
             return results
         for at, variable in enumerate(variables):
             if self.is_local(variable) and results[at] is not None and self._scale_local:
-                results[at] = _divided(results[at], self._process_set.size())
+                results[at] = _divided(results[at], _ranks.size(self._process_set))
         places = [at for at, variable in enumerate(variables)
                   if results[at] is not None and not self.is_local(variable)]
         if places:
@@ -140,7 +142,7 @@ class _Step:
         for at in sparse:
             values, indices = next(received), next(received)
             if op is Average:
-                values = values / tf.cast(process_set.size(), values.dtype)
+                values = values / tf.cast(_ranks.size(process_set), values.dtype)
             results[at] = tf.IndexedSlices(values, indices, results[at].dense_shape)
 
     def _labels_by_name(self, name, groups):
@@ -156,6 +158,15 @@ class _Step:
         return labels
 
 
+_unfinished = weakref.WeakSet()  # what counts passes until the next exchange
+
+
+def begin_passes_anew():
+    """Forgets what has been summed up since the last exchange: with ranks that have come, all count from 0 again."""
+    for each in list(_unfinished):
+        each.begin_anew()
+
+
 class LocalSums:
     """Sums of this rank's gradients, of which every few are exchanged at a time. Not thread safe."""
 
@@ -165,6 +176,7 @@ class LocalSums:
         self._exchange, self._passes, self._average = exchange, passes, average
         self._sums = {}  # variables by the gradient's place
         self._count = None
+        _unfinished.add(self)
 
     def add(self, gradients, variables):
         """Adds a step's gradients. Returns all ranks' sums with the last of ``passes``, otherwise what there is so far.
@@ -192,6 +204,13 @@ class LocalSums:
     def is_exchanged(self):
         """A tensor: whether the last add() has exchanged the sums, so that they are to be applied."""
         return tf.equal(self._count, 0)
+
+    def begin_anew(self):
+        """As if no gradient had been added since the last exchange."""
+        for each in self._sums.values():
+            each.assign(tf.zeros_like(each))
+        if self._count is not None:
+            self._count.assign(0)
 
     def _make(self, dense, places, variables):
         _check_outlives_graph("backward_passes_per_step > 1")
@@ -221,6 +240,7 @@ class Deltas:
         self._exchange, self._passes = exchange, passes
         self._starts = None  # variables: the values before the first of the local steps
         self._count = None
+        _unfinished.add(self)
 
     def step(self, variables, apply):
         """``apply``: makes this rank's step; called once."""
@@ -235,6 +255,11 @@ class Deltas:
         apply()
         self._count.assign_add(1)
         tf.cond(tf.equal(self._count, self._passes), lambda: self._combine(values), lambda: tf.constant(0))
+
+    def begin_anew(self):
+        """The next step is the first one after an exchange."""
+        if self._count is not None:
+            self._count.assign(0)
 
     def _begin(self, values):
         for start, value in zip(self._starts, values):

@@ -4,10 +4,10 @@ choice. ``process_set``: as of Collectives."""
 import numpy
 import tensorflow as tf
 
-from .. import _process
 from .._process_sets import global_process_set
 from .._reduce_ops import Adasum, Average, Sum, choose
 from ..compression import Compression
+from . import _ranks
 from ._calls import check_member, run, wire_name
 from ._errors import OwnFaultHandle
 
@@ -70,7 +70,7 @@ def _sparse_reduced(slices, name, op, scales, process_set):
     parts = [tf.convert_to_tensor(part) for part in (slices.values, slices.indices)]
     values, indices = _gathered(parts, name, process_set)
     if op is Average:
-        values = values / tf.cast(process_set.size(), values.dtype)
+        values = values / tf.cast(_ranks.size(process_set), values.dtype)
     return tf.IndexedSlices(values, indices, dense_shape=slices.dense_shape)
 
 
@@ -156,7 +156,7 @@ def _gather_gradient(tensor, upstream, process_set):
 
     reduced, all_rows = run(submit, [upstream, rows], [(upstream.dtype, upstream.shape), (rows.dtype, (None,))],
                             f"allreduce.{name}")
-    first = tf.reduce_sum(all_rows[:process_set.rank()])
+    first = tf.reduce_sum(all_rows[:_ranks.rank(process_set)])
     return tf.ensure_shape(reduced[first:first + rows[0]], tensor.shape)
 
 
@@ -201,11 +201,13 @@ def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
 
     def gradient(_, upstream):
         reduced = _reduced([upstream], None, Average, (1.0, 1.0), process_set, grouped=False)
-        if _process.rank() == root_rank:
+        is_root = _ranks.is_rank(root_rank)
+        if is_root is True:
             return reduced
         # All ranks take part, also where a session runs only what its result needs.
         with tf.control_dependencies(reduced):
-            return [tf.identity(tf.zeros_like(upstream))]
+            nothing = tf.identity(tf.zeros_like(upstream))
+        return [nothing if is_root is False else tf.where(is_root, reduced[0], nothing)]
 
     return _with_gradient(compute, gradient, [tensor])[0]
 
@@ -225,7 +227,8 @@ def _scattered(tensors, name, op, scales, process_set, grouped):
         return run(submit, given, [(tensor.dtype, _all_rows(tensor)) for tensor in given], f"reducescatter.{name}")
 
     def gradient(given, *upstream):
-        factor = scales[0] * scales[1] * (process_set.size() if op is Sum else 1)
+        ranks = _ranks.size(process_set) if op is Sum else 1
+        factor = tf.cast(ranks, tf.float64) * scales[0] * scales[1]
         gathered = _gathered([each * tf.cast(factor, each.dtype) for each in upstream], None, process_set)
         return [tf.ensure_shape(each, tensor.shape) for each, tensor in zip(gathered, given)]
 
@@ -281,7 +284,8 @@ def _sent_to_all(tensor, splits, name, process_set):
 
     def compute(given):
         inputs = [*given] if splits is None else [*given, splits]
-        return run(submit, inputs, [(tensor.dtype, _all_rows(tensor)), (tf.int32, (process_set.size(),))],
+        ranks = None if _ranks.may_change() else process_set.size()
+        return run(submit, inputs, [(tensor.dtype, _all_rows(tensor)), (tf.int32, (ranks,))],
                    f"alltoall.{name}")
 
     received = []

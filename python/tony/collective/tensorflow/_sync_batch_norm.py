@@ -3,7 +3,8 @@
 import tensorflow as tf
 
 from .. import _process
-from .._reduce_ops import Sum
+from .._reduce_ops import Average
+from . import _ranks
 from ._operations import allreduce
 
 
@@ -25,9 +26,9 @@ class SyncBatchNormalization(tf.keras.layers.BatchNormalization):
 
     def _moments(self, inputs, *args, **kwargs):
         mean, variance = super()._moments(inputs, *args, **kwargs)
-        if _process.size() == 1:
+        if _process.size() == 1 and not _ranks.may_change():
             return mean, variance
         # Var[X] = E[X²] - E[X]²
-        both = allreduce(tf.stack([mean, variance + tf.square(mean)]), op=Sum) / _process.size()
+        both = allreduce(tf.stack([mean, variance + tf.square(mean)]), op=Average)
         mean, mean_of_squares = tf.unstack(both)
         return mean, mean_of_squares - tf.square(mean)

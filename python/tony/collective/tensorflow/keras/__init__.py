@@ -17,7 +17,7 @@ from .. import (Adasum, Average, Compression, DistributedOptimizer, HorovodInter
                 is_homogeneous, is_initialized, join, local_rank, local_size, mpi_built, mpi_enabled,
                 mpi_threads_supported, nccl_built, rank, remove_process_set, rocm_built, shutdown, size,
                 start_timeline, stop_timeline)
-from . import callbacks
+from . import callbacks, elastic
 from ._model import allgather, allreduce, broadcast, broadcast_global_variables, load_model, reducescatter
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,4 +1,4 @@
-"""What Horovod's callbacks do, whichever Keras it is that calls them."""
+"""Horovod's callbacks, whichever Keras it is that calls them."""
 
 import numpy
 import tensorflow as tf
@@ -10,6 +10,31 @@ from ..._reduce_ops import Average
 from .._functions import broadcast_variables
 
 _arrays = Collectives(Arrays)
+
+
+def classes_for(keras, module, kinds=None):
+    """The callbacks of ``kinds``, those of this module if None, as classes of this Keras, in the same order.
+
+    Arguments:
+        keras: a module that has ``callbacks``.
+        module: the name of that of which the classes are.
+    """
+    return [type(f"{kind.__name__}Callback", (kind, keras.callbacks.Callback),
+                 {"__module__": module, "__doc__": kind.__doc__}) for kind in kinds or _KINDS]
+
+
+def best_model_checkpoint_for(keras, module):
+    """BestModelCheckpoint, likewise."""
+    class BestModelCheckpoint(keras.callbacks.ModelCheckpoint):
+        """Keras's ModelCheckpoint of the best model, into ``filepath``, which may be set later."""
+
+        def __init__(self, monitor="val_loss", verbose=0, save_weights_only=False, mode="auto", save_freq="epoch",
+                     filepath="best.weights.h5"):
+            super().__init__(filepath, monitor=monitor, verbose=verbose, save_best_only=True,
+                             save_weights_only=save_weights_only, mode=mode, save_freq=save_freq)
+
+    BestModelCheckpoint.__module__, BestModelCheckpoint.__qualname__ = module, "BestModelCheckpoint"
+    return BestModelCheckpoint
 
 
 class BroadcastGlobalVariables:
@@ -152,3 +177,6 @@ def learning_rate_of(optimizer):
     """As a number; of a schedule that of its next step."""
     rate = optimizer.learning_rate
     return float(numpy.asarray(rate(optimizer.iterations) if callable(rate) and not hasattr(rate, "assign") else rate))
+
+
+_KINDS = (BroadcastGlobalVariables, MetricAverage, LearningRateSchedule, LearningRateWarmup)

@@ -1,7 +1,7 @@
 """Checks that a synchronous job was one training on all ranks, not one training per rank.
 
-Reads what pytorch-ddp, tensorflow-mwms, horovod-pytorch, collective-pytorch or collective-keras left
-in the checkpoint folder. The parameters of all ranks must be equal bit by bit, and within 1e-5 of
+Reads what pytorch-ddp, tensorflow-mwms, horovod-pytorch or an example of tony.collective left in the
+checkpoint folder. The parameters of all ranks must be equal bit by bit, and within 1e-5 of
 those that one process reaches with the whole batches; that process is this script, in numpy and in
 double precision. Prints one line; exits with 0 if all that holds and with 1 if not.
 """

@@ -31,6 +31,13 @@ def add_library(parser):
                         help="or tony.collective.torch, which has the same functions")
 
 
+def add_elastic(parser):
+    """Adds the option of programs whose workers come and go, of which any number up to four can
+    share a batch."""
+    parser.add_argument("--commit-every", type=int, default=5, metavar="STEPS")
+    parser.set_defaults(batch_size=84)  # divides by 1, 2, 3, 4, 6 and 7 workers
+
+
 def import_library():
     """Returns the module of that option, which is read before the others: an import comes first."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)

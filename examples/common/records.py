@@ -17,6 +17,12 @@ def write_run(folder, run):
     storage.write(os.path.join(folder, "run.json"), content.encode())
 
 
+def describe_run(arguments, ranks, learning_rate, momentum):
+    """Returns what the check needs to train the same network in one process."""
+    run = {name: getattr(arguments, name) for name in ("steps", "batch_size", "seed")}
+    return run | {"ranks": ranks, "learning_rate": learning_rate, "momentum": momentum}
+
+
 def save_variables(path, variables):
     """Writes the values of TensorFlow's variables, wherever they live, as one file."""
     values = {str(number): variable.numpy() for number, variable in enumerate(variables)}
@@ -29,6 +35,14 @@ def restore_variables(path, variables):
         values = storage.read_arrays(path)
         for number, variable in enumerate(variables):
             variable.assign(values[str(number)])
+
+
+def look_for_end(hvd, state, folder):
+    """Makes this step of an elastic training the last one when there is a file called `end`; rank 0
+    looks, so that all agree. `hvd`: the library by which ranks work together."""
+    wanted = hvd.rank() == 0 and storage.exists(os.path.join(folder, "end"))
+    if hvd.broadcast_object(wanted, root_rank=0, name="end"):
+        state.last_step = state.step
 
 
 class StepLog:

@@ -5,6 +5,7 @@ import io
 import torch
 
 import digits
+import records
 import storage
 
 LEARNING_RATE = 0.1
@@ -65,8 +66,7 @@ def load_checkpoint(path, model, optimizer):
 
 def describe_run(arguments, ranks):
     """Returns what the check needs to train the same network in one process."""
-    run = {name: getattr(arguments, name) for name in ("steps", "batch_size", "seed")}
-    return run | {"ranks": ranks, "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
+    return records.describe_run(arguments, ranks, LEARNING_RATE, MOMENTUM)
 
 
 def print_accuracy(model, data):

@@ -23,26 +23,27 @@ import real_horovod
 import tony_cli
 from examples import CHECKPOINT_EVERY, DEADLINE_SECONDS
 
-SMALL = ("tony.worker.memory=600m",)
 NEVER_MS = 3_600_000  # longer than a test
 NOBODY_COMES_BACK = (f"tony.horovod.host-cooldown-ms={NEVER_MS}",
                      f"tony.horovod.host-cooldown-max-ms={NEVER_MS}")
 TWO_AND_NO_LESS = ("tony.worker.min-instances=2", "tony.worker.max-instances=2",
                    "tony.horovod.elastic-timeout-sec=5", *NOBODY_COMES_BACK)
-# A survivor that waits for another one notices only then, but a new process is to be there by then.
-GLOO_TIMEOUT_SECONDS = 45
-# The others have begun a round by then, also where one of them has noticed by the timeout only.
-COMES_BACK_LATER = (f"tony.horovod.host-cooldown-ms={(GLOO_TIMEOUT_SECONDS + 10) * 1000}",)
 
 programs = None  # pylint: disable=invalid-name
 
 
-class ElasticTests(examples.HorovodElastic):
-    """What the tests have in common wherever the processes run. Not thread safe."""
+class ElasticTests:
+    """What the tests have in common whatever trains, and wherever. Not thread safe."""
+
+    # A survivor that waits for another one notices only then, but a new process is to be there by
+    # then.
+    GLOO_TIMEOUT_SECONDS = 45
+    # The others have begun a round by then, also where one of them has noticed by the timeout only.
+    COOLDOWN_SECONDS = GLOO_TIMEOUT_SECONDS + 10
 
     def start_elastic(self, *conf, retries=0):
         return super().start_elastic(
-            f"tony.horovod.gloo-timeout-sec={GLOO_TIMEOUT_SECONDS}", *conf, retries=retries)
+            f"tony.horovod.gloo-timeout-sec={self.GLOO_TIMEOUT_SECONDS}", *conf, retries=retries)
 
     def assert_back_at_commit(self, begun_behind, done):
         """A round goes on with what was committed last before a step that was done."""
@@ -51,14 +52,17 @@ class ElasticTests(examples.HorovodElastic):
         self.assertGreater(begun_behind, 0)
 
 
-class OnThisMachine(ElasticTests, unittest.TestCase):
+class OneHostTests(ElasticTests):
     """All processes on one host."""
 
+    SMALL = ("tony.worker.memory=600m",)
+
     def make_site(self):
+        """A folder of this machine."""
         return tony_cli.Site(self, programs)
 
     def start_elastic(self, *conf, retries=0):
-        return super().start_elastic(*SMALL, *conf, retries=retries)
+        return super().start_elastic(*self.SMALL, *conf, retries=retries)
 
     def kill(self, index):
         """Kills the worker's program; returns a step that it had done."""
@@ -96,7 +100,8 @@ class OnThisMachine(ElasticTests, unittest.TestCase):
 
     def test_takes_back_who_was_killed(self):
         """2, 3, 2, and 3 again: a new process has the killed one's place, and the others' state."""
-        job = self.start_elastic("tony.worker.min-instances=2", *COMES_BACK_LATER)
+        job = self.start_elastic("tony.worker.min-instances=2",
+                                 f"tony.horovod.host-cooldown-ms={self.COOLDOWN_SECONDS * 1000}")
         self.wait_for_round(1, size=3)
         done = self.kill(1)
         self.wait_for_round(0, size=2, count=1)
@@ -134,7 +139,7 @@ class OnThisMachine(ElasticTests, unittest.TestCase):
 
     def test_check_fails_without_exchange(self):
         """So the check of the other tests is one."""
-        job = self.start("--cut-exchange", conf=(*SMALL, "tony.worker.max-instances=2"))
+        job = self.start("--cut-exchange", conf=(*self.SMALL, "tony.worker.max-instances=2"))
         self.assert_succeeds(job)
         code, said = self.run_check()
         self.assertEqual(code, 1, said)
@@ -155,7 +160,11 @@ class OnThisMachine(ElasticTests, unittest.TestCase):
         self.assertEqual(machine.processes_with(job.id), {})
 
 
-class OnYarn(real_horovod.OnTwoNodes, ElasticTests, unittest.TestCase):
+class OnThisMachine(OneHostTests, examples.HorovodElastic, unittest.TestCase):
+    """With Horovod itself."""
+
+
+class OnYarn(real_horovod.OnTwoNodes, ElasticTests, examples.HorovodElastic, unittest.TestCase):
     """Processes on both nodes of a cluster: no node has memory for all."""
 
     SMALL = ("tony.am.memory=256m", "tony.worker.memory=1500m")

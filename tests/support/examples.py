@@ -216,11 +216,9 @@ class CollectiveKeras(ExampleJobs):
     deadline_seconds = 2 * DEADLINE_SECONDS  # as Horovod's
 
 
-class HorovodElastic(HorovodPyTorch):
-    """One to three workers, which come and go; it trains until end_training()."""
+class Elastic:
+    """What examples add whose one to three workers come and go; they train until end_training()."""
 
-    job_file = "elastic.xml"
-    program = "train_elastic.py"
     loggers = ("worker-0", "worker-1", "worker-2")
     COMMIT_EVERY = 5
     # More than from a commit to the next one.
@@ -270,3 +268,21 @@ class HorovodElastic(HorovodPyTorch):
         self.assertEqual(job.events("epoch_opened"), [])
         code, said = self.run_check()
         self.assertEqual(code, 0, said)
+
+
+class HorovodElastic(Elastic, HorovodPyTorch):
+    """With Horovod and PyTorch."""
+
+    job_file, program = "elastic.xml", "train_elastic.py"
+
+
+class CollectiveElasticPyTorch(Elastic, CollectivePyTorch):
+    """With tony.collective and PyTorch."""
+
+    example, program = "collective-elastic-pytorch", "train_elastic.py"
+
+
+class CollectiveElasticKeras(Elastic, CollectiveKeras):
+    """With tony.collective and Keras."""
+
+    example = "collective-elastic-keras"

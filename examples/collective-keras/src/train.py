@@ -11,57 +11,22 @@ import time
 import tensorflow as tf
 import tony.collective.tensorflow.keras as hvd
 
-import digits
+import keras_digits
 import options
 import records
-
-LEARNING_RATE = 0.1
-MOMENTUM = 0.9
-
-
-def make_deterministic(seed):
-    """Lets programs with the same seed compute the same, bit by bit."""
-    tf.keras.utils.set_random_seed(seed)
-    tf.config.experimental.enable_op_determinism()
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-
-
-def build_model(arguments):
-    """Returns the network, with random parameters, and its optimizer with all its variables."""
-    model = tf.keras.Sequential(
-        [
-            tf.keras.layers.Dense(digits.HIDDEN, activation="tanh", input_shape=(digits.PIXELS,)),
-            tf.keras.layers.Dense(digits.CLASSES),
-        ]
-    )
-    optimizer = tf.keras.optimizers.SGD(LEARNING_RATE, MOMENTUM)
-    if not arguments.cut_exchange:
-        optimizer = hvd.DistributedOptimizer(optimizer)
-    optimizer.build(model.trainable_variables)
-    model.compile(optimizer, tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    return model
 
 
 def begin(path, model, seed):
     """Gives all ranks what rank 0 begins with; returns the last step that is done."""
-    variables = model.variables + list(model.optimizer.variables)
+    variables = keras_digits.variables_of(model)
     if hvd.rank() == 0:
-        model.set_weights(list(digits.initial_parameters(seed).values()))
+        keras_digits.initialize(model, seed)
         records.restore_variables(path, variables)
     hvd.broadcast_variables(variables, root_rank=0)
     done = int(model.optimizer.iterations.numpy())
     if hvd.rank() == 0:
         print(f"resuming after step {done}" if done else "starting at step 1", flush=True)
     return done
-
-
-def own_batches(arguments, done):
-    """Yields this rank's part (images, labels) of each batch."""
-    (images, labels), _ = digits.load(arguments.data)
-    for step in range(done + 1, arguments.steps + 1):
-        batch = digits.batch_indices(step, arguments.batch_size, arguments.seed, len(labels))
-        mine = batch.reshape(hvd.size(), -1)[hvd.rank()]
-        yield images[mine], labels[mine]
 
 
 class Records(tf.keras.callbacks.Callback):
@@ -83,8 +48,7 @@ class Records(tf.keras.callbacks.Callback):
             self._log.store()
             hvd.barrier()
             if hvd.rank() == 0:
-                variables = self.model.variables + list(self.model.optimizer.variables)
-                records.save_variables(self._checkpoint, variables)
+                records.save_variables(self._checkpoint, keras_digits.variables_of(self.model))
 
 
 def train(arguments, model, folder):
@@ -94,13 +58,9 @@ def train(arguments, model, folder):
     task = f"{os.environ['JOB_NAME']}-{os.environ['TASK_INDEX']}"
     with records.StepLog(folder, task, done, int(os.environ["TONY_EPOCH"])) as log:
         if done < arguments.steps:
-            model.fit(own_batches(arguments, done), steps_per_epoch=arguments.steps - done,
-                      verbose=0, callbacks=[Records(arguments, log, checkpoint, done)])
-
-
-def test_accuracy(model, data):
-    _, (images, labels) = digits.load(data)
-    return float((model(images).numpy().argmax(axis=1) == labels).mean())
+            model.fit(keras_digits.own_batches(arguments, done), verbose=0,
+                      steps_per_epoch=arguments.steps - done,
+                      callbacks=[Records(arguments, log, checkpoint, done)])
 
 
 def main():
@@ -108,16 +68,14 @@ def main():
     hvd.init()  # finds the others by the variables that tony sets
     arguments = options.parse_synchronous(__doc__, hvd.size())
 
-    make_deterministic(arguments.seed + hvd.rank())
-    model = build_model(arguments)
+    keras_digits.make_deterministic(arguments.seed + hvd.rank())
+    model = keras_digits.build_model(arguments.cut_exchange)
     train(arguments, model, folder)
-    parameters = dict(zip(digits.initial_parameters(arguments.seed), model.get_weights()))
+    parameters = keras_digits.parameters_of(model, arguments.seed)
     records.write_parameters(folder, f"rank-{hvd.rank()}", parameters)
     if hvd.rank() == 0:
-        run = {name: getattr(arguments, name) for name in ("steps", "batch_size", "seed")}
-        run |= {"ranks": hvd.size(), "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
-        records.write_run(folder, run)
-        print(f"test accuracy: {test_accuracy(model, arguments.data):.3f}", flush=True)
+        records.write_run(folder, keras_digits.describe_run(arguments, hvd.size()))
+        keras_digits.print_accuracy(model, arguments.data)
     hvd.barrier()  # nobody leaves before all are done
 
 

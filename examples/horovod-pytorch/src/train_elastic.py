@@ -1,6 +1,6 @@
 """Trains the network of train.py with a number of workers that changes while it trains.
 
-All that has to be the same on all ranks is in a state of Horovod's. Each commit keeps a copy of it
+All that has to be the same on all ranks is in a state of the library's. Each commit keeps a copy of it
 in every process; whoever loses a worker goes back to the last one, and whoever comes is told rank
 0's. The order of the examples does not depend on who computes them, so where the number of workers
 divides --batch-size the result is that of a single process.
@@ -9,7 +9,6 @@ divides --batch-size the result is that of a single process.
 import os
 import time
 
-import horovod.torch as hvd
 import torch
 
 import digits
@@ -18,18 +17,20 @@ import records
 import storage
 import torch_digits
 
+hvd = options.import_library()  # import horovod.torch as hvd; or tony.collective.torch
+
 
 def parse_arguments():
     parser = options.make_step_parser(__doc__)
-    parser.add_argument("--commit-every", type=int, default=5, metavar="STEPS")
-    parser.set_defaults(batch_size=84)  # divides by 1, 2, 3, 4, 6 and 7 workers
+    options.add_library(parser)
+    options.add_elastic(parser)
     return parser.parse_args()
 
 
 def build_state(arguments, path):
     """Returns what the ranks have in common, as the last checkpoint has it if there is one.
 
-    What rank 0 has counts: Horovod tells it the others before each round.
+    What rank 0 has counts: the library tells it the others before each round.
     """
     (images, labels), _ = digits.load(arguments.data)
     examples = torch.utils.data.TensorDataset(torch.from_numpy(images), torch.from_numpy(labels))
@@ -64,19 +65,12 @@ def update(state, images, labels):
     return hvd.allreduce(loss.detach(), name="loss")
 
 
-def look_for_end(state, folder):
-    """Makes this step the last one when somebody wants so; rank 0 looks, so that all agree."""
-    wanted = hvd.rank() == 0 and storage.exists(os.path.join(folder, "end"))
-    if hvd.broadcast_object(wanted, root_rank=0, name="end"):
-        state.last_step = state.step
-
-
 @hvd.elastic.run
 def train(state, arguments, folder):
     """Goes on behind the last commit. Begins here again in each round, with its rank and size."""
     print(f"rank {hvd.rank()} of {hvd.size()} goes on behind step {state.step}", flush=True)
-    # What rank 0 has told is not kept as a commit: a loss before the next one would bring back,
-    # here and there, what was before.
+    # Horovod does not keep as a commit what rank 0 has told: a loss before the next one would
+    # bring back, here and there, what was before.
     state.save()
     # The last batch of a pass is left out: it would depend on the number of ranks.
     loader = torch.utils.data.DataLoader(
@@ -93,7 +87,7 @@ def train(state, arguments, folder):
             log.write(state.step, loss, rank=hvd.rank(), size=hvd.size())
             commits = state.step % arguments.commit_every == 0
             if commits:
-                look_for_end(state, folder)
+                records.look_for_end(hvd, state, folder)
             if state.step % arguments.checkpoint_every == 0 or state.step == state.last_step:
                 store(state, folder, log)
             if commits:

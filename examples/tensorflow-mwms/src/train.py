@@ -132,8 +132,7 @@ def main():
     parameters = dict(zip(digits.initial_parameters(arguments.seed), model.get_weights()))
     records.write_parameters(folder, f"worker-{worker}", parameters)
     if worker == 0:
-        run = {name: getattr(arguments, name) for name in ("steps", "batch_size", "seed")}
-        run |= {"ranks": workers, "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
+        run = records.describe_run(arguments, workers, LEARNING_RATE, MOMENTUM)
         records.write_run(folder, run)
         print(f"test accuracy: {test_accuracy(model, arguments.data):.3f}", flush=True)
 

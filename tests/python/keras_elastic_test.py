@@ -119,6 +119,32 @@ train(state)
 show(model)
 """
 
+OPERATIONS = """
+import tony.collective.tensorflow as operations
+normalize = hvd.SyncBatchNormalization()
+normalize.build((None, 2))
+def gradient(values):
+    with tf.GradientTape() as tape:
+        tape.watch(values)
+        results = [operations.allgather(values), operations.broadcast(values, 0), operations.alltoall(values),
+                   operations.reducescatter(values, op=hvd.Sum), normalize(values, training=True) * values]
+        loss = tf.add_n([tf.reduce_sum((at + 1) * tf.square(each)) for at, each in enumerate(results)])
+    return tape.gradient(loss, values)
+in_graph = tf.function(gradient, input_signature=[tf.TensorSpec((6, 2))])
+state = operations.elastic.TensorFlowState([tf.Variable(1.0)])
+@operations.elastic.run
+def train(state):
+    values = tf.random.stateless_normal((6, 2), (1, hvd.rank()))
+    np.testing.assert_allclose(in_graph(values), gradient(values), rtol=1e-4, atol=1e-4)
+    say("the same with", hvd.size())
+    if hvd.size() == 3:
+        lose(model_of(lambda optimizer: optimizer, 1), {victim!r}, 0)
+        in_graph(values)
+        raise AssertionError("nobody is lost")
+train(state)
+assert in_graph.experimental_get_tracing_count() == 1
+"""
+
 
 class KerasElasticTest(unittest.TestCase):
     """Each process is a host of its own, called a, b, c."""
@@ -164,6 +190,13 @@ class KerasElasticTest(unittest.TestCase):
                 driver.begin_round(["a", "c"])
                 self.assertEqual(self.said(driver, "a", "c"), [["from 0 with 3", "from 5 with 2", "0 2 20"],
                                                               ["from 0 with 3", "from 5 with 2", "1 2 20"]])
+
+    def test_operations_of_a_graph_go_by_the_ranks_of_now(self):
+        driver = self.driver(OPERATIONS, victim="a")
+        for rank, name in enumerate("abc"):
+            driver.start(name, rank, 3)
+        driver.begin_round(["b", "c"])
+        self.assertEqual(self.said(driver, "b", "c"), [["the same with 3", "the same with 2"]] * 2)
 
     def test_nothing_is_lost_when_another_one_comes(self):
         driver = self.driver(GROW)

@@ -16,6 +16,9 @@ using std::chrono::steady_clock;
 constexpr auto kYieldTime = milliseconds(1);
 constexpr auto kSleep = microseconds(50);
 constexpr auto kClosePatience = std::chrono::seconds(5);
+/// The end of a rank breaks NCCL's connections as well as ours, which say whose end it was: also of
+/// a machine under load.
+constexpr auto kNamingTime = std::chrono::seconds(3);
 
 /// The first ones, and how many more.
 std::string RanksText(const std::vector<int>& ranks) {
@@ -132,6 +135,11 @@ Status Communicator::CheckAsync(const std::string& what) {
   if (comm_ != nullptr) asked = nccl_->CommGetAsyncError(comm_, &state);
   if (asked != kNcclSuccess) state = asked;
   if (state == kNcclSuccess || state == kNcclInProgress) return {};
+  if (state == kNcclRemoteError) {
+    const auto now = steady_clock::now();
+    if (!lost_since_) lost_since_ = now;
+    if (now < *lost_since_ + kNamingTime) return {};
+  }
   return {Code::kAborted, "NCCL has given up " + what + ": " + nccl_->NameOf(state, comm_) +
                               "; NCCL_DEBUG=INFO in the ranks' environment says more"};
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace tony::collective {
 
 /// NCCL's calls return at once, and are asked whether they are done; meanwhile its asynchronous
 /// errors, failed ranks and the deadline are looked at. After any of these it is aborted: nothing
-/// of it runs on the GPU any more, and all calls say what has happened.
+/// of it runs on the GPU any more, and all calls say what has happened. That NCCL has lost another
+/// rank counts three seconds later only, so that the rank can be named.
 ///
 ///   (created) ── Connect ──▶ connected ── Close, destructor ──▶ closed
 ///       └──────── error, deadline, Fail ─────▶ aborted
@@ -81,6 +83,7 @@ class Communicator {
   const Place place_;
   NcclComm comm_ = nullptr;
   Status failure_;
+  std::optional<Deadline> lost_since_;  ///< NCCL's connections, before anybody has said why
   std::atomic<bool> failing_{false};
   std::mutex failing_mutex_;
   std::string failing_why_;

@@ -56,17 +56,6 @@ class GpuEngineFaultsTest : public GpuEngineTest {
     });
     EXPECT_EQ(fake().operations, 0);
   }
-  /// The first error ends all: later calls say so, too.
-  static void ExpectEnded(Engine& engine, const Status& first) {
-    float value = 1;
-    Status later;
-    const Deadline deadline = After(kPatience);
-    // An operation that is decided already may still be done.
-    for (int i = 0; later.ok() && std::chrono::steady_clock::now() < deadline; ++i) {
-      later = HostSum(engine, "after" + std::to_string(i), &value);
-    }
-    EXPECT_FALSE(later.ok()) << "nothing was told after: " << first.message();
-  }
 };
 
 TEST_F(GpuEngineFaultsTest, ARankWithoutNccl) {
@@ -322,7 +311,8 @@ TEST_F(GpuEngineFaultsTest, AKilledRank) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    // NCCL's double knows one process only: here nobody comes to the meeting, as if it were slow.
+    // Of these processes NCCL's double is not told: nobody comes to the meeting, as if it were
+    // slow.
     Engine engine(MeetAtDoor(**door, 1, 2), Options());
     float value = 1;
     (void)Sum(engine, 1, "g", &value);

@@ -117,6 +117,17 @@ class GpuEngineTest : public GpuTest {
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(value, static_cast<float>(ranks));
   }
+  /// The first error ends all: later calls say so, too.
+  static void ExpectEnded(Engine& engine, const Status& first) {
+    float value = 1;
+    Status later;
+    const Deadline deadline = After(kPatience);
+    // An operation that is decided already may still be done.
+    for (int i = 0; later.ok() && std::chrono::steady_clock::now() < deadline; ++i) {
+      later = HostSum(engine, "after" + std::to_string(i), &value);
+    }
+    EXPECT_FALSE(later.ok()) << "nothing was told after: " << first.message();
+  }
 
  private:
   std::mutex said_mutex_;

@@ -35,6 +35,12 @@ class GpuTest : public ::testing::Test {
     Reset();
   }
   ~GpuTest() override {
+    ExpectNothingLeft();
+    Reset();
+    dlclose(library_);
+  }
+
+  void ExpectNothingLeft() {
     EXPECT_EQ(fake().communicators, 0);
     EXPECT_EQ(fake().streams, 0);
     EXPECT_EQ(fake().events, 0);
@@ -43,8 +49,6 @@ class GpuTest : public ::testing::Test {
     EXPECT_EQ(fake().contexts, 0);
     EXPECT_EQ(fake().misuses, 0);
     EXPECT_EQ(fake().mismatches, 0);
-    Reset();
-    dlclose(library_);
   }
 
   FakeGpu& fake() { return *Symbol<FakeGpu*()>("tony_fake_gpu")(); }
@@ -138,6 +142,7 @@ class GpuTest : public ::testing::Test {
                        &f.async_fails_at, &f.finalize_hangs_at}) {
       *rank = -1;
     }
+    f.processes = nullptr;
     f.devices = 4;
     f.driver_version = 13000;
     f.nccl_version = 22809;

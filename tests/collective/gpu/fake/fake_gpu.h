@@ -1,8 +1,8 @@
 // What tests tell the doubles of CUDA's driver and of NCCL, and what they ask them.
 //
 // Both are one shared library, fake_gpu.so. A GPU's memory is the process' own, its streams are
-// threads, and ranks are threads of one process: what a stream is given runs later, in order, so a
-// missing event or an operation that is not waited for shows.
+// threads, and ranks are threads of one process, or processes (fake_processes.h): what a stream is
+// given runs later, in order, so a missing event or an operation that is not waited for shows.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace tony::collective {
+
+struct FakeProcesses;
 
 /// Of the whole process: a test resets it first. Thread safe.
 struct FakeGpu {
@@ -30,6 +32,7 @@ struct FakeGpu {
   std::atomic<int> call_hangs_at{-1};   ///< stays "in progress"
   std::atomic<int> async_fails_at{-1};  ///< an error during the operation, as of a lost network
   std::atomic<int> finalize_hangs_at{-1};
+  std::atomic<FakeProcesses*> processes{nullptr};  ///< where ranks meet that are no threads
 
   // What has happened.
   std::atomic<int> aborted{0};

@@ -9,6 +9,7 @@
 
 #include "collective/gpu/nccl_types.h"
 #include "tests/collective/gpu/fake/fake_gpu.h"
+#include "tests/collective/gpu/fake/fake_processes.h"
 #include "tests/collective/gpu/fake/fake_stream.h"
 #include "tests/collective/gpu/fake/fake_world.h"
 
@@ -68,6 +69,13 @@ void Launch(ncclComm& comm) {
   comm.issued.clear();
 }
 
+/// Between processes there is one world.
+std::shared_ptr<FakeWorld> NewWorld(int ranks) {
+  FakeProcesses* const processes = Fake().processes;
+  if (processes == nullptr) return std::make_shared<FakeThreadWorld>(ranks);
+  return std::make_shared<FakeProcessWorld>(ranks, *processes);
+}
+
 NcclResult Add(NcclComm comm, CudaStream stream, const FakeOp& op) {
   if (comm == nullptr || stream == nullptr || depth == 0) return Misused();
   if (group_comm != nullptr && (group_comm != comm || group_stream != stream)) return Misused();
@@ -124,7 +132,7 @@ NcclResult ncclCommInitRankConfig(NcclComm* comm, int ranks, NcclUniqueId id, in
     const std::lock_guard lock(worlds_mutex);
     auto& world = worlds[std::string(id.bytes, sizeof(id.bytes))];
     made->world = world.lock();
-    if (made->world == nullptr) world = made->world = std::make_shared<FakeWorld>(ranks);
+    if (made->world == nullptr) world = made->world = NewWorld(ranks);
   }
   if (!Is(Fake().init_hangs_at, *made)) made->world->Join();
   *comm = made;
@@ -133,6 +141,10 @@ NcclResult ncclCommInitRankConfig(NcclComm* comm, int ranks, NcclUniqueId id, in
 
 NcclResult ncclCommGetAsyncError(NcclComm comm, NcclResult* error) {
   *error = kNcclInProgress;
+  if (FakeProcesses* const processes = Fake().processes) {
+    ++processes->asked[comm->rank];
+    if (processes->broken[comm->rank]) comm->error = kNcclRemoteError;
+  }
   if (!comm->connected) {
     if (!comm->world->complete()) return kNcclSuccess;
     comm->connected = true;

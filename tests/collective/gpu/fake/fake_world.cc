@@ -8,7 +8,6 @@
 #include "tests/collective/reference.h"
 
 namespace tony::collective {
-namespace {
 
 DataType TypeOf(NcclType type) {
   constexpr DataType kTypes[] = {DataType::kInt8,    DataType::kUint8,   DataType::kInt32,
@@ -17,6 +16,8 @@ DataType TypeOf(NcclType type) {
                                  DataType::kBfloat16};
   return kTypes[static_cast<size_t>(type)];
 }
+
+namespace {
 
 ReduceOp OpOf(NcclOp op) {
   if (op == NcclOp::kProduct) return ReduceOp::kProduct;
@@ -130,20 +131,26 @@ class Work {
 
 }  // namespace
 
-void FakeWorld::Do(uint64_t number, int rank, FakeGroup group, const std::atomic<bool>& given_up) {
+void DoTogether(std::map<int, FakeGroup>& groups) {
+  Work(groups).Run();
+  ++tony_fake_gpu()->operations;
+}
+
+void FakeThreadWorld::Do(uint64_t number, int rank, FakeGroup group,
+                         const std::atomic<bool>& given_up) {
   std::unique_lock lock(mutex_);
   Meeting& meeting = meetings_[number];
   meeting.groups[rank] = std::move(group);
   if (meeting.groups.size() == static_cast<size_t>(ranks_)) {
-    Work(meeting.groups).Run();
-    ++tony_fake_gpu()->operations;
+    DoTogether(meeting.groups);
     meeting.done = true;
     changed_.notify_all();
   }
   changed_.wait(lock, [&] { return meeting.done || given_up.load(); });
 }
 
-void FakeWorld::Exchange(int rank, const FakeGroup& group, const std::atomic<bool>& given_up) {
+void FakeThreadWorld::Exchange(int rank, const FakeGroup& group,
+                               const std::atomic<bool>& given_up) {
   std::unique_lock lock(mutex_);
   for (const FakeOp& op : group) {
     if (op.call != FakeCall::kSend) continue;

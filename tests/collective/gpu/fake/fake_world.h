@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/data_type.h"
 #include "collective/gpu/nccl_types.h"
 
 namespace tony::collective {
@@ -30,35 +31,53 @@ struct FakeOp {
 /// All that a rank called as one group.
 using FakeGroup = std::vector<FakeOp>;
 
+DataType TypeOf(NcclType type);
+
+/// What all ranks called as one group, by rank: is done, and compared.
+void DoTogether(std::map<int, FakeGroup>& groups);
+
 /// The ranks of one unique id. Thread safe.
 class FakeWorld {
  public:
-  explicit FakeWorld(int ranks) : ranks_(ranks) {}
+  virtual ~FakeWorld() = default;
 
-  int ranks() const { return ranks_; }
-  void Join() {
+  virtual void Join() = 0;
+  virtual bool complete() = 0;
+  virtual void Part() = 0;
+  virtual bool parted() = 0;
+  /// Until all ranks' groups of this number are done. Ends without it when `given_up` is true,
+  /// which Wake() looks at again.
+  virtual void Do(uint64_t number, int rank, FakeGroup group,
+                  const std::atomic<bool>& given_up) = 0;
+  /// Sends and receives: only those who have some take part. Whoever receives waits for it.
+  virtual void Exchange(int rank, const FakeGroup& group, const std::atomic<bool>& given_up) = 0;
+  virtual void Wake() = 0;
+};
+
+/// Of ranks that are threads: whoever comes last does all.
+class FakeThreadWorld : public FakeWorld {
+ public:
+  explicit FakeThreadWorld(int ranks) : ranks_(ranks) {}
+
+  void Join() override {
     const std::lock_guard lock(mutex_);
     ++joined_;
   }
-  bool complete() {
+  bool complete() override {
     const std::lock_guard lock(mutex_);
     return joined_ == ranks_;
   }
-  void Part() {
+  void Part() override {
     const std::lock_guard lock(mutex_);
     ++parted_;
   }
-  bool parted() {
+  bool parted() override {
     const std::lock_guard lock(mutex_);
     return parted_ == ranks_;
   }
-
-  /// Waits for the other ranks' groups of this number; whoever comes last does all. Ends without it
-  /// when `given_up` is true, which Wake() looks at again.
-  void Do(uint64_t number, int rank, FakeGroup group, const std::atomic<bool>& given_up);
-  /// Sends and receives: only those who have some take part. Whoever receives waits for it.
-  void Exchange(int rank, const FakeGroup& group, const std::atomic<bool>& given_up);
-  void Wake() {
+  void Do(uint64_t number, int rank, FakeGroup group, const std::atomic<bool>& given_up) override;
+  void Exchange(int rank, const FakeGroup& group, const std::atomic<bool>& given_up) override;
+  void Wake() override {
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
   }

@@ -27,4 +27,11 @@ std::string Request::ShapeFault() const {
   return "";
 }
 
+std::string Decision::Text() const {
+  if (tensors.empty()) return "the join of all ranks";
+  const std::string text = "the operation on '" + tensors.front().name + "'";
+  const size_t others = tensors.size() - 1;
+  return others == 0 ? text : text + " and " + std::to_string(others) + " more";
+}
+
 }  // namespace tony::collective

@@ -124,6 +124,9 @@ struct Decision {
   std::string points;
 
   bool operator==(const Decision&) const = default;
+
+  /// For people: "the operation on 'w' and 2 more".
+  std::string Text() const;
 };
 
 }  // namespace tony::collective

@@ -273,6 +273,9 @@ TEST(EngineTest, WhoWaitsInVainTellsTheOthers) {
       const Status status = done.Get();
       if (rank == 1) {
         EXPECT_EQ(status.code(), Code::kDeadlineExceeded) << status.message();
+        EXPECT_TRUE(status.message().starts_with("rank 0 of this host has not come in ") &&
+                    status.message().ends_with(" ms, in the operation on 'most'"))
+            << status.message();
         failed.set_value();
       }
       std::vector<float> third(1);

@@ -44,8 +44,8 @@ Status Execution::Run(const Decision& decision, const Tensors& tensors, Outputs&
     }
     if (failed.ok()) {
       Status done = Choose(decision, tensors, outputs, deadline);
-      if (!done.ok() && done.code() != Code::kInvalidArgument) failure_ = done;
-      return done;
+      if (done.ok() || done.code() == Code::kInvalidArgument) return done;
+      return failure_ = {done.code(), done.message() + ", in " + decision.Text()};
     }
   } catch (const std::bad_alloc&) {
     failed = {Code::kResourceExhausted, "rank " + std::to_string(group_.rank()) +

@@ -54,14 +54,6 @@ Status GpuOperations::Refusal(const Kind& kind, const std::string& limitation) {
               limitation + "; multiply them in the framework"};
 }
 
-std::string GpuOperations::NameOf(const Decision& decision) {
-  std::string name = "the operation on '" + decision.tensors.front().name + "'";
-  if (decision.tensors.size() > 1) {
-    name += " and " + std::to_string(decision.tensors.size() - 1) + " more";
-  }
-  return name;
-}
-
 Result<std::shared_ptr<std::byte[]>> GpuOperations::Allocate(size_t bytes) {
   if (bytes == 0) return std::shared_ptr<std::byte[]>();
   auto memory = DeviceMemory::Allocate(device_, bytes);

@@ -32,9 +32,6 @@ class GpuOperations {
   /// Ok, or why no rank's GPU can do it, whatever its tensors. `limitation`: of the ranks' kernels.
   /// InvalidArgument: Adasum, int16 and uint16. FailedPrecondition: a factor, but no kernel.
   static Status Refusal(const Kind& kind, const std::string& limitation);
-  /// For people: "the allreduce of 'w' and 2 more".
-  static std::string NameOf(const Decision& decision);
-
   const std::shared_ptr<Device>& device() const { return device_; }
   /// One tensor, but for allreduces. Codes of NcclGroup's; ResourceExhausted: no memory on the GPU.
   Status Begin(const Decision& decision, const std::vector<Tensor>& tensors, Results& results,

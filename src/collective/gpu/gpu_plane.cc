@@ -41,7 +41,7 @@ GpuPlane::~GpuPlane() {
 
 void GpuPlane::Run(const Decision& decision, std::vector<Tensor> tensors,
                    std::chrono::milliseconds patience) {
-  Issued issued = {.what = GpuOperations::NameOf(decision), .tensors = std::move(tensors)};
+  Issued issued = {.what = decision.Text(), .tensors = std::move(tensors)};
   Status status;
   try {
     status = Begin(decision, issued, patience);

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "collective/look.h"
+#include "collective/thread.h"
 
 namespace tony::collective {
 namespace {
@@ -63,7 +64,7 @@ LinkLoop::LinkLoop(std::vector<Peer> peers, Callbacks callbacks, Descriptor wake
     guards_.emplace_back(peer.connection.get());
     links_[peer.rank].connection = std::move(peer.connection);
   }
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread([this] { Run(); });
 }
 
 LinkLoop::~LinkLoop() { Stop(); }

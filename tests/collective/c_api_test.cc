@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/collective/no_threads.h"
+#include "tests/collective/process_entries.h"
 #include "tony/collective.h"
 
 namespace {
@@ -48,6 +50,30 @@ class CApiTest : public ::testing::Test {
   }
   void TearDown() override { EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK); }
 };
+
+/// As where a user has as many processes as he may have.
+TEST(CApiWithoutThreadsTest, InitSaysSoAndCanBeCalledAgain) {
+  constexpr char kSentence[] =
+      "no thread can be started (raise the limit of processes, ulimit -u or the container's "
+      "pids.max, or of memory): Resource temporarily unavailable";
+  const auto options = OneRank();
+  const auto before = tony::collective::ProcessEntries();
+  const bool possible = tony::collective::WithoutThreads([&] {
+    EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_RESOURCE_EXHAUSTED);
+    EXPECT_STREQ(tony_collective_last_error(), kSentence);
+    EXPECT_EQ(tony_collective_is_initialized(), 0);
+  });
+  if (!possible) GTEST_SKIP() << "this kernel does not refuse threads to a thread";
+  tony::collective::ExpectProcessEntries(before);
+  EXPECT_EQ(tony_collective_init(&options), TONY_COLLECTIVE_OK) << tony_collective_last_error();
+  tony::collective::WithoutThreads([&] {
+    EXPECT_EQ(tony_collective_start_timeline("/dev/null", 0), TONY_COLLECTIVE_RESOURCE_EXHAUSTED);
+    EXPECT_STREQ(tony_collective_last_error(), kSentence);
+  });
+  EXPECT_EQ(tony_collective_start_timeline("/dev/null", 0), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
+  tony::collective::ExpectProcessEntries(before);
+}
 
 TEST_F(CApiTest, OneOperation) {
   std::vector<float> vector = {1, 2, 3};

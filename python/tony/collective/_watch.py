@@ -84,7 +84,7 @@ def path_of(path, number):
 def begin(environment, life):
     """What the environment asks for, once the ranks have met. ``life``: how often they had before, in this process.
 
-    HorovodInternalError: a variable is none; the timeline cannot be written.
+    HorovodInternalError: a variable is none; the timeline cannot be written; a thread cannot be started.
     """
     report = _seconds(environment, "HOROVOD_STALL_CHECK_TIME_SECONDS", _REPORT_SECONDS)
     end = _seconds(environment, "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", _END_SECONDS)
@@ -97,7 +97,11 @@ def begin(environment, life):
     folder = environment.get("TONY_COLLECTIVE_COUNTERS", "")
     if folder:
         _write_counters(folder, f"{os.getpid()}.{life}")
-    threading.Thread(target=_answer_questions, name="tony.collective", daemon=True).start()
+    try:
+        threading.Thread(target=_answer_questions, name="tony.collective", daemon=True).start()
+    except RuntimeError as error:
+        raise HorovodInternalError("no thread can be started (raise the limit of processes, ulimit -u or the "
+                                   f"container's pids.max, or of memory): {error}", "RESOURCE_EXHAUSTED") from error
 
 
 def _write_counters(folder, file):

@@ -7,10 +7,12 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "collective/engine/messages.h"
 #include "collective/look.h"
+#include "collective/thread.h"
 #include "collective/wire.h"
 
 namespace tony::collective {
@@ -58,8 +60,14 @@ Engine::Engine(std::unique_ptr<Members> members, Options options)
     coordinator_ = std::make_unique<SetCoordinators>(members_->group().ranks(), options.limits,
                                                      watch_.submissions());
   }
-  // If there can be no thread, nobody is called.
-  data_ = std::thread([this] { RunData(); });
+  try {
+    // If there can be no thread, nobody is called.
+    data_ = StartThread([this] { RunData(); });
+  } catch (const std::system_error& error) {
+    // The others have met this rank, and are told more than that it has left.
+    Spread(Message(kFailure, "rank " + std::to_string(rank_) + ": " + error.what()));
+    throw;
+  }
   try {
     Listen();
   } catch (...) {
@@ -88,6 +96,11 @@ Watch::Ports Engine::WatchPorts() {
       .post = [this](std::function<void()> work) { members_->Post(std::move(work)); },
       .post_at = [this](Deadline when,
                         std::function<void()> work) { members_->PostAt(when, std::move(work)); }};
+}
+
+void Engine::Spread(const std::string& message) {
+  if (rank_ != 0) return members_->Send(0, message);
+  for (int rank = 1; rank < members_->group().ranks(); ++rank) members_->Send(rank, message);
 }
 
 Status Engine::ShutDown() { return {Code::kFailedPrecondition, "the engine was shut down"}; }
@@ -194,10 +207,7 @@ void Engine::OnFailure(const Status& status, bool parting) {
   sets_.FailGpus(status.message(), parting ? now + kPartingTime : now);
   // The first one is told to all: by rank 0, which hears of it from whoever fails.
   if (!std::exchange(failure_told_, true)) {
-    const int ranks = rank_ == 0 ? members_->group().ranks() : 1;
-    for (int rank = rank_ == 0 ? 1 : 0; rank < ranks; ++rank) {
-      members_->Send(rank, Message(parting ? kParting : kFailure, status.message()));
-    }
+    Spread(Message(parting ? kParting : kFailure, status.message()));
   }
   FailWaiting(status, /*decided=*/false);
 }

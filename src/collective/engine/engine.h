@@ -51,6 +51,7 @@ class Engine {
   /// `last`: which rank was the last one to join; below 0 with an error.
   using OnJoined = std::function<void(const Status&, int last)>;
 
+  /// Throws std::system_error where it cannot have its thread; then the others are told so.
   Engine(std::unique_ptr<Members> members, Options options);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -133,6 +134,8 @@ class Engine {
   void Listen();
   /// The threads: nothing is called from then on.
   void Stop();
+  /// To rank 0, or from it to all others.
+  void Spread(const std::string& message);
   Watch::Ports WatchPorts();
   Status Add(Operation operation, Tensor tensor);
   /// Each is completed. Ok, or what is wrong with one, whatever other ranks say.

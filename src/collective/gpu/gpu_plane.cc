@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collective/gpu/gpu_meeting.h"
+#include "collective/thread.h"
 
 namespace tony::collective {
 namespace {
@@ -119,7 +120,7 @@ Status GpuPlane::Meet(Deadline deadline) {
   group_ = met->group;
   limitation_ = met->limitation;
   operations_ = std::make_unique<GpuOperations>(*group_, met->device);
-  watch_ = std::thread([this] { Watch(); });
+  watch_ = StartThread([this] { Watch(); });
   return {};
 }
 

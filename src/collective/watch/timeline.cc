@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "collective/thread.h"
+
 namespace tony::collective {
 namespace {
 
@@ -40,7 +42,7 @@ Result<std::shared_ptr<Timeline>> Timeline::Start(const Options& options) {
 
 Timeline::Timeline(Options options, Descriptor file)
     : options_(std::move(options)), file_(std::move(file)) {
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread([this] { Run(); });
 }
 
 Timeline::~Timeline() {

@@ -8,6 +8,8 @@
 #include <memory>
 #include <random>
 
+#include "tests/collective/arrivals_watch.h"
+
 namespace tony::collective {
 namespace {
 
@@ -28,7 +30,8 @@ class CoordinatorTest : public ::testing::Test {
  protected:
   void Ranks(int ranks, Coordinator::Limits limits = {}) {
     ranks_ = ranks;
-    coordinator_ = std::make_unique<Coordinator>(ranks, limits);
+    watch_ = std::make_unique<ArrivalsWatch>(ranks);
+    coordinator_ = std::make_unique<Coordinator>(ranks, limits, watch_.get());
   }
   void SetUp() override { Ranks(2); }
 
@@ -52,6 +55,7 @@ class CoordinatorTest : public ::testing::Test {
   }
 
   int ranks_ = 0;
+  std::unique_ptr<ArrivalsWatch> watch_;
   std::unique_ptr<Coordinator> coordinator_;
 };
 
@@ -69,11 +73,13 @@ TEST_F(CoordinatorTest, WhoIsMissing) {
   Ranks(3);
   Submit(1, {Tensor("b"), Tensor("a")});
   Submit(2, {Tensor("a")});
-  const auto waiting = coordinator_->Waiting();
+  const auto waiting = watch_->Waiting();
   ASSERT_EQ(waiting.size(), 2U);
   EXPECT_EQ(waiting[0].name, "a");
   EXPECT_THAT(waiting[0].missing, ElementsAre(0));
   EXPECT_THAT(waiting[1].missing, ElementsAre(0, 2));
+  coordinator_->GiveUp();
+  EXPECT_THAT(watch_->Waiting(), IsEmpty());
 }
 
 TEST_F(CoordinatorTest, TheSecondTimeATensorGetsANumber) {
@@ -251,7 +257,7 @@ TEST_F(GroupTest, OfAnotherSizeAtOneRank) {
       failed.push_back(decision.tensors[0].name);
     }
     EXPECT_THAT(failed, ::testing::UnorderedElementsAre("a", "b", "c"));
-    EXPECT_THAT(coordinator_->Waiting(), IsEmpty());
+    EXPECT_THAT(watch_->Waiting(), IsEmpty());
     SubmitAll({Member("a"), Member("b")});
     EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
   }
@@ -266,7 +272,7 @@ TEST_F(GroupTest, OfOtherTensorsAtOneRank) {
     failed.push_back(decision.tensors[0].name);
   }
   EXPECT_THAT(failed, ::testing::UnorderedElementsAre("a", "b", "c"));
-  EXPECT_THAT(coordinator_->Waiting(), IsEmpty());
+  EXPECT_THAT(watch_->Waiting(), IsEmpty());
   SubmitAll({Member("a"), Member("b")});
   EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
 }
@@ -286,7 +292,7 @@ TEST_F(GroupTest, OneThatIsInTwoGroups) {
     failed.push_back(decision.tensors[0].name);
   }
   EXPECT_THAT(failed, ::testing::UnorderedElementsAre("x", "y"));
-  EXPECT_THAT(coordinator_->Waiting(), IsEmpty());
+  EXPECT_THAT(watch_->Waiting(), IsEmpty());
   elsewhere.name = "z";
   SubmitAll({elsewhere, Member("x", 1)});
   EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("z", "x")));
@@ -316,7 +322,7 @@ TEST_F(GroupTest, OfWhichOneRankDoesNotKnowIsAnError) {
     EXPECT_THAT(decision.error,
                 ::testing::EndsWith("rank 0 submits group 'g' of 2, rank 1 no group"));
   }
-  EXPECT_THAT(coordinator_->Waiting(), IsEmpty());
+  EXPECT_THAT(watch_->Waiting(), IsEmpty());
 }
 
 TEST_F(CoordinatorTest, TensorsOfHostsAndOfGpusAreNotFused) {

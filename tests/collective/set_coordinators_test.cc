@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/collective/arrivals_watch.h"
+
 namespace tony::collective {
 namespace {
 
@@ -39,7 +41,8 @@ class SetCoordinatorsTest : public ::testing::Test {
     return coordinators_.Decide(/*idle=*/true);
   }
 
-  SetCoordinators coordinators_{4, {}};
+  ArrivalsWatch watch_{4};
+  SetCoordinators coordinators_{4, {}, &watch_};
 };
 
 TEST_F(SetCoordinatorsTest, ADecisionIsForItsSet) {
@@ -53,7 +56,7 @@ TEST_F(SetCoordinatorsTest, ADecisionIsForItsSet) {
   ASSERT_EQ(decided.size(), 1U);
   EXPECT_EQ(decided[0].decision.set, set);
   EXPECT_THAT(*decided[0].members, ElementsAre(1, 3));
-  const auto waiting = coordinators_.Waiting();
+  const auto waiting = watch_.Waiting();
   ASSERT_EQ(waiting.size(), 1U);
   EXPECT_THAT(waiting[0].missing, ElementsAre(1, 2, 3));
 }
@@ -61,9 +64,9 @@ TEST_F(SetCoordinatorsTest, ADecisionIsForItsSet) {
 TEST_F(SetCoordinatorsTest, RanksOfTheJobAreNamed) {
   const SetId set = Add({1, 3});
   Submit(3, set, {Tensor("a")});
-  const auto waiting = coordinators_.Waiting();
+  const auto waiting = watch_.Waiting();
   ASSERT_EQ(waiting.size(), 1U);
-  EXPECT_EQ(waiting[0].set, set);
+  EXPECT_EQ(waiting[0].name, "a of process set 1");
   EXPECT_THAT(waiting[0].missing, ElementsAre(1));
   Request other = Tensor("a");
   other.shape = {5};
@@ -213,7 +216,7 @@ TEST_F(SetCoordinatorsTest, OneThatGoes) {
   EXPECT_EQ(decided[0].decision.tensors[0].name, "ready");
   EXPECT_EQ(decided[1].decision.kind.operation, Operation::kRemoveSet);
   EXPECT_EQ(decided[1].decision.subject, set);
-  EXPECT_THAT(coordinators_.Waiting(), IsEmpty());
+  EXPECT_THAT(watch_.Waiting(), IsEmpty());
   // From a rank that did not know yet; a number that was never given out is a mistake.
   Submit(3, set, {Tensor("waits")});
   coordinators_.OnIdle(set);

@@ -183,9 +183,18 @@ bool Coordinator::IsReady(const Tensor& tensor) const {
   return count == ranks_;
 }
 
+void Coordinator::EndWait(const std::string& name) {
+  if (waiting_.erase(name) > 0 && watch_ != nullptr) watch_->OnReady(WatchedName(set_, name));
+}
+
+void Coordinator::GiveUp() {
+  for (const std::string& name : std::vector<std::string>(waiting_.begin(), waiting_.end())) {
+    EndWait(name);
+  }
+}
+
 void Coordinator::OnReady(const std::string& name) {
-  waiting_.erase(name);
-  if (watch_ != nullptr) watch_->OnReady(WatchedName(set_, name));
+  EndWait(name);
   Tensor& tensor = tensors_[name];
   // Ranks may not agree on the group either.
   std::set<std::string> groups;
@@ -246,7 +255,7 @@ void Coordinator::Settle(const std::string& name) {
       group.names.push_back(tensor);
       continue;
     }
-    waiting_.erase(tensor);
+    EndWait(tensor);
     PushFailed(tensor, error);
     for (auto& [other_name, other] : groups_) {
       if (std::erase(other.names, tensor) == 0) continue;
@@ -380,21 +389,6 @@ Decision Coordinator::Fuse() {
   }
   ready_ = std::move(others);
   return std::move(fused.decision);
-}
-
-std::vector<Coordinator::Awaited> Coordinator::Waiting() const {
-  std::vector<Awaited> all;
-  for (const std::string& name : waiting_) {
-    Awaited awaited = {.name = name, .set = set_};
-    const Tensor& tensor = tensors_.at(name);
-    for (size_t rank = 0; rank < joined_.size(); ++rank) {
-      if (!tensor.submitted[rank] && !joined_[rank]) {
-        awaited.missing.push_back(members_[rank]);
-      }
-    }
-    all.push_back(std::move(awaited));
-  }
-  return all;
 }
 
 }  // namespace tony::collective

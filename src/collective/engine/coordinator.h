@@ -57,14 +57,8 @@ class Coordinator {
   /// From the next decision on.
   void SetFusionBytes(size_t bytes) { limits_.fusion_bytes = bytes; }
 
-  /// A tensor that some ranks have submitted and others have not.
-  struct Awaited {
-    std::string name;
-    std::vector<int> missing;  ///< ranks
-    SetId set = kAllRanks;
-  };
-  /// In the order of their names.
-  std::vector<Awaited> Waiting() const;
+  /// What waits is waited for no longer: the set goes.
+  void GiveUp();
 
   const std::vector<int>& members() const { return members_; }
 
@@ -98,6 +92,8 @@ class Coordinator {
   void TakeJoin(size_t place);
   bool IsReady(const Tensor& tensor) const;
   void OnReady(const std::string& name);
+  /// Nobody waits for the others' part of it any more.
+  void EndWait(const std::string& name);
   /// Whether all ranks have submitted all that they have of it.
   bool IsComplete(const Group& group) const;
   /// What can be said of it by now.

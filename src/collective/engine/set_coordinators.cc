@@ -2,7 +2,6 @@
 #include "collective/engine/set_coordinators.h"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -96,21 +95,13 @@ void SetCoordinators::Apply(Decision& decision, std::vector<Addressed>& before) 
       return;
     }
     Take(found->second, before);
+    found->second.coordinator->GiveUp();
     sets_.erase(found);
   }
 }
 
 void SetCoordinators::OnIdle(SetId set) {
   if (const auto found = sets_.find(set); found != sets_.end()) found->second.busy = false;
-}
-
-std::vector<Coordinator::Awaited> SetCoordinators::Waiting() const {
-  std::vector<Coordinator::Awaited> all;
-  for (const auto& [id, set] : sets_) {
-    auto waiting = set.coordinator->Waiting();
-    std::move(waiting.begin(), waiting.end(), std::back_inserter(all));
-  }
-  return all;
 }
 
 }  // namespace tony::collective

@@ -47,8 +47,6 @@ class SetCoordinators {
   void OnIdle(SetId set);
   /// A set that could not be made.
   void Drop(SetId set) { sets_.erase(set); }
-  /// As of Coordinator, of all sets.
-  std::vector<Coordinator::Awaited> Waiting() const;
 
  private:
   struct Set {

@@ -21,7 +21,7 @@ class SubmissionWatch {
   /// `members`: ranks, ascending, of which all are to submit it.
   virtual void OnSubmitted(const std::string& tensor, int rank,
                            const std::vector<int>& members) = 0;
-  /// All of them have submitted it: it waits for nobody any more.
+  /// It waits for nobody any more: all have submitted it, or it has failed before.
   virtual void OnReady(const std::string& tensor) = 0;
   virtual void OnJoined(int rank) = 0;
   /// The last one, too: from now on no rank has joined.

@@ -39,6 +39,30 @@ TEST(StallReportTest, OneRankThatAnswers) {
             "train.py:40 in load_batch");
 }
 
+/// While ranks were asked: the sentence that ends all is about a tensor that still waits.
+TEST(StallReportTest, WhatDoesNotWaitAnyMoreIsNotReported) {
+  StallReport report(
+      {Waiting("a", 70, {0}, {1, 2}), Waiting("b", 60, {0}, {1}), Waiting("c", 60, {0}, {2})});
+  report.OnAnswer(1, "train.py:40 in load_batch\nMainThread: train.py:40");
+  report.OnMute(2);
+  // Rank 2 has come; "a" has come again, and "d" is new.
+  report.Keep(
+      {Waiting("b", 60, {0, 2}, {1}), Waiting("a", 3, {0}, {1, 2}), Waiting("d", 2, {0}, {1})});
+  ASSERT_FALSE(report.empty());
+  EXPECT_EQ(report.Sentence(kNow),
+            "tensor 'b': ranks 0, 2 wait since 60 s for rank 1, which stands at train.py:40 in "
+            "load_batch");
+  EXPECT_EQ(report.Text(kNow),
+            "tony.collective: tensors wait for ranks that have not submitted them\n"
+            "  tensor 'b': ranks 0, 2 wait since 60 s for rank 1, which stands at train.py:40 in "
+            "load_batch\n"
+            "  threads of rank 1:\n"
+            "    MainThread: train.py:40\n");
+  EXPECT_EQ(report.missing(), std::vector<int>{1});
+  report.Keep({});
+  EXPECT_TRUE(report.empty());
+}
+
 TEST(StallReportTest, WhoDoesNotAnswer) {
   StallReport report({Waiting("a", 5, {0}, {1, 2, 3})});
   report.OnHeard(2);

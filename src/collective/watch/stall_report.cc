@@ -84,6 +84,21 @@ bool StallReport::complete() const {
   });
 }
 
+void StallReport::Keep(const std::vector<Arrivals::Waiting>& waiting) {
+  std::vector<Arrivals::Waiting> kept;
+  std::map<int, Rank> asked;
+  for (const Arrivals::Waiting& one : waiting) {
+    const bool is_old = std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& old) {
+      return old.name == one.name && old.since == one.since;
+    });
+    if (!is_old) continue;
+    kept.push_back(one);
+    for (const int rank : one.missing) asked[rank] = ranks_[rank];
+  }
+  waiting_ = std::move(kept);
+  ranks_ = std::move(asked);
+}
+
 std::string StallReport::Where(int rank) const {
   const Rank& asked = ranks_.at(rank);
   switch (asked.state) {

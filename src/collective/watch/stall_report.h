@@ -13,7 +13,7 @@ namespace tony::collective {
 /// 1. The ranks that are missing are asked where they stand.
 /// 2. Each says that it has heard, and then what its program answers: where it stands, in a line,
 ///    and any lines more, which are its stacks.
-/// 3. When all have answered, or nobody does in time, there is a text.
+/// 3. When all have answered, or nobody does in time, there is a text, of what still waits then.
 /// Computation only. Not thread safe.
 class StallReport {
  public:
@@ -28,6 +28,12 @@ class StallReport {
   void OnAnswer(int rank, const std::string& answer);
   /// All have said what they can say.
   bool complete() const;
+  /// `waiting`: what waits by now, in the order of time. What has not waited from the beginning on
+  /// is no part of it.
+  void Keep(const std::vector<Arrivals::Waiting>& waiting);
+  bool empty() const { return waiting_.empty(); }
+
+  // If it is not empty:
 
   /// Lines for people; the last one ends, too.
   std::string Text(Deadline now) const;
@@ -48,7 +54,7 @@ class StallReport {
   /// ", which stands at …"
   std::string Where(int rank) const;
 
-  const std::vector<Arrivals::Waiting> waiting_;
+  std::vector<Arrivals::Waiting> waiting_;
   std::map<int, Rank> ranks_;
 };
 

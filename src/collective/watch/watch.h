@@ -140,7 +140,6 @@ class Watch : private SubmissionWatch {
   void Ask(std::vector<Arrivals::Waiting> waiting, bool end);
   void OnAnswer(int from, Word word, int64_t number, const std::string& text);
   void Report();
-  bool StillWaits(Deadline now);
 
   const int rank_;
   const int ranks_;

@@ -166,7 +166,7 @@ void Watch::Ask(std::vector<Arrivals::Waiting> waiting, bool end) {
 }
 
 void Watch::OnAnswer(int from, Word word, int64_t number, const std::string& text) {
-  if (!report_ || number != question_) return;
+  if (over_ || !report_ || number != question_) return;
   if (word == kHeard) return report_->OnHeard(from);
   if (word == kMute) report_->OnMute(from);
   if (word == kPlace) report_->OnAnswer(from, text);
@@ -175,20 +175,20 @@ void Watch::OnAnswer(int from, Word word, int64_t number, const std::string& tex
 
 void Watch::Report() {
   const Deadline now = Now();
+  StallReport report = *std::exchange(report_, std::nullopt);
+  {
+    const std::lock_guard lock(mutex_);
+    report.Keep(arrivals_.Since(now));
+  }
+  if (report.empty()) return OnTimer();
   reported_ = now;
-  const StallReport report = *std::exchange(report_, std::nullopt);
   ports_.print(report.Text(now));
-  if (report_ends_ && StillWaits(now)) {
+  if (report_ends_) {
     return ports_.fail({Code::kDeadlineExceeded, report.Sentence(now) +
                                                      "; nobody waits longer than "
                                                      "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS says"});
   }
   OnTimer();
-}
-
-bool Watch::StillWaits(Deadline now) {
-  const std::lock_guard lock(mutex_);
-  return !arrivals_.Since(now - patience_.end).empty();
 }
 
 void Watch::Answer(int64_t number, const std::string& text) {

@@ -122,6 +122,13 @@ Status HostsGroup::AllReduce(const void* in, void* out, size_t count, DataType t
   return OfHost(host_->AllGather(part, out, sizes, deadline), deadline);
 }
 
+/// A process set of one host, say: its memory needs no vector in one place.
+Status HostsGroup::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  if (!one_host_) return Group::AllReduceFused(fusion, op, deadline);
+  return OfHost(host_->AllReduceFused(fusion, op, deadline), deadline);
+}
+
 /// Within the root's host to all, then on each rail its part, then within the other hosts.
 Status HostsGroup::Broadcast(void* data, size_t bytes, int root, Deadline deadline) {
   if (!failure_.ok()) return failure_;

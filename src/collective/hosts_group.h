@@ -46,6 +46,7 @@ class HostsGroup : public Group {
                        ReduceOp op, Deadline deadline) override;
   Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
                   const std::vector<size_t>& received, Deadline deadline) override;
+  Status AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) override;
   /// Through TCP alone where a host has no memory for it.
   Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
                                           Deadline deadline) override;

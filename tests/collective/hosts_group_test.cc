@@ -101,6 +101,32 @@ TEST_P(HostsGroupTest, AnyVectorsOneAfterTheOther) {
   });
 }
 
+/// Also of one host alone, as a process set may be.
+TEST(FusedHostsGroupTest, TensorsThatLieInSeveralPlaces) {
+  std::vector<HostTable> tables = kTables;
+  tables.push_back({{0, 1, 2}});
+  for (const HostTable& hosts : tables) {
+    InHosts(hosts, [&](HostsGroup& group) {
+      for (const size_t count : {3U, 70000U}) {
+        const auto mine = static_cast<float>(group.rank() + 1);
+        const std::vector<float> in(count, mine);
+        std::vector<float> out(count);
+        std::vector<float> in_place(5, 2 * mine);
+        const Fusion fusion({{.in = in.data(), .out = out.data(), .count = count},
+                             {.in = nullptr, .out = nullptr, .count = 2},
+                             {.in = in_place.data(), .out = in_place.data(), .count = 5}},
+                            DataType::kFloat32, 4, 0.5);
+        const Status done = group.AllReduceFused(fusion, ReduceOp::kSum, After(kPatience));
+        ASSERT_TRUE(done.ok()) << done.message();
+        const auto ranks = static_cast<float>(group.ranks());
+        const float sum = ranks * (ranks + 1) / 2 * 4 * 0.5F;
+        EXPECT_EQ(out, std::vector<float>(count, sum));
+        EXPECT_EQ(in_place, std::vector<float>(5, 2 * sum));
+      }
+    });
+  }
+}
+
 /// With points so low that short vectors take every way too.
 TEST_P(HostsGroupTest, AnyOperations) {
   const HostTable& hosts = kTables[GetParam()];

@@ -88,8 +88,7 @@ absl::Status ApplicationMaster::Open() {
                                                machine_->job(), built.local, platform_->places(),
                                                std::move(staged), std::move(collective_key));
   std::vector<std::string> executor_arguments = platform_->executor_arguments();
-  if (core::OffersCollective(built.job.framework) &&
-      loaded.configuration.GetBoolean("tony.task.collective-package")) {
+  if (loaded.configuration.GetBoolean("tony.task.collective-package")) {
     executor_arguments.push_back("--collective-package");
   }
   TONY_RETURN_IF_ERROR(OpenServer(authority, std::move(executor_arguments)));

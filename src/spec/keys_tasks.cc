@@ -76,9 +76,9 @@ KeyGroup ExecutorKeys() {
       {.name = "tony.task.collective-package",
        .type = ValueType::kBoolean,
        .default_value = "true",
-       .meaning = "Whether Python programs find `tony.collective`, in jobs of all frameworks but "
-                  "TensorFlow ([collective.md](collective.md)): its folder is put at the end of "
-                  "`PYTHONPATH`."},
+       .meaning =
+           "Whether Python programs find `tony.collective` ([collective.md](collective.md)): "
+           "its folder is put at the end of `PYTHONPATH`."},
       {.name = "tony.task.executor.execution-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "0",

@@ -1,4 +1,4 @@
-// Whose the key of a job's ranks is, who finds the package, and that the user's own comes first.
+// Whose the key of a job's ranks is, and that the user's own packages come first.
 #include "core/runtime/collective.h"
 
 #include <gtest/gtest.h>
@@ -18,13 +18,6 @@ TEST(CollectiveVariablesTest, ButNotWhereTheJobSetsItForItsContainers) {
   Environment environment = job.container_env;
   SetCollectiveKey(job, "k", environment);
   EXPECT_EQ(environment, job.container_env);
-}
-
-TEST(CollectiveVariablesTest, ThePackageIsForWhoIsToldItsRankOrIsAlone) {
-  EXPECT_TRUE(OffersCollective(Framework::kPyTorch));
-  EXPECT_TRUE(OffersCollective(Framework::kHorovod));
-  EXPECT_TRUE(OffersCollective(Framework::kStandalone));
-  EXPECT_FALSE(OffersCollective(Framework::kTensorFlow));
 }
 
 TEST(CollectiveVariablesTest, TheUsersFoldersComeFirst) {

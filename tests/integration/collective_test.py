@@ -103,6 +103,27 @@ class MeetingTest(CollectiveCase):
         self.assertEqual(self.lines(job, 2, attempt=2), [f"rank {rank} of 2 [0, 1]" for rank in range(2)])
 
 
+class FrameworkTest(CollectiveCase):
+    """Jobs in which nobody says who is who."""
+
+    def submit_tensorflow(self, workers):
+        """Workers that tell which rank they are."""
+        return self.submit(self.command(LINE), "--conf", "tony.application.framework=tensorflow", workers=workers)
+
+    def test_several_tasks_are_told_what_to_set(self):
+        job = self.submit_tensorflow(workers=2)
+        self.assert_ends(job, 1, "TASK_FAILED")
+        said = "".join(job.log(f"worker:{index}", "stderr").decode() for index in range(2))
+        self.assertRegex(said, "worker:[01] is one of 2 tasks, and nothing says which rank it is: set "
+                               "tony.application.framework to horovod")
+        self.assertNotIn("rank 0 of 1", "".join(self.lines(job, 2)))
+
+    def test_a_task_that_is_alone_is_the_only_rank(self):
+        job = self.submit_tensorflow(workers=1)
+        self.assert_succeeds(job)
+        self.assertEqual(self.lines(job, 1), ["rank 0 of 1 [0]"])
+
+
 class KeyTest(CollectiveCase):
     """Ranks that share no memory, each in a user namespace of its own, so that they connect by TCP."""
 
@@ -144,14 +165,10 @@ class PackageTest(CollectiveCase):
 
     def test_jobs_find_it(self):
         self.write(self.LOOK)
-        for framework in ("horovod", "pytorch", "standalone"):
+        for framework in ("horovod", "pytorch", "standalone", "tensorflow"):
             with self.subTest(framework):
                 self.assertEqual(self.run_program(framework=framework),
                                  f"{self.package} {self.package}/tony/collective/__init__.py\n")
-
-    def test_where_nobody_says_who_is_who_they_do_not(self):
-        self.write(self.LOOK)
-        self.assertEqual(self.run_program(framework="tensorflow"), "None None\n")
 
     def test_it_can_be_turned_off(self):
         self.write(self.LOOK)

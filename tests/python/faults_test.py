@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tony.collective when something is missing, wrong, or gone: in real processes of this machine."""
 
+import os
 import resource
 import subprocess
 import sys
@@ -111,6 +112,26 @@ class RanksTest(unittest.TestCase):
             assert hvd.is_initialized() is False and error.code == "DEADLINE_EXCEEDED", error.code
             """, size=3, started=[0, 1], environment=lambda rank: {
                 "HOROVOD_GLOO_TIMEOUT_SECONDS": "3" if rank == 0 else "60"})
+
+    def test_a_rank_without_threads_is_told_and_can_begin_again(self):
+        self.run_ranks("""
+            import resource
+            from tony.collective._library import library
+            library()  # while it can be read
+            if os.getuid() == 0:
+                os.setuid(54321)  # limits are not for root
+            processes, most = resource.getrlimit(resource.RLIMIT_NPROC)
+            if os.environ["HOROVOD_RANK"] == "1":
+                resource.setrlimit(resource.RLIMIT_NPROC, (1, most))
+                assert expect_error("no thread can be started", hvd.init).code == "RESOURCE_EXHAUSTED"
+                resource.setrlimit(resource.RLIMIT_NPROC, (processes, most))
+            else:
+                hvd.init()
+                expect_error("rank 1 has ended", hvd.barrier)
+                hvd.shutdown()
+            hvd.init()
+            hvd.barrier()
+            """)
 
     def test_another_key_is_refused(self):
         self.run_ranks("""
@@ -244,6 +265,42 @@ class OneProcessTest(unittest.TestCase):
             assert expect_error("", hvd.init).code == "RESOURCE_EXHAUSTED"
             assert not hvd.is_initialized()
             """, before=no_room_for_stacks)
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can have a user whose processes are counted exactly")
+    def test_each_thread_that_cannot_be_started_is_an_error(self):
+        self.run_program("""
+            import resource, time
+            from tony.collective._library import library
+            library()  # while it can be read
+            os.setuid(100000 + os.getpid())
+            most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+            refused = 0
+            while not hvd.is_initialized():
+                deadline = time.monotonic() + 60
+                while len(os.listdir("/proc/self/task")) > 1:  # for a moment also those that were waited for
+                    assert time.monotonic() < deadline, "threads are left"
+                resource.setrlimit(resource.RLIMIT_NPROC, (refused + 1, most))
+                try:
+                    hvd.init()
+                except HorovodInternalError as error:
+                    assert error.code == "RESOURCE_EXHAUSTED" and "no thread can be started" in str(error), error
+                    refused += 1
+            assert refused == 3, refused
+            assert hvd.allreduce(floats(), op=hvd.Sum)[0] == 1
+            """)
+
+    def test_one_of_several_tasks_is_not_the_only_rank(self):
+        task = {"TONY_CONTAINER_ID": "c", "JOB_NAME": "worker", "TASK_INDEX": "1"}
+        self.run_program("""
+            error = expect_error("worker:1 is one of 3 tasks, and nothing says which rank it is: set "
+                                 "tony.application.framework to horovod", hvd.init)
+            assert error.code == "FAILED_PRECONDITION", error.code
+            assert not hvd.is_initialized()
+            os.environ.update(HOROVOD_RANK="0", HOROVOD_SIZE="1")
+            hvd.init()
+            """, **task, TASK_NUM="3")
+        self.run_program("hvd.init()", **task, TASK_NUM="1")
+        self.run_program("hvd.init()", TASK_NUM="3")  # whatever it means elsewhere
 
     def test_the_import_needs_no_numpy(self):
         self.run_program("""

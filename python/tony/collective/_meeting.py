@@ -34,7 +34,8 @@ def find_place(environment, start, timeout):
     """The Place of this process. ``start``: how often init() was called before. ``timeout``: of a store that is to be
     connected to, in seconds.
 
-    HorovodInternalError: variables are missing or are none.
+    HorovodInternalError: variables are missing or are none; this is one of several tasks of tony's, and nothing says
+    which rank it is.
     """
     scope = _scope(environment, start)
     if "HOROVOD_RANK" in environment:
@@ -44,7 +45,20 @@ def find_place(environment, start, timeout):
         return _process_group_place(environment, distributed, scope)
     if all(name in environment for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")):
         return _torchrun_place(environment, scope, timeout)
+    _check_alone(environment)
     return Place(0, 1)
+
+
+def _check_alone(environment):
+    """Tasks of one job that were each the only rank would train alone without a word."""
+    tasks = environment.get("TASK_NUM", "")
+    if "TONY_CONTAINER_ID" not in environment or not tasks.isdigit() or int(tasks) < 2:
+        return
+    raise HorovodInternalError(
+        f"{environment.get('JOB_NAME')}:{environment.get('TASK_INDEX')} is one of {tasks} tasks, and nothing says "
+        "which rank it is: set tony.application.framework to horovod, where tasks of the types chief and worker are "
+        "ranks, or to pytorch, where those of the type worker are; a task that is to be the only rank sets "
+        "HOROVOD_RANK=0 and HOROVOD_SIZE=1", "FAILED_PRECONDITION")
 
 
 def secret(environment):

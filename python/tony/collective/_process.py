@@ -39,7 +39,8 @@ def init(comm=None, process_sets=None):
     """Meets the other ranks; returns when all are there. Once it has, further calls do nothing.
 
     Where the ranks meet is read from the environment: tony-submit (framework ``horovod`` or ``pytorch``), ``horovodrun
-    --gloo`` and ``torchrun`` set what is needed; without any of it this process is the only rank.
+    --gloo`` and ``torchrun`` set what is needed; without any of it this process is the only rank, but for one of
+    several tasks of tony-submit, where that is an error.
 
     Arguments:
         comm: for compatibility with Horovod; all ranks take part, so None or an empty list.
@@ -47,8 +48,9 @@ def init(comm=None, process_sets=None):
 
     Raises:
         HorovodInternalError: a rank has not come in time (HOROVOD_GLOO_TIMEOUT_SECONDS, 120 by default); the message
-        names it. Variables are missing. In an elastic job, where it waits for the next round instead: there is none for
-        this process. HOROVOD_TIMELINE or HOROVOD_AUTOTUNE_LOG cannot be written. What add_process_set() raises.
+        names it. Variables are missing. A thread cannot be started. In an elastic job, where it waits for the next
+        round instead: there is none for this process. HOROVOD_TIMELINE or HOROVOD_AUTOTUNE_LOG cannot be written. What
+        add_process_set() raises.
     """
     if comm:
         raise ValueError("tony.collective starts with all ranks: call init() without comm, and add process sets")

@@ -1,4 +1,4 @@
-// The key's owner, the frameworks that have ranks, and PYTHONPATH.
+// The key's owner, and PYTHONPATH.
 #include "core/runtime/collective.h"
 
 #include "absl/strings/str_cat.h"
@@ -9,8 +9,6 @@ void SetCollectiveKey(const JobDescription& job, const std::string& key, Environ
   if (job.container_env.count(kCollectiveKeyVariable) > 0) return;
   environment[kCollectiveKeyVariable] = key;
 }
-
-bool OffersCollective(Framework framework) { return framework != Framework::kTensorFlow; }
 
 void AppendToPythonPath(const std::string& folder, Environment& environment) {
   std::string& path = environment["PYTHONPATH"];

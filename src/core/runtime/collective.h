@@ -15,11 +15,6 @@ inline constexpr char kCollectiveKeyVariable[] = "TONY_COLLECTIVE_KEY";
 /// which come on top, win anyway.
 void SetCollectiveKey(const JobDescription& job, const std::string& key, Environment& environment);
 
-/// Whether programs of the framework are to find the package: where tasks are told their ranks in
-/// variables that it reads, and where there is one task only. Elsewhere each task would be the only
-/// rank, and train alone without a word, where a failing import says it.
-bool OffersCollective(Framework framework);
-
 /// Puts a folder, whose path has no ':', at the end of PYTHONPATH: what the user's own folders have
 /// comes first.
 void AppendToPythonPath(const std::string& folder, Environment& environment);

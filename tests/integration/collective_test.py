@@ -66,13 +66,25 @@ class MeetingTest(CollectiveCase):
         self.assertEqual(self.lines(job, 3), [f"rank {rank} of 3 [0, 1, 2]" for rank in range(3)])
 
     def test_what_ranks_count_is_shown(self):
-        job = self.submit_ranks(self.command("""
-            import time
+        job = self.submit_ranks(self.command(f"""
+            import pathlib, threading, time
             for _ in range(3):
                 hvd.allgather_object(hvd.rank())
+            measured = pathlib.Path({str(self.site.folder / "measured")!r})
+            def wait(condition):
+                deadline = time.monotonic() + 120
+                while not condition():
+                    assert time.monotonic() < deadline
+                    time.sleep(0.01)
             if hvd.rank() == 1:
-                time.sleep(0.5)
-            hvd.barrier()
+                wait(measured.exists)
+            meeting = threading.Thread(target=hvd.barrier)
+            meeting.start()
+            if hvd.rank() == 0:
+                # What it counts is what makes the other one come.
+                wait(lambda: hvd.counters()["negotiation_seconds"] > 0.3)
+                measured.touch()
+            meeting.join()
             """), workers=2)
         self.assert_succeeds(job)
         tasks = {task["task"]: task for task in self.site.verb("status")["tasks"]}

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """tony.collective when something is missing, wrong, or gone: in real processes of this machine."""
 
+import http.server
 import os
 import resource
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import unittest
 
 import rank_processes
 from rank_processes import Ranks
+from tony.collective import _stores
 
 BEGIN = """
 import os, signal, sys
@@ -227,6 +230,37 @@ class RanksTest(unittest.TestCase):
             os.environ["HOROVOD_GLOO_RENDEZVOUS_PORT"] = str(server.server_address[1])
             expect_error("answers 507 to PUT", hvd.init)
             """)
+
+
+class StoreTest(unittest.TestCase):
+    """A server in which ranks meet."""
+
+    def test_one_that_is_slow_at_the_end_is_no_error_of_its_own(self):
+        over = threading.Event()
+
+        class Server(http.server.BaseHTTPRequestHandler):
+            """Has nothing, and at the second time does not even say so."""
+            asked = 0
+
+            def do_GET(self):  # pylint: disable=invalid-name
+                """Answers once."""
+                Server.asked += 1
+                if Server.asked == 1:
+                    return self.send_error(404)
+                return over.wait(rank_processes.DEADLINE_SECONDS)
+
+            def log_message(self, *_):  # pylint: disable=arguments-differ
+                """To nobody."""
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            try:
+                with self.assertRaisesRegex(_stores.StoreTimeout, "nobody has put it within 5 s"):
+                    _stores.HttpStore("127.0.0.1", server.server_address[1], "scope", 60).get("key", 5)
+                self.assertGreater(Server.asked, 1)
+            finally:
+                over.set()
+                server.shutdown()
 
 
 class OneProcessTest(unittest.TestCase):

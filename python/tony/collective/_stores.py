@@ -20,6 +20,10 @@ class StoreTimeout(StoreError):
     """Nobody has put the value in time."""
 
 
+class _SilentServer(StoreError):
+    """It does not answer."""
+
+
 class HttpStore:
     """One scope of a key-value store as Horovod's launchers have it, and tony-driver.
 
@@ -37,12 +41,19 @@ class HttpStore:
 
     def get(self, key, timeout):
         """Bytes. StoreTimeout: nobody has put them within ``timeout`` seconds."""
-        deadline, pause = time.monotonic() + timeout, _FIRST_PAUSE
+        deadline, pause, answered = time.monotonic() + timeout, _FIRST_PAUSE, None
         while True:
-            status, value = self._request("GET", key, None, deadline, {200, 404})
+            try:
+                status, value = self._request("GET", key, None, deadline, {200, 404})
+            except _SilentServer as error:
+                # One that is slow for a moment, when the time is over.
+                if answered is None or time.monotonic() - answered > self._patience:
+                    raise
+                raise StoreTimeout(f"nobody has put it within {timeout:g} s") from error
             if status == 200:
                 return value
-            left = deadline - time.monotonic()
+            answered = time.monotonic()
+            left = deadline - answered
             if left <= 0:
                 raise StoreTimeout(f"nobody has put it within {timeout:g} s")
             time.sleep(min(pause, left))
@@ -91,7 +102,7 @@ class HttpStore:
         raise self._refusal(status, method, key, answer)
 
     def _silent(self, error):
-        return StoreError(f"the rendezvous server at {self._address}:{self._port} does not answer: {error}")
+        return _SilentServer(f"the rendezvous server at {self._address}:{self._port} does not answer: {error}")
 
     def _refusal(self, status, method, key, answer):
         return StoreError(f"the rendezvous server at {self._address}:{self._port} answers {status} to {method} of "

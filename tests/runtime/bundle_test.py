@@ -145,13 +145,15 @@ class JobTest(unittest.TestCase):
         return job, {pid: machine.name_of(pid) for pid in machine.processes_with(job.id)}
 
     def assert_succeeds(self, job, workers):
-        """The job ends well, and its programs have seen nothing of the bundle."""
+        """The job ends well, and its programs have seen nothing of the bundle but the package of collectives."""
         self.gate.write(workers)
         self.assertEqual(job.wait(), 0, job.describe())
         for index in range(workers):
             seen = job.log(f"worker:{index}").decode()
             self.assertIn("TONY_EPOCH=0", seen)
-            self.assertNotIn(str(self.runtime), seen)
+            package = [line for line in seen.splitlines() if line.startswith("PYTHONPATH=")]
+            self.assertIn(str(self.runtime / "python"), package[0].split("=")[1].split(os.pathsep))
+            self.assertNotIn(str(self.runtime), seen.replace(package[0], ""))
             if "LD_LIBRARY_PATH" not in os.environ:
                 self.assertNotIn("LD_LIBRARY_PATH", seen)
 

@@ -1,51 +1,48 @@
-"""Measures while this machine's processors lie near each other.
+"""Measures while this machine's processors lie to each other as they mostly do.
 
-The host of a virtual machine moves its processors about: to places with a cache in common, or apart. What ranks do in
-shared memory then takes three times as long, peers' as well as ours, until they are moved again.
+The host of a virtual machine moves its processors about: to places with a cache in common, apart, or to the two halves
+of one.
+What ranks do in shared memory then takes up to four times as long, peers' as well as ours, until they are moved again.
 """
 
+import statistics
 import subprocess
 import sys
 import time
 
-FAR = 2  # times the shortest round trip of a cache line that was seen
-LOOKS = 10  # for the shortest one
-PAUSE = 0.3  # seconds between looks: busy processors are rarely moved
-PATIENCE = 60  # seconds until they are near
-TRIES = 5
+LOOKS = 21  # for how they mostly lie
+FACTOR = 1.7  # by which the round trip of a cache line may differ from that
+PAUSE = 0.2  # seconds between looks: busy processors are rarely moved
+PATIENCE = 20  # seconds until they lie so again
+TRIES = 6
 
 
 class Processors:
-    """Knows how near to each other the processors can be. Not thread safe."""
+    """Knows how far from each other the processors mostly are. Not thread safe."""
 
     def __init__(self, program):
         """`program`: prints the round trip's nanoseconds; None: nobody looks."""
         self.program = program
-        self.nearest = None
+        looks = []
         for _ in range(LOOKS if program else 0):
-            self._are_near()
+            looks.append(self._look())
             time.sleep(PAUSE)
+        self.usual = statistics.median(looks) if looks else None
 
-    def _are_near(self):
-        if not self.program:
-            return True
-        done = subprocess.run([self.program], capture_output=True, text=True, check=True)
-        now = float(done.stdout)
-        self.nearest = min(now, self.nearest or now)
-        return now <= FAR * self.nearest
+    def _look(self):
+        return float(subprocess.run([self.program], capture_output=True, text=True, check=True).stdout)
 
-    def _wait(self):
-        deadline = time.monotonic() + PATIENCE
-        while not self._are_near() and time.monotonic() < deadline:
-            time.sleep(PAUSE)
+    def _is_usual(self):
+        return not self.program or self.usual / FACTOR <= self._look() <= self.usual * FACTOR
 
     def measure(self, call):
-        """What `call` returns when processors were near before it and after it; after some tries, whatever it is."""
+        """What `call` returns when processors lay as usual before it and after it; after some tries, whatever it is."""
         for _ in range(TRIES):
-            self._wait()
+            deadline = time.monotonic() + PATIENCE
+            while not self._is_usual() and time.monotonic() < deadline:
+                time.sleep(PAUSE)
             result = call()
-            if self._are_near():
+            if self._is_usual():
                 return result
-            print("bench: measured again, since the processors were moved apart", file=sys.stderr, flush=True)
-        print("bench: measured with processors that lie apart", file=sys.stderr, flush=True)
+        print("bench: something was measured while processors did not lie as usual", file=sys.stderr, flush=True)
         return result

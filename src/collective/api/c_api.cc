@@ -39,10 +39,7 @@ void Say(const std::string& sentence) {
 }
 
 Status Init(const tony_collective_options* options) {
-  if (options == nullptr || options->struct_size < sizeof(*options)) {
-    return {Code::kInvalidArgument,
-            "the options are another version's: build with the header of this library"};
-  }
+  if (Status version = CheckVersion(options); !version.ok()) return version;
   if (options->meet_timeout_ms <= 0 || options->operation_timeout_ms <= 0 ||
       options->fusion_bytes < 0 || options->batching_window_us < 0 ||
       options->batching_window_us > kLongestWindow.count()) {

@@ -7,10 +7,7 @@ namespace tony::collective {
 namespace {
 
 Status StartAutotune(const tony_collective_autotune* options) {
-  if (options == nullptr || options->struct_size < sizeof(*options)) {
-    return {Code::kInvalidArgument,
-            "the options are another version's: build with the header of this library"};
-  }
+  if (Status version = CheckVersion(options); !version.ok()) return version;
   if (options->warmup_samples < 0 || options->steps_per_sample < 1 || options->most_tries < 1) {
     return {Code::kInvalidArgument,
             "a number is none: give 1 step or more for a sample, and 1 try or more"};

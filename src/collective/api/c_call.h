@@ -35,6 +35,14 @@ Returned WithoutExceptions(Call call) {
   }
 }
 
+/// Ok, or InvalidArgument: there are none, or they lack what this library's header has.
+template <typename Options>
+Status CheckVersion(const Options* options) {
+  if (options != nullptr && options->struct_size >= sizeof(*options)) return {};
+  return {Code::kInvalidArgument,
+          "the options are another version's: build with the header of this library"};
+}
+
 template <typename Call>
 int CallForCode(Call call) {
   return Told(WithoutExceptions<Status>(std::move(call)));

@@ -1,7 +1,5 @@
 """Errors of operations that are TensorFlow's as well as this package's: with Horovod programs catch the former, and
 elastic training catches the latter.
-
-They are made as TensorFlow's are, as Keras makes them again to say which layer they are of.
 """
 
 import tensorflow as tf
@@ -9,36 +7,30 @@ import tensorflow as tf
 from .. import exceptions
 
 
-class FailedPreconditionError(exceptions.InvalidArgumentError, tf.errors.FailedPreconditionError):
+class _OfBoth:
+    """Made as TensorFlow's are, as Keras makes them again to say which layer they are of. Derived classes have two bases
+    more: this package's class and TensorFlow's."""
+
+    def __init__(self, node_def, op, message, *details):
+        _, ours, theirs = type(self).__bases__
+        theirs.__init__(self, node_def, op, message, *details)
+        ours.__init__(self, message)
+
+
+class FailedPreconditionError(_OfBoth, exceptions.InvalidArgumentError, tf.errors.FailedPreconditionError):
     """The ranks do not agree on an operation, or one of them has submitted what is not possible."""
 
-    def __init__(self, node_def, op, message, *details):
-        tf.errors.FailedPreconditionError.__init__(self, node_def, op, message, *details)
-        exceptions.InvalidArgumentError.__init__(self, message)
 
-
-class InvalidArgumentError(exceptions.InvalidArgumentError, tf.errors.InvalidArgumentError):
+class InvalidArgumentError(_OfBoth, exceptions.InvalidArgumentError, tf.errors.InvalidArgumentError):
     """What this rank has submitted is not possible, whatever the others have."""
 
-    def __init__(self, node_def, op, message, *details):
-        tf.errors.InvalidArgumentError.__init__(self, node_def, op, message, *details)
-        exceptions.InvalidArgumentError.__init__(self, message)
 
-
-class NotInitializedError(exceptions.NotInitializedError, tf.errors.FailedPreconditionError):
+class NotInitializedError(_OfBoth, exceptions.NotInitializedError, tf.errors.FailedPreconditionError):
     """An operation was called before ``init()``, or after ``shutdown()``."""
 
-    def __init__(self, node_def, op, message, *details):
-        tf.errors.FailedPreconditionError.__init__(self, node_def, op, message, *details)
-        exceptions.NotInitializedError.__init__(self, message)
 
-
-class UnknownError(exceptions.HorovodInternalError, tf.errors.UnknownError):
+class UnknownError(_OfBoth, exceptions.HorovodInternalError, tf.errors.UnknownError):
     """An operation has failed for another reason: a rank is gone, for instance."""
-
-    def __init__(self, node_def, op, message, *details):
-        tf.errors.UnknownError.__init__(self, node_def, op, message, *details)
-        exceptions.HorovodInternalError.__init__(self, message)
 
 
 class OwnFault(exceptions.InvalidArgumentError):

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "bench/collective/ranks.h"
-#include "collective/host_group.h"
+#include "collective/host/host_group.h"
 
 using namespace tony::collective;
 

@@ -5,7 +5,7 @@
 
 #include "bench/collective/folder_store.h"
 #include "bench/collective/ranks.h"
-#include "collective/meeting.h"
+#include "collective/meeting/meeting.h"
 
 using namespace tony::collective;
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collective/host_copy.h"
+#include "collective/copy.h"
 
 namespace tony::collective {
 

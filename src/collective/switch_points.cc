@@ -11,9 +11,6 @@
 #include <sstream>
 #include <vector>
 
-#include "collective/net_door.h"
-#include "collective/net_mesh.h"
-
 namespace tony::collective {
 namespace {
 
@@ -29,10 +26,10 @@ constexpr std::array<Field, 7> kFields = {
     Field{"whole_bytes", &SwitchPoints::whole_bytes, 0, size_t{1} << 30},
     Field{"direct_ranks", &SwitchPoints::direct_ranks, 1, 1024},
     Field{"scatter_bytes", &SwitchPoints::scatter_bytes, 0, kMostBytes},
-    Field{"piece_bytes", &SwitchPoints::piece_bytes, 4096, NetMesh::kUnitBytes},
+    Field{"piece_bytes", &SwitchPoints::piece_bytes, 4096, SwitchPoints::kMostPieceBytes},
     Field{"window_bytes", &SwitchPoints::window_bytes, size_t{64} << 10, size_t{1} << 30},
     Field{"rails_bytes", &SwitchPoints::rails_bytes, 0, kMostBytes},
-    Field{"streams", &SwitchPoints::streams, 1, NetDoor::kMostStreams}};
+    Field{"streams", &SwitchPoints::streams, 1, SwitchPoints::kMostStreams}};
 
 std::string RangeOf(const Field& field) {
   return "a number from " + std::to_string(field.least) + " to " + std::to_string(field.most);

@@ -13,6 +13,9 @@ namespace tony::collective {
 /// As text it is a table: on each line a name as below and a number; '#' begins a comment. What
 /// does not stand there is as below. python3 -m tony.collective.tune writes one.
 struct SwitchPoints {
+  static constexpr size_t kMostStreams = 16;
+  static constexpr size_t kMostPieceBytes = size_t{256} << 10;
+
   /// A vector of which all others' together are not larger goes to all whole, and each reduces it
   /// for itself; a larger one is reduced in chunks, one of each rank.
   size_t whole_bytes = size_t{64} << 10;
@@ -22,7 +25,7 @@ struct SwitchPoints {
   /// one goes down a tree.
   size_t scatter_bytes = size_t{256} << 10;
   /// Of a chunk that is reduced while the next one comes: at most.
-  size_t piece_bytes = size_t{256} << 10;
+  size_t piece_bytes = kMostPieceBytes;
   /// For pieces that have come and are not reduced yet, and so the most that is on its way to one
   /// rank: what a network's switch cannot hold is lost. With many ranks pieces are smaller.
   size_t window_bytes = size_t{1} << 20;

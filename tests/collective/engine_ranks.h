@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "collective/engine/engine.h"
-#include "collective/host_members.h"
+#include "collective/host/host_members.h"
 #include "tests/collective/patience.h"
 
 namespace tony::collective {

@@ -1,5 +1,5 @@
 // Published vectors of SHA-256 and of HMAC-SHA256.
-#include "collective/hmac.h"
+#include "collective/net/hmac.h"
 
 #include <gtest/gtest.h>
 

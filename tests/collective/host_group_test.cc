@@ -1,5 +1,5 @@
 // Ranks of one host: as threads that share a mapping, and as processes.
-#include "collective/host_group.h"
+#include "collective/host/host_group.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // Ranks that meet at a door, as threads and as processes, and strangers.
-#include "collective/host_members.h"
+#include "collective/host/host_members.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "collective/host_group.h"
+#include "collective/host/host_group.h"
 
 namespace tony::collective {
 

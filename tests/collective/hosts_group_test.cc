@@ -1,5 +1,5 @@
 // Ranks of several hosts, of which some share memory: all on this machine, told apart by name.
-#include "collective/hosts_group.h"
+#include "collective/hosts/hosts_group.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "collective/host_group.h"
+#include "collective/host/host_group.h"
 #include "tests/collective/group_operations.h"
 #include "tests/collective/net_ranks.h"
 

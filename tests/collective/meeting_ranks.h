@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "collective/meeting.h"
+#include "collective/meeting/meeting.h"
 #include "tests/collective/engine_ranks.h"
 #include "tests/collective/memory_store.h"
 

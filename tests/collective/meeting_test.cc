@@ -1,5 +1,5 @@
 // Ranks that find each other through a store.
-#include "collective/meeting.h"
+#include "collective/meeting/meeting.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "collective/host_layout.h"
+#include "collective/host/host_layout.h"
 #include "tests/collective/memory_store.h"
 #include "tests/collective/process_store.h"
 

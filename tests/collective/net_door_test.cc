@@ -1,5 +1,5 @@
 // Ranks that connect with each other, and strangers at their doors.
-#include "collective/net_door.h"
+#include "collective/net/net_door.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "collective/net_address.h"
-#include "collective/net_handshake.h"
+#include "collective/net/net_address.h"
+#include "collective/net/net_handshake.h"
 #include "tests/collective/net_ranks.h"
 
 namespace tony::collective {

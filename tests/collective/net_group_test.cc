@@ -1,5 +1,5 @@
 // Ranks that are connected by TCP: any operations, deadlines, and processes that are killed.
-#include "collective/net_group.h"
+#include "collective/net/net_group.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // Who is believed, and who is not, without a connection.
-#include "collective/net_handshake.h"
+#include "collective/net/net_handshake.h"
 
 #include <gtest/gtest.h>
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "collective/net_door.h"
-#include "collective/net_group.h"
-#include "collective/net_mesh.h"
+#include "collective/net/net_door.h"
+#include "collective/net/net_group.h"
+#include "collective/net/net_mesh.h"
 
 namespace tony::collective {
 

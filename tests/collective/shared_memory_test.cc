@@ -1,4 +1,4 @@
-#include "collective/shared_memory.h"
+#include "collective/host/shared_memory.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <functional>
 #include <thread>
 
-#include "collective/hosts_group.h"
+#include "collective/hosts/hosts_group.h"
 #include "tests/collective/group_operations.h"
 #include "tests/collective/host_ranks.h"
 #include "tests/collective/net_ranks.h"

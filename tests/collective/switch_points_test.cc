@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "collective/meeting.h"
-#include "collective/meeting_plan.h"
+#include "collective/meeting/meeting.h"
+#include "collective/meeting/meeting_plan.h"
 #include "tests/collective/memory_store.h"
 
 namespace tony::collective {

@@ -16,7 +16,7 @@
 #include "collective/api/buffers.h"
 #include "collective/api/ticket.h"
 #include "collective/engine/engine.h"
-#include "collective/meeting.h"
+#include "collective/meeting/meeting.h"
 #include "collective/status.h"
 
 namespace tony::collective {

@@ -1,0 +1,335 @@
+// Unix sockets: SO_PEERCRED, SCM_RIGHTS, and an end of file for each process that is gone.
+#include "collective/host/host_members.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "collective/random_name.h"
+
+namespace tony::collective {
+namespace {
+
+constexpr uint32_t kGreeting = 0x746f6e02;  // "ton", form 2
+constexpr auto kStrangersTime = std::chrono::seconds(2);
+constexpr int kBacklog = 1024;
+/// Longer than rank 0 needs to say who is missing.
+constexpr auto kLastWordsTime = std::chrono::seconds(2);
+constexpr size_t kMostWords = 4096;
+/// A rank's patience, a year: so that no sum overflows.
+constexpr int64_t kMostMs = int64_t{365} * 24 * 3600 * 1000;
+
+/// What a rank says when it enters. Both are of the same machine and the same library.
+struct Entrance {
+  uint32_t greeting;
+  int32_t rank;
+  int32_t ranks;
+  uint32_t secret_bytes;
+  int64_t patience_ms;  ///< for which it waits for all others
+  std::array<char, HostDoor::kSecretBytes> secret;
+};
+
+int64_t MillisecondsUntil(Deadline deadline) {
+  const auto left = deadline - std::chrono::steady_clock::now();
+  return std::max<int64_t>(std::chrono::ceil<std::chrono::milliseconds>(left).count(), 0);
+}
+
+Status Failed(const std::string& what) {
+  const int error = errno;
+  const bool lack = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+  return {lack ? Code::kResourceExhausted : Code::kInternal, what + ": " + std::strerror(error)};
+}
+
+sockaddr_un AddressOf(const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  // The leading zero byte makes it abstract: it has no file.
+  std::memcpy(&address.sun_path[1], name.data(),
+              std::min(name.size(), sizeof(address.sun_path) - 1));
+  return address;
+}
+
+socklen_t LengthOf(const std::string& name) {
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+
+bool IsOwnUser(int connection) {
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+         peer.uid == geteuid();
+}
+
+/// Until something has come at one of them, or its other side is gone; which one. -1: the deadline.
+int WaitForAny(std::vector<pollfd>& descriptors, Deadline deadline) {
+  for (;;) {
+    const int64_t left = MillisecondsUntil(deadline);
+    const int ready = poll(descriptors.data(), static_cast<nfds_t>(descriptors.size()),
+                           static_cast<int>(std::min<int64_t>(left, 60000)));
+    if (ready == 0 && left <= 60000) return -1;
+    if (ready <= 0) continue;
+    const auto found = std::find_if(descriptors.begin(), descriptors.end(),
+                                    [](const pollfd& one) { return one.revents != 0; });
+    return static_cast<int>(found - descriptors.begin());
+  }
+}
+
+/// Whether something has come, or the other side is gone.
+bool WaitForInput(int descriptor, Deadline deadline) {
+  std::vector<pollfd> one = {{.fd = descriptor, .events = POLLIN, .revents = 0}};
+  return WaitForAny(one, deadline) == 0;
+}
+
+/// False: it did not come, or not in time.
+bool ReceiveAll(int connection, void* data, size_t bytes, Deadline deadline) {
+  auto* at = static_cast<char*>(data);
+  while (bytes > 0) {
+    if (!WaitForInput(connection, deadline)) return false;
+    const ssize_t size = recv(connection, at, bytes, MSG_DONTWAIT);
+    if (size <= 0) return false;
+    at += size;
+    bytes -= static_cast<size_t>(size);
+  }
+  return true;
+}
+
+/// However long it takes depends on `secret` alone.
+bool IsSecret(const Entrance& entrance, const std::string& secret) {
+  if (entrance.secret_bytes != secret.size()) return false;
+  int different = 0;
+  for (size_t i = 0; i < secret.size(); ++i) different |= entrance.secret[i] ^ secret[i];
+  return different == 0;
+}
+
+/// With which rank 0 begins its answer.
+constexpr char kAllHere = 1;  ///< the shared memory comes with it
+constexpr char kRefused = 0;  ///< its reason follows, a code and a sentence
+
+/// A message of one byte with room for a descriptor. It points into itself.
+struct DescriptorMessage {
+  char byte = kAllHere;
+  iovec data = {.iov_base = &byte, .iov_len = 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+
+  DescriptorMessage() {
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;
+  DescriptorMessage& operator=(const DescriptorMessage&) = delete;
+};
+
+bool SendDescriptor(int connection, int descriptor) {
+  DescriptorMessage sent;
+  cmsghdr* header = CMSG_FIRSTHDR(&sent.message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  return sendmsg(connection, &sent.message, MSG_NOSIGNAL) == 1;
+}
+
+/// Tells a rank that has entered why the others do not meet.
+void SendReason(int connection, const Status& reason) {
+  std::string words = {kRefused, static_cast<char>(reason.code())};
+  words += reason.message().substr(0, kMostWords - words.size());
+  // Who is not there any more needs no reason.
+  (void)send(connection, words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/// Rank 0's answer: the memory, or why there is none. Nothing: it has gone without a word.
+Result<Descriptor> ReceiveAnswer(int connection) {
+  DescriptorMessage received;
+  if (recvmsg(connection, &received.message, MSG_CMSG_CLOEXEC) != 1) return Descriptor();
+  if (received.byte == kRefused) {
+    std::array<char, kMostWords> words{};
+    const ssize_t size = recv(connection, words.data(), words.size(), MSG_DONTWAIT);
+    if (size < 1) return Descriptor();
+    return Status(static_cast<Code>(words[0]),
+                  std::string(&words[1], static_cast<size_t>(size) - 1));
+  }
+  const cmsghdr* header = CMSG_FIRSTHDR(&received.message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return Descriptor();
+  int descriptor = -1;
+  std::memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
+  return Descriptor(descriptor);
+}
+
+/// Rank 0's view of those who come.
+struct Guests {
+  std::vector<LinkLoop::Peer> peers;
+  std::vector<bool> here;  ///< by rank
+  Deadline deadline;       ///< of the least patient one
+
+  Status Missing() const {
+    const auto missing = std::find(here.begin(), here.end(), false) - here.begin();
+    return {Code::kDeadlineExceeded, "rank " + std::to_string(missing) +
+                                         " of this host has not come, and " +
+                                         std::to_string(here.size() - 2 - peers.size()) + " more"};
+  }
+  /// -1: a guest is at the door. OK and above: that one of `peers` has ended, since none has
+  /// anything to say yet.
+  Result<int> Wait(int door) const {
+    std::vector<pollfd> all = {{.fd = door, .events = POLLIN, .revents = 0}};
+    for (const LinkLoop::Peer& peer : peers) {
+      all.push_back({.fd = peer.connection.get(), .events = POLLIN, .revents = 0});
+    }
+    const int found = WaitForAny(all, deadline);
+    if (found < 0) return Missing();
+    return found - 1;
+  }
+  /// Aborted: one has ended; those who do not have the memory yet are told.
+  Status HandOver(int memory) const {
+    for (size_t i = 0; i < peers.size(); ++i) {
+      if (!SendDescriptor(peers[i].connection.get(), memory)) {
+        return Refuse(Ended(peers[i].rank), i + 1);
+      }
+    }
+    return {};
+  }
+  static Status Ended(int rank) {
+    return {Code::kAborted,
+            "rank " + std::to_string(rank) + " of this host has ended before all were there"};
+  }
+  /// `reason`, of which all but the first `begin` hear.
+  Status Refuse(Status reason, size_t begin = 0) const {
+    for (size_t i = begin; i < peers.size(); ++i) SendReason(peers[i].connection.get(), reason);
+    return reason;
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HostDoor>> HostDoor::Open() {
+  auto random = RandomName();
+  if (!random.ok()) return random.status();
+  std::string address = "tony-collective-" + *random;
+  Descriptor door(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (door.get() < 0) return Failed("cannot make a socket");
+  const sockaddr_un name = AddressOf(address);
+  if (bind(door.get(), reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) != 0 ||
+      listen(door.get(), kBacklog) != 0) {
+    return Failed("cannot listen for this host's ranks");
+  }
+  return std::unique_ptr<HostDoor>(new HostDoor(std::move(door), std::move(address)));
+}
+
+Result<HostDoor::Place> HostDoor::Gather(std::shared_ptr<SharedMemory> memory, int ranks,
+                                         const std::string& secret, Deadline deadline) {
+  Guests guests = {
+      .peers = {}, .here = std::vector<bool>(static_cast<size_t>(ranks)), .deadline = deadline};
+  guests.here[0] = true;
+  while (guests.peers.size() + 1 < guests.here.size()) {
+    Result<int> ended = guests.Wait(door_.get());
+    if (!ended.ok()) return guests.Refuse(ended.status());
+    if (*ended >= 0) {
+      return guests.Refuse(Guests::Ended(guests.peers[static_cast<size_t>(*ended)].rank));
+    }
+    Descriptor guest(accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (guest.get() < 0 && (errno == EMFILE || errno == ENFILE)) {
+      return guests.Refuse(Failed("cannot accept"));
+    }
+    Entrance entrance{};
+    const Deadline patience = std::min(guests.deadline, After(kStrangersTime));
+    if (guest.get() < 0 || !IsOwnUser(guest.get()) ||
+        !ReceiveAll(guest.get(), &entrance, sizeof(entrance), patience)) {
+      continue;
+    }
+    const bool fits = entrance.greeting == kGreeting && IsSecret(entrance, secret) &&
+                      entrance.ranks == ranks && entrance.rank > 0 && entrance.rank < ranks &&
+                      !guests.here[static_cast<size_t>(entrance.rank)];
+    if (!fits) {
+      SendReason(guest.get(), {Code::kFailedPrecondition,
+                               "rank 0 of this host refuses rank " + std::to_string(entrance.rank) +
+                                   " of " + std::to_string(entrance.ranks) +
+                                   ": another job's, or one that is there already"});
+      continue;
+    }
+    guests.here[static_cast<size_t>(entrance.rank)] = true;
+    const auto theirs =
+        std::chrono::milliseconds(std::clamp<int64_t>(entrance.patience_ms, 0, kMostMs));
+    guests.deadline = std::min(guests.deadline, After(theirs));
+    guests.peers.push_back({entrance.rank, std::move(guest)});
+  }
+  if (Status done = guests.HandOver(memory->descriptor()); !done.ok()) return done;
+  return Place{.memory = std::move(memory), .peers = std::move(guests.peers)};
+}
+
+Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int ranks,
+                                       const std::string& secret, Deadline deadline) {
+  Entrance entrance = {.greeting = kGreeting,
+                       .rank = rank,
+                       .ranks = ranks,
+                       .secret_bytes = static_cast<uint32_t>(secret.size()),
+                       .patience_ms = MillisecondsUntil(deadline),
+                       .secret = {}};
+  if (secret.size() > kSecretBytes || address.size() >= sizeof(sockaddr_un::sun_path)) {
+    return Status(Code::kInvalidArgument, "the secret or the address is too long");
+  }
+  std::copy(secret.begin(), secret.end(), entrance.secret.begin());
+  Descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (connection.get() < 0) return Failed("cannot make a socket");
+  // For connect() as well, which waits where many come at once.
+  const auto left = std::chrono::ceil<std::chrono::microseconds>(
+      std::max(deadline - std::chrono::steady_clock::now(), Deadline::duration(1)));
+  const timeval patience = {.tv_sec = left.count() / 1000000, .tv_usec = left.count() % 1000000};
+  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  const sockaddr_un name = AddressOf(address);
+  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) != 0) {
+    // Its address was told, so it has been there.
+    return Status(Code::kAborted,
+                  std::string("rank 0 of this host is not there: ") + std::strerror(errno));
+  }
+  if (!IsOwnUser(connection.get())) {
+    return Status(Code::kFailedPrecondition, "another user's program has taken rank 0's place");
+  }
+  if (send(connection.get(), &entrance, sizeof(entrance), MSG_NOSIGNAL) != sizeof(entrance)) {
+    return Failed("cannot speak with rank 0 of this host");
+  }
+  if (!WaitForInput(connection.get(), deadline + kLastWordsTime)) {
+    return Status(Code::kDeadlineExceeded, "rank 0 of this host does not answer");
+  }
+  auto handed = ReceiveAnswer(connection.get());
+  if (!handed.ok()) return handed.status();
+  if (handed->get() < 0) {
+    return Status(Code::kAborted, "rank 0 of this host has ended before all were there");
+  }
+  auto memory = SharedMemory::Map(handed->Release(), HostMemory::BytesFor(ranks),
+                                  HostMemory::ArenasBytesFor(ranks));
+  if (!memory.ok()) return memory.status();
+  std::vector<LinkLoop::Peer> peers;
+  peers.push_back({0, std::move(connection)});
+  return Place{.memory = std::move(*memory), .peers = std::move(peers)};
+}
+
+Result<std::unique_ptr<LinkMembers>> HostDoor::Admit(int ranks, const std::string& secret,
+                                                     Deadline deadline) {
+  auto memory = HostGroup::CreateMemory(ranks);
+  if (!memory.ok()) return memory.status();
+  return WithGroup(Gather(std::move(*memory), ranks, secret, deadline), 0, ranks);
+}
+
+Result<std::unique_ptr<LinkMembers>> HostDoor::Enter(const std::string& address, int rank,
+                                                     int ranks, const std::string& secret,
+                                                     Deadline deadline) {
+  return WithGroup(Come(address, rank, ranks, secret, deadline), rank, ranks);
+}
+
+Result<std::unique_ptr<LinkMembers>> HostDoor::WithGroup(Result<Place> place, int rank, int ranks) {
+  if (!place.ok()) return place.status();
+  auto group = HostGroup::Join(std::move(place->memory), rank, ranks);
+  if (!group.ok()) return group.status();
+  return LinkMembers::Start(std::move(*group), "shared memory", std::move(place->peers));
+}
+
+}  // namespace tony::collective

@@ -1,0 +1,93 @@
+// Looping, yielding and futex(2).
+#include "collective/host/host_wait.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace tony::collective {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr int kSpins = 2000;  // some 50 microseconds
+constexpr auto kYieldTime = std::chrono::milliseconds(1);
+constexpr auto kSleepStep = std::chrono::milliseconds(100);
+
+/// Between processes: not "private".
+void Futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* time) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, time, nullptr, 0);
+}
+
+}  // namespace
+
+HostWait::HostWait(HostMemory& host, HostMemory& all, std::vector<int> names)
+    : host_(host),
+      all_(all),
+      names_(std::move(names)),
+      spins_(names_.size() <= std::thread::hardware_concurrency() ? kSpins : 1) {}
+
+void HostWait::Ring(HostMemory& host) {
+  host.line.bell.fetch_add(1, std::memory_order_release);
+  Futex(host.line.bell, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+void HostWait::Fail(int rank) {
+  uint32_t nobody = 0;
+  all_.line.failed_rank.compare_exchange_strong(nobody, static_cast<uint32_t>(NameOf(rank)) + 1);
+  // Who sleeps for another part of the host's ranks sees it at the end of his step.
+  Ring(host_);
+  if (&all_ != &host_) Ring(all_);
+}
+
+Status HostWait::Health() const {
+  const uint32_t failed = all_.line.failed_rank.load(std::memory_order_acquire);
+  if (failed == 0) return {};
+  return {Code::kAborted, "rank " + std::to_string(failed - 1) + " of this host has ended"};
+}
+
+Status HostWait::UntilSlowly(const std::atomic<uint32_t>& counter, uint32_t wanted, int rank,
+                             Deadline deadline) {
+  const auto reached = [&] { return HasReached(counter.load(std::memory_order_acquire), wanted); };
+  const auto& left = all_.Of(NameOf(rank)).line.left;
+  const auto begin = steady_clock::now();
+  for (;;) {
+    if (reached()) return {};
+    if (const Status health = Health(); !health.ok()) return health;
+    // Its counter was changed before that, and a failure known, so both are looked at once more.
+    if (left.load(std::memory_order_acquire) != 0 && !reached()) {
+      if (const Status health = Health(); !health.ok()) return health;
+      return {Code::kAborted, "rank " + std::to_string(NameOf(rank)) + " of this host has left"};
+    }
+    const auto now = steady_clock::now();
+    if (now >= deadline) {
+      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - begin);
+      return {Code::kDeadlineExceeded, "rank " + std::to_string(NameOf(rank)) +
+                                           " of this host has not come in " +
+                                           std::to_string(waited.count()) + " ms"};
+    }
+    if (now - begin < kYieldTime) {
+      sched_yield();
+      continue;
+    }
+    const uint32_t bell = host_.line.bell.load(std::memory_order_acquire);
+    host_.line.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    if (!HasReached(counter.load(std::memory_order_seq_cst), wanted) && Health().ok() &&
+        left.load(std::memory_order_seq_cst) == 0) {
+      const auto step = std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::min<steady_clock::duration>(kSleepStep, deadline - now));
+      const timespec time = {.tv_sec = 0, .tv_nsec = step.count()};
+      Futex(host_.line.bell, FUTEX_WAIT, bell, &time);
+    }
+    host_.line.sleepers.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace tony::collective

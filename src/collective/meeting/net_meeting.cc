@@ -1,0 +1,181 @@
+// Addresses through the store, then a mesh, then each host's memory.
+#include "collective/meeting/net_meeting.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "collective/host/host_members.h"
+#include "collective/net/net_address.h"
+#include "collective/net/net_door.h"
+#include "collective/random_name.h"
+
+namespace tony::collective {
+namespace {
+
+constexpr char kTableKey[] = "net";
+
+std::string KeyOf(int rank) { return "net/" + std::to_string(rank); }
+
+/// What a rank has opened for others.
+struct Doors {
+  std::unique_ptr<NetDoor> net;
+  // Of the first one of a host that has several ranks:
+  std::unique_ptr<HostDoor> host;
+  std::shared_ptr<SharedMemory> memory;
+  std::string reason;  ///< why there is no memory
+};
+
+/// What all know of all.
+struct Table {
+  std::string run;
+  std::string reason;                  ///< why memory is not shared on some host
+  std::vector<std::string> addresses;  ///< by rank
+  std::vector<std::string> hosts;      ///< doors of hosts, by their first rank
+};
+
+std::string ListeningHost(const Meeting& meeting, const MeetingPlan& plan) {
+  if (!meeting.address.empty()) return meeting.address;
+  return plan.loopback ? "127.0.0.1" : OwnHost();
+}
+
+Result<Doors> Open(const Meeting& meeting, const MeetingPlan& plan,
+                   const std::vector<int>& locals) {
+  Doors doors;
+  auto net = NetDoor::Open(ListeningHost(meeting, plan), !meeting.secret.empty());
+  if (!net.ok()) return net.status();
+  doors.net = std::move(*net);
+  if (locals.size() == 1 || locals[0] != meeting.rank) return doors;
+  auto memory = HostGroup::CreateMemory(static_cast<int>(locals.size()));
+  if (!memory.ok()) {
+    doors.reason = memory.status().message();
+    return doors;
+  }
+  doors.memory = std::move(*memory);
+  auto host = HostDoor::Open();
+  if (!host.ok()) return host.status();
+  doors.host = std::move(*host);
+  return doors;
+}
+
+/// Rank 0's: what all others have opened, for all to see.
+Result<std::string> Collect(Store& store, int ranks, std::string run, Deadline deadline) {
+  std::string reason;
+  std::string lines;
+  for (int rank = 0; rank < ranks; ++rank) {
+    auto said = store.Get(KeyOf(rank), deadline);
+    if (!said.ok()) return OfRank(said.status(), rank);
+    if (Status refused = AsRefusal(*said); !refused.ok()) {
+      return Status(refused.code(), "rank " + std::to_string(rank) + ": " + refused.message());
+    }
+    lines += TakeLine(*said) + "\n";
+    lines += TakeLine(*said) + "\n";
+    if (reason.empty()) reason = TakeLine(*said);
+  }
+  return run + "\n" + reason + "\n" + lines;
+}
+
+Result<Table> Exchange(Store& store, const Meeting& meeting, const Result<Doors>& doors,
+                       const Doors* opened, Deadline deadline) {
+  const std::string said = opened == nullptr ? Refusal(doors.status())
+                                             : opened->net->address() + "\n" +
+                                                   (opened->host ? opened->host->address() : "") +
+                                                   "\n" + opened->reason;
+  if (Status put = store.Put(KeyOf(meeting.rank), said); !put.ok()) return put;
+  if (meeting.rank == 0) {
+    auto run = RandomName();
+    auto all = run.ok() ? Collect(store, meeting.ranks, *run, deadline) : run;
+    Status put = store.Put(kTableKey, all.ok() ? *all : Refusal(all.status()));
+    if (!all.ok()) return all.status();
+    if (!put.ok()) return put;
+  }
+  if (opened == nullptr) return doors.status();
+  auto told = store.Get(kTableKey, deadline);
+  if (!told.ok()) return OfRank(told.status(), 0);
+  if (Status refused = AsRefusal(*told); !refused.ok()) return refused;
+  Table table = {.run = TakeLine(*told), .reason = TakeLine(*told), .addresses = {}, .hosts = {}};
+  for (int rank = 0; rank < meeting.ranks; ++rank) {
+    table.addresses.push_back(TakeLine(*told));
+    table.hosts.push_back(TakeLine(*told));
+  }
+  return table;
+}
+
+/// The memory of this host, and connections to those of its ranks that have no other one here.
+Result<std::unique_ptr<HostGroup>> ShareMemory(Doors& doors, const Meeting& meeting,
+                                               const std::vector<int>& locals, const Table& table,
+                                               std::vector<LinkLoop::Peer>& links,
+                                               Deadline deadline) {
+  const auto ranks = static_cast<int>(locals.size());
+  const auto own =
+      static_cast<int>(std::find(locals.begin(), locals.end(), meeting.rank) - locals.begin());
+  auto place = own == 0 ? doors.host->Gather(doors.memory, ranks, meeting.secret, deadline)
+                        : HostDoor::Come(table.hosts[static_cast<size_t>(locals[0])], own, ranks,
+                                         meeting.secret, deadline);
+  if (!place.ok()) {
+    return Status(place.status().code(), place.status().message() +
+                                             " (it begins with the job's rank " +
+                                             std::to_string(locals[0]) + ")");
+  }
+  for (LinkLoop::Peer& peer : place->peers) {
+    // Rank 0 has links to all anyway.
+    if (locals[0] == 0) break;
+    links.push_back({locals[static_cast<size_t>(peer.rank)], std::move(peer.connection)});
+  }
+  return HostGroup::Join(std::move(place->memory), own, ranks);
+}
+
+std::string Streams(int streams) {
+  return "TCP, " + std::to_string(streams) + (streams == 1 ? " stream" : " streams");
+}
+
+}  // namespace
+
+Status OfRank(const Status& got, int rank) {
+  if (got.code() != Code::kDeadlineExceeded) return got;
+  return {Code::kDeadlineExceeded, "rank " + std::to_string(rank) + " has not come"};
+}
+
+Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meeting,
+                                               const MeetingPlan& plan, Deadline deadline) {
+  const auto is_here = [&](const std::vector<int>& host) {
+    return std::find(host.begin(), host.end(), meeting.rank) != host.end();
+  };
+  const std::vector<int>& locals = *std::find_if(plan.hosts.begin(), plan.hosts.end(), is_here);
+  auto doors = Open(meeting, plan, locals);
+  auto table = Exchange(store, meeting, doors, doors.ok() ? &*doors : nullptr, deadline);
+  if (!table.ok()) return table.status();
+  auto connections = doors->net->Meet({.rank = meeting.rank,
+                                       .addresses = table->addresses,
+                                       .secret = meeting.secret,
+                                       .run = table->run,
+                                       .streams = static_cast<int>(plan.points.streams)},
+                                      deadline);
+  if (!connections.ok()) return connections.status();
+  auto created = NetMesh::Create(meeting.rank, std::move(connections->peers));
+  if (!created.ok()) return created.status();
+  const std::shared_ptr<NetMesh> mesh = std::move(*created);
+  const std::string reason = plan.reason + table->reason;
+  const size_t hosts = plan.hosts.size();
+  const bool shares = hosts < static_cast<size_t>(meeting.ranks) && reason.empty();
+  if (!shares) {
+    std::vector<int> all(static_cast<size_t>(meeting.ranks));
+    for (int rank = 0; rank < meeting.ranks; ++rank) all[static_cast<size_t>(rank)] = rank;
+    std::string transport = Streams(mesh->streams());
+    if (!reason.empty()) transport += "; memory is not shared: " + reason;
+    return LinkMembers::Start(std::make_unique<NetGroup>(mesh, std::move(all), plan.points),
+                              std::move(transport), std::move(connections->links));
+  }
+  std::unique_ptr<HostGroup> host;
+  if (locals.size() > 1) {
+    auto shared = ShareMemory(*doors, meeting, locals, *table, connections->links, deadline);
+    if (!shared.ok()) return shared.status();
+    host = std::move(*shared);
+  }
+  return LinkMembers::Start(
+      std::make_unique<HostsGroup>(mesh, std::move(host), plan.hosts, plan.points),
+      "shared memory of " + std::to_string(hosts) + " hosts and " + Streams(mesh->streams()),
+      std::move(connections->links));
+}
+
+}  // namespace tony::collective

@@ -1,0 +1,26 @@
+// How ranks meet that do not all share one memory.
+#pragma once
+
+#include <memory>
+
+#include "collective/deadline.h"
+#include "collective/link_members.h"
+#include "collective/meeting/meeting.h"
+#include "collective/meeting/meeting_plan.h"
+#include "collective/status.h"
+#include "collective/store.h"
+
+namespace tony::collective {
+
+/// 1. Each rank opens a door, and the first one of each host that has several makes their memory.
+/// 2. Rank 0 tells all of all.
+/// 3. All connect to each other, and each host's ranks share its memory. Where one host has none,
+/// all speak TCP.
+/// The errors are Meet's.
+Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meeting,
+                                               const MeetingPlan& plan, Deadline deadline);
+
+/// What it means that a rank has not put something: who is missing.
+Status OfRank(const Status& got, int rank);
+
+}  // namespace tony::collective

@@ -1,0 +1,43 @@
+// A listening socket, and what goes on at it and at others' doors.
+#include "collective/net/net_door.h"
+
+#include <sys/socket.h>
+
+#include "collective/net/net_address.h"
+#include "collective/net/net_visits.h"
+
+namespace tony::collective {
+namespace {
+
+constexpr int kBacklog = 4096;
+
+}  // namespace
+
+Result<std::unique_ptr<NetDoor>> NetDoor::Open(const std::string& host, bool has_secret) {
+  auto address = NetAddress::Of(host, 0);
+  if (!address.ok()) return address.status();
+  if (!has_secret && !address->IsLoopback()) {
+    return Status(Code::kInvalidArgument,
+                  "without a key only a loopback address is listened on, not " + host +
+                      ": give all ranks the same TONY_COLLECTIVE_KEY");
+  }
+  Descriptor door(
+      socket(address->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  if (door.get() < 0) return SocketError("cannot make a socket");
+  if (bind(door.get(), address->data(), address->size()) != 0 ||
+      listen(door.get(), kBacklog) != 0) {
+    return SocketError("cannot listen on " + host);
+  }
+  std::string text = NetAddress::OfSocket(door.get()).Text();
+  return std::unique_ptr<NetDoor>(new NetDoor(std::move(door), std::move(text)));
+}
+
+Result<NetConnections> NetDoor::Meet(const NetTable& table, Deadline deadline) {
+  NetVisits visits(door_.get(), table);
+  Status done = visits.Start();
+  if (done.ok()) done = visits.UntilAll(deadline);
+  if (!done.ok()) return done;
+  return visits.Take();
+}
+
+}  // namespace tony::collective

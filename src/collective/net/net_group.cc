@@ -1,0 +1,234 @@
+// What goes whole, and what is only passed on. Reduction in pieces: net_reduction.cc.
+#include "collective/net/net_group.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "collective/net/net_reduction.h"
+
+namespace tony::collective {
+namespace {
+
+Status WrongLength(const std::string& what, size_t length, int ranks) {
+  return {Code::kInvalidArgument, std::to_string(length) + " " + what + " for " +
+                                      std::to_string(ranks) + " ranks: give one of each rank"};
+}
+
+void CopyIfApart(std::byte* out, const std::byte* in, size_t bytes) {
+  if (bytes > 0 && out != in) std::memmove(out, in, bytes);
+}
+
+}  // namespace
+
+NetGroup::NetGroup(std::shared_ptr<NetMesh> mesh, std::vector<int> members, SwitchPoints points)
+    : mesh_(std::move(mesh)),
+      members_(std::move(members)),
+      points_(points),
+      rank_(static_cast<int>(std::find(members_.begin(), members_.end(), mesh_->rank()) -
+                             members_.begin())),
+      kernels_(BestKernels()) {}
+
+/// Over the same connections, so nobody has to be asked.
+Result<std::unique_ptr<Group>> NetGroup::Subgroup(const std::vector<int>& members, Deadline) {
+  if (std::find(members.begin(), members.end(), rank_) == members.end()) {
+    return std::unique_ptr<Group>();
+  }
+  std::vector<int> ranks;
+  for (const int member : members) ranks.push_back(members_[static_cast<size_t>(member)]);
+  return std::unique_ptr<Group>(std::make_unique<NetGroup>(mesh_, std::move(ranks), points_));
+}
+
+void NetGroup::ForOthers(const std::function<void(int)>& call) const {
+  for (int turn = 1; turn < ranks(); ++turn) call((rank_ + turn) % ranks());
+}
+
+Status NetGroup::AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                           Deadline deadline) {
+  const size_t bytes = count * SizeOf(type);
+  auto* result = static_cast<std::byte*>(out);
+  const auto* vector = static_cast<const std::byte*>(in);
+  if (ranks() == 1 || bytes == 0) {
+    CopyIfApart(result, vector, bytes);
+    return mesh_->Finish(deadline);
+  }
+  Reduction work(EvenEdges(count, SizeOf(type), ranks()), SizeOf(type), points_);
+  work.in = vector;
+  work.out = result;
+  work.own = result + work.ChunkBegin(rank_);
+  work.reduce = kernels_.Reduce(type, op);
+  const bool is_short = bytes * static_cast<size_t>(ranks() - 1) <= points_.whole_bytes;
+  return is_short ? ReduceWhole(work, deadline) : ReduceInPieces(work, deadline);
+}
+
+Status NetGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
+                               DataType type, ReduceOp op, Deadline deadline) {
+  if (counts.size() != members_.size()) return WrongLength("counts", counts.size(), ranks());
+  std::vector<size_t> edges(counts.size() + 1);
+  std::partial_sum(counts.begin(), counts.end(), edges.begin() + 1);
+  Reduction work(std::move(edges), SizeOf(type), points_);
+  work.in = static_cast<const std::byte*>(in);
+  work.own = static_cast<std::byte*>(out);
+  work.reduce = kernels_.Reduce(type, op);
+  if (ranks() > 1) return ReduceInPieces(work, deadline);
+  CopyIfApart(work.own, work.in, counts[0] * SizeOf(type));
+  return mesh_->Finish(deadline);
+}
+
+Status NetGroup::ReduceWhole(const Reduction& work, Deadline deadline) {
+  const size_t bytes = work.bytes();
+  std::byte* blocks = scratch_.Take(bytes * members_.size());
+  const bool directly = members_.size() <= points_.direct_ranks;
+  std::memcpy(blocks + (directly ? bytes * static_cast<size_t>(rank_) : 0), work.in, bytes);
+  Status there = directly ? GatherDirectly(bytes, deadline) : GatherByDoubling(bytes, deadline);
+  if (!there.ok()) return there;
+  // By doubling the own block comes first.
+  const auto of = [&](int rank) {
+    const int place = directly ? rank : (rank - rank_ + ranks()) % ranks();
+    return blocks + bytes * static_cast<size_t>(place);
+  };
+  const size_t count = bytes / work.element;
+  work.reduce(work.out, of(0), of(1), count);
+  for (int rank = 2; rank < ranks(); ++rank) work.reduce(work.out, work.out, of(rank), count);
+  return {};
+}
+
+Status NetGroup::GatherDirectly(size_t bytes, Deadline deadline) {
+  const auto block = [&](int rank) { return scratch_.data() + bytes * static_cast<size_t>(rank); };
+  ForOthers([&](int rank) {
+    Send(rank, block(rank_), bytes);
+    Receive(rank, block(rank), bytes);
+  });
+  return mesh_->Finish(deadline);
+}
+
+/// Each knows the blocks of itself and those that follow it: of one, of two, of four … ranks, and
+/// in the last step of all, however many there are. [Bruck et al. 1997]
+Status NetGroup::GatherByDoubling(size_t bytes, Deadline deadline) {
+  for (int known = 1; known < ranks(); known *= 2) {
+    const auto news = static_cast<size_t>(std::min(known, ranks() - known));
+    Send((rank_ - known + ranks()) % ranks(), scratch_.data(), news * bytes);
+    Receive((rank_ + known) % ranks(), scratch_.data() + static_cast<size_t>(known) * bytes,
+            news * bytes);
+    if (Status done = mesh_->Finish(deadline); !done.ok()) return done;
+  }
+  return {};
+}
+
+/// Who has heard of so many ranks tells the next ones, and twice as many have been heard of.
+Status NetGroup::Barrier(Deadline deadline) {
+  std::byte said{1};
+  std::byte heard{0};
+  for (int known = 1; known < ranks(); known *= 2) {
+    Send((rank_ + known) % ranks(), &said, 1);
+    Receive((rank_ - known + ranks()) % ranks(), &heard, 1);
+    if (Status done = mesh_->Finish(deadline); !done.ok()) return done;
+  }
+  return {};
+}
+
+Status NetGroup::AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
+                           Deadline deadline) {
+  if (bytes.size() != members_.size()) return WrongLength("sizes", bytes.size(), ranks());
+  std::vector<size_t> begin(bytes.size() + 1);
+  std::partial_sum(bytes.begin(), bytes.end(), begin.begin() + 1);
+  auto* all = static_cast<std::byte*>(out);
+  const size_t own = bytes[static_cast<size_t>(rank_)];
+  CopyIfApart(all + begin[static_cast<size_t>(rank_)], static_cast<const std::byte*>(in), own);
+  ForOthers([&](int rank) {
+    const auto other = static_cast<size_t>(rank);
+    Send(rank, static_cast<const std::byte*>(in), own);
+    Receive(rank, all + begin[other], bytes[other]);
+  });
+  return mesh_->Finish(deadline);
+}
+
+Status NetGroup::AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
+                          const std::vector<size_t>& received, Deadline deadline) {
+  if (sent.size() != members_.size()) return WrongLength("sizes sent", sent.size(), ranks());
+  if (received.size() != members_.size()) {
+    return WrongLength("sizes received", received.size(), ranks());
+  }
+  std::vector<size_t> from(sent.size() + 1);
+  std::vector<size_t> to(sent.size() + 1);
+  std::partial_sum(sent.begin(), sent.end(), from.begin() + 1);
+  std::partial_sum(received.begin(), received.end(), to.begin() + 1);
+  const auto* theirs = static_cast<const std::byte*>(in);
+  auto* ours = static_cast<std::byte*>(out);
+  const auto own = static_cast<size_t>(rank_);
+  if (sent[own] != received[own]) {
+    return {Code::kInvalidArgument, "rank " + std::to_string(rank_) + " sends itself " +
+                                        std::to_string(sent[own]) + " bytes and wants " +
+                                        std::to_string(received[own])};
+  }
+  CopyIfApart(ours + to[own], theirs + from[own], sent[own]);
+  ForOthers([&](int rank) {
+    const auto other = static_cast<size_t>(rank);
+    Send(rank, theirs + from[other], sent[other]);
+    Receive(rank, ours + to[other], received[other]);
+  });
+  return mesh_->Finish(deadline);
+}
+
+Status NetGroup::Broadcast(void* data, size_t bytes, int root, Deadline deadline) {
+  if (root < 0 || root >= ranks()) {
+    return {Code::kInvalidArgument,
+            "there is no rank " + std::to_string(root) + " among " + std::to_string(ranks())};
+  }
+  auto* at = static_cast<std::byte*>(data);
+  // With one other rank there is nobody to pass it on to.
+  if (ranks() <= 2 || bytes < points_.scatter_bytes) {
+    return BroadcastDownTree(at, bytes, root, deadline);
+  }
+  return ScatterFromRoot(at, bytes, root, deadline);
+}
+
+/// A binomial tree: who has it sends it to half of those that it stands for, then to half of the
+/// rest.
+Status NetGroup::BroadcastDownTree(std::byte* data, size_t bytes, int root, Deadline deadline) {
+  const int place = (rank_ - root + ranks()) % ranks();
+  const auto at = [&](int other) { return (other + root) % ranks(); };
+  int step = 1;
+  while (step < ranks() && (place & step) == 0) step *= 2;
+  if (place != 0) {
+    Receive(at(place - step), data, bytes);
+    if (Status done = mesh_->Finish(deadline); !done.ok()) return done;
+  }
+  for (step /= 2; step > 0; step /= 2) {
+    if (place + step < ranks()) Send(at(place + step), data, bytes);
+  }
+  return mesh_->Finish(deadline);
+}
+
+/// Each other rank gets a part from the root and passes it on, piece after piece: the root sends
+/// everything once, and so does everybody else.
+Status NetGroup::ScatterFromRoot(std::byte* data, size_t bytes, int root, Deadline deadline) {
+  const auto part_of = [&](int rank) { return rank < root ? rank : rank - 1; };
+  const Reduction parts(EvenEdges(bytes, 1, ranks() - 1), 1, points_);
+  const auto piece_of = [&](int rank, size_t piece) { return parts.Piece(part_of(rank), piece); };
+  std::vector<NetMesh::Ticket> coming;
+  for (size_t piece = 0; piece < parts.pieces; ++piece) {
+    ForOthers([&](int rank) {
+      if (rank_ == root) {
+        const auto [begin, size] = piece_of(rank, piece);
+        Send(rank, data + begin, size);
+      } else {
+        const auto [begin, size] = piece_of(rank == root ? rank_ : rank, piece);
+        const NetMesh::Ticket ticket = Receive(rank, data + begin, size);
+        if (rank == root) coming.push_back(ticket);
+      }
+    });
+  }
+  for (size_t piece = 0; piece < coming.size(); ++piece) {
+    if (Status there = mesh_->Until(coming[piece], deadline); !there.ok()) return there;
+    const auto [begin, size] = piece_of(rank_, piece);
+    ForOthers([&, first = begin, length = size](int rank) {
+      if (rank != root) Send(rank, data + first, length);
+    });
+  }
+  return mesh_->Finish(deadline);
+}
+
+}  // namespace tony::collective

@@ -1,0 +1,78 @@
+// A group of ranks that share no memory, through TCP.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "collective/group.h"
+#include "collective/kernels.h"
+#include "collective/net/net_mesh.h"
+#include "collective/scratch.h"
+#include "collective/switch_points.h"
+
+namespace tony::collective {
+
+/// Each rank is connected with each, so data goes where it is wanted at once. Adds rank after rank,
+/// whichever way data goes, as a HostGroup does.
+class NetGroup : public Group {
+ public:
+  /// `members`: which of the mesh's ranks these are, the own one among them. Errors name them as
+  /// the mesh does. Groups of one mesh are used in the same order by all their ranks.
+  NetGroup(std::shared_ptr<NetMesh> mesh, std::vector<int> members, SwitchPoints points);
+
+  Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                   Deadline deadline) override;
+  Status Barrier(Deadline deadline) override;
+  Status AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
+                   Deadline deadline) override;
+  Status Broadcast(void* data, size_t bytes, int root, Deadline deadline) override;
+  Status ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts, DataType type,
+                       ReduceOp op, Deadline deadline) override;
+  Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
+                  const std::vector<size_t>& received, Deadline deadline) override;
+  Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
+                                          Deadline deadline) override;
+  std::optional<Ways> ways() const override {
+    return Ways{.points = points_,
+                .tunable = {&SwitchPoints::whole_bytes, &SwitchPoints::window_bytes}};
+  }
+  void SetPoints(const SwitchPoints& points) override { points_ = points; }
+  void Fail(int rank) override { mesh_->Fail(members_[static_cast<size_t>(rank)]); }
+  void Leave() override { mesh_->Leave(); }
+  int rank() const override { return rank_; }
+  int ranks() const override { return static_cast<int>(members_.size()); }
+
+ private:
+  struct Reduction;
+
+  Status ReduceWhole(const Reduction& work, Deadline deadline);
+  Status GatherDirectly(size_t bytes, Deadline deadline);
+  Status GatherByDoubling(size_t bytes, Deadline deadline);
+  Status ReduceInPieces(const Reduction& work, Deadline deadline);
+  void ReducePiece(const Reduction& work, size_t piece, size_t slot_bytes);
+  /// Where a rank's part of a piece waits to be reduced.
+  std::byte* SlotOf(int rank, size_t piece, size_t bytes);
+  Status BroadcastDownTree(std::byte* data, size_t bytes, int root, Deadline deadline);
+  Status ScatterFromRoot(std::byte* data, size_t bytes, int root, Deadline deadline);
+
+  void Send(int to, const std::byte* data, size_t bytes) {
+    mesh_->Send(members_[static_cast<size_t>(to)], data, bytes);
+  }
+  NetMesh::Ticket Receive(int from, std::byte* data, size_t bytes) {
+    return mesh_->Receive(members_[static_cast<size_t>(from)], data, bytes);
+  }
+  /// After the own rank, so that not all begin with the same one.
+  void ForOthers(const std::function<void(int)>& call) const;
+
+  const std::shared_ptr<NetMesh> mesh_;
+  const std::vector<int> members_;
+  SwitchPoints points_;
+  const int rank_;
+  const Kernels& kernels_;
+  Scratch scratch_;
+};
+
+}  // namespace tony::collective

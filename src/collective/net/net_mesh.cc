@@ -1,0 +1,362 @@
+// epoll(7), edge-triggered: a connection is asked again only after it has had something to say.
+#include "collective/net/net_mesh.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "collective/look.h"
+#include "collective/net/net_address.h"
+
+namespace tony::collective {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// What ranks tell each other besides data.
+struct Word {
+  uint32_t kind;
+  uint32_t rank;
+};
+constexpr uint32_t kLeaves = 1;
+constexpr uint32_t kHasEnded = 2;
+
+/// Events are told apart by rank and stream; these are no streams.
+constexpr uint64_t kWordsOfRank = 0xffff;
+constexpr uint64_t kWake = ~uint64_t{0};
+/// In which the word that a rank leaves comes after its stream's end, by another connection.
+constexpr auto kDoubt = std::chrono::seconds(1);
+
+Status HasLeft(int rank) { return {Code::kAborted, "rank " + std::to_string(rank) + " has left"}; }
+
+}  // namespace
+
+void NetMesh::Lane::Advance(size_t bytes) {
+  Unit& unit = units[next];
+  unit.at += bytes;
+  unit.left -= bytes;
+  if (unit.left > 0) return;
+  ++done;
+  if (++next < units.size()) return;
+  units.clear();
+  next = 0;
+}
+
+Result<std::unique_ptr<NetMesh>> NetMesh::Create(int rank, std::vector<NetPeer> peers) {
+  Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Descriptor events(epoll_create1(EPOLL_CLOEXEC));
+  if (wake.get() < 0 || events.get() < 0) return SocketError("cannot wait for other ranks");
+  std::unique_ptr<NetMesh> mesh(
+      new NetMesh(rank, std::move(wake), std::move(events), std::move(peers)));
+  if (Status done = mesh->Watch(); !done.ok()) return done;
+  return mesh;
+}
+
+NetMesh::NetMesh(int rank, Descriptor wake, Descriptor events, std::vector<NetPeer> peers)
+    : rank_(rank), wake_(std::move(wake)), events_(std::move(events)), peers_(peers.size()) {
+  for (size_t i = 0; i < peers.size(); ++i) {
+    peers_[i].words = std::move(peers[i].words);
+    for (Descriptor& one : peers[i].streams) {
+      peers_[i].streams.push_back({.connection = std::move(one), .in = {}, .out = {}});
+    }
+  }
+}
+
+NetMesh::~NetMesh() {
+  // A connection that is closed with unread words would take back what was said in it.
+  for (int rank = 0; rank < ranks(); ++rank) {
+    if (rank != rank_) ReadWords(rank);
+  }
+}
+
+Status NetMesh::Watch() {
+  const auto add = [this](int descriptor, uint32_t events, uint64_t what) {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = what;
+    return epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+  };
+  bool all = add(wake_.get(), EPOLLIN, kWake);
+  for (size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (static_cast<int>(rank) == rank_) continue;
+    const uint64_t base = uint64_t{rank} << 16;
+    all = all && add(peers_[rank].words.get(), EPOLLIN | EPOLLRDHUP | EPOLLET, base | kWordsOfRank);
+    for (size_t i = 0; i < peers_[rank].streams.size(); ++i) {
+      const int connection = peers_[rank].streams[i].connection.get();
+      all = all && add(connection, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, base | i);
+    }
+  }
+  return all ? Status() : SocketError("cannot wait for other ranks");
+}
+
+int NetMesh::streams() const {
+  const size_t other = rank_ == 0 ? 1 : 0;
+  return other < peers_.size() ? static_cast<int>(peers_[other].streams.size()) : 0;
+}
+
+void NetMesh::Send(int to, const void* data, size_t bytes) {
+  Peer& peer = peers_[static_cast<size_t>(to)];
+  // It is not written to: units are of one type for both directions.
+  auto* at = static_cast<std::byte*>(const_cast<void*>(data));
+  for (; bytes > 0; ++undone_) {
+    const size_t size = std::min(bytes, kUnitBytes);
+    peer.streams[peer.sent++ % peer.streams.size()].out.units.push_back({at, size});
+    at += size;
+    bytes -= size;
+  }
+}
+
+NetMesh::Ticket NetMesh::Receive(int from, void* data, size_t bytes) {
+  Peer& peer = peers_[static_cast<size_t>(from)];
+  Ticket ticket = {.rank = from, .first = peer.received, .end = peer.received};
+  auto* at = static_cast<std::byte*>(data);
+  for (; bytes > 0; ++undone_) {
+    const size_t size = std::min(bytes, kUnitBytes);
+    peer.streams[peer.received++ % peer.streams.size()].in.units.push_back({at, size});
+    at += size;
+    bytes -= size;
+  }
+  ticket.end = peer.received;
+  return ticket;
+}
+
+Status NetMesh::Until(const Ticket& ticket, Deadline deadline) { return Wait(&ticket, deadline); }
+Status NetMesh::Finish(Deadline deadline) { return Wait(nullptr, deadline); }
+
+bool NetMesh::IsDone(const Ticket* ticket) const {
+  if (ticket == nullptr || undone_ == 0) return undone_ == 0;
+  const std::vector<Stream>& streams = peers_[static_cast<size_t>(ticket->rank)].streams;
+  // Of each stream the last unit is enough.
+  const uint64_t last = std::min<uint64_t>(streams.size(), ticket->end - ticket->first);
+  for (uint64_t unit = ticket->end - last; unit < ticket->end; ++unit) {
+    if (streams[unit % streams.size()].in.done <= unit / streams.size()) return false;
+  }
+  return true;
+}
+
+Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
+  if (!failure_.ok()) return failure_;
+  const auto begin = steady_clock::now();
+  auto last = begin;  // when something was moved
+  for (;;) {
+    const bool moved = Move();
+    if (IsDone(ticket)) return {};
+    const auto now = steady_clock::now();
+    if (moved) {
+      last = now;
+      continue;
+    }
+    if (now - last < kLookTime) {
+      sched_yield();
+      if (Status looked = Look({}); !looked.ok()) return Stop(std::move(looked));
+      continue;
+    }
+    if (Status health = Health(); !health.ok()) return Stop(std::move(health));
+    if (now >= deadline) return Stop(TooLate(ticket, begin));
+    if (Status slept = Sleep(deadline); !slept.ok()) return Stop(std::move(slept));
+  }
+}
+
+Status NetMesh::Stop(Status failure) {
+  failure_ = std::move(failure);
+  for (Peer& peer : peers_) {
+    for (Stream& stream : peer.streams) stream.in = stream.out = {};
+  }
+  undone_ = 0;
+  return failure_;
+}
+
+bool NetMesh::Move() {
+  bool moved = false;
+  for (int turn = 1; turn < ranks(); ++turn) {
+    // Not all to the same one at once.
+    Peer& peer = peers_[static_cast<size_t>((rank_ + turn) % ranks())];
+    for (Stream& stream : peer.streams) {
+      if (stream.out.HasWork() && stream.out.ready) moved = MoveOut(stream) || moved;
+      if (stream.in.HasWork() && stream.in.ready) moved = MoveIn(stream) || moved;
+    }
+  }
+  return moved;
+}
+
+bool NetMesh::MoveOut(Stream& stream) {
+  const Unit& unit = stream.out.units[stream.out.next];
+  const ssize_t size = send(stream.connection.get(), unit.at, unit.left, MSG_NOSIGNAL);
+  if (size < 0 && errno == EINTR) return true;
+  if (size < 0) {
+    stream.out.ready = false;
+    stream.out.closed = errno != EAGAIN;
+    return false;
+  }
+  const uint64_t before = stream.out.done;
+  stream.out.Advance(static_cast<size_t>(size));
+  undone_ -= stream.out.done - before;
+  return true;
+}
+
+bool NetMesh::MoveIn(Stream& stream) {
+  const Unit& unit = stream.in.units[stream.in.next];
+  const ssize_t size = recv(stream.connection.get(), unit.at, unit.left, 0);
+  if (size < 0 && errno == EINTR) return true;
+  if (size <= 0) {
+    stream.in.ready = false;
+    stream.in.closed = size == 0 || errno != EAGAIN;
+    return false;
+  }
+  const uint64_t before = stream.in.done;
+  stream.in.Advance(static_cast<size_t>(size));
+  undone_ -= stream.in.done - before;
+  return true;
+}
+
+Status NetMesh::Sleep(Deadline deadline) {
+  return Look(std::chrono::ceil<std::chrono::milliseconds>(std::min(deadline, doubt_) -
+                                                           steady_clock::now()));
+}
+
+Status NetMesh::Look(std::chrono::milliseconds time) {
+  std::array<epoll_event, 64> events;
+  const int count = epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()),
+                               static_cast<int>(std::clamp<int64_t>(time.count(), 0, 60000)));
+  if (count < 0 && errno != EINTR) return SocketError("cannot wait for other ranks");
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<size_t>(i)];
+    OnEvent(event.data.u64, event.events);
+  }
+  return {};
+}
+
+void NetMesh::OnEvent(uint64_t what, uint32_t events) {
+  if (what == kWake) {
+    uint64_t count = 0;
+    // What it is about is asked for afterwards.
+    if (read(wake_.get(), &count, sizeof(count)) < 0) return;
+    return;
+  }
+  const uint64_t rank = what >> 16;
+  const uint64_t index = what & 0xffff;
+  if (index == kWordsOfRank) return ReadWords(static_cast<int>(rank));
+  Stream& stream = peers_[rank].streams[index];
+  if ((events & ~EPOLLOUT) != 0) stream.in.ready = true;
+  if ((events & ~EPOLLIN) != 0) stream.out.ready = true;
+}
+
+void NetMesh::ReadWords(int rank) {
+  Peer& peer = peers_[static_cast<size_t>(rank)];
+  std::array<char, 256> piece;
+  while (!peer.gone) {
+    const ssize_t size = recv(peer.words.get(), piece.data(), piece.size(), MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    peer.gone = size <= 0;
+    if (!peer.gone) peer.unread.append(piece.data(), static_cast<size_t>(size));
+    size_t read = 0;
+    for (Word word{}; peer.unread.size() - read >= sizeof(word); read += sizeof(word)) {
+      std::memcpy(&word, &peer.unread[read], sizeof(word));
+      int nobody = -1;
+      if (word.kind == kLeaves) peer.left = true;
+      if (word.kind == kHasEnded) {
+        failed_.compare_exchange_strong(nobody, static_cast<int>(word.rank));
+      }
+    }
+    peer.unread.erase(0, read);
+  }
+}
+
+bool NetMesh::WaitsFor(const Peer& peer, Lane Stream::*lane, bool closed_only) {
+  return std::any_of(peer.streams.begin(), peer.streams.end(), [&](const Stream& stream) {
+    return (stream.*lane).HasWork() && ((stream.*lane).closed || !closed_only);
+  });
+}
+
+Status NetMesh::Health() {
+  if (left_) return {Code::kAborted, "this rank has left"};
+  const auto now = steady_clock::now();
+  Deadline doubt = Deadline::max();
+  for (int rank = 0; rank < ranks() && failed_ < 0; ++rank) {
+    const Peer& peer = peers_[static_cast<size_t>(rank)];
+    const bool closed = WaitsFor(peer, &Stream::in, true) || WaitsFor(peer, &Stream::out, true);
+    if (peer.left && (closed || WaitsFor(peer, &Stream::out, false))) {
+      return HasLeft(rank);
+    }
+    if (peer.left) continue;
+    if (peer.gone || (closed && now >= doubt_)) {
+      Fail(rank);
+    } else if (closed) {
+      doubt = std::min(doubt_, now + kDoubt);
+    }
+  }
+  doubt_ = doubt;
+  if (failed_ < 0) return {};
+  // Who is not told of it would take this rank's own end for the first one.
+  TellOfFailure();
+  return {Code::kAborted, "rank " + std::to_string(failed_) + " has ended"};
+}
+
+Status NetMesh::WhoHasGone(const std::vector<int>& waited, Deadline deadline) {
+  for (;;) {
+    if (Status health = Health(); !health.ok()) return health;
+    for (const int rank : waited) {
+      if (peers_[static_cast<size_t>(rank)].left) return HasLeft(rank);
+    }
+    if (steady_clock::now() >= deadline) return {};
+    if (Status slept = Sleep(deadline); !slept.ok()) return slept;
+  }
+}
+
+Status NetMesh::TooLate(const Ticket* ticket, Deadline begin) const {
+  int late = ticket == nullptr ? -1 : ticket->rank;
+  for (Lane Stream::*lane : {&Stream::in, &Stream::out}) {
+    for (int rank = 0; rank < ranks() && late < 0; ++rank) {
+      if (WaitsFor(peers_[static_cast<size_t>(rank)], lane, false)) late = rank;
+    }
+  }
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin);
+  return {Code::kDeadlineExceeded, "rank " + std::to_string(late) + " has not come in " +
+                                       std::to_string(waited.count()) + " ms"};
+}
+
+void NetMesh::Tell(uint32_t kind, int about) {
+  const Word word = {.kind = kind, .rank = static_cast<uint32_t>(about)};
+  {
+    const std::lock_guard lock(words_);
+    for (const Peer& peer : peers_) {
+      // Few words are ever said, so there is room. Who does not hear it has gone.
+      if (peer.words.get() >= 0) {
+        (void)send(peer.words.get(), &word, sizeof(word), MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
+    }
+  }
+  const uint64_t one = 1;
+  // Full: it is awake anyway.
+  if (write(wake_.get(), &one, sizeof(one)) < 0) return;
+}
+
+void NetMesh::Fail(int rank) {
+  int nobody = -1;
+  failed_.compare_exchange_strong(nobody, rank);
+  TellOfFailure();
+}
+
+void NetMesh::TellOfFailure() {
+  if (!told_.exchange(true)) Tell(kHasEnded, failed_);
+}
+
+void NetMesh::Leave() {
+  if (left_.exchange(true)) return;
+  Tell(kLeaves, rank_);
+  for (const Peer& peer : peers_) {
+    for (const Stream& stream : peer.streams) shutdown(stream.connection.get(), SHUT_WR);
+  }
+}
+
+}  // namespace tony::collective

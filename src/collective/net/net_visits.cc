@@ -1,0 +1,306 @@
+// poll(2) and sockets that never block.
+#include "collective/net/net_visits.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "collective/net/net_address.h"
+#include "collective/switch_points.h"
+
+namespace tony::collective {
+namespace {
+
+/// In which a guest has to say who it is.
+constexpr auto kStrangersTime = std::chrono::seconds(5);
+/// Until a door that has closed a connection without a word is tried again.
+constexpr auto kRest = std::chrono::milliseconds(50);
+/// At once; of more the oldest is sent away.
+constexpr size_t kMostGuests = 512;
+/// A channel's number; those above are data's.
+constexpr uint32_t kWords = 0;
+constexpr uint32_t kLink = 0xffff;
+
+bool SendWhole(int connection, const std::string& message) {
+  // The first bytes of a connection always have room.
+  return send(connection, message.data(), message.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(message.size());
+}
+
+}  // namespace
+
+NetVisits::NetVisits(int door, const NetTable& table)
+    : door_(door),
+      table_(table),
+      ranks_(static_cast<int>(table.addresses.size())),
+      handshake_(table.secret, table.run),
+      linked_(table.addresses.size()) {
+  found_.peers.resize(table.addresses.size());
+}
+
+std::string NetVisits::Name(int rank) const {
+  return "rank " + std::to_string(rank) + " at " + table_.addresses[static_cast<size_t>(rank)];
+}
+
+Status NetVisits::Start() {
+  for (int rank = 0; rank < table_.rank; ++rank) {
+    std::vector<uint32_t> numbers = {kWords};
+    for (int stream = 1; stream <= table_.streams; ++stream) {
+      numbers.push_back(static_cast<uint32_t>(stream));
+    }
+    if (rank == 0) numbers.push_back(kLink);
+    for (const uint32_t number : numbers) {
+      Visit& visit = visits_.emplace_back();
+      visit.channel = {.acceptor = rank,
+                       .connector = table_.rank,
+                       .ranks = ranks_,
+                       .number = number,
+                       .streams = static_cast<uint32_t>(table_.streams)};
+      if (Status done = Connect(visit); !done.ok()) return done;
+    }
+  }
+  return {};
+}
+
+Status NetVisits::Connect(Visit& visit) const {
+  const int rank = visit.channel.acceptor;
+  auto address = NetAddress::Parse(table_.addresses[static_cast<size_t>(rank)]);
+  if (!address.ok()) return {Code::kFailedPrecondition, address.status().message()};
+  if (table_.secret.empty() && !address->IsLoopback()) {
+    return {Code::kFailedPrecondition,
+            Name(rank) +
+                " is on another host, and there is no key: give all ranks the same "
+                "TONY_COLLECTIVE_KEY"};
+  }
+  visit.connection = Descriptor(
+      socket(address->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  if (visit.connection.get() < 0) return SocketError("cannot make a socket");
+  visit.stage = Stage::kConnecting;
+  visit.until = Deadline::max();
+  visit.received.clear();
+  if (connect(visit.connection.get(), address->data(), address->size()) != 0 &&
+      errno != EINPROGRESS) {
+    return {Code::kFailedPrecondition,
+            "cannot connect to " + Name(rank) + ": " + std::strerror(errno)};
+  }
+  return {};
+}
+
+Status NetVisits::UntilAll(Deadline deadline) {
+  while (!AllAreHere()) {
+    if (std::chrono::steady_clock::now() >= deadline) return Missing();
+    Wait(deadline);
+    size_t index = 0;
+    for (auto visit = visits_.begin(); visit != visits_.end(); ++index) {
+      auto outcome = Advance(*visit, index < ready_.size() && ready_[index] != 0);
+      if (!outcome.ok()) return outcome.status();
+      visit = *outcome == Outcome::kGoesOn ? std::next(visit) : visits_.erase(visit);
+    }
+    if (!door_ready_) continue;
+    if (Status done = Accept(); !done.ok()) return done;
+  }
+  return {};
+}
+
+void NetVisits::Wait(Deadline deadline) {
+  std::vector<pollfd> watched;
+  for (const Visit& visit : visits_) {
+    deadline = std::min(deadline, visit.until);
+    const short events = visit.stage == Stage::kConnecting ? POLLOUT : POLLIN;
+    watched.push_back({.fd = visit.stage == Stage::kResting ? -1 : visit.connection.get(),
+                       .events = events,
+                       .revents = 0});
+  }
+  watched.push_back({.fd = door_, .events = POLLIN, .revents = 0});
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  if (poll(watched.data(), watched.size(),
+           static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60000))) < 0) {
+    watched.assign(watched.size(), {});
+  }
+  ready_.clear();
+  for (const pollfd& one : watched) ready_.push_back(one.revents != 0 ? 1 : 0);
+  door_ready_ = ready_.back() != 0;
+  ready_.pop_back();
+}
+
+Status NetVisits::Accept() {
+  for (;;) {
+    Descriptor guest(accept4(door_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (guest.get() < 0) {
+      const bool lack = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+      if (lack) return SocketError("cannot accept other ranks' connections");
+      return {};  // nobody is left, or one that has gone again
+    }
+    if (table_.secret.empty() && !NetAddress::OfSocket(guest.get(), &getpeername).IsLoopback()) {
+      continue;
+    }
+    auto challenge = NetHandshake::NewNumber();
+    if (!challenge.ok()) return challenge.status();
+    PrepareStream(guest.get());
+    if (!SendWhole(guest.get(), NetHandshake::Challenge(*challenge))) continue;
+    const auto is_guest = [](const Visit& visit) { return !visit.IsOwn(); };
+    if (std::count_if(visits_.begin(), visits_.end(), is_guest) >=
+        static_cast<std::ptrdiff_t>(kMostGuests)) {
+      visits_.erase(std::find_if(visits_.begin(), visits_.end(), is_guest));
+    }
+    Visit& visit = visits_.emplace_back();
+    visit.connection = std::move(guest);
+    visit.challenge = *challenge;
+    visit.until = After(kStrangersTime);
+  }
+}
+
+bool NetVisits::Receive(Visit& visit, bool& closed) {
+  size_t wanted = NetHandshake::kAnswerBytes;
+  if (visit.stage == Stage::kChallenge) wanted = NetHandshake::kChallengeBytes;
+  if (visit.stage == Stage::kAcceptance) wanted = NetHandshake::kAcceptanceBytes;
+  std::string piece(wanted - visit.received.size(), '\0');
+  const ssize_t size = recv(visit.connection.get(), piece.data(), piece.size(), 0);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  closed = size <= 0;
+  if (!closed) visit.received.append(piece, 0, static_cast<size_t>(size));
+  return visit.received.size() == wanted;
+}
+
+Result<NetVisits::Outcome> NetVisits::Advance(Visit& visit, bool ready) {
+  const bool late = std::chrono::steady_clock::now() >= visit.until;
+  if (!visit.IsOwn()) {
+    if (ready) return AdvanceGuest(visit);
+    return late ? Outcome::kClosed : Outcome::kGoesOn;
+  }
+  if (visit.stage == Stage::kResting && late) {
+    if (Status done = Connect(visit); !done.ok()) return done;
+  }
+  if (!ready) return Outcome::kGoesOn;
+  auto outcome = AdvanceOwn(visit);
+  if (!outcome.ok() || *outcome != Outcome::kClosed) return outcome;
+  visit.connection = Descriptor();
+  visit.stage = Stage::kResting;
+  visit.until = After(kRest);
+  return Outcome::kGoesOn;
+}
+
+Result<NetVisits::Outcome> NetVisits::AdvanceOwn(Visit& visit) {
+  const int rank = visit.channel.acceptor;
+  if (visit.stage == Stage::kConnecting) {
+    int error = 0;
+    socklen_t size = sizeof(error);
+    getsockopt(visit.connection.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) {
+      return Status(Code::kFailedPrecondition,
+                    "cannot connect to " + Name(rank) + ": " + std::strerror(error));
+    }
+    PrepareStream(visit.connection.get());
+    visit.stage = Stage::kChallenge;
+    return Outcome::kGoesOn;
+  }
+  bool closed = false;
+  if (!Receive(visit, closed)) return closed ? Outcome::kClosed : Outcome::kGoesOn;
+  const std::string received = std::exchange(visit.received, {});
+  const Status stranger(Code::kFailedPrecondition,
+                        Name(rank) + " is not of this job: something else has its port");
+  if (visit.stage == Stage::kChallenge) {
+    const auto challenge = NetHandshake::ReadChallenge(received);
+    if (!challenge) return stranger;
+    auto number = NetHandshake::NewNumber();
+    if (!number.ok()) return number.status();
+    visit.challenge = *challenge;
+    visit.answer = handshake_.Answer(visit.channel, *number, *challenge);
+    visit.stage = Stage::kAcceptance;
+    return SendWhole(visit.connection.get(), visit.answer) ? Outcome::kGoesOn : Outcome::kClosed;
+  }
+  if (received == NetHandshake::Refusal()) {
+    return Status(Code::kFailedPrecondition,
+                  Name(rank) + " refuses rank " + std::to_string(table_.rank) + " of " +
+                      std::to_string(ranks_) + ": it has another key, or a rank of this number");
+  }
+  if (!handshake_.IsAcceptance(received, visit.answer, visit.challenge)) return stranger;
+  Keep(visit.channel, std::move(visit.connection));
+  return Outcome::kTaken;
+}
+
+NetVisits::Outcome NetVisits::AdvanceGuest(Visit& visit) {
+  bool closed = false;
+  if (!Receive(visit, closed)) return closed ? Outcome::kClosed : Outcome::kGoesOn;
+  const auto channel = handshake_.Check(visit.received, visit.challenge, table_.rank);
+  if (!channel || !Fits(*channel) || !IsFree(*channel)) {
+    (void)SendWhole(visit.connection.get(), NetHandshake::Refusal());
+    return Outcome::kClosed;
+  }
+  if (!SendWhole(visit.connection.get(), handshake_.Acceptance(visit.received, visit.challenge))) {
+    return Outcome::kClosed;
+  }
+  Keep(*channel, std::move(visit.connection));
+  return Outcome::kTaken;
+}
+
+bool NetVisits::Fits(const NetChannel& channel) const {
+  const bool known = channel.ranks == ranks_ && channel.connector > table_.rank &&
+                     channel.connector < ranks_ && channel.streams >= 1 &&
+                     channel.streams <= static_cast<int>(SwitchPoints::kMostStreams);
+  return known &&
+         (channel.number <= channel.streams || (channel.number == kLink && table_.rank == 0));
+}
+
+int NetVisits::OtherOf(const NetChannel& channel) const {
+  return channel.connector == table_.rank ? channel.acceptor : channel.connector;
+}
+
+bool NetVisits::IsFree(const NetChannel& channel) const {
+  const auto rank = static_cast<size_t>(OtherOf(channel));
+  const NetPeer& peer = found_.peers[rank];
+  if (channel.number == kLink) return !linked_[rank];
+  if (!peer.streams.empty() && peer.streams.size() != channel.streams) return false;
+  if (channel.number == kWords) return peer.words.get() < 0;
+  return peer.streams.empty() || peer.streams[channel.number - 1].get() < 0;
+}
+
+void NetVisits::Keep(const NetChannel& channel, Descriptor connection) {
+  const int rank = OtherOf(channel);
+  NetPeer& peer = found_.peers[static_cast<size_t>(rank)];
+  if (channel.number == kLink) {
+    linked_[static_cast<size_t>(rank)] = true;
+    found_.links.push_back({rank, std::move(connection)});
+    return;
+  }
+  peer.streams.resize(channel.streams);
+  (channel.number == kWords ? peer.words : peer.streams[channel.number - 1]) =
+      std::move(connection);
+}
+
+bool NetVisits::IsComplete(int rank) const {
+  const NetPeer& peer = found_.peers[static_cast<size_t>(rank)];
+  const bool needs_link = rank == 0 || table_.rank == 0;
+  return rank == table_.rank ||
+         (peer.words.get() >= 0 && !peer.streams.empty() &&
+          std::all_of(peer.streams.begin(), peer.streams.end(),
+                      [](const Descriptor& stream) { return stream.get() >= 0; }) &&
+          (!needs_link || linked_[static_cast<size_t>(rank)]));
+}
+
+bool NetVisits::AllAreHere() const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (!IsComplete(rank)) return false;
+  }
+  return true;
+}
+
+Status NetVisits::Missing() const {
+  std::vector<int> missing;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (!IsComplete(rank)) missing.push_back(rank);
+  }
+  std::string text =
+      Name(missing[0]) + (missing[0] < table_.rank ? " does not answer" : " has not connected");
+  if (missing.size() > 1) text += ", and " + std::to_string(missing.size() - 1) + " more";
+  return {Code::kDeadlineExceeded, text};
+}
+
+}  // namespace tony::collective

@@ -81,32 +81,37 @@ Status NetGroup::ReduceWhole(const Reduction& work, Deadline deadline) {
   const size_t bytes = work.bytes();
   std::byte* blocks = scratch_.Take(bytes * members_.size());
   const bool directly = members_.size() <= points_.direct_ranks;
-  std::memcpy(blocks + (directly ? bytes * static_cast<size_t>(rank_) : 0), work.in, bytes);
-  Status there = directly ? GatherDirectly(bytes, deadline) : GatherByDoubling(bytes, deadline);
+  Status there = directly ? GatherDirectly(work, deadline) : GatherByDoubling(work, deadline);
   if (!there.ok()) return there;
-  // By doubling the own block comes first.
   const auto of = [&](int rank) {
-    const int place = directly ? rank : (rank - rank_ + ranks()) % ranks();
-    return blocks + bytes * static_cast<size_t>(place);
+    return blocks + bytes * static_cast<size_t>((rank - rank_ + ranks()) % ranks());
   };
+  // The own vector may lie where the result is to be, which is written last then.
+  std::byte* sum = rank_ == 0 ? work.out : of(0);
   const size_t count = bytes / work.element;
-  work.reduce(work.out, of(0), of(1), count);
-  for (int rank = 2; rank < ranks(); ++rank) work.reduce(work.out, work.out, of(rank), count);
+  for (int rank = 1; rank < ranks(); ++rank) {
+    const std::byte* before = rank == 1 && rank_ == 0 ? work.in : sum;
+    std::byte* result = rank + 1 == ranks() ? work.out : sum;
+    work.reduce(result, before, rank == rank_ ? work.in : of(rank), count);
+  }
   return {};
 }
 
-Status NetGroup::GatherDirectly(size_t bytes, Deadline deadline) {
-  const auto block = [&](int rank) { return scratch_.data() + bytes * static_cast<size_t>(rank); };
+Status NetGroup::GatherDirectly(const Reduction& work, Deadline deadline) {
+  const size_t bytes = work.bytes();
+  std::byte* block = scratch_.data();
   ForOthers([&](int rank) {
-    Send(rank, block(rank_), bytes);
-    Receive(rank, block(rank), bytes);
+    Send(rank, work.in, bytes);
+    Receive(rank, block += bytes, bytes);
   });
   return mesh_->Finish(deadline);
 }
 
 /// Each knows the blocks of itself and those that follow it: of one, of two, of four … ranks, and
 /// in the last step of all, however many there are. [Bruck et al. 1997]
-Status NetGroup::GatherByDoubling(size_t bytes, Deadline deadline) {
+Status NetGroup::GatherByDoubling(const Reduction& work, Deadline deadline) {
+  const size_t bytes = work.bytes();
+  std::memcpy(scratch_.data(), work.in, bytes);
   for (int known = 1; known < ranks(); known *= 2) {
     const auto news = static_cast<size_t>(std::min(known, ranks() - known));
     Send((rank_ - known + ranks()) % ranks(), scratch_.data(), news * bytes);

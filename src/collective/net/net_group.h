@@ -49,8 +49,8 @@ class NetGroup : public Group {
   struct Reduction;
 
   Status ReduceWhole(const Reduction& work, Deadline deadline);
-  Status GatherDirectly(size_t bytes, Deadline deadline);
-  Status GatherByDoubling(size_t bytes, Deadline deadline);
+  Status GatherDirectly(const Reduction& work, Deadline deadline);
+  Status GatherByDoubling(const Reduction& work, Deadline deadline);
   Status ReduceInPieces(const Reduction& work, Deadline deadline);
   void ReducePiece(const Reduction& work, size_t piece, size_t slot_bytes);
   /// Where a rank's part of a piece waits to be reduced.

@@ -106,8 +106,8 @@ class NetMesh {
   /// Null: for everything.
   Status Wait(const Ticket* ticket, Deadline deadline);
   bool IsDone(const Ticket* ticket) const;
-  /// Whether anything has been moved.
-  bool Move();
+  /// Whether anything has been moved. `ask_all`: also what had nothing to move when last asked.
+  bool Move(bool ask_all);
   bool MoveIn(Stream& stream);
   bool MoveOut(Stream& stream);
   /// Until something can be moved, or is known of a rank.

@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SYSTEM_PYTHON = "/usr/bin/python3"  # whose packages are Debian's
-TIMEOUT = 900  # seconds for one program with all sizes
+TIMEOUT = 240  # seconds for one program with all sizes
 # Which compiler and libraries a peer needs, and what it is called.
 COMPILED = {
     "openmpi": ("openmpi_ranks", "mpicxx", "Open MPI", []),
@@ -61,13 +61,24 @@ class Peers:
         return found.returncode == 0
 
 
-def lines_of(commands, environment=None):
+def lines_of(commands, environment=None, tries=1):
     """What the first of these commands prints, in lines of words, when all have ended.
 
-    One that fails, or takes too long, ends the program with what it says. `environment`: for each command's number, its
-    variables besides those that are there.
+    One that fails, or takes too long so many times, ends the program with what it says. `environment`: for each command's
+    number, its variables besides those that are there.
     """
     name = f"bench: {' '.join(commands[0][:6])} …"
+    for left in reversed(range(tries)):
+        said = _said(name, commands, environment)
+        if said is not None:
+            return [line.split() for line in said.splitlines()]
+        again = ", and is started again" if left else ""
+        print(f"{name} takes more than {TIMEOUT} s{again}", file=sys.stderr, flush=True)
+    sys.exit(1)
+
+
+def _said(name, commands, environment):
+    """What the first command prints; None when one of them takes too long. One that fails ends the program."""
     processes = []
     for number, command in enumerate(commands):
         variables = {**os.environ, "OMP_NUM_THREADS": "1", **(environment(number) if environment else {})}
@@ -78,19 +89,19 @@ def lines_of(commands, environment=None):
         for process in processes:
             said.append(process.communicate(timeout=TIMEOUT))
     except subprocess.TimeoutExpired:
-        sys.exit(f"{name} takes more than {TIMEOUT} s")
+        return None
     finally:
         for process in processes:
             process.kill()
     for process, (_, errors) in zip(processes, said):
         if process.returncode:
             sys.exit(f"{name} failed with {process.returncode}: {errors[-2000:]}")
-    return [line.split() for line in said[0][0].splitlines()]
+    return said[0][0]
 
 
-def run(commands):
-    """Medians of seconds by bytes, of a program whose ranks these commands start."""
-    return {int(size): statistics.median(map(float, seconds)) for size, *seconds in lines_of(commands)}
+def run(commands, tries=1):
+    """Medians of seconds by bytes, of a program whose ranks these commands start, at most so many times."""
+    return {int(size): statistics.median(map(float, seconds)) for size, *seconds in lines_of(commands, tries=tries)}
 
 
 def bus_bandwidth(seconds, size, ranks):

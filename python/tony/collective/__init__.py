@@ -16,11 +16,12 @@ from ._built import (ccl_built, cuda_built, ddl_built, gloo_built, gloo_enabled,
 from ._collectives import barrier, join
 from ._handles import poll, synchronize
 from ._objects import allgather_object, broadcast_object
-from ._process import (cross_rank, cross_size, init, is_homogeneous, is_initialized, local_rank, local_size, rank,
-                       shutdown, size)
+from ._process import (cross_rank, cross_size, is_homogeneous, is_initialized, local_rank, local_size, rank, shutdown,
+                       size)
 from ._process_sets import (ProcessSet, add_process_set, get_process_set_ids_and_ranks, global_process_set,
                             number_of_process_sets, process_set_by_id, process_set_included, remove_process_set)
 from ._reduce_ops import Adasum, Average, Max, Min, Product, Sum
+from ._start import init
 from ._watch import counters, start_timeline, stop_timeline
 from .compression import Compression
 from .exceptions import HorovodInternalError, HostsUpdatedInterrupt, NotInitializedError

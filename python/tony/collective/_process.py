@@ -1,13 +1,10 @@
-"""This process as a rank: init() to shutdown()."""
+"""This process as a rank: who it is from init() to shutdown()."""
 
 import atexit
-import ctypes
 import threading
 
-from . import _autotune, _library, _meeting, _rounds
 from ._library import library
-from ._stores import StoreError, StoreTimeout
-from .exceptions import HorovodInternalError, NotInitializedError
+from .exceptions import NotInitializedError
 
 
 class _Rank:
@@ -20,104 +17,40 @@ class _Rank:
         self.on_start = []  # called without arguments when a new life begins
 
 
-_rank = _Rank()
+current = _Rank()
 
 
 def on_start(function):
     """Registers what is called when the ranks have met, and when they have joined: names count from 0 again."""
-    _rank.on_start.append(function)
+    current.on_start.append(function)
     return function
 
 
 def begin_again():
     """Calls what on_start() has registered."""
-    for function in _rank.on_start:
+    for function in current.on_start:
         function()
-
-
-def init(comm=None, process_sets=None):
-    """Meets the other ranks; returns when all are there. Once it has, further calls do nothing.
-
-    Where the ranks meet is read from the environment: tony-submit (framework ``horovod`` or ``pytorch``), ``horovodrun
-    --gloo`` and ``torchrun`` set what is needed; without any of it this process is the only rank, but for one of
-    several tasks of tony-submit, where that is an error.
-
-    Arguments:
-        comm: for compatibility with Horovod; all ranks take part, so None or an empty list.
-        process_sets: a list of ProcessSets, or of lists of ranks, the same on all ranks: what add_process_set() does.
-
-    Raises:
-        HorovodInternalError: a rank has not come in time (HOROVOD_GLOO_TIMEOUT_SECONDS, 120 by default); the message
-        names it. Variables are missing. A thread cannot be started. In an elastic job, where it waits for the next
-        round instead: there is none for this process. HOROVOD_TIMELINE or HOROVOD_AUTOTUNE_LOG cannot be written. What
-        add_process_set() raises.
-    """
-    if comm:
-        raise ValueError("tony.collective starts with all ranks: call init() without comm, and add process sets")
-    from . import _process_sets  # which submits operations, and so needs a rank
-    process_sets = _process_sets.checked(process_sets)
-    with _rank.lock:
-        if library().is_initialized():
-            return
-        environment = _meeting.environment()
-        _rounds.meet(environment, _rank.starts > 0,
-                     lambda: _meet(environment, lambda: _process_sets.start(process_sets)))
-
-
-def _meet(environment, on_met):
-    meet, operation = _meeting.timeouts(environment)
-    start, _rank.starts = _rank.starts, _rank.starts + 1
-    place = _meeting.find_place(environment, start, meet)
-    key = _meeting.secret(environment)
-    options = _library.Options(
-        ctypes.sizeof(_library.Options), place.rank, place.size, key, len(key), 1000 * meet, 1000 * operation,
-        _fusion_bytes(environment), None, _meeting.switch_points(environment),
-        _autotune.window_us(environment))
-    interrupts = []
-    store = _callbacks(place.store, interrupts) if place.store is not None else None
-    if store is not None:
-        options.store = ctypes.pointer(store)
-    try:
-        code = library().init(ctypes.byref(options))
-        if interrupts:
-            raise interrupts[0]
-        if code != _library.OK:
-            library().fail(code)
-        _rank.place = place
-        _begin_watch(environment, start)
-        _autotune.begin(environment, place.rank)
-        begin_again()
-        on_met()
-    except BaseException:  # Ctrl-C may also come when the ranks have met already
-        _rank.place = None
-        library().shutdown()
-        raise
-
-
-def _begin_watch(environment, life):
-    from . import _watch  # which needs this module
-    _watch.begin(environment, life)
 
 
 def shutdown():
     """Leaves the others. What is on its way fails, here and at them. ``init()`` may be called again afterwards."""
-    with _rank.lock:
-        if _rank.place is None:
+    with current.lock:
+        if current.place is None:
             return
-        _rank.place = None
+        current.place = None
         # A child of fork() has nothing to leave.
         library().shutdown()
 
 
 def is_initialized():
     """True between ``init()`` and ``shutdown()``; not in a process that was forked meanwhile."""
-    return _rank.place is not None and bool(library().is_initialized())
+    return current.place is not None and bool(library().is_initialized())
 
 
 def _place():
-    if _rank.place is None:
+    if current.place is None:
         raise NotInitializedError()
-    return _rank.place
+    return current.place
 
 
 def rank():
@@ -156,45 +89,8 @@ def is_homogeneous():
     return place.size == place.local_size * place.cross_size
 
 
-def _fusion_bytes(environment):
-    """HOROVOD_FUSION_THRESHOLD, in bytes; 0, the library's choice, where it is not set."""
-    text = environment.get("HOROVOD_FUSION_THRESHOLD", "0")
-    if not text.isdigit():
-        raise HorovodInternalError(f"HOROVOD_FUSION_THRESHOLD is {text!r} instead of a number of bytes",
-                                   "INVALID_ARGUMENT")
-    return int(text)
-
-
-def _callbacks(store, interrupts):
-    """struct tony_collective_store; keeps itself alive as long as it is used. ``interrupts``: a list that gets what is
-    no Exception, as KeyboardInterrupt: C is below, through which nothing can be raised."""
-    def answer(call, take, receiver):
-        try:
-            value, code = call() or b"", "OK"
-        except StoreTimeout as error:
-            value, code = str(error).encode(), "DEADLINE_EXCEEDED"
-        except StoreError as error:
-            value, code = str(error).encode(), "INTERNAL"
-        except Exception as error:  # pylint: disable=broad-except  # it would be lost: C is below
-            value, code = repr(error).encode(), "INTERNAL"
-        except BaseException as error:  # pylint: disable=broad-except
-            interrupts.append(error)
-            value, code = repr(error).encode(), "INTERNAL"
-        take(receiver, value, len(value))
-        return _library.CODES.index(code)
-
-    def put(_, key, value, size_, take, receiver):
-        return answer(lambda: store.put(key.decode(), ctypes.string_at(value, size_)), take, receiver)
-
-    def get(_, key, timeout_ms, take, receiver):
-        return answer(lambda: store.get(key.decode(), timeout_ms / 1000), take, receiver)
-
-    return _library.Store(None, _library.Put(put), _library.Get(get))
-
-
 @atexit.register
 def _leave():
     """So that the others are told that this rank has left, and not that it has died."""
-    if _rank.place is not None and is_initialized():
+    if current.place is not None and is_initialized():
         shutdown()
-

@@ -20,7 +20,7 @@ import copy
 import functools
 import queue
 
-from . import _handles, _process
+from . import _handles, _process, _start
 from ._meeting import environment
 from ._notifications import Notifications
 from ._objects import broadcast_object
@@ -189,4 +189,4 @@ def begin_round():
     _process.shutdown()
     # Of what was on its way nothing comes any more.
     _handles.forget_all()
-    _process.init()
+    _start.init()

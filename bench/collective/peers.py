@@ -104,6 +104,11 @@ def run(commands, tries=1):
     return {int(size): statistics.median(map(float, seconds)) for size, *seconds in lines_of(commands, tries=tries)}
 
 
+def crowded(ranks):
+    """Whether there are fewer processors than so many ranks."""
+    return ranks > len(os.sched_getaffinity(0))
+
+
 def bus_bandwidth(seconds, size, ranks):
     """Bytes that each rank sends in a second, as NCCL's tests define it."""
     return size / seconds * 2 * (ranks - 1) / ranks

@@ -26,11 +26,28 @@ inline void Copy(const Kernels& kernels, std::byte* out, const std::byte* in, si
   stream ? kernels.stream_copy(out, in, bytes) : static_cast<void>(std::memcpy(out, in, bytes));
 }
 
-/// `of(rank)` of all ranks, one after the other.
+/// What may overlap, or already be where it belongs. Of 0 bytes pointers may be null.
+inline void CopyIfApart(std::byte* out, const std::byte* in, size_t bytes) {
+  if (bytes > 0 && out != in) std::memmove(out, in, bytes);
+}
+
+/// `of(rank)` of all ranks, one after the other. What is between goes to `sum`, which may be
+/// `of(0)`; `result` is written last, so that it may be any of them.
+template <typename Of>
+void ReduceAll(ReduceKernel reduce, std::byte* result, std::byte* sum, const Of& of, int ranks,
+               size_t count) {
+  const std::byte* before = of(0);
+  for (int rank = 1; rank < ranks; ++rank) {
+    std::byte* const to = rank + 1 == ranks ? result : sum;
+    reduce(to, before, of(rank), count);
+    before = to;
+  }
+}
+
+/// The same where `result` is none of them but the first two, and takes what is between.
 template <typename Of>
 void ReduceAll(ReduceKernel reduce, std::byte* result, const Of& of, int ranks, size_t count) {
-  reduce(result, of(0), of(1), count);
-  for (int rank = 2; rank < ranks; ++rank) reduce(result, result, of(rank), count);
+  ReduceAll(reduce, result, result, of, ranks, count);
 }
 
 /// What is in `size` bytes' `step`-th part of `part` bytes each: none behind the end.

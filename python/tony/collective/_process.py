@@ -92,5 +92,5 @@ def is_homogeneous():
 @atexit.register
 def _leave():
     """So that the others are told that this rank has left, and not that it has died."""
-    if current.place is not None and is_initialized():
+    if is_initialized():
         shutdown()

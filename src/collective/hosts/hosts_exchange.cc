@@ -1,25 +1,10 @@
 // Operations between hosts in which each rank has or gets something else: gather, reduce-scatter,
 // all to all.
-#include <cstring>
-#include <numeric>
-
+#include "collective/copy.h"
 #include "collective/hosts/hosts_group.h"
 #include "collective/net/net_reduction.h"
 
 namespace tony::collective {
-namespace {
-
-std::vector<size_t> EdgesOf(const std::vector<size_t>& sizes) {
-  std::vector<size_t> edges(sizes.size() + 1);
-  std::partial_sum(sizes.begin(), sizes.end(), edges.begin() + 1);
-  return edges;
-}
-
-void CopyIfApart(std::byte* to, const std::byte* from, size_t bytes) {
-  if (bytes > 0 && to != from) std::memmove(to, from, bytes);
-}
-
-}  // namespace
 
 std::vector<size_t> HostsGroup::HostEdges(const std::vector<size_t>& of_ranks) const {
   std::vector<size_t> edges = {0};

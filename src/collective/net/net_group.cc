@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <string>
 #include <utility>
 
+#include "collective/copy.h"
 #include "collective/net/net_reduction.h"
 
 namespace tony::collective {
@@ -15,10 +15,6 @@ namespace {
 Status WrongLength(const std::string& what, size_t length, int ranks) {
   return {Code::kInvalidArgument, std::to_string(length) + " " + what + " for " +
                                       std::to_string(ranks) + " ranks: give one of each rank"};
-}
-
-void CopyIfApart(std::byte* out, const std::byte* in, size_t bytes) {
-  if (bytes > 0 && out != in) std::memmove(out, in, bytes);
 }
 
 }  // namespace
@@ -66,9 +62,7 @@ Status NetGroup::AllReduce(const void* in, void* out, size_t count, DataType typ
 Status NetGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
                                DataType type, ReduceOp op, Deadline deadline) {
   if (counts.size() != members_.size()) return WrongLength("counts", counts.size(), ranks());
-  std::vector<size_t> edges(counts.size() + 1);
-  std::partial_sum(counts.begin(), counts.end(), edges.begin() + 1);
-  Reduction work(std::move(edges), SizeOf(type), points_);
+  Reduction work(EdgesOf(counts), SizeOf(type), points_);
   work.in = static_cast<const std::byte*>(in);
   work.own = static_cast<std::byte*>(out);
   work.reduce = kernels_.Reduce(type, op);
@@ -83,17 +77,13 @@ Status NetGroup::ReduceWhole(const Reduction& work, Deadline deadline) {
   const bool directly = members_.size() <= points_.direct_ranks;
   Status there = directly ? GatherDirectly(work, deadline) : GatherByDoubling(work, deadline);
   if (!there.ok()) return there;
-  const auto of = [&](int rank) {
+  const auto block = [&](int rank) {
     return blocks + bytes * static_cast<size_t>((rank - rank_ + ranks()) % ranks());
   };
-  // The own vector may lie where the result is to be, which is written last then.
-  std::byte* sum = rank_ == 0 ? work.out : of(0);
-  const size_t count = bytes / work.element;
-  for (int rank = 1; rank < ranks(); ++rank) {
-    const std::byte* before = rank == 1 && rank_ == 0 ? work.in : sum;
-    std::byte* result = rank + 1 == ranks() ? work.out : sum;
-    work.reduce(result, before, rank == rank_ ? work.in : of(rank), count);
-  }
+  const auto of = [&](int rank) { return rank == rank_ ? work.in : block(rank); };
+  // The own vector may lie where the result is to be.
+  std::byte* const sum = rank_ == 0 ? work.out : block(0);
+  ReduceAll(work.reduce, work.out, sum, of, ranks(), bytes / work.element);
   return {};
 }
 
@@ -137,8 +127,7 @@ Status NetGroup::Barrier(Deadline deadline) {
 Status NetGroup::AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
                            Deadline deadline) {
   if (bytes.size() != members_.size()) return WrongLength("sizes", bytes.size(), ranks());
-  std::vector<size_t> begin(bytes.size() + 1);
-  std::partial_sum(bytes.begin(), bytes.end(), begin.begin() + 1);
+  const std::vector<size_t> begin = EdgesOf(bytes);
   auto* all = static_cast<std::byte*>(out);
   const size_t own = bytes[static_cast<size_t>(rank_)];
   CopyIfApart(all + begin[static_cast<size_t>(rank_)], static_cast<const std::byte*>(in), own);
@@ -156,10 +145,8 @@ Status NetGroup::AllToAll(const void* in, const std::vector<size_t>& sent, void*
   if (received.size() != members_.size()) {
     return WrongLength("sizes received", received.size(), ranks());
   }
-  std::vector<size_t> from(sent.size() + 1);
-  std::vector<size_t> to(sent.size() + 1);
-  std::partial_sum(sent.begin(), sent.end(), from.begin() + 1);
-  std::partial_sum(received.begin(), received.end(), to.begin() + 1);
+  const std::vector<size_t> from = EdgesOf(sent);
+  const std::vector<size_t> to = EdgesOf(received);
   const auto* theirs = static_cast<const std::byte*>(in);
   auto* ours = static_cast<std::byte*>(out);
   const auto own = static_cast<size_t>(rank_);

@@ -106,12 +106,9 @@ void NetGroup::ReducePiece(const Reduction& work, size_t piece, size_t slot_byte
     const auto of = [&, first = begin](int rank) -> const std::byte* {
       return rank == rank_ ? work.in + first + done : SlotOf(rank, piece, slot_bytes) + done;
     };
-    // The own part may lie where the result is to be, which is written last then.
-    std::byte* sum = rank_ == 0 ? result : SlotOf(0, piece, slot_bytes) + done;
-    for (int rank = 1; rank < ranks(); ++rank) {
-      const std::byte* before = rank == 1 ? of(0) : sum;
-      work.reduce(rank + 1 == ranks() ? result : sum, before, of(rank), count);
-    }
+    // The own part may lie where the result is to be.
+    std::byte* const sum = rank_ == 0 ? result : SlotOf(0, piece, slot_bytes) + done;
+    ReduceAll(work.reduce, result, sum, of, ranks(), count);
   }
 }
 

@@ -22,14 +22,15 @@ class Arena {
   void* Allocate(size_t bytes);
   /// What Allocate() has returned; null is nothing. False: it is not one of ours.
   bool Free(void* data);
-  /// Where `data` lies in the memory, if all of its bytes belong to one allocation.
+  /// Where `data` lies, if all of its bytes are in the memory. Nobody else has anything at these
+  /// addresses, so there is nothing to look up.
   std::optional<size_t> OffsetOf(const void* data, size_t bytes) const;
 
  private:
   const std::shared_ptr<void> memory_;
   std::byte* const begin_;
   const size_t bytes_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::map<size_t, size_t> free_;  ///< bytes by offset; no two touch
   std::map<size_t, size_t> used_;  ///< bytes by offset
 };

@@ -9,19 +9,40 @@
 #include "collective/copy.h"
 
 namespace tony::collective {
+namespace {
+
+bool IsInPlace(const Fusion::Tensor& tensor) {
+  return tensor.out == tensor.in || tensor.out == nullptr;
+}
+
+}  // namespace
 
 Fusion::Fusion(std::vector<Tensor> tensors, DataType type, double before, double after)
-    : tensors_(std::move(tensors)),
+    : several_(std::move(tensors)),
+      tensors_(several_),
       type_(type),
       before_(before),
       after_(after),
       kernels_(BestKernels()) {
+  several_ends_.reserve(tensors_.size());
   size_t end = 0;
   for (const Tensor& tensor : tensors_) {
-    ends_.push_back(end += tensor.count * element());
-    in_place_ = in_place_ && (tensor.out == tensor.in || tensor.out == nullptr);
+    several_ends_.push_back(end += tensor.count * element());
+    in_place_ = in_place_ && IsInPlace(tensor);
   }
+  ends_ = several_ends_;
 }
+
+Fusion::Fusion(const Tensor& tensor, DataType type)
+    : single_(tensor),
+      tensors_(&single_, 1),
+      type_(type),
+      before_(1),
+      after_(1),
+      kernels_(BestKernels()),
+      single_end_(tensor.count * SizeOf(type)),
+      ends_(&single_end_, 1),
+      in_place_(IsInPlace(tensor)) {}
 
 size_t Fusion::IndexOf(size_t position) const {
   // Empty ones end where the one before them does, and are left out.

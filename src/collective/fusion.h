@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "collective/data_type.h"
@@ -21,8 +22,13 @@ class Fusion {
 
   /// `before`: factor for what this rank has; `after`: for the result.
   Fusion(std::vector<Tensor> tensors, DataType type, double before = 1, double after = 1);
+  /// A single one. Nothing is allocated, which would take as long as summing up some kilobytes.
+  Fusion(const Tensor& tensor, DataType type);
+  Fusion(const Fusion&) = delete;
+  Fusion& operator=(const Fusion&) = delete;
+  ~Fusion() = default;
 
-  const std::vector<Tensor>& tensors() const { return tensors_; }
+  std::span<const Tensor> tensors() const { return tensors_; }
   size_t bytes() const { return ends_.empty() ? 0 : ends_.back(); }
   size_t count() const { return bytes() / element(); }
   size_t element() const { return SizeOf(type_); }
@@ -48,12 +54,16 @@ class Fusion {
   void ForParts(size_t begin, size_t size, const Take& take) const;
   size_t IndexOf(size_t position) const;
 
-  const std::vector<Tensor> tensors_;
+  const Tensor single_;
+  const std::vector<Tensor> several_;
+  const std::span<const Tensor> tensors_;  ///< one of the two
   const DataType type_;
   const double before_;
   const double after_;
   const Kernels& kernels_;
-  std::vector<size_t> ends_;  ///< of each, in bytes
+  const size_t single_end_ = 0;
+  std::vector<size_t> several_ends_;
+  std::span<const size_t> ends_;  ///< of each, in bytes
   bool in_place_ = true;
 };
 

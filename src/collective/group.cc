@@ -4,7 +4,7 @@
 namespace tony::collective {
 
 Status Group::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) {
-  const std::vector<Fusion::Tensor>& tensors = fusion.tensors();
+  const std::span<const Fusion::Tensor> tensors = fusion.tensors();
   // A single one is reduced in the place of its result.
   void* const only = tensors.size() == 1 ? tensors[0].out : nullptr;
   auto* const vector =

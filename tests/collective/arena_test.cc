@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -54,14 +55,15 @@ TEST_F(ArenaTest, SaysWhatIsItsOwn) {
   Arena arena(nullptr, begin_, kBytes);
   auto* first = static_cast<std::byte*>(arena.Allocate(128));
   auto* second = static_cast<std::byte*>(arena.Allocate(128));
-  EXPECT_EQ(arena.OffsetOf(second + 8, 120), 136);
   EXPECT_EQ(arena.OffsetOf(first, 128), 0);
-  EXPECT_EQ(arena.OffsetOf(first, 129), std::nullopt) << "that is of another one";
-  EXPECT_EQ(arena.OffsetOf(second + 128, 1), std::nullopt);
+  EXPECT_EQ(arena.OffsetOf(second + 8, 120), 136);
+  EXPECT_EQ(arena.OffsetOf(begin_, kBytes), 0);
+  EXPECT_EQ(arena.OffsetOf(begin_ + 1, kBytes), std::nullopt) << "its end is elsewhere";
+  EXPECT_EQ(arena.OffsetOf(begin_ + 1, SIZE_MAX), std::nullopt);
+  EXPECT_EQ(arena.OffsetOf(begin_ - 1, 1), std::nullopt);
   EXPECT_EQ(arena.OffsetOf(begin_ + kBytes, 1), std::nullopt);
   EXPECT_EQ(arena.OffsetOf(&arena, 1), std::nullopt);
   EXPECT_TRUE(arena.Free(first));
-  EXPECT_EQ(arena.OffsetOf(first, 1), std::nullopt);
   EXPECT_FALSE(arena.Free(first)) << "it was freed already";
   EXPECT_FALSE(arena.Free(second + 64));
   EXPECT_TRUE(arena.Free(nullptr));

@@ -99,8 +99,20 @@ TEST(Fusion, ScattersAnyPart) {
   }
 }
 
+TEST(Fusion, MayBeOfOneTensor) {
+  std::vector<float> in(5, 1.0F), out(5);
+  const Fusion fusion({.in = in.data(), .out = out.data(), .count = in.size()}, DataType::kFloat32);
+  EXPECT_EQ(fusion.tensors().size(), 1);
+  EXPECT_EQ(fusion.bytes(), 20);
+  EXPECT_FALSE(fusion.in_place());
+  EXPECT_EQ(fusion.Find(4, 16), BytesOf(in) + 4);
+  EXPECT_EQ(fusion.Find(4, 20), nullptr);
+  fusion.Scatter(8, 12, BytesOf(in), false);
+  EXPECT_EQ(out, (std::vector<float>{0, 0, 1, 1, 1}));
+}
+
 TEST(Fusion, MayBeEmpty) {
-  const Fusion nothing({}, DataType::kInt64);
+  const Fusion nothing(std::vector<Fusion::Tensor>(), DataType::kInt64);
   EXPECT_EQ(nothing.bytes(), 0);
   nothing.Gather(0, 0, nullptr);
   nothing.Scatter(0, 0, nullptr, false);

@@ -11,7 +11,8 @@ Status HostGroup::OfferVectors(const Fusion& fusion, bool copy, Deadline deadlin
   Offer own;
   const std::byte* in = arena_ == nullptr ? nullptr : fusion.Find(0, bytes);
   const auto from = in == nullptr ? std::nullopt : arena_->OffsetOf(in, bytes);
-  const auto to = from ? arena_->OffsetOf(fusion.tensors()[0].out, bytes) : std::nullopt;
+  const void* const out = fusion.tensors()[0].out;
+  const auto to = !from || in == out ? from : arena_->OffsetOf(out, bytes);
   if (to) own = {.in = *from, .out = *to};
   const auto write = [&](std::byte* slot) {
     std::memcpy(slot, &own, sizeof(own));
@@ -44,6 +45,7 @@ Status HostGroup::ReduceWhereTheyLie(const Fusion& fusion, ReduceKernel reduce, 
   // A sum may take the place of the first two numbers that it is of, but of no later one.
   const bool in_place = !stream && (rank() < 2 || !replaces);
   const Part part = Part::OfRank(bytes, rank(), ranks());
+  pipe_.Prepare(&RankLine::placed);
   alignas(kCacheLine) std::byte block[kBlockBytes];
   for (size_t done = 0; done < part.size; done += kBlockBytes) {
     const size_t size = std::min(kBlockBytes, part.size - done);

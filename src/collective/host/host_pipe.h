@@ -45,6 +45,7 @@ class HostPipe {
       }
       read(rank, slot.data);
     }
+    wait_.Prepare(host_.Of(rank_).slots[1 - turn].sequence);
     return {};
   }
 
@@ -123,6 +124,10 @@ class HostPipe {
   /// Of this rank.
   void Publish(std::atomic<uint32_t> RankLine::*counter, uint32_t value) {
     wait_.Publish(host_.Of(rank_).line.*counter, value);
+  }
+  /// As HostWait::Prepare(). Of this rank.
+  void Prepare(std::atomic<uint32_t> RankLine::*counter) {
+    wait_.Prepare(host_.Of(rank_).line.*counter);
   }
   /// As HostWait::Fail(). Thread safe.
   void Fail(int rank) { wait_.Fail(rank); }

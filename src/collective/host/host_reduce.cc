@@ -110,7 +110,7 @@ Status HostGroup::AllReduce(const void* in, void* out, size_t count, DataType ty
   const size_t bytes = count * SizeOf(type);
   const bool is_tiny = bytes * static_cast<size_t>(ranks() - 1) <= kTinyBytes;
   if (!is_tiny || ranks() == 1) {
-    return AllReduceFused(Fusion({{.in = in, .out = out, .count = count}}, type), op, deadline);
+    return AllReduceFused(Fusion({.in = in, .out = out, .count = count}, type), op, deadline);
   }
   if (!failure_.ok()) return failure_;
   if (bytes == 0) return {};

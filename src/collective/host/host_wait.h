@@ -37,6 +37,15 @@ class HostWait {
     return UntilSlowly(counter, wanted, rank, deadline);
   }
 
+  /// The own counter will change soon. Others have read it, so its cache line has to be fetched
+  /// back from them, for which Publish() would wait.
+  static void Prepare(std::atomic<uint32_t>& counter) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(counter));
+#else
+    __builtin_prefetch(&counter, 1);
+#endif
+  }
   /// The own counter's next value: wakes who sleeps.
   void Publish(std::atomic<uint32_t>& counter, uint32_t value) {
     // Who is about to sleep says so first and looks at the counter after that; here it is the other

@@ -266,7 +266,8 @@ TEST_P(NcclGroupTest, TensorsThatAreFused) {
       ASSERT_EQ(out, expected) << seed;
     }
     const Status none =
-        group.AllReduceFused(Fusion({}, DataType::kFloat32), ReduceOp::kSum, After(kPatience));
+        group.AllReduceFused(Fusion(std::vector<Fusion::Tensor>(), DataType::kFloat32),
+                             ReduceOp::kSum, After(kPatience));
     EXPECT_TRUE(none.ok()) << none.message();
   });
 }

@@ -214,9 +214,12 @@ TONY_COLLECTIVE_API int64_t tony_collective_add_process_set(const char* name, co
                                                             int count);
 /* All ranks remove it. What waits in it still fails with FAILED_PRECONDITION. */
 TONY_COLLECTIVE_API int64_t tony_collective_remove_process_set(const char* name, uint32_t set);
-/* This rank has no more data: it takes part in the others' allreduces with zeros until all ranks
- * have joined. tony_collective_last_joined() says which one was the last. `gpu`: which one it uses,
- * as CUDA counts them here, if others reduce on GPUs and it has not yet; below 0: it does not say.
+/* This rank has no more data: until all ranks have joined, it takes part in the others' allreduces
+ * with what changes nothing (0 in a sum, the largest number in a minimum), and counts in an
+ * average. A minimum, a maximum and a product on GPUs, and all other operations, fail with
+ * INVALID_ARGUMENT meanwhile. tony_collective_last_joined() says which one was the last. `gpu`:
+ * which one it uses, as CUDA counts them here, if others reduce on GPUs and it has not yet; below
+ * 0: it does not say.
  */
 TONY_COLLECTIVE_API int64_t tony_collective_join(int gpu);
 
@@ -224,7 +227,8 @@ TONY_COLLECTIVE_API int64_t tony_collective_join(int gpu);
  * all ranks of a host needs no copy; it is theirs together, so a child that is forked does not get
  * a copy of it. Where there are no other ranks to share it with, it is memory as any other. Null:
  * there is none. What is in it is undefined. It outlives shutdown. After an operation that has
- * failed, other ranks may write to what was submitted until they have shut down, too. */
+ * failed, another rank may still finish the 16 KiB of what was submitted that it writes just then.
+ */
 TONY_COLLECTIVE_API void* tony_collective_allocate(size_t bytes);
 /* INVALID_ARGUMENT: tony_collective_allocate() has not returned it. Null is nothing. */
 TONY_COLLECTIVE_API int tony_collective_free(void* data);

@@ -11,6 +11,15 @@
 namespace tony::collective {
 namespace {
 
+/// With the element whose bits these are. Little-endian, as all of this is.
+void Fill(std::byte* to, size_t size, uint64_t bits, size_t element) {
+  if (bits == 0) {
+    std::memset(to, 0, size);
+    return;
+  }
+  for (size_t at = 0; at < size; at += element) std::memcpy(to + at, &bits, element);
+}
+
 bool IsInPlace(const Fusion::Tensor& tensor) {
   return tensor.out == tensor.in || tensor.out == nullptr;
 }
@@ -66,7 +75,7 @@ void Fusion::Gather(size_t begin, size_t size, std::byte* to) const {
   ForParts(begin, size, [&](const Tensor& tensor, size_t at, size_t done, size_t part) {
     const auto* from = static_cast<const std::byte*>(tensor.in);
     if (from == nullptr) {
-      std::memset(to + done, 0, part);
+      Fill(to + done, part, tensor.neutral, element());
     } else if (before_ == 1) {
       if (to + done != from + at) std::memcpy(to + done, from + at, part);
     } else {

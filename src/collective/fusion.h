@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -15,9 +16,10 @@ namespace tony::collective {
 class Fusion {
  public:
   struct Tensor {
-    const void* in = nullptr;  ///< null: this rank has none, and takes part with zeros
+    const void* in = nullptr;  ///< null: this rank has none
     void* out = nullptr;       ///< null: this rank does not want the result
     size_t count = 0;          ///< elements
+    uint64_t neutral = 0;      ///< the bits of each element, where this rank has none
   };
 
   /// `before`: factor for what this rank has; `after`: for the result.

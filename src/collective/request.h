@@ -92,7 +92,7 @@ using TensorId = uint32_t;
 struct Submission {
   std::vector<TensorId> known;    ///< as the last time
   std::vector<Request> requests;  ///< new, or changed
-  bool joined = false;            ///< has no more data: takes part with zeros; of all ranks' set
+  bool joined = false;            ///< has no more data (tony_collective_join); of all ranks' set
   SetId set = kAllRanks;
 
   bool operator==(const Submission&) const = default;

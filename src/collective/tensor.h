@@ -49,6 +49,7 @@ struct Tensor {
   OnDone on_done;            ///< of allreduce, broadcast and barrier
   OnOutput on_output;        ///< of the others
   GpuPart gpu;               ///< of tensors of GPUs
+  bool joined = false;       ///< this rank has none, since it has no more data
 
   /// False: this rank has no such tensor.
   bool submitted() const { return on_done || on_output; }

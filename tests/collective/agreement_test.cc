@@ -22,6 +22,18 @@ TEST(Disagreement, ThereIsNone) {
   EXPECT_EQ(Disagreement({nullptr, &good}), "");
 }
 
+TEST(Disagreement, OnGpusZerosStandForWhoHasJoined) {
+  Request request = Good();
+  request.kind.device = DeviceType::kGpu;
+  EXPECT_EQ(Disagreement({&request, nullptr}), "");
+  request.kind.reduce = ReduceOp::kMin;
+  EXPECT_EQ(Disagreement({&request, nullptr}),
+            "tensor 'w': min on GPUs needs all ranks, and rank 1 has joined: only a sum or an "
+            "average can do without its data");
+  request.kind.device = DeviceType::kCpu;
+  EXPECT_EQ(Disagreement({&request, nullptr}), "");
+}
+
 TEST(Disagreement, SaysWhoSaysWhat) {
   struct Case {
     std::function<void(Request&)> change;

@@ -192,6 +192,42 @@ TEST(EngineOperations, AllRanksAreToldOfAFault) {
   });
 }
 
+/// Whatever the others have, and of all types.
+TEST(EngineOperations, WhoHasJoinedChangesNoResult) {
+  EnginesInThreads(2, [](Engine& engine, int rank) {
+    std::promise<void> joined;
+    const auto join = [&] {
+      ASSERT_TRUE(engine.Join([&](const Status&, int) { joined.set_value(); }).ok());
+    };
+    if (rank == 1) join();
+    for (size_t type = 0; rank == 0 && type < kDataTypes; ++type) {
+      for (const ReduceOp op :
+           {ReduceOp::kSum, ReduceOp::kProduct, ReduceOp::kMin, ReduceOp::kMax}) {
+        Request request = {.name = "t" + std::to_string(type) + std::string(NameOf(op)),
+                           .shape = {40}};
+        request.kind.type = static_cast<DataType>(type);
+        request.kind.reduce = op;
+        // Of floating-point types some, half of them below zero, of integers all kinds.
+        Bytes vector(40 * SizeOf(request.kind.type));
+        for (size_t i = 0; i < vector.size(); ++i) {
+          vector[i] = static_cast<unsigned char>(request.kind.type == DataType::kBool ? i % 2
+                                                 : i % 4 == 3 ? 0x40 + i % 8 * 16
+                                                              : i);
+        }
+        const Bytes before = vector;
+        Promise reduced;
+        ASSERT_TRUE(
+            engine.AllReduce(request, vector.data(), vector.data(), reduced.Callback()).ok());
+        EXPECT_TRUE(reduced.Get().ok());
+        EXPECT_EQ(vector, before) << request.name;
+      }
+    }
+    if (rank == 0) join();
+    EXPECT_EQ(joined.get_future().wait_for(kPatience), std::future_status::ready);
+    MeetAgain(engine);
+  });
+}
+
 TEST(EngineOperations, OnlyAnAllReduceGoesOnWithoutJoinedRanks) {
   EnginesInThreads(2, [](Engine& engine, int rank) {
     std::promise<void> joined;

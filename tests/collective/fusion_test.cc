@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <random>
 #include <vector>
+
+#include "collective/neutral.h"
 
 namespace tony::collective {
 namespace {
@@ -97,6 +100,14 @@ TEST(Fusion, ScattersAnyPart) {
       }
     }
   }
+}
+
+TEST(Fusion, WhoHasNoneHasNeutralElements) {
+  const Fusion fusion({.count = 3, .neutral = NeutralBits(DataType::kInt16, ReduceOp::kMin)},
+                      DataType::kInt16);
+  std::vector<int16_t> all(3);
+  fusion.Gather(0, 6, reinterpret_cast<std::byte*>(all.data()));
+  EXPECT_EQ(all, std::vector<int16_t>(3, INT16_MAX));
 }
 
 TEST(Fusion, MayBeOfOneTensor) {

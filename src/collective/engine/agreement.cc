@@ -176,6 +176,14 @@ std::string Fault(const Request& request, const std::vector<int>& names) {
   return "";
 }
 
+/// What cannot be done without a rank that has joined; empty: all can be done.
+std::string WhatNeedsAll(const Kind& kind) {
+  if (kind.operation != Operation::kAllReduce) return NameOf(kind.operation);
+  // There that rank has zeros.
+  const bool adds = kind.reduce == ReduceOp::kSum || kind.reduce == ReduceOp::kAverage;
+  return kind.device == DeviceType::kCpu || adds ? "" : std::string(NameOf(kind.reduce));
+}
+
 }  // namespace
 
 std::string Disagreement(const std::vector<const Request*>& requests,
@@ -204,12 +212,14 @@ std::string Disagreement(const std::vector<const Request*>& requests,
     if (mine.empty()) continue;
     return tensor + name(first_place) + " submits " + mine + ", " + name(place) + " " + other;
   }
-  const bool joined = first != nullptr && first->kind.operation != Operation::kAllReduce;
-  for (size_t place = 0; joined && place < requests.size(); ++place) {
-    if (requests[place] == nullptr) {
-      return Called(*first) + ": " + NameOf(first->kind.operation) + " needs all ranks, and " +
-             name(place) + " has joined: only an allreduce can do without its data";
-    }
+  for (size_t place = 0; first != nullptr && place < requests.size(); ++place) {
+    if (requests[place] != nullptr) continue;
+    const std::string what = WhatNeedsAll(first->kind);
+    if (what.empty()) break;
+    const bool reduces = first->kind.operation == Operation::kAllReduce;
+    return Called(*first) + ": " + what + (reduces ? " on GPUs" : "") + " needs all ranks, and " +
+           name(place) + " has joined: only " + (reduces ? "a sum or an average" : "an allreduce") +
+           " can do without its data";
   }
   return "";
 }

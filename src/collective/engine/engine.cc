@@ -297,7 +297,9 @@ std::vector<Tensor> Engine::TakeTensors(const Decision& decision) {
   const std::lock_guard lock(mutex_);
   for (const Decided& decided : decision.tensors) {
     auto entry = entries_.extract(TensorKey{.set = decision.set, .name = decided.name});
-    tensors.push_back(entry.empty() ? Tensor{} : std::move(entry.mapped().tensor));
+    // Who has not joined has failed meanwhile, and the others do not know it yet.
+    tensors.push_back(entry.empty() ? Tensor{.joined = on_joined_ != nullptr}
+                                    : std::move(entry.mapped().tensor));
   }
   return tensors;
 }

@@ -114,9 +114,9 @@ class Engine {
   /// What is to be seen of it.
   Watch& watch() { return watch_; }
 
-  /// This rank has no more data: it takes part in the others' allreduces with zeros until all have
-  /// joined. `gpu`: which one it uses if they reduce on GPUs and it has not yet; below 0: it does
-  /// not say.
+  /// This rank has no more data: it takes part in the others' allreduces with neutral elements
+  /// until all have joined. `gpu`: which one it uses if they reduce on GPUs and it has not yet;
+  /// below 0: it does not say.
   Status Join(OnJoined on_joined, int gpu = -1);
 
  private:

@@ -8,6 +8,7 @@
 
 #include "collective/factors.h"
 #include "collective/kernels.h"
+#include "collective/neutral.h"
 #include "collective/rows.h"
 
 namespace tony::collective {
@@ -37,7 +38,7 @@ Status Execution::Run(const Decision& decision, const Tensors& tensors, Outputs&
   Status failed;
   try {
     for (size_t i = 0; i < tensors.size(); ++i) {
-      if (tensors[i].submitted() || decision.kind.operation == Operation::kAllReduce) continue;
+      if (tensors[i].submitted() || tensors[i].joined) continue;
       failed = {Code::kAborted, "tensor '" + decision.tensors[i].name +
                                     "' is decided on, but rank " + std::to_string(group_.rank()) +
                                     " has given it up"};
@@ -91,11 +92,13 @@ Status Execution::Choose(const Decision& decision, const Tensors& tensors, Outpu
 
 Status Execution::AllReduce(const Decision& decision, const Tensors& tensors, Deadline deadline) {
   const Kind& kind = decision.kind;
+  const uint64_t neutral = NeutralBits(kind.type, kind.reduce);
   std::vector<Fusion::Tensor> all;
   for (size_t i = 0; i < tensors.size(); ++i) {
     all.push_back({.in = tensors[i].in,
                    .out = tensors[i].out,
-                   .count = AsSize(decision.tensors[i].elements)});
+                   .count = AsSize(decision.tensors[i].elements),
+                   .neutral = neutral});
   }
   const Fusion fusion(std::move(all), kind.type, kind.prescale, FactorAfter(kind, ranks()));
   if (kind.reduce == ReduceOp::kAdasum) return Adasum(fusion, deadline);

@@ -29,11 +29,11 @@ class Execution {
   explicit Execution(Group& group, GpuPlane::Setup gpu = {})
       : group_(group), adasum_(group), gpu_(group, std::move(gpu)) {}
 
-  /// `tensors`: those of this rank, as in `decision.tensors`; none where it has joined. `outputs`:
-  /// as many, for those that have one.
-  /// Errors are the group's. ResourceExhausted: no memory here; the other ranks' operation ends as
-  /// if this one had. After any but InvalidArgument nothing is done any more: the other ranks are
-  /// elsewhere.
+  /// `tensors`: those of this rank, as in `decision.tensors`. `outputs`: as many, for those that
+  /// have one.
+  /// Errors are the group's. Aborted: this rank has given a tensor up. ResourceExhausted: no memory
+  /// here. The other ranks' operation ends then as if this one had. After any but InvalidArgument
+  /// nothing is done any more: the other ranks are elsewhere.
   Status Run(const Decision& decision, const std::vector<Tensor>& tensors,
              std::vector<Output>& outputs, Deadline deadline);
   /// A decision about tensors of GPUs: begins it, and tells them itself what comes of it, later.

@@ -73,7 +73,7 @@ Status GpuPlane::Begin(const Decision& decision, Issued& issued,
   }
   if (setup_.gpu == nullptr) return {Code::kFailedPrecondition, "there are no GPUs here"};
   for (size_t i = 0; i < issued.tensors.size(); ++i) {
-    if (issued.tensors[i].submitted() || decision.kind.operation == Operation::kAllReduce) continue;
+    if (issued.tensors[i].submitted() || issued.tensors[i].joined) continue;
     return {Code::kAborted, "tensor '" + decision.tensors[i].name + "' is decided on, but rank " +
                                 std::to_string(setup_.names[static_cast<size_t>(host_.rank())]) +
                                 " has given it up"};

@@ -1,5 +1,6 @@
 // The C API in one process, which is the only rank; tests/python has several.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +74,25 @@ TEST(CApiWithoutThreadsTest, InitSaysSoAndCanBeCalledAgain) {
   EXPECT_EQ(tony_collective_start_timeline("/dev/null", 0), TONY_COLLECTIVE_OK);
   EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
   tony::collective::ExpectProcessEntries(before);
+}
+
+/// One rank needs neither shared memory nor anybody to tell it where others are.
+TEST(CApiWithoutSharedMemoryTest, OneRankGoesOn) {
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const rlimit small = {.rlim_cur = 4096, .rlim_max = old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto options = OneRank();
+  const int started = tony_collective_init(&options);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  ASSERT_EQ(started, TONY_COLLECTIVE_OK) << tony_collective_last_error();
+  std::vector<float> vector = {1, 2, 3};
+  const auto tensor = Floats("a");
+  const int64_t handle = tony_collective_allreduce(&tensor, &kTwice, vector.data(), vector.data());
+  EXPECT_EQ(tony_collective_wait(handle, kPatienceMs), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(vector, (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(tony_collective_release(handle), TONY_COLLECTIVE_OK);
+  EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
 }
 
 TEST_F(CApiTest, OneOperation) {

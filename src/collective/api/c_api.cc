@@ -1,6 +1,7 @@
 // The C functions about this rank and about what it has asked for: tony/collective.h.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <string>
 
 #include "collective/api/c_call.h"
@@ -17,13 +18,21 @@ namespace {
 static_assert(TONY_COLLECTIVE_INTERNAL == static_cast<int>(Code::kInternal));
 static_assert(TONY_COLLECTIVE_ABORTED == static_cast<int>(Code::kAborted));
 
-/// One rank has nobody to tell anything.
-class NoStore : public Store {
+/// One rank tells nobody but itself.
+class OwnStore : public Store {
  public:
-  Status Put(const std::string&, const std::string&) override { return {}; }
+  Status Put(const std::string& key, const std::string& value) override {
+    values_[key] = value;
+    return {};
+  }
   Result<std::string> Get(const std::string& key, Deadline) override {
+    const auto found = values_.find(key);
+    if (found != values_.end()) return found->second;
     return Status(Code::kInvalidArgument, "no store was given, in which '" + key + "' could be");
   }
+
+ private:
+  std::map<std::string, std::string> values_;
 };
 
 /// Longer than anybody waits, and short enough to be added to what the clock says.
@@ -63,7 +72,7 @@ Status Init(const tony_collective_options* options) {
     CallbackStore store(*options->store);
     return Process::Get().Init(store, setup);
   }
-  NoStore store;
+  OwnStore store;
   return Process::Get().Init(store, setup);
 }
 

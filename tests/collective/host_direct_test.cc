@@ -2,7 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "tests/collective/host_ranks.h"
 #include "tests/collective/reference.h"
@@ -118,6 +121,40 @@ TEST(HostDirect, WithoutRoomForArenasItGoesOn) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+/// Its program has its vectors again then, while others are still at work on them.
+TEST(HostDirect, NobodyWritesToWhoHasGivenUp) {
+  constexpr size_t kCount = size_t{4} << 20;
+  constexpr size_t kPart = kCount / 2;  // from here on rank 1 adds up
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  bool was_stopped = false;
+  // It may be done before it can be stopped.
+  while (!was_stopped && std::chrono::steady_clock::now() < until) {
+    const auto memory = MemoryFor(2);
+    const std::unique_ptr<HostGroup> groups[] = {Join(memory, 0, 2), Join(memory, 1, 2)};
+    float* vectors[2];
+    std::vector<std::thread> threads;
+    Status done[2];
+    for (int rank = 0; rank < 2; ++rank) {
+      vectors[rank] = static_cast<float*>(groups[rank]->arena()->Allocate(kCount * sizeof(float)));
+      std::fill_n(vectors[rank], kCount, 1.0F);
+    }
+    std::atomic<bool> over = false;
+    for (int rank = 0; rank < 2; ++rank) {
+      threads.emplace_back([&, rank] {
+        done[rank] = groups[rank]->AllReduce(vectors[rank], vectors[rank], kCount,
+                                             DataType::kFloat32, ReduceOp::kSum, After(kPatience));
+        over = true;
+      });
+    }
+    std::atomic_ref<float> first(vectors[0][kPart]);
+    while (first.load() == 1.0F && !over) std::this_thread::yield();
+    groups[0]->Fail(0);
+    for (std::thread& thread : threads) thread.join();
+    was_stopped = !done[1].ok() && vectors[0][kCount - 1] == 1.0F;
+  }
+  EXPECT_TRUE(was_stopped);
 }
 
 TEST(HostDirect, BuffersOutliveTheGroup) {

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -151,6 +153,65 @@ TEST(HostGroupFailure, AKilledProcess) {
   reaper.join();
   EXPECT_EQ(ended.code(), Code::kAborted);
   EXPECT_EQ(ended.message(), "rank 1 of this host has ended");
+}
+
+/// A long operation is no late one: each step has as long as the whole was given.
+TEST(HostGroupFailure, WhoMovesIsNotLate) {
+  InThreads(2, [](HostGroup& group) {
+    const Deadline past(std::chrono::steady_clock::now(), kPatience);
+    EXPECT_TRUE(group.Barrier(past).ok());
+    if (group.rank() == 1) return;
+    const Status late = group.Barrier(std::chrono::steady_clock::now());
+    EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
+  });
+}
+
+/// Of whom others have waited for in vain, also who comes later is told, and who still waits.
+TEST(HostGroupFailure, WhoIsLateIsLateForAll) {
+  const auto memory = MemoryFor(4);
+  const auto first = Join(memory, 0, 4);
+  const auto late = Join(memory, 1, 4);
+  const auto other = Join(memory, 2, 4);
+  const Status gave_up = first->Barrier(After(milliseconds(5)));
+  EXPECT_EQ(gave_up.code(), Code::kDeadlineExceeded);
+  for (HostGroup* const group : {other.get(), late.get()}) {
+    const Status told = group->Barrier(After(kPatience));
+    EXPECT_EQ(told.code(), Code::kDeadlineExceeded);
+    EXPECT_EQ(told.message(), "rank 1 of this host has not come in time");
+  }
+}
+
+/// What its buffers take would stay as long as another rank keeps one of its own.
+TEST(HostGroupFailure, BuffersOfAKilledProcessGo) {
+  constexpr size_t kBytes = size_t{8} << 20;
+  const auto memory = MemoryFor(2);
+  auto group = Join(memory, 0, 2);
+  void* const own = group->arena()->Allocate(kBytes);
+  std::memset(own, 1, kBytes);
+  const auto taken = [&] {
+    struct stat status {};
+    EXPECT_EQ(fstat(memory->descriptor(), &status), 0);
+    return static_cast<size_t>(status.st_blocks) * 512;
+  };
+  const size_t before = taken();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto other = Join(memory, 1, 2);
+    std::memset(other->arena()->Allocate(kBytes), 2, kBytes);
+    (void)other->Barrier(After(kPatience));
+    for (;;) pause();
+  }
+  EXPECT_TRUE(group->Barrier(After(kPatience)).ok());
+  EXPECT_GE(taken(), before + kBytes);
+  // Another group's end changes nothing while the process lives.
+  Join(memory, 0, 2).reset();
+  EXPECT_GE(taken(), before + kBytes);
+  kill(child, SIGKILL);
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
+  group.reset();
+  EXPECT_LE(taken(), before);
+  EXPECT_EQ(static_cast<unsigned char*>(own)[kBytes - 1], 1);
 }
 
 TEST(HostGroupJoin, MemoryOfFewerRanksIsRefused) {

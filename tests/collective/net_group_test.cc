@@ -150,6 +150,19 @@ TEST(NetGroupFailure, ARankThatDoesNotComeIsNamed) {
   });
 }
 
+/// A long operation is no late one: each step has as long as the whole was given.
+TEST(NetGroupFailure, WhoMovesIsNotLate) {
+  InMesh(2, [](const std::shared_ptr<NetMesh>& mesh) {
+    NetGroup group = GroupOfAll(mesh);
+    const Deadline past(std::chrono::steady_clock::now(), kPatience);
+    EXPECT_TRUE(CountRanks(group, past).ok());
+    Bytes much(size_t{8} << 20);
+    EXPECT_TRUE(group.Broadcast(much.data(), much.size(), 0, past).ok());
+    if (group.rank() == 1) return;
+    EXPECT_EQ(CountRanks(group, std::chrono::steady_clock::now()).code(), Code::kDeadlineExceeded);
+  });
+}
+
 /// Also of what is only to be sent: nobody takes it.
 TEST(NetGroupFailure, ARankThatTakesNothingIsNamed) {
   InMesh(2, [](const std::shared_ptr<NetMesh>& mesh) {

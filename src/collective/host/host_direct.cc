@@ -36,7 +36,8 @@ bool HostGroup::NoneOffers() const {
                      [](const Offer& offer) { return offer.out == Offer::kElsewhere; });
 }
 
-/// Each reduces its part of the vectors and writes the result to all ranks; all wait for all.
+/// Each reduces its part of the vectors and writes the result to all ranks; all wait for all. When
+/// one of them gives up, its vectors are its program's again: the others stop within a block.
 Status HostGroup::ReduceWhereTheyLie(const Fusion& fusion, ReduceKernel reduce, Deadline deadline) {
   const size_t bytes = fusion.bytes();
   const Offer& own = offers_[static_cast<size_t>(rank())];
@@ -61,6 +62,7 @@ Status HostGroup::ReduceWhereTheyLie(const Fusion& fusion, ReduceKernel reduce, 
       std::byte* const result = ArenaOf(rank) + offers_[static_cast<size_t>(rank)].out + place;
       Copy(kernels_, result, sum, size, stream);
     }
+    if (Status with_all = pipe_.WithAll(); !with_all.ok()) return with_all;
   }
   pipe_.Publish(&RankLine::placed, ++placed_);
   return pipe_.UntilOthers(&RankLine::placed, placed_, deadline);

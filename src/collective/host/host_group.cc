@@ -1,6 +1,8 @@
 // Where a rank joins, and barriers. Operations on data are in files of their own.
 #include "collective/host/host_group.h"
 
+#include <unistd.h>
+
 #include <numeric>
 #include <string>
 #include <utility>
@@ -37,7 +39,10 @@ Result<std::unique_ptr<HostGroup>> HostGroup::Join(std::shared_ptr<SharedMemory>
       place.arenas.push_back(memory->data() + windows + HostMemory::ArenasBytesFor(other));
     }
     std::byte* const own = place.arenas[static_cast<size_t>(rank)];
-    place.arena = std::make_shared<Arena>(std::move(memory), own, kArenaBytes);
+    place.arena = std::make_shared<Arena>(memory, own, kArenaBytes);
+    if (memory->Claim(static_cast<size_t>(rank)).ok()) {
+      host.Of(rank).line.process = static_cast<uint32_t>(getpid());
+    }
   }
   return std::unique_ptr<HostGroup>(new HostGroup(std::move(place)));
 }
@@ -51,6 +56,16 @@ HostGroup::HostGroup(Place place)
       arena_(std::move(place.arena)),
       offers_(names_.size()),
       copies_(names_.size()) {}
+
+HostGroup::~HostGroup() {
+  for (size_t rank = 0; rank < arenas_.size(); ++rank) {
+    const int name = names_[rank];
+    const uint32_t process = all().Of(name).line.process.load();
+    if (process == 0 || process == static_cast<uint32_t>(getpid())) continue;
+    if (memory_->IsClaimed(static_cast<size_t>(name))) continue;
+    memory_->Discard(static_cast<size_t>(arenas_[rank] - memory_->data()), kArenaBytes);
+  }
+}
 
 Status HostGroup::CheckList(const char* what, size_t size) const {
   if (size == static_cast<size_t>(ranks())) return {};

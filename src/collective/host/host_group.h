@@ -24,6 +24,10 @@ class HostGroup : public Group {
   static Result<std::unique_ptr<HostGroup>> Join(std::shared_ptr<SharedMemory> memory, int rank,
                                                  int ranks);
 
+  /// Where a process has ended without freeing its buffers, these go: they would stay as long as
+  /// any other process keeps one of its own.
+  ~HostGroup() override;
+
   Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                    Deadline deadline) override;
   Status AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) override;

@@ -24,12 +24,15 @@ inline constexpr uint32_t kWindowPieces = 4;
 /// Room for one rank's buffers that all can reach, of addresses only until it is used.
 inline constexpr size_t kArenaBytes = size_t{64} << 30;
 
+/// Of a rank that has failed: others have waited for it no longer.
+inline constexpr uint32_t kLate = uint32_t{1} << 31;
+
 /// For all ranks. Sequence numbers and counters wrap around.
 struct alignas(kLineBytes) HostLine {
   std::atomic<uint32_t> ranks;                            ///< for which it was made
   std::atomic<uint32_t> sleepers;                         ///< ranks that sleep, or are about to
   std::atomic<uint32_t> bell;                             ///< changes to wake them
-  alignas(kLineBytes) std::atomic<uint32_t> failed_rank;  ///< plus one; 0: the group works
+  alignas(kLineBytes) std::atomic<uint32_t> failed_rank;  ///< plus one, and kLate; 0: none
 };
 
 /// Written by one rank, read by all.
@@ -40,7 +43,9 @@ struct alignas(kLineBytes) RankLine {
   std::atomic<uint32_t> fetched;  ///< of so many it has all others' chunks
   std::atomic<uint32_t> placed;   ///< so many results it has written where they belong
   std::atomic<uint32_t> barrier;  ///< so many barriers it has come to
-  std::atomic<uint32_t> left;     ///< 1: nothing of it will follow
+  // Looked at again and again while the others change:
+  alignas(kLineBytes) std::atomic<uint32_t> left;  ///< 1: nothing of it will follow
+  std::atomic<uint32_t> process;  ///< that has claimed its arena, by its number (getpid())
 };
 
 /// One short vector of a rank. Its first bytes share a cache line with the sequence number.
@@ -66,8 +71,8 @@ struct HostMemory {
     for (auto* counter : {&line.sleepers, &line.bell, &line.failed_rank}) *counter = 0;
     for (int rank = 0; rank < ranks; ++rank) {
       RankLine& own = Of(rank).line;
-      for (auto* counter :
-           {&own.copied, &own.reduced, &own.fetched, &own.placed, &own.barrier, &own.left}) {
+      for (auto* counter : {&own.copied, &own.reduced, &own.fetched, &own.placed, &own.barrier,
+                            &own.left, &own.process}) {
         *counter = 0;
       }
       for (Slot& slot : Of(rank).slots) slot.sequence = 0;

@@ -129,6 +129,8 @@ class HostPipe {
   void Prepare(std::atomic<uint32_t> RankLine::*counter) {
     wait_.Prepare(host_.Of(rank_).line.*counter);
   }
+  /// As HostWait::WithAll().
+  Status WithAll() const { return wait_.WithAll(); }
   /// As HostWait::Fail(). Thread safe.
   void Fail(int rank) { wait_.Fail(rank); }
 

@@ -39,9 +39,10 @@ void HostWait::Ring(HostMemory& host) {
   Futex(host.line.bell, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-void HostWait::Fail(int rank) {
+void HostWait::Close(int rank, uint32_t why) {
   uint32_t nobody = 0;
-  all_.line.failed_rank.compare_exchange_strong(nobody, static_cast<uint32_t>(NameOf(rank)) + 1);
+  const auto name = static_cast<uint32_t>(NameOf(rank));
+  all_.line.failed_rank.compare_exchange_strong(nobody, (name + 1) | why);
   // Who sleeps for another part of the host's ranks sees it at the end of his step.
   Ring(host_);
   if (&all_ != &host_) Ring(all_);
@@ -50,24 +51,37 @@ void HostWait::Fail(int rank) {
 Status HostWait::Health() const {
   const uint32_t failed = all_.line.failed_rank.load(std::memory_order_acquire);
   if (failed == 0) return {};
-  return {Code::kAborted, "rank " + std::to_string(failed - 1) + " of this host has ended"};
+  const std::string rank = "rank " + std::to_string((failed & ~kLate) - 1) + " of this host has ";
+  if ((failed & kLate) != 0) return {Code::kDeadlineExceeded, rank + "not come in time"};
+  return {Code::kAborted, rank + "ended"};
+}
+
+Status HostWait::Left(int rank) const {
+  if (const Status health = Health(); !health.ok()) return health;
+  return {Code::kAborted, "rank " + std::to_string(NameOf(rank)) + " of this host has left"};
+}
+
+Status HostWait::WhoHasGone() const {
+  for (int rank = 0; rank < static_cast<int>(names_.size()); ++rank) {
+    if (LeftOf(NameOf(rank)).load(std::memory_order_acquire) != 0) return Left(rank);
+  }
+  return Health();
 }
 
 Status HostWait::UntilSlowly(const std::atomic<uint32_t>& counter, uint32_t wanted, int rank,
                              Deadline deadline) {
   const auto reached = [&] { return HasReached(counter.load(std::memory_order_acquire), wanted); };
-  const auto& left = all_.Of(NameOf(rank)).line.left;
+  const auto& left = LeftOf(NameOf(rank));
   const auto begin = steady_clock::now();
+  const Deadline until = deadline.Since(begin);
   for (;;) {
     if (reached()) return {};
     if (const Status health = Health(); !health.ok()) return health;
     // Its counter was changed before that, and a failure known, so both are looked at once more.
-    if (left.load(std::memory_order_acquire) != 0 && !reached()) {
-      if (const Status health = Health(); !health.ok()) return health;
-      return {Code::kAborted, "rank " + std::to_string(NameOf(rank)) + " of this host has left"};
-    }
+    if (left.load(std::memory_order_acquire) != 0 && !reached()) return Left(rank);
     const auto now = steady_clock::now();
-    if (now >= deadline) {
+    if (now >= until) {
+      Close(rank, kLate);
       const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - begin);
       return {Code::kDeadlineExceeded, "rank " + std::to_string(NameOf(rank)) +
                                            " of this host has not come in " +
@@ -82,7 +96,7 @@ Status HostWait::UntilSlowly(const std::atomic<uint32_t>& counter, uint32_t want
     if (!HasReached(counter.load(std::memory_order_seq_cst), wanted) && Health().ok() &&
         left.load(std::memory_order_seq_cst) == 0) {
       const auto step = std::chrono::duration_cast<std::chrono::nanoseconds>(
-          std::min<steady_clock::duration>(kSleepStep, deadline - now));
+          std::min<steady_clock::duration>(kSleepStep, until - now));
       const timespec time = {.tv_sec = 0, .tv_nsec = step.count()};
       Futex(host_.line.bell, FUTEX_WAIT, bell, &time);
     }

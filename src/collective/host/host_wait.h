@@ -28,7 +28,8 @@ class HostWait {
   HostWait(HostMemory& host, HostMemory& all, std::vector<int> names);
 
   /// Until `counter` of `rank` has come to `wanted`.
-  /// Aborted: a rank has failed, or this one has left. DeadlineExceeded.
+  /// Aborted: a rank has failed or left. DeadlineExceeded: it has not come; then the group has
+  /// failed because of it, for all.
   Status Until(const std::atomic<uint32_t>& counter, uint32_t wanted, int rank, Deadline deadline) {
     for (int turn = 0; turn < spins_; ++turn) {
       if (HasReached(counter.load(std::memory_order_acquire), wanted)) return {};
@@ -55,11 +56,23 @@ class HostWait {
   }
 
   /// The group cannot be used any more, because of `rank`. The first one counts. Thread safe.
-  void Fail(int rank);
+  void Fail(int rank) { Close(rank, 0); }
   /// Ok, or who has failed.
   Status Health() const;
+  /// Ok, or who has failed, or that one of the others has left.
+  Status WithAll() const {
+    uint32_t gone = all_.line.failed_rank.load(std::memory_order_acquire);
+    for (const int name : names_) gone |= LeftOf(name).load(std::memory_order_acquire);
+    return gone == 0 ? Status() : WhoHasGone();
+  }
 
  private:
+  /// `why`: 0, or kLate.
+  void Close(int rank, uint32_t why);
+  /// Why `rank`, which has left, is waited for in vain.
+  Status Left(int rank) const;
+  Status WhoHasGone() const;
+  const std::atomic<uint32_t>& LeftOf(int name) const { return all_.Of(name).line.left; }
   int NameOf(int rank) const { return names_[static_cast<size_t>(rank)]; }
   static void Pause() {
 #if defined(__x86_64__)

@@ -34,6 +34,15 @@ bool IsAllowed(size_t bytes) {
          bytes <= limit.rlim_cur;
 }
 
+struct flock LockOf(size_t part) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(part);
+  lock.l_len = 1;
+  return lock;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SharedMemory>> SharedMemory::Create(size_t bytes, size_t lazy_bytes) {
@@ -82,6 +91,24 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::Map(int descriptor, size_t b
   if (data == MAP_FAILED) return Failed("cannot map shared memory", errno);
   return std::unique_ptr<SharedMemory>(
       new SharedMemory(memory.Release(), static_cast<std::byte*>(data), bytes));
+}
+
+// A lock of the whole process's: the kernel takes it back with the process's last breath.
+
+Status SharedMemory::Claim(size_t part) {
+  struct flock lock = LockOf(part);
+  return fcntl(descriptor_, F_SETLK, &lock) == 0 ? Status()
+                                                 : Failed("cannot mark shared memory", errno);
+}
+
+bool SharedMemory::IsClaimed(size_t part) const {
+  struct flock lock = LockOf(part);
+  return fcntl(descriptor_, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+void SharedMemory::Discard(size_t begin, size_t bytes) {
+  // Where the kernel refuses, it is kept.
+  madvise(data_ + begin, bytes, MADV_REMOVE);
 }
 
 SharedMemory::~SharedMemory() {

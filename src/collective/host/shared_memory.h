@@ -27,6 +27,15 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory();
 
+  /// Marks `part` of it, any number, as this process's, until it no longer has the memory: when
+  /// this object goes, or the process ends, however it does. ResourceExhausted: the kernel has no
+  /// more locks.
+  Status Claim(size_t part);
+  /// Whether another process has claimed it. A process does not see its own claims.
+  bool IsClaimed(size_t part) const;
+  /// Forgets what is there, whole pages, and what they take.
+  void Discard(size_t begin, size_t bytes);
+
   /// For handing over.
   int descriptor() const { return descriptor_; }
   /// On a page's start.

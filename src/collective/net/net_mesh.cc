@@ -146,8 +146,7 @@ bool NetMesh::IsDone(const Ticket* ticket) const {
 
 Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
   if (!failure_.ok()) return failure_;
-  const auto begin = steady_clock::now();
-  auto last = begin;  // when something was moved
+  auto last = steady_clock::now();  // when something was moved
   bool ask_all = false;
   for (;;) {
     const bool moved = Move(ask_all);
@@ -166,8 +165,9 @@ Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
       continue;
     }
     if (Status health = Health(); !health.ok()) return Stop(std::move(health));
-    if (now >= deadline) return Stop(TooLate(ticket, begin));
-    if (Status slept = Sleep(deadline); !slept.ok()) return Stop(std::move(slept));
+    const Deadline until = deadline.Since(last);
+    if (now >= until) return Stop(TooLate(ticket, last));
+    if (Status slept = Sleep(until); !slept.ok()) return Stop(std::move(slept));
   }
 }
 
@@ -297,7 +297,7 @@ Status NetMesh::Health() {
     if (peer.gone || (closed && now >= doubt_)) {
       Fail(rank);
     } else if (closed) {
-      doubt = std::min(doubt_, now + kDoubt);
+      doubt = std::min<Deadline>(doubt_, now + kDoubt);
     }
   }
   doubt_ = doubt;
@@ -318,7 +318,7 @@ Status NetMesh::WhoHasGone(const std::vector<int>& waited, Deadline deadline) {
   }
 }
 
-Status NetMesh::TooLate(const Ticket* ticket, Deadline begin) const {
+Status NetMesh::TooLate(const Ticket* ticket, Deadline last) const {
   int late = ticket == nullptr ? -1 : ticket->rank;
   for (Lane Stream::*lane : {&Stream::in, &Stream::out}) {
     for (int rank = 0; rank < ranks() && late < 0; ++rank) {
@@ -326,7 +326,7 @@ Status NetMesh::TooLate(const Ticket* ticket, Deadline begin) const {
     }
   }
   const auto waited =
-      std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin);
+      std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - last);
   return {Code::kDeadlineExceeded, "rank " + std::to_string(late) + " has not come in " +
                                        std::to_string(waited.count()) + " ms"};
 }

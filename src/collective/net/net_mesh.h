@@ -51,7 +51,8 @@ class NetMesh {
   /// From another rank. `data` is not touched by others until then.
   Ticket Receive(int from, void* data, size_t bytes);
   /// Until it has been received.
-  /// Aborted: a rank has ended, or left with something undone. DeadlineExceeded: names the rank.
+  /// Aborted: a rank has ended, or left with something undone. DeadlineExceeded: names the rank;
+  /// nothing has moved for so long.
   Status Until(const Ticket& ticket, Deadline deadline);
   /// Until all that was said is done. The same errors.
   Status Finish(Deadline deadline);
@@ -120,7 +121,8 @@ class NetMesh {
   Status Health();
   /// False: nothing of it is waited for.
   static bool WaitsFor(const Peer& peer, Lane Stream::*lane, bool closed_only);
-  Status TooLate(const Ticket* ticket, Deadline begin) const;
+  /// `last`: when something has moved.
+  Status TooLate(const Ticket* ticket, Deadline last) const;
   void Tell(uint32_t kind, int about);
   /// Once.
   void TellOfFailure();

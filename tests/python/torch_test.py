@@ -25,6 +25,9 @@ class TorchTest(unittest.TestCase):
     def test_elastic_states(self):
         self.run_checks("torch_elastic_checks")
 
+    def test_states_of_optimizers(self):
+        self.run_checks("torch_state_checks")
+
     def test_batch_norm_and_missing_gradients(self):
         self.run_checks("torch_norm_checks")
 

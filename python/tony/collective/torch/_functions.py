@@ -1,6 +1,7 @@
 """What makes all ranks begin with the same model."""
 
 import collections.abc
+import contextlib
 import math
 
 import torch
@@ -49,6 +50,23 @@ def empty(*size, dtype=None):
     if math.prod(shape) == 0:
         return torch.empty(shape, dtype=dtype)
     return torch.frombuffer(buffer, dtype=dtype, count=math.prod(shape)).reshape(shape)
+
+
+@contextlib.contextmanager
+def contents_in_place(optimizer):
+    """Within it ``optimizer`` loads a state, for which torch.optim makes new objects: their contents are put into those
+    that it had. An optimizer and its DistributedOptimizer share these, and a scheduler may know either of the two."""
+    groups, state = optimizer.param_groups, optimizer.state
+    yield
+    if optimizer.param_groups is not groups:
+        for kept, loaded in zip(groups, optimizer.param_groups):
+            kept.clear()
+            kept.update(loaded)
+        optimizer.param_groups = groups
+    if optimizer.state is not state:
+        state.clear()
+        state.update(optimizer.state)
+        optimizer.state = state
 
 
 class _Placeholder:
@@ -108,4 +126,5 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None,  # pylint: disab
     for handle in handles:
         handle.wait()
     if not is_root:
-        optimizer.load_state_dict(state)
+        with contents_in_place(optimizer):
+            optimizer.load_state_dict(state)

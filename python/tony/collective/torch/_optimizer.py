@@ -10,6 +10,7 @@ from .._process_sets import check_registered, global_process_set
 from .._reduce_ops import Adasum, Average, Sum
 from ..compression import Compression
 from ._differentiable import plain
+from ._functions import contents_in_place
 from ._gradients import Gradients
 
 
@@ -57,6 +58,8 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     included = check_registered(process_set).included()
     wrapped = _with_class(optimizer, _ADASUM_METHODS if op is Adasum and included else _METHODS)
     wrapped._parameter_names = names  # the name that Horovod has for it, which programs have come to read
+    wrapped._synchronized = False
+    wrapped._should_synchronize = True
     if op is Adasum and included:
         wrapped._exchange = _Deltas(names, compression, backward_passes_per_step, process_set)
         return wrapped
@@ -64,8 +67,6 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     alone = not included or process_set.size() == 1 and os.environ.get("HOROVOD_ELASTIC") != "1"
     wrapped._exchange = None if alone else Gradients(names, groups, compression, op, gradient_predivide_factor,
                                                      backward_passes_per_step, sparse_as_dense, process_set)
-    wrapped._synchronized = False
-    wrapped._should_synchronize = True
     return wrapped
 
 
@@ -156,12 +157,13 @@ def _zero_grad(self, *args, **kwargs):
 
 
 def _load_state_dict(self, *args, **kwargs):
-    """As of torch.optim."""
+    """As of torch.optim, but that param_groups and state stay the objects that they are."""
     if self._exchange is not None:
         self._exchange.forget()
     self._synchronized = False
     self._should_synchronize = True
-    return self._base.load_state_dict(self, *args, **kwargs)
+    with contents_in_place(self):
+        return self._base.load_state_dict(self, *args, **kwargs)
 
 
 def _set_backward_passes_per_step(self, passes):
@@ -229,12 +231,6 @@ def _no_skip(self):  # pylint: disable=unused-argument
     yield  # pylint: disable=unreachable
 
 
-def _adasum_load_state_dict(self, *args, **kwargs):
-    """As of torch.optim."""
-    self._exchange.forget()
-    return self._base.load_state_dict(self, *args, **kwargs)
-
-
 _ADASUM_METHODS = {"synchronize": _adasum_synchronize, "skip_synchronize": _no_skip, "step": _adasum_step,
-                   "load_state_dict": _adasum_load_state_dict,
+                   "load_state_dict": _load_state_dict,
                    "set_backward_passes_per_step": _set_backward_passes_per_step}

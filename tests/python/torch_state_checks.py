@@ -1,0 +1,80 @@
+"""What belongs to an optimizer when its state is loaded, or the ranks meet anew: run by run_checks.py."""
+
+import copy
+
+import torch
+
+import tony.collective.torch as hvd
+from tony.collective.torch.elastic import TorchState
+from torch_checks import expect_same_everywhere, loss_of, model_of, own_rows
+
+RATE = 0.5
+
+
+def scheduled(op=hvd.Average):
+    """(model, wrapped optimizer, scheduler that was made before it was wrapped); the ranks' learning rates differ."""
+    model = model_of()
+    original = torch.optim.SGD(model.parameters(), lr=RATE + hvd.rank(), momentum=0.9)
+    scheduler = torch.optim.lr_scheduler.StepLR(original, 1, gamma=0.5)
+    wrapped = hvd.DistributedOptimizer(original, model.named_parameters(), op=op)
+    assert wrapped.param_groups is original.param_groups and wrapped.state is original.state
+    return model, wrapped, scheduler, original
+
+
+def train(model, optimizer, scheduler, steps=2):
+    """The learning rate before and after each step, on this rank."""
+    rates = [optimizer.param_groups[0]["lr"]]
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss_of(model, own_rows(), step).backward()
+        optimizer.step()
+        scheduler.step()
+        rates.append(optimizer.param_groups[0]["lr"])
+    return rates
+
+
+def expect_scheduled(model, optimizer, scheduler):
+    """All ranks go on with the same learning rate, which the scheduler sets, from the same weights."""
+    rates = train(model, optimizer, scheduler)
+    assert rates == [rates[0], rates[0] / 2, rates[0] / 4], rates
+    assert hvd.allgather_object(rates) == [rates] * hvd.size()
+    expect_same_everywhere(model)
+
+
+def check_a_scheduler_that_was_made_before_wrapping():
+    for op in (hvd.Average, hvd.Adasum):
+        for of_original in (False, True):
+            model, optimizer, scheduler, original = scheduled(op)
+            hvd.broadcast_optimizer_state(original if of_original else optimizer, root_rank=0)
+            assert optimizer.param_groups[0]["lr"] == RATE
+            expect_scheduled(model, optimizer, scheduler)
+            assert optimizer.state is original.state and optimizer.param_groups is original.param_groups
+
+
+def check_a_checkpoint_is_loaded_in_place():
+    for op in (hvd.Average, hvd.Adasum):
+        model, optimizer, scheduler, original = scheduled(op)
+        hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+        train(model, optimizer, scheduler)
+        saved = copy.deepcopy(optimizer.state_dict())
+        train(model, optimizer, scheduler)
+        optimizer.load_state_dict(saved)
+        assert optimizer.param_groups[0]["lr"] == saved["param_groups"][0]["lr"]
+        assert original.state_dict()["param_groups"] == saved["param_groups"]
+        momenta = [each["momentum_buffer"] for each in saved["state"].values()]
+        assert momenta and all(map(torch.equal, momenta, (each["momentum_buffer"] for each in original.state.values())))
+        expect_scheduled(model, optimizer, scheduler)
+        # A state's own entries.
+        optimizer.load_state_dict(optimizer.state_dict())
+        assert len(original.state) == len(momenta)
+
+
+def check_a_scheduler_and_elastic_states():
+    model, optimizer, scheduler, _ = scheduled()
+    state = TorchState(model=model, optimizer=optimizer)
+    state.sync()
+    expect_scheduled(model, optimizer, scheduler)
+    state.save()
+    train(model, optimizer, scheduler)
+    state.restore()
+    expect_scheduled(model, optimizer, scheduler)

@@ -22,6 +22,9 @@ class GpuTest(unittest.TestCase):
         # One rank: the double of NCCL knows no other process.
         self.expect(failed("gpu_checks", 1, TONY_CUDA_LIBRARY=FAKE, TONY_NCCL_LIBRARY=FAKE))
 
+    def test_states_of_optimizers(self):
+        self.expect(failed("gpu_state_checks", 2, TONY_CUDA_LIBRARY=FAKE, TONY_NCCL_LIBRARY=FAKE))
+
     def test_without_nccl(self):
         self.expect(failed("gpu_fallback_checks", 2, TONY_CUDA_LIBRARY=FAKE, TONY_NCCL_LIBRARY="/nonexistent.so",
                            CHECK_WARNING="there is no NCCL: "))

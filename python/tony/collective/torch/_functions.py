@@ -108,7 +108,8 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None,  # pylint: disab
     tensors, skeleton = [], None
 
     def placeholder(tensor):
-        tensors.append(tensor)
+        # The others load what they get to where their parameters are.
+        tensors.append(tensor.cpu())
         return _Placeholder(len(tensors) - 1, tensor)
 
     if is_root:

@@ -7,13 +7,19 @@ import rank_processes
 
 
 class ArraysTest(unittest.TestCase):
-    """Each number of ranks runs all of array_checks.py."""
+    """Each number of ranks runs all of a module's checks."""
 
-    def test_checks(self):
+    def run_checks(self, module):
         for size in (1, 2, 3, 4):
             with self.subTest(size=size):
-                failed = rank_processes.failed_checks("array_checks", size)
+                failed = rank_processes.failed_checks(module, size)
                 self.assertFalse(failed, "\n".join(failed))
+
+    def test_arrays(self):
+        self.run_checks("array_checks")
+
+    def test_objects(self):
+        self.run_checks("object_checks")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Python's objects among ranks: pickled, as bytes."""
+"""Python's objects among ranks: pickled, as bytes. The package cloudpickle takes what pickle does not, where it is."""
 
 import ctypes
 import pickle
@@ -9,8 +9,11 @@ from ._collectives import Collectives
 from ._library import TYPES
 from ._process_sets import global_process_set, set_id
 from ._submission import full_name
+from .exceptions import InvalidArgumentError
 
+# Of a rank's bytes; ~length, which is negative, where these say why it could not pickle its object.
 _LENGTH = struct.Struct("<q")
+_LONGEST_REASON = 4000
 
 
 class _Bytes:
@@ -59,6 +62,44 @@ class _Memory:
 _memory = Collectives(_Memory)
 
 
+def _pickled(obj):
+    """(length as all ranks get it, bytes, None), and instead of None the error where ``obj`` cannot be pickled."""
+    try:
+        content = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
+        return len(content), content, None
+    except Exception as error:  # pylint: disable=broad-except  # an object's own code may raise anything
+        failed = error
+    remedy = ""
+    try:
+        import cloudpickle  # pylint: disable=import-outside-toplevel  # few need it
+        content = cloudpickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
+        return len(content), content, None
+    except ImportError:
+        if isinstance(failed, (pickle.PicklingError, AttributeError, TypeError)):
+            remedy = " (functions and classes that no module has can be pickled where cloudpickle is installed)"
+    except Exception as error:  # pylint: disable=broad-except
+        failed = error
+    reason = f"rank {_process.rank()} cannot pickle its object: {type(failed).__name__}: {failed}"
+    content = reason[:_LONGEST_REASON].encode("utf-8", "replace") + remedy.encode()
+    return ~len(content), content, failed
+
+
+def _unpickled(content):
+    try:
+        return pickle.loads(content)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "cloudpickle":
+            raise
+        raise ModuleNotFoundError("another rank's object was pickled with cloudpickle, which is not installed here",
+                                  name=error.name) from error
+
+
+def _check(length, content, failed):
+    """InvalidArgumentError: ``content`` says why a rank could not pickle its object; ``failed``: this rank's error."""
+    if length < 0:
+        raise InvalidArgumentError(bytes(content).decode("utf-8", "replace")) from failed
+
+
 def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):
     """Gives all ranks the object of rank ``root_rank``, which is pickled.
 
@@ -70,28 +111,32 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
 
     Returns: the object; at rank ``root_rank`` ``obj`` itself.
 
-    HorovodInternalError: as of allreduce().
+    HorovodInternalError: as of allreduce(). InvalidArgumentError, at all ranks: it cannot be pickled.
+    ModuleNotFoundError: what is in it is of a module that is not here.
     """
     name = full_name("object", name, set_id(process_set))
     is_root = _process.rank() == root_rank
-    content = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL) if is_root else b""
-    length = _memory.broadcast_(_Bytes(_LENGTH.pack(len(content))), root_rank, name + ".size", process_set)
-    received = _memory.broadcast_(_Bytes(content if is_root else _LENGTH.unpack(length)[0]), root_rank, name,
-                                  process_set)
-    return obj if is_root else pickle.loads(received)
+    length, content, failed = _pickled(obj) if is_root else (0, b"", None)
+    (length,) = _LENGTH.unpack(_memory.broadcast_(_Bytes(_LENGTH.pack(length)), root_rank, name + ".size",
+                                                  process_set))
+    received = _memory.broadcast_(_Bytes(content if is_root else max(length, ~length)), root_rank, name, process_set)
+    _check(length, received, failed)
+    return obj if is_root else _unpickled(received)
 
 
 def allgather_object(obj, name=None, process_set=global_process_set):
     """Gives all ranks the objects of all ranks, which are pickled.
 
-    Returns: a list, by rank. HorovodInternalError: as of allreduce().
+    Returns: a list, by rank. Errors: as of broadcast_object().
     """
     name = full_name("object", name, set_id(process_set))
-    content = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
-    lengths = _memory.allgather(_Bytes(_LENGTH.pack(len(content))), name + ".size", process_set)
+    length, content, failed = _pickled(obj)
+    lengths = _memory.allgather(_Bytes(_LENGTH.pack(length)), name + ".size", process_set)
     everything = memoryview(_memory.allgather(_Bytes(content), name, process_set))
-    objects, at = [], 0
+    parts, at = [], 0
     for (length,) in _LENGTH.iter_unpack(lengths):
-        objects.append(pickle.loads(everything[at:at + length]))
-        at += length
-    return objects
+        part = everything[at:at + max(length, ~length)]
+        _check(length, part, failed)
+        parts.append(part)
+        at += len(part)
+    return [_unpickled(part) for part in parts]

@@ -16,6 +16,9 @@ class ReduceOp:
     def __repr__(self):
         return self.name
 
+    def __reduce__(self):
+        return self.name  # of this module's: copies, and what is unpickled, are the same object
+
     @functools.lru_cache(maxsize=4096)
     def reduction(self, prescale, postscale):
         """(struct tony_collective_reduction, its address), which lives as long as this op."""

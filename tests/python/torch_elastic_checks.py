@@ -136,6 +136,20 @@ def check_a_failed_step_can_be_repeated():
     expect_same_everywhere(state.model)
 
 
+def check_a_state_of_ones_own():
+    class Own(TorchState):
+        """Has attributes before it is a TorchState."""
+
+        def __init__(self, model, scale):
+            self.scale = scale
+            super().__init__(model=model, step=hvd.rank())
+
+    state = Own(model_of(seed=hvd.rank() + 1), 3)
+    state.sync()
+    expect_same_everywhere(state.model)
+    assert state.scale == 3 and state.step == 0
+
+
 def check_optimizer_without_wrapper():
     model = model_of()
     state = TorchState(model=model, optimizer=sgd(model))

@@ -1,6 +1,7 @@
 """Models, optimizers and samplers as the state of elastic training."""
 
 import copy
+import types
 
 import torch
 
@@ -62,8 +63,9 @@ class TorchState(ObjectState):
     dictionaries; anything else is an object, as in ObjectState.
     """
 
+    _handlers = types.MappingProxyType({})  # until __init__(), before which derived classes may set attributes
+
     def __init__(self, model=None, optimizer=None, **kwargs):
-        self._handlers = {}
         handlers, objects = {}, {}
         for name, value in {"model": model, "optimizer": optimizer, **kwargs}.items():
             synchronize = next((each for kind, each in _KINDS if isinstance(value, kind)), None)

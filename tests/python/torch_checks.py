@@ -198,6 +198,20 @@ def check_training_in_groups():
     expect_close(model, train_alone())
 
 
+def check_groups_of_parameters_that_are_not_trained():
+    model = model_of()
+    model.register_parameter("frozen", torch.nn.Parameter(torch.ones(2), requires_grad=False))
+    groups = [[model.frozen, *model[0].parameters()], [model.frozen.detach()], list(model_of()[0].parameters())]
+    optimizer = hvd.DistributedOptimizer(sgd(model), model.named_parameters(), groups=groups)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        loss_of(model, own_rows(), step).backward()
+        optimizer.step()
+    expect(model.frozen.data, torch.ones(2))
+    del model.frozen
+    expect_close(model, train_alone())
+
+
 def check_several_backward_passes():
     model = model_of()
     optimizer = hvd.DistributedOptimizer(sgd(model), model.named_parameters(), backward_passes_per_step=2)
@@ -332,6 +346,7 @@ def check_options_that_are_none():
             ("not named", {"named_parameters": list(model.named_parameters())[1:]}),
             ("must be unique", {"named_parameters": [("a", p) for p in model.parameters()]}),
             ("groups should be", {"groups": -1}),
-            ("groups should have", {"groups": [[torch.ones(1)]]}),
+            ("groups should have", {"groups": [[model.unused], [model.unused]]}),
+            ("groups should consist", {"groups": [[model.unused, "unused"]]}),
             ("op is", {"op": hvd.Max})):
         expect_error(ValueError, text, hvd.DistributedOptimizer, sgd(model), **options)

@@ -41,7 +41,8 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
             with op=Average only.
         num_groups: as ``groups``, with an integer.
         groups: gradients that are sent together: a number of groups into which all are divided, or lists of
-            parameters; those in none are sent one by one.
+            parameters, of which those that need no gradient and those of other optimizers do not count; what is in
+            none is sent by itself.
         sparse_as_dense: sends sparse gradients as dense ones; otherwise their indices and values are gathered.
         process_set: whose gradients are averaged; at a rank outside of it the optimizer does as it did.
 
@@ -101,12 +102,14 @@ def _groups_of(optimizer, groups):
         return [tuple(parameters[first:last]) for first, last in zip(starts, starts[1:])]
     if not isinstance(groups, list) or not all(isinstance(group, (list, tuple)) for group in groups):
         raise ValueError("groups should be a non-negative integer or a list of list of torch.Tensor.")
-    known = {p for group in optimizer.param_groups for p in group["params"] if p.requires_grad}
     grouped = [p for group in groups for p in group]
-    if len(set(grouped)) != len(grouped) or not known.issuperset(grouped):
-        raise ValueError("groups should have each parameter of the optimizer that requires a gradient once at most, "
-                         "and no others")
-    return [tuple(group) for group in groups if group]
+    if not all(isinstance(p, torch.Tensor) for p in grouped):
+        raise ValueError("groups should consist of torch.Tensor.")
+    if len(set(grouped)) != len(grouped):
+        raise ValueError("groups should have each parameter once at most")
+    known = {p for group in optimizer.param_groups for p in group["params"] if p.requires_grad}
+    groups = [tuple(p for p in group if p in known) for group in groups]
+    return [group for group in groups if group]
 
 
 def _with_class(optimizer, methods):

@@ -28,6 +28,9 @@ class TorchTest(unittest.TestCase):
     def test_states_of_optimizers(self):
         self.run_checks("torch_state_checks")
 
+    def test_steps_that_a_round_ends(self):
+        self.run_checks("torch_round_checks")
+
     def test_batch_norm_and_missing_gradients(self):
         self.run_checks("torch_norm_checks")
 

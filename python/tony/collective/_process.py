@@ -2,6 +2,7 @@
 
 import atexit
 import threading
+import weakref
 
 from ._library import library
 from .exceptions import NotInitializedError
@@ -14,7 +15,8 @@ class _Rank:
         self.place = None  # of an initialized one
         self.starts = 0
         self.lock = threading.Lock()
-        self.on_start = []  # called without arguments when a new life begins
+        self.on_start = []  # called without arguments when names count from 0 again
+        self.outliving = weakref.WeakSet()  # what outlives init()
 
 
 current = _Rank()
@@ -24,6 +26,19 @@ def on_start(function):
     """Registers what is called when the ranks have met, and when they have joined: names count from 0 again."""
     current.on_start.append(function)
     return function
+
+
+def begins_anew(each):
+    """Registers ``each``, as long as it lives: its begin_anew() is called when the ranks have met, but not when they
+    have joined. In between what was on its way has been lost, and ranks that have come know nothing of it."""
+    current.outliving.add(each)
+
+
+def begin_life():
+    """The ranks have met."""
+    for each in list(current.outliving):
+        each.begin_anew()
+    begin_again()
 
 
 def begin_again():

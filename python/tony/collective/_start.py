@@ -4,7 +4,7 @@ import ctypes
 
 from . import _autotune, _library, _meeting, _process_sets, _rounds, _watch
 from ._library import library
-from ._process import begin_again, current
+from ._process import begin_life, current
 from ._stores import StoreError, StoreTimeout
 from .exceptions import HorovodInternalError
 
@@ -59,7 +59,7 @@ def _meet(environment, on_met):
         current.place = place
         _watch.begin(environment, start)
         _autotune.begin(environment, place.rank)
-        begin_again()
+        begin_life()
         on_met()
     except BaseException:  # Ctrl-C may also come when the ranks have met already
         current.place = None

@@ -1,10 +1,10 @@
 """The gradients of one step, of all ranks: submitted together, and waited for together."""
 
 import os
-import weakref
 
 import tensorflow as tf
 
+from .. import _process
 from .._reduce_ops import Adasum, Average, Sum
 from ..compression import Compression
 from . import _ranks
@@ -158,15 +158,6 @@ class _Step:
         return labels
 
 
-_unfinished = weakref.WeakSet()  # what counts passes until the next exchange
-
-
-def begin_passes_anew():
-    """Forgets what has been summed up since the last exchange: with ranks that have come, all count from 0 again."""
-    for each in list(_unfinished):
-        each.begin_anew()
-
-
 class LocalSums:
     """Sums of this rank's gradients, of which every few are exchanged at a time. Not thread safe."""
 
@@ -176,7 +167,7 @@ class LocalSums:
         self._exchange, self._passes, self._average = exchange, passes, average
         self._sums = {}  # variables by the gradient's place
         self._count = None
-        _unfinished.add(self)
+        _process.begins_anew(self)
 
     def add(self, gradients, variables):
         """Adds a step's gradients. Returns all ranks' sums with the last of ``passes``, otherwise what there is so far.
@@ -207,10 +198,11 @@ class LocalSums:
 
     def begin_anew(self):
         """As if no gradient had been added since the last exchange."""
-        for each in self._sums.values():
-            each.assign(tf.zeros_like(each))
-        if self._count is not None:
-            self._count.assign(0)
+        with tf.init_scope():  # where the variables are
+            for each in self._sums.values():
+                each.assign(tf.zeros_like(each))
+            if self._count is not None:
+                self._count.assign(0)
 
     def _make(self, dense, places, variables):
         _check_outlives_graph("backward_passes_per_step > 1")
@@ -240,7 +232,7 @@ class Deltas:
         self._exchange, self._passes = exchange, passes
         self._starts = None  # variables: the values before the first of the local steps
         self._count = None
-        _unfinished.add(self)
+        _process.begins_anew(self)
 
     def step(self, variables, apply):
         """``apply``: makes this rank's step; called once."""
@@ -259,7 +251,8 @@ class Deltas:
     def begin_anew(self):
         """The next step is the first one after an exchange."""
         if self._count is not None:
-            self._count.assign(0)
+            with tf.init_scope():
+                self._count.assign(0)
 
     def _begin(self, values):
         for start, value in zip(self._starts, values):

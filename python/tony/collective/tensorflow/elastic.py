@@ -24,7 +24,6 @@ from ..elastic import (HorovodInternalError, HostsUpdatedInterrupt, NoPlaceError
                        run_fn)
 from ..exceptions import InvalidArgumentError
 from ._functions import broadcast_variables
-from ._gradients import begin_passes_anew
 
 __all__ = ["HorovodInternalError", "HostsUpdatedInterrupt", "NoPlaceError", "ObjectState", "State",
            "TensorFlowKerasState", "TensorFlowState", "run", "run_fn"]
@@ -40,12 +39,7 @@ def run(func):
     tf.errors.FailedPreconditionError: the ranks do not agree on an operation of a tf.function, which another round does
     not mend.
     """
-    return run_fn(func, _begin_round, _graphs_errors)
-
-
-def _begin_round():
-    begin_round()
-    begin_passes_anew()
+    return run_fn(func, begin_round, _graphs_errors)
 
 
 @contextlib.contextmanager

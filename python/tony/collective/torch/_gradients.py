@@ -41,12 +41,14 @@ class Gradients:
         self._left = {p: passes for p in names}  # passes until it is submitted
         self._handles = {}  # by group, each a tuple of parameters: what waits for it
         self._densified = {}  # by parameter, whose gradient was sparse before it was sent: its sparse dimensions
+        self._unfinished = False  # whether gradients may have been summed up, or sent, for a step that has not ended
         self._hooks = []
         self._watched = [p for p in names if p.requires_grad]
         self._kinds = {}  # by parameter, the same on all ranks
         for p in self._watched:
             self._watch(p)
         _all.add(self)
+        _process.begins_anew(self)
 
     def _watch(self, p):
         if hasattr(p, "register_post_accumulate_grad_hook"):  # since PyTorch 2.1
@@ -136,6 +138,7 @@ class Gradients:
 
     def synchronize(self):
         """Waits for all gradients; those that no backward pass of this rank has made are submitted as zeros."""
+        self._unfinished = True
         try:
             self._learn_kinds()
             for p in self._watched:
@@ -144,11 +147,24 @@ class Gradients:
                     self._submit(group)
             for finish in self._handles.values():
                 finish()
+            self._unfinished = False
         finally:
-            self.forget()
+            self._wait_for_nothing()
 
     def forget(self):
-        """Begins anew: nothing is waited for."""
+        """The next step is another one: nothing is waited for, and passes count anew."""
+        self._unfinished |= self.pending or any(left != self._passes for left in self._left.values())
+        self._wait_for_nothing()
+
+    def begin_anew(self):
+        """With other ranks: also what this one has summed up so far is forgotten."""
+        self.forget()
+        if self._unfinished:
+            for p in self._watched:
+                p.grad = None
+        self._unfinished = False
+
+    def _wait_for_nothing(self):
         self._handles, self._densified = {}, {}
         self._left = {p: self._passes for p in self._left}
 

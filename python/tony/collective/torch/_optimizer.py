@@ -6,6 +6,7 @@ import warnings
 
 import torch
 
+from .. import _process
 from .._process_sets import check_registered, global_process_set
 from .._reduce_ops import Adasum, Average, Sum
 from ..compression import Compression
@@ -189,14 +190,17 @@ class _Deltas:
         self._process_set = process_set
         self._passes = self._left = passes
         self._starts = None  # before the first local step of those that are combined
+        _process.begins_anew(self)
 
     def set_passes(self, passes):
         """How many steps there are for each exchange, from the next one on."""
         self._passes = self._left = passes
 
     def forget(self):
-        """Begins anew."""
+        """The next step is the first one after an exchange."""
         self._starts, self._left = None, self._passes
+
+    begin_anew = forget
 
     def step(self, local_step):
         """One local step; the last one of ``passes`` is followed by the exchange."""

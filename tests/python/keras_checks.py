@@ -382,7 +382,7 @@ def check_values():
     assert hvd.reducescatter(np.arange(float(hvd.size())), op=hvd.Sum).numpy().tolist() == [hvd.rank() * hvd.size()]
     from tony.collective import keras as standalone
     assert float(standalone.allreduce(1.0, average=False)) == hvd.size()
-    assert standalone.DistributedOptimizer is hvd.DistributedOptimizer
+    assert standalone.PartialDistributedOptimizer is hvd.PartialDistributedOptimizer
 
 
 def check_all_that_is_there_says_what_it_is():

@@ -20,7 +20,8 @@ model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01)), loss="mse
 
 
 class KerasTest(examples_python.EachNumberOfRanks):
-    """All of keras_checks.py; in one and two ranks keras_elastic_checks.py, in two keras_session_checks.py."""
+    """All of keras_checks.py; in one and two ranks keras_elastic_checks.py, in two keras_session_checks.py, in one
+    keras_argument_checks.py."""
 
     checks = "keras_checks"
 
@@ -29,6 +30,9 @@ class KerasTest(examples_python.EachNumberOfRanks):
 
     def test_elastic_states_of_two_ranks(self):
         self.run_checks(2, "keras_elastic_checks")
+
+    def test_arguments(self):
+        self.run_checks(1, "keras_argument_checks")
 
     def test_sessions_of_two_ranks(self):
         self.run_checks(2, "keras_session_checks")

@@ -8,15 +8,17 @@ if _keras.backend.backend() != "tensorflow":
                       f"{_keras.backend.backend()}: set KERAS_BACKEND=tensorflow")
 
 # pylint: disable=wrong-import-position
-from ..tensorflow import (Adasum, Average, Compression, DistributedOptimizer, HorovodInternalError, Max, Min,
-                          NotInitializedError, PartialDistributedOptimizer, ProcessSet, Product, Sum,
-                          SyncBatchNormalization, add_process_set, allgather_object, barrier, broadcast_object,
-                          broadcast_variables, ccl_built, counters, cross_rank, cross_size, cuda_built, ddl_built,
-                          global_process_set, gloo_built, gloo_enabled, init, is_homogeneous, is_initialized, join,
-                          local_rank, local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, rank,
-                          remove_process_set, rocm_built, shutdown, size, start_timeline, stop_timeline)
+from ..tensorflow import (Adasum, Average, Compression, HorovodInternalError, Max, Min, NotInitializedError, ProcessSet,
+                          Product, Sum, SyncBatchNormalization, add_process_set, allgather_object, barrier,
+                          broadcast_object, broadcast_variables, ccl_built, counters, cross_rank, cross_size,
+                          cuda_built, ddl_built, global_process_set, gloo_built, gloo_enabled, init, is_homogeneous,
+                          is_initialized, join, local_rank, local_size, mpi_built, mpi_enabled, mpi_threads_supported,
+                          nccl_built, rank, remove_process_set, rocm_built, shutdown, size, start_timeline,
+                          stop_timeline)
 from ..tensorflow.keras import _model
 from ..tensorflow.keras._model import allgather, allreduce, broadcast, broadcast_global_variables, reducescatter
+from ..tensorflow.keras._optimizer import KerasDistributedOptimizer as DistributedOptimizer
+from ..tensorflow.keras._optimizer import PartialDistributedOptimizer
 from . import callbacks, elastic
 
 

@@ -1,0 +1,38 @@
+"""DistributedOptimizer() with the arguments of Horovod's packages for Keras, whose order is not that of its package for
+TensorFlow, and differs between the two."""
+
+import functools
+import inspect
+
+from .. import _optimizer
+
+_BEGIN = ("optimizer", "name", "device_dense", "device_sparse", "compression", "sparse_as_dense",
+          "gradient_predivide_factor", "op")
+
+
+def _with_order(function, names, **more):
+    """``function``, which takes DistributedOptimizer()'s arguments, with ``names`` first in this order; the others have
+    to be named. ``more``: defaults of arguments that it takes besides."""
+    known = {**inspect.signature(_optimizer.DistributedOptimizer).parameters, **{
+        name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in more.items()}}
+    positional = [known.pop(name).replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in known.values()]
+    signature = inspect.Signature(positional + named)
+
+    @functools.wraps(function)
+    def ordered(*args, **kwargs):
+        return function(**signature.bind(*args, **kwargs).arguments)
+
+    ordered.__signature__ = signature
+    return ordered
+
+
+#: As horovod.tensorflow.keras has it.
+DistributedOptimizer = _with_order(_optimizer.DistributedOptimizer, (
+    *_BEGIN, "backward_passes_per_step", "average_aggregated_gradients", "num_groups", "groups", "process_set",
+    "scale_local_gradients"))
+#: As horovod.keras has it.
+KerasDistributedOptimizer = _with_order(_optimizer.DistributedOptimizer, (*_BEGIN, "num_groups", "groups"))
+#: As horovod.keras has it, and no other package of Horovod's.
+PartialDistributedOptimizer = _with_order(_optimizer.PartialDistributedOptimizer, (
+    *_BEGIN, "groups", "process_set", "local_layers", "scale_local_gradients"), local_layers=None)

@@ -78,3 +78,21 @@ def check_a_scheduler_and_elastic_states():
     train(model, optimizer, scheduler)
     state.restore()
     expect_scheduled(model, optimizer, scheduler)
+
+
+class Holder:
+    """No optimizer of torch.optim, but it has a state."""
+
+    def __init__(self, state):
+        self.state_dict = lambda: state
+        self.loaded = None
+
+    def load_state_dict(self, state):
+        self.loaded = state
+
+
+def check_whatever_has_a_state_dictionary():
+    holder = Holder({"state": {}, "param_groups": [{"lr": torch.tensor(float(hvd.rank()))}]})
+    hvd.broadcast_optimizer_state(holder, root_rank=0)
+    if hvd.rank() > 0:
+        assert holder.loaded["param_groups"][0]["lr"] == 0

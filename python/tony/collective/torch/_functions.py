@@ -56,6 +56,9 @@ def empty(*size, dtype=None):
 def contents_in_place(optimizer):
     """Within it ``optimizer`` loads a state, for which torch.optim makes new objects: their contents are put into those
     that it had. An optimizer and its DistributedOptimizer share these, and a scheduler may know either of the two."""
+    if not isinstance(optimizer, torch.optim.Optimizer):  # a library's own, which has at least a state dictionary
+        yield
+        return
     groups, state = optimizer.param_groups, optimizer.state
     yield
     if optimizer.param_groups is not groups:

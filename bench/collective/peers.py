@@ -30,20 +30,20 @@ class Peers:
     def __init__(self, folder, wanted):
         """`wanted`: of openmpi, limit, gloo, torch and round_trip."""
         self.folder = folder
-        self.missing = []  # a sentence for each that is left out
+        self.missing = {}  # why it is left out, of each that is
         self.openmpi, self.limit, self.gloo, self.round_trip = (
             self._compile(name) if name in wanted else None for name in COMPILED)
         self.torch = "torch" in wanted and self._has_torch()
 
     def say_missing(self):
         """Prints why something is left out."""
-        for sentence in self.missing:
-            print(f"left out: {sentence}")
+        for title, why in self.missing.items():
+            print(f"left out: {title}, {why}")
 
     def _compile(self, name):
         source, compiler, title, options = COMPILED[name]
         if not shutil.which(compiler):
-            self.missing.append(f"{title}, since there is no {compiler}: run scripts/setup --for bench")
+            self.missing[title] = f"since there is no {compiler}: run scripts/setup --for bench"
             return None
         program = f"{self.folder}/{source}"
         done = subprocess.run([compiler, "-std=c++20", "-O3", f"-I{ROOT}", f"{ROOT}/bench/collective/{source}.cc", "-o",
@@ -51,14 +51,24 @@ class Peers:
         if done.returncode == 0:
             return program
         reason = done.stderr.strip().splitlines()[0]
-        self.missing.append(f"{title}, which does not compile ({reason}): run scripts/setup --for bench")
+        self.missing[title] = f"which does not compile ({reason}): run scripts/setup --for bench"
         return None
 
     def _has_torch(self):
         found = subprocess.run([SYSTEM_PYTHON, "-c", "import torch.distributed"], capture_output=True, check=False)
         if found.returncode:
-            self.missing.append(f"torch.distributed, which {SYSTEM_PYTHON} does not have: run scripts/setup --for demo")
+            self.missing["torch.distributed"] = f"which {SYSTEM_PYTHON} does not have: run scripts/setup --for demo"
         return found.returncode == 0
+
+
+def conclude(program, missed, left_out):
+    """The last line, which says what was not measured, too. Ends the program with 1 when gates are missed."""
+    if missed:
+        sys.exit(f"{program}: missed: {'; '.join(missed)}")
+    if left_out:
+        print(f"{program}: every gate that was measured holds; left out: {', '.join(left_out)}")
+    else:
+        print(f"{program}: every gate holds")
 
 
 def lines_of(commands, environment=None, tries=1):

@@ -157,6 +157,25 @@ TEST(HostDirect, NobodyWritesToWhoHasGivenUp) {
   EXPECT_TRUE(was_stopped);
 }
 
+/// It has told where its vector lies, but nobody has begun with it.
+TEST(HostDirect, NobodyBeginsToWriteToWhoHasGivenUp) {
+  constexpr size_t kCount = size_t{64} << 10;
+  const auto memory = MemoryFor(2);
+  const std::unique_ptr<HostGroup> groups[] = {Join(memory, 0, 2), Join(memory, 1, 2)};
+  for (const int rank : {1, 0}) {
+    const std::unique_ptr<HostGroup>& group = groups[rank];
+    auto* const vector = static_cast<float*>(group->arena()->Allocate(kCount * sizeof(float)));
+    std::fill_n(vector, kCount, 1.0F);
+    const auto patience = rank == 1 ? std::chrono::milliseconds(1) : kPatience;
+    const Status done = group->AllReduce(vector, vector, kCount, DataType::kFloat32, ReduceOp::kSum,
+                                         After(patience));
+    EXPECT_EQ(done.code(), Code::kDeadlineExceeded) << rank << ": " << done.message();
+  }
+  const auto* const given_up = reinterpret_cast<const float*>(
+      memory->data() + HostMemory::BytesFor(2) + HostMemory::ArenasBytesFor(1));
+  EXPECT_EQ(std::count(given_up, given_up + kCount, 1.0F), static_cast<ptrdiff_t>(kCount));
+}
+
 TEST(HostDirect, BuffersOutliveTheGroup) {
   auto memory = MemoryFor(1);
   auto group = Join(memory, 0, 1);

@@ -157,13 +157,18 @@ TEST(HostGroupFailure, AKilledProcess) {
 
 /// A long operation is no late one: each step has as long as the whole was given.
 TEST(HostGroupFailure, WhoMovesIsNotLate) {
-  InThreads(2, [](HostGroup& group) {
-    const Deadline past(std::chrono::steady_clock::now(), kPatience);
-    EXPECT_TRUE(group.Barrier(past).ok());
-    if (group.rank() == 1) return;
-    const Status late = group.Barrier(std::chrono::steady_clock::now());
-    EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
-  });
+  const auto memory = MemoryFor(2);
+  const auto first = Join(memory, 0, 2);
+  const auto second = Join(memory, 1, 2);
+  const Deadline past(std::chrono::steady_clock::now(), kPatience);
+  std::thread waiting([&] { EXPECT_TRUE(first->Barrier(past).ok()); });
+  const auto& sleepers = reinterpret_cast<HostMemory*>(memory->data())->line.sleepers;
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (sleepers == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_TRUE(second->Barrier(past).ok());
+  waiting.join();
+  const Status late = first->Barrier(std::chrono::steady_clock::now());
+  EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
 }
 
 /// Of whom others have waited for in vain, also who comes later is told, and who still waits.
@@ -212,6 +217,49 @@ TEST(HostGroupFailure, BuffersOfAKilledProcessGo) {
   group.reset();
   EXPECT_LE(taken(), before);
   EXPECT_EQ(static_cast<unsigned char*>(own)[kBytes - 1], 1);
+}
+
+/// A part's windows lie in the arena of its first rank, which may be gone when others fetch from
+/// it.
+TEST(HostGroupFailure, WhatAnEndedProcessHasDoneLastStaysWhileAnyGoesOn) {
+  const std::vector<unsigned char> sent(2 * kPieceBytes, 7);
+  const auto memory = MemoryFor(3);
+  int door[2];
+  ASSERT_EQ(pipe(door), 0);
+  std::vector<pid_t> children;
+  for (const int rank : {0, 1}) {
+    children.push_back(fork());
+    ASSERT_GE(children.back(), 0);
+    if (children.back() != 0) continue;
+    auto group = Join(memory, rank, 3);
+    auto part = group->Subgroup({1, 2}, After(kPatience));
+    bool done = part.ok();
+    std::vector<unsigned char> data = sent;
+    if (rank == 1)
+      done = done && (*part)->Broadcast(data.data(), data.size(), 0, After(kPatience)).ok();
+    if (rank == 0) done = done && read(door[0], data.data(), 1) == 1;  // until rank 1 has ended
+    group->Leave();
+    if (part.ok()) part->reset();
+    group.reset();
+    _exit(done ? 0 : 1);
+  }
+  const auto end_of = [&](int rank) {
+    int status = -1;
+    EXPECT_EQ(waitpid(children[static_cast<size_t>(rank)], &status, 0),
+              children[static_cast<size_t>(rank)]);
+    EXPECT_EQ(status, 0) << rank;
+  };
+  const auto group = Join(memory, 2, 3);
+  auto part = group->Subgroup({1, 2}, After(kPatience));
+  ASSERT_TRUE(part.ok()) << part.status().message();
+  end_of(1);
+  ASSERT_EQ(write(door[1], "x", 1), 1);
+  end_of(0);
+  std::vector<unsigned char> received(sent.size());
+  const Status done = (*part)->Broadcast(received.data(), received.size(), 0, After(kPatience));
+  EXPECT_TRUE(done.ok()) << done.message();
+  EXPECT_EQ(received, sent);
+  for (const int end : door) close(end);
 }
 
 TEST(HostGroupJoin, MemoryOfFewerRanksIsRefused) {

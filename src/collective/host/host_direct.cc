@@ -37,7 +37,8 @@ bool HostGroup::NoneOffers() const {
 }
 
 /// Each reduces its part of the vectors and writes the result to all ranks; all wait for all. When
-/// one of them gives up, its vectors are its program's again: the others stop within a block.
+/// one of them gives up, its vectors are its program's again: the others look before each block
+/// that they write to it.
 Status HostGroup::ReduceWhereTheyLie(const Fusion& fusion, ReduceKernel reduce, Deadline deadline) {
   const size_t bytes = fusion.bytes();
   const Offer& own = offers_[static_cast<size_t>(rank())];
@@ -57,12 +58,12 @@ Status HostGroup::ReduceWhereTheyLie(const Fusion& fusion, ReduceKernel reduce, 
     std::byte* const sum = in_place ? ArenaOf(this->rank()) + own.out + place : block;
     ReduceAll(reduce, sum, of, ranks(), size / fusion.element());
     fusion.Finish(sum, size);
+    if (Status with_all = pipe_.WithAll(); !with_all.ok()) return with_all;
     for (int turn = in_place ? 1 : 0; turn < ranks(); ++turn) {
       const int rank = (pipe_.rank() + turn) % ranks();  // not all to the same one at once
       std::byte* const result = ArenaOf(rank) + offers_[static_cast<size_t>(rank)].out + place;
       Copy(kernels_, result, sum, size, stream);
     }
-    if (Status with_all = pipe_.WithAll(); !with_all.ok()) return with_all;
   }
   pipe_.Publish(&RankLine::placed, ++placed_);
   return pipe_.UntilOthers(&RankLine::placed, placed_, deadline);

@@ -4,10 +4,22 @@
 #include <unistd.h>
 
 #include <numeric>
+#include <random>
 #include <string>
 #include <utility>
 
 namespace tony::collective {
+namespace {
+
+/// Of this process, which is never 0. Those of other containers may have the same process number,
+/// and a process that was forked has the same random one.
+uint32_t ProcessNumber() {
+  static const uint32_t random = std::random_device()();
+  const uint32_t number = random ^ static_cast<uint32_t>(getpid());
+  return number == 0 ? 1 : number;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<SharedMemory>> HostGroup::CreateMemory(int ranks) {
   auto memory =
@@ -41,7 +53,7 @@ Result<std::unique_ptr<HostGroup>> HostGroup::Join(std::shared_ptr<SharedMemory>
     std::byte* const own = place.arenas[static_cast<size_t>(rank)];
     place.arena = std::make_shared<Arena>(memory, own, kArenaBytes);
     if (memory->Claim(static_cast<size_t>(rank)).ok()) {
-      host.Of(rank).line.process = static_cast<uint32_t>(getpid());
+      host.Of(rank).line.process = ProcessNumber();
     }
   }
   return std::unique_ptr<HostGroup>(new HostGroup(std::move(place)));
@@ -58,13 +70,26 @@ HostGroup::HostGroup(Place place)
       copies_(names_.size()) {}
 
 HostGroup::~HostGroup() {
+  if (OthersGoOn()) return;
   for (size_t rank = 0; rank < arenas_.size(); ++rank) {
-    const int name = names_[rank];
-    const uint32_t process = all().Of(name).line.process.load();
-    if (process == 0 || process == static_cast<uint32_t>(getpid())) continue;
-    if (memory_->IsClaimed(static_cast<size_t>(name))) continue;
-    memory_->Discard(static_cast<size_t>(arenas_[rank] - memory_->data()), kArenaBytes);
+    if (HasEnded(names_[rank])) {
+      memory_->Discard(static_cast<size_t>(arenas_[rank] - memory_->data()), kArenaBytes);
+    }
   }
+}
+
+bool HostGroup::HasEnded(int name) const {
+  const uint32_t process = all().Of(name).line.process.load();
+  return process != 0 && process != ProcessNumber() &&
+         !memory_->IsClaimed(static_cast<size_t>(name));
+}
+
+bool HostGroup::OthersGoOn() const {
+  const int own = names_[static_cast<size_t>(rank())];
+  for (int name = 0; name < static_cast<int>(all().line.ranks.load()); ++name) {
+    if (name != own && all().Of(name).line.left.load() == 0 && !HasEnded(name)) return true;
+  }
+  return false;
 }
 
 Status HostGroup::CheckList(const char* what, size_t size) const {

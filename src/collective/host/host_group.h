@@ -25,7 +25,8 @@ class HostGroup : public Group {
                                                  int ranks);
 
   /// Where a process has ended without freeing its buffers, these go: they would stay as long as
-  /// any other process keeps one of its own.
+  /// any other process keeps one of its own. The last one to leave sees to it, since parts of the
+  /// group lie in the same memory, and others may fetch there what the ended one has done last.
   ~HostGroup() override;
 
   Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
@@ -59,6 +60,11 @@ class HostGroup : public Group {
     std::shared_ptr<Arena> arena;    ///< the own one
   };
   explicit HostGroup(Place place);
+
+  /// Whether the process of a rank, by its name, has ended.
+  bool HasEnded(int name) const;
+  /// Whether any other of the host's ranks has not left, and lives.
+  bool OthersGoOn() const;
 
   /// In this rank's arena: memory for a group of so many ranks. ResourceExhausted.
   Result<std::byte*> AllocateFor(size_t ranks);

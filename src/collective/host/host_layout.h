@@ -45,7 +45,7 @@ struct alignas(kLineBytes) RankLine {
   std::atomic<uint32_t> barrier;  ///< so many barriers it has come to
   // Looked at again and again while the others change:
   alignas(kLineBytes) std::atomic<uint32_t> left;  ///< 1: nothing of it will follow
-  std::atomic<uint32_t> process;  ///< that has claimed its arena, by its number (getpid())
+  std::atomic<uint32_t> process;                   ///< that has claimed its arena; 0: none
 };
 
 /// One short vector of a rank. Its first bytes share a cache line with the sequence number.

@@ -46,7 +46,7 @@ Status HostsGroup::AllGather(const void* in, void* out, const std::vector<size_t
   std::byte* const own = all + edges[own_host()];
   Status done;
   if (host_ != nullptr) {
-    done = OfHost(host_->AllGather(in, own, OfLocals(bytes), deadline), deadline);
+    done = OfHost(host_->AllGather(in, own, OfLocals(bytes), deadline));
   } else {
     CopyIfApart(own, static_cast<const std::byte*>(in), bytes[static_cast<size_t>(rank())]);
   }
@@ -56,7 +56,7 @@ Status HostsGroup::AllGather(const void* in, void* out, const std::vector<size_t
     const std::vector<size_t> parts = PartsOf(edges[host + 1] - edges[host], 1);
     std::byte* const block = all + edges[host];
     const std::byte* const part = block + parts[static_cast<size_t>(local_)];
-    done = OfHost(host_->AllGather(part, block, SizesOf(parts), deadline), deadline);
+    done = OfHost(host_->AllGather(part, block, SizesOf(parts), deadline));
   }
   if (done.ok() && !in_order_) Sort(all, result, bytes, true);
   return done;
@@ -91,7 +91,7 @@ Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<si
     return all_.ReduceScatter(in, out, counts, type, op, deadline);
   }
   if (one_host_) {
-    return OfHost(host_->ReduceScatter(in, out, counts, type, op, deadline), deadline);
+    return OfHost(host_->ReduceScatter(in, out, counts, type, op, deadline));
   }
   const size_t element = SizeOf(type);
   const auto rail = static_cast<size_t>(local_);
@@ -119,10 +119,9 @@ Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<si
   std::byte* const mine = block + block_bytes;
   Status done;
   for (size_t host = 0; host < hosts_.size() && done.ok(); ++host) {
-    done = OfHost(
-        host_->ReduceScatter(vector + edges[host] * element, mine + own_edges[host] * element,
-                             parts[host], type, op, deadline),
-        deadline);
+    done = OfHost(host_->ReduceScatter(vector + edges[host] * element,
+                                       mine + own_edges[host] * element, parts[host], type, op,
+                                       deadline));
   }
   std::vector<size_t> sizes = parts[own_host()];
   for (size_t& size : sizes) size *= element;
@@ -130,7 +129,7 @@ Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<si
   if (done.ok() && IsOnRail()) {
     done = OfNet(rail_.ReduceScatter(mine, part, own_counts, type, op, deadline));
   }
-  if (done.ok()) done = OfHost(host_->AllGather(part, block, sizes, deadline), deadline);
+  if (done.ok()) done = OfHost(host_->AllGather(part, block, sizes, deadline));
   if (!done.ok()) return done;
   const std::vector<size_t> locals = EdgesOf(OfLocals(counts));
   CopyIfApart(static_cast<std::byte*>(out), block + locals[rail] * element,
@@ -155,8 +154,7 @@ Status HostsGroup::AllToAll(const void* in, const std::vector<size_t>& sent, voi
   const auto* ours = static_cast<const std::byte*>(in);
   auto* theirs = static_cast<std::byte*>(out);
   Status done = OfHost(host_->AllToAll(ours + from[first], OfLocals(sent), theirs + to[first],
-                                       OfLocals(received), deadline),
-                       deadline);
+                                       OfLocals(received), deadline));
   if (!done.ok()) return done;
   for (size_t turn = 1; turn < order_.size(); ++turn) {
     const size_t other = (own + turn) % order_.size();

@@ -107,26 +107,26 @@ Status HostsGroup::AllReduce(const void* in, void* out, size_t count, DataType t
                              Deadline deadline) {
   if (!failure_.ok()) return failure_;
   if (host_ == nullptr) return OfNet(rail_.AllReduce(in, out, count, type, op, deadline));
-  if (one_host_) return OfHost(host_->AllReduce(in, out, count, type, op, deadline), deadline);
+  if (one_host_) return OfHost(host_->AllReduce(in, out, count, type, op, deadline));
   const size_t element = SizeOf(type);
   const std::vector<size_t> edges = PartsOf(count, element);
   std::vector<size_t> sizes = SizesOf(edges);
   const auto own = static_cast<size_t>(local_);
   std::byte* part = PlaceFor(in, out, edges[own] * element, sizes[own] * element);
-  Status done = OfHost(host_->ReduceScatter(in, part, sizes, type, op, deadline), deadline);
+  Status done = OfHost(host_->ReduceScatter(in, part, sizes, type, op, deadline));
   if (done.ok() && IsOnRail()) {
     done = OfNet(rail_.AllReduce(part, part, sizes[own], type, op, deadline));
   }
   if (!done.ok()) return done;
   for (size_t& size : sizes) size *= element;
-  return OfHost(host_->AllGather(part, out, sizes, deadline), deadline);
+  return OfHost(host_->AllGather(part, out, sizes, deadline));
 }
 
 /// A process set of one host, say: its memory needs no vector in one place.
 Status HostsGroup::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) {
   if (!failure_.ok()) return failure_;
   if (!one_host_) return Group::AllReduceFused(fusion, op, deadline);
-  return OfHost(host_->AllReduceFused(fusion, op, deadline), deadline);
+  return OfHost(host_->AllReduceFused(fusion, op, deadline));
 }
 
 /// Within the root's host to all, then on each rail its part, then within the other hosts.
@@ -141,24 +141,23 @@ Status HostsGroup::Broadcast(void* data, size_t bytes, int root, Deadline deadli
   const std::vector<size_t> sizes = SizesOf(edges);
   Status done;
   if (on_root_host && host_ != nullptr) {
-    done = OfHost(host_->Broadcast(at, bytes, root_local, deadline), deadline);
+    done = OfHost(host_->Broadcast(at, bytes, root_local, deadline));
   }
   if (done.ok() && IsOnRail()) {
     const auto own = static_cast<size_t>(local_);
     done = OfNet(rail_.Broadcast(at + edges[own], sizes[own], root_host, deadline));
   }
   if (!done.ok() || on_root_host || host_ == nullptr) return done;
-  return OfHost(host_->AllGather(at + edges[static_cast<size_t>(local_)], at, sizes, deadline),
-                deadline);
+  return OfHost(host_->AllGather(at + edges[static_cast<size_t>(local_)], at, sizes, deadline));
 }
 
 /// Each host's first rank knows of all its ranks, then of all hosts, then all know of it.
 Status HostsGroup::Barrier(Deadline deadline) {
   if (!failure_.ok()) return failure_;
   Status done;
-  if (host_ != nullptr) done = OfHost(host_->Barrier(deadline), deadline);
+  if (host_ != nullptr) done = OfHost(host_->Barrier(deadline));
   if (done.ok() && local_ == 0) done = OfNet(rail_.Barrier(deadline));
-  if (done.ok() && host_ != nullptr) done = OfHost(host_->Barrier(deadline), deadline);
+  if (done.ok() && host_ != nullptr) done = OfHost(host_->Barrier(deadline));
   return done;
 }
 
@@ -182,7 +181,7 @@ Result<std::unique_ptr<Group>> HostsGroup::Subgroup(const std::vector<int>& memb
   auto host = SubgroupOfHost(ranks, deadline);
   const Code code = host.status().code();
   const bool refused = code == Code::kResourceExhausted || code == Code::kFailedPrecondition;
-  if (!host.ok() && !refused) return OfHost(host.status(), deadline);
+  if (!host.ok() && !refused) return OfHost(host.status());
   // Other hosts may have memory for it; all go the same way.
   uint8_t without = refused ? 1 : 0;
   Status told = AllReduce(&without, &without, 1, DataType::kUint8, ReduceOp::kMax, deadline);
@@ -217,11 +216,11 @@ void HostsGroup::Retire() {
   if (host_ != nullptr) host_->Retire();
 }
 
-Status HostsGroup::OfHost(Status done, Deadline deadline) {
+Status HostsGroup::OfHost(Status done) {
   if (done.ok()) return done;
   if (done.code() == Code::kAborted) {
     // The host's memory knows that somebody has gone, the mesh who.
-    Status known = mesh_->WhoHasGone(locals_, std::min(deadline, After(kWordsTime)));
+    Status known = mesh_->WhoHasGone(locals_, After(kWordsTime));
     if (!known.ok()) return Keep(std::move(known));
   }
   std::string text = done.message() + " (this host's are the job's ranks";

@@ -79,7 +79,7 @@ class HostsGroup : public Group {
   /// Subgroup(); only what ends the group is told to all hosts.
   Result<std::unique_ptr<Group>> SubgroupOfHost(const std::vector<int>& members, Deadline deadline);
   /// What an operation of this host's ranks, or between hosts, came to, for all of the job.
-  Status OfHost(Status done, Deadline deadline);
+  Status OfHost(Status done);
   Status OfNet(Status done);
   Status Keep(Status done);
 

@@ -8,6 +8,7 @@ import threading
 import numpy as np
 
 import tony.collective as hvd
+from tony.collective._arrays import Arrays
 
 INTEGERS = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64)
 FLOATS = (np.float16, np.float32, np.float64)
@@ -116,6 +117,35 @@ def check_other_layouts():
     expect(strided, expected)
     scalar = np.array(2.0)
     assert hvd.allreduce_(scalar, op=hvd.Sum) is scalar and scalar == 2 * hvd.size()
+
+
+class Exchanged:
+    """Memory that is known by DLPack alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def check_dlpack():
+    values = np.arange(1 << 16, dtype=np.float32)
+    assert Arrays.pointer(Arrays.host(Exchanged(values))) == Arrays.pointer(values), "it is read where it lies"
+    expect(hvd.allreduce(Exchanged(values), op=hvd.Sum), values * np.float32(hvd.size()))
+    expect(hvd.allreduce(Exchanged(values[::-3]), op=hvd.Max), values[::-3])
+    gathered = hvd.allgather(Exchanged(values[:hvd.rank() + 1]))
+    expect(gathered, np.concatenate([values[:rank + 1] for rank in range(hvd.size())]))
+    place = values.copy()
+    if np.from_dlpack(values).flags.writeable:  # before 2.1 numpy does not ask whether that is allowed
+        exchanged = Exchanged(place)
+        assert hvd.allreduce_(exchanged, op=hvd.Sum) is exchanged
+        expect(place, values * np.float32(hvd.size()))
+    else:
+        expect_error(ValueError, "cannot be changed in place", hvd.allreduce_, Exchanged(place))
 
 
 def check_large():

@@ -1,6 +1,6 @@
 """Collective operations among the ranks of a job, by name, as Horovod has them.
 
-    import tony.collective as hvd          # for numpy, and whatever has the buffer protocol
+    import tony.collective as hvd          # for numpy, and whatever has the buffer protocol or DLPack
     import tony.collective.torch as hvd    # for PyTorch
 
     hvd.init()

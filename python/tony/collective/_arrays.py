@@ -1,4 +1,4 @@
-"""numpy's arrays, and whatever else has Python's buffer protocol, as tensors."""
+"""numpy's arrays, and whatever else has Python's buffer protocol or is exchanged by DLPack, as tensors."""
 
 import functools
 import math
@@ -46,18 +46,18 @@ class Arrays:
     @staticmethod
     def tensor(value):
         """What the user has passed, with the framework's attributes."""
-        return numpy.asarray(value)
+        return _array(value)
 
     @staticmethod
     def host(value):
         """A host tensor: the same memory where that is one, else a copy."""
-        return numpy.asarray(value, order="C")
+        return numpy.asarray(_array(value), order="C")
 
     @staticmethod
     def check_writable(value):
         """ValueError: it cannot be changed in place."""
-        if isinstance(value, numpy.ndarray):
-            if value.flags.writeable:
+        if isinstance(value, numpy.ndarray) or _is_dlpack(value):
+            if _array(value).flags.writeable:  # of DLPack's from numpy 2.1 on, which asks whether it may
                 return
         else:
             try:
@@ -91,14 +91,14 @@ class Arrays:
     @staticmethod
     def copy(value):
         """A new tensor with the same values."""
-        return numpy.array(value)
+        return numpy.array(_array(value))
 
     @staticmethod
     def returned(original, host, in_place):
         """What the user gets of ``host``: ``original``, with its values, or something new like it."""
         if not in_place:
             return host
-        target = numpy.asarray(original)
+        target = _array(original)
         if Arrays.pointer(target) != Arrays.pointer(host) or target.strides != host.strides:
             target[...] = host
         return original
@@ -122,6 +122,16 @@ class Arrays:
     def splits(numbers, original):  # pylint: disable=unused-argument
         """A tensor of numbers, like the splits that the user has passed."""
         return numpy.array(numbers, dtype=numpy.int32)
+
+
+def _is_dlpack(value):
+    """Whether DLPack is the way to the memory of ``value``: it is no array, but says that it can be exchanged so."""
+    return hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
+
+
+def _array(value):
+    """An array of the same memory, where numpy can have one, else of a copy."""
+    return numpy.from_dlpack(value) if _is_dlpack(value) else numpy.asarray(value)
 
 
 @functools.lru_cache(maxsize=None)

@@ -7,8 +7,10 @@ namespace tony::collective {
 
 Result<std::unique_ptr<LinkMembers>> LinkMembers::Start(std::unique_ptr<Group> group,
                                                         std::string transport,
-                                                        std::vector<LinkLoop::Peer> peers) {
-  std::unique_ptr<LinkMembers> members(new LinkMembers(std::move(group), std::move(transport)));
+                                                        std::vector<LinkLoop::Peer> peers,
+                                                        std::string limitation) {
+  std::unique_ptr<LinkMembers> members(
+      new LinkMembers(std::move(group), std::move(transport), std::move(limitation)));
   LinkMembers* const self = members.get();
   const bool is_first = members->group_->rank() == 0;
   const auto on_message = [self, is_first](int from, std::string message) {

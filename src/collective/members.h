@@ -30,6 +30,8 @@ class Members {
   /// Which way data goes, for people: "shared memory", "TCP, 2 streams", "shared memory of 2 hosts
   /// and TCP, 2 streams"; why it is TCP where that is not plain.
   virtual const std::string& transport() const = 0;
+  /// Why ranks of one host speak TCP, as a sentence; empty: they share memory, or are not to.
+  virtual const std::string& limitation() const = 0;
   /// Whom to call, from the links' thread. What comes before waits.
   virtual void Listen(Callbacks callbacks) = 0;
   /// Calls `work` from the links' thread.

@@ -76,14 +76,16 @@ TEST(CApiWithoutThreadsTest, InitSaysSoAndCanBeCalledAgain) {
   tony::collective::ExpectProcessEntries(before);
 }
 
-/// One rank needs neither shared memory nor anybody to tell it where others are.
+/// One rank needs neither shared memory nor anybody to tell it where others are; nothing is said.
 TEST(CApiWithoutSharedMemoryTest, OneRankGoesOn) {
   rlimit old{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
   const rlimit small = {.rlim_cur = 4096, .rlim_max = old.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   const auto options = OneRank();
+  ::testing::internal::CaptureStderr();
   const int started = tony_collective_init(&options);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
   ASSERT_EQ(started, TONY_COLLECTIVE_OK) << tony_collective_last_error();
   std::vector<float> vector = {1, 2, 3};

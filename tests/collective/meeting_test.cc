@@ -66,12 +66,14 @@ Status CountRanks(Group& group) {
   return done;
 }
 
-/// All that have met reduce, and say that their data goes that way.
-void ExpectAllReduce(std::vector<Met>& met, const std::string& transport) {
+/// All that have met reduce, and say that their data goes that way, and why not another one.
+void ExpectAllReduce(std::vector<Met>& met, const std::string& transport,
+                     const std::string& limitation = "") {
   std::vector<std::thread> ranks;
   for (Met& one : met) {
     ASSERT_TRUE(one.ok()) << one.status().message();
     EXPECT_EQ((*one)->transport(), transport);
+    EXPECT_EQ((*one)->limitation(), limitation);
     ranks.emplace_back([&group = (*one)->group()] {
       for (int step = 0; step < 3; ++step) {
         const Status done = CountRanks(group);
@@ -154,9 +156,14 @@ TEST(MeetingTest, WhereMemoryIsFullTcpIsTaken) {
       const rlimit little = {.rlim_cur = 4096, .rlim_max = 4096};
       if (setrlimit(RLIMIT_FSIZE, &little) != 0) _exit(1);
       auto met = AllOf(Meetings(hosts));
-      ExpectAllReduce(met, "TCP, 2 streams; memory is not shared: cannot get " +
-                               std::to_string(HostMemory::BytesFor(2)) +
-                               " bytes of shared memory: File too large");
+      const std::string why = "cannot get " + std::to_string(HostMemory::BytesFor(2)) +
+                              " bytes of shared memory: File too large";
+      ExpectAllReduce(met, "TCP, 2 streams; memory is not shared: " + why, why);
+      // Who has nobody to share it with lacks nothing.
+      auto alone = AllOf(Meetings({"a", "b"}));
+      ExpectAllReduce(alone, "TCP, 2 streams");
+      auto only = AllOf(Meetings({""}));
+      ExpectAllReduce(only, "TCP, 0 streams");
       _exit(::testing::Test::HasFailure() ? 1 : 0);
     }
     int status = 0;

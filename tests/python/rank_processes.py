@@ -14,15 +14,17 @@ sys.path.insert(0, str(HERE.parent / "support"))
 import rendezvous_driver  # noqa: E402  pylint: disable=wrong-import-position
 
 DEADLINE_SECONDS = 300  # of a machine that is busy
+# A table of users of its own: whoever has another one than other ranks is another host to them, on the same network.
+ANOTHER_HOST = ("unshare", "--user", "--map-root-user")
 
 
 class Ranks:
     """Some processes that run the same command. A context, at whose end none of them is left."""
 
-    def __init__(self, command, size, environment=None, started=None, python=sys.executable, pass_fds=()):
+    def __init__(self, command, size, environment=None, started=None, python=sys.executable, pass_fds=(), apart=()):
         """``command``: after the interpreter, ``python``. ``environment``: a function of the rank; besides what
         horovodrun sets. ``started``: which ranks there really are; all, if None. ``pass_fds``: descriptors that they
-        keep."""
+        keep. ``apart``: ranks that are each a host of its own (refusal_of_hosts())."""
         self._server = rendezvous_driver.Server(("127.0.0.1", 0), _store())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.processes = {}
@@ -30,7 +32,7 @@ class Ranks:
             variables = {**clean_environment(), **self._variables(rank, size),
                          **(environment(rank) if environment else {})}
             self.processes[rank] = subprocess.Popen(
-                [str(python), "-B", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                [*(ANOTHER_HOST if rank in apart else ()), str(python), "-B", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                 pass_fds=pass_fds, env={name: value for name, value in variables.items() if value is not None})
 
     def _variables(self, rank, size):
@@ -78,10 +80,20 @@ def clean_environment():
             "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
 
 
-def failed_checks(module, size, environment=None, seconds=DEADLINE_SECONDS):
-    """Runs all checks of ``module`` in ``size`` ranks. Returns texts, one for each rank's check that has failed."""
+def refusal_of_hosts():
+    """None, or a sentence why no rank can be ``apart`` here."""
+    try:
+        tried = subprocess.run([*ANOTHER_HOST, "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "ranks become hosts by unshare(1), which is not installed (Debian: util-linux)"
+    return f"ranks cannot become hosts: {tried.stderr.strip() or tried.returncode}" if tried.returncode else None
+
+
+def failed_checks(module, size, environment=None, seconds=DEADLINE_SECONDS, **options):
+    """Runs all checks of ``module`` in ``size`` ranks. ``options``: of Ranks. Returns texts, one for each rank's check
+    that has failed."""
     failed = []
-    with Ranks([HERE / "run_checks.py", module], size, environment) as ranks:
+    with Ranks([HERE / "run_checks.py", module], size, environment, **options) as ranks:
         for rank, (status, output) in ranks.wait(seconds).items():
             reports = [json.loads(line) for line in output.splitlines() if line.startswith('{"check"')]
             failed += [f"rank {rank} of {size}, {report['check']}: {report['error']}"

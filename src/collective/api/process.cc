@@ -55,7 +55,12 @@ Status Process::Init(Store& store, const Setup& setup) {
 Status Process::Meet(Store& store, const Setup& setup) {
   auto members = collective::Meet(store, setup.meeting, After(setup.meet_timeout));
   if (!members.ok()) return members.status();
+  const std::string limitation = (*members)->limitation();
   auto member = std::make_shared<Member>(std::move(*members), setup);
+  if (setup.meeting.rank == 0 && setup.engine.say && !limitation.empty()) {
+    setup.engine.say("the ranks of a host cannot share memory, and speak TCP, which is slower: " +
+                     limitation);
+  }
   const std::lock_guard lock(mutex_);
   member_ = std::move(member);
   return {};

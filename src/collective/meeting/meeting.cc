@@ -57,7 +57,7 @@ Result<MeetingPlan> Decide(const std::vector<Whereabouts>& ranks, bool has_secre
   if (created.ok()) {
     memory = std::move(*created);
   } else {
-    plan.reason = created.status().message();
+    if (count > 1) plan.reason = created.status().message();  // one rank has nobody to share with
     plan.hosts = MeetingPlan::Apart(count);
   }
   return plan;

@@ -164,7 +164,7 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meet
     std::string transport = Streams(mesh->streams());
     if (!reason.empty()) transport += "; memory is not shared: " + reason;
     return LinkMembers::Start(std::make_unique<NetGroup>(mesh, std::move(all), plan.points),
-                              std::move(transport), std::move(connections->links));
+                              std::move(transport), std::move(connections->links), reason);
   }
   std::unique_ptr<HostGroup> host;
   if (locals.size() > 1) {

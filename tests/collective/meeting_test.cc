@@ -118,6 +118,24 @@ TEST(MeetingTest, WhoIsMissingIsNamed) {
   EXPECT_EQ(second.status().message(), "rank 0 has not come");
 }
 
+/// Rank 0 is no longer patient than others, and may tell them too late whom it waits for.
+TEST(MeetingTest, WhoHasNotComeIsNamedByWhoWaitsForRank0) {
+  SharedKeys keys;
+  keys.Put("host/0", "a\nnetwork");
+  const Met second = Come(keys, 1, 3, kSecret, After(kMoment)).get();
+  EXPECT_EQ(second.status().message(), "rank 2 has not come");
+
+  keys.Put("plan", "\nloopback\n\n0 1 2 \n" + SwitchPoints().Encode());
+  keys.Put("net/0", "its address");
+  const Met third = Come(keys, 1, 3, kSecret, After(kMoment)).get();
+  EXPECT_EQ(third.status().code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(third.status().message(), "rank 2 has not come");
+
+  keys.Put("net/2", "its address");
+  const Met last = Come(keys, 1, 3, kSecret, After(kMoment)).get();
+  EXPECT_EQ(last.status().message(), "rank 0 has not come");
+}
+
 TEST(MeetingTest, OneHostSharesMemory) {
   auto met = AllOf(Meetings({"", "", ""}));
   ExpectAllReduce(met, "shared memory");

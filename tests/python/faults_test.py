@@ -92,10 +92,13 @@ class RanksTest(unittest.TestCase):
     def test_what_is_on_its_way_at_shutdown_fails(self):
         self.run_ranks("""
             hvd.init()
+            other = 1 - hvd.rank()
             handle = hvd.allreduce_async(floats(), name=f"of {hvd.rank()}")
             hvd.barrier()
             hvd.shutdown()
-            expect_error("", hvd.synchronize, handle)
+            # Whoever shuts down first is gone for the other one.
+            error = expect_error("", hvd.synchronize, handle)
+            assert str(error) in ("the engine was shut down", f"rank {other} has left"), error
             """)
 
     def test_before_init(self):
@@ -115,6 +118,34 @@ class RanksTest(unittest.TestCase):
             assert hvd.is_initialized() is False and error.code == "DEADLINE_EXCEEDED", error.code
             """, size=3, started=[0, 1], environment=lambda rank: {
                 "HOROVOD_GLOO_TIMEOUT_SECONDS": "3" if rank == 0 else "60"})
+
+    def die_in_init(self, after, told, **options):
+        """Rank 1 of three is killed when it has told the others what is called ``after``; all begin at once."""
+        self.run_ranks(f"""
+            from tony.collective import _stores
+            rank = os.environ["HOROVOD_RANK"]
+            store = _stores.HttpStore("127.0.0.1", int(os.environ["HOROVOD_GLOO_RENDEZVOUS_PORT"]), "are there", 60)
+            store.put(rank, b"")
+            for other in "012":
+                store.get(other, 60)
+            put = _stores.HttpStore.put
+            def last(self, key, value):
+                put(self, key, value)
+                if rank == "1" and key == "{after}":
+                    os.kill(os.getpid(), signal.SIGKILL)
+            _stores.HttpStore.put = last
+            expect_error("{told}", hvd.init)
+            assert not hvd.is_initialized()
+            """, size=3, expected={1: -9}, environment=lambda rank: {"HOROVOD_GLOO_TIMEOUT_SECONDS": "3"}, **options)
+
+    def test_a_rank_that_is_killed_in_init_is_named(self):
+        self.die_in_init("host/1", "rank 1 of this host has not come")
+
+    def test_a_rank_of_another_host_that_is_killed_in_init_is_named(self):
+        self.need_hosts()
+        for after, told in (("host/1", "rank 1 has not come"), ("net/1", "rank 1 at 127.0.0.1 ")):
+            with self.subTest(after):
+                self.die_in_init(after, told, apart=(0, 1, 2))
 
     def test_a_rank_without_threads_is_told_and_can_begin_again(self):
         self.run_ranks("""
@@ -137,9 +168,25 @@ class RanksTest(unittest.TestCase):
             """)
 
     def test_another_key_is_refused(self):
-        self.run_ranks("""
-            expect_error("", hvd.init)
-            """, environment=lambda rank: {"TONY_COLLECTIVE_KEY": f"guess {rank}", "HOROVOD_GLOO_TIMEOUT_SECONDS": "3"})
+        refuses = "rank 0 of this host refuses rank 1 of 2: another job's, or one that is there already"
+        self.guess_a_key("rank 1 of this host has not come", refuses)
+
+    def test_another_key_is_refused_between_hosts(self):
+        self.need_hosts()
+        self.guess_a_key("rank 1 at 127.0.0.1 ", "refuses rank 1 of 2: it has another key, or a rank of this number",
+                         apart=(0, 1))
+
+    def need_hosts(self):
+        reason = rank_processes.refusal_of_hosts()
+        if reason:
+            self.skipTest(reason)
+
+    def guess_a_key(self, *told, **options):
+        """Each rank has a key of its own. ``told``: what each is, by rank."""
+        self.run_ranks(f"""
+            expect_error({told}[int(os.environ["HOROVOD_RANK"])], hvd.init)
+            """, environment=lambda rank: {"TONY_COLLECTIVE_KEY": f"guess {rank}", "HOROVOD_GLOO_TIMEOUT_SECONDS": "3"},
+                       **options)
 
     def test_the_same_key(self):
         self.run_ranks("""

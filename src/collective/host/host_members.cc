@@ -173,9 +173,10 @@ struct Guests {
 
   Status Missing() const {
     const auto missing = std::find(here.begin(), here.end(), false) - here.begin();
-    return {Code::kDeadlineExceeded, "rank " + std::to_string(missing) +
-                                         " of this host has not come, and " +
-                                         std::to_string(here.size() - 2 - peers.size()) + " more"};
+    const size_t others = here.size() - 2 - peers.size();
+    return {Code::kDeadlineExceeded,
+            "rank " + std::to_string(missing) + " of this host has not come" +
+                (others > 0 ? ", and " + std::to_string(others) + " more" : "")};
   }
   /// -1: a guest is at the door. OK and above: that one of `peers` has ended, since none has
   /// anything to say yet.

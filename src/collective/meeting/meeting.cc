@@ -17,6 +17,7 @@ namespace tony::collective {
 namespace {
 
 constexpr char kPlanKey[] = "plan";
+constexpr char kKeys[] = "host/";
 
 std::string InodeOf(const char* path) {
   struct stat found {};
@@ -79,7 +80,7 @@ Met MeetAsFirst(Store& store, const Meeting& meeting, const Whereabouts& here, D
   std::vector<Whereabouts> ranks = {here};
   Status status;
   for (int rank = 1; rank < meeting.ranks && status.ok(); ++rank) {
-    auto found = store.Get("host/" + std::to_string(rank), deadline);
+    auto found = store.Get(kKeys + std::to_string(rank), deadline);
     status = OfRank(found.status(), rank);
     if (found.ok()) ranks.push_back(Whereabouts::Decode(*found));
   }
@@ -124,10 +125,10 @@ Met Meet(Store& store, const Meeting& meeting, Deadline deadline) {
     return Status(Code::kInvalidArgument, "a host's name is one line");
   }
   const Whereabouts here = Here(meeting);
-  if (Status put = store.Put("host/" + std::to_string(rank), here.Encode()); !put.ok()) return put;
+  if (Status put = store.Put(kKeys + std::to_string(rank), here.Encode()); !put.ok()) return put;
   if (rank == 0) return MeetAsFirst(store, meeting, here, deadline);
   auto told = store.Get(kPlanKey, deadline);
-  if (!told.ok()) return OfRank(told.status(), 0);
+  if (!told.ok()) return OfAll(told.status(), store, meeting, kKeys);
   auto plan = MeetingPlan::Decode(*told, ranks);
   if (!plan.ok()) return plan.status();
   if (plan->door.empty()) return AsMembers(MeetByNet(store, meeting, *plan, deadline));

@@ -2,6 +2,8 @@
 #include "collective/meeting/net_meeting.h"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,8 +16,11 @@ namespace tony::collective {
 namespace {
 
 constexpr char kTableKey[] = "net";
+constexpr char kKeys[] = "net/";
+/// For what is in the store, if it is.
+constexpr auto kLook = std::chrono::seconds(1);
 
-std::string KeyOf(int rank) { return "net/" + std::to_string(rank); }
+std::string KeyOf(int rank) { return kKeys + std::to_string(rank); }
 
 /// What a rank has opened for others.
 struct Doors {
@@ -91,7 +96,7 @@ Result<Table> Exchange(Store& store, const Meeting& meeting, const Result<Doors>
   }
   if (opened == nullptr) return doors.status();
   auto told = store.Get(kTableKey, deadline);
-  if (!told.ok()) return OfRank(told.status(), 0);
+  if (!told.ok()) return OfAll(told.status(), store, meeting, kKeys);
   if (Status refused = AsRefusal(*told); !refused.ok()) return refused;
   Table table = {.run = TakeLine(*told), .reason = TakeLine(*told), .addresses = {}, .hosts = {}};
   for (int rank = 0; rank < meeting.ranks; ++rank) {
@@ -134,6 +139,17 @@ std::string Streams(int streams) {
 Status OfRank(const Status& got, int rank) {
   if (got.code() != Code::kDeadlineExceeded) return got;
   return {Code::kDeadlineExceeded, "rank " + std::to_string(rank) + " has not come"};
+}
+
+Status OfAll(const Status& got, Store& store, const Meeting& meeting, const std::string& key) {
+  if (got.code() != Code::kDeadlineExceeded) return got;
+  for (int rank = 0; rank < meeting.ranks; ++rank) {
+    if (rank == meeting.rank) continue;
+    auto said = store.Get(key + std::to_string(rank), After(kLook));
+    if (said.status().code() == Code::kDeadlineExceeded) return OfRank(said.status(), rank);
+    if (!said.ok()) break;
+  }
+  return OfRank(got, 0);
 }
 
 Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meeting,

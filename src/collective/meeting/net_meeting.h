@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "collective/deadline.h"
 #include "collective/link_members.h"
@@ -22,5 +23,9 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meet
 
 /// What it means that a rank has not put something: who is missing.
 Status OfRank(const Status& got, int rank);
+/// What it means that rank 0 has not put what it tells all when it has heard of each: who has not
+/// put his, of which `key` is the name without his number. Rank 0 waits no longer than this one,
+/// and would have told it too late.
+Status OfAll(const Status& got, Store& store, const Meeting& meeting, const std::string& key);
 
 }  // namespace tony::collective

@@ -32,8 +32,9 @@ class Ranks:
             variables = {**clean_environment(), **self._variables(rank, size),
                          **(environment(rank) if environment else {})}
             self.processes[rank] = subprocess.Popen(
-                [*(ANOTHER_HOST if rank in apart else ()), str(python), "-B", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                pass_fds=pass_fds, env={name: value for name, value in variables.items() if value is not None})
+                [*(ANOTHER_HOST if rank in apart else ()), str(python), "-B", *map(str, command)],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, pass_fds=pass_fds,
+                env={name: value for name, value in variables.items() if value is not None})
 
     def _variables(self, rank, size):
         return {"HOROVOD_RANK": str(rank), "HOROVOD_SIZE": str(size), "HOROVOD_LOCAL_RANK": str(rank),

@@ -112,6 +112,7 @@ class HostsTest(unittest.TestCase):
     """A real tuning, on hosts that are network namespaces."""
 
     def test_a_table_is_written_and_taken(self):
+        """And without a key nobody meets."""
         reason = network_hosts.refusal()
         if reason:
             self.skipTest(reason)
@@ -119,14 +120,16 @@ class HostsTest(unittest.TestCase):
             done = subprocess.run(network_hosts.inside([sys.executable, "-B", __file__, "on-hosts", folder]),
                                   capture_output=True, text=True, check=False, timeout=2 * SECONDS)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            tuned, summed = json.loads(done.stdout.splitlines()[-1])
+            tuned, summed, keyless = json.loads(done.stdout.splitlines()[-1])
             table = pathlib.Path(f"{folder}/table").read_text(encoding="ascii")
-        for code, output in tuned + summed:
+        for code, output in tuned + summed + keyless:
             self.assertEqual(code, 0, output)
+        self.assertEqual([output.strip() for _, output in keyless], [
+            "rank 1 is on another host than rank 0, and there is no key: give all ranks the same "
+            "TONY_COLLECTIVE_KEY"] * 2)
         self.assertIn("written to", tuned[0][1])
         self.assertEqual([output.strip() for _, output in summed], ["2000.0"] * 2)
         self.assertRegex(table, r"^# Of 2 hosts, by .*\nwhole_bytes \d+\npiece_bytes \d+\nstreams [124]\n$")
-
 
     def test_nothing_is_left_of_hosts_however_their_program_ends(self):
         reason = network_hosts.refusal()
@@ -167,20 +170,20 @@ def on_hosts(folder):
         "values": {}, "changed": threading.Lock()}))
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
-    def run(epoch, *command):
+    def run(epoch, *command, key="a key"):
         processes = []
         for rank in range(2):
             processes.append(subprocess.Popen(network.on(rank, sys.executable, "-B", *command), text=True, env={
                 **os.environ, "HOROVOD_RANK": str(rank), "HOROVOD_SIZE": "2", "HOROVOD_LOCAL_RANK": "0",
                 "HOROVOD_LOCAL_SIZE": "1", "HOROVOD_CROSS_RANK": str(rank), "HOROVOD_CROSS_SIZE": "2",
-                "HOROVOD_GLOO_RENDEZVOUS_ADDR": network.own, "TONY_EPOCH": str(epoch), "TONY_COLLECTIVE_KEY": "a key",
+                "HOROVOD_GLOO_RENDEZVOUS_ADDR": network.own, "TONY_EPOCH": str(epoch), "TONY_COLLECTIVE_KEY": key,
                 "HOROVOD_GLOO_RENDEZVOUS_PORT": str(server.server_address[1]), tune.VARIABLE: "" if rank else table},
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
         said = [process.communicate(timeout=SECONDS)[0] for process in processes]
         return [(process.returncode, output) for process, output in zip(processes, said)]
 
     tuned = run(0, "-m", "tony.collective.tune", "--quick", "--out", table)
-    print(json.dumps([tuned, run(1, "-c", SUM)]))
+    print(json.dumps([tuned, run(1, "-c", SUM), run(2, "-c", SUM, key="")]))
     sys.stdout.flush()
     os._exit(0)  # the server's threads are not waited for
 

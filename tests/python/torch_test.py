@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """tony.collective with PyTorch, in one to four ranks. Ends with 77, "skipped", where there is no PyTorch."""
 
+import pathlib
+import re
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import unittest
 
@@ -40,6 +43,51 @@ def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
+
+
+class LauncherTest(unittest.TestCase):
+    """torchrun itself, whose agent has the store and starts all ranks again when one fails."""
+
+    def launched(self, body, *options):
+        """What two ranks have written when torchrun has ended well, with a word before each line of which rank's."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "train.py")
+            program.write_text(textwrap.dedent(body), encoding="utf-8")
+            # Said what to write where, since PyTorch 1.13 does not read its own default with Python 3.11.
+            launcher = subprocess.run(
+                [sys.executable, "-B", "-m", "torch.distributed.run", "--nproc_per_node", "2", "--redirects", "1",
+                 "--tee", "1", "--log_dir", folder, "--monitor_interval", "0.1", "--master_port", str(free_port()),
+                 *options, program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                env=rank_processes.clean_environment(), timeout=rank_processes.DEADLINE_SECONDS)
+        self.assertEqual(launcher.returncode, 0, launcher.stdout)
+        return sorted(re.findall(r"^\[default(\d)\]:(.*)$", launcher.stdout, re.MULTILINE))
+
+    def test_lives_of_its_ranks(self):
+        self.assertEqual(self.launched("""
+            import os, torch
+            import tony.collective.torch as hvd
+            assert os.environ["TORCHELASTIC_USE_AGENT_STORE"] == "True"
+            for life in range(2):
+                hvd.init()
+                print([hvd.rank(), hvd.local_rank(), hvd.cross_rank(), hvd.size(), hvd.local_size(), hvd.cross_size()])
+                assert hvd.allreduce(torch.ones(2), op=hvd.Sum)[0] == 2
+                hvd.barrier()
+                hvd.shutdown()
+            """), [("0", "[0, 0, 0, 2, 2, 1]")] * 2 + [("1", "[1, 1, 0, 2, 2, 1]")] * 2)
+
+    def test_a_restart(self):
+        """The store still has what ranks of the first attempt have told each other."""
+        self.assertEqual(self.launched("""
+            import os, torch
+            import tony.collective.torch as hvd
+            hvd.init()
+            assert hvd.allreduce(torch.ones(2), op=hvd.Sum)[0] == 2
+            attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
+            if attempt == "0" and hvd.rank() == 1:
+                os._exit(3)
+            hvd.barrier()
+            print("attempt", attempt)
+            """, "--max_restarts", "1"), [("0", "attempt 1"), ("1", "attempt 1")])
 
 
 class TorchrunTest(unittest.TestCase):

@@ -1,7 +1,8 @@
 """What holds for tensors of GPUs where NCCL cannot be used: run by run_checks.py.
 
-CHECK_WARNING: a part of its warning."""
+CHECK_WARNING: a part of its warning. CHECK_DEVICES, CHECK_NCCL_VERSION: what the libraries' doubles are to have."""
 
+import ctypes
 import os
 import warnings
 
@@ -9,6 +10,27 @@ import torch
 
 import tony.collective.torch as hvd
 from torch_checks import expect
+
+
+class FakeGpu(ctypes.Structure):
+    """The beginning of the doubles' struct of this name: tests/collective/gpu/fake/fake_gpu.h."""
+
+    _fields_ = [*((name, ctypes.c_int) for name in ("devices", "driver_version", "init_result", "module_result",
+                                                    "query_result")),
+                ("memory", ctypes.c_size_t), ("nccl_version", ctypes.c_int)]
+
+
+def prepare():
+    """Before init()."""
+    fake = ctypes.CDLL(os.environ["TONY_FAKE_GPU"]).tony_fake_gpu
+    fake.restype = ctypes.POINTER(FakeGpu)
+    found = fake().contents
+    assert (found.devices, found.memory, found.nccl_version) == (4, 1 << 40, 22809), "another struct"
+    found.devices = int(os.environ.get("CHECK_DEVICES", found.devices))
+    found.nccl_version = int(os.environ.get("CHECK_NCCL_VERSION", found.nccl_version))
+
+
+prepare()
 
 
 class GpuTensor:

@@ -11,7 +11,7 @@ FAKE = os.environ["TONY_FAKE_GPU"]
 
 
 def failed(module, size, **variables):
-    return rank_processes.failed_checks(module, size, lambda rank: variables)
+    return rank_processes.failed_checks(module, size, lambda rank: {"TONY_FAKE_GPU": FAKE, **variables})
 
 
 class GpuTest(unittest.TestCase):
@@ -32,6 +32,14 @@ class GpuTest(unittest.TestCase):
     def test_without_driver(self):
         self.expect(failed("gpu_fallback_checks", 2, TONY_CUDA_LIBRARY="/nonexistent.so", TONY_NCCL_LIBRARY=FAKE,
                            CHECK_WARNING="there is no NVIDIA driver: "))
+
+    def test_a_driver_without_a_gpu(self):
+        self.expect(failed("gpu_fallback_checks", 2, TONY_CUDA_LIBRARY=FAKE, TONY_NCCL_LIBRARY=FAKE, CHECK_DEVICES="0",
+                           CHECK_WARNING="this process sees no GPU (the driver counts none)"))
+
+    def test_nccl_that_is_too_old(self):
+        self.expect(failed("gpu_fallback_checks", 2, TONY_CUDA_LIBRARY=FAKE, TONY_NCCL_LIBRARY=FAKE,
+                           CHECK_NCCL_VERSION="21304", CHECK_WARNING="is NCCL 2.13.4, but at least 2.14.0 is needed"))
 
     def test_told_not_to(self):
         self.expect(failed("gpu_fallback_checks", 2, TONY_CUDA_LIBRARY=FAKE, TONY_NCCL_LIBRARY=FAKE,

@@ -18,6 +18,9 @@ class ArraysTest(unittest.TestCase):
     def test_arrays(self):
         self.run_checks("array_checks")
 
+    def test_each_type_with_each_operation(self):
+        self.run_checks("type_checks")
+
     def test_objects(self):
         self.run_checks("object_checks")
 

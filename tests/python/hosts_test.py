@@ -77,6 +77,9 @@ class HostsTest(unittest.TestCase):
     def test_arrays(self):
         self.run_checks("array_checks")
 
+    def test_each_type_with_each_operation(self):
+        self.run_checks("type_checks")
+
     def test_sets(self):
         self.run_checks("set_checks", 4, [(1, 3)])
 

@@ -21,6 +21,10 @@ class TensorFlowTest(examples_python.EachNumberOfRanks):
     def test_errors_of_three_ranks(self):
         self.run_checks(3, "tensorflow_error_checks")
 
+    def test_bfloat16_of_numpy(self):
+        """Which TensorFlow brings along: the package ml_dtypes."""
+        self.run_checks(3, "type_checks")
+
 
 if __name__ == "__main__":
     examples_python.run_tests()

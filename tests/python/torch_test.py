@@ -16,14 +16,17 @@ import rank_processes
 class TorchTest(unittest.TestCase):
     """Each number of ranks runs all of a module's checks."""
 
-    def run_checks(self, module):
-        for size in (1, 2, 3, 4):
+    def run_checks(self, module, sizes=(1, 2, 3, 4)):
+        for size in sizes:
             with self.subTest(size=size):
                 failed = rank_processes.failed_checks(module, size)
                 self.assertFalse(failed, "\n".join(failed))
 
     def test_operations_and_optimizers(self):
         self.run_checks("torch_checks")
+
+    def test_each_type_with_each_operation(self):
+        self.run_checks("torch_type_checks", (1, 3))
 
     def test_elastic_states(self):
         self.run_checks("torch_elastic_checks")

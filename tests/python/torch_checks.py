@@ -1,11 +1,13 @@
 """What holds on each rank for PyTorch's tensors: run by run_checks.py."""
 
+import ctypes
 import warnings
 
 import torch
 
 import tony.collective.torch as hvd
 from array_checks import expect_error, everybody
+from tony.collective import _library
 
 TYPES = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32,
          torch.float64)
@@ -29,11 +31,35 @@ def check_allreduce_of_each_type():
     expect(hvd.allreduce(torch.tensor([True, hvd.rank() == 0]), op=hvd.Min), torch.tensor([True, hvd.size() == 1]))
 
 
+def given_to_library(function, call):
+    """What call() gives to the library's ``function``, as a list: also what is in arrays."""
+    lib, given = _library.library(), []
+    original = getattr(lib, function)
+
+    def watched(*arguments):
+        for each in arguments:
+            given.extend(each if isinstance(each, ctypes.Array) else [each])
+        return original(*arguments)
+
+    setattr(lib, function, watched)
+    try:
+        call()
+    finally:
+        setattr(lib, function, original)
+    return given
+
+
 def check_memory_is_used_as_it_is():
-    given = torch.ones(1000)
-    address = given.data_ptr()
-    hvd.allreduce_(given, op=hvd.Sum)
-    assert given.data_ptr() == address
+    given = torch.ones(12 * 7)  # rows for any of the numbers of ranks
+    for function, call, times in (
+            ("allreduce", lambda: hvd.allreduce_(given, op=hvd.Sum), 2),  # in and out
+            ("allreduce", lambda: hvd.allreduce(given), 1),
+            ("grouped_allreduce", lambda: hvd.grouped_allreduce_([torch.ones(2), given]), 2),
+            ("broadcast", lambda: hvd.broadcast_(given, 0), 1),
+            ("allgather", lambda: hvd.allgather(given), 1),
+            ("reducescatter", lambda: hvd.reducescatter(given), 1),
+            ("alltoall", lambda: hvd.alltoall(given), 1)):
+        assert given_to_library(function, call).count(given.data_ptr()) == times, function
     parameter = torch.nn.Parameter(torch.full((3,), float(hvd.rank())))
     assert hvd.broadcast_(parameter, 0) is parameter
     expect(parameter.data, torch.zeros(3))

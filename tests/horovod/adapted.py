@@ -9,6 +9,9 @@ from importlib import metadata
 
 # What Horovod's users import. The rest, which the tests take helpers from, stays Horovod's own; the copy has those files.
 _IMPORT = re.compile(r"^(\s*(?:import|from)\s+)horovod\.(torch|tensorflow|keras)\b", re.MULTILINE)
+# Examples for TensorFlow 1 run with what TensorFlow 2 has of it.
+_TENSORFLOW = re.compile(r"^import tensorflow as tf$", re.MULTILINE)
+_TENSORFLOW_1 = "import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()"
 _PACKAGE = re.compile(r"^(\s*import\s+)horovod$", re.MULTILINE)
 
 
@@ -29,6 +32,8 @@ def copy(checkout, folder, unchanged=False):
                               f"{needed.relative_to(checkout)}; git clone --branch v0.28.1 makes one")
     for name in ("test", "examples"):
         shutil.copytree(checkout / name, folder / name)
+    for path in (folder / "examples" / "tensorflow").glob("*.py"):
+        path.write_text(_TENSORFLOW.sub(_TENSORFLOW_1, path.read_text(encoding="utf-8")), encoding="utf-8")
     if not unchanged:
         for path in [*(folder / "test").rglob("*.py"), *(folder / "examples").rglob("*.py")]:
             text = _IMPORT.sub(r"\1tony.collective.\2", path.read_text(encoding="utf-8"))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs Horovod's own examples for PyTorch in several ranks, on made-up data: see scripts/horovod-tests --examples."""
+"""Runs Horovod's own examples in several ranks, on made-up data: see scripts/horovod-tests --examples."""
 
 import argparse
+import os
 import pathlib
 import re
 import signal
@@ -13,45 +14,32 @@ import time
 
 import adapted
 import mnist_like
+from examples import EXAMPLES
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+_HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(_HERE.parent / name) for name in ("support", "python")]
 
+import elastic_driver  # noqa: E402  pylint: disable=wrong-import-position
 import rendezvous_driver  # noqa: E402  pylint: disable=wrong-import-position
-
-_MNIST = ["pytorch/pytorch_mnist.py", "--no-cuda", "--epochs=3", "--lr=0.05", "--log-interval=100", "--data-dir=data"]
-_BENCHMARK = ["pytorch/pytorch_synthetic_benchmark.py", "--no-cuda", "--model=resnet18", "--batch-size=2",
-              "--num-warmup-batches=1", "--num-batches-per-iter=1", "--num-iters=2"]
-_LEARNED, _MEASURED = r"Accuracy: (?:9\d|100)\.\d+%\s*$", r"Total img/sec on \d+ CPU\(s\): [0-9.]+"
-# What is run, and what rank 0 has to have said last.
-EXAMPLES = [
-    (_MNIST, _LEARNED),
-    ([*_MNIST, "--fp16-allreduce"], _LEARNED),
-    ([*_MNIST, "--gradient-predivide-factor=2"], _LEARNED),
-    ([*_MNIST, "--use-adasum"], _LEARNED),
-    (_BENCHMARK, _MEASURED),
-    ([*_BENCHMARK, "--fp16-allreduce"], _MEASURED),
-    ([*_BENCHMARK, "--use-adasum"], _MEASURED),
-    (["adasum/adasum_small_model.py", "--op=Average"], r"^1\.0 Average 0\.1 \d+ \d+\s*$"),
-    (["adasum/adasum_small_model.py", "--op=Adasum"], r"^1\.0 Adasum 0\.1 \d+ \d+\s*$"),
-]
-
 
 def options():
     """Of the command line."""
     parser = argparse.ArgumentParser(prog="scripts/horovod-tests --examples", description=__doc__)
     parser.add_argument("checkout", help="of Horovod's repository")
     parser.add_argument("--ranks", type=int, action="append", help="how many; may be given more than once (2)")
+    parser.add_argument("--framework", choices=EXAMPLES, action="append", help="whose examples (torch)")
     parser.add_argument("--only", metavar="TEXT", default="", help="those with this in their command")
     parser.add_argument("--limit", type=float, default=300, help="seconds that one may take (%(default)s)")
     parser.add_argument("--unchanged", action="store_true", help="with Horovod itself: no import is changed")
     chosen = parser.parse_args()
     chosen.ranks = chosen.ranks or [2]
+    chosen.framework = chosen.framework or ["torch"]
     return chosen
 
 
 def run(command, folder, ranks, limit):
-    """(exit status of the first rank that failed, else 0; output of rank 0 or of that one). A status of None: it did
-    not end in time."""
+    """``command``: after the interpreter. Returns (exit status of the first rank that failed, else 0; output of rank 0 or
+    of that one). A status of None: it did not end in time."""
     store = type("Store", (rendezvous_driver.Store,), {"values": {}, "changed": threading.Lock()})
     server = rendezvous_driver.Server(("127.0.0.1", 0), store)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -61,8 +49,8 @@ def run(command, folder, ranks, limit):
         for rank, path in enumerate(outputs):
             with open(path, "wb") as output:
                 processes.append(subprocess.Popen(
-                    [sys.executable, "-B", folder / "examples" / command[0], *command[1:]], cwd=folder,
-                    stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=adapted.environment(
+                    [sys.executable, "-B", *command], cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
+                    stderr=subprocess.STDOUT, env=adapted.environment(
                         folder, HOME=str(folder), **rendezvous_driver.variables(rank, ranks, server.server_port))))
         status, guilty = _wait(processes, time.monotonic() + limit)
     finally:
@@ -72,6 +60,67 @@ def run(command, folder, ranks, limit):
         server.shutdown()
         server.server_close()
     return status, outputs[guilty].read_text(encoding="utf-8", errors="replace")
+
+
+def run_elastic(command, folder, ranks, limit, example):
+    """The same with an elastic driver: once rank 0 has said ``example.begun``, the last rank is killed, and a process
+    comes for it or not."""
+    names = [f"rank{rank}" for rank in range(ranks)]
+    deadline = time.monotonic() + limit
+    environment = adapted.environment(folder, HOME=str(folder), PYTHONUNBUFFERED="1")
+    with elastic_driver.Driver(command, environment, seconds=limit) as driver:
+        outputs = {}
+        for rank, name in enumerate(names):
+            driver.start(name, rank, ranks)
+            outputs[name] = _Output(driver.processes[name])
+        try:
+            if not outputs[names[0]].wait_for(example.begun, deadline):
+                return driver.processes[names[0]].poll(), outputs[names[0]].text()
+            driver.processes[names[-1]].kill()
+            newcomers = ["newcomer"] if example.newcomer else []
+            driver.begin_round(names[:-1], newcomers)
+            outputs.update((name, _Output(driver.processes[name])) for name in newcomers)
+            left = [*names[:-1], *newcomers]
+            status, guilty = _wait([driver.processes[name] for name in left], deadline)
+            for process in driver.processes.values():
+                process.kill()
+            return status, outputs[left[guilty]].text(ended=True)
+        finally:
+            for name, process in driver.processes.items():
+                process.kill()
+                outputs[name].text(ended=True)
+
+
+class _Output:
+    """What a process writes, read as it comes, so that it never waits for its reader. Thread safe."""
+
+    def __init__(self, process):
+        self._lines, self._changed, self._over = [], threading.Condition(), False
+        self._thread = threading.Thread(target=self._read, args=(process.stdout,), daemon=True)
+        self._thread.start()
+
+    def wait_for(self, word, deadline):
+        """Whether it was written in time."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._over or any(word in line for line in self._lines),
+                                   max(deadline - time.monotonic(), 0.1))
+            return any(word in line for line in self._lines)
+
+    def text(self, ended=False):
+        """All of it. ``ended``: its process is about to."""
+        if ended:
+            self._thread.join()
+        with self._changed:
+            return "".join(self._lines)
+
+    def _read(self, stream):
+        for line in stream:
+            with self._changed:
+                self._lines.append(line)
+                self._changed.notify_all()
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
 
 
 def _wait(processes, deadline):
@@ -89,6 +138,27 @@ def _wait(processes, deadline):
     return 0, 0
 
 
+def judge(example, framework, folder, ranks, limit):
+    """Runs it, and says what came of it. Returns whether it did what it should."""
+    program, *arguments = example.command
+    command = [folder / "examples" / program, *arguments]
+    if framework == "tensorflow":
+        command.insert(0, _HERE / "keras_example.py")
+    started = time.monotonic()
+    if example.begun:
+        status, output = run_elastic(command, folder, ranks, limit, example)
+    else:
+        status, output = run(command, folder, ranks, limit)
+    said = re.findall(example.said, output, re.MULTILINE)
+    fine = status == 0 and bool(said)
+    last = said[-1].strip().splitlines()[-1][-100:] if said else output[-800:]
+    print(f"{'passed' if fine else 'FAILED'}  {' '.join(example.command)}  ({ranks} ranks, "
+          f"{time.monotonic() - started:.0f} s): {last}", flush=True)
+    if status != 0:
+        print(f"        it {'did not end in time' if status is None else f'ended with {status}'}")
+    return fine
+
+
 def main():
     chosen = options()
     failed = 0
@@ -98,24 +168,19 @@ def main():
             version = adapted.copy(chosen.checkout, folder, chosen.unchanged)
         except adapted.SourceError as error:
             sys.exit(f"horovod-tests: {error}")
+        # Where elastic ones leave their files, too.
+        os.chdir(folder)
         mnist_like.write(folder / "data")
+        mnist_like.write_for_keras(folder / ".keras" / "datasets", max(chosen.ranks))
         print(f"Horovod {version}'s examples,",
               ", ".join(f"{name} {each}" for name, each in adapted.versions().items()), flush=True)
-        for command, expected in EXAMPLES:
-            for ranks in chosen.ranks:
-                text = " ".join(command)
-                if chosen.only not in text:
+        for framework in chosen.framework:
+            for example in EXAMPLES[framework]:
+                if chosen.only not in " ".join(example.command):
                     continue
-                started = time.monotonic()
-                status, output = run(command, folder, ranks, chosen.limit)
-                seconds = time.monotonic() - started
-                said = re.findall(expected, output, re.MULTILINE)
-                fine = status == 0 and said
-                failed += not fine
-                print(f"{'passed' if fine else 'FAILED'}  {text}  ({ranks} ranks, {seconds:.0f} s): "
-                      f"{said[-1].strip() if said else output[-800:]}", flush=True)
-                if status != 0:
-                    print(f"        it {'did not end in time' if status is None else f'ended with {status}'}")
+                # Somebody has to be left.
+                for ranks in [count for count in chosen.ranks if count > 1 or not example.begun]:
+                    failed += not judge(example, framework, folder, ranks, chosen.limit)
     sys.exit(1 if failed else 0)
 
 

@@ -122,17 +122,23 @@ void LinkLoop::Send(int rank, std::string_view message) {
 void LinkLoop::Run() {
   for (;;) {
     Wait(TimeToTimer(), /*sending=*/false);
-    std::deque<std::function<void()>> work;
     bool stopping = false;
-    {
-      const std::lock_guard lock(mutex_);
-      work.swap(posted_);
-      stopping = stopping_;
-    }
-    for (const auto& one : work) one();
-    if (!stopping && !timers_.empty()) RunTimers();
+    // Before the goodbyes also what such work has posted: messages are.
+    while (RunPosted(stopping) && stopping) continue;
     if (stopping) return SendGoodbyes();
+    if (!timers_.empty()) RunTimers();
   }
+}
+
+bool LinkLoop::RunPosted(bool& stopping) {
+  std::deque<std::function<void()>> work;
+  {
+    const std::lock_guard lock(mutex_);
+    work.swap(posted_);
+    stopping = stopping_;
+  }
+  for (const auto& one : work) one();
+  return !work.empty();
 }
 
 void LinkLoop::Wait(std::optional<std::chrono::nanoseconds> timeout, bool sending) {

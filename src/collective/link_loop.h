@@ -46,8 +46,9 @@ class LinkLoop {
   LinkLoop& operator=(const LinkLoop&) = delete;
   ~LinkLoop();
 
-  /// Sends what is to be sent and the goodbye, for a second at most. Nobody is called afterwards,
-  /// and nothing sent. Not from its own thread, and not from two at once.
+  /// Runs what was posted, sends what is to be sent, that work's messages too, and the goodbye, for
+  /// a second at most. Nobody is called afterwards, and nothing sent. Not from its own thread, and
+  /// not from two at once.
   void Stop();
 
   /// Not empty. To a rank that is gone nothing is sent: on_end has been called, or follows.
@@ -67,6 +68,8 @@ class LinkLoop {
 
   LinkLoop(std::vector<Peer> peers, Callbacks callbacks, Descriptor wake);
   void Run();
+  /// What was posted so far. Returns whether there was any; `stopping`: whether Stop() was called.
+  bool RunPosted(bool& stopping);
   /// Those whose time has come.
   void RunTimers();
   /// Until the first timer, if there is one.

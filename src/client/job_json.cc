@@ -59,6 +59,8 @@ Json TaskToJson(const core::JobView::Task& task, const core::ObservedJob& job) {
       json["usage"]["collective"] = {{"tensors", collective->tensors},
                                      {"bytes", collective->bytes},
                                      {"operations", collective->operations},
+                                     {"by_number", collective->by_number},
+                                     {"by_request", collective->by_request},
                                      {"negotiation_seconds", collective->negotiation_seconds},
                                      {"operation_seconds", collective->operation_seconds},
                                      {"waited_for_seconds", collective->waited_for_seconds}};

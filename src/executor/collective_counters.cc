@@ -58,6 +58,8 @@ void AddFile(const std::string& contents, core::CollectiveUsage& sums) {
     if (field.first == "tensors") Add(field.second, sums.tensors);
     if (field.first == "bytes") Add(field.second, sums.bytes);
     if (field.first == "operations") Add(field.second, sums.operations);
+    if (field.first == "by_number") Add(field.second, sums.by_number);
+    if (field.first == "by_request") Add(field.second, sums.by_request);
     if (field.first == "negotiation_seconds") Add(field.second, sums.negotiation_seconds);
     if (field.first == "operation_seconds") Add(field.second, sums.operation_seconds);
     if (field.first == "waited_for_seconds") Add(field.second, sums.waited_for_seconds);

@@ -86,6 +86,8 @@ v1::CollectiveUsage ToProto(const core::CollectiveUsage& usage) {
   proto.set_tensors(usage.tensors);
   proto.set_bytes(usage.bytes);
   proto.set_operations(usage.operations);
+  proto.set_by_number(usage.by_number);
+  proto.set_by_request(usage.by_request);
   proto.set_negotiation_seconds(usage.negotiation_seconds);
   proto.set_operation_seconds(usage.operation_seconds);
   proto.set_waited_for_seconds(usage.waited_for_seconds);
@@ -97,6 +99,8 @@ core::CollectiveUsage FromProto(const v1::CollectiveUsage& proto) {
   usage.tensors = proto.tensors();
   usage.bytes = proto.bytes();
   usage.operations = proto.operations();
+  usage.by_number = proto.by_number();
+  usage.by_request = proto.by_request();
   usage.negotiation_seconds = proto.negotiation_seconds();
   usage.operation_seconds = proto.operation_seconds();
   usage.waited_for_seconds = proto.waited_for_seconds();

@@ -197,9 +197,10 @@ bool HasCollectives(const std::vector<const core::JobView::Task*>& tasks) {
 std::string CollectivesText(const core::CollectiveUsage& usage) {
   const auto seconds = [](double value) { return absl::StrFormat("%.1f s", value); };
   return absl::StrCat(
-      "<span title=\"", usage.tensors, " tensors in ", usage.operations, " operations\">",
-      usage.bytes < 500'000 ? absl::StrCat(usage.bytes, " B") : BytesText(usage.bytes), " in ",
-      seconds(usage.operation_seconds), "; waited ", seconds(usage.negotiation_seconds),
+      "<span title=\"", usage.tensors, " tensors in ", usage.operations,
+      " operations; cache hits: ", usage.by_number, " of ", usage.by_number + usage.by_request,
+      "\">", usage.bytes < 500'000 ? absl::StrCat(usage.bytes, " B") : BytesText(usage.bytes),
+      " in ", seconds(usage.operation_seconds), "; waited ", seconds(usage.negotiation_seconds),
       " for others, they ", seconds(usage.waited_for_seconds), " for it</span>");
 }
 

@@ -26,12 +26,14 @@ class CollectiveCountersTest : public ::testing::Test {
 
 TEST_F(CollectiveCountersTest, SumsOfAllRanks) {
   Write("17.0",
-        "tensors 12\nbytes 4000000000\noperations 3\nnegotiation_seconds 1.5\n"
-        "operation_seconds 0.25\nwaited_for_seconds 2\n");
-  Write("18.0", "tensors 1\nbytes 2\nwaited_for_seconds 0.5\nof a later version 7\n");
+        "tensors 12\nbytes 4000000000\noperations 3\nby_number 10\nby_request 2\n"
+        "negotiation_seconds 1.5\noperation_seconds 0.25\nwaited_for_seconds 2\n");
+  Write("18.0", "tensors 1\nbytes 2\nby_request 1\nwaited_for_seconds 0.5\nof a later version 7\n");
   const core::CollectiveUsage sums = {.tensors = 13,
                                       .bytes = 4'000'000'002,
                                       .operations = 3,
+                                      .by_number = 10,
+                                      .by_request = 3,
                                       .negotiation_seconds = 1.5,
                                       .operation_seconds = 0.25,
                                       .waited_for_seconds = 2.5};
@@ -48,6 +50,7 @@ TEST_F(CollectiveCountersTest, NobodyHasCounted) {
 
 TEST_F(CollectiveCountersTest, WhatIsNoNumberIsNone) {
   Write("1", "tensors -5\nbytes 99999999999999999999\noperations x\nnegotiation_seconds nan\n");
+  Write("5", "by_number -1\nby_request 1.5\n");
   Write("2", "operation_seconds inf\nwaited_for_seconds -1\ntensors\n \nbytes 1 2\n");
   EXPECT_EQ(Read(), core::CollectiveUsage{});
   Write("3", "tensors 9223372036854775807\n");

@@ -69,7 +69,7 @@ class MeetingTest(CollectiveCase):
         job = self.submit_ranks(self.command(f"""
             import pathlib, threading, time
             for _ in range(3):
-                hvd.allgather_object(hvd.rank())
+                hvd.allgather_object(hvd.rank(), name="rank")
             measured = pathlib.Path({str(self.site.folder / "measured")!r})
             def wait(condition):
                 deadline = time.monotonic() + 120
@@ -85,6 +85,9 @@ class MeetingTest(CollectiveCase):
                 wait(lambda: hvd.counters()["negotiation_seconds"] > 0.3)
                 measured.touch()
             meeting.join()
+            if hvd.rank() == 1:
+                # Rank 0, which has measured it, tells it.
+                wait(lambda: hvd.counters()["waited_for_seconds"] > 0.3)
             """), workers=2)
         self.assert_succeeds(job)
         tasks = {task["task"]: task for task in self.site.verb("status")["tasks"]}
@@ -92,7 +95,14 @@ class MeetingTest(CollectiveCase):
         for each in counted:
             self.assertGreater(each["bytes"], 0)
             self.assertGreaterEqual(each["tensors"], each["operations"])
+            self.assertEqual(each["by_number"] + each["by_request"], each["tensors"])
+            # All but the first time, rank 0 knows what the name stands for.
+            self.assertGreaterEqual(each["by_number"], 2)
+            self.assertGreaterEqual(each["by_request"], 2)
         self.assertGreater(counted[0]["negotiation_seconds"], 0.3)
+        # Who was late has the others' waiting, and nobody else.
+        self.assertGreater(counted[1]["waited_for_seconds"], 0.3)
+        self.assertLess(counted[0]["waited_for_seconds"], counted[1]["waited_for_seconds"])
         self.assertNotIn("collective", tasks["driver:0"].get("usage", {}))
 
     def test_a_killed_rank_and_a_job_that_begins_anew(self):

@@ -33,6 +33,8 @@ inline core::TaskUsage FullUsage() {
   usage.collective = core::CollectiveUsage{.tensors = 7,
                                            .bytes = int64_t{1} << 53 | 3,
                                            .operations = 8,
+                                           .by_number = 11,
+                                           .by_request = 12,
                                            .negotiation_seconds = 0.3,
                                            .operation_seconds = 9.5,
                                            .waited_for_seconds = 10.25};

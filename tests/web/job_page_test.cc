@@ -107,6 +107,8 @@ TEST(JobPage, OperationsAmongRanks) {
   usage.collective = core::CollectiveUsage{.tensors = 120,
                                            .bytes = 1'300'000'000,
                                            .operations = 7,
+                                           .by_number = 114,
+                                           .by_request = 6,
                                            .negotiation_seconds = 12,
                                            .operation_seconds = 4.06,
                                            .waited_for_seconds = 3};
@@ -114,8 +116,8 @@ TEST(JobPage, OperationsAmongRanks) {
   const std::string page = job.Page();
   EXPECT_THAT(page, HasSubstr("<th>Memory</th><th>Collectives</th>"));
   EXPECT_THAT(page,
-              HasSubstr("title=\"120 tensors in 7 operations\">1.3 GB in 4.1 s; waited 12.0 s "
-                        "for others, they 3.0 s for it<"));
+              HasSubstr("title=\"120 tensors in 7 operations; cache hits: 114 of 120\">1.3 GB in "
+                        "4.1 s; waited 12.0 s for others, they 3.0 s for it<"));
   EXPECT_THAT(page, HasSubstr("<td class=\"none\" data-column=\"Collectives\">"));
 }
 

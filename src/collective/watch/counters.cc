@@ -28,7 +28,8 @@ std::string Counters::Text() const {
     return std::to_string(std::accumulate(of.begin(), of.end(), int64_t{0}));
   };
   return "tensors " + sum(tensors) + "\nbytes " + sum(bytes) + "\noperations " +
-         std::to_string(operations) + "\nnegotiation_seconds " + Seconds(negotiation) +
+         std::to_string(operations) + "\nby_number " + std::to_string(by_number) + "\nby_request " +
+         std::to_string(by_request) + "\nnegotiation_seconds " + Seconds(negotiation) +
          "\noperation_seconds " + Seconds(operation) + "\nwaited_for_seconds " +
          Seconds(waited_for) + "\n";
 }

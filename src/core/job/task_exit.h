@@ -44,6 +44,8 @@ struct CollectiveUsage {
   int64_t tensors = 0;             ///< whose operation is done
   int64_t bytes = 0;               ///< of them, at this task's ranks
   int64_t operations = 0;          ///< of one tensor or several that were fused
+  int64_t by_number = 0;           ///< tensors submitted by a number that rank 0 knows: cache hits
+  int64_t by_request = 0;          ///< and with all that is to be said of them
   double negotiation_seconds = 0;  ///< in which a tensor of it waited for other ranks
   double operation_seconds = 0;    ///< in which data was exchanged
   double waited_for_seconds = 0;   ///< in which others waited for this rank alone

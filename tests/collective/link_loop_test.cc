@@ -94,6 +94,21 @@ TEST_F(LinkLoopTest, WhatIsSentLastArrivesBeforeTheGoodbye) {
   EXPECT_EQ(other.Next(), "0 said goodbye");
 }
 
+/// What is posted at the end may have more to do, each time, and then something to say.
+TEST_F(LinkLoopTest, WorkThatWorkHasPostedIsDoneBeforeTheGoodbye) {
+  auto sender = Loop(1, near_, heard_);
+  Heard other;
+  const auto receiver = Loop(0, far_, other);
+  std::function<void(int)> work = [&, loop = sender.get()](int left) {
+    if (left == 0) return loop->Send(1, "last");
+    loop->Post([&work, left] { work(left - 1); });
+  };
+  sender->Post([&] { work(10000); });
+  sender->Stop();
+  EXPECT_EQ(other.Next(), "0: last");
+  EXPECT_EQ(other.Next(), "0 said goodbye");
+}
+
 TEST_F(LinkLoopTest, AnEndWithoutAGoodbye) {
   const auto loop = Loop(1, near_, heard_);
   ASSERT_EQ(write(far_.get(), "\5\0\0\0half", 8), 8);

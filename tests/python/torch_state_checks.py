@@ -96,3 +96,65 @@ def check_whatever_has_a_state_dictionary():
     hvd.broadcast_optimizer_state(holder, root_rank=0)
     if hvd.rank() > 0:
         assert holder.loaded["param_groups"][0]["lr"] == 0
+
+
+class Sharp(torch.optim.Optimizer):
+    """Has another one for its groups, as SAM."""
+
+    def __init__(self, params, **options):
+        super().__init__(params, options)
+        self.base_optimizer = torch.optim.SGD(self.param_groups, **options)
+        self.param_groups = self.base_optimizer.param_groups
+
+    def step(self, closure=None):
+        return self.base_optimizer.step(closure)
+
+    def load_state_dict(self, state_dict):
+        super().load_state_dict(state_dict)
+        self.base_optimizer.param_groups = self.param_groups
+
+
+class Ahead(Sharp):
+    """Has the groups of another one, as Lookahead."""
+
+    def load_state_dict(self, state_dict):
+        self.base_optimizer.load_state_dict(state_dict)
+        self.param_groups = self.base_optimizer.param_groups
+
+
+class Listed(Sharp):
+    """Makes a new list of the same groups."""
+
+    def load_state_dict(self, state_dict):
+        for group, loaded in zip(self.param_groups, state_dict["param_groups"]):
+            group["lr"] = loaded["lr"]
+        self.param_groups = list(self.param_groups)
+
+
+def check_optimizers_that_are_made_of_others():
+    for kind in (Sharp, Ahead, Listed):
+        model = model_of()
+        original = kind(model.parameters(), lr=RATE + hvd.rank())
+        scheduler = torch.optim.lr_scheduler.StepLR(original, 1, gamma=0.5)
+        optimizer = hvd.DistributedOptimizer(original, model.named_parameters())
+        for loads in (hvd.broadcast_optimizer_state, lambda optimizer, _: optimizer.load_state_dict(
+                copy.deepcopy(optimizer.state_dict()))):
+            loads(optimizer, 0)
+            assert optimizer.param_groups is original.param_groups and optimizer.param_groups[0]["params"]
+            expect_scheduled(model, optimizer, scheduler)
+            assert optimizer.base_optimizer.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"]
+
+
+def check_a_state_of_another_type_than_its_parameter():
+    third = torch.tensor(1 / 3)
+    model = model_of().to(torch.bfloat16)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=RATE), model.named_parameters())
+    if hvd.rank() == 0:
+        for p in model.parameters():
+            optimizer.state[p] = {"step": 3, "exact": third.clone(), "parts": [{"exact": third.clone()}], "count": 5}
+    hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+    for p in model.parameters():
+        state = optimizer.state[p]
+        for value in (state["exact"], state["parts"][0]["exact"]):
+            assert value.dtype == torch.float32 and torch.equal(value, third), value
+        assert (state["step"], state["count"]) == (3, 5)

@@ -54,21 +54,24 @@ def empty(*size, dtype=None):
 
 @contextlib.contextmanager
 def contents_in_place(optimizer):
-    """Within it ``optimizer`` loads a state, for which torch.optim makes new objects: their contents are put into those
-    that it had. An optimizer and its DistributedOptimizer share these, and a scheduler may know either of the two."""
+    """Within it ``optimizer`` loads a state, for which torch.optim makes a new list of groups and a new dictionary of
+    states: what is in them is put into those that it had. An optimizer and its DistributedOptimizer share these, and a
+    scheduler may know either of the two. The groups are those that were made: an optimizer that is made of others, as
+    SAM or Lookahead are, has given them to these."""
     if not isinstance(optimizer, torch.optim.Optimizer):  # a library's own, which has at least a state dictionary
         yield
         return
-    groups, state = optimizer.param_groups, optimizer.state
+    # Not those that are properties, as another optimizer has them for all.
+    own = vars(optimizer)
+    groups, state = own.get("param_groups"), own.get("state")
     yield
-    if optimizer.param_groups is not groups:
-        for kept, loaded in zip(groups, optimizer.param_groups):
-            kept.clear()
-            kept.update(loaded)
+    if own.get("param_groups") is not groups:
+        groups[:] = optimizer.param_groups
         optimizer.param_groups = groups
-    if optimizer.state is not state:
+    if own.get("state") is not state:
+        loaded = dict(optimizer.state)
         state.clear()
-        state.update(optimizer.state)
+        state.update(loaded)
         optimizer.state = state
 
 
@@ -88,6 +91,29 @@ def _replaced(value, kind, replace):
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(_replaced(each, kind, replace) for each in value)
     return value
+
+
+def _put_back_types(optimizer, sent):
+    """torch.optim loads a state in the types of the parameters; the root's may be another, as float32 of bfloat16's."""
+    if not isinstance(optimizer, torch.optim.Optimizer) or not {"state", "param_groups"} <= sent.keys():
+        return
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    numbers = [number for group in sent["param_groups"] for number in group["params"]]
+    for p, number in zip(parameters, numbers):
+        if p in optimizer.state and number in sent["state"]:
+            _with_types(optimizer.state[p], sent["state"][number])
+
+
+def _with_types(loaded, sent):
+    """``loaded``, a part of a state, with the tensors of ``sent`` where their types are others. Dictionaries are
+    changed in place."""
+    if isinstance(loaded, torch.Tensor):
+        return loaded if loaded.dtype == sent.dtype else sent.to(loaded.device)
+    if isinstance(loaded, dict):
+        loaded.update({key: _with_types(each, sent[key]) for key, each in loaded.items() if key in sent})
+    elif type(loaded) in (list, tuple):
+        return type(loaded)(map(_with_types, loaded, sent))
+    return loaded
 
 
 def broadcast_optimizer_state(optimizer, root_rank, model=None,  # pylint: disable=unused-argument
@@ -132,3 +158,4 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None,  # pylint: disab
     if not is_root:
         with contents_in_place(optimizer):
             optimizer.load_state_dict(state)
+        _put_back_types(optimizer, state)

@@ -37,6 +37,9 @@ class TorchTest(unittest.TestCase):
     def test_steps_that_a_round_ends(self):
         self.run_checks("torch_round_checks")
 
+    def test_gradients_of_a_step(self):
+        self.run_checks("torch_step_checks")
+
     def test_batch_norm_and_missing_gradients(self):
         self.run_checks("torch_norm_checks")
 

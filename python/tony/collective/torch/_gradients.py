@@ -1,5 +1,6 @@
 """The gradients of one optimizer: averaged among ranks while the backward pass goes on."""
 
+import threading
 import weakref
 
 import torch
@@ -21,11 +22,35 @@ def _learn_kinds_anew():
         gradients.forget_kinds()
 
 
+def watch(p, method):
+    """``method``, a bound one, is called with ``p`` when a backward pass has added to its gradient, as long as its
+    object lives: parameters outlive optimizers, and one that nobody has any more must not go on with them.
+
+    Returns: what its object has to hold.
+    """
+    reference = weakref.WeakMethod(method)
+
+    def call(p):
+        called = reference()
+        if called is not None:
+            called(p)
+        elif hook is not None:
+            hook.remove()
+
+    if hasattr(p, "register_post_accumulate_grad_hook"):  # since PyTorch 2.1
+        hook = p.register_post_accumulate_grad_hook(call)
+        return hook
+    # The node that adds to p.grad, which lives as long as somebody holds it.
+    hook, node = None, p.expand_as(p).grad_fn.next_functions[0][0]
+    node.register_hook(lambda *_: call(p))
+    return node
+
+
 class Gradients:
     """Submits each gradient when it is there, and waits for all of them.
 
     Parameters with the same tuple in ``groups`` are submitted when all of them are there. Not thread safe but for the
-    hooks, which PyTorch calls from its own threads, each for other parameters.
+    hooks, which PyTorch calls from its own threads, one for each device, each for other parameters.
     """
 
     def __init__(self, names, groups, compression, op, predivide, passes, sparse_as_dense, process_set):
@@ -39,30 +64,20 @@ class Gradients:
         self._process_set = process_set
         self._passes = passes
         self._left = {p: passes for p in names}  # passes until it is submitted
-        self._handles = {}  # by group, each a tuple of parameters: what waits for it
+        self._counting = threading.Lock()  # a group may have parameters of several devices
+        self._handles = {}  # by group, each a tuple of parameters: handle, and what was sent, unless that was sparse
         self._densified = {}  # by parameter, whose gradient was sparse before it was sent: its sparse dimensions
         self._unfinished = False  # whether gradients may have been summed up, or sent, for a step that has not ended
-        self._hooks = []
         self._watched = [p for p in names if p.requires_grad]
         self._kinds = {}  # by parameter, the same on all ranks
-        for p in self._watched:
-            self._watch(p)
+        self._hooks = [watch(p, self._on_gradient) for p in self._watched]
         _all.add(self)
         _process.begins_anew(self)
 
-    def _watch(self, p):
-        if hasattr(p, "register_post_accumulate_grad_hook"):  # since PyTorch 2.1
-            self._hooks.append(p.register_post_accumulate_grad_hook(self._on_gradient))
-            return
-        # The node that adds to p.grad, which lives as long as somebody holds it.
-        node = p.expand_as(p).grad_fn.next_functions[0][0]
-        node.register_hook(lambda *_: self._on_gradient(p))
-        self._hooks.append(node)
-
     @property
     def pending(self):
-        """Whether gradients have been submitted and not been waited for."""
-        return bool(self._handles)
+        """Whether there have been backward passes since the last synchronize()."""
+        return bool(self._handles) or any(left != self._passes for left in self._left.values())
 
     def set_passes(self, passes):
         """How many backward passes there are for each step, from the next one on."""
@@ -71,11 +86,13 @@ class Gradients:
 
     def _on_gradient(self, p):
         group = self._group_of.get(p, (p,))
-        if group in self._handles or self._left[p] <= 0:
-            raise AssertionError("Gradients were computed more than backward_passes_per_step times before call to "
-                                 "step(). Increase backward_passes_per_step to accumulate gradients locally.")
-        self._left[p] -= 1
-        if all(self._left[each] == 0 for each in group):
+        with self._counting:
+            if group in self._handles or self._left[p] <= 0:
+                raise AssertionError("Gradients were computed more than backward_passes_per_step times before call to "
+                                     "step(). Increase backward_passes_per_step to accumulate gradients locally.")
+            self._left[p] -= 1
+            complete = all(self._left[each] == 0 for each in group)
+        if complete:
             self._submit(group)
 
     def _submit(self, group):
@@ -87,26 +104,29 @@ class Gradients:
                 self._densified[p] = p.grad.sparse_dim()
                 p.grad = p.grad.to_dense()
         if group[0].grad.is_sparse:
-            self._handles[group] = self._submit_sparse(group[0])
+            self._handles[group] = self._submit_sparse(group[0]), None
             return
-        sent, contexts = zip(*[self._compression.compress(p.grad.detach()) for p in group])
+        compressed = [self._compression.compress(p.grad.detach()) for p in group]
+        sent = [tensor for tensor, _ in compressed]
         name = self._names[group[0]]
         if len(group) == 1:
             handle = plain.allreduce_async_(sent[0], None, name, self._op, *self._scales, self._process_set)
         else:
             handle = plain.grouped_allreduce_async_(sent, None, name, self._op, *self._scales, self._process_set)
+        self._handles[group] = handle, compressed
 
-        def finish():
-            handle.wait()
-            for p, result, context in zip(group, sent, contexts):
-                values = self._compression.decompress(result, context)
-                if values.data_ptr() != p.grad.data_ptr() or values.dtype != p.grad.dtype:
-                    p.grad.copy_(values)
-                if p in self._densified:
-                    # The optimizer may be one for sparse gradients only.
-                    p.grad = p.grad.to_sparse(self._densified.pop(p))
-
-        self._handles[group] = finish
+    def _finish(self, group, handle, compressed):
+        result = handle.wait()
+        if compressed is None:
+            group[0].grad = result
+            return
+        for p, (sent, context) in zip(group, compressed):
+            values = self._compression.decompress(sent, context)
+            if values.data_ptr() != p.grad.data_ptr() or values.dtype != p.grad.dtype:
+                p.grad.copy_(values)
+            if p in self._densified:
+                # The optimizer may be one for sparse gradients only.
+                p.grad = p.grad.to_sparse(self._densified.pop(p))
 
     def forget_kinds(self):
         """All ranks ask each other again."""
@@ -129,12 +149,7 @@ class Gradients:
         if gradient.values().shape[0] == 0:
             # Of one that zero_grad() has emptied PyTorch forgets the shape of rows.
             gradient = _empty_sparse(p)
-        handle = sparse_allreduce_async(gradient, self._names[p], self._op, self._process_set)
-
-        def finish():
-            p.grad = handle.wait()
-
-        return finish
+        return sparse_allreduce_async(gradient, self._names[p], self._op, self._process_set)
 
     def synchronize(self):
         """Waits for all gradients; those that no backward pass of this rank has made are submitted as zeros."""
@@ -145,15 +160,15 @@ class Gradients:
                 group = self._group_of.get(p, (p,))
                 if group not in self._handles:
                     self._submit(group)
-            for finish in self._handles.values():
-                finish()
+            for group, submitted in self._handles.items():
+                self._finish(group, *submitted)
             self._unfinished = False
         finally:
             self._wait_for_nothing()
 
     def forget(self):
         """The next step is another one: nothing is waited for, and passes count anew."""
-        self._unfinished |= self.pending or any(left != self._passes for left in self._left.values())
+        self._unfinished |= self.pending
         self._wait_for_nothing()
 
     def begin_anew(self):

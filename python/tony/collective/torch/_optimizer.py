@@ -12,7 +12,7 @@ from .._reduce_ops import Adasum, Average, Sum
 from ..compression import Compression
 from ._differentiable import plain
 from ._functions import contents_in_place
-from ._gradients import Gradients
+from ._gradients import Gradients, watch
 
 
 def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none, backward_passes_per_step=1,
@@ -62,11 +62,14 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     wrapped._parameter_names = names  # the name that Horovod has for it, which programs have come to read
     wrapped._synchronized = False
     wrapped._should_synchronize = True
-    if op is Adasum and included:
-        wrapped._exchange = _Deltas(names, compression, backward_passes_per_step, process_set)
-        return wrapped
+    # As Horovod has them, for programs to read.
+    wrapped.backward_passes_per_step, wrapped.op, wrapped.process_set = backward_passes_per_step, op, process_set
+    wrapped.gradient_predivide_factor, wrapped.sparse_as_dense = gradient_predivide_factor, sparse_as_dense
     # A rank alone has nothing to send, unless others may come.
     alone = not included or process_set.size() == 1 and os.environ.get("HOROVOD_ELASTIC") != "1"
+    if op is Adasum and included:
+        wrapped._exchange = _Deltas(names, compression, backward_passes_per_step, process_set, alone)
+        return wrapped
     wrapped._exchange = None if alone else Gradients(names, groups, compression, op, gradient_predivide_factor,
                                                      backward_passes_per_step, sparse_as_dense, process_set)
     return wrapped
@@ -172,6 +175,7 @@ def _load_state_dict(self, *args, **kwargs):
 
 def _set_backward_passes_per_step(self, passes):
     """How many gradients are summed up on each rank before they are sent."""
+    self.backward_passes_per_step = passes
     if self._exchange is not None:
         self._exchange.set_passes(passes)
 
@@ -184,13 +188,18 @@ _METHODS = {"synchronize": _synchronize, "skip_synchronize": _skip_synchronize, 
 class _Deltas:
     """For Adasum, which combines not gradients but what the optimizer has made of them."""
 
-    def __init__(self, names, compression, passes, process_set):
+    def __init__(self, names, compression, passes, process_set, alone):
         self._names = {p: name for p, name in names.items() if p.requires_grad}
         self._compression = compression
         self._process_set = process_set
         self._passes = self._left = passes
         self._starts = None  # before the first local step of those that are combined
+        self.pending = False  # whether there has been a backward pass since the last step
+        self._hooks = [] if alone else [watch(p, self._on_gradient) for p in self._names]
         _process.begins_anew(self)
+
+    def _on_gradient(self, _):
+        self.pending = True
 
     def set_passes(self, passes):
         """How many steps there are for each exchange, from the next one on."""
@@ -198,7 +207,7 @@ class _Deltas:
 
     def forget(self):
         """The next step is the first one after an exchange."""
-        self._starts, self._left = None, self._passes
+        self._starts, self._left, self.pending = None, self._passes, False
 
     begin_anew = forget
 
@@ -207,6 +216,7 @@ class _Deltas:
         if self._starts is None:
             self._starts = {p: p.detach().clone() for p in self._names}
         loss = local_step()
+        self.pending = False
         self._left -= 1
         if self._left > 0:
             return loss
@@ -227,6 +237,11 @@ def _adasum_step(self, closure=None):
     return self._exchange.step(lambda: self._base.step(self, closure))
 
 
+# torch.optim's own step calls the hooks of steps; since PyTorch 2.0 one that is not marked gets them when a state is
+# loaded, so that they would be called twice.
+_step.hooked = _adasum_step.hooked = True
+
+
 def _adasum_synchronize(self):  # pylint: disable=unused-argument
     """Nothing: ``step()`` does it all."""
 
@@ -239,5 +254,5 @@ def _no_skip(self):  # pylint: disable=unused-argument
 
 
 _ADASUM_METHODS = {"synchronize": _adasum_synchronize, "skip_synchronize": _no_skip, "step": _adasum_step,
-                   "load_state_dict": _load_state_dict,
+                   "zero_grad": _zero_grad, "load_state_dict": _load_state_dict,
                    "set_backward_passes_per_step": _set_backward_passes_per_step}

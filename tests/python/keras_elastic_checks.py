@@ -2,6 +2,7 @@
 """
 
 import inspect
+import threading
 
 import numpy as np
 import tensorflow as tf
@@ -95,6 +96,18 @@ def check_all_get_what_rank_0_has():
         state.batch = 5
         state.restore()
         assert before == contents(state) and state.batch == 20
+
+
+def check_what_was_committed_outlives_a_sync_that_fails():
+    model = model_of_rank()
+    state = hvd.elastic.KerasState(model, thing=0)
+    state.sync()
+    committed = contents(state)
+    fit(model)
+    state.thing = threading.Lock()  # so that objects, which come last, fail
+    expect_error(hvd.HorovodInternalError, "cannot pickle", state.sync)
+    state.restore()
+    assert committed == contents(state) and state.thing == 0
 
 
 def check_the_same_steps_have_the_same_result():

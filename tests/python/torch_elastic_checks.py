@@ -1,5 +1,7 @@
 """Elastic training with PyTorch without a change of ranks: what holds on each rank, run by run_checks.py."""
 
+import threading
+
 import torch
 
 import tony.collective.torch as hvd
@@ -156,3 +158,35 @@ def check_optimizer_without_wrapper():
     state.sync()
     state.commit()
     assert state.optimizer.param_groups[0]["momentum"] == 0.9
+
+
+def check_what_was_committed_outlives_a_sync_that_fails():
+    state = state_of(thing=0)
+    state.sync()
+    committed = [p.detach().clone() for p in state.model.parameters()]
+    train_step(state, 0)
+    state.sampler.record_batch(0, 3)
+    state.thing = threading.Lock()  # so that objects, which come last, fail
+    expect_error(hvd.HorovodInternalError, "cannot pickle", state.sync)
+    state.restore()
+    assert all(map(torch.equal, committed, state.model.parameters()))
+    assert state.sampler.processed_num == 0 and state.thing == 0
+
+
+def check_what_nobody_waits_for_is_not_written_to_what_is_restored():
+    state = state_of(committed=None)
+
+    @hvd.elastic.run
+    def train(state):
+        weight = state.model[0].weight.data
+        if state.committed is not None:
+            return torch.equal(weight, state.committed)
+        state.committed = weight.clone()
+        state.commit()
+        # The result comes from elsewhere, as this is not contiguous.
+        handle = hvd.allreduce_async_(weight.t(), op=hvd.Sum, prescale_factor=3.0)
+        while not hvd.poll(handle):
+            pass
+        raise hvd.HorovodInternalError("a rank was lost", "ABORTED")
+
+    assert train(state)

@@ -47,6 +47,14 @@ def begin_again():
         function()
 
 
+def leave():
+    """Leaves the others, as shutdown() does, but rank() and size() are what they were until then: to be followed by
+    it."""
+    with current.lock:
+        if current.place is not None:
+            library().shutdown()
+
+
 def shutdown():
     """Leaves the others. What is on its way fails, here and at them. ``init()`` may be called again afterwards."""
     with current.lock:

@@ -116,18 +116,27 @@ class ObjectState(State):
         self._saved_state = copy.deepcopy(kwargs)
 
     def save(self):
-        """Keeps a deep copy of the attributes."""
-        self._saved_state = copy.deepcopy(self._attributes())
+        """Keeps a copy of all that belongs to the state, a deep one of objects."""
+        self._keep()
 
     def restore(self):
         """Sets the attributes to what was saved last."""
         self._set(copy.deepcopy(self._saved_state))
 
     def sync(self):
-        """Gives all ranks rank 0's attributes as they are, and saves them."""
+        """Gives all ranks what rank 0 has, and saves it."""
+        # A rank may be lost meanwhile: all of what is saved is of one time, so nothing is before all is there.
+        self._share()
+        self._keep()
+
+    def _share(self):
+        """Gives all ranks what rank 0 has. Derived classes do so with what is not an object."""
         if self._saved_state:
             self._set(self._bcast_object(self._attributes()))
-            ObjectState.save(self)
+
+    def _keep(self):
+        """Copies what there is. Derived classes do so with what is not an object."""
+        self._saved_state = copy.deepcopy(self._attributes())
 
     def _attributes(self):
         return {name: getattr(self, name) for name in self._saved_state}
@@ -175,6 +184,9 @@ def run_fn(func, reset, told=contextlib.nullcontext):
                 except HorovodInternalError as error:
                     if error.code == "INVALID_ARGUMENT":
                         raise
+                    _process.leave()
+                    # What is on its way may otherwise still be written to what is restored.
+                    _handles.forget_all()
                     state.restore()
                 except HostsUpdatedInterrupt:
                     pass

@@ -57,36 +57,28 @@ class _VariablesState(ObjectState):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self._keep()
-
-    def save(self):
-        """Keeps copies of all."""
-        self._keep()
-        super().save()
+        self._kept = self._values()
 
     def restore(self):
         """Goes back to them."""
         self._assign(self._kept)
         super().restore()
 
-    def sync(self):
-        """Gives all ranks what rank 0 has, and saves it.
-
-        InvalidArgumentError: the ranks do not have as many variables, as some of them have been made later.
-        """
+    def _share(self):
+        """InvalidArgumentError: the ranks do not have as many variables, as some of them have been made later."""
         numbers = _objects.allgather_object(len(self._variables()))
         if len(set(numbers)) > 1:
             raise InvalidArgumentError(f"the ranks' states have {', '.join(map(str, numbers))} variables: all of a "
                                        "model's and its optimizer's have to be there before elastic.run()")
         self._broadcast()
-        self._keep()
-        super().sync()
+        super()._share()
 
     def _variables(self):
         raise NotImplementedError
 
     def _keep(self):
         self._kept = self._values()
+        super()._keep()
 
     def _values(self):
         """Copies that nobody changes."""

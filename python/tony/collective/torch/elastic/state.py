@@ -29,9 +29,8 @@ class _Handler:
         self._value.load_state_dict(copy.deepcopy(self._saved))
 
     def sync(self):
-        """Gives all ranks rank 0's, and keeps a copy."""
+        """Gives all ranks rank 0's; what was kept stays."""
         self._synchronize(self._value)
-        self.save()
 
     def set_value(self, value):
         """Goes on with another one."""
@@ -77,23 +76,21 @@ class TorchState(ObjectState):
         self._handlers = handlers
         super().__init__(**objects)
 
-    def save(self):
-        """Keeps copies of all."""
-        for handler in self._handlers.values():
-            handler.save()
-        super().save()
-
     def restore(self):
         """Goes back to them."""
         for handler in self._handlers.values():
             handler.restore()
         super().restore()
 
-    def sync(self):
-        """Gives all ranks what rank 0 has, and saves it."""
+    def _share(self):
         for handler in self._handlers.values():
             handler.sync()
-        super().sync()
+        super()._share()
+
+    def _keep(self):
+        for handler in self._handlers.values():
+            handler.save()
+        super()._keep()
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)

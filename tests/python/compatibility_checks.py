@@ -50,7 +50,8 @@ def check_arguments_are_horovods():
 
 def check_modules_have_horovods_names():
     for name, functions in {
-            "mpi_ops": ("allreduce_async_", "sparse_allreduce_async", "Average", "rank", "synchronize", "nccl_built"),
+            "mpi_ops": ("allreduce_async_", "sparse_allreduce_async", "Average", "rank", "synchronize", "nccl_built",
+                        "is_initialized", "start_timeline", "stop_timeline", "add_process_set", "remove_process_set"),
             "functions": ("broadcast_parameters", "broadcast_optimizer_state", "broadcast_object", "allgather_object"),
             "optimizer": ("DistributedOptimizer",), "compression": ("Compression",)}.items():
         module = importlib.import_module(f"tony.collective.torch.{name}")
@@ -75,6 +76,22 @@ def check_gradients_flow_through_groups():
         (first.sum() + second.sum()).backward()
         expect(tensors[0].grad, torch.full((size, 2), 2 * factor))
         expect(tensors[1].grad, torch.full((2 * size,), 2 * factor))
+
+
+def check_second_gradients_flow():
+    size, root = float(hvd.size()), hvd.rank() == 0
+    for operation, expected in (
+            (lambda x: hvd.allreduce(x, op=hvd.Sum), 6 * size ** 3),
+            (lambda x: hvd.grouped_allreduce([x], op=hvd.Sum)[0], 6 * size ** 3),
+            (hvd.allgather, 6 / size), (lambda x: hvd.grouped_allgather([x])[0], 6 / size),
+            (lambda x: hvd.broadcast(x, 0), 6 / size if root else 0.0),
+            (lambda x: hvd.reducescatter(x, op=hvd.Sum), 6 * size ** 3),
+            (lambda x: hvd.grouped_reducescatter([x], op=hvd.Sum)[0], 6 * size ** 3),
+            (hvd.alltoall, 6.0)):
+        x = torch.ones(hvd.size(), requires_grad=True)
+        (first,) = torch.autograd.grad((operation(x) ** 3).sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(first.sum(), x)
+        assert torch.allclose(second, torch.full_like(x, expected)), f"{second} instead of {expected}"
 
 
 def check_groups_that_need_no_gradient():

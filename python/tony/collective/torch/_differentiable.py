@@ -1,4 +1,5 @@
-"""The operations through which gradients flow. What the gradient of each is, is Horovod 0.28's choice."""
+"""The operations through which gradients flow. What the gradient of each is, is Horovod 0.28's choice. Gradients are
+computed by these operations themselves, so that second ones flow, too (``create_graph``)."""
 
 import torch
 
@@ -20,7 +21,7 @@ class _AllReduce(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return None, None, plain.allreduce_async(gradient, None, None, *ctx.arguments).wait()
+        return None, None, allreduce(gradient, None, None, Compression.none, *ctx.arguments)
 
 
 class _GroupedAllReduce(torch.autograd.Function):
@@ -31,7 +32,7 @@ class _GroupedAllReduce(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *gradients):
-        return (None, None, *plain.grouped_allreduce_async(gradients, None, None, *ctx.arguments).wait())
+        return (None, None, *grouped_allreduce(gradients, None, None, Compression.none, *ctx.arguments))
 
 
 class _AllGather(torch.autograd.Function):
@@ -43,10 +44,10 @@ class _AllGather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        reduced = plain.allreduce_async(gradient, op=Average, process_set=ctx.process_set)
-        rows = plain.allgather(torch.tensor([ctx.rows]), process_set=ctx.process_set).tolist()
-        first = sum(rows[:ctx.process_set.rank()])
-        return reduced.wait().narrow(0, first, ctx.rows), None, None
+        rows = plain.allgather_async(torch.tensor([ctx.rows]), process_set=ctx.process_set)
+        reduced = allreduce(gradient, op=Average, process_set=ctx.process_set)
+        first = sum(rows.wait().tolist()[:ctx.process_set.rank()])
+        return reduced.narrow(0, first, ctx.rows), None, None
 
 
 class _Broadcast(torch.autograd.Function):
@@ -58,9 +59,9 @@ class _Broadcast(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        reduced = plain.allreduce(gradient, op=Average, process_set=ctx.process_set)
+        reduced = allreduce(gradient, op=Average, process_set=ctx.process_set)
         if _process.rank() != ctx.root_rank:
-            reduced.zero_()
+            reduced.zero_()  # and no new one, whose gradient would not reach the allreduce as it does at the root
         return reduced, None, None, None
 
 
@@ -73,7 +74,7 @@ class _ReduceScatter(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return plain.allgather(gradient * ctx.factor, process_set=ctx.process_set), None, None, None, None
+        return allgather(gradient * ctx.factor, process_set=ctx.process_set), None, None, None, None
 
 
 class _AllToAll(torch.autograd.Function):
@@ -87,7 +88,7 @@ class _AllToAll(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient, _):
-        return plain.alltoall(gradient, ctx.received, process_set=ctx.process_set)[0], None, None, None
+        return alltoall(gradient, ctx.received, process_set=ctx.process_set)[0], None, None, None
 
 
 def _follows(process_set, *tensors):

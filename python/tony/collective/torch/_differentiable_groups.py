@@ -6,7 +6,7 @@ from .._collectives import Collectives
 from .._process_sets import global_process_set, set_id
 from .._reduce_ops import Average, Sum, choose
 from ..compression import Compression
-from ._differentiable import plain
+from ._differentiable import grouped_allreduce, plain
 
 
 class _GroupedAllGather(torch.autograd.Function):
@@ -17,7 +17,7 @@ class _GroupedAllGather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *gradients):
-        reduced = plain.grouped_allreduce(gradients, op=Average, process_set=ctx.process_set)
+        reduced = grouped_allreduce(gradients, op=Average, process_set=ctx.process_set)
         all_rows = plain.allgather(torch.tensor([ctx.rows]), None, ctx.process_set)
         firsts = all_rows[:ctx.process_set.rank()].sum(dim=0).tolist()
         return (None, None, *(gradient.narrow(0, first, rows)
@@ -34,7 +34,7 @@ class _GroupedReduceScatter(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients):
         scaled = [gradient * ctx.factor for gradient in gradients]
-        return (None, None, None, None, *plain.grouped_allgather(scaled, None, ctx.process_set))
+        return (None, None, None, None, *grouped_allgather(scaled, None, ctx.process_set))
 
 
 def _follows(tensors):

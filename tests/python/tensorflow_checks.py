@@ -342,11 +342,13 @@ def check_modules_have_horovods_names():
     for name, functions in {
             "mpi_ops": ("allgather", "broadcast_", "alltoall", "Average", "rank", "size_op", "join", "nccl_built"),
             "functions": ("broadcast_variables", "broadcast_object", "allgather_object"),
-            "compression": ("Compression",), "util": ("_executing_eagerly",)}.items():
+            "sync_batch_norm": ("SyncBatchNormalization",), "compression": ("Compression",),
+            "util": ("_executing_eagerly",)}.items():
         module = importlib.import_module(f"tony.collective.tensorflow.{name}")
         assert getattr(hvd, name) is module
         for function in functions:
             assert getattr(module, function) is getattr(hvd, function), function
+    assert issubclass(hvd.Compression.none, hvd.compression.Compressor)
     variables = [tf.Variable(1.0), [tf.Variable(2.0)]]
     back = hvd.util.refs_to_vars(hvd.util.vars_to_refs(variables))
     assert back[0] is variables[0] and back[1][0] is variables[1][0] and {hvd.util.vars_to_refs(variables)}

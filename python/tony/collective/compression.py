@@ -1,7 +1,21 @@
 """What is done with tensors before they are sent, so that fewer bytes are."""
 
 
-class NoneCompressor:
+class Compressor:
+    """What a class of the user's own for ``compression=`` has to have."""
+
+    @staticmethod
+    def compress(tensor):
+        """(what is sent, what ``decompress`` needs to know)"""
+        raise NotImplementedError
+
+    @staticmethod
+    def decompress(tensor, ctx):
+        """A tensor as it was before ``compress``."""
+        raise NotImplementedError
+
+
+class NoneCompressor(Compressor):
     """Sends tensors as they are."""
 
     @staticmethod
@@ -15,7 +29,7 @@ class NoneCompressor:
         return tensor
 
 
-class _Cast:
+class _Cast(Compressor):
     """Sends floating-point tensors as another type, which they come back from."""
 
     type_name = ""

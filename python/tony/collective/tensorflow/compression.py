@@ -1,3 +1,3 @@
 """Under the name of the module that they have in Horovod; use tony.collective.tensorflow itself."""
 
-from ..compression import Compression, FP16Compressor, NoneCompressor
+from ..compression import Compression, Compressor, FP16Compressor, NoneCompressor

@@ -1,0 +1,3 @@
+"""Under the name of the module that it has in Horovod; use tony.collective.tensorflow itself."""
+
+from . import SyncBatchNormalization

@@ -6,7 +6,7 @@ import torch
 
 import tony.collective.torch as hvd
 from array_checks import expect_error
-from torch_checks import expect
+from torch_checks import expect, expect_same_everywhere
 from torch_round_checks import PASSES, add_gradient, line_of
 
 
@@ -36,6 +36,37 @@ def check_gradients_are_not_emptied_before_their_step():
             add_gradient(model, 1)
         optimizer.step()
         optimizer.zero_grad()
+
+
+def check_adasum_is_of_each_step():
+    """Whatever the number of backward passes before it."""
+    model, optimizer = line_of(op=hvd.Adasum, backward_passes_per_step=PASSES)
+    for _ in range(2):
+        for _ in range(PASSES):
+            add_gradient(model, hvd.rank() + 1)
+        if hvd.size() > 1:
+            expect_error(AssertionError, "more than backward_passes_per_step times", add_gradient, model, 1)
+        optimizer.step()
+        optimizer.zero_grad()
+        expect_same_everywhere(model)
+        assert model.weight[0][0] < -1
+
+
+def check_adasum_of_a_closure_that_is_called_several_times():
+    model = torch.nn.Linear(2, 1, bias=False)
+    torch.nn.init.zeros_(model.weight)
+    optimizer = hvd.DistributedOptimizer(torch.optim.LBFGS(model.parameters(), max_iter=5), op=hvd.Adasum)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = ((model(torch.eye(2)) - 3.0) ** 2).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(3):
+        optimizer.step(closure)
+    assert closure() < 1e-3
+    expect_same_everywhere(model)
 
 
 class Counts(dict):

@@ -14,6 +14,9 @@ from ._sparse import sparse_allreduce_async
 _UNKNOWN, _DENSE, _SPARSE = 0, 1, 2
 _all = weakref.WeakSet()
 
+TOO_MANY_PASSES = ("Gradients were computed more than backward_passes_per_step times before call to step(). Increase "
+                   "backward_passes_per_step to accumulate gradients locally.")
+
 
 @_process.on_start
 def _learn_kinds_anew():
@@ -88,8 +91,7 @@ class Gradients:
         group = self._group_of.get(p, (p,))
         with self._counting:
             if group in self._handles or self._left[p] <= 0:
-                raise AssertionError("Gradients were computed more than backward_passes_per_step times before call to "
-                                     "step(). Increase backward_passes_per_step to accumulate gradients locally.")
+                raise AssertionError(TOO_MANY_PASSES)
             self._left[p] -= 1
             complete = all(self._left[each] == 0 for each in group)
         if complete:

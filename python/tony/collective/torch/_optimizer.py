@@ -12,7 +12,7 @@ from .._reduce_ops import Adasum, Average, Sum
 from ..compression import Compression
 from ._differentiable import plain
 from ._functions import contents_in_place
-from ._gradients import Gradients, watch
+from ._gradients import TOO_MANY_PASSES, Gradients, watch
 
 
 def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none, backward_passes_per_step=1,
@@ -192,43 +192,61 @@ class _Deltas:
         self._names = {p: name for p, name in names.items() if p.requires_grad}
         self._compression = compression
         self._process_set = process_set
-        self._passes = self._left = passes
-        self._starts = None  # before the first local step of those that are combined
-        self.pending = False  # whether there has been a backward pass since the last step
+        self._passes = passes
+        self._passed = dict.fromkeys(self._names, 0)  # backward passes since the last step
+        self._stepping = False  # a closure may be called in a step as often as the optimizer likes
+        self._unfinished = False  # whether gradients may have been summed up for a step that has not ended
         self._hooks = [] if alone else [watch(p, self._on_gradient) for p in self._names]
         _process.begins_anew(self)
 
-    def _on_gradient(self, _):
-        self.pending = True
+    @property
+    def pending(self):
+        """Whether there have been backward passes since the last step."""
+        return not self._stepping and any(self._passed.values())
+
+    def _on_gradient(self, p):
+        if self._stepping:
+            return
+        if self._passed[p] >= self._passes:
+            raise AssertionError(TOO_MANY_PASSES)
+        self._passed[p] += 1
 
     def set_passes(self, passes):
-        """How many steps there are for each exchange, from the next one on."""
-        self._passes = self._left = passes
+        """How many backward passes there are for each step, from the next one on."""
+        self._passes = passes
+        self.forget()
 
     def forget(self):
-        """The next step is the first one after an exchange."""
-        self._starts, self._left, self.pending = None, self._passes, False
+        """The next step is another one: passes count anew."""
+        self._unfinished |= self.pending
+        self._passed = dict.fromkeys(self._names, 0)
 
-    begin_anew = forget
+    def begin_anew(self):
+        """With other ranks: also what this one has summed up so far is forgotten."""
+        self.forget()
+        if self._unfinished:
+            for p in self._names:
+                p.grad = None
+        self._unfinished = False
 
     def step(self, local_step):
-        """One local step; the last one of ``passes`` is followed by the exchange."""
-        if self._starts is None:
-            self._starts = {p: p.detach().clone() for p in self._names}
-        loss = local_step()
-        self.pending = False
-        self._left -= 1
-        if self._left > 0:
-            return loss
+        """A local step, and the exchange of what it has changed."""
+        starts = {p: p.detach().clone() for p in self._names}
+        self._stepping = self._unfinished = True
+        try:
+            loss = local_step()
+        finally:
+            self._stepping = False
         with torch.no_grad():
             waiting = []
             for p, name in self._names.items():
-                sent, context = self._compression.compress(p.detach() - self._starts[p])
+                sent, context = self._compression.compress(p.detach() - starts[p])
                 waiting.append((p, context, plain.allreduce_async_(sent, None, f"delta.{name}", Adasum,
-                                                                          process_set=self._process_set)))
+                                                                   process_set=self._process_set)))
             for p, context, handle in waiting:
-                p.copy_(self._starts[p] + self._compression.decompress(handle.wait(), context))
+                p.copy_(starts[p] + self._compression.decompress(handle.wait(), context))
         self.forget()
+        self._unfinished = False
         return loss
 
 

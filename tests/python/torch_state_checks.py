@@ -131,8 +131,28 @@ class Listed(Sharp):
         self.param_groups = list(self.param_groups)
 
 
+class Delegating(torch.optim.Optimizer):
+    """Has nothing of its own."""
+
+    param_groups = property(lambda self: self.base_optimizer.param_groups)
+    state = property(lambda self: self.base_optimizer.state)
+
+    def __init__(self, params, **options):  # pylint: disable=super-init-not-called  # it would set what it has not
+        self.defaults = options
+        self.base_optimizer = torch.optim.SGD(params, **options)
+
+    def step(self, closure=None):
+        return self.base_optimizer.step(closure)
+
+    def state_dict(self):
+        return self.base_optimizer.state_dict()
+
+    def load_state_dict(self, state_dict):
+        self.base_optimizer.load_state_dict(state_dict)
+
+
 def check_optimizers_that_are_made_of_others():
-    for kind in (Sharp, Ahead, Listed):
+    for kind in (Sharp, Ahead, Listed, Delegating):
         model = model_of()
         original = kind(model.parameters(), lr=RATE + hvd.rank())
         scheduler = torch.optim.lr_scheduler.StepLR(original, 1, gamma=0.5)

@@ -1,5 +1,5 @@
-// All operations of engines: any tensors from several threads in any order, at the edges, and what
-// is told of errors and of ranks that are killed.
+// Operations of engines: at the edges, and what is told of errors and of ranks that are killed. Any
+// tensors in any order: engine_any_order_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,52 +9,12 @@
 #include <algorithm>
 
 #include "tests/collective/engine_ranks.h"
-#include "tests/collective/tensor_steps.h"
+#include "tests/collective/reference.h"
 
 namespace tony::collective {
 namespace {
 
 using ::testing::ElementsAre;
-class EngineOperationsTest : public ::testing::TestWithParam<int> {};
-
-/// Some steps with the same tensors, so that they have numbers, and some with others of their
-/// names.
-TEST_P(EngineOperationsTest, AnyTensorsInAnyOrder) {
-  const int ranks = GetParam();
-  constexpr unsigned kTensors = 90, kSteps = 6;
-  std::vector<Cases> steps;
-  for (unsigned step = 0; step < kSteps; ++step) {
-    Cases& cases = steps.emplace_back();
-    for (unsigned i = 0; i < kTensors; ++i) {
-      const unsigned seed = i * 10 + (step >= 4 && i % 3 == 0 ? step : 0);
-      cases.emplace_back("tensor." + std::to_string(i), seed * 10 + 1, ranks);
-    }
-  }
-  const Engine::Options options = {.limits = {.fusion_bytes = 100000, .numbers = 100}};
-  EnginesInThreads(
-      ranks,
-      [&](Engine& engine, int rank) {
-        for (unsigned step = 0; step < kSteps && !::testing::Test::HasFailure(); ++step) {
-          SubmitAndCheck(engine, static_cast<size_t>(rank), steps[step], step);
-        }
-        MeetAgain(engine);
-      },
-      options);
-}
-
-INSTANTIATE_TEST_SUITE_P(Ranks, EngineOperationsTest, ::testing::Values(1, 2, 3, 4, 5),
-                         ::testing::PrintToStringParamName());
-
-TEST(EngineOperations, AThousandTensorsInFlight) {
-  constexpr unsigned kTensors = 1000;
-  Cases cases;
-  for (unsigned i = 0; i < kTensors; ++i) cases.emplace_back("t" + std::to_string(i), i, 2);
-  EnginesInThreads(2, [&](Engine& engine, int rank) {
-    SubmitAndCheck(engine, static_cast<size_t>(rank), cases, 1);
-    MeetAgain(engine);
-  });
-}
-
 /// Large enough for windows, in tensors that lie where they are.
 TEST(EngineOperations, LargeOnes) {
   constexpr size_t kRows = 300001;

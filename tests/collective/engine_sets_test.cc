@@ -49,19 +49,20 @@ Status CountRanks(Engine& engine, SetId set, float* count, const std::string& na
   return told;
 }
 
+constexpr int kRanks = 4;
+
 /// Tensors of one set.
 struct Batch {
   Members members;
   std::vector<TensorCase> cases;
 
-  Batch(Members ranks, Way way, unsigned seed) : members(std::move(ranks)) {
+  /// Each with the next one of `kinds`, of which `next` goes on with the next batch.
+  Batch(Members ranks, Way way, unsigned seed, const std::vector<Kind>& kinds, size_t& next)
+      : members(std::move(ranks)) {
     for (unsigned i = 0; i < 25; ++i) {
       // The same names in all sets.
-      TensorCase one("t" + std::to_string(i), seed * 1000 + i * 7,
-                     static_cast<int>(members.size()));
-      // Between hosts the order is another one than the reference's.
-      if (way == Way::kHosts && one.DependsOnOrder()) continue;
-      cases.push_back(std::move(one));
+      cases.emplace_back("t" + std::to_string(i), kinds[next++ % kinds.size()], seed * 1000 + i * 7,
+                         HostsOf(way, members, kRanks));
     }
   }
   /// Below 0: it is none.
@@ -124,18 +125,24 @@ void SubmitAndCheck(Engine& engine, int rank, const std::vector<Batch>& batches,
 
 class EngineSetsTest : public ::testing::TestWithParam<Way> {};
 
+/// Each operation of each type with each reduction, in one set or another.
 TEST_P(EngineSetsTest, AnyTensorsOfOverlappingSetsInAnyOrder) {
   const std::vector<Members> members = {{0, 1, 2, 3}, {1, 2, 3}, {0, 2}, {1, 3},
                                         {2, 3},       {0, 1, 3}, {2}};
+  std::mt19937 random(4);
+  const std::vector<Kind> kinds = AllKinds(random);
   std::vector<std::vector<Batch>> steps;
   for (unsigned step = 0; step < 4; ++step) {
+    // Twice the same, so that they have numbers; then each set has other kinds.
+    const unsigned round = (step + 1) / 2;
+    size_t next = 60 * round;
     for (auto& batches = steps.emplace_back(); batches.size() < members.size();) {
-      // Twice the same, so that they have numbers.
       batches.emplace_back(members[batches.size()], GetParam(),
-                           (step + 1) / 2 * 10 + static_cast<unsigned>(batches.size()));
+                           round * 10 + static_cast<unsigned>(batches.size()), kinds, next);
     }
+    ASSERT_GE(next, 60 * round + kinds.size()) << "not each of them";
   }
-  EnginesMeet(GetParam(), 4,
+  EnginesMeet(GetParam(), kRanks,
               [&](Engine& engine, int rank) {
                 std::vector<SetId> sets = {kAllRanks};
                 for (size_t i = 1; i < members.size(); ++i) {
@@ -334,7 +341,8 @@ TEST_P(EngineSetsTest, ComingAndGoingTakesNoMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, EngineSetsTest,
-                         ::testing::Values(Way::kMemory, Way::kTcp, Way::kHosts), NameOfWay);
+                         ::testing::Values(Way::kMemory, Way::kTcp, Way::kHosts, Way::kBlocks),
+                         NameOfWay);
 
 /// Ranks whose tensors lie in memory that all can reach reduce them there, also in a set.
 TEST(EngineSets, BuffersOfArenas) {
@@ -363,7 +371,7 @@ TEST(EngineSets, BuffersOfArenas) {
 
 /// A member of one set, while others wait in another one.
 TEST(EngineSets, AKilledMember) {
-  constexpr int kRanks = 4, kVictim = 2;
+  constexpr int kVictim = 2;
   for (const Way way : {Way::kMemory, Way::kTcp, Way::kHosts}) {
     ProcessStores stores(kRanks);
     std::vector<pid_t> processes;

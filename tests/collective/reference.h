@@ -182,11 +182,12 @@ void DivideAt(unsigned char* at, int64_t divisor) {
   std::memcpy(at, &value, sizeof(T));
 }
 
-/// Integers of at most 32 bits.
+/// Integers, of which none is 2^63 or more.
 inline Bytes Divided(Bytes all, DataType type, int64_t divisor) {
   using Function = void (*)(unsigned char*, int64_t);
-  const Function functions[] = {DivideAt<uint8_t>, DivideAt<int8_t>,   DivideAt<uint16_t>,
-                                DivideAt<int16_t>, DivideAt<uint32_t>, DivideAt<int32_t>};
+  const Function functions[] = {DivideAt<uint8_t>,  DivideAt<int8_t>,   DivideAt<uint16_t>,
+                                DivideAt<int16_t>,  DivideAt<uint32_t>, DivideAt<int32_t>,
+                                DivideAt<uint64_t>, DivideAt<int64_t>};
   for (size_t i = 0; i < all.size(); i += SizeOf(type)) {
     functions[static_cast<size_t>(type)](&all[i], divisor);
   }
@@ -216,6 +217,14 @@ inline std::vector<double> AdasumOf(std::vector<std::vector<double>> vectors) {
     vectors = std::move(combined);
   }
   return vectors[0];
+}
+
+/// How near Adasum's results are to those of AdasumOf(), after a few roundings; of numbers above 1
+/// in relation to them.
+inline double AdasumPrecision(DataType type) {
+  if (type == DataType::kFloat16) return 2e-2;
+  if (type == DataType::kBfloat16) return 0.12;
+  return type == DataType::kFloat32 ? 4e-6 : 4e-12;
 }
 
 /// As numbers, of a floating-point type.
@@ -289,8 +298,12 @@ inline std::vector<Bytes> Cut(const Bytes& all, const std::vector<size_t>& sizes
 /// promise.
 inline Bytes RandomVector(size_t count, DataType type, std::mt19937& random) {
   Bytes bytes(count * SizeOf(type));
-  for (size_t i = 0; i < bytes.size(); i += sizeof(uint32_t)) {
-    const auto bits = static_cast<uint32_t>(random());
+  // Marsaglia's xorshift, since there is much to fill.
+  uint64_t bits = (uint64_t{random()} << 32) | random() | 1;
+  for (size_t i = 0; i < bytes.size(); i += sizeof(bits)) {
+    bits ^= bits << 13;
+    bits ^= bits >> 7;
+    bits ^= bits << 17;
     std::memcpy(&bytes[i], &bits, std::min(sizeof(bits), bytes.size() - i));
   }
   for (size_t i = 0; i < count; ++i) {
@@ -300,6 +313,14 @@ inline Bytes RandomVector(size_t count, DataType type, std::mt19937& random) {
     if (IsFloating(type)) at[SizeOf(type) - 1] &= 0xbf;
   }
   return bytes;
+}
+
+/// Normally distributed, of a floating-point type.
+inline Bytes RandomNumbers(size_t count, DataType type, std::mt19937& random) {
+  std::normal_distribution<double> normal;
+  std::vector<double> numbers(count);
+  for (double& number : numbers) number = normal(random);
+  return FromNumbers(numbers, type);
 }
 
 /// Of the ranks of each host: rank after rank within each, then host after host.

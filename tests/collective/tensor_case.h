@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
@@ -15,8 +19,42 @@
 
 namespace tony::collective {
 
+inline bool Reduces(Operation operation) {
+  return operation == Operation::kAllReduce || operation == Operation::kReduceScatter;
+}
+
+/// Each operation of tensors, of each type, with each reduction that there is; any factors.
+inline std::vector<Kind> AllKinds(std::mt19937& random) {
+  std::vector<Kind> kinds;
+  for (const Operation operation :
+       {Operation::kAllReduce, Operation::kAllGather, Operation::kBroadcast,
+        Operation::kReduceScatter, Operation::kAllToAll}) {
+    for (size_t type = 0; type < kDataTypes; ++type) {
+      for (size_t reduce = 0; reduce < (Reduces(operation) ? kRequestedReduceOps : 1); ++reduce) {
+        Kind kind = {.operation = operation,
+                     .type = static_cast<DataType>(type),
+                     .reduce = static_cast<ReduceOp>(reduce)};
+        const bool floating = IsFloating(kind.type);
+        const bool average = kind.reduce == ReduceOp::kAverage;
+        if (average && kind.type == DataType::kBool) continue;
+        if (kind.reduce == ReduceOp::kAdasum && (operation != Operation::kAllReduce || !floating)) {
+          continue;
+        }
+        if (random() % 3 == 0) kind.prescale = floating ? 1.7 : 0.4;
+        // Of whole numbers what division gives and then the factor is not what a factor gives.
+        if (random() % 3 == 0 && (floating || !average)) kind.postscale = floating ? 0.3 : 0.6;
+        kinds.push_back(kind);
+      }
+    }
+  }
+  return kinds;
+}
+
 class TensorCase {
  public:
+  /// Ranks of each host.
+  using Hosts = std::vector<std::vector<int>>;
+
   // Of each rank:
   std::vector<Request> requests;
   std::vector<Bytes> in;
@@ -24,19 +62,19 @@ class TensorCase {
   std::vector<std::vector<int64_t>> shapes;  ///< wanted
   std::vector<std::vector<int64_t>> splits;  ///< wanted
 
-  /// Different for each pair of name and seed.
-  TensorCase(const std::string& name, unsigned seed, int ranks)
-      : random_(seed), ranks_(static_cast<size_t>(ranks)) {
+  /// Different for each pair of name and seed. Sums go host after host; all ranks are of one where
+  /// they go rank after rank.
+  TensorCase(const std::string& name, const Kind& kind, unsigned seed, Hosts hosts)
+      : random_(seed), hosts_(std::move(hosts)) {
+    for (const auto& host : hosts_) ranks_ += host.size();
     splits.resize(ranks_);
-    Request request = {.name = name};
-    request.kind.operation = static_cast<Operation>(random_() % 5);
-    request.kind.type = static_cast<DataType>(random_() % kDataTypes);
-    request.kind.reduce = static_cast<ReduceOp>(random_() % kReduceOps);
-    request.kind.root = static_cast<int32_t>(random_() % ranks_);
-    request.shape = Shape(request.kind.operation);
-    ChooseFactors(request.kind);
+    Request request = {.name = name, .kind = kind};
+    const Operation operation = kind.operation;
+    if (operation == Operation::kBroadcast) {
+      request.kind.root = static_cast<int32_t>(random_() % ranks_);
+    }
+    request.shape = Shape(operation);
     requests.assign(ranks_, request);
-    const Operation operation = request.kind.operation;
     if (operation == Operation::kAllReduce) AllReduce();
     if (operation == Operation::kAllGather) AllGather();
     if (operation == Operation::kBroadcast) Broadcast();
@@ -56,20 +94,13 @@ class TensorCase {
     const Operation operation = requests[0].kind.operation;
     return operation != Operation::kAllReduce && operation != Operation::kBroadcast;
   }
-  /// Whether the result depends on which ranks are added first.
-  bool DependsOnOrder() const {
-    const Kind& kind = requests[0].kind;
-    const bool reduces =
-        kind.operation == Operation::kAllReduce || kind.operation == Operation::kReduceScatter;
-    return reduces && IsFloating(kind.type) && kind.reduce != ReduceOp::kMin &&
-           kind.reduce != ReduceOp::kMax;
-  }
   void Check(size_t rank, const Bytes& out, const Status& status, const Output& output) const {
     ASSERT_TRUE(status.ok()) << status.message();
     const auto* data = reinterpret_cast<const unsigned char*>(output.data.get());
     const Bytes result = HasOutput() ? Bytes(data, data + wanted[rank].size()) : out;
     const Kind& kind = requests[rank].kind;
-    ASSERT_TRUE(result == wanted[rank])
+    ASSERT_TRUE(kind.reduce == ReduceOp::kAdasum ? IsNear(result, wanted[rank])
+                                                 : result == wanted[rank])
         << requests[rank].name << ": operation " << static_cast<int>(kind.operation) << ", "
         << NameOf(kind.reduce) << " of " << requests[rank].ShapeText() << ", factors "
         << kind.prescale << " and " << kind.postscale << ", rank " << rank;
@@ -89,18 +120,25 @@ class TensorCase {
     return shape;
   }
   int64_t Rows() { return static_cast<int64_t>(random_() % 20 == 0 ? 300 : random_() % 9); }
-  void ChooseFactors(Kind& kind) {
-    if (random_() % 3 == 0) kind.prescale = IsFloating(kind.type) ? 1.7 : 0.4;
-    if (random_() % 3 == 0) kind.postscale = IsFloating(kind.type) ? 0.3 : 0.6;
-    // More than a double holds would not be what division gives.
-    const bool average = SizeOf(kind.type) < 8 || kind.type == DataType::kFloat64;
-    if (average && kind.type != DataType::kBool && random_() % 3 == 0) {
-      kind.reduce = ReduceOp::kAverage;
-      if (!IsFloating(kind.type)) kind.postscale = 1;
-    }
-  }
   Bytes Data(const Request& request) {
-    return RandomVector(static_cast<size_t>(request.elements()), request.kind.type, random_);
+    const auto count = static_cast<size_t>(request.elements());
+    const Kind& kind = request.kind;
+    // What is only moved may be any bits, also of a NaN.
+    if (!Reduces(kind.operation)) {
+      return RandomVector(count * SizeOf(kind.type), DataType::kUint8, random_);
+    }
+    if (kind.reduce == ReduceOp::kAdasum) return RandomNumbers(count, kind.type, random_);
+    Bytes data = RandomVector(count, kind.type, random_);
+    const bool whole = kind.type == DataType::kInt64 || kind.type == DataType::kUint64;
+    // Of what a double does not hold an average is not what division gives.
+    for (size_t i = 0; whole && kind.reduce == ReduceOp::kAverage && i < count; ++i) {
+      int64_t number;
+      std::memcpy(&number, &data[i * sizeof(number)], sizeof(number));
+      number /= 1 << 16;
+      if (kind.type == DataType::kUint64) number = std::abs(number);
+      std::memcpy(&data[i * sizeof(number)], &number, sizeof(number));
+    }
+    return data;
   }
   size_t RowBytes() const {
     const auto& shape = requests[0].shape;
@@ -116,14 +154,29 @@ class TensorCase {
     const Kind& kind = requests[0].kind;
     std::vector<Bytes> scaled;
     for (const Bytes& one : in) scaled.push_back(Scaled(one, kind.type, kind.prescale));
-    if (kind.reduce != ReduceOp::kAverage) {
-      return Scaled(ReferenceOfAll(scaled, kind.type, kind.reduce), kind.type, kind.postscale);
+    if (kind.reduce == ReduceOp::kAdasum) {
+      std::vector<std::vector<double>> vectors;
+      for (const Bytes& one : scaled) vectors.push_back(Numbers(one, kind.type));
+      return Scaled(FromNumbers(AdasumOf(vectors), kind.type), kind.type, kind.postscale);
     }
-    const Bytes sum = ReferenceOfAll(scaled, kind.type, ReduceOp::kSum);
+    if (kind.reduce != ReduceOp::kAverage) {
+      const Bytes reduced = ReferenceByHosts(scaled, hosts_, kind.type, kind.reduce);
+      return Scaled(reduced, kind.type, kind.postscale);
+    }
+    const Bytes sum = ReferenceByHosts(scaled, hosts_, kind.type, ReduceOp::kSum);
     if (IsFloating(kind.type)) {
       return Scaled(sum, kind.type, kind.postscale * (1.0 / static_cast<double>(ranks_)));
     }
     return Divided(sum, kind.type, static_cast<int64_t>(ranks_));
+  }
+  bool IsNear(const Bytes& result, const Bytes& other) const {
+    const DataType type = requests[0].kind.type;
+    const std::vector<double> a = Numbers(result, type);
+    const std::vector<double> b = Numbers(other, type);
+    const double precision = AdasumPrecision(type);
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](double x, double y) {
+      return std::abs(x - y) <= precision * std::max(1.0, std::abs(y));
+    });
   }
 
   void AllReduce() {
@@ -187,7 +240,8 @@ class TensorCase {
   }
 
   std::mt19937 random_;
-  const size_t ranks_;
+  const Hosts hosts_;
+  size_t ranks_ = 0;
 };
 
 }  // namespace tony::collective

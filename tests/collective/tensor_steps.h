@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,42 +16,86 @@ namespace tony::collective {
 
 using Cases = std::vector<TensorCase>;
 
-/// Of one rank: all tensors from three threads, in any order, in groups of some of them.
-inline void SubmitAndCheck(Engine& engine, size_t rank, const Cases& cases, unsigned seed) {
-  std::mt19937 random(seed * 100 + static_cast<unsigned>(rank));
-  std::vector<size_t> order(cases.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), random);
-  std::vector<Bytes> out(cases.size());
-  std::vector<Promise> done(cases.size());
-  const bool in_place = random() % 2 == 0;
-  const auto submit = [&](size_t begin, size_t end) {
-    std::vector<Tensor> tensors;
-    for (size_t i = begin; i < end; ++i) {
-      const size_t one = order[i];
-      out[one] = cases[one].in[rank];
-      tensors.push_back(cases[one].Submission(rank, out[one], in_place));
-      if (cases[one].HasOutput()) {
-        tensors.back().on_output = done[one].OutputCallback();
-      } else {
-        tensors.back().on_done = done[one].Callback();
+/// One rank's part of a step: all tensors from three threads, in an order of its own, some of them
+/// one by one, some at once, and some in groups, which are the same at all ranks. Not thread safe.
+class RankStep {
+ public:
+  /// The same `seed` at all ranks.
+  RankStep(const Cases& cases, size_t rank, unsigned seed)
+      : cases_(cases), rank_(rank), out_(cases.size()), done_(cases.size()) {
+    std::mt19937 common(seed);
+    std::vector<size_t> all(cases.size());
+    std::iota(all.begin(), all.end(), 0);
+    std::shuffle(all.begin(), all.end(), common);
+    for (size_t begin = 0; begin < all.size();) {
+      const size_t size = common() % 6 == 0 ? 2 + common() % 5 : 1;
+      Unit& unit = units_.emplace_back();
+      if (size > 1) unit.group = "group." + std::to_string(units_.size());
+      for (size_t i = begin; i < std::min(begin + size, all.size()); ++i) {
+        unit.tensors.push_back(all[i]);
       }
-      if (tensors.size() < 5 && i + 1 < end) continue;
-      const Status submitted = engine.Submit(std::move(tensors));
-      EXPECT_TRUE(submitted.ok()) << submitted.message();
-      tensors.clear();
+      begin += size;
     }
-  };
-  const size_t part = cases.size() / 3;
-  std::thread first([&] { submit(0, part); });
-  std::thread second([&] { submit(part, 2 * part); });
-  submit(2 * part, cases.size());
-  first.join();
-  second.join();
-  for (size_t i = 0; i < cases.size(); ++i) {
-    const auto [status, output] = done[i].GetAll();
-    cases[i].Check(rank, out[i], status, output);
+    std::mt19937 own(seed * 100 + static_cast<unsigned>(rank));
+    std::shuffle(units_.begin(), units_.end(), own);
+    for (Unit& unit : units_) std::shuffle(unit.tensors.begin(), unit.tensors.end(), own);
+    in_place_ = own() % 2 == 0;
   }
-}
+
+  void Submit(Engine& engine) {
+    const size_t part = units_.size() / 3;
+    std::thread first([&] { Submit(engine, 0, part); });
+    std::thread second([&] { Submit(engine, part, 2 * part); });
+    Submit(engine, 2 * part, units_.size());
+    first.join();
+    second.join();
+  }
+  /// Waits for all.
+  void Check() {
+    for (size_t i = 0; i < cases_.size(); ++i) {
+      const auto [status, output] = done_[i].GetAll();
+      cases_[i].Check(rank_, out_[i], status, output);
+    }
+  }
+
+ private:
+  struct Unit {
+    std::string group;  ///< empty: it is one tensor
+    std::vector<size_t> tensors;
+  };
+
+  Tensor Submission(size_t i) {
+    out_[i] = cases_[i].in[rank_];
+    Tensor tensor = cases_[i].Submission(rank_, out_[i], in_place_);
+    if (cases_[i].HasOutput()) {
+      tensor.on_output = done_[i].OutputCallback();
+    } else {
+      tensor.on_done = done_[i].Callback();
+    }
+    return tensor;
+  }
+  void Submit(Engine& engine, size_t begin, size_t end) {
+    const auto submit = [&](std::vector<Tensor> tensors, const std::string& group) {
+      const Status submitted = engine.Submit(std::move(tensors), group);
+      EXPECT_TRUE(submitted.ok()) << submitted.message();
+    };
+    std::vector<Tensor> singles;
+    for (size_t i = begin; i < end; ++i) {
+      std::vector<Tensor> group;
+      auto& tensors = units_[i].group.empty() ? singles : group;
+      for (const size_t one : units_[i].tensors) tensors.push_back(Submission(one));
+      if (!group.empty()) submit(std::move(group), units_[i].group);
+      if (singles.size() >= 5) submit(std::exchange(singles, {}), "");
+    }
+    submit(std::move(singles), "");
+  }
+
+  const Cases& cases_;
+  const size_t rank_;
+  std::vector<Unit> units_;
+  bool in_place_;
+  std::vector<Bytes> out_;
+  std::vector<Promise> done_;
+};
 
 }  // namespace tony::collective

@@ -16,11 +16,15 @@
 namespace tony::collective {
 
 /// Every rank of a group runs the same ones, one after the other:
-/// for (int n = 0; n < kSteps; ++n) GroupOperation(n, group.ranks(), edges).Run(group);
+/// for (int n = 0; n < GroupOperation::kAll; ++n) GroupOperation(n, group.ranks(),
+/// edges).Run(group);
 class GroupOperation {
  public:
   /// What a group makes of all ranks' vectors.
   using Reference = std::function<Bytes(const std::vector<Bytes>&, DataType, ReduceOp)>;
+
+  /// So many numbers, one after the other, are each operation of each type, with each reduction.
+  static constexpr int kAll = (2 * kReduceOps + 3) * kDataTypes;
 
   /// `edges`: sizes in bytes where a group takes another way.
   GroupOperation(int number, int ranks, const std::vector<size_t>& edges,
@@ -29,9 +33,9 @@ class GroupOperation {
         random_(static_cast<unsigned>(number * 100 + ranks)),
         ranks_(static_cast<size_t>(ranks)),
         edges_(edges),
-        what_(number % 5),
-        type_(static_cast<DataType>(random_() % kDataTypes)),
-        op_(static_cast<ReduceOp>(random_() % kReduceOps)),
+        what_(WhatOf(number)),
+        type_(static_cast<DataType>(number % kDataTypes)),
+        op_(static_cast<ReduceOp>(OneOf(number) % kReduceOps)),
         in_place_(random_() % 2 == 0) {}
 
   void Run(Group& group) {
@@ -41,34 +45,46 @@ class GroupOperation {
                              std::string(NameOf(op_)) + " of " + std::string(NameOf(type_));
     SCOPED_TRACE(text);
     switch (what_) {
-      case 0:
+      case kAllReduce:
         return AllReduce(group, rank);
-      case 1:
+      case kAllGather:
         return AllGather(group, rank);
-      case 2:
+      case kBroadcast:
         return Broadcast(group, rank);
-      case 3:
+      case kReduceScatter:
         return ReduceScatter(group, rank);
-      default:
+      case kAllToAll:
         return AllToAll(group, rank);
     }
   }
 
  private:
   static constexpr auto kPatience = std::chrono::seconds(60);
+  enum What { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kAllToAll };
 
-  /// Elements: few, around an edge, or of any magnitude.
-  size_t Count() {
-    const size_t choice = random_() % 4;
-    if (choice == 0) return random_() % 3;
-    if (choice == 1 && !edges_.empty()) {
+  /// Below 4 an allreduce, below 8 a reducescatter with each reduction, then the others; in turns.
+  /// Together with `number % kDataTypes` each pair once, since 13 and 11 have no common divisor.
+  static int OneOf(int number) { return 4 * number % static_cast<int>(2 * kReduceOps + 3); }
+  static What WhatOf(int number) {
+    constexpr int kOps = kReduceOps;
+    const int one = OneOf(number);
+    if (one < 2 * kOps) return one < kOps ? kAllReduce : kReduceScatter;
+    return static_cast<What>(one - 2 * kOps + kAllGather);
+  }
+
+  /// Elements: few, around an edge in one of `rareness` cases, or of any magnitude.
+  size_t Count(size_t rareness = 4, unsigned magnitudes = 20) {
+    const size_t choice = random_() % rareness;
+    if (choice == 0 && !edges_.empty()) {
       return edges_[random_() % edges_.size()] / SizeOf(type_) + random_() % 3 - 1;
     }
-    return random_() % (size_t{1} << (random_() % 20)) / SizeOf(type_);
+    if (choice % 4 == 1) return random_() % 3;
+    return random_() % (size_t{1} << (random_() % magnitudes)) / SizeOf(type_);
   }
+  /// Smaller ones, since there are many of them.
   std::vector<size_t> Counts() {
     std::vector<size_t> counts(ranks_);
-    for (size_t& count : counts) count = Count();
+    for (size_t& count : counts) count = Count(4 * ranks_, 17);
     return counts;
   }
   Bytes Data(size_t count) { return RandomVector(count, type_, random_); }
@@ -160,7 +176,7 @@ class GroupOperation {
   std::mt19937 random_;
   const size_t ranks_;
   const std::vector<size_t>& edges_;
-  const int what_;
+  const What what_;
   const DataType type_;
   const ReduceOp op_;
   const bool in_place_;

@@ -12,9 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "collective/host/host_group.h"
 #include "tests/collective/group_operations.h"
-#include "tests/collective/net_ranks.h"
+#include "tests/collective/hosts_ranks.h"
 
 namespace tony::collective {
 namespace {
@@ -30,60 +29,17 @@ const std::vector<HostTable> kTables = {
     {{0, 5}, {1}, {2, 3, 4}},  // all of it
 };
 
-int RanksOf(const HostTable& hosts) {
-  size_t ranks = 0;
-  for (const auto& host : hosts) ranks += host.size();
-  return static_cast<int>(ranks);
-}
-
-/// What each host's ranks share.
-class HostMemories {
- public:
-  explicit HostMemories(const HostTable& hosts) : hosts_(hosts) {
-    for (const auto& host : hosts) {
-      auto memory = HostGroup::CreateMemory(static_cast<int>(host.size()));
-      EXPECT_TRUE(memory.ok());
-      memories_.push_back(std::move(*memory));
-    }
-  }
-  std::unique_ptr<HostGroup> GroupOf(int rank) const {
-    for (size_t host = 0; host < hosts_.size(); ++host) {
-      const auto& ranks = hosts_[host];
-      for (size_t local = 0; local < ranks.size() && ranks.size() > 1; ++local) {
-        if (ranks[local] != rank) continue;
-        auto group = HostGroup::Join(memories_[host], static_cast<int>(local),
-                                     static_cast<int>(ranks.size()));
-        EXPECT_TRUE(group.ok());
-        return std::move(*group);
-      }
-    }
-    return nullptr;
-  }
-
- private:
-  const HostTable& hosts_;
-  std::vector<std::shared_ptr<SharedMemory>> memories_;
-};
-
-/// Each rank in a thread of its own.
-void InHosts(const HostTable& hosts, const std::function<void(HostsGroup&)>& body,
-             SwitchPoints points = {}) {
-  const HostMemories memories(hosts);
-  InMesh(RanksOf(hosts), [&](const std::shared_ptr<NetMesh>& mesh) {
-    HostsGroup group(mesh, memories.GroupOf(mesh->rank()), hosts, points);
-    body(group);
-  });
-}
-
 class HostsGroupTest : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(HostsGroupTest, AnyVectorsOneAfterTheOther) {
   const HostTable& hosts = kTables[GetParam()];
   InHosts(hosts, [&](HostsGroup& group) {
-    for (int number = 0; number < 60 && !::testing::Test::HasFailure(); ++number) {
+    // Each type with each reduction: 13 and 4 have no common divisor.
+    constexpr int kSteps = kDataTypes * kReduceOps;
+    for (int number = 0; number < kSteps && !::testing::Test::HasFailure(); ++number) {
       std::mt19937 random(static_cast<unsigned>(number));
-      const auto type = static_cast<DataType>(random() % kDataTypes);
-      const auto op = static_cast<ReduceOp>(random() % kReduceOps);
+      const auto type = static_cast<DataType>(number % kDataTypes);
+      const auto op = static_cast<ReduceOp>(number % kReduceOps);
       const size_t count = random() % (size_t{1} << (random() % 21)) / SizeOf(type);
       std::vector<Bytes> inputs;
       for (int rank = 0; rank < group.ranks(); ++rank) {
@@ -91,7 +47,7 @@ TEST_P(HostsGroupTest, AnyVectorsOneAfterTheOther) {
       }
       const Bytes& in = inputs[static_cast<size_t>(group.rank())];
       Bytes out = in;
-      const Status done = group.AllReduce(number % 2 == 0 ? out.data() : in.data(), out.data(),
+      const Status done = group.AllReduce(number / 4 % 2 == 0 ? out.data() : in.data(), out.data(),
                                           count, type, op, After(kPatience));
       ASSERT_TRUE(done.ok()) << done.message();
       ASSERT_TRUE(out == ReferenceByHosts(inputs, hosts, type, op))
@@ -145,7 +101,8 @@ TEST_P(HostsGroupTest, AnyOperations) {
     InHosts(
         hosts,
         [&](HostsGroup& group) {
-          for (int number = 0; number < 50 && !::testing::Test::HasFailure(); ++number) {
+          for (int number = 0; number < GroupOperation::kAll && !::testing::Test::HasFailure();
+               ++number) {
             if (number % 10 == 9) {
               ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
             }

@@ -40,7 +40,8 @@ TEST_P(NetGroupTest, AnyOneAfterTheOther) {
                                        NetMesh::kUnitBytes,        NetMesh::kUnitBytes * 3};
     InMesh(GetParam(), [&](const std::shared_ptr<NetMesh>& mesh) {
       NetGroup group = GroupOfAll(mesh, points);
-      for (int number = 0; number < 40 && !::testing::Test::HasFailure(); ++number) {
+      for (int number = 0; number < GroupOperation::kAll && !::testing::Test::HasFailure();
+           ++number) {
         GroupOperation(number, group.ranks(), edges).Run(group);
       }
     });

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "tests/collective/host_ranks.h"
+#include "tests/collective/hosts_ranks.h"
 #include "tests/collective/reference.h"
 
 namespace tony::collective {
@@ -14,25 +16,35 @@ constexpr auto kPatience = std::chrono::seconds(60);
 constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32,
                                DataType::kFloat64};
 
-/// Of how many bits a result is sure, after a few roundings.
-double PrecisionOf(DataType type) {
-  switch (type) {
-    case DataType::kFloat16:
-      return 4e-3;
-    case DataType::kBfloat16:
-      return 3e-2;
-    case DataType::kFloat32:
-      return 1e-6;
-    default:
-      return 1e-12;
-  }
+/// How ranks reach each other.
+struct Ranks {
+  std::string name;
+  int count;
+  std::function<void(const std::function<void(Group&)>&)> run;  ///< each in a thread of its own
+};
+
+Ranks OfOneHost(int count) {
+  return {"Host" + std::to_string(count), count,
+          [=](const std::function<void(Group&)>& body) { InThreads(count, body); }};
+}
+Ranks ThroughTcp(int count) {
+  return {"Tcp" + std::to_string(count), count, [=](const std::function<void(Group&)>& body) {
+            InMesh(count, [&](const std::shared_ptr<NetMesh>& mesh) {
+              NetGroup group = GroupOfAll(mesh);
+              body(group);
+            });
+          }};
+}
+Ranks OfHosts(const std::string& name, const HostTable& hosts) {
+  return {"Hosts" + name, RanksOf(hosts),
+          [=](const std::function<void(Group&)>& body) { InHosts(hosts, body); }};
 }
 
 /// Of each rank.
-std::vector<Bytes> RunAdasum(const std::vector<Bytes>& in, const std::vector<size_t>& counts,
-                             DataType type, bool in_place) {
+std::vector<Bytes> RunAdasum(const Ranks& ranks, const std::vector<Bytes>& in,
+                             const std::vector<size_t>& counts, DataType type, bool in_place) {
   std::vector<Bytes> out(in.size());
-  InThreads(static_cast<int>(in.size()), [&](HostGroup& group) {
+  ranks.run([&](Group& group) {
     Adasum adasum(group);
     const auto rank = static_cast<size_t>(group.rank());
     out[rank] = in_place ? in[rank] : Bytes(in[rank].size());
@@ -43,11 +55,29 @@ std::vector<Bytes> RunAdasum(const std::vector<Bytes>& in, const std::vector<siz
   return out;
 }
 
-class AdasumTest : public ::testing::TestWithParam<int> {};
+/// One vector after the other is the formula's result for those of all ranks.
+void ExpectAdasum(const Bytes& result, const std::vector<Bytes>& in,
+                  const std::vector<size_t>& counts, DataType type) {
+  std::vector<size_t> sizes;
+  for (const size_t count : counts) sizes.push_back(count * SizeOf(type));
+  for (size_t vector = 0; vector < counts.size(); ++vector) {
+    std::vector<std::vector<double>> own;
+    for (const Bytes& one : in) own.push_back(Numbers(Cut(one, sizes)[vector], type));
+    const std::vector<double> wanted = AdasumOf(own);
+    const std::vector<double> numbers = Numbers(Cut(result, sizes)[vector], type);
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const double scale = std::max(1.0, std::abs(wanted[i]));
+      ASSERT_NEAR(numbers[i], wanted[i], scale * AdasumPrecision(type))
+          << NameOf(type) << " " << i << " of " << wanted.size();
+    }
+  }
+}
+
+class AdasumTest : public ::testing::TestWithParam<Ranks> {};
 
 TEST_P(AdasumTest, IsThePapersFormulaAndTheSameBitsOnAllRanks) {
-  const auto ranks = static_cast<size_t>(GetParam());
-  std::mt19937 random(GetParam() * 7);
+  const auto ranks = static_cast<size_t>(GetParam().count);
+  std::mt19937 random(GetParam().count * 7);
   std::normal_distribution<double> normal;
   for (const DataType type : kTypes) {
     for (const std::vector<size_t>& counts :
@@ -62,33 +92,27 @@ TEST_P(AdasumTest, IsThePapersFormulaAndTheSameBitsOnAllRanks) {
         for (double& number : numbers) number += normal(random);
         in.push_back(FromNumbers(numbers, type));
       }
-      const std::vector<Bytes> out = RunAdasum(in, counts, type, total % 2 == 1);
-      std::vector<size_t> sizes;
-      for (const size_t count : counts) sizes.push_back(count * SizeOf(type));
-      for (size_t vector = 0; vector < counts.size(); ++vector) {
-        std::vector<std::vector<double>> own;
-        for (const Bytes& one : in) own.push_back(Numbers(Cut(one, sizes)[vector], type));
-        const std::vector<double> wanted = AdasumOf(own);
-        const std::vector<double> result = Numbers(Cut(out[0], sizes)[vector], type);
-        for (size_t i = 0; i < wanted.size(); ++i) {
-          const double scale = std::max(1.0, std::abs(wanted[i]));
-          ASSERT_NEAR(result[i], wanted[i], 4 * scale * PrecisionOf(type))
-              << NameOf(type) << " " << i << " of " << wanted.size();
-        }
-      }
+      const std::vector<Bytes> out = RunAdasum(GetParam(), in, counts, type, total % 2 == 1);
+      ExpectAdasum(out[0], in, counts, type);
       for (const Bytes& one : out) ASSERT_TRUE(one == out[0]);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, AdasumTest, ::testing::Values(1, 2, 3, 4, 5, 6),
-                         ::testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Ranks, AdasumTest,
+                         ::testing::Values(OfOneHost(1), OfOneHost(2), OfOneHost(3), OfOneHost(4),
+                                           OfOneHost(5), OfOneHost(6), ThroughTcp(2), ThroughTcp(3),
+                                           ThroughTcp(5), OfHosts("OneAlone", {{0}, {1, 2}}),
+                                           OfHosts("Uneven", {{0, 1, 4}, {2, 3}}),
+                                           OfHosts("Three", {{0, 5}, {1}, {2, 3, 4}})),
+                         [](const auto& info) { return info.param.name; });
 
 std::vector<double> AdasumOfDoubles(const std::vector<std::vector<double>>& vectors) {
   std::vector<Bytes> in;
   for (const auto& vector : vectors) in.push_back(FromNumbers(vector, DataType::kFloat64));
-  return Numbers(RunAdasum(in, {vectors[0].size()}, DataType::kFloat64, true)[1],
-                 DataType::kFloat64);
+  const std::vector<Bytes> out = RunAdasum(OfOneHost(static_cast<int>(in.size())), in,
+                                           {vectors[0].size()}, DataType::kFloat64, true);
+  return Numbers(out[1], DataType::kFloat64);
 }
 
 TEST(AdasumCases, TheSameVectorsAreAveragedAndOrthogonalOnesAdded) {

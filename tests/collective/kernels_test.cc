@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -136,25 +138,67 @@ TEST_P(KernelsTest, RoundsToTheNearestAndTiesToEven) {
   }
 }
 
+constexpr DataType kFloatingTypes[] = {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32,
+                                       DataType::kFloat64};
+
+/// Each pair of special numbers, in each place of a vector register, and in the rest.
 TEST_P(KernelsTest, NaNAndInfinityPassThrough) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float infinity = std::numeric_limits<float>::infinity();
-  for (const bool swapped : {false, true}) {
-    for (int op = 0; op < static_cast<int>(kReduceOps); ++op) {
-      // Enough for whole vectors of numbers, and a rest.
-      const std::vector<float> a(37, swapped ? 1.0F : nan);
-      const std::vector<float> b(37, swapped ? nan : 1.0F);
-      std::vector<float> out(37);
-      kernels_->Reduce(DataType::kFloat32, static_cast<ReduceOp>(op))(out.data(), a.data(),
-                                                                      b.data(), 37);
-      for (const float value : out) EXPECT_TRUE(std::isnan(value)) << op;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> special = {
+      std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, 0, -0.0, 1, -2};
+  for (const DataType type : kFloatingTypes) {
+    for (size_t op = 0; op < kReduceOps; ++op) {
+      std::vector<double> x, y;
+      for (size_t i = 0; i < 67; ++i) {
+        for (const double a : special) {
+          for (const double b : special) {
+            x.push_back(a);
+            y.push_back(b);
+          }
+        }
+      }
+      const Bytes a = FromNumbers(x, type);
+      const Bytes b = FromNumbers(y, type);
+      Bytes out(a.size());
+      kernels_->Reduce(type, static_cast<ReduceOp>(op))(out.data(), a.data(), b.data(), x.size());
+      const std::vector<double> result = Numbers(out, type);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double wanted = Combine(x[i], y[i], static_cast<ReduceOp>(op));
+        const bool nan = std::isnan(x[i]) || std::isnan(y[i]);
+        ASSERT_TRUE(std::isnan(result[i]) || !nan) << "a NaN is lost";
+        ASSERT_TRUE(std::isnan(wanted)
+                        ? std::isnan(result[i])
+                        : result[i] == wanted && std::signbit(result[i]) == std::signbit(wanted))
+            << NameOf(static_cast<ReduceOp>(op)) << " of " << NameOf(type) << " " << x[i] << " and "
+            << y[i] << " is " << result[i];
+      }
     }
   }
-  const std::vector<float> a = {infinity, -infinity, infinity};
-  const std::vector<float> b = {1, 1, infinity};
-  std::vector<float> out(3);
-  kernels_->Reduce(DataType::kFloat32, ReduceOp::kSum)(out.data(), a.data(), b.data(), 3);
-  EXPECT_EQ(out, (std::vector<float>{infinity, -infinity, infinity}));
+}
+
+TEST_P(KernelsTest, NaNAndInfinityTimesAFactor) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DataType type : kFloatingTypes) {
+    const auto scaled = [&](double number, double factor) {
+      Bytes data = FromNumbers(std::vector<double>(37, number), type);
+      kernels_->Scale(type)(data.data(), data.data(), 37, factor);
+      const std::vector<double> result = Numbers(data, type);
+      const bool all_nan =
+          std::all_of(result.begin(), result.end(), [](double one) { return std::isnan(one); });
+      EXPECT_TRUE(all_nan || std::count(result.begin(), result.end(), result[0]) == 37);
+      return result[36];
+    };
+    EXPECT_EQ(scaled(infinity, 0.5), infinity);
+    EXPECT_EQ(scaled(infinity, -2), -infinity);
+    EXPECT_TRUE(std::isnan(scaled(infinity, 0)));
+    EXPECT_TRUE(std::isnan(scaled(nan, 0.5)));
+    // More than the type holds.
+    const double large = type == DataType::kFloat16   ? 60000
+                         : type == DataType::kFloat64 ? 1e308
+                                                      : 3e38;
+    EXPECT_EQ(scaled(-large, 4), -infinity);
+  }
 }
 
 TEST_P(KernelsTest, Scale) {

@@ -46,54 +46,75 @@ class Buffer {
   void* from_arena_ = nullptr;
 };
 
-/// `at`: so many bytes from the buffers' beginnings.
-void Check(HostGroup& group, size_t bytes, size_t at, Place place, DataType type, ReduceOp op) {
-  Buffer in(group, bytes + at, place != Place::kElsewhere);
-  Buffer out(group, bytes + at + 1, place == Place::kApart);
-  Bytes expected = Numbers(bytes, 0);
-  for (int rank = 1; rank < group.ranks(); ++rank) {
-    expected = Reference(expected, Numbers(bytes, rank), type, op);
+/// Of vectors that every rank does the same with.
+class DirectChecks {
+ public:
+  DirectChecks(HostGroup& group, const RankLine& line) : group_(group), line_(line) {}
+
+  /// `at`: so many bytes from the buffers' beginnings. `direct`: all ranks' vectors lie in arenas,
+  /// so they have to be reduced there: nothing of them is in a window or a slot.
+  void Check(size_t bytes, size_t at, Place place, DataType type, ReduceOp op, bool direct) {
+    Buffer in(group_, bytes + at, place != Place::kElsewhere);
+    Buffer out(group_, bytes + at + 1, place == Place::kApart);
+    Bytes expected = Numbers(bytes, 0);
+    for (int rank = 1; rank < group_.ranks(); ++rank) {
+      expected = Reference(expected, Numbers(bytes, rank), type, op);
+    }
+    const Bytes own = Numbers(bytes, group_.rank());
+    std::copy(own.begin(), own.end(), in.data() + at);
+    unsigned char* const result = place == Place::kInPlace ? in.data() + at : out.data() + at;
+    if (place != Place::kInPlace) result[bytes] = 0xee;
+    const uint32_t copied = line_.copied;
+    const uint32_t placed = line_.placed;
+    const Status done =
+        group_.AllReduce(in.data() + at, result, bytes / SizeOf(type), type, op, After(kPatience));
+    ASSERT_TRUE(done.ok()) << done.message();
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result)) << bytes << " bytes";
+    EXPECT_TRUE(place == Place::kInPlace || result[bytes] == 0xee);
+    EXPECT_EQ(line_.placed - placed, direct ? 1U : 0U) << bytes << " bytes, where they lie";
+    const bool windows = !direct && bytes * Others() > kExchangeBytes;
+    EXPECT_EQ(line_.copied != copied, windows) << bytes << " bytes, through windows";
+    // Nobody frees what others still write to.
+    ASSERT_TRUE(group_.Barrier(After(kPatience)).ok());
   }
-  const Bytes own = Numbers(bytes, group.rank());
-  std::copy(own.begin(), own.end(), in.data() + at);
-  unsigned char* const result = place == Place::kInPlace ? in.data() + at : out.data() + at;
-  if (place != Place::kInPlace) result[bytes] = 0xee;
-  const Status done =
-      group.AllReduce(in.data() + at, result, bytes / SizeOf(type), type, op, After(kPatience));
-  ASSERT_TRUE(done.ok()) << done.message();
-  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result)) << bytes << " bytes";
-  EXPECT_TRUE(place == Place::kInPlace || result[bytes] == 0xee);
-  // Nobody frees what others still write to.
-  ASSERT_TRUE(group.Barrier(After(kPatience)).ok());
-}
+  size_t Others() const { return static_cast<size_t>(group_.ranks()) - 1; }
+
+ private:
+  HostGroup& group_;
+  const RankLine& line_;
+};
 
 class HostDirectTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(HostDirectTest, IsTheSameWhereverVectorsLie) {
-  InThreads(GetParam(), [](HostGroup& group) {
+  InThreadsWithLines(GetParam(), [](HostGroup& group, const RankLine& line) {
     ASSERT_NE(group.arena(), nullptr);
+    DirectChecks all(group, line);
     const std::vector<size_t> sizes = {kTinyBytes,     kTinyBytes + 8,     4096,
                                        kExchangeBytes, kExchangeBytes + 8, 3 * kPieceBytes + 1000,
                                        size_t{9} << 20};
     for (const size_t size : sizes) {
       for (const Place place : {Place::kInPlace, Place::kApart, Place::kResultElsewhere}) {
-        Check(group, size, 0, place, DataType::kFloat32, ReduceOp::kSum);
+        // For the shortest ones nobody asks where they are.
+        const bool direct = place != Place::kResultElsewhere && size * all.Others() > kTinyBytes;
+        all.Check(size, 0, place, DataType::kFloat32, ReduceOp::kSum, direct);
       }
     }
-    Check(group, kSlotBytes + 3, 5, Place::kInPlace, DataType::kUint8, ReduceOp::kSum);
-    Check(group, 2 * kSlotBytes, 24, Place::kApart, DataType::kInt16, ReduceOp::kProduct);
-    Check(group, 2 * kSlotBytes, 8, Place::kInPlace, DataType::kFloat64, ReduceOp::kMax);
+    all.Check(kSlotBytes + 3, 5, Place::kInPlace, DataType::kUint8, ReduceOp::kSum, true);
+    all.Check(2 * kSlotBytes, 24, Place::kApart, DataType::kInt16, ReduceOp::kProduct, true);
+    all.Check(2 * kSlotBytes, 8, Place::kInPlace, DataType::kFloat64, ReduceOp::kMax, true);
   });
 }
 
 TEST_P(HostDirectTest, OneRankElsewhereIsEnough) {
-  InThreads(GetParam(), [](HostGroup& group) {
+  InThreadsWithLines(GetParam(), [](HostGroup& group, const RankLine& line) {
+    DirectChecks all(group, line);
     for (int other = 0; other < group.ranks(); ++other) {
       const Place place = group.rank() == other ? Place::kElsewhere : Place::kInPlace;
-      Check(group, 2 * kPieceBytes, 0, place, DataType::kFloat32, ReduceOp::kSum);
-      Check(group, 2048, 0, place, DataType::kFloat32, ReduceOp::kSum);
+      all.Check(2 * kPieceBytes, 0, place, DataType::kFloat32, ReduceOp::kSum, false);
+      all.Check(2048, 0, place, DataType::kFloat32, ReduceOp::kSum, false);
       const Place apart = group.rank() == other ? Place::kInPlace : Place::kApart;
-      Check(group, 2 * kPieceBytes, 0, apart, DataType::kFloat32, ReduceOp::kSum);
+      all.Check(2 * kPieceBytes, 0, apart, DataType::kFloat32, ReduceOp::kSum, true);
     }
   });
 }

@@ -26,14 +26,23 @@ inline std::unique_ptr<HostGroup> Join(const std::shared_ptr<SharedMemory>& memo
   return std::move(*group);
 }
 
-/// Each rank in a thread of its own.
-inline void InThreads(int ranks, const std::function<void(HostGroup&)>& body) {
+/// Each rank in a thread of its own, which also sees its line in the memory.
+inline void InThreadsWithLines(int ranks,
+                               const std::function<void(HostGroup&, const RankLine&)>& body) {
   const auto memory = MemoryFor(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] { body(*Join(memory, rank, ranks)); });
+    threads.emplace_back([&, rank] {
+      const auto& line = reinterpret_cast<HostMemory*>(memory->data())->Of(rank).line;
+      body(*Join(memory, rank, ranks), line);
+    });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+/// Each rank in a thread of its own.
+inline void InThreads(int ranks, const std::function<void(HostGroup&)>& body) {
+  InThreadsWithLines(ranks, [&](HostGroup& group, const RankLine&) { body(group); });
 }
 
 }  // namespace tony::collective

@@ -190,5 +190,29 @@ TEST_F(LargeTensorsTest, AllReduceThroughTcp) {
   });
 }
 
+TEST_F(LargeTensorsTest, BroadcastThroughTcp) {
+  InMesh(2, [](const std::shared_ptr<NetMesh>& mesh) {
+    NetGroup group = GroupOfAll(mesh);
+    Zeros data(kCount);
+    if (group.rank() == 1) Mark(data, kCount, 7);
+    const Status done = group.Broadcast(data.data(), kCount, 1, After(kPatience));
+    ASSERT_TRUE(done.ok()) << done.message();
+    ExpectMarks(data.data(), 0, kCount, kCount, 7);
+  });
+}
+
+TEST_F(LargeTensorsTest, AllGatherThroughTcp) {
+  InMesh(2, [](const std::shared_ptr<NetMesh>& mesh) {
+    NetGroup group = GroupOfAll(mesh);
+    Zeros in(kHalf);
+    Zeros out(2 * kHalf);
+    Mark(in, kHalf, group.rank() + 1);
+    const Status done = group.AllGather(in.data(), out.data(), {kHalf, kHalf}, After(kPatience));
+    ASSERT_TRUE(done.ok()) << done.message();
+    ExpectMarks(out.data(), 0, kHalf, kHalf, 1);
+    ExpectMarks(out.data() + kHalf, 0, kHalf, kHalf, 2);
+  });
+}
+
 }  // namespace
 }  // namespace tony::collective

@@ -16,8 +16,7 @@
 namespace tony::collective {
 
 /// Every rank of a group runs the same ones, one after the other:
-/// for (int n = 0; n < GroupOperation::kAll; ++n) GroupOperation(n, group.ranks(),
-/// edges).Run(group);
+/// for (int n = 0; n < GroupOperation::kAll; ++n) GroupOperation(n, ranks, edges).Run(group);
 class GroupOperation {
  public:
   /// What a group makes of all ranks' vectors.

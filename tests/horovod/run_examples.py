@@ -21,6 +21,8 @@ sys.path[:0] = [str(_HERE.parent / name) for name in ("support", "python")]
 
 import elastic_driver  # noqa: E402  pylint: disable=wrong-import-position
 import rendezvous_driver  # noqa: E402  pylint: disable=wrong-import-position
+from process_output import ProcessOutput  # noqa: E402  pylint: disable=wrong-import-position
+
 
 def options():
     """Of the command line."""
@@ -72,14 +74,14 @@ def run_elastic(command, folder, ranks, limit, example):
         outputs = {}
         for rank, name in enumerate(names):
             driver.start(name, rank, ranks)
-            outputs[name] = _Output(driver.processes[name])
+            outputs[name] = ProcessOutput(driver.processes[name])
         try:
-            if not outputs[names[0]].wait_for(example.begun, deadline):
+            if not outputs[names[0]].wait_for(example.begun, limit):
                 return driver.processes[names[0]].poll(), outputs[names[0]].text()
             driver.processes[names[-1]].kill()
             newcomers = ["newcomer"] if example.newcomer else []
             driver.begin_round(names[:-1], newcomers)
-            outputs.update((name, _Output(driver.processes[name])) for name in newcomers)
+            outputs.update((name, ProcessOutput(driver.processes[name])) for name in newcomers)
             left = [*names[:-1], *newcomers]
             status, guilty = _wait([driver.processes[name] for name in left], deadline)
             for process in driver.processes.values():
@@ -89,38 +91,6 @@ def run_elastic(command, folder, ranks, limit, example):
             for name, process in driver.processes.items():
                 process.kill()
                 outputs[name].text(ended=True)
-
-
-class _Output:
-    """What a process writes, read as it comes, so that it never waits for its reader. Thread safe."""
-
-    def __init__(self, process):
-        self._lines, self._changed, self._over = [], threading.Condition(), False
-        self._thread = threading.Thread(target=self._read, args=(process.stdout,), daemon=True)
-        self._thread.start()
-
-    def wait_for(self, word, deadline):
-        """Whether it was written in time."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._over or any(word in line for line in self._lines),
-                                   max(deadline - time.monotonic(), 0.1))
-            return any(word in line for line in self._lines)
-
-    def text(self, ended=False):
-        """All of it. ``ended``: its process is about to."""
-        if ended:
-            self._thread.join()
-        with self._changed:
-            return "".join(self._lines)
-
-    def _read(self, stream):
-        for line in stream:
-            with self._changed:
-                self._lines.append(line)
-                self._changed.notify_all()
-        with self._changed:
-            self._over = True
-            self._changed.notify_all()
 
 
 def _wait(processes, deadline):

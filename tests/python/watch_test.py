@@ -9,11 +9,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
 from rank_processes import DEADLINE_SECONDS, Ranks
+from process_output import ProcessOutput  # which rank_processes has made known
 from tony.collective import timeline
 
 # Each rank's program; `say` is heard by the test at once.
@@ -25,33 +25,12 @@ def say(*words):
 """
 
 
-class Output:
-    """The lines of a process, as they come."""
+class Output(ProcessOutput):
+    """Of a rank, for tests."""
 
-    def __init__(self, process):
-        self._lines, self._changed = [], threading.Condition()
-        self._ended = False
-        threading.Thread(target=self._read, args=(process.stdout,), daemon=True).start()
-
-    def _read(self, stream):
-        for line in stream:
-            with self._changed:
-                self._lines.append(line)
-                self._changed.notify_all()
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
-
-    def text(self):
-        """What has come by now."""
-        with self._changed:
-            return "".join(self._lines)
-
-    def wait_for(self, part):
+    def wait_for(self, part, seconds=DEADLINE_SECONDS):
         """All output, once it has ``part``. AssertionError: it never has."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._ended or part in "".join(self._lines), DEADLINE_SECONDS)
-        if part not in self.text():
+        if not super().wait_for(part, seconds):
             raise AssertionError(f"'{part}' does not come:\n{self.text()}")
         return self.text()
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "tests/collective/gpu/engine_rig.h"
@@ -17,11 +18,10 @@ using ::testing::HasSubstr;
 /// Whether GPUs do it, and to the same bits: NCCL's averages are rounded in other places.
 bool FitsGpu(const Request& request) {
   const Kind& kind = request.kind;
-  const bool reduces =
-      kind.operation == Operation::kAllReduce || kind.operation == Operation::kReduceScatter;
-  if (!reduces) return true;
+  if (!Reduces(kind.operation)) return true;
   const bool average = kind.reduce == ReduceOp::kAverage && IsFloating(kind.type);
-  return kind.type != DataType::kInt16 && kind.type != DataType::kUint16 && !average;
+  const bool adasum = kind.reduce == ReduceOp::kAdasum;
+  return kind.type != DataType::kInt16 && kind.type != DataType::kUint16 && !average && !adasum;
 }
 
 class GpuEnginesTest : public GpuEngineTest, public ::testing::WithParamInterface<int> {
@@ -93,8 +93,11 @@ TEST_P(GpuEnginesTest, TensorsOfHostsAndGpusInAnyOrder) {
   std::mt19937 random(static_cast<unsigned>(ranks));
   Cases cases;
   int on_gpus = 0;
-  for (unsigned i = 0; i < 120; ++i) {
-    TensorCase tensor("tensor." + std::to_string(i), i * 7 + 3, ranks);
+  std::vector<int> all(static_cast<size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  for (const Kind& kind : AllKinds(random)) {
+    const auto number = static_cast<unsigned>(cases.size());
+    TensorCase tensor("tensor." + std::to_string(number), kind, number, {all});
     const bool on_gpu = FitsGpu(tensor.requests[0]) && random() % 3 != 0;
     on_gpus += on_gpu ? 1 : 0;
     cases.push_back({std::move(tensor), on_gpu});

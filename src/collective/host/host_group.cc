@@ -1,10 +1,10 @@
 // Where a rank joins, and barriers. Operations on data are in files of their own.
 #include "collective/host/host_group.h"
 
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <numeric>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -14,7 +14,10 @@ namespace {
 /// Of this process, which is never 0. Those of other containers may have the same process number,
 /// and a process that was forked has the same random one.
 uint32_t ProcessNumber() {
-  static const uint32_t random = std::random_device()();
+  static const uint32_t random = [] {
+    uint32_t bytes = 0;  // and if there are none, the process number alone
+    return getrandom(&bytes, sizeof(bytes), 0) == sizeof(bytes) ? bytes : 0;
+  }();
   const uint32_t number = random ^ static_cast<uint32_t>(getpid());
   return number == 0 ? 1 : number;
 }

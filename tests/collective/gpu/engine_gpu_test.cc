@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <numeric>
 #include <random>
 
 #include "tests/collective/gpu/engine_rig.h"
+#include "tests/collective/meeting_ranks.h"
 #include "tests/collective/tensor_case.h"
 
 namespace tony::collective {
@@ -93,11 +93,10 @@ TEST_P(GpuEnginesTest, TensorsOfHostsAndGpusInAnyOrder) {
   std::mt19937 random(static_cast<unsigned>(ranks));
   Cases cases;
   int on_gpus = 0;
-  std::vector<int> all(static_cast<size_t>(ranks));
-  std::iota(all.begin(), all.end(), 0);
   for (const Kind& kind : AllKinds(random)) {
     const auto number = static_cast<unsigned>(cases.size());
-    TensorCase tensor("tensor." + std::to_string(number), kind, number, {all});
+    TensorCase tensor("tensor." + std::to_string(number), kind, number,
+                      HostsOf(Way::kMemory, ranks));
     const bool on_gpu = FitsGpu(tensor.requests[0]) && random() % 3 != 0;
     on_gpus += on_gpu ? 1 : 0;
     cases.push_back({std::move(tensor), on_gpu});

@@ -13,9 +13,6 @@ namespace tony::collective {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(60);
-constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32,
-                               DataType::kFloat64};
-
 /// How ranks reach each other.
 struct Ranks {
   std::string name;
@@ -79,7 +76,7 @@ TEST_P(AdasumTest, IsThePapersFormulaAndTheSameBitsOnAllRanks) {
   const auto ranks = static_cast<size_t>(GetParam().count);
   std::mt19937 random(GetParam().count * 7);
   std::normal_distribution<double> normal;
-  for (const DataType type : kTypes) {
+  for (const DataType type : kFloatingTypes) {
     for (const std::vector<size_t>& counts :
          {std::vector<size_t>{1}, {0}, {1000}, {3, 0, 1, 500, 17}, {40000, 7}}) {
       std::vector<Bytes> in;

@@ -12,9 +12,6 @@ namespace tony::collective {
 namespace {
 
 constexpr int kRanks = 3;
-constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32,
-                               DataType::kFloat64};
-
 /// Of each rank: all combinations of special numbers, `times` times.
 std::vector<Bytes> SpecialVectors(DataType type, size_t times) {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -64,7 +61,7 @@ class EngineSpecialNumbersTest : public ::testing::TestWithParam<Way> {};
 /// Short vectors and long ones.
 TEST_P(EngineSpecialNumbersTest, AreReduced) {
   std::vector<Kind> kinds;
-  for (const DataType type : kTypes) {
+  for (const DataType type : kFloatingTypes) {
     for (const ReduceOp op :
          {ReduceOp::kSum, ReduceOp::kProduct, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kAverage}) {
       kinds.push_back({.type = type, .reduce = op});
@@ -97,7 +94,7 @@ TEST_P(EngineSpecialNumbersTest, AreReduced) {
 /// Each bit, also of NaNs that arithmetic would make quiet.
 TEST_P(EngineSpecialNumbersTest, AreMovedBitForBit) {
   EnginesMeet(GetParam(), kRanks, [&](Engine& engine, int rank) {
-    for (const DataType type : kTypes) {
+    for (const DataType type : kFloatingTypes) {
       for (const size_t count : {30U, 60000U}) {  // both can be split among ranks
         std::mt19937 random(static_cast<unsigned>(count));
         std::vector<Bytes> in;

@@ -138,9 +138,6 @@ TEST_P(KernelsTest, RoundsToTheNearestAndTiesToEven) {
   }
 }
 
-constexpr DataType kFloatingTypes[] = {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32,
-                                       DataType::kFloat64};
-
 /// Each pair of special numbers, in each place of a vector register, and in the rest.
 TEST_P(KernelsTest, NaNAndInfinityPassThrough) {
   const double infinity = std::numeric_limits<double>::infinity();

@@ -17,6 +17,9 @@ namespace tony::collective {
 
 using Bytes = std::vector<unsigned char>;
 
+inline constexpr DataType kFloatingTypes[] = {DataType::kFloat16, DataType::kBfloat16,
+                                              DataType::kFloat32, DataType::kFloat64};
+
 /// Rounds as the compiler's own type of 16 bits does.
 struct HalfReference {
   static float Load(uint16_t bits) {

@@ -123,8 +123,7 @@ TEST_F(GpuEngineTest, AveragesOfEachFloatingType) {
   EnginesInThreads(
       4,
       [&](Engine& engine, int rank) {
-        for (const DataType type :
-             {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32, DataType::kFloat64}) {
+        for (const DataType type : kFloatingTypes) {
           const double mine = 4.0 * rank;  // 0, 4, 8, 12
           const GpuArray array(OpenDevice(rank), FromNumbers({mine, 8}, type));
           Promise done, scattered;

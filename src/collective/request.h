@@ -23,6 +23,11 @@ enum class Operation : uint8_t {
 };
 inline constexpr size_t kOperations = 8;
 
+/// Whether the ranks' values become one, by a ReduceOp.
+constexpr bool Reduces(Operation operation) {
+  return operation == Operation::kAllReduce || operation == Operation::kReduceScatter;
+}
+
 /// Of a process set. They are never used again.
 using SetId = uint32_t;
 inline constexpr SetId kAllRanks = 0;

@@ -19,10 +19,6 @@
 
 namespace tony::collective {
 
-inline bool Reduces(Operation operation) {
-  return operation == Operation::kAllReduce || operation == Operation::kReduceScatter;
-}
-
 /// Each operation of tensors, of each type, with each reduction that there is; any factors.
 inline std::vector<Kind> AllKinds(std::mt19937& random) {
   std::vector<Kind> kinds;

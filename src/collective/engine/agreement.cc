@@ -141,9 +141,7 @@ std::string Fault(const Request& request, const std::vector<int>& names) {
   if (by_rows && request.shape.empty()) {
     return std::string(NameOf(request.kind.operation)) + " needs a first dimension";
   }
-  const bool reduces = request.kind.operation == Operation::kAllReduce ||
-                       request.kind.operation == Operation::kReduceScatter;
-  if (reduces) {
+  if (Reduces(request.kind.operation)) {
     const bool fits =
         request.kind.reduce == ReduceOp::kAdasum
             ? request.kind.operation == Operation::kAllReduce && IsFloating(request.kind.type)

@@ -11,9 +11,7 @@ namespace {
 /// are; where they have to be, rank 0 tells all.
 void CompleteRequest(Request& request, int ranks) {
   Kind& kind = request.kind;
-  const bool reduces =
-      kind.operation == Operation::kAllReduce || kind.operation == Operation::kReduceScatter;
-  if (!reduces) {
+  if (!Reduces(kind.operation)) {
     kind = {
         .operation = kind.operation, .device = kind.device, .type = kind.type, .root = kind.root};
   }

@@ -12,10 +12,6 @@
 namespace tony::collective {
 namespace {
 
-bool Reduces(const Kind& kind) {
-  return kind.operation == Operation::kAllReduce || kind.operation == Operation::kReduceScatter;
-}
-
 /// What NCCL does, and what is left to do with its result.
 struct Reduction {
   ReduceOp op;
@@ -35,7 +31,7 @@ size_t BytesOf(const Tensor& tensor) {
 }  // namespace
 
 Status GpuOperations::Refusal(const Kind& kind, const std::string& limitation) {
-  if (!Reduces(kind)) return {};
+  if (!Reduces(kind.operation)) return {};
   if (kind.reduce == ReduceOp::kAdasum) {
     return {Code::kInvalidArgument,
             "Adasum is not computed on GPUs, since NCCL has no such reduction; submit the tensors "

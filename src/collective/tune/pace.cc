@@ -9,15 +9,10 @@ namespace {
 /// A mark that does not come again while so many others do is forgotten.
 constexpr size_t kMostBetween = 65536;
 
-bool Reduces(const Decision& decision) {
-  const Operation operation = decision.kind.operation;
-  return operation == Operation::kAllReduce || operation == Operation::kReduceScatter;
-}
-
 }  // namespace
 
 std::optional<Pace::Step> Pace::Take(const Decision& decision, Deadline now) {
-  if (!decision.error.empty() || !Reduces(decision)) return std::nullopt;
+  if (!decision.error.empty() || !Reduces(decision.kind.operation)) return std::nullopt;
   bool marks = false;
   size_t all = 0;
   for (const Decided& tensor : decision.tensors) {

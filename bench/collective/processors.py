@@ -43,7 +43,7 @@ class Processors:
             if time.monotonic() > deadline:
                 before, self.usual = self.usual, statistics.median(looks)
                 print(f"bench: processors lie otherwise for more than {PATIENCE} s: a cache line takes {self.usual:.0f} ns "
-                      f"and no more {before:.0f}, which is as usual from here on", file=sys.stderr, flush=True)
+                      f"instead of {before:.0f}, which is as usual from here on", file=sys.stderr, flush=True)
                 return
             looks.append(self._look())
             time.sleep(PAUSE)

@@ -37,16 +37,16 @@ class Processors:
 
     def _wait(self):
         """Until processors lie as usual. How they lie when they have not for long is usual from then on."""
-        looks = []
+        looks = [self._look()]
         deadline = time.monotonic() + PATIENCE
-        while not looks or not self._is_usual(looks[-1]):
+        while not self._is_usual(looks[-1]):
             if time.monotonic() > deadline:
                 before, self.usual = self.usual, statistics.median(looks)
                 print(f"bench: processors lie otherwise for more than {PATIENCE} s: a cache line takes {self.usual:.0f} ns "
                       f"instead of {before:.0f}, which is as usual from here on", file=sys.stderr, flush=True)
                 return
-            looks.append(self._look())
             time.sleep(PAUSE)
+            looks.append(self._look())
 
     def measure(self, call):
         """What `call` returns when processors lay as usual before it and after it; after some tries, whatever it is."""

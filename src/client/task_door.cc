@@ -15,9 +15,9 @@ namespace tony::client {
 namespace {
 
 bool IsOwnConnection(const TcpSocket& socket) {
-  const absl::StatusOr<uid_t> user = os::LoopbackPeerUser(
-      static_cast<uint16_t>(socket.peer_port()), static_cast<uint16_t>(socket.local_port()));
-  return user.ok() && (*user == geteuid() || *user == 0);
+  return os::CheckLoopbackPeer(static_cast<uint16_t>(socket.peer_port()),
+                               static_cast<uint16_t>(socket.local_port()))
+      .ok();
 }
 
 }  // namespace

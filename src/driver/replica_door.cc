@@ -1,8 +1,6 @@
 // Frames to replicas and from them.
 #include "driver/replica_door.h"
 
-#include <unistd.h>
-
 #include <deque>
 #include <functional>
 #include <iterator>
@@ -161,13 +159,9 @@ ReplicaDoor::ReplicaDoor(EventLoop& loop, web::LocalStore& store)
 ReplicaDoor::~ReplicaDoor() = default;
 
 void ReplicaDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
-  const absl::StatusOr<uid_t> user = os::LoopbackPeerUser(
-      static_cast<uint16_t>(socket->peer_port()), static_cast<uint16_t>(socket->local_port()));
-  if (!user.ok() || *user != geteuid()) {
-    LogWarning(user.ok() ? absl::StrCat("a program of user ", *user, " was sent away")
-                         : std::string(user.status().message()));
-    return;
-  }
+  const absl::Status peer = os::CheckLoopbackPeer(static_cast<uint16_t>(socket->peer_port()),
+                                                  static_cast<uint16_t>(socket->local_port()));
+  if (!peer.ok()) return LogWarning(std::string(peer.message()));
   sessions_.emplace_back();
   const auto place = std::prev(sessions_.end());
   *place = std::make_unique<Session>(

@@ -1,11 +1,15 @@
 // The kernel is asked for the one socket; where it does not answer, its table is read.
 #include "os/peer_user.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <fstream>
 #include <optional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 #include "os/sock_diag.h"
 
 namespace tony::os {
@@ -35,6 +39,13 @@ absl::StatusOr<uid_t> LoopbackPeerUser(uint16_t peer_port, uint16_t local_port) 
     }
   }
   return absl::NotFoundError("the connection is not there any more");
+}
+
+absl::Status CheckLoopbackPeer(uint16_t peer_port, uint16_t local_port) {
+  TONY_ASSIGN_OR_RETURN(const uid_t user, LoopbackPeerUser(peer_port, local_port));
+  if (user == ::geteuid() || user == 0) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("a program of another user of this machine (", user, ") was sent away"));
 }
 
 }  // namespace tony::os

@@ -5,9 +5,16 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <utility>
+
 #include "os/unique_fd.h"
+#include "tests/os/process_support.h"
 
 namespace tony::os {
 namespace {
@@ -27,15 +34,26 @@ uint16_t PortOf(int fd) {
   return ntohs(address.sin_port);
 }
 
-TEST(LoopbackPeerUser, IsTheOneWhoConnected) {
-  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+UniqueFd Listen() {
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = Loopback(0);
-  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(listener.get(), 1), 0);
-  const uint16_t port = PortOf(listener.get());
+  EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(::listen(listener.get(), 1), 0);
+  return listener;
+}
+
+UniqueFd ConnectTo(uint16_t port) {
   UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  address = Loopback(port);
-  ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  sockaddr_in address = Loopback(port);
+  const int failed = ::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  return failed == 0 ? std::move(client) : UniqueFd();
+}
+
+TEST(LoopbackPeerUser, IsTheOneWhoConnected) {
+  const UniqueFd listener = Listen();
+  const uint16_t port = PortOf(listener.get());
+  UniqueFd client = ConnectTo(port);
+  ASSERT_TRUE(client.valid());
   const UniqueFd server(::accept(listener.get(), nullptr, nullptr));
   const uint16_t peer = PortOf(client.get());
 
@@ -43,8 +61,40 @@ TEST(LoopbackPeerUser, IsTheOneWhoConnected) {
   ASSERT_TRUE(user.ok()) << user.status();
   EXPECT_EQ(*user, ::geteuid());
   EXPECT_TRUE(absl::IsNotFound(LoopbackPeerUser(port, port).status()));
+  EXPECT_TRUE(CheckLoopbackPeer(peer, port).ok());
   client.Reset();
   EXPECT_TRUE(absl::IsNotFound(LoopbackPeerUser(peer, port).status()));
+  EXPECT_TRUE(absl::IsNotFound(CheckLoopbackPeer(peer, port)));
+}
+
+TEST(CheckLoopbackPeer, SendsAnotherUsersProgramAway) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
+  constexpr uid_t kOwner = 54321;
+  constexpr uid_t kStranger = 54322;
+  const UniqueFd listener = Listen();
+  const uint16_t port = PortOf(listener.get());
+  LinePipe go;
+  const pid_t stranger = ForkChild([&] {
+    const bool changed = ::setgid(kStranger) == 0 && ::setuid(kStranger) == 0;
+    const UniqueFd client = ConnectTo(port);
+    ::dprintf(go.write_fd(), "%d %d\n", changed, PortOf(client.get()));
+    ::pause();
+  });
+  const std::string said = go.ReadLine().value_or("");
+  ASSERT_EQ(said.substr(0, 2), "1 ");
+  const auto peer = static_cast<uint16_t>(std::stoi(said.substr(2)));
+  const UniqueFd server(::accept(listener.get(), nullptr, nullptr));
+  LinePipe answer;
+  const pid_t owner = ForkChild([&] {
+    if (::setgid(kOwner) != 0 || ::setuid(kOwner) != 0) return;
+    const std::string text = CheckLoopbackPeer(peer, port).ToString();
+    ::dprintf(answer.write_fd(), "%s\n", text.c_str());
+  });
+  EXPECT_EQ(answer.ReadLine(),
+            "PERMISSION_DENIED: a program of another user of this machine (54322) was sent away");
+  ::kill(stranger, SIGKILL);
+  ::waitpid(stranger, nullptr, 0);
+  ::waitpid(owner, nullptr, 0);
 }
 
 }  // namespace

@@ -7,38 +7,56 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "os/sock_diag.h"
 
 namespace tony::os {
+namespace {
 
-absl::StatusOr<uid_t> LoopbackPeerUser(uint16_t peer_port, uint16_t local_port) {
-  if (const std::optional<uid_t> user = AskForLoopbackUser(peer_port, local_port)) return *user;
-  // 127.0.0.1 as the kernel writes it on this machine: four bytes in the network's order, as one
-  // number in the machine's.
-  constexpr unsigned kLoopback =
-      __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0x0100007F : 0x7F000001;
+// 127.0.0.1 as the kernel's tables write it: four bytes in the network's order, as one number in
+// the machine's; and as an address of version 6.
+constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+constexpr std::string_view kLoopback = kLittleEndian ? "0100007F" : "7F000001";
+constexpr std::string_view kMappedLoopback =
+    kLittleEndian ? "0000000000000000FFFF00000100007F" : "00000000000000000000FFFF7F000001";
+
+absl::StatusOr<uid_t> UserInTable(const char* path, std::string_view loopback, unsigned peer_port,
+                                  unsigned local_port) {
   // Line by line: a machine where many connections have just ended has tens of thousands.
-  std::ifstream table("/proc/net/tcp");
+  std::ifstream table(path);
   if (!table) {
-    return absl::UnavailableError("cannot read /proc/net/tcp to see whose a connection is");
+    return absl::UnavailableError(
+        absl::StrCat("cannot read ", path, " to see whose a connection is"));
   }
   std::string line;
   while (std::getline(table, line)) {
-    unsigned local = 0, port = 0, remote = 0, remote_port = 0, uid = 0;
+    char local[33] = "";
+    char remote[33] = "";
+    unsigned port = 0, remote_port = 0, uid = 0;
     unsigned long inode = 0;
-    const int fields =
-        std::sscanf(line.c_str(), " %*d: %8x:%x %8x:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu", &local,
-                    &port, &remote, &remote_port, &uid, &inode);
+    const int fields = std::sscanf(
+        line.c_str(), " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu",
+        local, &port, remote, &remote_port, &uid, &inode);
     // One that its program has closed has no inode, and no user any more.
-    if (fields == 6 && inode != 0 && local == kLoopback && remote == kLoopback &&
-        port == peer_port && remote_port == local_port) {
+    if (fields == 6 && inode != 0 && local == loopback && remote == loopback && port == peer_port &&
+        remote_port == local_port) {
       return uid;
     }
   }
   return absl::NotFoundError("the connection is not there any more");
+}
+
+}  // namespace
+
+absl::StatusOr<uid_t> LoopbackPeerUser(uint16_t peer_port, uint16_t local_port) {
+  if (const std::optional<uid_t> user = AskForLoopbackUser(peer_port, local_port)) return *user;
+  absl::StatusOr<uid_t> user = UserInTable("/proc/net/tcp", kLoopback, peer_port, local_port);
+  if (!absl::IsNotFound(user.status())) return user;
+  // A socket of version 6 may be connected to an address of version 4.
+  return UserInTable("/proc/net/tcp6", kMappedLoopback, peer_port, local_port);
 }
 
 absl::Status CheckLoopbackPeer(uint16_t peer_port, uint16_t local_port) {

@@ -84,6 +84,15 @@ bool AddListening(uint8_t family, std::vector<ListeningSocket>& sockets) {
   return true;
 }
 
+/// Whether the other end of `found` is 127.0.0.1. A socket of version 6 may be connected to an
+/// address of version 4 (::ffff:127.0.0.1), as gRPC's and Java's are.
+bool IsConnectedToLoopback(const inet_diag_msg& found) {
+  const auto& address = found.id.idiag_dst;
+  if (found.idiag_family == AF_INET) return address[0] == htonl(INADDR_LOOPBACK);
+  return address[0] == 0 && address[1] == 0 && address[2] == htonl(0xFFFF) &&
+         address[3] == htonl(INADDR_LOOPBACK);
+}
+
 }  // namespace
 
 std::optional<std::vector<ListeningSocket>> AskForListeningSockets() {
@@ -106,7 +115,7 @@ std::optional<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port) {
   const auto take = [&](uint16_t type, const inet_diag_msg& found) {
     // Where there is none, one that listens on the port is answered.
     if (type == SOCK_DIAG_BY_FAMILY && found.idiag_inode != 0 &&
-        found.id.idiag_dport == id.idiag_dport && found.id.idiag_dst[0] == id.idiag_dst[0]) {
+        found.id.idiag_dport == id.idiag_dport && IsConnectedToLoopback(found)) {
       user = found.idiag_uid;
     }
   };

@@ -11,51 +11,21 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
-#include <utility>
 
 #include "os/unique_fd.h"
+#include "tests/os/network_support.h"
 #include "tests/os/process_support.h"
 
 namespace tony::os {
 namespace {
 
-sockaddr_in Loopback(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-uint16_t PortOf(int fd) {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  return ntohs(address.sin_port);
-}
-
-UniqueFd Listen() {
-  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = Loopback(0);
-  EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  EXPECT_EQ(::listen(listener.get(), 1), 0);
-  return listener;
-}
-
-UniqueFd ConnectTo(uint16_t port) {
-  UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = Loopback(port);
-  const int failed = ::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
-  return failed == 0 ? std::move(client) : UniqueFd();
-}
-
 TEST(LoopbackPeerUser, IsTheOneWhoConnected) {
-  const UniqueFd listener = Listen();
-  const uint16_t port = PortOf(listener.get());
+  const UniqueFd listener = ListenSocket({}, 0);
+  const uint16_t port = PortOf(listener);
   UniqueFd client = ConnectTo(port);
   ASSERT_TRUE(client.valid());
   const UniqueFd server(::accept(listener.get(), nullptr, nullptr));
-  const uint16_t peer = PortOf(client.get());
+  const uint16_t peer = PortOf(client);
 
   const absl::StatusOr<uid_t> user = LoopbackPeerUser(peer, port);
   ASSERT_TRUE(user.ok()) << user.status();
@@ -67,17 +37,36 @@ TEST(LoopbackPeerUser, IsTheOneWhoConnected) {
   EXPECT_TRUE(absl::IsNotFound(CheckLoopbackPeer(peer, port)));
 }
 
+TEST(LoopbackPeerUser, KnowsSocketsOfVersionSix) {
+  const UniqueFd listener = ListenSocket({}, 0);
+  const uint16_t port = PortOf(listener);
+  const UniqueFd client(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(port);
+  ASSERT_EQ(::inet_pton(AF_INET6, "::ffff:127.0.0.1", &address.sin6_addr), 1);
+  if (::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    GTEST_SKIP() << "this machine has no IPv6";
+  }
+  const UniqueFd server(::accept(listener.get(), nullptr, nullptr));
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::getsockname(client.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const absl::StatusOr<uid_t> user = LoopbackPeerUser(ntohs(address.sin6_port), port);
+  ASSERT_TRUE(user.ok()) << user.status();
+  EXPECT_EQ(*user, ::geteuid());
+}
+
 TEST(CheckLoopbackPeer, SendsAnotherUsersProgramAway) {
   if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
   constexpr uid_t kOwner = 54321;
   constexpr uid_t kStranger = 54322;
-  const UniqueFd listener = Listen();
-  const uint16_t port = PortOf(listener.get());
+  const UniqueFd listener = ListenSocket({}, 0);
+  const uint16_t port = PortOf(listener);
   LinePipe go;
   const pid_t stranger = ForkChild([&] {
     const bool changed = ::setgid(kStranger) == 0 && ::setuid(kStranger) == 0;
     const UniqueFd client = ConnectTo(port);
-    ::dprintf(go.write_fd(), "%d %d\n", changed, PortOf(client.get()));
+    ::dprintf(go.write_fd(), "%d %d\n", changed, PortOf(client));
     ::pause();
   });
   const std::string said = go.ReadLine().value_or("");

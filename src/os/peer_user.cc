@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,8 +51,11 @@ absl::StatusOr<uid_t> UserInTable(const char* path, std::string_view loopback, u
 }  // namespace
 
 absl::StatusOr<uid_t> LoopbackPeerUser(uint16_t peer_port, uint16_t local_port) {
-  if (const std::optional<uid_t> user = AskForLoopbackUser(peer_port, local_port)) return *user;
-  absl::StatusOr<uid_t> user = UserInTable("/proc/net/tcp", kLoopback, peer_port, local_port);
+  absl::StatusOr<uid_t> user = AskForLoopbackUser(peer_port, local_port);
+  // To look through the tables takes milliseconds where there are many connections, which a
+  // stranger who connects and goes away is not to cost.
+  if (!absl::IsUnavailable(user.status())) return user;
+  user = UserInTable("/proc/net/tcp", kLoopback, peer_port, local_port);
   if (!absl::IsNotFound(user.status())) return user;
   // A socket of version 6 may be connected to an address of version 4.
   return UserInTable("/proc/net/tcp6", kMappedLoopback, peer_port, local_port);

@@ -93,6 +93,11 @@ bool IsConnectedToLoopback(const inet_diag_msg& found) {
          address[3] == htonl(INADDR_LOOPBACK);
 }
 
+bool AnswersForTcp() {
+  static const bool answers = AskForListeningSockets().has_value();
+  return answers;
+}
+
 }  // namespace
 
 std::optional<std::vector<ListeningSocket>> AskForListeningSockets() {
@@ -101,7 +106,7 @@ std::optional<std::vector<ListeningSocket>> AskForListeningSockets() {
   return sockets;
 }
 
-std::optional<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port) {
+absl::StatusOr<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port) {
   Request request = RequestFor(AF_INET, ~0U, 0);
   inet_diag_sockid& id = request.body.id;
   id.idiag_sport = htons(port);
@@ -112,15 +117,25 @@ std::optional<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port) {
   id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
   const UniqueFd netlink = Send(request);
   std::optional<uid_t> user;
+  bool refused = false;
   const auto take = [&](uint16_t type, const inet_diag_msg& found) {
+    if (type == NLMSG_ERROR) refused = true;
     // Where there is none, one that listens on the port is answered.
     if (type == SOCK_DIAG_BY_FAMILY && found.idiag_inode != 0 &&
         found.id.idiag_dport == id.idiag_dport && IsConnectedToLoopback(found)) {
       user = found.idiag_uid;
     }
   };
-  if (netlink.valid()) Receive(netlink, take);
-  return user;
+  if (!netlink.valid() || !Receive(netlink, take)) {
+    return absl::UnavailableError("the kernel does not answer sock_diag");
+  }
+  if (user) return *user;
+  // A kernel that lacks the module refuses with the same number as one that knows of no such
+  // connection.
+  if (refused && !AnswersForTcp()) {
+    return absl::UnavailableError("the kernel does not answer sock_diag for TCP");
+  }
+  return absl::NotFoundError("the connection is not there any more");
 }
 
 }  // namespace tony::os

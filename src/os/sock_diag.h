@@ -10,6 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace tony::os {
 
 /// A socket that listens.
@@ -22,8 +24,8 @@ struct ListeningSocket {
 /// All of this network namespace, IPv4 and IPv6. Nothing: the kernel does not answer sock_diag(7).
 std::optional<std::vector<ListeningSocket>> AskForListeningSockets();
 
-/// The user of the one with `port` of a connection between two ports of 127.0.0.1. Nothing: there
-/// is none, its program has closed it, or the kernel does not answer.
-std::optional<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port);
+/// The user of the one with `port` of a connection between two ports of 127.0.0.1. NotFound – there
+/// is none, or its program has closed it; Unavailable – the kernel does not answer.
+absl::StatusOr<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port);
 
 }  // namespace tony::os

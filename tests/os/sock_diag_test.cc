@@ -81,7 +81,7 @@ TEST(SockDiagTest, WithoutAnswersTheTablesAreRead) {
   LinePipe said;
   const pid_t child = ForkChild([&] {
     if (!ForbidNetlink()) return;
-    const bool answered = AskForListeningSockets() || AskForLoopbackUser(peer, port);
+    const bool answered = AskForListeningSockets() || AskForLoopbackUser(peer, port).ok();
     const auto listeners = FindListeners({port, other.valid() ? PortOf(other) : port});
     const auto user = LoopbackPeerUser(peer, port);
     ::dprintf(said.write_fd(), "%d %zu %d\n", answered, listeners.ok() ? listeners->size() : 0,

@@ -5,8 +5,11 @@ Only root can become one; elsewhere tests that need him are skipped with a sente
 
 import os
 import subprocess
-import sys
+import shutil
 import textwrap
+
+# The system's: an interpreter in the home folder of the tests' user is not for others.
+PYTHON = shutil.which("python3", path=os.defpath)
 
 # A user whom no account belongs to. Not 65534: in a user namespace everybody else is shown as that.
 UID = 54322
@@ -28,7 +31,7 @@ def start(command, **options):
 
 def start_python(code, *arguments, **options):
     """Starts Python code, indented as the caller likes, as the second user."""
-    return start([sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)], **options)
+    return start([PYTHON, "-c", textwrap.dedent(code), *map(str, arguments)], **options)
 
 
 def run_python(code, *arguments, deadline_seconds=60):

@@ -11,6 +11,7 @@
 #include "appmaster/journal_thread.h"
 #include "backend/archived_events.h"
 #include "common/logging.h"
+#include "common/process_setup.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "core/runtime/collective.h"
@@ -59,6 +60,21 @@ absl::StatusOr<spec::LoadedJob> ReadJob(const backend::JobFolder& folder) {
   return loaded;
 }
 
+/// Of each task: its executor's connection, and its process or what stands for it.
+constexpr uint64_t kFilesPerTask = 2;
+/// Of the ApplicationMaster itself.
+constexpr uint64_t kOwnFiles = 64;
+
+/// Too few descriptors show in the middle of a job, as containers that are lost.
+absl::Status CheckOpenFiles(uint64_t tasks) {
+  const uint64_t needed = tasks * kFilesPerTask + kOwnFiles;
+  if (OpenFilesLimit() >= needed) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("a job of ", tasks, " tasks needs ", needed,
+                   " open files in its ApplicationMaster, which may have ", OpenFilesLimit(),
+                   "; raise the hard limit (ulimit -Hn, or LimitNOFILE= of the NodeManager)"));
+}
+
 }  // namespace
 
 ApplicationMaster::ApplicationMaster(Options options, std::unique_ptr<Platform> platform,
@@ -78,6 +94,7 @@ absl::Status ApplicationMaster::Open() {
   TONY_ASSIGN_OR_RETURN(const spec::LoadedJob loaded, ReadJob(platform_->folder()));
   const spec::BuildResult& built = loaded.result;
   TONY_RETURN_IF_ERROR(OpenJournal(built.job));
+  TONY_RETURN_IF_ERROR(CheckOpenFiles(machine_->tasks().size()));
   platform_->Expect(machine_->tasks().size() - machine_->tasks().bound());
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(platform_->folder().staged()));
   TONY_RETURN_IF_ERROR(OpenHistory());
@@ -185,8 +202,9 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
       JobRunner::Ports{loop_, clock_, *journal_, *history_, *executor_service_, *authority_,
                        *assignments_, std::move(executor_arguments), [this] { OnFinished(); },
                        [this](const std::string& why) { OnDeposed(why); }});
-  TONY_ASSIGN_OR_RETURN(server_, rpc::MasterServer::Start(platform_->host(), credentials,
-                                                          *job_service_, *executor_service_));
+  TONY_ASSIGN_OR_RETURN(server_,
+                        rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
+                                                 *job_service_, *executor_service_));
   runner_->set_master_address(server_->address());
   return absl::OkStatus();
 }
@@ -202,6 +220,9 @@ absl::Status ApplicationMaster::OpenBackend(const spec::BuildResult& built) {
 
 absl::Status ApplicationMaster::Start() {
   TONY_RETURN_IF_ERROR(platform_->Publish(server_->address()));
+  listener_check_ =
+      std::make_unique<ListenerCheck>(loop_, server_->acceptor(), ListenerCheck::Timing{},
+                                      [this](const std::string& why) { OnDeaf(why); });
   const bool leased = platform_->ClientLease(machine_->job().timeouts) > Duration::zero();
   if (leased && !platform_->detached()) AwaitOwner();
   if (client_.valid()) {
@@ -302,7 +323,15 @@ void ApplicationMaster::OnDeposed(const std::string& why) {
   _exit(kDeposed);
 }
 
+void ApplicationMaster::OnDeaf(const std::string& why) {
+  // The tasks do not notice: the next one finds the journal, and their executors find it.
+  LogError(absl::StrCat(why, "; it ends, so that another one takes over"));
+  archive_.reset();
+  _exit(kDeposed);
+}
+
 ApplicationMaster::~ApplicationMaster() {
+  listener_check_.reset();
   own_logs_.reset();
   if (relay_ != nullptr) relay_->Close("the job is over");
   // No input may arrive while the rest goes away.

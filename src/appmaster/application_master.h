@@ -11,6 +11,7 @@
 #include "appmaster/history.h"
 #include "appmaster/job_page.h"
 #include "appmaster/job_runner.h"
+#include "appmaster/listener_check.h"
 #include "appmaster/options.h"
 #include "appmaster/platform.h"
 #include "appmaster/tunnels.h"
@@ -72,6 +73,8 @@ class ApplicationMaster {
   /// The job ends when its owner's lease has run out.
   void AwaitOwner();
   void OnDeposed(const std::string& why);
+  /// Its port takes in nobody any more.
+  void OnDeaf(const std::string& why);
 
   const std::unique_ptr<Platform> platform_;
   EventLoop& loop_;
@@ -92,6 +95,7 @@ class ApplicationMaster {
   std::unique_ptr<JobRunner> runner_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
+  std::unique_ptr<ListenerCheck> listener_check_;
   /// While the client that is to own the job is awaited.
   std::unique_ptr<EventLoop::Handle> client_watch_;
   std::unique_ptr<EventLoop::Handle> lease_;       ///< of an owner who is away

@@ -93,7 +93,8 @@ absl::Status LocalPlatform::Publish(const std::string& address) {
 }
 
 std::vector<std::string> LocalPlatform::executor_arguments() const {
-  return {absl::StrCat("--address-file=", folder_.am_address())};
+  return {absl::StrCat("--address-file=", folder_.am_address()),
+          absl::StrCat("--open-files=", options_.open_files)};
 }
 
 void LocalPlatform::Conclude(const core::Verdict&, std::function<void()> done) { done(); }

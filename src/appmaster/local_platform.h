@@ -28,6 +28,7 @@ class LocalPlatform : public Platform {
   bool signal_means_another() const override { return false; }
   Duration ClientLease(const core::Timeouts& /*timeouts*/) const override { return {}; }
   std::string host() const override;
+  rpc::Peers peers() const override { return rpc::Peers::kOwnUser; }
 
   absl::Status Claim() override;
   absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() override;

@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   if (!options.ok()) return Fail(options.status(), kBadUsage);
   if (options->look_up && options->yarn) return PrintMaster(*options);
   if (options->detached) tony::appmaster::SplitOffKeeper(options->restarts);
+  tony::RaiseOpenFiles();  // two for each task: its executor's connection and its process
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   tony::EventLoop loop;
   {

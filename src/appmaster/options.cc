@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/process_setup.h"
 #include "common/status_macros.h"
 #include "os/container_logs.h"
 #include "os/own_program.h"
@@ -67,6 +68,10 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.restarts)) {
         return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
       }
+    } else if (absl::StartsWith(argument, "--open-files=")) {
+      if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.open_files)) {
+        return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
+      }
     } else if (argument == "--on-yarn") {
       TONY_ASSIGN_OR_RETURN(options.yarn, ReadContainer());
     } else if (argument == "--look-up") {
@@ -77,6 +82,7 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
     }
   }
+  if (options.open_files == 0) options.open_files = OpenFilesLimit();
   if (options.yarn) return options;
   if (options.look_up) return absl::InvalidArgumentError("--look-up needs --on-yarn");
   if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {

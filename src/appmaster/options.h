@@ -1,6 +1,7 @@
 // What tony-am is told on its command line by the client that starts it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct Options {
   };
   std::optional<Yarn> yarn;  ///< of one that YARN has started, in place of `job_folder`
   bool look_up = false;      ///< only prints where the job's ApplicationMaster is
+
+  /// The soft limit on open files that the users' programs get (ulimit -n); 0: this process's own.
+  uint64_t open_files = 0;
 
   std::string executor_path;             ///< beside this program
   std::vector<std::string> environment;  ///< of this process, "NAME=value"

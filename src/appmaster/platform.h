@@ -16,6 +16,7 @@
 #include "core/job/verdict.h"
 #include "core/model/job_description.h"
 #include "core/ports/cluster_backend.h"
+#include "rpc/connection_acceptor.h"
 #include "spec/job_builder.h"
 
 namespace tony::appmaster {
@@ -46,6 +47,8 @@ class Platform {
   virtual Duration ClientLease(const core::Timeouts& timeouts) const = 0;
   /// The address that the ApplicationMaster listens on, and is reached at by all of the job.
   virtual std::string host() const = 0;
+  /// Who may connect to it.
+  virtual rpc::Peers peers() const = 0;
   /// Of each executor, besides what all have: how to find the next ApplicationMaster.
   virtual std::vector<std::string> executor_arguments() const = 0;
 

@@ -38,6 +38,8 @@ class YarnPlatform : public Platform {
     return timeouts.client_lease;
   }
   std::string host() const override { return yarn_.node_host; }
+  /// Executors are on other nodes, and the client may be another user of this one.
+  rpc::Peers peers() const override { return rpc::Peers::kAnyHost; }
 
   absl::Status Claim() override;
   absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() override;

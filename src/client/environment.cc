@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "common/process_setup.h"
+
 namespace tony::client {
 namespace {
 
@@ -31,6 +33,7 @@ Environment ReadEnvironment() {
   if (environment.hadoop_user.empty()) environment.hadoop_user = environment.user;
   environment.term = Variable("TERM");
   environment.has_display = !Variable("DISPLAY").empty() || !Variable("WAYLAND_DISPLAY").empty();
+  environment.open_files = OpenFilesLimit();
   environment.no_color = !Variable("NO_COLOR").empty();
   return environment;
 }

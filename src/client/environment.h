@@ -1,6 +1,7 @@
 // The environment variables that the command line tools obey, read once at the start of a program.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,7 @@ struct Environment {
   std::string hadoop_user;      ///< HADOOP_USER_NAME, or else `user`
   std::string term;             ///< TERM; empty when unset
   bool no_color = false;        ///< NO_COLOR is set and not empty
+  uint64_t open_files = 0;      ///< the soft limit of `ulimit -n`, which users' programs get
   bool has_display = false;     ///< DISPLAY or WAYLAND_DISPLAY is set and not empty
 };
 

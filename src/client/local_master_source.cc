@@ -107,8 +107,8 @@ void LocalMasterSource::Restart() {
   os::ReapOrphans();
   PrintNotice(absl::StrCat("the ApplicationMaster was lost; starting another (",
                            options_.restarts - restarts_, " restarts left)"));
-  absl::StatusOr<MasterProcess> master =
-      MasterProcess::Start(options_.folder, {.deadline = options_.start_deadline});
+  absl::StatusOr<MasterProcess> master = MasterProcess::Start(
+      options_.folder, {.deadline = options_.start_deadline, .open_files = options_.open_files});
   if (!master.ok()) {
     PrintNotice(absl::StrCat("that failed: ", std::string(master.status().message())));
     return GoOn();

@@ -19,6 +19,7 @@ class LocalMasterSource : public MasterSource {
     Duration start_deadline{0};  ///< for an ApplicationMaster's first answer
     Duration exit_deadline{0};   ///< for it to be gone after its last word
     int restarts = 0;            ///< how often one that was lost is replaced
+    uint64_t open_files = 0;     ///< see MasterProcess
   };
 
   /// `loop` outlives this.

@@ -27,7 +27,9 @@ int main(int argc, char** argv) {
     std::printf("tony %s\n", tony::client::kVersion);
     return 0;
   }
-  const int exit_code = tony::client::RunSubmit(*options, tony::client::ReadEnvironment());
+  const tony::client::Environment environment = tony::client::ReadEnvironment();
+  tony::RaiseOpenFiles();
+  const int exit_code = tony::client::RunSubmit(*options, environment);
   // Skips the teardown of gRPC's globals, which waits for its threads.
   std::fflush(nullptr);
   _exit(exit_code);

@@ -55,6 +55,9 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   TONY_ASSIGN_OR_RETURN(const std::string program, os::ProgramBeside("tony-am"));
   request.arguments = {program, absl::StrCat("--job-folder=", folder.root()),
                        absl::StrCat("--client-fd=", kClientFd)};
+  if (options.open_files > 0) {
+    request.arguments.push_back(absl::StrCat("--open-files=", options.open_files));
+  }
   if (options.detached) {
     request.arguments.push_back("--detached");
     request.arguments.push_back(absl::StrCat("--restarts=", options.restarts));

@@ -1,6 +1,7 @@
 // The ApplicationMaster as a child process of the client, on the local backend.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,8 @@ class MasterProcess {
     int guard_fd = -1;      ///< the lock on am_guard(), which a detached one inherits
     int restarts = 0;       ///< how often a detached one is started again by its keeper
     Duration deadline{0};   ///< for its first answer
+    /// The soft limit on open files of the users' programs; 0: this process's own.
+    uint64_t open_files = 0;
   };
 
   /// Starts tony-am (which lies beside this program) and waits until it has published its address.

@@ -85,10 +85,15 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
       .folder = folder,
       .start_deadline = conf.GetDuration("tony.client.am-start-timeout-ms"),
       .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
-      .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts"))};
+      .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
+      .open_files = environment.open_files};
   const HistorySweep sweep(job.result.local.dir, job.result.local.history_days, clock.UnixMillis());
-  absl::StatusOr<MasterProcess> master = MasterProcess::Start(
-      folder, {options.detach, guard->get(), limits.restarts, limits.start_deadline});
+  absl::StatusOr<MasterProcess> master =
+      MasterProcess::Start(folder, {.detached = options.detach,
+                                    .guard_fd = guard->get(),
+                                    .restarts = limits.restarts,
+                                    .deadline = limits.start_deadline,
+                                    .open_files = limits.open_files});
   if (!master.ok()) {
     Unstage(folder);
     return FailWith(master.status(), kInfrastructure);

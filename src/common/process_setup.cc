@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/system/system_error.hpp>
 #include <csignal>
 #include <cstdio>
@@ -65,10 +66,17 @@ void SetUpProcess() {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
 
-void RaiseOpenFiles() {
+uint64_t OpenFilesLimit() {
+  rlimit limit = {};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+void RaiseOpenFiles() { LimitOpenFiles(RLIM_INFINITY); }
+
+void LimitOpenFiles(uint64_t most) {
   rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
+  limit.rlim_cur = std::min<rlim_t>(most, limit.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 

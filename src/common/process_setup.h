@@ -1,6 +1,8 @@
 // What every program of ours does first.
 #pragma once
 
+#include <cstdint>
+
 namespace tony {
 
 /// Exit status of a program to which the machine does not give what it needs.
@@ -14,7 +16,15 @@ inline constexpr int kExitUnable = 3;
 /// before threads exist.
 void SetUpProcess();
 
-/// Lets the process open as many files as it may (the hard limit of ulimit -n).
+/// How many files the process may have open (the soft limit of `ulimit -n`).
+uint64_t OpenFilesLimit();
+
+/// Lets the process open as many files as it may (the hard limit of `ulimit -n`): a daemon needs
+/// some for each task. Programs of users are not to inherit it: select() takes no descriptor
+/// beyond 1023, and some programs close all that they may have.
 void RaiseOpenFiles();
+
+/// Sets the soft limit to `limit`, or to the hard one where that is lower. Open files stay open.
+void LimitOpenFiles(uint64_t limit);
 
 }  // namespace tony

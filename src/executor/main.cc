@@ -45,10 +45,14 @@ int main(int argc, char** argv) {
   absl::StatusOr<tony::executor::Options> options =
       tony::executor::ParseOptions(arguments, environment);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
+  // The keeper, which starts the program, keeps the limit that the user's login has; this process
+  // needs more for tunnels and the rendezvous.
+  if (options->open_files > 0) tony::LimitOpenFiles(options->open_files);
   // Before anything that starts a thread: the keeper is a fork of this process.
   absl::StatusOr<std::unique_ptr<tony::os::Keeper>> keeper =
       tony::os::Keeper::Start(options->container_id, options->containment);
   if (!keeper.ok()) return Fail(keeper.status(), 1);
+  tony::RaiseOpenFiles();
   absl::StatusOr<tony::rpc::Credentials> credentials = tony::executor::ReadCredentials(*options);
   if (!credentials.ok()) return Fail(credentials.status(), 1);
   if (!options->credentials_secret.empty()) {

@@ -27,6 +27,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
   std::string registry_timeout = "0";
   std::string containment = "auto";
   std::string memory = "0";
+  std::string open_files = "0";
   for (size_t i = 1; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--collective-package") {
@@ -44,7 +45,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
         !take("credentials", options.credentials_file) &&
         !take("credentials-secret", options.credentials_secret) &&
         !take("registry-timeout-ms", registry_timeout) && !take("containment", containment) &&
-        !take("memory-mb", memory)) {
+        !take("memory-mb", memory) && !take("open-files", open_files)) {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
     }
   }
@@ -73,6 +74,10 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
         absl::StrCat("--memory-mb=", memory, ": not a number of MiB"));
   }
   options.containment.memory_bytes = megabytes << 20;
+  if (!absl::SimpleAtoi(open_files, &options.open_files)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--open-files=", open_files, ": not a number of open files"));
+  }
   return options;
 }
 

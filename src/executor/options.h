@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct Options {
   std::chrono::milliseconds registry_timeout{
       0};                              ///< for the ApplicationMaster's first answer; 0: none
   os::ContainmentOptions containment;  ///< how the program is held, and to how much memory
+  uint64_t open_files = 0;             ///< the program's soft limit; 0: this process's own
   bool collective_package = false;     ///< it finds tony.collective by PYTHONPATH
 };
 

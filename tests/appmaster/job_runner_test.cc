@@ -143,10 +143,11 @@ class JobRunnerTest : public ::testing::Test {
                                     [this](const std::string& why) { deposed_ = why; }});
     backend_ = std::make_unique<LaunchingBackend>(*runner_);
     runner_->set_backend(backend_.get());
-    server_ = rpc::MasterServer::Start(
-                  "127.0.0.1", authority_.Issue(rpc::ApplicationMasterRole("job-1")).value(),
-                  job_service_, executors_)
-                  .value();
+    server_ =
+        rpc::MasterServer::Start("127.0.0.1", rpc::Peers::kOwnUser,
+                                 authority_.Issue(rpc::ApplicationMasterRole("job-1")).value(),
+                                 job_service_, executors_)
+            .value();
     runner_->set_master_address(server_->address());
   }
   void TearDown() override {

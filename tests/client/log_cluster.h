@@ -58,7 +58,7 @@ class Heard {
 class LogCluster {
  public:
   explicit LogCluster(const rpc::CertificateAuthority& authority) : authority_(authority) {
-    server_ = rpc::MasterServer::Start("127.0.0.1",
+    server_ = rpc::MasterServer::Start("127.0.0.1", rpc::Peers::kOwnUser,
                                        authority_.Issue(rpc::ApplicationMasterRole(kJob)).value(),
                                        jobs_, executors_)
                   .value();

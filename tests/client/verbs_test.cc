@@ -255,8 +255,9 @@ class ServedJob {
     EXPECT_TRUE(
         rpc::SaveCredentials(*authority->Issue(rpc::ClientRole(id)), folder_.client_credentials())
             .ok());
-    server_ = *rpc::MasterServer::Start(
-        "127.0.0.1", *authority->Issue(rpc::ApplicationMasterRole(id)), jobs_, executors_);
+    server_ = *rpc::MasterServer::Start("127.0.0.1", rpc::Peers::kOwnUser,
+                                        *authority->Issue(rpc::ApplicationMasterRole(id)), jobs_,
+                                        executors_);
     EXPECT_TRUE(os::WriteFileAtomically(folder_.am_address(), server_->address()).ok());
   }
   ~ServedJob() { server_->Shutdown(std::chrono::seconds(5)); }

@@ -61,6 +61,18 @@ TEST_F(ProcessSetupTest, TheProcessHasTheProgramsName) {
   EXPECT_STREQ(name, "common_test");
 }
 
+TEST_F(ProcessSetupTest, TheLimitOnOpenFilesIsRaisedAndGivenBack) {
+  const uint64_t before = OpenFilesLimit();
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  LimitOpenFiles(64);
+  EXPECT_EQ(OpenFilesLimit(), 64u);
+  RaiseOpenFiles();
+  EXPECT_EQ(OpenFilesLimit(), limit.rlim_max);
+  LimitOpenFiles(before);
+  EXPECT_EQ(OpenFilesLimit(), before);
+}
+
 TEST_F(ProcessSetupTest, AMistakeOfOursIsLeftToADebugger) {
   const auto lose_thread = [] { const std::thread lost([] {}); };
   EXPECT_EXIT(RunUncaught(lose_thread), ::testing::KilledBySignal(SIGABRT), "");

@@ -33,8 +33,8 @@ class ExecutorFixture : public ::testing::Test {
 
   void SetUp() override {
     auto server = rpc::MasterServer::Start(
-        "127.0.0.1", authority_.Issue(rpc::ApplicationMasterRole(kJobId)).value(), job_service_,
-        service_);
+        "127.0.0.1", rpc::Peers::kOwnUser,
+        authority_.Issue(rpc::ApplicationMasterRole(kJobId)).value(), job_service_, service_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     std::filesystem::create_directories(working_);

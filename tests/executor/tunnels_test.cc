@@ -31,8 +31,8 @@ class TunnelsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto server = rpc::MasterServer::Start(
-        "127.0.0.1", authority_.Issue(rpc::ApplicationMasterRole("job-1")).value(), jobs_,
-        executors_);
+        "127.0.0.1", rpc::Peers::kOwnUser,
+        authority_.Issue(rpc::ApplicationMasterRole("job-1")).value(), jobs_, executors_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     client_ = std::make_unique<rpc::JobClient>(server_->address(),

@@ -274,9 +274,9 @@ TEST_F(JobServiceTest, AnExecutorMayNeitherFollowNorStop) {
 
 TEST_F(JobServiceTest, AServerThatCannotListenSaysWhere) {
   // An address of the documentation's network, which no machine has.
-  const auto server =
-      MasterServer::Start("192.0.2.1", authority_.Issue(ApplicationMasterRole(kJobId)).value(),
-                          job_service_, executor_service_);
+  const auto server = MasterServer::Start("192.0.2.1", Peers::kOwnUser,
+                                          authority_.Issue(ApplicationMasterRole(kJobId)).value(),
+                                          job_service_, executor_service_);
   EXPECT_EQ(server.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(server.status().message()), HasSubstr("192.0.2.1"));
 }

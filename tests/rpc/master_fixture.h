@@ -22,9 +22,9 @@ inline constexpr char kContainer[] = "job-1-c0001";
 class MasterFixture : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto server =
-        MasterServer::Start("127.0.0.1", authority_.Issue(ApplicationMasterRole(kJobId)).value(),
-                            job_service_, executor_service_);
+    auto server = MasterServer::Start("127.0.0.1", Peers::kOwnUser,
+                                      authority_.Issue(ApplicationMasterRole(kJobId)).value(),
+                                      job_service_, executor_service_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }

@@ -1,0 +1,54 @@
+// Whether anybody can still connect to this ApplicationMaster.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/event_loop.h"
+#include "common/tcp_socket.h"
+#include "rpc/connection_acceptor.h"
+
+namespace tony::appmaster {
+
+/// An ApplicationMaster that nobody can connect to looks healthy to all that are connected: its job
+/// goes on, but cannot be killed, and a later stage's executors never attach. So it connects to its
+/// own port now and then:
+///
+/// 1. Every `interval` a connection is opened, and `patience` later closed.
+/// 2. By then the acceptor has to have taken in a connection, this one or another, or to know that
+///    it pauses for want of descriptors, which it logs itself.
+/// 3. After two failures in a row `on_deaf` is called, once, with a sentence.
+///
+/// Not thread safe: owned by the event loop, which outlives it.
+class ListenerCheck {
+ public:
+  struct Timing {
+    std::chrono::milliseconds interval{30'000};
+    std::chrono::milliseconds patience{5'000};
+  };
+
+  /// `acceptor` outlives it.
+  ListenerCheck(EventLoop& loop, const rpc::ConnectionAcceptor& acceptor, Timing timing,
+                std::function<void(const std::string& why)> on_deaf);
+
+ private:
+  void Begin();
+  void Judge();
+  /// Signs of life of the acceptor so far.
+  uint64_t Signs() const;
+
+  EventLoop& loop_;
+  const rpc::ConnectionAcceptor& acceptor_;
+  const Timing timing_;
+  const std::function<void(const std::string& why)> on_deaf_;
+  uint64_t signs_before_ = 0;
+  int failures_ = 0;  ///< in a row
+  std::unique_ptr<EventLoop::Handle> attempt_;
+  std::unique_ptr<TcpSocket> connection_;
+  std::unique_ptr<EventLoop::Handle> timer_;
+};
+
+}  // namespace tony::appmaster

@@ -107,6 +107,10 @@ absl::StatusOr<os::UniqueFd> ListenAt(const sockaddr_storage& address) {
   return fd;
 }
 
+os::UniqueFd Duplicate(const os::UniqueFd& fd) {
+  return os::UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+}
+
 /// Errors of accept() that are the connection's own, which is gone.
 bool IsOfConnection(int error) {
   switch (error) {
@@ -125,7 +129,7 @@ bool IsOfConnection(int error) {
 absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Listen(
     const std::string& host, Peers peers, Limits limits) {
   os::UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  os::UniqueFd spare(wake.valid() ? ::fcntl(wake.get(), F_DUPFD_CLOEXEC, 0) : -1);
+  os::UniqueFd spare = Duplicate(wake);
   if (!spare.valid()) {
     return absl::UnavailableError(absl::StrCat("cannot make an eventfd: ", std::strerror(errno)));
   }
@@ -211,6 +215,8 @@ void ConnectionAcceptor::Wait(int limit_ms, bool accepting) {
 
 bool ConnectionAcceptor::AcceptAll(int listener) {
   while (HasRoom()) {
+    if (!reserve_.valid()) reserve_ = Duplicate(wake_);
+    if (!reserve_.valid()) return Shortage(errno);
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
     os::UniqueFd connection(::accept4(listener, reinterpret_cast<sockaddr*>(&peer), &size,
@@ -220,28 +226,30 @@ bool ConnectionAcceptor::AcceptAll(int listener) {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return true;
     } else if (!IsOfConnection(errno)) {
-      const int error = errno;
-      uint64_t pauses = 0;
-      {
-        std::lock_guard lock(mutex_);
-        pauses = ++counts_.pauses;
-      }
-      if (IsPowerOfTwo(pauses)) {
-        LogWarning(
-            absl::StrCat("connections wait to be accepted: ", std::strerror(error),
-                         error == EMFILE ? "; raise the hard limit on open files (ulimit -Hn)" : "",
-                         " (pause ", pauses, ")"));
-      }
-      return false;
+      return Shortage(errno);
     }
   }
   return true;
 }
 
+bool ConnectionAcceptor::Shortage(int error) {
+  uint64_t pauses = 0;
+  {
+    std::lock_guard lock(mutex_);
+    pauses = ++counts_.pauses;
+  }
+  if (IsPowerOfTwo(pauses)) {
+    LogWarning(
+        absl::StrCat("connections wait to be accepted: ", std::strerror(error),
+                     error == EMFILE ? "; raise the hard limit on open files (ulimit -Hn)" : "",
+                     " (pause ", pauses, ")"));
+  }
+  return false;
+}
+
 void ConnectionAcceptor::Admit(int listener, os::UniqueFd connection, int peer_port) {
   if (peers_ == Peers::kOwnUser) {
-    const absl::Status peer =
-        os::CheckLoopbackPeer(static_cast<uint16_t>(peer_port), static_cast<uint16_t>(port_));
+    const absl::Status peer = CheckPeer(peer_port);
     if (!peer.ok()) {
       uint64_t refused = 0;
       {
@@ -267,6 +275,17 @@ void ConnectionAcceptor::Admit(int listener, os::UniqueFd connection, int peer_p
                            .since = steady_clock::now()});
   }
   on_connection_(listener, connection.Release());
+}
+
+absl::Status ConnectionAcceptor::CheckPeer(int peer_port) {
+  const auto check = [&] {
+    return os::CheckLoopbackPeer(static_cast<uint16_t>(peer_port), static_cast<uint16_t>(port_));
+  };
+  const absl::Status peer = check();
+  if (!absl::IsUnavailable(peer)) return peer;
+  // The connection has taken the last descriptor, and the question needs one.
+  reserve_.Reset();
+  return check();
 }
 
 bool ConnectionAcceptor::HasRoom() {

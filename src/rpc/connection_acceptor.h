@@ -99,7 +99,11 @@ class ConnectionAcceptor {
   void Wait(int limit_ms, bool accepting);
   /// False: there is a shortage, and a pause is due.
   bool AcceptAll(int listener);
+  /// Counts and logs it. Always false.
+  bool Shortage(int error);
   void Admit(int listener, os::UniqueFd connection, int peer_port);
+  /// Whether the peer may be served at all.
+  absl::Status CheckPeer(int peer_port);
   /// Whether one more may be handed over.
   bool HasRoom();
   void Evict(const Handshake& oldest);
@@ -108,6 +112,7 @@ class ConnectionAcceptor {
   const Limits limits_;
   const os::UniqueFd wake_;   ///< an eventfd: Stop() was called
   const os::UniqueFd spare_;  ///< a number for Evict(), which no shortage can take away
+  os::UniqueFd reserve_;      ///< given up where the question for a peer's user needs one
   std::vector<os::UniqueFd> listeners_;
   int port_ = 0;
   std::string number_;

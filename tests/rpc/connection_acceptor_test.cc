@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -104,6 +105,7 @@ TEST_F(ConnectionAcceptorTest, ClosesAnotherUsersConnectionsAndTakesItsOwnMeanwh
   ASSERT_EQ(::pipe(ended), 0);
   const pid_t stranger = ::fork();
   if (stranger == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::setgid(54322) != 0 || ::setuid(54322) != 0) ::_exit(1);
     char count = 0;
     for (int i = 0; i < kStrangers; ++i) count = static_cast<char>(count + IsEnded(Connect()));
@@ -130,6 +132,7 @@ TEST_F(ConnectionAcceptorTest, AShortageOfDescriptorsIsAPause) {
   ASSERT_EQ(::pipe(go), 0);
   const pid_t clients = ::fork();
   if (clients == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     char byte;
     std::vector<os::UniqueFd> ends;
     if (::read(go[0], &byte, 1) != 1) ::_exit(1);
@@ -140,7 +143,7 @@ TEST_F(ConnectionAcceptorTest, AShortageOfDescriptorsIsAPause) {
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const os::UniqueFd next_free(::dup(go[0]));
   rlimit few = before;
-  few.rlim_cur = static_cast<rlim_t>(next_free.get()) + 5;
+  few.rlim_cur = static_cast<rlim_t>(next_free.get()) + 6;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
   ASSERT_EQ(::write(go[1], "x", 1), 1);
   std::vector<std::shared_ptr<os::UniqueFd>> taken;

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "common/safe_text.h"
 
 namespace tony {
 namespace {
@@ -69,7 +70,9 @@ absl::Status SetUpLogging(const std::string& path, LogLevel level) {
 }
 
 void Log(LogLevel level, const std::string& message) {
-  spdlog::log(ToSpdlog(level), "{}", message);
+  // A message quotes peers and programs: none of them may begin a line of its own, or steer the
+  // terminal on which the log is read.
+  spdlog::log(ToSpdlog(level), "{}", SafeText(message));
 }
 
 }  // namespace tony

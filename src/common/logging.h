@@ -13,7 +13,7 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 /// empty. Unavailable – the file cannot be opened; lines then go on to standard error.
 absl::Status SetUpLogging(const std::string& path, LogLevel level);
 
-/// Writes one line. Thread safe. Never pass secrets.
+/// Writes one line: the message's SafeText. Thread safe. Never pass secrets.
 void Log(LogLevel level, const std::string& message);
 inline void LogDebug(const std::string& message) { Log(LogLevel::kDebug, message); }
 inline void LogInfo(const std::string& message) { Log(LogLevel::kInfo, message); }

@@ -9,14 +9,15 @@
 #include <algorithm>
 #include <boost/system/system_error.hpp>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
 #include <system_error>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "common/safe_text.h"
 
 namespace tony {
 namespace {
@@ -50,8 +51,8 @@ std::string CurrentException() {
 
 [[noreturn]] void EndWithSentence() {
   if (!std::current_exception()) std::abort();  // a mistake of ours, for a debugger
-  ::dprintf(STDERR_FILENO, "%s: cannot go on: %s\n", program_invocation_short_name,
-            CurrentException().c_str());
+  (void)PrintForPeople(STDERR_FILENO, absl::StrCat(program_invocation_short_name,
+                                                   ": cannot go on: ", CurrentException(), "\n"));
   ::_exit(kExitUnable);
 }
 

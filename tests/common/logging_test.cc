@@ -62,6 +62,15 @@ TEST_F(LoggingTest, TakesAMessageAsItIs) {
   EXPECT_THAT(os::Contents(path_), EndsWith(" info {} {0} %s %d \\n\n"));
 }
 
+// Messages quote what peers say: it forges no line, and steers no terminal that shows the log.
+TEST_F(LoggingTest, AMessageIsOneLineOfHarmlessText) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  LogInfo("peer says \x1b]0;PWNED\a\n2026-01-31T00:00:00 info forged");
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_THAT(lines[0], EndsWith(" info peer says  2026-01-31T00:00:00 info forged"));
+}
+
 TEST_F(LoggingTest, MakesAFileForItsOwnerOnly) {
   const os::ScopedUmask none(0);
   ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());

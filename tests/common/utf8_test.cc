@@ -1,12 +1,12 @@
 // Well-formed UTF-8 stays as it is; every other byte is replaced, by all rows of Unicode's table
 // 3-7.
-#include "rpc/utf8.h"
+#include "common/utf8.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 
-namespace tony::rpc {
+namespace tony {
 namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";
@@ -142,4 +142,4 @@ TEST(Utf8Test, DoesNotLookPastTheEnd) {
 }
 
 }  // namespace
-}  // namespace tony::rpc
+}  // namespace tony

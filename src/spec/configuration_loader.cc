@@ -53,6 +53,7 @@ class Loader {
     const std::string path = ResolvePath(name, sources_.working_folder, sources_.home_folder);
     const XmlFile file = ReadXmlFile(path, name);
     result_.problems.insert(result_.problems.end(), file.problems.begin(), file.problems.end());
+    result_.notes.insert(result_.notes.end(), file.notes.begin(), file.notes.end());
     result_.readable = result_.readable && file.readable;
     const std::string folder = std::filesystem::path(path).parent_path().string();
     for (const XmlProperty& property : file.properties) {

@@ -28,6 +28,7 @@ struct Sources {
 struct LoadResult {
   Configuration configuration;
   std::vector<Problem> problems;
+  std::vector<Problem> notes;
   bool readable = true;  ///< false: a file could not be read as XML at all, so that `configuration`
                          ///< lacks its keys
 };

@@ -27,6 +27,10 @@ A job is described by properties in Hadoop's XML form:
 The key names are TonY's; a job file of TonY runs unchanged, or the message says which key is
 missing something.
 
+The file is UTF-8, or ISO-8859-1 where its first line declares that. Entities are those that XML
+itself has (`&amp;`, `&lt;`, `&#64;`); a DOCTYPE is passed over with a note, and an entity that it
+declares is a mistake where it is used.
+
 ## Layers
 
 Built-in default < site file < job file < command line (`--conf key=value`): a later layer

@@ -110,6 +110,20 @@ void BuildApplication(const Configuration& configuration, core::JobDescription* 
   job->checkpoint_dir = configuration.GetText("tony.application.checkpoint-dir");
 }
 
+/// Whether the checks of types and of the job would only repeat what is wrong, a thousand times: of
+/// keys that nobody knows, or of types that could never all run.
+bool IsHopeless(const Configuration& configuration, BuildResult* result) {
+  const size_t types = DeclaredTaskTypes(configuration).size();
+  if (types > kMaxTasks) {
+    result->problems.push_back(
+        {configuration.job_file(), 0, "",
+         absl::StrCat("the job has ", types, " task types, and no more than ", kMaxTasks,
+                      " tasks are possible"),
+         "ask for fewer"});
+  }
+  return types > kMaxTasks || result->problems.size() >= kMostProblems;
+}
+
 void BuildSingleContainer(const Configuration& configuration, BuildResult* result) {
   core::JobDescription& job = result->job;
   job.am_command = configuration.GetText("tony.am.command");
@@ -125,6 +139,7 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
     result.backend = Backend::kYarn;
   }
   CheckKeys(configuration, file_checks, &result);
+  if (IsHopeless(configuration, &result)) return result;
   result.packaging = BuildPackaging(configuration);
   result.local = BuildLocalSettings(configuration, &result);
   BuildApplication(configuration, &result.job);
@@ -150,6 +165,7 @@ LoadedJob LoadJob(const Sources& sources, FileChecks file_checks) {
   if (loaded.readable) job.result = BuildJob(job.configuration, file_checks);
   std::vector<Problem>& problems = job.result.problems;
   problems.insert(problems.begin(), loaded.problems.begin(), loaded.problems.end());
+  job.result.notes.insert(job.result.notes.begin(), loaded.notes.begin(), loaded.notes.end());
   return job;
 }
 

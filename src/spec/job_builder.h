@@ -69,7 +69,7 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks 
 /// A configuration and what was made of it.
 struct LoadedJob {
   Configuration configuration;
-  BuildResult result;  ///< with the problems of loading first
+  BuildResult result;  ///< with the problems and notes of loading first
 };
 
 /// LoadConfiguration() and BuildJob(), so that one run shows the problems of both. When a file is

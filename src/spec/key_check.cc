@@ -22,6 +22,7 @@ namespace tony::spec {
 namespace {
 
 constexpr char kTensorBoard[] = "tensorboard";
+constexpr int kMostSuggestions = 20;  // as many as are shown
 
 // The task types that TonY's runtimes and examples know. A name made of the same letters is taken
 // for a slip.
@@ -61,13 +62,24 @@ class KeyChecker {
         backend_(absl::AsciiStrToLower(configuration.GetText("tony.backend"))) {}
 
   void Check() {
-    for (const Entry& entry : configuration_.entries()) CheckEntry(entry);
+    for (const Entry& entry : configuration_.entries()) {
+      if (result_.problems.size() >= kMostProblems) return ComplainOfTooMany(entry);
+      CheckEntry(entry);
+    }
   }
 
  private:
   void Complain(const Setting& setting, const std::string& key, const std::string& message,
                 const std::string& remedy) {
     result_.problems.push_back({setting.origin.file, setting.origin.line, key, message, remedy});
+  }
+
+  // A configuration of another program, most likely.
+  void ComplainOfTooMany(const Entry& first_unchecked) {
+    Complain(
+        first_unchecked.settings.back(), first_unchecked.key,
+        absl::StrCat("the keys from here on are not checked, after ", kMostProblems, " problems"),
+        "correct those first");
   }
 
   void CheckEntry(const Entry& entry) {
@@ -88,7 +100,8 @@ class KeyChecker {
 
   void ReportUnknown(const std::string& key, const Setting& setting) {
     const bool ours = absl::StartsWith(key, "tony.");
-    const auto nearest = NearestKey(key, types_);
+    // The search compares with each key of each task type.
+    const auto nearest = ++suggestions_ > kMostSuggestions ? std::nullopt : NearestKey(key, types_);
     Complain(setting, key, ours ? "unknown key" : "unknown key; tony's keys begin with 'tony.'",
              nearest ? absl::StrCat("did you mean ", *nearest, "?") : "remove it");
   }
@@ -112,9 +125,10 @@ class KeyChecker {
                absl::StrCat("did you mean tony.", *role, rest, "?"));
       return false;
     }
-    if (std::find(types_.begin(), types_.end(), type) != types_.end()) return true;
+    if (type_set_.contains(type)) return true;
     const std::string instances = absl::StrCat("tony.", type, ".instances");
-    const auto meant = NearestOwner(type, entry.key, types_);
+    const auto meant =
+        ++suggestions_ > kMostSuggestions ? std::nullopt : NearestOwner(type, entry.key, types_);
     // Files of TonY size parameter servers, workers and TensorBoard that a job need not have.
     if (!meant && (type == "ps" || type == "worker" || type == kTensorBoard)) {
       result_.notes.push_back({last.origin.file, last.origin.line, entry.key,
@@ -175,8 +189,10 @@ class KeyChecker {
   const FileChecks file_checks_;
   BuildResult& result_;
   const std::vector<std::string> types_;
+  const std::set<std::string> type_set_{types_.begin(), types_.end()};
   const std::string backend_;
   std::set<std::string> reported_types_;
+  int suggestions_ = 0;
 };
 
 }  // namespace

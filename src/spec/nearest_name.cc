@@ -30,6 +30,10 @@ std::optional<std::string> NearestName(const std::string& word,
   int best = std::clamp(static_cast<int>(word.size()) / 3, 1, 4) + 1;
   std::optional<std::string> nearest;
   for (const std::string& candidate : candidates) {
+    // Each letter that one has more is an insertion; most candidates, and words that are no names
+    // but megabytes of text, end here.
+    const size_t longer = std::max(word.size(), candidate.size());
+    if (longer - std::min(word.size(), candidate.size()) >= static_cast<size_t>(best)) continue;
     const int distance = EditDistance(word, candidate);
     if (distance < best) {
       best = distance;

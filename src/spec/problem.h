@@ -2,6 +2,7 @@
 // to people.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,16 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
+/// Where so many have been found in one file, or in the keys of a configuration, the rest is only
+/// counted or not looked for: a file of another format would make as many as it has lines.
+inline constexpr size_t kMostProblems = 1000;
+
 /// `job.xml:12: tony.worker.gpus: -1 is negative; write 0 or more`, without the parts that are
-/// empty.
+/// empty: one line of SafeText, in which no part is longer than a kilobyte.
 std::string RenderProblem(const Problem& problem);
 
-/// One line for each problem, each ended by a newline, in the order given.
-std::string RenderProblems(const std::vector<Problem>& problems);
+/// One line for each problem behind `prefix`, each ended by a newline, in the order given: the
+/// first 20, and then how many more there are.
+std::string RenderProblems(const std::vector<Problem>& problems, const std::string& prefix = "");
 
 }  // namespace tony::spec

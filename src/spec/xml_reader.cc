@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "spec/files.h"
 #include "spec/values.h"
+#include "spec/xml_text.h"
 
 namespace tony::spec {
 namespace {
@@ -30,8 +31,15 @@ class Reader {
  public:
   explicit Reader(const std::string& display_name) : display_name_(display_name) {}
 
-  XmlFile Read(const std::string& text) {
-    tinyxml2::XMLDocument document(true, tinyxml2::PRESERVE_WHITESPACE);
+  XmlFile Read(const std::string& bytes) {
+    const DecodedXml decoded = DecodeXml(bytes);
+    if (!decoded.problem.empty()) {
+      Unreadable(decoded.line, decoded.problem, decoded.remedy);
+      return std::move(file_);
+    }
+    const std::string& text = decoded.text;
+    // Entities are left for TextOf(): the library would pass unknown ones over without a word.
+    tinyxml2::XMLDocument document(false, tinyxml2::PRESERVE_WHITESPACE);
     if (document.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS) {
       Unreadable(document.ErrorLineNum(), Malformation(document), "correct the XML");
       return std::move(file_);
@@ -46,6 +54,7 @@ class Reader {
                  "put all properties into one <configuration> element");
       return std::move(file_);
     }
+    NoteDoctype(document);
     for (auto* node = root->FirstChild(); node != nullptr; node = node->NextSibling()) {
       ReadChildOfRoot(*node);
     }
@@ -53,10 +62,24 @@ class Reader {
       Complain(root->NextSiblingElement()->GetLineNum(), "", "something follows </configuration>",
                "remove it");
     }
+    if (more_problems_ > 0) {
+      file_.problems.push_back(
+          {display_name_, 0, "", absl::StrCat("has ", more_problems_, " more problems"), ""});
+    }
     return std::move(file_);
   }
 
  private:
+  void NoteDoctype(const tinyxml2::XMLDocument& document) {
+    for (auto* node = document.FirstChild(); node != nullptr; node = node->NextSibling()) {
+      const auto* const unknown = node->ToUnknown();
+      if (unknown == nullptr || !absl::StartsWith(unknown->Value(), "DOCTYPE")) continue;
+      file_.notes.push_back(
+          {display_name_, node->GetLineNum(), "",
+           "the DOCTYPE is not read; entities that it declares are not known here", ""});
+    }
+  }
+
   static std::string Malformation(const tinyxml2::XMLDocument& document) {
     switch (document.ErrorID()) {
       case tinyxml2::XML_ERROR_EMPTY_DOCUMENT:
@@ -72,6 +95,10 @@ class Reader {
 
   void Complain(int line, const std::string& key, const std::string& message,
                 const std::string& remedy) {
+    if (file_.problems.size() >= kMostProblems) {
+      ++more_problems_;
+      return;
+    }
     file_.problems.push_back({display_name_, line, key, message, remedy});
   }
 
@@ -142,7 +169,9 @@ class Reader {
   std::string TextOf(const tinyxml2::XMLElement& element) {
     std::string text;
     for (auto* node = element.FirstChild(); node != nullptr; node = node->NextSibling()) {
-      if (node->ToText() != nullptr) text += node->Value();
+      if (const auto* part = node->ToText()) {
+        text += part->CData() ? part->Value() : Expand(*part);
+      }
       if (node->ToElement() != nullptr) {
         Complain(node->GetLineNum(), "",
                  absl::StrCat("element <", node->Value(), "> inside of <", element.Name(), ">"),
@@ -150,6 +179,17 @@ class Reader {
       }
     }
     return std::string(absl::StripAsciiWhitespace(text));
+  }
+
+  std::string Expand(const tinyxml2::XMLText& text) {
+    ExpandedText expanded = ExpandEntities(text.Value());
+    if (!expanded.unknown.empty()) {
+      Complain(text.GetLineNum(), "",
+               absl::StrCat("the entity ", expanded.unknown, " is not known here"),
+               absl::StrCat("write its text, or &amp;", expanded.unknown.substr(1),
+                            " for these characters themselves"));
+    }
+    return std::move(expanded.text);
   }
 
   void Add(const std::map<std::string, std::string>& parts, int line) {
@@ -174,6 +214,7 @@ class Reader {
   const std::string display_name_;
   XmlFile file_;
   std::map<std::string, int> first_lines_;
+  size_t more_problems_ = 0;
 };
 
 }  // namespace

@@ -20,11 +20,13 @@ struct XmlProperty {
 struct XmlFile {
   std::vector<XmlProperty> properties;  ///< in the order of the file; of a key set twice the first
   std::vector<XmlProperty> repeated;  ///< what sets a key again, a problem each; Hadoop takes these
-  std::vector<Problem> problems;
+  std::vector<Problem> problems;      ///< the first kMostProblems, and how many more there are
+  std::vector<Problem> notes;         ///< what is passed over without harm
   bool readable = true;  ///< false: not a configuration file at all; no properties then
 };
 
-/// Reads the file at `path`, at most 16 MiB; problems name it `display_name`.
+/// Reads the file at `path`, at most 16 MiB; problems name it `display_name`. A DOCTYPE is not
+/// read, and what it declares is not known: an entity of it in a name or a value is a problem.
 XmlFile ReadXmlFile(const std::string& path, const std::string& display_name);
 
 /// The same for text in memory.

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "absl/strings/str_cat.h"
 #include "appmaster/application_master.h"
 #include "appmaster/local_platform.h"
 #include "appmaster/look_up.h"
@@ -13,6 +14,7 @@
 #include "common/event_loop.h"
 #include "common/logging.h"
 #include "common/process_setup.h"
+#include "common/safe_text.h"
 
 namespace {
 
@@ -21,7 +23,7 @@ constexpr int kBadUsage = 2;
 constexpr int kInfrastructure = 3;
 
 int Fail(const absl::Status& status, int exit_code) {
-  std::fprintf(stderr, "tony-am: %s\n", std::string(status.message()).c_str());
+  (void)tony::PrintForPeople(STDERR_FILENO, absl::StrCat("tony-am: ", status.message(), "\n"));
   return exit_code;
 }
 
@@ -29,7 +31,7 @@ int PrintMaster(const tony::appmaster::Options& options) {
   const absl::StatusOr<std::string> address = tony::appmaster::LookUpMaster(*options.yarn);
   if (absl::IsNotFound(address.status())) return Fail(address.status(), kJobIsOver);
   if (!address.ok()) return Fail(address.status(), kInfrastructure);
-  std::printf("%s\n", address->c_str());
+  (void)tony::PrintForPeople(STDOUT_FILENO, *address + "\n");
   return 0;
 }
 

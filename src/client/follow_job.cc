@@ -26,12 +26,15 @@ int FailWith(const absl::Status& status, int exit_code) {
   return exit_code;
 }
 
-void WriteOut(const std::string& text) {
-  (void)os::WriteAll(STDOUT_FILENO, text.data(), text.size(), "stdout");
+void WriteOut(const std::string& text) { (void)PrintForPeople(STDOUT_FILENO, text); }
+
+void WriteBytes(const std::string& bytes) {
+  (void)os::WriteAll(STDOUT_FILENO, bytes.data(), bytes.size(), "stdout");
 }
 
 void WriteJobId(const SubmitOptions& options, const std::string& job_id) {
-  WriteOut(options.json ? absl::StrCat("{\"job_id\":\"", job_id, "\"}\n") : job_id + "\n");
+  options.json ? WriteBytes(absl::StrCat("{\"job_id\":\"", job_id, "\"}\n"))
+               : WriteOut(job_id + "\n");
 }
 
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
@@ -41,7 +44,7 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
   EventLoop loop;
   SystemClock clock;
   const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(
-      StyleOf(options, environment), WriteOut,
+      StyleOf(options, environment), WriteBytes,
       [&environment] { return DescribeScreen(STDOUT_FILENO, environment); }, clock);
   const std::unique_ptr<MasterSource> source = make_source(loop, clock);
   Submission submission(

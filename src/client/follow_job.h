@@ -28,8 +28,10 @@ enum SubmitExit {
 void PrintError(const std::string& text);
 /// The same for an error; returns `exit_code`.
 int FailWith(const absl::Status& status, int exit_code);
-/// On standard output.
+/// Text for people on standard output.
 void WriteOut(const std::string& text);
+/// What programs read, on standard output: JSON that is SafeJson.
+void WriteBytes(const std::string& bytes);
 /// What a detached job is known by, as --json wants it or as a line.
 void WriteJobId(const SubmitOptions& options, const std::string& job_id);
 

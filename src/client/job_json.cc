@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/safe_text.h"
+
 namespace tony::client {
 namespace {
 
@@ -106,11 +108,11 @@ Json JobToJson(const StoredJob& stored, bool details) {
 }
 
 std::string DumpJson(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return SafeJson(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 std::string DumpJsonLine(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return SafeJson(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace tony::client

@@ -3,7 +3,9 @@
 
 #include <cstdio>
 
+#include "absl/strings/str_cat.h"
 #include "client/environment.h"
+#include "client/follow_job.h"
 #include "client/options.h"
 #include "client/submit_command.h"
 #include "client/version.h"
@@ -11,20 +13,18 @@
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
-  constexpr int kBadUsage = 2;
   constexpr int kHelpWidth = 100;
   const absl::StatusOr<tony::client::SubmitOptions> options =
       tony::client::ParseSubmitOptions({argv + 1, argv + argc});
   if (!options.ok()) {
-    std::fprintf(stderr, "tony-submit: %s\n", std::string(options.status().message()).c_str());
-    return kBadUsage;
+    return tony::client::FailWith(options.status(), tony::client::kBadUsage);
   }
   if (options->help) {
-    std::fputs(tony::client::RenderSubmitHelp(kHelpWidth).c_str(), stdout);
+    tony::client::WriteOut(tony::client::RenderSubmitHelp(kHelpWidth));
     return 0;
   }
   if (options->version) {
-    std::printf("tony %s\n", tony::client::kVersion);
+    tony::client::WriteOut(absl::StrCat("tony ", tony::client::kVersion, "\n"));
     return 0;
   }
   const tony::client::Environment environment = tony::client::ReadEnvironment();

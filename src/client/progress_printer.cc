@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/line_printer.h"
 #include "client/table_printer.h"
+#include "common/safe_text.h"
 #include "rpc/event_json.h"
 
 namespace tony::client {
@@ -38,7 +39,7 @@ class JsonPrinter : public ProgressPrinter {
   void OnEvent(const core::JobEvent& event) override {
     if (event.sequence <= last_sequence_) return;
     last_sequence_ = event.sequence;
-    write_(absl::StrCat(rpc::EventToJsonLine(event), "\n"));
+    write_(absl::StrCat(SafeJson(rpc::EventToJsonLine(event)), "\n"));
   }
   void Refresh() override {}
 
@@ -46,6 +47,13 @@ class JsonPrinter : public ProgressPrinter {
   Writer write_;
   int64_t last_sequence_ = 0;
 };
+
+/// A writer of whole lines for people: their parts come from programs, hosts and job files.
+Writer LineWriter(Writer write, ScreenSource screen) {
+  return [write = std::move(write), screen = std::move(screen)](const std::string& text) {
+    write(SafeLines(text, PaintOf(screen())));
+  };
+}
 
 }  // namespace
 
@@ -55,9 +63,9 @@ std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer
     case ProgressStyle::kTable:
       return std::make_unique<TablePrinter>(std::move(write), std::move(screen), clock);
     case ProgressStyle::kLines:
-      return std::make_unique<LinePrinter>(std::move(write), std::move(screen), clock);
+      return std::make_unique<LinePrinter>(LineWriter(std::move(write), screen), screen, clock);
     case ProgressStyle::kQuiet:
-      return std::make_unique<QuietPrinter>(std::move(write), std::move(screen));
+      return std::make_unique<QuietPrinter>(LineWriter(std::move(write), screen), screen);
     case ProgressStyle::kJson:
       return std::make_unique<JsonPrinter>(std::move(write));
   }

@@ -30,12 +30,13 @@ enum class ProgressStyle {
   kJson,   ///< each event as one line of JSON
 };
 
-/// Writes bytes to the user.
+/// Writes to the user.
 using Writer = std::function<void(const std::string&)>;
 /// The screen as it is now: asked before each drawing, so that a resized window is noticed.
 using ScreenSource = std::function<Screen()>;
 
-/// `clock` must outlive the printer.
+/// `write` gets what has passed SafeLines() or SafeJson(), as it is to be written, with the escape
+/// sequences that draw the table. `clock` must outlive the printer.
 std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write,
                                                      ScreenSource screen, const Clock& clock);
 

@@ -1,7 +1,8 @@
 // The steps of a submission.
 #include "client/submit_command.h"
 
-#include <cstdio>
+#include <unistd.h>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "client/local_master_source.h"
 #include "client/staging.h"
 #include "client/yarn_submit.h"
+#include "common/safe_text.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "core/schedule/admission.h"
@@ -67,6 +69,10 @@ absl::StatusOr<std::optional<core::NeverFits>> CheckCapacity(const spec::BuildRe
 void Unstage(const backend::JobFolder& folder) {
   const absl::Status removed = RemoveStaged(folder);
   if (!removed.ok()) PrintError(std::string(removed.message()));
+}
+
+void PrintProblems(const std::vector<spec::Problem>& problems) {
+  (void)PrintForPeople(STDERR_FILENO, spec::RenderProblems(problems));
 }
 
 int RunLocalJob(const SubmitOptions& options, const Environment& environment,
@@ -124,10 +130,10 @@ int RunSubmit(const SubmitOptions& options, const Environment& environment) {
   for (const std::string& warning : options.warnings) PrintError(warning);
   const spec::LoadedJob job = Load(options, environment);
   if (!job.result.ok()) {
-    std::fputs(spec::RenderProblems(job.result.problems).c_str(), stderr);
+    PrintProblems(job.result.problems);
     return kBadUsage;
   }
-  if (!options.quiet) std::fputs(spec::RenderProblems(job.result.notes).c_str(), stderr);
+  if (!options.quiet) PrintProblems(job.result.notes);
   const bool local = job.result.backend == spec::Backend::kLocal;
   if (local) {
     absl::StatusOr<std::optional<core::NeverFits>> refused = CheckCapacity(job.result);
@@ -138,7 +144,7 @@ int RunSubmit(const SubmitOptions& options, const Environment& environment) {
     }
   }
   if (options.dry_run) {
-    WriteOut(options.json ? RenderDryRunJson(job) : RenderDryRun(job));
+    options.json ? WriteBytes(RenderDryRunJson(job)) : WriteOut(RenderDryRun(job));
     return 0;
   }
   if (!local) return RunYarnJob(options, environment, job);

@@ -29,16 +29,18 @@ void TablePrinter::OnEvent(const core::JobEvent& event) {
   } else if (std::holds_alternative<core::JobEnded>(event.body)) {
     Refresh();
     over_ = true;
-    write_(RenderVerdict(job_.view, screen_()));
+    const Screen screen = screen_();
+    write_(SafeLines(RenderVerdict(job_.view, screen), PaintOf(screen)));
   }
 }
 
 void TablePrinter::Refresh() {
   if (over_ || job_.view.last_sequence == 0) return;
-  std::string table = RenderJobTable(job_, clock_.UnixMillis(), screen_());
+  const Screen screen = screen_();
+  std::string table = SafeLines(RenderJobTable(job_, clock_.UnixMillis(), screen), PaintOf(screen));
   if (table == drawn_ && lasting_.empty()) return;
   // One write, so that the terminal never shows a half drawn table.
-  write_(absl::StrCat(Erase(drawn_), lasting_, table));
+  write_(absl::StrCat(Erase(drawn_), SafeLines(lasting_), table));
   lasting_.clear();
   drawn_ = std::move(table);
 }

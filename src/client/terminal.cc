@@ -1,62 +1,19 @@
-// Terminal sizes, and making foreign text harmless.
+// Terminal sizes, and the widths of characters.
 #include "client/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "rpc/utf8.h"
+#include "common/utf8.h"
 
 namespace tony::client {
 namespace {
 
 constexpr int kReservedLines = 10;  // of the table, besides its tasks
-
-/// One decoded character: its code point and its length in bytes.
-struct Character {
-  uint32_t code_point = 0;
-  size_t bytes = 1;
-};
-
-/// The character at `position` of well-formed UTF-8.
-Character Decode(const std::string& text, size_t position) {
-  const uint32_t first = static_cast<unsigned char>(text[position]);
-  if (first < 0x80) return {first, 1};
-  const size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  uint32_t code_point = first & (0xFFu >> (bytes + 1));
-  for (size_t offset = 1; offset < bytes; ++offset) {
-    code_point = (code_point << 6) | (static_cast<unsigned char>(text[position + offset]) & 0x3Fu);
-  }
-  return {code_point, bytes};
-}
-
-/// Where the escape sequence that starts at `position` (an ESC) ends: behind its last byte.
-size_t EndOfEscape(const std::string& text, size_t position) {
-  size_t end = position + 1;
-  if (end >= text.size()) return end;
-  const char kind = text[end++];
-  if (kind == '[') {  // CSI: parameters, then one final byte
-    while (end < text.size() && text[end] >= 0x20 && text[end] < 0x40) ++end;
-    return std::min(end + 1, text.size());
-  }
-  if (kind == ']' || kind == 'P' || kind == '^' || kind == '_' ||
-      kind == 'X') {  // strings: until BEL or ESC backslash
-    while (end < text.size() && text[end] != '\a' && text[end] != '\x1b') ++end;
-    return end < text.size() && text[end] == '\a' ? end + 1 : end;
-  }
-  return end;
-}
-
-/// Characters that change the direction of what follows.
-bool IsDirectionControl(uint32_t code_point) {
-  return code_point == 0x200E || code_point == 0x200F || code_point == 0x061C ||
-         (code_point >= 0x202A && code_point <= 0x202E) ||
-         (code_point >= 0x2066 && code_point <= 0x2069);
-}
 
 struct Range {
   uint32_t first, last;
@@ -98,41 +55,12 @@ Screen DescribeScreen(int fd, const Environment& environment) {
   return screen;
 }
 
-std::string SafeText(const std::string& text) {
-  const std::string whole = rpc::ToUtf8(text);
-  std::string safe;
-  safe.reserve(whole.size());
-  size_t position = 0;
-  while (position < whole.size()) {
-    if (whole[position] == '\x1b') {
-      position = EndOfEscape(whole, position);
-      continue;
-    }
-    const Character character = Decode(whole, position);
-    const uint32_t code_point = character.code_point;
-    const bool control = code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0);
-    if (code_point == '\t' || code_point == '\n') {
-      safe += code_point == '\t' ? "    " : " ";
-    } else if (!control && !IsDirectionControl(code_point)) {
-      safe.append(whole, position, character.bytes);
-    }
-    position += character.bytes;
-  }
-  return safe;
-}
-
-void PrintNotice(const std::string& text) {
-  std::string safe;
-  for (const std::string& line : std::vector<std::string>(absl::StrSplit(text, "\n"))) {
-    absl::StrAppend(&safe, SafeText(line), "\n");
-  }
-  std::fputs(safe.c_str(), stderr);
-}
+void PrintNotice(const std::string& text) { PrintForPeople(STDERR_FILENO, text + "\n"); }
 
 int DisplayWidth(const std::string& text) {
   int width = 0;
   for (size_t position = 0; position < text.size();) {
-    const Character character = Decode(text, position);
+    const Utf8Character character = DecodeUtf8(text, position);
     width += Columns(character.code_point);
     position += character.bytes;
   }
@@ -145,7 +73,7 @@ std::string CutToWidth(const std::string& text, int width) {
   int used = 0;
   size_t position = 0;
   while (position < text.size()) {
-    const Character character = Decode(text, position);
+    const Utf8Character character = DecodeUtf8(text, position);
     if (used + Columns(character.code_point) > width - 1) break;
     used += Columns(character.code_point);
     position += character.bytes;
@@ -158,7 +86,7 @@ std::vector<std::string> WrapToWidth(const std::string& text, int width) {
   size_t start = 0, space = std::string::npos;
   int used = 0;
   for (size_t position = 0; position < text.size();) {
-    const Character character = Decode(text, position);
+    const Utf8Character character = DecodeUtf8(text, position);
     if (character.code_point == ' ') space = position;
     if (used + Columns(character.code_point) > width && position > start) {
       const bool at_space = space != std::string::npos && space > start;

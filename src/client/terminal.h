@@ -1,4 +1,4 @@
-// What the output is connected to, and text that is safe to show there.
+// What the output is connected to, and the layout of text that is shown there.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 #include "client/environment.h"
 #include "client/job_table.h"
+#include "common/safe_text.h"
 
 namespace tony::client {
 
@@ -18,12 +19,9 @@ bool IsLiveTerminal(int fd, const Environment& environment);
 /// for anything else.
 Screen DescribeScreen(int fd, const Environment& environment);
 
-/// `text` without what could steer a terminal: escape sequences and control characters are dropped,
-/// tabs and line ends become spaces, bytes that are no UTF-8 become U+FFFD, and characters that
-/// reverse the direction of writing are dropped.
-std::string SafeText(const std::string& text);
+using tony::SafeText;
 
-/// SafeText of each line of `text`, on stderr.
+/// `text` and the end of a line on stderr, by PrintForPeople().
 void PrintNotice(const std::string& text);
 
 /// Columns that `text`, which is SafeText, takes on a terminal.

@@ -43,8 +43,11 @@ absl::StatusOr<int> RunKill(const CommandLine& line, const VerbContext& context)
     TONY_RETURN_IF_ERROR(jobs->Stop(job, wish));
     TONY_ASSIGN_OR_RETURN(job, jobs->Find(job.id));
   }
-  context.out(line.Has("json") ? DumpJson(JobToJson(job, false))
-                               : RenderVerdict(job.job.view, context.screen));
+  if (line.Has("json")) {
+    context.bytes(DumpJson(JobToJson(job, false)));
+  } else {
+    context.out(RenderVerdict(job.job.view, context.screen));
+  }
   return kVerbDone;
 }
 

@@ -55,7 +55,7 @@ absl::StatusOr<int> RunList(const CommandLine& line, const VerbContext& context)
   }
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const StoredJob& job : jobs) json.push_back(JobToJson(job, false));
-  context.out(DumpJson(json));
+  context.bytes(DumpJson(json));
   return kVerbDone;
 }
 

@@ -70,9 +70,10 @@ nlohmann::ordered_json TimeJson(int64_t unix_millis) {
   return unix_millis == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(unix_millis);
 }
 
-/// Text of a log as it may be shown.
-std::string Shown(const std::string& text, const VerbContext& context) {
-  return context.terminal ? SafeText(text) : text;
+/// Lines of logs are a program's own bytes: only what reads them from a pipe or a file gets them as
+/// they are.
+const Writer& LogWriter(const VerbContext& context) {
+  return context.terminal ? context.out : context.bytes;
 }
 
 /// How a line reaches the user.
@@ -85,14 +86,13 @@ LogLineUse MakePrinter(const CommandLine& options, bool prefix, const VerbContex
       entry["stream"] = log.stream;
       entry["time_millis"] = TimeJson(line.unix_millis);
       entry["line"] = line.text;
-      context.out(DumpJsonLine(entry));
+      context.bytes(DumpJsonLine(entry));
     };
   }
   const bool times = options.Has("timestamps");
   return [&context, prefix, times](const LogFile& log, const LogLine& line) {
-    context.out(absl::StrCat(times ? absl::StrCat(TimeText(line.unix_millis), " ") : "",
-                             prefix ? absl::StrCat(log.task, " | ") : "", Shown(line.text, context),
-                             "\n"));
+    LogWriter(context)(absl::StrCat(times ? absl::StrCat(TimeText(line.unix_millis), " ") : "",
+                                    prefix ? absl::StrCat(log.task, " | ") : "", line.text, "\n"));
   };
 }
 
@@ -105,7 +105,7 @@ void PrintErrorJson(const FoundError& found, const VerbContext& context) {
   json["line_number"] = found.error.line_number;
   json["before"] = found.error.before;
   json["lines"] = found.error.lines;
-  context.out(DumpJson(json));
+  context.bytes(DumpJson(json));
 }
 
 void PrintErrorText(const FoundError& found, const VerbContext& context) {
@@ -115,10 +115,10 @@ void PrintErrorText(const FoundError& found, const VerbContext& context) {
       ", ", found.log.stream, ", line ", error.line_number,
       error.unix_millis > 0 ? absl::StrCat(", at ", TimeText(error.unix_millis)) : "", ":\n"));
   for (const std::string& line : error.before) {
-    context.out(absl::StrCat("  | ", Shown(line, context), "\n"));
+    LogWriter(context)(absl::StrCat("  | ", line, "\n"));
   }
   for (const std::string& line : error.lines) {
-    context.out(absl::StrCat("  > ", Shown(line, context), "\n"));
+    LogWriter(context)(absl::StrCat("  > ", line, "\n"));
   }
 }
 

@@ -50,7 +50,8 @@ absl::StatusOr<core::TaskId> ChooseTask(const CommandLine& line, const StoredJob
 }
 
 void PrintUrl(const CommandLine& line, const VerbContext& context, const std::string& url) {
-  context.out(line.Has("json") ? DumpJsonLine(Json{{"url", url}}) : absl::StrCat(url, "\n"));
+  line.Has("json") ? context.bytes(DumpJsonLine(Json{{"url", url}}))
+                   : context.out(absl::StrCat(url, "\n"));
 }
 
 /// Shows `url` where there is a screen; nothing depends on it. An address with a code is a secret

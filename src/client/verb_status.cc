@@ -28,7 +28,7 @@ absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& contex
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs, OpenJobs(line, context, wish));
   TONY_ASSIGN_OR_RETURN(const StoredJob job, jobs->Find(wish));
   if (line.Has("json")) {
-    context.out(DumpJson(JobToJson(job, true)));
+    context.bytes(DumpJson(JobToJson(job, true)));
     return kVerbDone;
   }
   Screen screen = context.screen;

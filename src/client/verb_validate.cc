@@ -38,14 +38,10 @@ absl::StatusOr<int> RunValidate(const CommandLine& line, const VerbContext& cont
     json["problems"] = ToJson(job.result.problems);
     json["notes"] = ToJson(job.result.notes);
     if (job.result.ok()) AddOrder(job.result.job, json);
-    context.out(DumpJson(json));
+    context.bytes(DumpJson(json));
   } else {
-    for (const spec::Problem& note : job.result.notes) {
-      context.out(absl::StrCat("note: ", SafeText(spec::RenderProblem(note)), "\n"));
-    }
-    for (const spec::Problem& problem : job.result.problems) {
-      context.err(absl::StrCat(SafeText(spec::RenderProblem(problem)), "\n"));
-    }
+    context.out(spec::RenderProblems(job.result.notes, "note: "));
+    context.err(spec::RenderProblems(job.result.problems));
     if (job.result.ok()) {
       context.out(absl::StrCat(file.empty() ? "the job" : SafeText(file), " is valid\n",
                                RenderOrder(job.result.job)));

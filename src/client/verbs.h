@@ -28,10 +28,11 @@ struct VerbContext {
   Environment environment;
   std::string working_folder;  ///< absolute
   std::string site_file;       ///< empty: none
-  Writer out;
-  Writer err;
+  Writer out;                  ///< text for people, who get it by PrintForPeople()
+  Writer bytes;           ///< to the same place, as it is: JSON, and logs where `terminal` is false
+  Writer err;             ///< as `out`
   Screen screen;          ///< of `out`
-  bool terminal = false;  ///< `out` is a terminal: untrusted bytes must not reach it
+  bool terminal = false;  ///< `out` is a terminal
   const Clock* clock = nullptr;
 };
 

@@ -1,10 +1,12 @@
 // tony-driver: the rendezvous of a Horovod job. Started by its executor; see README.md here.
-#include <cstdio>
+#include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "common/logging.h"
 #include "common/process_setup.h"
+#include "common/safe_text.h"
 #include "driver/driver.h"
 #include "driver/options.h"
 
@@ -13,7 +15,7 @@ namespace {
 constexpr int kBadUsage = 2;
 
 int Fail(const std::string& why, int exit_code) {
-  std::fprintf(stderr, "tony-driver: %s\n", why.c_str());
+  (void)tony::PrintForPeople(STDERR_FILENO, absl::StrCat("tony-driver: ", why, "\n"));
   return exit_code;
 }
 

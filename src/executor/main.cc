@@ -5,9 +5,11 @@
 
 #include <cstdio>
 
+#include "absl/strings/str_cat.h"
 #include "common/event_loop.h"
 #include "common/logging.h"
 #include "common/process_setup.h"
+#include "common/safe_text.h"
 #include "executor/executor.h"
 #include "executor/options.h"
 #include "executor/own_secrets.h"
@@ -23,7 +25,8 @@ namespace {
 constexpr int kBadUsage = 2;
 
 int Fail(const absl::Status& status, int exit_code) {
-  std::fprintf(stderr, "tony-executor: %s\n", std::string(status.message()).c_str());
+  (void)tony::PrintForPeople(STDERR_FILENO,
+                             absl::StrCat("tony-executor: ", status.message(), "\n"));
   return exit_code;
 }
 

@@ -1,4 +1,4 @@
-// Harmless text, widths and durations.
+// Widths of text, and what a terminal is.
 #include "client/terminal.h"
 
 #include <gmock/gmock.h>
@@ -7,33 +7,6 @@
 
 namespace tony::client {
 namespace {
-
-TEST(SafeText, DropsWhatSteersATerminal) {
-  EXPECT_EQ(SafeText("plain ä 漢 🙂"), "plain ä 漢 🙂");
-  EXPECT_EQ(SafeText("\x1b[31mred\x1b[0m"), "red");
-  EXPECT_EQ(SafeText("\x1b]0;title\a after"), " after");
-  EXPECT_EQ(SafeText("\x1b]8;;http://x\x1b\\link"), "link");
-  EXPECT_EQ(SafeText("\x1bPstring\x1b\\x"), "x");
-  EXPECT_EQ(SafeText("a\b\b\r\x7f"
-                     "b"),
-            "ab");
-  EXPECT_EQ(SafeText("\xc2\x9b"
-                     "31m"),
-            "31m");  // the one-character CSI of ISO 6429
-  EXPECT_EQ(SafeText("a\tb"), "a    b");
-  EXPECT_EQ(SafeText("a\r\nb"), "a b");
-  EXPECT_EQ(SafeText("\xff\xfe!"), "\xEF\xBF\xBD\xEF\xBF\xBD!");
-  EXPECT_EQ(SafeText("x\xE2\x80\xAE"
-                     "y"),
-            "xy");  // right-to-left override
-  EXPECT_EQ(SafeText(std::string("a\0b", 3)), "ab");
-}
-
-TEST(SafeText, SurvivesEscapesThatEndTooEarly) {
-  for (const char* text : {"\x1b", "\x1b[", "\x1b[1;", "\x1b]", "\x1b]0;never ends", "\x1bP"}) {
-    EXPECT_EQ(SafeText(text), "") << text;
-  }
-}
 
 TEST(Width, CountsColumnsNotBytes) {
   EXPECT_EQ(DisplayWidth("abc"), 3);
@@ -56,6 +29,14 @@ TEST(Width, WrapsAtSpacesWhereThereAreAny) {
   EXPECT_THAT(WrapToWidth("漢字漢字", 5), ElementsAre("漢字", "漢字"));
   EXPECT_THAT(WrapToWidth("", 5), ElementsAre(""));
   EXPECT_THAT(WrapToWidth("漢", 1), ElementsAre("漢"));
+}
+
+// Text that was never made safe must not lead outside of its bytes.
+TEST(Width, CountsMalformedBytesOneByOne) {
+  for (const char* text : {"\xC5", "\x81", "\xF0\x9F", "\xE2\x82", "\xFF"}) {
+    EXPECT_GE(DisplayWidth(text), 1) << text;
+    EXPECT_EQ(WrapToWidth(text, 80).front(), text);
+  }
 }
 
 TEST(Terminal, APipeIsNone) {

@@ -31,6 +31,7 @@ class VerbTest : public ::testing::Test {
     context_.environment.user = "ann";
     context_.working_folder = local_.path();
     context_.out = [this](const std::string& text) { out_ += text; };
+    context_.bytes = context_.out;
     context_.err = [this](const std::string& text) { err_ += text; };
     context_.screen.width = 120;
     context_.clock = &clock_;

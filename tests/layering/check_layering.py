@@ -68,6 +68,11 @@ CORE_CALLS = r"\b(?:(?:system|steady|high_resolution)_clock::now|random_device|t
 ENVIRONMENT_LAYER = r"src/(\w+/)+(environment|options\w*)\.cc"
 ENVIRONMENT_CALLS = r"\b(?:secure_)?getenv\s*\("
 
+# Text for people goes through PrintForPeople(), which drops what could steer a terminal. Besides:
+# what runs in the user's program, and what only a build runs.
+PRINTING = r"\b(?:v?[fd]?printf|fputs|std::puts|putchar|cout|cerr|clog)\b"
+MAY_PRINT = r"src/collective/.*|src/spec/main_docs\.cc"
+
 MAX_LINES = 500
 LENGTH_REASON = "Longer than 500 lines because"
 LENGTH_CHECKED = ["src", "tests", "proto", "bench", "examples", "scripts"]
@@ -147,6 +152,13 @@ def check_environment(source):
         yield line, "only environment.cc and options*.cc of a program read the environment"
 
 
+def check_printing(source):
+    if re.fullmatch(MAY_PRINT, source.path):
+        return
+    for line, call in source.calls(PRINTING):
+        yield line, f"{call} may write foreign text to a terminal; use PrintForPeople()"
+
+
 def check_length(root):
     for top in LENGTH_CHECKED:
         for path in sorted((root / top).rglob("*")):
@@ -210,7 +222,7 @@ def violations(root):
     paths = sorted(path for path in (root / "src").rglob("*") if path.suffix in {".cc", ".h"})
     sources = [Source(root, path) for path in paths]
     for source in sources:
-        for check in (check_layers, check_libraries, check_core, check_environment):
+        for check in (check_layers, check_libraries, check_core, check_environment, check_printing):
             for line, sentence in check(source):
                 yield f"{source.path}:{line}: {sentence}"
     yield from check_cycles(sources)

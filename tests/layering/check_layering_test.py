@@ -97,6 +97,10 @@ class CheckLayeringTest(unittest.TestCase):
         self.append("src/os/files.cc", 'auto home = getenv ("HOME");\n')
         self.assert_refused("src/os/files.cc:4: only environment.cc")
 
+    def test_refuses_text_for_people_that_may_steer_their_terminal(self):
+        self.append("src/os/files.cc", 'std::fprintf (stderr, "%s", name);\n')
+        self.assert_refused("src/os/files.cc:4: fprintf may write foreign text to a terminal")
+
     def test_ignores_comments_and_strings(self):
         self.append("src/os/files.cc", '// #include "rpc/server.h" and getenv("A")\n')
         self.append("src/os/files.cc", 'auto text = "getenv(";\n/*\n#include "rpc/server.h"\n*/\n')

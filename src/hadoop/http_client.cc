@@ -47,6 +47,12 @@ size_t OnBody(char* data, size_t /*one*/, size_t size, void* exchange) {
   return self->status.ok() ? size : 0;
 }
 
+/// Scheme, host and port of `url`.
+std::string ServerOf(const std::string& url) {
+  const size_t host = url.find("://");
+  return host == std::string::npos ? url : url.substr(0, url.find_first_of("/?#", host + 3));
+}
+
 long Millis(Duration duration) {
   return static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
@@ -65,14 +71,17 @@ struct HttpClient::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  void SetUp(Duration timeout) {
+  void SetUp(Duration timeout, bool cookies) {
     for (const char* const header : {"Content-Type: application/octet-stream", "Expect:"}) {
       headers = curl.slist_append(headers, header);
     }
     curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
     curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl.easy_setopt(easy, CURLOPT_COOKIEFILE, "");  // cookies are kept, none are read
+    if (cookies) curl.easy_setopt(easy, CURLOPT_COOKIEFILE, "");  // they are kept, none are read
+    // libcurl obeys http_proxy, https_proxy, all_proxy and no_proxy unless it is told otherwise.
+    curl.easy_setopt(easy, CURLOPT_PROXY, "");
+    curl.easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, Millis(timeout));
     curl.easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl.easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, 1 + Millis(timeout) / 1000);
@@ -82,8 +91,12 @@ struct HttpClient::Handle {
     curl.easy_setopt(easy, CURLOPT_READFUNCTION, OnSource);
   }
 
-  CURLcode Perform(Exchange* exchange) const {
+  CURLcode Perform(Exchange* exchange) {
     const HttpRequest& request = exchange->request;
+    if (std::string server = ServerOf(request.url); server != server_of_cookies) {
+      curl.easy_setopt(easy, CURLOPT_COOKIELIST, "ALL");  // forgets them
+      server_of_cookies = std::move(server);
+    }
     curl.easy_setopt(easy, CURLOPT_URL, request.url.c_str());
     curl.easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
     curl.easy_setopt(easy, CURLOPT_READDATA, exchange);
@@ -99,30 +112,38 @@ struct HttpClient::Handle {
   const CurlLibrary& curl;
   CURL* const easy;
   curl_slist* headers = nullptr;
+  std::string server_of_cookies;
 };
 
-HttpClient::HttpClient(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
+HttpClient::HttpClient(std::unique_ptr<Handle> with_cookies,
+                       std::unique_ptr<Handle> without_cookies)
+    : with_cookies_(std::move(with_cookies)), without_cookies_(std::move(without_cookies)) {}
 HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() = default;
 
 absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout) {
   TONY_ASSIGN_OR_RETURN(const CurlLibrary* const library, CurlLibrary::Load());
-  auto handle = std::make_unique<Handle>(*library);
-  if (handle->easy == nullptr) return absl::FailedPreconditionError("libcurl does not start");
-  handle->SetUp(timeout);
-  return HttpClient(std::move(handle));
+  auto with_cookies = std::make_unique<Handle>(*library);
+  auto without_cookies = std::make_unique<Handle>(*library);
+  if (with_cookies->easy == nullptr || without_cookies->easy == nullptr) {
+    return absl::FailedPreconditionError("libcurl does not start");
+  }
+  with_cookies->SetUp(timeout, true);
+  without_cookies->SetUp(timeout, false);
+  return HttpClient(std::move(with_cookies), std::move(without_cookies));
 }
 
 absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
-  const CurlLibrary& curl = handle_->curl;
+  Handle& handle = request.without_cookies ? *without_cookies_ : *with_cookies_;
+  const CurlLibrary& curl = handle.curl;
   if (request.negotiate &&
       (curl.version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO) == 0) {
     return absl::FailedPreconditionError(
         "this cluster's web servers want Kerberos, and the installed libcurl was built without it");
   }
-  Exchange exchange{.curl = curl, .handle = handle_->easy, .request = request, .status = {}};
-  const CURLcode result = handle_->Perform(&exchange);
+  Exchange exchange{.curl = curl, .handle = handle.easy, .request = request, .status = {}};
+  const CURLcode result = handle.Perform(&exchange);
   const std::string where = request.url.substr(0, request.url.find('?'));
   if (!exchange.status.ok()) return Annotate(exchange.status, where);
   if (result != CURLE_OK) {
@@ -130,8 +151,8 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   }
   long code = 0;
   const char* location = nullptr;
-  curl.easy_getinfo(handle_->easy, CURLINFO_RESPONSE_CODE, &code);
-  curl.easy_getinfo(handle_->easy, CURLINFO_REDIRECT_URL, &location);
+  curl.easy_getinfo(handle.easy, CURLINFO_RESPONSE_CODE, &code);
+  curl.easy_getinfo(handle.easy, CURLINFO_REDIRECT_URL, &location);
   exchange.response.code = static_cast<int>(code);
   exchange.response.location = location == nullptr ? "" : location;
   return std::move(exchange.response);

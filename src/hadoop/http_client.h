@@ -16,6 +16,8 @@ struct HttpRequest {
   std::string method;  ///< GET, PUT, POST, DELETE
   std::string url;
   bool negotiate = false;  ///< authenticate by SPNEGO with the user's Kerberos ticket
+  /// For a server that another one has named: no cookie goes there, none of its own is kept.
+  bool without_cookies = false;
   /// Gives the next bytes of the body, at most `size`, 0 at its end. Null: there is no body.
   std::function<absl::StatusOr<size_t>(char* data, size_t size)> source;
   /// Takes the bytes of the body of a good (2xx) answer. Null: they are in HttpResponse::body.
@@ -28,7 +30,10 @@ struct HttpResponse {
   std::string location;  ///< of a redirection, which is not followed
 };
 
-/// Keeps connections and cookies between requests. Blocks. Not thread safe.
+/// Keeps connections between requests, and the cookies of one server: scheme, host and port. A
+/// cookie of hadoop.auth is as good as the user's ticket, and by RFC 6265 it would go to each port
+/// of its host. Speaks with no proxy, whatever the environment says: Hadoop's clients do not
+/// either, and a URL may hold a delegation token. Blocks. Not thread safe.
 class HttpClient {
  public:
   /// `timeout`: for connecting, and for how long nothing may move. FailedPrecondition – libcurl is
@@ -46,9 +51,10 @@ class HttpClient {
 
  private:
   struct Handle;
-  explicit HttpClient(std::unique_ptr<Handle> handle);
+  HttpClient(std::unique_ptr<Handle> with_cookies, std::unique_ptr<Handle> without_cookies);
 
-  std::unique_ptr<Handle> handle_;
+  std::unique_ptr<Handle> with_cookies_;
+  std::unique_ptr<Handle> without_cookies_;
 };
 
 }  // namespace tony::hadoop

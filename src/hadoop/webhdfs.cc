@@ -91,19 +91,27 @@ absl::StatusOr<HttpResponse> WebHdfs::Ask(const Question& question) {
 
 absl::StatusOr<std::string> WebHdfs::DataNodeUrl(const Question& question) {
   TONY_ASSIGN_OR_RETURN(const HttpResponse response, Ask(question));
-  // Only there is a body sent, and a token that stands in the URL.
-  if (response.code == kRedirected && (absl::StartsWith(response.location, "http://") ||
-                                       absl::StartsWith(response.location, "https://"))) {
-    return response.location;
+  const std::string what = absl::StrCat("HDFS ", question.operation, " ", question.path);
+  const bool plain = absl::StartsWith(response.location, "http://");
+  if (response.code != kRedirected || !(plain || absl::StartsWith(response.location, "https://"))) {
+    return absl::DataLossError(absl::StrCat(what, ": the NameNode names no DataNode"));
   }
-  return absl::DataLossError(absl::StrCat("HDFS ", question.operation, " ", question.path,
-                                          ": the NameNode names no DataNode"));
+  // The body goes there, and the token, which the NameNode has put into the URL.
+  if (!plain || !options_.name_service.https) return response.location;
+  return absl::PermissionDeniedError(absl::StrCat(
+      what, ": the NameNode speaks HTTPS and sends on to ",
+      response.location.substr(0, response.location.find('?')),
+      ", where the token and the file would go unprotected; set dfs.http.policy to HTTPS_ONLY on "
+      "the DataNodes, too"));
 }
 
 absl::Status WebHdfs::Transfer(const Question& question, const Source& source, const Sink& sink) {
   TONY_ASSIGN_OR_RETURN(const std::string url, DataNodeUrl(question));
-  const auto response =
-      http_.Send({.method = question.method, .url = url, .source = source, .sink = sink});
+  const auto response = http_.Send({.method = question.method,
+                                    .url = url,
+                                    .without_cookies = true,
+                                    .source = source,
+                                    .sink = sink});
   const absl::Status status = !response.ok()           ? response.status()
                               : IsGood(response->code) ? absl::OkStatus()
                                                        : WebHdfsError(*response);

@@ -37,6 +37,8 @@ struct HdfsFileStatus {
 /// Each call tries the NameNode that answered last, then the others. Paths are absolute, without
 /// scheme and host. Blocks. Not thread safe.
 ///
+/// Where the NameNode speaks HTTPS, so do its DataNodes: PermissionDenied – it names one by http.
+///
 /// All calls: Unavailable – no NameNode answers, or none is active and out of safe mode;
 /// Unauthenticated – it does not know who we are; otherwise the codes of RemoteException, e.g.
 /// PermissionDenied, NotFound, ResourceExhausted (a quota).

@@ -35,10 +35,18 @@ class FakeHttpServer {
     std::string cookie;  ///< name=value
   };
   using Handler = std::function<Response(const Request& request)>;
+  using Socket = boost::asio::ip::tcp::socket;
+  /// Calls Serve() with the accepted socket, or with a stream on top of it.
+  using Transport = std::function<void(FakeHttpServer& server, Socket& socket)>;
 
   explicit FakeHttpServer(Handler handler)
+      : FakeHttpServer(std::move(handler), "http://",
+                       [](FakeHttpServer& server, Socket& socket) { server.Serve(socket); }) {}
+  FakeHttpServer(Handler handler, std::string scheme, Transport transport)
       : acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}),
         handler_(std::move(handler)),
+        scheme_(std::move(scheme)),
+        transport_(std::move(transport)),
         thread_([this] { Run(); }) {}
   ~FakeHttpServer() {
     {
@@ -55,11 +63,30 @@ class FakeHttpServer {
     return {.host = "127.0.0.1", .port = acceptor_.local_endpoint().port()};
   }
   std::string Url(const std::string& target) const {
-    return absl::StrCat("http://", ToString(endpoint()), target);
+    return absl::StrCat(scheme_, ToString(endpoint()), target);
   }
   std::vector<Request> requests() const {
     const std::lock_guard lock(mutex_);
     return requests_;
+  }
+
+  /// Reads one request from `stream`, and answers it. For the transport.
+  template <typename Stream>
+  void Serve(Stream& stream) {
+    const Request request = Read(stream);
+    {
+      const std::lock_guard lock(mutex_);
+      requests_.push_back(request);
+    }
+    const Response response = handler_(request);
+    boost::asio::write(
+        stream,
+        boost::asio::buffer(absl::StrCat(
+            "HTTP/1.1 ", response.code,
+            " Said\r\nConnection: close\r\nContent-Length: ", response.body.size(), "\r\n",
+            response.location.empty() ? "" : absl::StrCat("Location: ", response.location, "\r\n"),
+            response.cookie.empty() ? "" : absl::StrCat("Set-Cookie: ", response.cookie, "\r\n"),
+            "\r\n", response.body)));
   }
 
  private:
@@ -71,31 +98,15 @@ class FakeHttpServer {
         if (ending_) return;
       }
       try {
-        Serve(socket);
+        transport_(*this, socket);
       } catch (const boost::system::system_error&) {
         // The client went away: it does not like the answer.
       }
     }
   }
 
-  void Serve(boost::asio::ip::tcp::socket& socket) {
-    const Request request = Read(socket);
-    {
-      const std::lock_guard lock(mutex_);
-      requests_.push_back(request);
-    }
-    const Response response = handler_(request);
-    boost::asio::write(
-        socket,
-        boost::asio::buffer(absl::StrCat(
-            "HTTP/1.1 ", response.code,
-            " Said\r\nConnection: close\r\nContent-Length: ", response.body.size(), "\r\n",
-            response.location.empty() ? "" : absl::StrCat("Location: ", response.location, "\r\n"),
-            response.cookie.empty() ? "" : absl::StrCat("Set-Cookie: ", response.cookie, "\r\n"),
-            "\r\n", response.body)));
-  }
-
-  static Request Read(boost::asio::ip::tcp::socket& socket) {
+  template <typename Stream>
+  static Request Read(Stream& socket) {
     boost::asio::streambuf buffer;
     boost::asio::read_until(socket, buffer, "\r\n\r\n");
     std::istream stream(&buffer);
@@ -110,8 +121,8 @@ class FakeHttpServer {
     return request;
   }
 
-  static std::string ReadChunks(boost::asio::ip::tcp::socket& socket,
-                                boost::asio::streambuf& buffer) {
+  template <typename Stream>
+  static std::string ReadChunks(Stream& socket, boost::asio::streambuf& buffer) {
     std::string body;
     std::istream stream(&buffer);
     for (;;) {
@@ -132,6 +143,8 @@ class FakeHttpServer {
   boost::asio::io_context context_;
   boost::asio::ip::tcp::acceptor acceptor_;
   const Handler handler_;
+  const std::string scheme_;
+  const Transport transport_;
   mutable std::mutex mutex_;
   std::vector<Request> requests_;
   bool ending_ = false;

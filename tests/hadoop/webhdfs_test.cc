@@ -4,14 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "hadoop/token_file.h"
 #include "tests/hadoop/fake_http_server.h"
+#include "tests/hadoop/fake_https_server.h"
 
 namespace tony::hadoop {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Pair;
 using Request = FakeHttpServer::Request;
@@ -127,6 +131,107 @@ TEST(WebHdfs, CookiesAreKept) {
   EXPECT_THAT(requests[2].headers, HasSubstr("Cookie: hadoop.auth=known"));
   EXPECT_THAT(requests[2].headers, Not(HasSubstr("chunked")));
   EXPECT_EQ(data.requests()[0].body, "contents");
+}
+
+// A browser's rules would send it to each port of the host.
+TEST(WebHdfs, CookiesGoToNoOtherServer) {
+  FakeHttpServer data([](const Request&) { return Response{.cookie = "data=1"}; });
+  std::atomic<bool> active = true;
+  FakeHttpServer first([&](const Request& request) -> Response {
+    if (!active) return {.code = 403, .body = Exception("StandbyException")};
+    if (request.target.find("op=OPEN") == std::string::npos) {
+      return {.body = kStatus, .cookie = "hadoop.auth=known"};
+    }
+    return {.code = 307, .location = data.Url("/data")};
+  });
+  FakeHttpServer second(Saying(200, kStatus));
+  WebHdfs client = Client({first.endpoint(), second.endpoint()});
+  EXPECT_TRUE(client.Status("/f").ok());
+  EXPECT_TRUE(client.Read("/f", 10).ok());
+  EXPECT_TRUE(client.Read("/f", 10).ok());
+  ASSERT_EQ(data.requests().size(), 2);
+  for (const Request& request : data.requests()) {
+    EXPECT_THAT(request.headers, Not(HasSubstr("Cookie")));
+  }
+  EXPECT_THAT(first.requests()[2].headers, HasSubstr("Cookie: hadoop.auth=known"));
+  EXPECT_THAT(first.requests()[2].headers, Not(HasSubstr("data=1")));
+  active = false;
+  EXPECT_TRUE(client.Status("/f").ok());
+  ASSERT_EQ(second.requests().size(), 1);
+  EXPECT_THAT(second.requests()[0].headers, Not(HasSubstr("Cookie")));
+}
+
+/// Variables of this process's environment until it is destroyed.
+class ScopedVariables {
+ public:
+  ScopedVariables(std::vector<std::string> names, const std::string& value)
+      : names_(std::move(names)) {
+    for (const std::string& name : names_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~ScopedVariables() {
+    for (const std::string& name : names_) unsetenv(name.c_str());
+  }
+  ScopedVariables(const ScopedVariables&) = delete;
+  ScopedVariables& operator=(const ScopedVariables&) = delete;
+
+ private:
+  const std::vector<std::string> names_;
+};
+
+TEST(WebHdfs, NoProxyHearsOfTokens) {
+  const Token token{.identifier = "i", .password = "p", .kind = "k", .service = "s"};
+  FakeHttpServer proxy(Saying(502, "a proxy"));
+  const ScopedVariables variables({"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"},
+                                  proxy.Url("/"));
+  FakeHttpServer data(Saying(200, "contents"));
+  FakeHttpServer name(
+      [&](const Request&) { return Response{.code = 307, .location = data.Url("/data")}; });
+  EXPECT_EQ(Client({name.endpoint()}, token).Read("/f", 8).value_or(""), "contents");
+  EXPECT_THAT(proxy.requests(), IsEmpty());
+}
+
+/// A NameNode that speaks HTTPS, for a client with a token.
+WebHdfs SecureClient(const FakeHttpServer& name) {
+  return WebHdfs::Create(
+             {.name_service = {.authority = "nn:8020", .web = {name.endpoint()}, .https = true},
+              .token = Token{.identifier = "i", .password = "p", .kind = "k", .service = "s"},
+              .timeout = std::chrono::seconds(20)})
+      .value();
+}
+
+TEST(WebHdfs, NothingGoesOverPlainHttpOnceTheNameNodeSpeaksHttps) {
+  const LoopbackCertificate certificate;
+  FakeHttpServer plain(Saying(200, "contents"));
+  FakeHttpServer secure(Saying(200, "contents"), "https://", TlsWith(certificate));
+  FakeHttpServer name(
+      [&](const Request& request) {
+        const bool to_plain = request.target.find("/to-plain") != std::string::npos;
+        return Response{.code = 307,
+                        .location = (to_plain ? plain : secure).Url("/data?delegation=secret")};
+      },
+      "https://", TlsWith(certificate));
+  const bool allowed = RunTrusting(certificate, [&] {
+    WebHdfs client = SecureClient(name);
+    EXPECT_EQ(client.Read("/to-secure", 8).value_or(""), "contents");
+    const absl::Status read = client.Read("/to-plain", 8).status();
+    const absl::Status written = client.Write("/to-plain", 0600, true, "contents");
+    for (const absl::Status& status : {read, written}) {
+      EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+      EXPECT_THAT(Message(status), HasSubstr(plain.Url("/data, where the token")));
+      EXPECT_THAT(Message(status), Not(HasSubstr("secret")));
+    }
+  });
+  if (!allowed) GTEST_SKIP() << "only root may show libcurl another file of authorities";
+  EXPECT_EQ(name.requests().size(), 3);
+  EXPECT_EQ(secure.requests().size(), 1);
+  EXPECT_THAT(plain.requests(), IsEmpty());
+}
+
+TEST(WebHdfs, AnUnknownAuthorityIsNotBelieved) {
+  const LoopbackCertificate certificate;
+  FakeHttpServer name(Saying(200, kStatus), "https://", TlsWith(certificate));
+  EXPECT_TRUE(absl::IsUnavailable(SecureClient(name).Status("/f").status()));
+  EXPECT_THAT(name.requests(), IsEmpty());
 }
 
 TEST(WebHdfs, ReadsWhatFitsAndNoMore) {

@@ -135,6 +135,7 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
     options.scheduler.push_back(backend::EndpointOf(server));
   }
   options.token = *token;
+  options.protection = backend::RequiredProtectionOf(job_);
   options.host = yarn_.node_host;
   options.user = job_.user();
   options.tracking_url = page_url_;

@@ -73,6 +73,7 @@ class ClusterStager {
     for (const hadoop::Endpoint& server : cluster.schedulers()) {
       *yarn_job_.add_scheduler() = ToProto(server);
     }
+    backend::SetProtection(cluster.application_client().identity.protection, yarn_job_);
     if (cluster.hdfs()) AddHdfs(*cluster.hdfs());
     const backend::PageProxy& proxy = cluster.page_proxy();
     for (const hadoop::Endpoint& server : proxy.servers) {

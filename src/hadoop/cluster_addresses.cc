@@ -129,10 +129,13 @@ absl::StatusOr<bool> WantsKerberos(const Configuration& configuration) {
 absl::StatusOr<RpcIdentity> ResourceManagerIdentity(const Configuration& configuration,
                                                     const std::string& user) {
   TONY_ASSIGN_OR_RETURN(const bool kerberos, WantsKerberos(configuration));
-  if (!kerberos) return RpcIdentity{.user = user};
+  TONY_ASSIGN_OR_RETURN(RequiredProtection protection, ReadRequiredProtection(configuration));
+  if (!kerberos) return RpcIdentity{.user = user, .protection = std::move(protection)};
   TONY_ASSIGN_OR_RETURN(std::string principal,
                         configuration.Required("yarn.resourcemanager.principal"));
-  return RpcIdentity{.kerberos = true, .server_principal = std::move(principal)};
+  return RpcIdentity{.kerberos = true,
+                     .server_principal = std::move(principal),
+                     .protection = std::move(protection)};
 }
 
 absl::StatusOr<NameService> FindNameService(const Configuration& configuration,

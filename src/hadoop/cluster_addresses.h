@@ -28,7 +28,8 @@ absl::StatusOr<std::vector<Endpoint>> ResourceManagers(const Configuration& conf
 absl::StatusOr<bool> WantsKerberos(const Configuration& configuration);
 
 /// As whom to speak with the ResourceManagers: with a ticket where the cluster wants Kerberos, else
-/// as `user`. As WantsKerberos, and FailedPrecondition – their principal is not configured.
+/// as `user`. As WantsKerberos and ReadRequiredProtection, and FailedPrecondition – their principal
+/// is not configured.
 absl::StatusOr<RpcIdentity> ResourceManagerIdentity(const Configuration& configuration,
                                                     const std::string& user);
 

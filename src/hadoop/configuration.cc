@@ -29,6 +29,7 @@ const std::map<std::string, std::string>& Defaults() {
       {"dfs.namenode.http-address", "0.0.0.0:9870"},
       {"dfs.namenode.https-address", "0.0.0.0:9871"},
       {"fs.defaultFS", "file:///"},
+      {"hadoop.rpc.protection", "authentication"},
       {"hadoop.security.authentication", "simple"},
       {"yarn.http.policy", "HTTP_ONLY"},
       {"yarn.resourcemanager.address", "${yarn.resourcemanager.hostname}:8032"},
@@ -78,6 +79,7 @@ absl::Status Configuration::Add(const std::string& file) {
   if (!xml.readable) {
     return absl::InvalidArgumentError(spec::RenderProblem(xml.problems.front()));
   }
+  notes_.insert(notes_.end(), xml.notes.begin(), xml.notes.end());
   notes_.insert(notes_.end(), xml.problems.begin(), xml.problems.end());
   // What is final holds against other files, not against the rest of its own.
   std::map<std::string, Entry> entries;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
@@ -48,18 +49,6 @@ std::string Code(const std::string& key, const std::string& sequence, const std:
 }
 
 }  // namespace
-
-const char* ProtectionName(Protection protection) {
-  switch (protection) {
-    case Protection::kAuthentication:
-      return "authentication";
-    case Protection::kIntegrity:
-      return "integrity";
-    case Protection::kPrivacy:
-      return "privacy";
-  }
-  return "authentication";
-}
 
 DigestIdentity DigestIdentityOf(const Token& token, const std::string& protocol,
                                 const std::string& server_id) {
@@ -136,25 +125,26 @@ absl::StatusOr<std::string> DigestLayer::Unwrap(const std::string& wrapped) {
 }
 
 absl::Status DigestMd5::ChooseProtection(const DigestChallenge& challenge) {
-  const auto offers = [&](Protection p) {
-    return absl::c_linear_search(challenge.protections, NameOf(p));
-  };
-  for (const char* const cipher : {"3des", "rc4"}) {
-    if (offers(Protection::kPrivacy) && absl::c_linear_search(challenge.ciphers, cipher)) {
-      protection_ = Protection::kPrivacy;
-      cipher_ = cipher;
-      return absl::OkStatus();
+  std::vector<Protection> usable;
+  for (const Protection protection : {Protection::kAuthentication, Protection::kIntegrity}) {
+    if (absl::c_linear_search(challenge.protections, NameOf(protection))) {
+      usable.push_back(protection);
     }
   }
-  for (const Protection weaker : {Protection::kIntegrity, Protection::kAuthentication}) {
-    if (!offers(weaker)) continue;
-    protection_ = weaker;
-    return absl::OkStatus();
+  std::string cipher;
+  for (const char* const known : {"rc4", "3des"}) {  // the better one last
+    if (absl::c_linear_search(challenge.ciphers, known)) cipher = known;
   }
-  return absl::UnimplementedError(absl::StrCat(
-      "the server offers no protection that is known here (auth, auth-int, auth-conf with 3des or "
-      "rc4), only ",
-      absl::StrJoin(challenge.protections, ","), " with ", absl::StrJoin(challenge.ciphers, ",")));
+  const bool encrypts = absl::c_linear_search(challenge.protections, NameOf(Protection::kPrivacy));
+  if (encrypts && !cipher.empty()) usable.push_back(Protection::kPrivacy);
+  const std::string ciphers = absl::StrJoin(challenge.ciphers, ",");
+  TONY_ASSIGN_OR_RETURN(
+      protection_,
+      hadoop::ChooseProtection(usable, required_,
+                               absl::StrCat(absl::StrJoin(challenge.protections, ","),
+                                            encrypts ? absl::StrCat(" with ", ciphers) : "")));
+  if (protection_ == Protection::kPrivacy) cipher_ = cipher;
+  return absl::OkStatus();
 }
 
 // RFC 2831, 2.1.2.1; `method` is "AUTHENTICATE" for the client's and empty for the server's proof.

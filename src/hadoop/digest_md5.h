@@ -49,11 +49,13 @@ class DigestLayer {
   uint32_t received_ = 0;
 };
 
-/// The client's side. Chooses auth-conf before auth-int before auth, and triple DES before RC4.
+/// The client's side. Chooses auth-conf before auth-int before auth, and triple DES before RC4; no
+/// less than is required.
 /// Not thread safe.
 class DigestMd5 : public SaslMechanism {
  public:
-  explicit DigestMd5(DigestIdentity identity) : identity_(std::move(identity)) {}
+  explicit DigestMd5(DigestIdentity identity, RequiredProtection required = {})
+      : identity_(std::move(identity)), required_(std::move(required)) {}
 
   absl::StatusOr<std::string> Start(const std::string& challenge) override;
   absl::StatusOr<std::string> Answer(const std::string& challenge) override;
@@ -68,6 +70,7 @@ class DigestMd5 : public SaslMechanism {
   std::string Response(const std::string& method, const std::string& nonce) const;
 
   const DigestIdentity identity_;
+  const RequiredProtection required_;
   Protection protection_ = Protection::kAuthentication;
   std::string cipher_;           ///< of auth-conf
   std::string session_;          ///< H(A1)

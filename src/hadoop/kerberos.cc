@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "hadoop/gssapi_library.h"
 
@@ -39,8 +41,8 @@ gss_buffer_desc BufferOf(const std::string& text) {
 /// A GSSAPI context. Not thread safe.
 class Kerberos : public SaslMechanism {
  public:
-  Kerberos(const GssapiLibrary& library, std::string principal)
-      : library_(library), principal_(std::move(principal)) {}
+  Kerberos(const GssapiLibrary& library, std::string principal, RequiredProtection required)
+      : library_(library), principal_(std::move(principal)), required_(std::move(required)) {}
   ~Kerberos() override {
     OM_uint32 minor = 0;
     if (context_ != GSS_C_NO_CONTEXT) {
@@ -114,7 +116,7 @@ class Kerberos : public SaslMechanism {
     return token;
   }
 
-  // The server's word: which layers it has, and how much it takes. Ours: the strongest.
+  // The server's word: which layers it has, and how much it takes. Ours: the one that is chosen.
   absl::StatusOr<std::string> ChooseProtection(const std::string& challenge) {
     if (chosen_) return absl::DataLossError("the server asks twice for the protection");
     TONY_ASSIGN_OR_RETURN(const std::string word, Unwrap(challenge));
@@ -122,12 +124,20 @@ class Kerberos : public SaslMechanism {
       return absl::DataLossError("the server's word about the protection is none");
     }
     const auto byte = [&](size_t i) { return static_cast<uint8_t>(word[i]); };
-    const auto layer = std::find_if(std::begin(kLayers), std::end(kLayers), [&](const Layer& l) {
-      return (byte(0) & l.bit) != 0 && (can_encrypt_ || l.protection != Protection::kPrivacy);
-    });
-    if (layer == std::end(kLayers)) {
-      return absl::UnimplementedError("the server offers no protection that is known here");
+    std::vector<Protection> usable;
+    std::vector<std::string> offered;
+    for (const Layer& layer : kLayers) {
+      if ((byte(0) & layer.bit) == 0) continue;
+      offered.emplace_back(ProtectionName(layer.protection));
+      if (can_encrypt_ || layer.protection != Protection::kPrivacy) {
+        usable.push_back(layer.protection);
+      }
     }
+    TONY_ASSIGN_OR_RETURN(
+        const Protection chosen,
+        hadoop::ChooseProtection(usable, required_, absl::StrJoin(offered, ", ")));
+    const auto layer = std::find_if(std::begin(kLayers), std::end(kLayers),
+                                    [&](const Layer& l) { return l.protection == chosen; });
     TONY_RETURN_IF_ERROR(SetLimit(*layer, size_t{byte(1)} << 16 | size_t{byte(2)} << 8 | byte(3)));
     const size_t size = layer->protection == Protection::kAuthentication ? 0 : kLargestMessage;
     const std::string answer = {static_cast<char>(layer->bit), static_cast<char>(size >> 16),
@@ -197,6 +207,7 @@ class Kerberos : public SaslMechanism {
 
   const GssapiLibrary& library_;
   const std::string principal_;
+  const RequiredProtection required_;
   gss_name_t name_ = GSS_C_NO_NAME;
   gss_ctx_id_t context_ = GSS_C_NO_CONTEXT;
   bool established_ = false;  ///< the context; the word about protection follows
@@ -208,9 +219,16 @@ class Kerberos : public SaslMechanism {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SaslMechanism>> MakeKerberosMechanism(const std::string& principal) {
+absl::StatusOr<std::unique_ptr<SaslMechanism>> MakeKerberosMechanism(
+    const std::string& principal, const RequiredProtection& required) {
   TONY_ASSIGN_OR_RETURN(const GssapiLibrary* const library, GssapiLibrary::Load());
-  return std::make_unique<Kerberos>(*library, principal);
+  return MakeKerberosMechanism(*library, principal, required);
+}
+
+std::unique_ptr<SaslMechanism> MakeKerberosMechanism(const GssapiLibrary& library,
+                                                     const std::string& principal,
+                                                     const RequiredProtection& required) {
+  return std::make_unique<Kerberos>(library, principal, required);
 }
 
 }  // namespace tony::hadoop

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "hadoop/rpc_protection.h"
 #include "hadoop/token.h"
 
 namespace tony::hadoop {
@@ -17,6 +18,8 @@ struct RpcIdentity {
   /// With Kerberos: who the server has to be, "rm/HOST@REALM", where "_HOST" stands for the host
   /// that is connected to. Empty: whom the server says it is.
   std::string server_principal;
+  /// Of connections that authenticate: the least protection, or there is none.
+  RequiredProtection protection;
 
   bool authenticates() const { return token.has_value() || kerberos; }
 };

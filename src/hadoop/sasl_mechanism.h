@@ -6,22 +6,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hadoop/rpc_protection.h"
 
 namespace tony::hadoop {
 
-/// What is done to all that follows authentication; Hadoop calls it hadoop.rpc.protection.
-enum class Protection {
-  kAuthentication,  ///< nothing
-  kIntegrity,       ///< a code that nobody else can make
-  kPrivacy,         ///< encrypted too
-};
-
-/// Hadoop's word: "authentication", "integrity", "privacy".
-const char* ProtectionName(Protection protection);
-
 /// One authentication on one connection: Start, Answer as often as the server asks, Finish; then
-/// Wrap and Unwrap, each in the order of the stream. The strongest protection that both sides know
-/// is chosen. Not thread safe.
+/// Wrap and Unwrap, each in the order of the stream. ChooseProtection() decides among what the
+/// server offers. Not thread safe.
 class SaslMechanism {
  public:
   virtual ~SaslMechanism() = default;
@@ -29,7 +20,7 @@ class SaslMechanism {
   /// The first token to send. `challenge` is what came with the server's offer, or empty.
   /// InvalidArgument – it is malformed; Unauthenticated – there is nothing to authenticate with;
   /// FailedPrecondition – a library or an algorithm is missing; Unimplemented – no common
-  /// protection.
+  /// protection; PermissionDenied – less of it than is required.
   virtual absl::StatusOr<std::string> Start(const std::string& challenge) = 0;
   /// The answer to a further challenge. As Start.
   virtual absl::StatusOr<std::string> Answer(const std::string& challenge) = 0;

@@ -27,7 +27,8 @@ absl::StatusOr<std::unique_ptr<SaslMechanism>> SaslNegotiation::MechanismFor(
   if (identity_.token.has_value() && offer.method() == "TOKEN" &&
       offer.mechanism() == "DIGEST-MD5") {
     return std::make_unique<DigestMd5>(
-        DigestIdentityOf(*identity_.token, offer.protocol(), offer.serverid()));
+        DigestIdentityOf(*identity_.token, offer.protocol(), offer.serverid()),
+        identity_.protection);
   }
   const bool by_kerberos = !identity_.token.has_value() && identity_.kerberos;
   if (!by_kerberos || offer.method() != "KERBEROS" || offer.mechanism() != "GSSAPI") return nullptr;
@@ -40,7 +41,7 @@ absl::StatusOr<std::unique_ptr<SaslMechanism>> SaslNegotiation::MechanismFor(
         "the server calls itself ", offered, ", but the configuration says ", expected,
         ": correct its principal in the Hadoop configuration, or somebody else answers there"));
   }
-  return MakeKerberosMechanism(expected.empty() ? offered : expected);
+  return MakeKerberosMechanism(expected.empty() ? offered : expected, identity_.protection);
 }
 
 absl::StatusOr<std::optional<Message>> SaslNegotiation::Choose(const Message& offers) {

@@ -122,6 +122,20 @@ class KerberosCluster(ClusterCase):
         self.start("--kerberos", "--protection", "authentication,integrity", "--no-hdfs")
         yarn_cluster.log_in("alice", self.environment)
         self.check_run("alice")
+        self.check_that_less_is_refused()
+
+    def check_that_less_is_refused(self):
+        """The servers offer less than this client's hadoop.rpc.protection: it tells them nothing."""
+        demanding = self.folder / "conf-that-demands-privacy"
+        shutil.copytree(self.folder / "conf", demanding)
+        core = demanding / "core-site.xml"
+        core.write_text(core.read_text().replace(
+            "rpc.protection</name><value>authentication,integrity", "rpc.protection</name><value>privacy"))
+        result = self.submit("alice", "true", configuration=demanding.name)
+        self.assertEqual(result.returncode, 3, result.stdout)
+        self.assertIn("PERMISSION_DENIED", result.stderr)
+        self.assertIn("the server offers only integrity, authentication, less than "
+                      "hadoop.rpc.protection = privacy", result.stderr)
 
     def check_refusals(self):
         """Without a ticket it ends at once with a sentence; a name alone is not believed."""

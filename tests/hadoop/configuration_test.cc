@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hadoop/cluster_addresses.h"
+#include "hadoop/rpc_protection.h"
 #include "os/files.h"
 #include "tests/os/temporary_folder.h"
 
@@ -206,6 +207,32 @@ TEST(Endpoint, IsParsed) {
   for (const char* const bad : {"", ":1", "h:", "h:0", "h:65536", "h:x", "h:-1"}) {
     EXPECT_FALSE(ParseEndpoint(bad, 1).ok()) << bad;
   }
+}
+
+// Java's clients accept each that is listed; so the weakest is the least that is accepted.
+TEST_F(ConfigurationTest, TheWeakestProtectionThatIsListedIsRequired) {
+  const std::pair<const char*, Protection> cases[] = {
+      {"authentication", Protection::kAuthentication},
+      {"privacy", Protection::kPrivacy},
+      {" Privacy , INTEGRITY", Protection::kIntegrity},
+      {"integrity,privacy,authentication", Protection::kAuthentication},
+      {"", Protection::kAuthentication}};
+  for (const auto& [value, minimum] : cases) {
+    Write("core-site.xml", {absl::StrCat("hadoop.rpc.protection=", value)});
+    const auto required = ReadRequiredProtection(Load());
+    ASSERT_TRUE(required.ok()) << required.status();
+    EXPECT_EQ(required->minimum, minimum) << value;
+  }
+  Write("core-site.xml", {"a=b", "hadoop.rpc.protection=privacy"});
+  EXPECT_EQ(ReadRequiredProtection(Load())->demand,
+            absl::StrCat("hadoop.rpc.protection = privacy (", folder_ / "core-site.xml", ":3)"));
+  EXPECT_EQ(ResourceManagerIdentity(Load(), "alice")->protection.minimum, Protection::kPrivacy);
+  Write("core-site.xml", {"hadoop.rpc.protection=auth-conf"});
+  EXPECT_THAT(
+      Message(ResourceManagerIdentity(Load(), "alice").status()),
+      HasSubstr("core-site.xml:2: hadoop.rpc.protection: 'auth-conf' is not known; write "));
+  Write("core-site.xml", {"a=b"});
+  EXPECT_EQ(ReadRequiredProtection(Load())->minimum, Protection::kAuthentication);
 }
 
 }  // namespace

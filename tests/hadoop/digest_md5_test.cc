@@ -68,6 +68,29 @@ TEST(DigestMd5, TakesTheStrongestThatIsOffered) {
   EXPECT_TRUE(absl::IsUnimplemented(digest.Start(DigestOffer("auth-conf", "des")).status()));
 }
 
+TEST(DigestMd5, TakesNoLessThanIsRequired) {
+  const RequiredProtection integrity{Protection::kIntegrity,
+                                     "hadoop.rpc.protection = integrity (F:1)"};
+  const RequiredProtection privacy{Protection::kPrivacy, "hadoop.rpc.protection = privacy (F:1)"};
+  const std::tuple<const char*, const char*, RequiredProtection, const char*> refused[] = {
+      {"auth", "", integrity,
+       "offers only auth, less than hadoop.rpc.protection = integrity (F:1)"},
+      {"auth,auth-int", "3des", privacy, "offers only auth,auth-int, less than hadoop.rpc"},
+      {"auth-int,auth-conf", "des,rc4-40", privacy,
+       "offers only auth-int,auth-conf with des,rc4-40"}};
+  for (const auto& [protections, ciphers, required, words] : refused) {
+    DigestMd5 digest(Chris("/default", "c0"), required);
+    const absl::Status status = digest.Start(DigestOffer(protections, ciphers)).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+  }
+  for (const RequiredProtection& required : {integrity, privacy}) {
+    DigestMd5 digest(Chris("/default", "c0"), required);
+    EXPECT_TRUE(digest.Start(DigestOffer("auth,auth-int,auth-conf", "3des")).ok());
+    EXPECT_EQ(digest.protection(), Protection::kPrivacy);
+  }
+}
+
 TEST(DigestMd5, RefusesMalformedChallenges) {
   for (const char* const challenge :
        {"", "nonce", R"(nonce="x)", R"(nonce="x\)", R"(realm="r",algorithm=md5-sess)",

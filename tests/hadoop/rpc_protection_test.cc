@@ -35,7 +35,8 @@ class RpcProtectionTest : public testing::Test {
   // One call with `request`, which the server answers with the same.
   absl::StatusOr<std::string> Call(const std::string& request, Token with) {
     FakeServer server(loop_, [this](const std::string& frame) { return OnFrame(frame); });
-    RpcConnection connection(loop_, server.endpoint(), "p", {.token = std::move(with)}, {},
+    RpcConnection connection(loop_, server.endpoint(), "p",
+                             {.token = std::move(with), .protection = required_}, {},
                              [](const auto&) {});
     absl::StatusOr<std::string> result = absl::CancelledError();
     connection.Call("method", request, kTimeout, [&](auto answer) {
@@ -56,6 +57,7 @@ class RpcProtectionTest : public testing::Test {
       case SaslMessage::NEGOTIATE:
         return OfferFrame();
       case SaslMessage::INITIATE: {
+        ++initiated_;
         const std::string proof = digest_->Accept(read.sasl.token());
         return proof.empty() ? ErrorFrame(-33, "javax.security.sasl.SaslException", true)
                              : SaslFrame(SaslMessage::SUCCESS, proof);
@@ -105,7 +107,9 @@ class RpcProtectionTest : public testing::Test {
   FrameReader stream_{1 << 24, "Hadoop\'s RPC"};
   bool answer_in_the_clear_ = false;
   bool change_answer_ = false;
+  RequiredProtection required_;
   int wrapped_ = 0;
+  int initiated_ = 0;
 };
 
 TEST_F(RpcProtectionTest, CarriesCallsUnderEachProtection) {
@@ -121,6 +125,27 @@ TEST_F(RpcProtectionTest, CarriesCallsUnderEachProtection) {
       EXPECT_EQ(*answer, request) << protections;
     }
   }
+}
+
+// Who sits between client and server can take away from the offer, of which nobody has a proof.
+TEST_F(RpcProtectionTest, AServerThatOffersLessThanIsRequiredIsToldNothing) {
+  required_ = {Protection::kPrivacy, "hadoop.rpc.protection = privacy (core-site.xml:3)"};
+  for (const char* const protections : {"auth", "auth,auth-int"}) {
+    Offer(protections, "");
+    const auto answer = Call("request", token_);
+    EXPECT_TRUE(absl::IsPermissionDenied(answer.status())) << answer.status();
+    EXPECT_THAT(std::string(answer.status().message()),
+                HasSubstr(absl::StrCat("the server offers only ", protections,
+                                       ", less than hadoop.rpc.protection = privacy "
+                                       "(core-site.xml:3) asks for")));
+  }
+  EXPECT_EQ(initiated_, 0);
+  Offer("auth,auth-int,auth-conf", "3des");
+  EXPECT_EQ(Call("request", token_).value_or(""), "request");
+  EXPECT_GT(wrapped_, 0);
+  required_.minimum = Protection::kIntegrity;
+  Offer("auth,auth-int", "");
+  EXPECT_EQ(Call("request", token_).value_or(""), "request");
 }
 
 TEST_F(RpcProtectionTest, WrapsNoMoreThanTheServerTakes) {

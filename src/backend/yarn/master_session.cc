@@ -33,7 +33,7 @@ MasterSession::MasterSession(EventLoop& loop, MasterSessionOptions options, Even
       events_(std::move(events)),
       client_(loop, {.protocol = hadoop::kApplicationMaster,
                      .servers = options_.scheduler,
-                     .identity = {.token = options_.token}}) {}
+                     .identity = {.token = options_.token, .protection = options_.protection}}) {}
 
 void MasterSession::Start() { Register(); }
 

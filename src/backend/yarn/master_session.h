@@ -16,6 +16,7 @@ namespace tony::backend {
 struct MasterSessionOptions {
   std::vector<hadoop::Endpoint> scheduler;  ///< one, or those of a highly available pair
   hadoop::Token token;                      ///< the AMRMToken
+  hadoop::RequiredProtection protection;    ///< of the connection
   ::hadoop::yarn::RegisterApplicationMasterRequestProto registration;
   Duration fast_heartbeat{};  ///< between allocate calls while something is awaited
   Duration slow_heartbeat{};

@@ -41,9 +41,10 @@ void NodeManager::SetToken(hadoop::Token token) {
 hadoop::RpcClient& NodeManager::Client() {
   if (client_ == nullptr) {
     client_ = std::make_unique<hadoop::RpcClient>(
-        loop_, hadoop::RpcClientOptions{.protocol = hadoop::kContainerManagement,
-                                        .servers = {options_.address},
-                                        .identity = {.token = options_.token}});
+        loop_, hadoop::RpcClientOptions{
+                   .protocol = hadoop::kContainerManagement,
+                   .servers = {options_.address},
+                   .identity = {.token = options_.token, .protection = options_.protection}});
   }
   return *client_;
 }

@@ -16,11 +16,12 @@ namespace tony::backend {
 
 struct NodeManagerOptions {
   hadoop::Endpoint address;
-  hadoop::Token token;       ///< an NMToken
-  Duration start_timeout{};  ///< for the node to take a container's start
-  Duration stop_timeout{};   ///< for the node to take a container's stop
-  Duration poll_interval{};  ///< between questions for containers whose end is near
-  Duration idle_timeout{};   ///< the connection is closed when nothing was said for so long
+  hadoop::Token token;                    ///< an NMToken
+  hadoop::RequiredProtection protection;  ///< of the connection
+  Duration start_timeout{};               ///< for the node to take a container's start
+  Duration stop_timeout{};                ///< for the node to take a container's stop
+  Duration poll_interval{};               ///< between questions for containers whose end is near
+  Duration idle_timeout{};  ///< the connection is closed when nothing was said for so long
 };
 
 /// Calls for several containers that are made in one turn of the loop go in one message. Containers

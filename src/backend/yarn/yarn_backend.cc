@@ -39,6 +39,7 @@ yarn::FinalApplicationStatusProto FinalStatusOf(YarnBackend::FinalStatus status)
 MasterSessionOptions SessionOptions(const YarnBackendOptions& options) {
   MasterSessionOptions session{.scheduler = options.scheduler,
                                .token = options.token,
+                               .protection = options.protection,
                                .fast_heartbeat = options.fast_heartbeat,
                                .slow_heartbeat = options.slow_heartbeat,
                                .away_limit = options.away_limit};

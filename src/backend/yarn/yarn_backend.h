@@ -27,6 +27,7 @@ namespace tony::backend {
 struct YarnBackendOptions {
   std::vector<hadoop::Endpoint> scheduler;  ///< of the ResourceManager, or of a pair of them
   hadoop::Token token;                      ///< the AMRMToken, from the container's token file
+  hadoop::RequiredProtection protection;    ///< of connections to YARN's servers
 
   // What the ApplicationMaster registers with, for those who look at the application.
   std::string host;

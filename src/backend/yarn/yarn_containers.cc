@@ -54,6 +54,7 @@ NodeManager& YarnBackend::ManagerOf(const LiveContainer& live) {
       loop_,
       NodeManagerOptions{.address = {.host = address.host(), .port = address.port()},
                          .token = node.token,
+                         .protection = options_.protection,
                          .start_timeout = options_.start_timeout,
                          .stop_timeout = options_.kill_timeout,
                          .poll_interval = options_.fast_heartbeat,

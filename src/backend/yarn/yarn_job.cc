@@ -65,6 +65,34 @@ hadoop::NameService NameServiceOf(const v1::YarnJob::WebHdfs& hdfs) {
   return service;
 }
 
+hadoop::RequiredProtection RequiredProtectionOf(const v1::YarnJob& job) {
+  hadoop::RequiredProtection protection{.demand = job.protection().demand()};
+  switch (job.protection().minimum()) {
+    case v1::YarnJob::Protection::AUTHENTICATION:
+      protection.minimum = hadoop::Protection::kAuthentication;
+      break;
+    case v1::YarnJob::Protection::INTEGRITY:
+      protection.minimum = hadoop::Protection::kIntegrity;
+      break;
+    default:
+      protection.minimum = hadoop::Protection::kPrivacy;
+  }
+  return protection;
+}
+
+void SetProtection(const hadoop::RequiredProtection& protection, v1::YarnJob& job) {
+  v1::YarnJob::Protection& proto = *job.mutable_protection();
+  proto.set_demand(protection.demand);
+  switch (protection.minimum) {
+    case hadoop::Protection::kAuthentication:
+      return proto.set_minimum(v1::YarnJob::Protection::AUTHENTICATION);
+    case hadoop::Protection::kIntegrity:
+      return proto.set_minimum(v1::YarnJob::Protection::INTEGRITY);
+    case hadoop::Protection::kPrivacy:
+      return proto.set_minimum(v1::YarnJob::Protection::PRIVACY);
+  }
+}
+
 std::string UrlOfFolder(const v1::YarnJob& job) {
   if (!job.has_hdfs()) return job.folder();
   return absl::StrCat("hdfs://", job.hdfs().authority(), job.folder());

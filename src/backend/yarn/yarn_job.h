@@ -9,6 +9,7 @@
 #include "backend/job_files.h"
 #include "backend/yarn/launch_request.h"
 #include "hadoop/cluster_addresses.h"
+#include "hadoop/rpc_protection.h"
 #include "hadoop/token_file.h"
 #include "os/container_logs.h"
 #include "tony/v1/yarn.pb.h"
@@ -70,6 +71,9 @@ absl::StatusOr<std::unique_ptr<JobFiles>> OpenJobFolder(const v1::YarnJob& job,
 
 hadoop::Endpoint EndpointOf(const v1::YarnJob::Endpoint& endpoint);
 hadoop::NameService NameServiceOf(const v1::YarnJob::WebHdfs& hdfs);
+/// What connections to YARN's servers have at least.
+hadoop::RequiredProtection RequiredProtectionOf(const v1::YarnJob& job);
+void SetProtection(const hadoop::RequiredProtection& protection, v1::YarnJob& job);
 /// "hdfs://host:8020/user/ann/.tony/jobs/application_1_0001", or a path.
 std::string UrlOfFolder(const v1::YarnJob& job);
 /// The command that starts a program of the runtime bundle in a container.

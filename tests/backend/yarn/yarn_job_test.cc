@@ -50,6 +50,22 @@ hadoop::TokenStore StoreWith(const std::string& json) {
   return store;
 }
 
+TEST(YarnJob, SaysWhatProtectionIsRequired) {
+  using hadoop::Protection;
+  EXPECT_EQ(RequiredProtectionOf(SampleJob()), hadoop::RequiredProtection{});
+  for (const Protection minimum :
+       {Protection::kAuthentication, Protection::kIntegrity, Protection::kPrivacy}) {
+    v1::YarnJob job = SampleJob();
+    SetProtection({minimum, "hadoop.rpc.protection = x (F:1)"}, job);
+    std::string json;
+    ASSERT_TRUE(google::protobuf::util::MessageToJsonString(job, &json).ok());
+    const auto read = ReadYarnJob(StoreWith(json));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(RequiredProtectionOf(*read),
+              (hadoop::RequiredProtection{minimum, "hadoop.rpc.protection = x (F:1)"}));
+  }
+}
+
 TEST(YarnJob, IsReadFromATokenFile) {
   const v1::YarnJob job = SampleJob();
   std::string json;

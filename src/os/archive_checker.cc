@@ -2,6 +2,7 @@
 #include "os/archive_checker.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -15,15 +16,14 @@ ArchiveChecker::ArchiveChecker(UnpackOptions options, int64_t archive_bytes)
     : options_(std::move(options)), archive_bytes_(archive_bytes) {}
 
 absl::StatusOr<PathParts> ArchiveChecker::Check(const ArchiveEntry& entry) {
-  if (++entries_ > options_.limits.max_entries) {
-    return absl::ResourceExhaustedError(absl::StrCat("more than ", options_.limits.max_entries,
-                                                     " entries; this looks like an archive bomb"));
-  }
+  ++entries_;
+  TONY_RETURN_IF_ERROR(CheckEntries());
   TONY_ASSIGN_OR_RETURN(PathParts place, SplitEntryName(entry.name));
   if (place.empty() && entry.kind != ArchiveEntry::Kind::kFolder) {
     return absl::InvalidArgumentError("an entry without a name");
   }
   TONY_RETURN_IF_ERROR(CheckNotThroughLink(place));
+  TONY_RETURN_IF_ERROR(AddFolders(place, entry.kind));
   switch (entry.kind) {
     case ArchiveEntry::Kind::kFolder:
       break;
@@ -38,6 +38,8 @@ absl::StatusOr<PathParts> ArchiveChecker::Check(const ArchiveEntry& entry) {
     case ArchiveEntry::Kind::kHardLink: {
       TONY_ASSIGN_OR_RETURN(const PathParts target, SplitEntryName(entry.target));
       TONY_RETURN_IF_ERROR(CheckNotThroughLink(target));
+      // Where nothing was unpacked the way there is made all the same, before it is refused.
+      TONY_RETURN_IF_ERROR(AddFolders(target, entry.kind));
       break;
     }
     case ArchiveEntry::Kind::kOther:
@@ -47,8 +49,41 @@ absl::StatusOr<PathParts> ArchiveChecker::Check(const ArchiveEntry& entry) {
   return place;
 }
 
-absl::Status ArchiveChecker::CheckTotal(int64_t bytes) const {
+absl::Status ArchiveChecker::CheckEntries() const {
+  if (entries_ + implied_folders_ <= options_.limits.max_entries) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("more than ", options_.limits.max_entries,
+                                                   " entries and folders; this looks like an "
+                                                   "archive bomb"));
+}
+
+absl::Status ArchiveChecker::AddFolders(const PathParts& place, ArchiveEntry::Kind kind) {
+  if (place.size() > options_.limits.max_depth) {
+    return absl::ResourceExhaustedError(absl::StrCat("more than ", options_.limits.max_depth,
+                                                     " folders deep; this looks like an archive "
+                                                     "bomb"));
+  }
+  const bool is_folder = kind == ArchiveEntry::Kind::kFolder;
+  if (place.empty()) return absl::OkStatus();
+  PathParts parent(place.begin(), place.end() - 1);
+  if (!is_folder && parent == last_parent_) return absl::OkStatus();
+  size_t above = 0;
+  for (size_t i = 0; i < place.size() - (is_folder ? 0 : 1); ++i) {
+    const auto [folder, added] = folders_.try_emplace({above, place[i]}, folders_.size() + 1);
+    above = folder->second;
+    if (!added) continue;
+    if (i + 1 < place.size()) ++implied_folders_;
+    TONY_RETURN_IF_ERROR(CheckEntries());
+    TONY_RETURN_IF_ERROR(CheckTotal(declared_bytes_));
+  }
+  last_parent_ = std::move(parent);
+  return absl::OkStatus();
+}
+
+absl::Status ArchiveChecker::CheckTotal(int64_t files) const {
   const UnpackLimits& limits = options_.limits;
+  const int64_t folders = static_cast<int64_t>(folders_.size()) * kFolderBytes;
+  // Saturates: what a header declares may be any number.
+  const int64_t bytes = std::min(files, std::numeric_limits<int64_t>::max() - folders) + folders;
   if (bytes > limits.max_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("unpacks to more than ", limits.max_bytes,
                                                      " bytes; this looks like an archive bomb"));

@@ -102,6 +102,49 @@ TEST(ArchiveCheckerTest, LimitsEntries) {
   EXPECT_EQ(CodeOf(checker, {"c", Kind::kFolder}), kExhausted);
 }
 
+TEST(ArchiveCheckerTest, FoldersThatNamesImplyAreEntries) {
+  UnpackOptions options;
+  options.limits.max_entries = 7;
+  ArchiveChecker checker(options, 100);
+  EXPECT_TRUE(checker.Check({"a/b/f", Kind::kFile}).ok());  // three
+  EXPECT_TRUE(checker.Check({"a/b/g", Kind::kFile}).ok());
+  EXPECT_TRUE(checker.Check({"a/b", Kind::kFolder}).ok());
+  EXPECT_TRUE(checker.Check({"a/c", Kind::kFolder}).ok());
+  EXPECT_EQ(checker.entries(), 4);
+  EXPECT_EQ(CodeOf(checker, {"a/d/l", Kind::kSymbolicLink, "x"}), kExhausted);
+}
+
+// The way to a hard link's target is made before it is known that there is none.
+TEST(ArchiveCheckerTest, FoldersOfAHardLinksTargetAreEntries) {
+  UnpackOptions options;
+  options.limits.max_entries = 3;
+  ArchiveChecker checker(options, 100);
+  EXPECT_TRUE(checker.Check({"f", Kind::kFile}).ok());
+  EXPECT_EQ(CodeOf(checker, {"h", Kind::kHardLink, "a/b/c"}), kExhausted);
+}
+
+TEST(ArchiveCheckerTest, FoldersTakeSpace) {
+  UnpackOptions options;
+  options.limits.max_bytes = 4 * kFolderBytes;
+  ArchiveChecker checker(options, 100);
+  EXPECT_TRUE(checker.Check({"a/b/f", Kind::kFile, "", kFolderBytes}).ok());
+  EXPECT_TRUE(checker.Check({"a", Kind::kFolder}).ok());
+  EXPECT_TRUE(checker.Check({"c", Kind::kFolder}).ok());
+  EXPECT_EQ(CodeOf(checker, {"d", Kind::kFolder}), kExhausted);
+  EXPECT_TRUE(ArchiveChecker(options, 100).CheckTotal(4 * kFolderBytes).ok());
+  EXPECT_EQ(checker.CheckTotal(std::numeric_limits<int64_t>::max()).code(), kExhausted);
+}
+
+TEST(ArchiveCheckerTest, LimitsTheDepth) {
+  UnpackOptions options;
+  options.limits.max_depth = 3;
+  ArchiveChecker checker(options, 100);
+  EXPECT_TRUE(checker.Check({"a/b/c", Kind::kFile}).ok());
+  EXPECT_TRUE(checker.Check({"./a//b/./d", Kind::kFolder}).ok());
+  EXPECT_EQ(CodeOf(checker, {"a/b/c/d", Kind::kFile}), kExhausted);
+  EXPECT_EQ(CodeOf(checker, {"h", Kind::kHardLink, "a/b/c/d"}), kExhausted);
+}
+
 TEST(ArchiveCheckerTest, LimitsBytes) {
   UnpackOptions options;
   options.limits.max_bytes = 1000;

@@ -230,6 +230,36 @@ TEST_P(UnpackTest, RefusesTooManyEntries) {
   EXPECT_TRUE(UnpackArchive(archive_, out_, options).ok());
 }
 
+// A kilobyte of names would make a hundred thousand folders.
+TEST_P(UnpackTest, RefusesNamesThatImplyTooManyFolders) {
+  const auto folders = [this] {
+    if (!std::filesystem::exists(out_)) return std::ptrdiff_t{0};
+    const std::filesystem::recursive_directory_iterator all(out_);
+    return std::distance(begin(all), end(all));
+  };
+  const auto build = [this](int names, int depth) {
+    ArchiveBuilder builder(archive_, GetParam());
+    for (int i = 0; i < names; ++i) {
+      std::string name = absl::StrCat(i);
+      for (int below = 1; below < depth; ++below) name += "/d";
+      builder.File(name + "/f", "");
+    }
+  };
+  build(50, 2000);
+  ExpectRefusedByBoth(kExhausted, "more than 256 folders deep", {});
+  EXPECT_EQ(folders(), 0);
+  build(50, 200);
+  UnpackOptions options;
+  options.limits.max_entries = 1000;
+  ExpectRefusedByBoth(kExhausted, "more than 1000 entries and folders", options);
+  EXPECT_LE(folders(), 1000);
+  std::filesystem::remove_all(out_);
+  options = {};
+  options.limits.max_bytes = 1000 * kFolderBytes;
+  ExpectRefusedByBoth(kExhausted, "this looks like an archive bomb", options);
+  EXPECT_LE(folders(), 1010);  // and files
+}
+
 TEST_P(UnpackTest, RefusesTooManyBytes) {
   Build().File("a", std::string(600'000, 'a')).File("b", std::string(600'000, 'b'));
   UnpackOptions options;

@@ -15,11 +15,12 @@ import operator
 import os
 import pickle
 import socket
-import socketserver
 import struct
 import threading
 
 from . import _rounds
+from ._frame_server import FrameServer
+from ._peer_user import may_be_served
 from ._stores import StoreError
 from .exceptions import HorovodInternalError
 
@@ -87,61 +88,64 @@ def _pickled(name, members):
     return b"\x80\x04" + made + b"."
 
 
-class _Request(socketserver.StreamRequestHandler):
-    """One frame and its answer. Whoever does not know the secret gets none."""
-
-    timeout = _REQUEST_SECONDS
-
-    def handle(self):
-        try:
-            digest, length = _HEAD.unpack(self._read(_HEAD.size))
-            content = self._read(length) if 0 <= length <= _MOST_BYTES else b""
-            if not hmac.compare_digest(digest, self._digest(content)):
-                return
-            answer = self._answer(_Reader(io.BytesIO(content)).load())
-            self.wfile.write(_HEAD.pack(self._digest(answer), len(answer)) + answer)
-        except (OSError, EOFError, struct.error, pickle.UnpicklingError, AttributeError, LookupError, TypeError,
-                ValueError):
-            pass  # a stranger, or one who has gone
-
-    def _read(self, size):
-        content = self.rfile.read(size)
-        if len(content) < size:
-            raise EOFError
-        return content
-
-    def _digest(self, content):
-        return hmac.new(self.server.secret, content, hashlib.sha256).digest()
-
-    def _answer(self, request):
-        if isinstance(request, _HostsUpdated):
-            self.server.on_hosts_updated(int(request.timestamp), int(request.res))
-            return _pickled("AckResponse", {})
-        if isinstance(request, _Ping):
-            return _pickled("PingResponse", {"service_name": "worker notification service",
-                                             "source_address": self.client_address[0]})
-        raise TypeError
-
-
-class _Service(socketserver.ThreadingTCPServer):
-    """Listens on a port of its own."""
-
-    daemon_threads = True
+class _Service:
+    """Answers drivers on a port of its own: those who know the secret, and run as this process does if they are on
+    this machine."""
 
     def __init__(self, interface, on_hosts_updated):
         """``interface``: a name; empty: all."""
-        self.secret = os.urandom(_SECRET_BYTES)
-        self.on_hosts_updated = on_hosts_updated
+        self._secret = os.urandom(_SECRET_BYTES)
+        self._on_hosts_updated = on_hosts_updated
         found = _addresses(interface)
-        super().__init__((next(iter(found.values())) if interface else "0.0.0.0", 0), _Request)
-        port = self.server_address[1]
-        value = ({name: [(address, port)] for name, address in found.items()}, self.secret)
+        self._server = FrameServer(
+            (next(iter(found.values())) if interface else "0.0.0.0", 0),
+            lambda connection: may_be_served(connection, _is_own_address), _size_of, self._answer, _REQUEST_SECONDS)
+        port = self._server.address[1]
+        value = ({name: [(address, port)] for name, address in found.items()}, self._secret)
         # The form in which drivers expect it, byte for byte.
         self.value = base64.b64encode(pickle.dumps(value, protocol=4))
-        threading.Thread(target=self.serve_forever, name="tony.collective.elastic", daemon=True).start()
 
-    def handle_error(self, request, client_address):
-        """Nothing: a request that fails is a stranger's, or repeated."""
+    def close(self):
+        """Nobody is answered any more."""
+        self._server.close()
+
+    def _answer(self, frame, address):
+        """The frame to send back; empty for who does not know the secret, or asks for what no driver asks."""
+        digest, content = frame[:_SECRET_BYTES], frame[_HEAD.size:]
+        if not hmac.compare_digest(digest, self._digest(content)):
+            return b""
+        try:
+            answer = self._carry_out(_Reader(io.BytesIO(content)).load(), address)
+        except (EOFError, pickle.UnpicklingError, AttributeError, LookupError, TypeError, ValueError):
+            return b""
+        return _HEAD.pack(self._digest(answer), len(answer)) + answer
+
+    def _carry_out(self, request, address):
+        if isinstance(request, _HostsUpdated):
+            self._on_hosts_updated(int(request.timestamp), int(request.res))
+            return _pickled("AckResponse", {})
+        if isinstance(request, _Ping):
+            return _pickled("PingResponse", {"service_name": "worker notification service",
+                                             "source_address": address})
+        raise TypeError
+
+    def _digest(self, content):
+        return hmac.new(self._secret, content, hashlib.sha256).digest()
+
+
+def _size_of(content):
+    """Of the frame that begins so, as far as is known yet; 0: it is none."""
+    if len(content) < _HEAD.size:
+        return _HEAD.size
+    _, length = _HEAD.unpack_from(content)
+    return _HEAD.size + length if 0 <= length <= _MOST_BYTES else 0
+
+
+def _is_own_address(address):
+    try:
+        return address in _addresses("").values()
+    except HorovodInternalError:
+        return False  # it has none at all
 
 
 def _addresses(interface):
@@ -180,8 +184,7 @@ class Notifications:
             try:
                 _rounds.own_store(environment, _ADDRESS_SCOPE).put(_rounds.own_key(environment), service.value)
             except StoreError as error:
-                service.shutdown()
-                service.server_close()
+                service.close()
                 raise HorovodInternalError(f"the driver cannot be told where to send news of other hosts: {error}",
                                            "ABORTED") from error
             self._service = service

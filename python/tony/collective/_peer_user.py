@@ -1,0 +1,80 @@
+"""Whose program is at the other end of a connection that was accepted: every user of this machine reaches its ports."""
+
+import os
+import re
+import socket
+import struct
+import sys
+
+_NETLINK_SOCK_DIAG = 4
+_SOCK_DIAG_BY_FAMILY = 20
+_NLM_F_REQUEST = 1
+_HEAD = struct.Struct("=IHHII")  # of a netlink message: length, type, flags, sequence, port
+_REQUEST = struct.Struct("=BBBBI2s2s4s12x4s12xIII")  # struct inet_diag_req_v2, with addresses of version 4
+_ANSWER = struct.Struct("=BBBB2s2s16s16sIIIIIIII")  # struct inet_diag_msg
+_ALL_STATES = 0xFFFFFFFF
+_NO_COOKIE = 0xFFFFFFFF
+_SYN_SENT = 2
+_MAPPED = bytes(10) + b"\xff\xff"  # before an address of version 4 in one of version 6
+_TABLE_LINE = re.compile(r"\s*\d+: (\w+):(\w+) (\w+):(\w+) (\w+) \S+ \S+ \S+ +(\d+) +\d+ (\d+) ")
+
+
+def may_be_served(connection, is_own_address):
+    """False for a program of another user of this machine, root left out, and for one that has gone already.
+
+    Of a peer on another machine the user is not known: True. ``connection``: of TCP over IPv4.
+    ``is_own_address(address)``: whether this machine has it. OSError: the connection is broken.
+    """
+    peer, own = connection.getpeername(), connection.getsockname()
+    user = _user_of(peer, own)
+    if user is not None:
+        return user in (os.geteuid(), 0)
+    # Whoever is on this machine is known as long as he holds his end.
+    return not (peer[0].startswith("127.") or peer[0] == own[0] or is_own_address(peer[0]))
+
+
+def _user_of(end, other):
+    """The user of the socket of this machine that is the connection's ``end``; None: it has none, or only one that a
+    program has closed, or is about to connect."""
+    user = _ask(end, other)
+    # A kernel that knows this process's end answers such questions.
+    return user if user is not None or _ask(other, end) is not None else _look_up(end, other)
+
+
+def _ask(end, other):
+    """sock_diag(7), for one socket. None: there is none, or the kernel does not answer."""
+    body = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, 0, _ALL_STATES, struct.pack("!H", end[1]),
+                         struct.pack("!H", other[1]), socket.inet_aton(end[0]), socket.inet_aton(other[0]), 0,
+                         _NO_COOKIE, _NO_COOKIE)
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as kernel:
+            kernel.send(_HEAD.pack(_HEAD.size + len(body), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 0, 0) + body)
+            answer = kernel.recv(4096, socket.MSG_DONTWAIT)
+    except OSError:
+        return None
+    if len(answer) < _HEAD.size + _ANSWER.size or _HEAD.unpack_from(answer)[1] != _SOCK_DIAG_BY_FAMILY:
+        return None
+    family, state, _, _, _, to_port, _, to, *_, user, inode = _ANSWER.unpack_from(answer, _HEAD.size)
+    to = to[:4] if family == socket.AF_INET else to[len(_MAPPED):] if to.startswith(_MAPPED) else b""
+    # Where there is none, one that listens on the port is answered.
+    is_it = to == socket.inet_aton(other[0]) and to_port == struct.pack("!H", other[1])
+    return user if is_it and inode != 0 and state != _SYN_SENT else None
+
+
+def _look_up(end, other):
+    """/proc/net/tcp and tcp6, where the kernel does not answer."""
+    for table, as_there in (("tcp", bytes), ("tcp6", lambda address: _MAPPED + address)):
+        # Four bytes each as one number of this machine's.
+        local, remote = ("".join(
+            f"{int.from_bytes(part, sys.byteorder):08X}"
+            for part in re.findall(b"(?s).{4}", as_there(socket.inet_aton(address)))) for address in (end[0], other[0]))
+        wanted = (local, f"{end[1]:04X}", remote, f"{other[1]:04X}")
+        try:
+            with open(f"/proc/net/{table}", encoding="ascii") as lines:
+                for line in lines:
+                    found = _TABLE_LINE.match(line)
+                    if found and found.group(1, 2, 3, 4) == wanted and int(found[7]) and int(found[5], 16) != _SYN_SENT:
+                        return int(found[6])
+        except OSError:
+            pass  # nobody knows
+    return None

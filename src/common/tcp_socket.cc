@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -177,17 +178,29 @@ std::unique_ptr<EventLoop::Handle> TcpSocket::Connect(EventLoop& loop, const std
 }
 
 struct TcpListener::State : std::enable_shared_from_this<State> {
-  State(EventLoop& loop, OnAccepted callback)
-      : acceptor(loop.context()), pause(loop.context()), on_accepted(std::move(callback)) {}
+  State(EventLoop& loop, std::optional<PeerFilter> filter, OnAccepted callback)
+      : acceptor(loop.context()),
+        pause(loop.context()),
+        peers(std::move(filter)),
+        on_accepted(std::move(callback)) {}
+
+  static absl::StatusOr<std::shared_ptr<State>> Open(EventLoop& loop, const std::string& address,
+                                                     int port, std::optional<PeerFilter> peers,
+                                                     OnAccepted on_accepted);
 
   void Accept() {
     acceptor.async_accept([self = shared_from_this()](const error_code& error, Tcp::socket socket) {
       if (!self->open) return;
       if (error) return self->AcceptLater();
-      self->on_accepted(std::unique_ptr<TcpSocket>(
-          new TcpSocket(std::make_shared<TcpSocket::State>(std::move(socket)))));
+      self->OnConnection(std::move(socket));
       if (self->open) self->Accept();
     });
+  }
+
+  void OnConnection(Tcp::socket socket) {
+    if (peers && !peers->Admits(socket.native_handle())) return;  // which closes it
+    on_accepted(std::unique_ptr<TcpSocket>(
+        new TcpSocket(std::make_shared<TcpSocket::State>(std::move(socket)))));
   }
 
   void AcceptLater() {
@@ -199,6 +212,7 @@ struct TcpListener::State : std::enable_shared_from_this<State> {
 
   Tcp::acceptor acceptor;
   asio::steady_timer pause;
+  std::optional<PeerFilter> peers;  ///< none: the caller asks
   const OnAccepted on_accepted;
   int port = 0;
   bool open = true;
@@ -215,12 +229,12 @@ TcpListener::~TcpListener() {
 
 int TcpListener::port() const { return state_->port; }
 
-absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop,
-                                                                 const std::string& address,
-                                                                 int port, OnAccepted on_accepted) {
+absl::StatusOr<std::shared_ptr<TcpListener::State>> TcpListener::State::Open(
+    EventLoop& loop, const std::string& address, int port, std::optional<PeerFilter> peers,
+    OnAccepted on_accepted) {
   const absl::StatusOr<Tcp::endpoint> endpoint = MakeEndpoint(address, port);
   if (!endpoint.ok()) return endpoint.status();
-  auto state = std::make_shared<State>(loop, std::move(on_accepted));
+  auto state = std::make_shared<State>(loop, std::move(peers), std::move(on_accepted));
   error_code error;
   state->acceptor.open(endpoint->protocol(), error);
   if (!error) KeepFromChildren(state->acceptor.native_handle());
@@ -234,7 +248,24 @@ absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop
         absl::StrCat("cannot listen on ", address, ", port ", port, ": ", error.message()));
   }
   state->Accept();
-  return std::unique_ptr<TcpListener>(new TcpListener(std::move(state)));
+  return state;
+}
+
+absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop,
+                                                                 const std::string& address,
+                                                                 int port, PeerFilter peers,
+                                                                 OnAccepted on_accepted) {
+  auto state = State::Open(loop, address, port, std::move(peers), std::move(on_accepted));
+  if (!state.ok()) return state.status();
+  return std::unique_ptr<TcpListener>(new TcpListener(*std::move(state)));
+}
+
+absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop,
+                                                                 const std::string& address,
+                                                                 int port, OnAccepted on_accepted) {
+  auto state = State::Open(loop, address, port, std::nullopt, std::move(on_accepted));
+  if (!state.ok()) return state.status();
+  return std::unique_ptr<TcpListener>(new TcpListener(*std::move(state)));
 }
 
 }  // namespace tony

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/event_loop.h"
+#include "common/peer_filter.h"
 
 namespace tony {
 
@@ -76,8 +77,14 @@ class TcpListener {
  public:
   using OnAccepted = std::function<void(std::unique_ptr<TcpSocket>)>;
 
-  /// `address` is a number; port 0: any free one. `on_accepted` may destroy the listener.
-  /// InvalidArgument – `address` is no number; Unavailable – it cannot be listened on there.
+  /// `address` is a number; port 0: any free one. Whom `peers` does not admit is closed at once.
+  /// `on_accepted` may destroy the listener. InvalidArgument – `address` is no number; Unavailable
+  /// – it cannot be listened on there.
+  static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(EventLoop& loop,
+                                                             const std::string& address, int port,
+                                                             PeerFilter peers,
+                                                             OnAccepted on_accepted);
+  /// The same for a caller who asks each peer by himself who it is.
   static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(EventLoop& loop,
                                                              const std::string& address, int port,
                                                              OnAccepted on_accepted);

@@ -1,6 +1,7 @@
 // The kernel is asked for the one socket; where it does not answer, its table is read.
 #include "os/peer_user.h"
 
+#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -34,14 +35,15 @@ absl::StatusOr<uid_t> UserInTable(const char* path, std::string_view loopback, u
   while (std::getline(table, line)) {
     char local[33] = "";
     char remote[33] = "";
-    unsigned port = 0, remote_port = 0, uid = 0;
+    unsigned port = 0, remote_port = 0, state = 0, uid = 0;
     unsigned long inode = 0;
     const int fields = std::sscanf(
-        line.c_str(), " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu",
-        local, &port, remote, &remote_port, &uid, &inode);
-    // One that its program has closed has no inode, and no user any more.
-    if (fields == 6 && inode != 0 && local == loopback && remote == loopback && port == peer_port &&
-        remote_port == local_port) {
+        line.c_str(), " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %u %*d %lu",
+        local, &port, remote, &remote_port, &state, &uid, &inode);
+    // One that its program has closed has no inode, and no user any more. One that is only being
+    // made is not the peer of a connection that there is: its port was another one's before.
+    if (fields == 7 && inode != 0 && state != TCP_SYN_SENT && local == loopback &&
+        remote == loopback && port == peer_port && remote_port == local_port) {
       return uid;
     }
   }
@@ -66,6 +68,10 @@ absl::Status CheckLoopbackPeer(uint16_t peer_port, uint16_t local_port) {
   if (user == ::geteuid() || user == 0) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("a program of another user of this machine (", user, ") was sent away"));
+}
+
+PeerCheck LoopbackPeerCheck() {
+  return [](const PeerEnds& ends) { return CheckLoopbackPeer(ends.peer_port, ends.local_port); };
 }
 
 }  // namespace tony::os

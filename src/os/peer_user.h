@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/peer_filter.h"
 
 namespace tony::os {
 
@@ -21,5 +22,8 @@ absl::StatusOr<uid_t> LoopbackPeerUser(uint16_t peer_port, uint16_t local_port);
 /// user's, who is named; an error of LoopbackPeerUser() – nobody knows, and it is not to be served
 /// either. Thread safe.
 absl::Status CheckLoopbackPeer(uint16_t peer_port, uint16_t local_port);
+
+/// CheckLoopbackPeer() as listeners take it. A peer that did not come by 127.0.0.1 is NotFound.
+PeerCheck LoopbackPeerCheck();
 
 }  // namespace tony::os

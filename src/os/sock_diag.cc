@@ -120,9 +120,11 @@ absl::StatusOr<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port) {
   bool refused = false;
   const auto take = [&](uint16_t type, const inet_diag_msg& found) {
     if (type == NLMSG_ERROR) refused = true;
-    // Where there is none, one that listens on the port is answered.
+    // Where there is none, one that listens on the port is answered. One that is only being made
+    // is not the peer of a connection that there is: its port was another one's before.
     if (type == SOCK_DIAG_BY_FAMILY && found.idiag_inode != 0 &&
-        found.id.idiag_dport == id.idiag_dport && IsConnectedToLoopback(found)) {
+        found.idiag_state != TCP_SYN_SENT && found.id.idiag_dport == id.idiag_dport &&
+        IsConnectedToLoopback(found)) {
       user = found.idiag_uid;
     }
   };

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "os/unique_fd.h"
 #include "tests/os/network_support.h"
@@ -54,6 +57,30 @@ TEST(LoopbackPeerUser, KnowsSocketsOfVersionSix) {
   const absl::StatusOr<uid_t> user = LoopbackPeerUser(ntohs(address.sin6_port), port);
   ASSERT_TRUE(user.ok()) << user.status();
   EXPECT_EQ(*user, ::geteuid());
+}
+
+// A port that a program is only connecting from is nobody's who is connected.
+TEST(LoopbackPeerUser, IsNotOneWhoIsStillConnecting) {
+  const UniqueFd listener = BindSocket({}, 0);
+  ASSERT_EQ(::listen(listener.get(), 0), 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(PortOf(listener));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  // Its queue takes one or two; nobody answers those that come then.
+  std::vector<UniqueFd> clients;
+  bool connecting = false;
+  while (!connecting && clients.size() < 16) {
+    UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    (void)::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    ASSERT_EQ(::getsockopt(client.get(), IPPROTO_TCP, TCP_INFO, &info, &size), 0);
+    connecting = info.tcpi_state == TCP_SYN_SENT;
+    clients.push_back(std::move(client));
+  }
+  if (!connecting) GTEST_SKIP() << "this kernel's queue of connections does not fill";
+  EXPECT_TRUE(absl::IsNotFound(CheckLoopbackPeer(PortOf(clients.back()), PortOf(listener))));
 }
 
 TEST(CheckLoopbackPeer, SendsAnotherUsersProgramAway) {

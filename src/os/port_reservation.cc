@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +21,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/proc_file.h"
 
@@ -29,6 +31,12 @@ namespace {
 constexpr int kFirstUnprivilegedPort = 1024;
 constexpr int kFirstPreferredPort = 10000;
 constexpr int kLastPort = 65535;
+
+/// Ports in one search whose names others than this user hold, before the names are taken for a
+/// stranger's mischief.
+constexpr int kMostSkipped = 64;
+/// Executors that have asked whose a name is stay in its queue; beyond that they are not told.
+constexpr int kMostQueuedAsking = 128;
 
 using PortSet = std::bitset<kLastPort + 1>;
 
@@ -87,23 +95,86 @@ std::array<std::array<PortInterval, 2>, 3> PreferredPorts(const PortRanges& rang
        {{{std::max(ranges.ephemeral_first, kFirstUnprivilegedPort), ranges.ephemeral_last}, {}}}}};
 }
 
+/// All of them, in the order in which to try them: from a random place of each group on.
+class SearchOrder {
+ public:
+  explicit SearchOrder(const PortRanges& ranges) : groups_(PreferredPorts(ranges)) {
+    std::random_device random;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const int count = CountOf(groups_[i]);
+      starts_[i] = count == 0 ? 0 : static_cast<int>(random() % static_cast<unsigned>(count));
+      count_ += count;
+    }
+  }
+
+  int count() const { return count_; }
+  /// `index`: 0 to count() - 1.
+  int At(int index) const {
+    size_t i = 0;
+    for (; index >= CountOf(groups_[i]); ++i) index -= CountOf(groups_[i]);
+    const auto& [low, high] = groups_[i];
+    const int place = (starts_[i] + index) % CountOf(groups_[i]);
+    return place < low.size() ? low.first + place : high.first + place - low.size();
+  }
+
+ private:
+  using Group = std::array<PortInterval, 2>;
+
+  static int CountOf(const Group& group) { return group[0].size() + group[1].size(); }
+
+  const std::array<Group, 3> groups_;
+  std::array<int, 3> starts_{};
+  int count_ = 0;
+};
+
 absl::Status ErrnoStatus(const std::string& what) {
   const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
   const std::string message = absl::StrCat(what, ": ", std::strerror(errno));
   return exhausted ? absl::ResourceExhaustedError(message) : absl::UnavailableError(message);
 }
 
-// Step 1 of the class comment. Nothing when another executor of this host has the port.
-absl::StatusOr<std::optional<UniqueFd>> TakeExclusion(int port) {
-  UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+/// Who keeps other executors off a port.
+enum class Excluder { kThis, kOwnUser, kSomebodyElse };
+
+/// The name of a port, see step 1 of the class comment.
+struct Exclusion {
+  Excluder excluder = Excluder::kThis;
+  UniqueFd socket;     ///< holds the name; none unless this executor is the excluder
+  std::string holder;  ///< of somebody else, as far as it is known: "process 12 of user 34"
+};
+
+/// Whose a name is that could not be taken. Its holder listens, so that the kernel says who made
+/// it; of who does not, or has a full queue, nobody knows, and it is taken for somebody else.
+absl::StatusOr<Exclusion> AskHolder(const sockaddr_un& address, socklen_t length) {
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.valid()) return ErrnoStatus("cannot see who holds a port");
+  ucred holder{};
+  socklen_t size = sizeof(holder);
+  const bool known =
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
+      ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &holder, &size) == 0;
+  if (known && holder.uid == ::geteuid()) return Exclusion{Excluder::kOwnUser, {}, {}};
+  return Exclusion{Excluder::kSomebodyElse,
+                   {},
+                   known ? absl::StrCat("process ", holder.pid, " of user ", holder.uid)
+                         : "a process that does not say whose it is"};
+}
+
+// Step 1 of the class comment.
+absl::StatusOr<Exclusion> Exclude(int port) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return ErrnoStatus("cannot reserve a port");
   sockaddr_un address{.sun_family = AF_UNIX};
   const std::string name = absl::StrCat("tony-port-", port);
   name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);  // a NUL before it: abstract
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const bool bound = ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) == 0;
-  if (bound) return std::optional<UniqueFd>(std::move(socket));
-  if (errno == EADDRINUSE) return std::optional<UniqueFd>();
+  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) == 0) {
+    if (::listen(socket.get(), kMostQueuedAsking) == 0) {
+      return Exclusion{Excluder::kThis, std::move(socket), {}};
+    }
+  } else if (errno == EADDRINUSE) {
+    return AskHolder(address, length);
+  }
   return ErrnoStatus("cannot mark a port as reserved");
 }
 
@@ -144,19 +215,28 @@ absl::StatusOr<std::optional<UniqueFd>> TakePort(int port) {
 
 absl::StatusOr<PortReservation> PortReservation::Reserve() {
   const PortRanges ranges = ReadPortRanges();
-  std::random_device random;
-  for (const auto& [low, high] : PreferredPorts(ranges)) {
-    const int count = low.size() + high.size();
-    const int start = count == 0 ? 0 : static_cast<int>(random() % static_cast<unsigned>(count));
-    for (int step = 0; step < count; ++step) {
-      const int place = (start + step) % count;
-      const int port = place < low.size() ? low.first + place : high.first + place - low.size();
+  const SearchOrder order(ranges);
+  for (const bool names_count : {true, false}) {
+    int skipped = 0;
+    std::string holder;
+    for (int i = 0; i < order.count(); ++i) {
+      const int port = order.At(i);
       if (ranges.reserved.test(static_cast<size_t>(port))) continue;
-      TONY_ASSIGN_OR_RETURN(std::optional<UniqueFd> exclusion, TakeExclusion(port));
-      if (!exclusion) continue;
+      TONY_ASSIGN_OR_RETURN(Exclusion exclusion, Exclude(port));
+      if (exclusion.excluder == Excluder::kOwnUser) continue;
+      if (exclusion.excluder == Excluder::kSomebodyElse && names_count) {
+        holder = exclusion.holder;
+        if (++skipped == kMostSkipped) break;
+        continue;
+      }
       TONY_ASSIGN_OR_RETURN(std::optional<UniqueFd> socket, TakePort(port));
-      if (socket) return PortReservation(port, std::move(*exclusion), std::move(*socket));
+      if (socket) return PortReservation(port, std::move(exclusion.socket), std::move(*socket));
     }
+    if (skipped == 0) break;
+    LogWarning(
+        absl::StrCat("the names by which executors keep off each other's ports are held by "
+                     "others, \"tony-port-…\" by ",
+                     holder, "; a port that is free is taken all the same"));
   }
   return absl::ResourceExhaustedError(
       "every TCP port of this host is in use: end what holds them, or wait until it has ended");

@@ -13,22 +13,23 @@ namespace tony::os {
 ///
 /// How it works, all of it Linux:
 ///  1. Between executors an abstract Unix socket "\0tony-port-N" excludes. It needs no file, works
-///  across users, and
-///     dies with its owner. It stays after ReleaseSocket(), when the port itself is free for a
-///     moment.
+///     across users, and dies with its owner. It stays after ReleaseSocket(), when the port itself
+///     is free for a moment: nothing else keeps another executor from it then. Any user can take
+///     all such names, so one decides only where the kernel says that its holder is of this user.
+///     Ports with names of others are a second choice, for which steps 2 and 3 alone decide: what
+///     another user's executor holds is refused there, and what it has released may be taken.
 ///  2. The holding socket is bound *without* either option. Then the kernel refuses the port when
-///  anybody has it in any
-///     state on any address: listening, bound only, connected, or in TIME_WAIT. So what is handed
-///     out is truly unused, and a server without any option could bind it after ReleaseSocket().
-///     [::] covers the IPv4 addresses too, as IPV6_V6ONLY is off.
+///     anybody, of any user, has it in any state on any address: listening, bound only, connected,
+///     or in TIME_WAIT. So what is handed out is truly unused, and a server without any option
+///     could bind it after ReleaseSocket(). [::] covers the IPv4 addresses too, as IPV6_V6ONLY is
+///     off.
 ///  3. Only then both options are set on that same bound socket. The kernel judges a later bind by
-///  the options that the
-///     sockets have at that moment, so from here on a server with either option (SO_REUSEPORT: of
-///     the same user) may bind and listen. There is no gap between testing and taking, which a
-///     probe that is closed again would have.
+///     the options that the sockets have at that moment, so from here on a server with either
+///     option (SO_REUSEPORT: of the same user) may bind and listen. There is no gap between testing
+///     and taking, which a probe that is closed again would have.
 ///  4. Whoever asks for any free port (bind to 0, connect without bind) is never given one that is
-///  bound, whatever its
-///     options. Besides, ports come from outside `ip_local_port_range` while there are any.
+///     bound, whatever its options. Besides, ports come from outside `ip_local_port_range` while
+///     there are any.
 /// A stranger who binds this very port with SO_REUSEADDR can take it: see FindListeners().
 class PortReservation {
  public:

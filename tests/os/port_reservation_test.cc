@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "os/subprocess.h"
 #include "tests/os/network_support.h"
 #include "tests/os/process_support.h"
+#include "tests/os/second_user.h"
 
 namespace tony::os {
 namespace {
@@ -28,6 +30,19 @@ constexpr char kUsualRange[] = "32768 60999";
 // Leaves one single port to choose, so that its state decides.
 constexpr uint16_t kOnlyPort = 30000;
 constexpr char kAllButOne[] = "1024-29999,30001-65535";
+
+/// The name by which executors keep each other off a port, taken by somebody who is none.
+UniqueFd TakeName(uint16_t port, int type, bool listens) {
+  UniqueFd socket(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "tony-port-" + std::to_string(port);
+  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const bool taken = ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+                     (!listens || ::listen(socket.get(), 0) == 0);
+  return taken ? std::move(socket) : UniqueFd();
+}
 
 // "" when the choice of kOnlyPort is refused.
 std::string ExpectRefused(const std::string& why) {
@@ -223,6 +238,80 @@ TEST(PortReservationTest, AReleasedPortIsStillRefusedToOtherExecutors) {
     if (!refused.empty()) return refused;
     { const PortReservation ended = *std::move(reservation); }
     return PortReservation::Reserve().ok() ? "" : "its end did not free the port";
+  }));
+}
+
+TEST(PortReservationTest, AnotherUserWhoTakesTheNamesTakesNoPort) {
+  if (!CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
+  for (const auto& [type, listens] : std::vector<std::pair<int, bool>>{
+           {SOCK_STREAM, true}, {SOCK_STREAM, false}, {SOCK_DGRAM, false}}) {
+    EXPECT_WELL_OR_SKIP(InOwnNetwork(kUsualRange, kAllButOne, [&]() -> std::string {
+      LinePipe taken;
+      const pid_t stranger = ForkChild([&, type = type, listens = listens] {
+        const bool changed = ::setgid(kSecondUser) == 0 && ::setuid(kSecondUser) == 0;
+        const UniqueFd name = TakeName(kOnlyPort, type, listens);
+        ::dprintf(taken.write_fd(), "%d %d\n", changed, name.valid());
+        ::pause();
+      });
+      std::string result;
+      if (taken.ReadLine() != "1 1") {
+        result = "the stranger did not take the name";
+      } else if (const auto reservation = PortReservation::Reserve(); !reservation.ok()) {
+        result = reservation.status().ToString();
+      } else {
+        result = ExpectRefused("it is held, whoever has its name");
+      }
+      ::kill(stranger, SIGKILL);
+      ::waitpid(stranger, nullptr, 0);
+      return result;
+    }));
+  }
+}
+
+TEST(PortReservationTest, TwoUsersAreNeverGivenTheSamePort) {
+  if (!CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
+  EXPECT_WELL_OR_SKIP(InOwnNetwork(kUsualRange, kAllButOne, []() -> std::string {
+    auto reservation = PortReservation::Reserve();
+    if (!reservation.ok()) return reservation.status().ToString();
+    // Held with both options by now, which the other's socket gets only once it is bound.
+    const std::string other = AsSecondUser([] { return ExpectRefused("another user has it"); });
+    if (!other.empty()) return other;
+    // What is free for a moment is the last that he is given, and there is no other one.
+    reservation->ReleaseSocket();
+    return AsSecondUser([] {
+      const auto released = PortReservation::Reserve();
+      return released.ok() ? std::string() : released.status().ToString();
+    });
+  }));
+}
+
+TEST(PortReservationTest, AnotherUsersReleasedPortIsLeftAloneWhileThereAreOthers) {
+  if (!CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
+  EXPECT_WELL_OR_SKIP(InOwnNetwork(kUsualRange, "1024-29999,30002-65535", []() -> std::string {
+    auto reservation = PortReservation::Reserve();
+    if (!reservation.ok()) return reservation.status().ToString();
+    reservation->ReleaseSocket();
+    return AsSecondUser([taken = reservation->port()]() -> std::string {
+      for (int i = 0; i < 20; ++i) {  // each begins at a random one of the two
+        const auto other = PortReservation::Reserve();
+        if (!other.ok()) return other.status().ToString();
+        if (other->port() == taken) return "was given the released port";
+      }
+      return "";
+    });
+  }));
+}
+
+TEST(PortReservationTest, ManyWhoAskForAReleasedPortAreAllRefused) {
+  EXPECT_WELL_OR_SKIP(InOwnNetwork(kUsualRange, kAllButOne, []() -> std::string {
+    auto reservation = PortReservation::Reserve();
+    if (!reservation.ok()) return reservation.status().ToString();
+    reservation->ReleaseSocket();
+    for (int i = 0; i < 100; ++i) {
+      const std::string refused = ExpectRefused("the only one is set aside");
+      if (!refused.empty()) return refused;
+    }
+    return "";
   }));
 }
 

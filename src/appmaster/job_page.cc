@@ -4,18 +4,19 @@
 #include <utility>
 
 #include "common/status_macros.h"
+#include "os/peer_user.h"
 #include "rpc/convert.h"
 
 namespace tony::appmaster {
 
 absl::StatusOr<std::unique_ptr<JobPage>> JobPage::Start(const PageParts& parts,
-                                                        const std::string& address,
+                                                        const std::string& address, PeerCheck peers,
                                                         std::unique_ptr<web::LogSource> logs,
                                                         const MakeAccess& make_access) {
   auto page = std::unique_ptr<JobPage>(new JobPage(parts, std::move(logs)));
   TONY_ASSIGN_OR_RETURN(page->server_,
                         web::HttpServer::Start(
-                            parts.loop, address, 0,
+                            parts.loop, address, 0, std::move(peers),
                             [page = page.get()](const web::HttpRequest& request,
                                                 const web::HttpServer::Respond& respond) {
                               page->site_->Handle(request, respond);
@@ -42,12 +43,13 @@ const core::ObservedJob& JobPage::Job() {
 absl::StatusOr<std::string> LocalPageDoor::Invite() {
   if (page_ == nullptr) {
     TONY_ASSIGN_OR_RETURN(
-        page_, JobPage::Start(parts_, "127.0.0.1", make_logs_(), [this](int port) {
-          auto access = std::make_unique<web::CodeAccess>(
-              parts_.clock, web::CodeAccess::Options{.job_id = job_id_, .port = port});
-          access_ = access.get();
-          return access;
-        }));
+        page_, JobPage::Start(
+                   parts_, "127.0.0.1", os::LoopbackPeerCheck(), make_logs_(), [this](int port) {
+                     auto access = std::make_unique<web::CodeAccess>(
+                         parts_.clock, web::CodeAccess::Options{.job_id = job_id_, .port = port});
+                     access_ = access.get();
+                     return access;
+                   }));
   }
   return access_->Invite();
 }

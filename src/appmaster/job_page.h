@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
+#include "common/peer_filter.h"
 #include "core/job/observed_job.h"
 #include "rpc/event_log.h"
 #include "web/access.h"
@@ -32,9 +33,10 @@ class JobPage {
   /// Knows the port that is listened on, since addresses are part of what is checked.
   using MakeAccess = std::function<std::unique_ptr<web::Access>(int port)>;
 
-  /// Listens on `address`, a number, at a free port. The codes of TcpListener::Listen.
+  /// Listens on `address`, a number, at a free port, for whom `peers` allows. The codes of
+  /// TcpListener::Listen.
   static absl::StatusOr<std::unique_ptr<JobPage>> Start(const PageParts& parts,
-                                                        const std::string& address,
+                                                        const std::string& address, PeerCheck peers,
                                                         std::unique_ptr<web::LogSource> logs,
                                                         const MakeAccess& make_access);
 
@@ -64,7 +66,8 @@ class PageDoor {
   virtual absl::StatusOr<std::string> Invite() = 0;
 };
 
-/// On this machine, for its user, whom `tony open` gives a code. Nothing listens before that.
+/// On this machine, for programs of its user, whom `tony open` gives a code. Nothing listens before
+/// that.
 class LocalPageDoor : public PageDoor {
  public:
   LocalPageDoor(const PageParts& parts, std::string job_id,

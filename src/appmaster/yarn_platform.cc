@@ -29,7 +29,7 @@ backend::YarnBackend::FinalStatus FinalStatusOf(core::Outcome outcome) {
   return FinalStatus::kFailed;
 }
 
-/// The proxy's hosts are elsewhere; whoever else comes is refused.
+/// The proxy's hosts are elsewhere; whoever else connects is closed at once.
 constexpr char kAllAddresses[] = "0.0.0.0";
 
 std::string OriginOf(const v1::YarnJob::Proxy& proxy, const v1::YarnJob::Endpoint& server) {
@@ -166,9 +166,26 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   return made;
 }
 
-std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port, const std::string& viewers) const {
+std::vector<std::string> YarnPlatform::ProxyAddresses() const {
+  std::vector<std::string> numbers;
+  for (const v1::YarnJob::Endpoint& server : job_.proxy().servers()) {
+    const auto addresses = hadoop::NumericAddresses(server.host());
+    if (!addresses.ok()) {
+      LogWarning(
+          absl::StrCat("the proxy of the job's page: ", std::string(addresses.status().message())));
+      continue;
+    }
+    numbers.insert(numbers.end(), addresses->begin(), addresses->end());
+  }
+  return numbers;
+}
+
+std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port,
+                                                      std::vector<std::string> proxy_addresses,
+                                                      const std::string& viewers) const {
   const v1::YarnJob::Proxy& proxy = job_.proxy();
   web::ProxyAccess::Options options;
+  options.proxy_addresses = std::move(proxy_addresses);
   options.hosts = {absl::StrCat(yarn_.node_host, ":", port)};
   options.page_url = PageUrl(job_);
   options.lists_apply = proxy.lists_apply();
@@ -182,24 +199,18 @@ std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port, const std::strin
   }
   for (const v1::YarnJob::Endpoint& server : proxy.servers()) {
     options.origins.push_back(OriginOf(proxy, server));
-    const auto addresses = hadoop::NumericAddresses(server.host());
-    if (!addresses.ok()) {
-      LogWarning(
-          absl::StrCat("the proxy of the job's page: ", std::string(addresses.status().message())));
-      continue;
-    }
-    options.proxy_addresses.insert(options.proxy_addresses.end(), addresses->begin(),
-                                   addresses->end());
   }
   return std::make_unique<web::ProxyAccess>(std::move(options));
 }
 
 absl::StatusOr<std::unique_ptr<PageDoor>> YarnPlatform::MakePageDoor(
     const PageParts& parts, const spec::BuildResult& built) {
-  TONY_ASSIGN_OR_RETURN(
-      std::unique_ptr<JobPage> page,
-      JobPage::Start(parts, kAllAddresses, std::make_unique<NodesLogs>(),
-                     [&](int port) { return MakeAccess(port, built.yarn.view_acl); }));
+  const std::vector<std::string> proxies = ProxyAddresses();
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<JobPage> page,
+                        JobPage::Start(parts, kAllAddresses, web::ProxyPeerCheck(proxies),
+                                       std::make_unique<NodesLogs>(), [&](int port) {
+                                         return MakeAccess(port, proxies, built.yarn.view_acl);
+                                       }));
   page_url_ = absl::StrCat("http://", yarn_.node_host, ":", page->port(), "/");
   return std::make_unique<ProxyPageDoor>(std::move(page), PageUrl(job_));
 }

@@ -58,8 +58,11 @@ class YarnPlatform : public Platform {
 
  private:
   YarnPlatform(Options::Yarn yarn, v1::YarnJob job, hadoop::TokenStore tokens, EventLoop& loop);
-  /// Who may look at the page that is served at `port`.
-  std::unique_ptr<web::Access> MakeAccess(int port, const std::string& viewers) const;
+  /// Of the hosts of YARN's proxy, as numbers.
+  std::vector<std::string> ProxyAddresses() const;
+  /// Who may look at the page that is served at `port`, through a proxy at these addresses.
+  std::unique_ptr<web::Access> MakeAccess(int port, std::vector<std::string> proxy_addresses,
+                                          const std::string& viewers) const;
   absl::StatusOr<std::string> TokensFor(const std::string& secret) const;
 
   const Options::Yarn yarn_;

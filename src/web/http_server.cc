@@ -21,10 +21,11 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     Read();
   }
 
-  bool reading() const { return state_ == State::kReading; }
+  /// Closing it takes nothing from a client that has asked for something.
+  bool dispensable() const { return state_ == State::kReading || state_ == State::kParting; }
 
  private:
-  enum class State { kReading, kHandling, kWriting };
+  enum class State { kReading, kHandling, kWriting, kParting };
 
   void AllowTime(std::chrono::milliseconds time, std::function<void()> when_over) {
     deadline_ = server_.loop_.After(time, std::move(when_over));
@@ -65,6 +66,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void AwaitEnd() {
+    state_ = State::kParting;
     constexpr std::chrono::milliseconds kPatience{2000};
     AllowTime(kPatience, [this] { server_.Forget(*this); });
     if (!read_pending_) Read();
@@ -86,10 +88,11 @@ HttpServer::~HttpServer() = default;
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(EventLoop& loop,
                                                               const std::string& address, int port,
-                                                              Handler handler, Limits limits) {
+                                                              PeerCheck peers, Handler handler,
+                                                              Limits limits) {
   auto server = std::unique_ptr<HttpServer>(new HttpServer(loop, std::move(handler), limits));
   absl::StatusOr<std::unique_ptr<TcpListener>> listener = TcpListener::Listen(
-      loop, address, port,
+      loop, address, port, PeerFilter("the web server", std::move(peers)),
       [server = server.get()](auto socket) { server->OnAccepted(std::move(socket)); });
   if (!listener.ok()) return listener.status();
   server->listener_ = *std::move(listener);
@@ -98,8 +101,9 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(EventLoop& loop,
 
 void HttpServer::OnAccepted(std::unique_ptr<TcpSocket> socket) {
   if (connections_.size() >= limits_.connections) {
-    const auto idle = std::find_if(connections_.begin(), connections_.end(),
-                                   [](const auto& connection) { return connection->reading(); });
+    const auto idle =
+        std::find_if(connections_.begin(), connections_.end(),
+                     [](const auto& connection) { return connection->dispensable(); });
     if (idle == connections_.end()) return;  // the new one is closed
     connections_.erase(idle);
   }

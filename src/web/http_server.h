@@ -9,15 +9,17 @@
 
 #include "absl/status/statusor.h"
 #include "common/event_loop.h"
+#include "common/peer_filter.h"
 #include "common/tcp_socket.h"
 #include "web/http_message.h"
 
 namespace tony::web {
 
-/// GET and HEAD, one request for each connection. No wait is without a deadline, and neither the
+/// GET and HEAD, one request for each connection, for the peers that a PeerCheck allows: others are
+/// closed at once, and take no place from these. No wait is without a deadline, and neither the
 /// size of a request nor the number of connections is without a limit: when it is reached, the
-/// oldest connection that has not sent its request makes room for the new one. Not thread safe:
-/// owned by the event loop.
+/// oldest connection that has not sent its request, or has its answer, makes room for the new one.
+/// Not thread safe: owned by the event loop.
 class HttpServer {
  public:
   /// To be called once, on the loop, maybe from within the handler.
@@ -31,10 +33,12 @@ class HttpServer {
     std::chrono::milliseconds response{60'000};  ///< for the client, to take it
   };
 
-  /// Listens on `address`, a number; port 0: any free one. The codes of TcpListener::Listen.
+  /// Listens on `address`, a number; port 0: any free one. `peers`: whom it serves. The codes of
+  /// TcpListener::Listen.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(EventLoop& loop,
                                                            const std::string& address, int port,
-                                                           Handler handler, Limits limits);
+                                                           PeerCheck peers, Handler handler,
+                                                           Limits limits);
   /// Breaks what is open. A Respond that comes later does nothing.
   ~HttpServer();
 

@@ -1,10 +1,12 @@
 // Checking the proxy, and then who uses it.
 #include "web/proxy_access.h"
 
-#include <algorithm>
 #include <cstdio>
+#include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace tony::web {
 namespace {
@@ -30,8 +32,7 @@ std::string DecodeForm(const std::string& text) {
 }  // namespace
 
 std::optional<HttpResponse> ProxyAccess::Check(const HttpRequest& request) {
-  const std::vector<std::string>& proxies = options_.proxy_addresses;
-  if (std::find(proxies.begin(), proxies.end(), request.peer_address) == proxies.end()) {
+  if (!absl::c_linear_search(options_.proxy_addresses, request.peer_address)) {
     return ErrorResponse(
         403, absl::StrCat("This page is shown through YARN's proxy only: ", options_.page_url));
   }
@@ -50,6 +51,16 @@ std::optional<HttpResponse> ProxyAccess::Check(const HttpRequest& request) {
                                          "the cluster's list of administrators names the user, and "
                                          "this page does not know who is in the groups that they "
                                          "name."));
+}
+
+PeerCheck ProxyPeerCheck(std::vector<std::string> addresses) {
+  return [addresses = std::move(addresses)](const PeerEnds& ends) -> absl::Status {
+    if (absl::c_linear_search(addresses, ends.peer_address)) return absl::OkStatus();
+    return absl::PermissionDeniedError(absl::StrCat(
+        "a connection from ", ends.peer_address, " was closed, since only YARN's proxy is served (",
+        addresses.empty() ? "none is known" : absl::StrJoin(addresses, ", "),
+        "); the ResourceManager's page of the application leads to it"));
+  };
 }
 
 bool ProxyAccess::MayLook(const std::string& user) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/peer_filter.h"
 #include "web/access.h"
 #include "web/access_list.h"
 
@@ -41,5 +42,10 @@ class ProxyAccess : public Access {
 
   const Options options_;
 };
+
+/// Admits the proxy's hosts only, `addresses`, as numbers: requests of others would be refused, and
+/// who sends many would keep the proxy's from being read. Which user of such a host it is nobody
+/// can see here.
+PeerCheck ProxyPeerCheck(std::vector<std::string> addresses);
 
 }  // namespace tony::web

@@ -12,6 +12,7 @@ import urllib.parse
 
 import integration_case
 import machine
+import second_user
 import tony_cli
 
 # Serves the working folder where TensorBoard would be, until its job is killed.
@@ -28,6 +29,26 @@ while True:
         parts.append(part)
     connection.sendall(b"".join(parts))
     connection.close()
+"""
+# Asks for a page on as many connections at once, says what the last one got, and keeps all of them
+# until nothing more comes in.
+GET = """
+    import socket, sys
+    port, path, count = sys.argv[1:]
+    request = f"GET {path} HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n".encode()
+    connections = []
+    for _ in range(int(count)):
+        connections.append(socket.create_connection(("127.0.0.1", int(port)), timeout=60))
+        try:
+            connections[-1].sendall(request)
+        except ConnectionError:
+            pass
+    try:
+        got = connections[-1].recv(4096)
+    except ConnectionError:
+        got = b""
+    print(got, flush=True)
+    sys.stdin.read()
 """
 # Of a connection that the other side has reset: while it is read, written, or shut down.
 RESET = (errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN)
@@ -94,6 +115,22 @@ class OpenTest(integration_case.JobTest):
         """Ends the job, which leaves nothing behind."""
         self.site.verb("kill", job.id)
         self.assert_ends(job, 4)
+
+    def test_another_user_gets_nothing_from_the_page(self):
+        """Not with the code, which he does not use up, nor by holding all of its connections."""
+        second_user.require(self)
+        job = self.submit("exec sleep 600")
+        page = self.open_page(job)
+        port = page.host.rpartition(":")[2]
+        said = second_user.run_python(GET, port, page.code, 1)
+        self.assertEqual(said, "b''\n")
+        with second_user.start_python(GET, port, page.code, 200, stdout=subprocess.PIPE,
+                                      stdin=subprocess.PIPE, text=True) as crowd:
+            self.assertEqual(crowd.stdout.readline(), "b''\n")
+            self.assertEqual(page.enter()[0], 303)
+            self.assertEqual(page.get(page.base)[0], 200)
+            crowd.communicate()
+        self.kill(job)
 
     def test_the_page_needs_a_code_and_then_a_cookie(self):
         line = self.pipe("line")

@@ -229,6 +229,15 @@ TEST(ProxyAccess, OnlyTheProxysHostsAreAnswered) {
   EXPECT_EQ(StatusOf(access.Check(FromProxy("alice"))), 200);
 }
 
+TEST(ProxyAccess, ConnectionsOfOtherHostsAreClosed) {
+  const PeerCheck check = ProxyPeerCheck(Cluster().proxy_addresses);
+  EXPECT_TRUE(check({.peer_address = "10.0.0.2"}).ok());
+  const absl::Status refused = check({.peer_address = "10.0.0.3"});
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "10.0.0.1, 10.0.0.2")) << refused;
+  EXPECT_FALSE(ProxyPeerCheck({})({.peer_address = "127.0.0.1"}).ok());
+}
+
 TEST(ProxyAccess, HostAndOrigin) {
   ProxyAccess access(Cluster());
   HttpRequest request = FromProxy("alice");

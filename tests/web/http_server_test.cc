@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/common/any_peer.h"
 #include "tests/common/loop_driver.h"
 #include "tests/common/raw_client.h"
 
@@ -24,7 +25,7 @@ class HttpServerTest : public ::testing::Test {
  protected:
   void Start(HttpServer::Limits limits = {}) {
     auto server = HttpServer::Start(
-        driver_.loop(), "127.0.0.1", 0,
+        driver_.loop(), "127.0.0.1", 0, [this](const PeerEnds& ends) { return peers_(ends); },
         [this](const HttpRequest& request, HttpServer::Respond respond) {
           requests_.push_back(request);
           if (answer_) {
@@ -49,6 +50,7 @@ class HttpServerTest : public ::testing::Test {
   }
 
   LoopDriver driver_;
+  PeerCheck peers_ = AnyPeer();
   std::optional<HttpResponse> answer_;
   std::vector<HttpRequest> requests_;
   std::vector<HttpServer::Respond> responds_;
@@ -164,6 +166,46 @@ TEST_F(HttpServerTest, WhoIsSilentMakesRoom) {
   EXPECT_EQ(third.received, RenderResponse(*answer_, false));
   ASSERT_TRUE(AwaitEnd(silent));
   EXPECT_FALSE(second.over);
+}
+
+TEST_F(HttpServerTest, WhoHasItsAnswerMakesRoom) {
+  Start({.connections = 1});
+  answer_ = Text("x");
+  // Sends its request, and does not end the connection when the answer is there.
+  Client first;
+  bool answered = false;
+  first.attempt =
+      TcpSocket::Connect(driver_.loop(), "127.0.0.1", server_->port(), [&](auto socket) {
+        first.socket = *std::move(socket);
+        first.socket->Write(kGet, [](const absl::Status&) {});
+        first.socket->Read([&](const auto&) {
+          answered = true;
+          driver_.Changed();
+        });
+      });
+  ASSERT_TRUE(driver_.Await([&] { return answered; }));
+  Client second;
+  Send(second, kGet);
+  ASSERT_TRUE(AwaitEnd(second));
+  EXPECT_EQ(second.received, RenderResponse(*answer_, false));
+}
+
+TEST_F(HttpServerTest, WhoIsRefusedIsClosedAtOnceAndTakesNoPlace) {
+  peers_ = [](const PeerEnds&) { return absl::PermissionDeniedError("a stranger"); };
+  Start({.connections = 1});
+  answer_ = Text("for the owner");
+  std::vector<Client> strangers(10);
+  for (Client& stranger : strangers) {
+    Send(stranger, kGet);
+    ASSERT_TRUE(AwaitEnd(stranger));
+    EXPECT_EQ(stranger.received, "");
+  }
+  EXPECT_TRUE(requests_.empty());
+  peers_ = AnyPeer();
+  Client owner;
+  Send(owner, kGet);
+  ASSERT_TRUE(AwaitEnd(owner));
+  EXPECT_EQ(owner.received, RenderResponse(*answer_, false));
 }
 
 TEST_F(HttpServerTest, BadRequestsAreAnswered) {

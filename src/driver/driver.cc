@@ -11,6 +11,7 @@
 #include "core/rendezvous/plan_text.h"
 #include "core/rendezvous/rendezvous_progress.h"
 #include "os/files.h"
+#include "os/peer_user.h"
 
 namespace tony::driver {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::chrono::seconds kPatience{5};
 /// Between two sentences, each of which goes into the job's history.
 constexpr std::chrono::seconds kSayInterval{10};
 
-/// The driver's container is small, and anybody on this machine may connect.
+/// The driver's container is small, and so is what the ranks of a job send.
 constexpr web::RendezvousServer::Limits kLimits = {.body_bytes = size_t{32} << 20,
                                                    .receiving_bytes = size_t{64} << 20};
 
@@ -56,7 +57,8 @@ absl::Status Driver::Begin() {
     if (elastic_ != nullptr) elastic_->OnChange(operation);
     OnChange();
   });
-  TONY_ASSIGN_OR_RETURN(server_, web::RendezvousServer::Start(loop_, store_, 0, kLimits));
+  TONY_ASSIGN_OR_RETURN(
+      server_, web::RendezvousServer::Start(loop_, store_, 0, os::LoopbackPeerCheck(), kLimits));
   TONY_ASSIGN_OR_RETURN(door_, ReplicaDoor::Open(loop_, store_, options_.replica_port));
   if (options_.elastic) return BeginElastic();
   core::RendezvousPlan plan;

@@ -16,7 +16,6 @@
 namespace tony::driver {
 namespace {
 
-constexpr char kAddressScope[] = "worker_addresses";
 /// Before a notification is sent again. A worker that is about to begin a round says that it has
 /// heard, and forgets it; one that has not forgotten knows it by its timestamp.
 constexpr std::chrono::seconds kNotifyPause{5};
@@ -98,7 +97,7 @@ void ElasticSession::OnAsked(const std::string& scope, const std::string& key) {
 
 void ElasticSession::OnChange(const core::StoreOperation& operation) {
   const auto* put = std::get_if<core::PutValue>(&operation);
-  if (put == nullptr || put->scope != kAddressScope) return;
+  if (put == nullptr || put->scope != core::kWorkerAddressScope) return;
   const auto [host, local_rank] = PlaceIn(put->key);
   CarryOut(rounds_.OnAddress(host, local_rank, put->value));
 }

@@ -145,9 +145,9 @@ class ReplicaDoor::Session {
 absl::StatusOr<std::unique_ptr<ReplicaDoor>> ReplicaDoor::Open(EventLoop& loop,
                                                                web::LocalStore& store, int port) {
   std::unique_ptr<ReplicaDoor> door(new ReplicaDoor(loop, store));
-  auto listener = TcpListener::Listen(loop, "127.0.0.1", port, [door = door.get()](auto socket) {
-    door->OnAccepted(std::move(socket));
-  });
+  auto listener = TcpListener::Listen(
+      loop, "127.0.0.1", port, PeerFilter("the door of replicas", os::LoopbackPeerCheck()),
+      [door = door.get()](auto socket) { door->OnAccepted(std::move(socket)); });
   if (!listener.ok()) return listener.status();
   door->listener_ = *std::move(listener);
   return door;
@@ -159,9 +159,6 @@ ReplicaDoor::ReplicaDoor(EventLoop& loop, web::LocalStore& store)
 ReplicaDoor::~ReplicaDoor() = default;
 
 void ReplicaDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
-  const absl::Status peer = os::CheckLoopbackPeer(static_cast<uint16_t>(socket->peer_port()),
-                                                  static_cast<uint16_t>(socket->local_port()));
-  if (!peer.ok()) return LogWarning(std::string(peer.message()));
   sessions_.emplace_back();
   const auto place = std::prev(sessions_.end());
   *place = std::make_unique<Session>(

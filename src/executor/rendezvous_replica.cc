@@ -8,6 +8,7 @@
 #include "common/logging.h"
 #include "common/on_loop.h"
 #include "common/status_macros.h"
+#include "os/peer_user.h"
 #include "rpc/convert_rendezvous.h"
 #include "rpc/tunnel_pump.h"
 #include "rpc/tunnel_relay.h"
@@ -23,8 +24,9 @@ constexpr std::chrono::milliseconds kLongestPause{2000};
 absl::StatusOr<std::unique_ptr<RendezvousReplica>> RendezvousReplica::Start(EventLoop& loop,
                                                                             Dial dial) {
   std::unique_ptr<RendezvousReplica> replica(new RendezvousReplica(loop, std::move(dial)));
-  TONY_ASSIGN_OR_RETURN(replica->server_,
-                        web::RendezvousServer::Start(loop, replica->store_, 0, {}));
+  TONY_ASSIGN_OR_RETURN(
+      replica->server_,
+      web::RendezvousServer::Start(loop, replica->store_, 0, os::LoopbackPeerCheck(), {}));
   replica->Connect();
   return replica;
 }

@@ -16,8 +16,9 @@
 
 namespace tony::executor {
 
-/// A replica of the driver's store behind a server on 127.0.0.1, joined with the driver by a tunnel
-/// that is dialled anew when it breaks. Not thread safe: owned by the event loop.
+/// A replica of the driver's store behind a server on 127.0.0.1 for programs of this user, joined
+/// with the driver by a tunnel that is dialled anew when it breaks. Not thread safe: owned by the
+/// event loop.
 class RendezvousReplica {
  public:
   using Dial = std::function<std::unique_ptr<rpc::TunnelEnd>(rpc::TunnelEnd::Callbacks)>;

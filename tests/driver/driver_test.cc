@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <optional>
 
+#include "common/process_setup.h"
 #include "core/rendezvous/plan_text.h"
 #include "os/files.h"
 #include "os/port_reservation.h"
 #include "tests/common/loop_driver.h"
+#include "tests/os/second_user.h"
 #include "tests/os/temporary_folder.h"
 #include "tests/web/rendezvous/rendezvous_run.h"
 
@@ -47,6 +49,12 @@ class DriverTest : public ::testing::Test {
       port_ = *port;
       plan_ = core::ParsePlan(os::ReadFile(entry.path()).value())->slots;
     }
+  }
+
+  /// What a stranger receives for `request`.
+  std::string AskAsStranger(int port, const std::string& request) {
+    return loop_.AwaitThread([&] { return os::AskAsSecondUser(port, request); })
+        .value_or("not in time");
   }
 
   core::RendezvousWait Wait() const {
@@ -88,6 +96,41 @@ TEST_F(DriverTest, NamesWhoDoesNotComeInTime) {
                          "(tony.horovod.rendezvous-timeout-ms): 1 of 2 ranks has not put its "
                          "addresses into 'global': worker:1 (rank 1 on b) has put nothing"));
   EXPECT_EQ(Wait(), (core::RendezvousWait{*failure_, {"worker:1"}})) << "its executor tells it";
+}
+
+TEST_F(DriverTest, AnotherUserGetsNothing) {
+  if (!os::CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
+  Start({{"a", 2}}, std::chrono::seconds(60));
+  const auto worker = [&](const auto& ask) {
+    web::HttpStoreClient client({.port = port_});
+    return loop_.AwaitThread([&] { return ask(client); }).value();
+  };
+  EXPECT_TRUE(worker([](auto& client) { return client.Put("worker_addresses", "a:0", "x"); }).ok());
+  EXPECT_TRUE(worker([](auto& client) { return client.Put("global", "0", "there"); }).ok());
+  for (const char* request :
+       {"GET /worker_addresses/a:0 HTTP/1.1\r\n\r\n", "GET /global/0 HTTP/1.1\r\n\r\n",
+        "PUT /runfunc/func HTTP/1.1\r\nContent-Length: 4\r\n\r\nevil", "nonsense\r\n\r\n"}) {
+    EXPECT_EQ(AskAsStranger(port_, request), "") << request;
+  }
+  EXPECT_EQ(AskAsStranger(port_of_task_.port(), ""), "") << "nor does one who would be a replica";
+  EXPECT_EQ(*worker([](auto& client) { return client.Get("global", "0"); }), "there");
+  EXPECT_EQ(*worker([](auto& client) { return client.Get("runfunc", "func"); }), "");
+  EXPECT_EQ(*worker([](auto& client) { return client.Get("worker_addresses", "a:0"); }), "");
+}
+
+TEST_F(DriverTest, FiveThousandConnectionsOfAnotherUserHinderNoRank) {
+  if (!os::CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
+  RaiseOpenFiles();
+  Start({{"a", 2}}, std::chrono::seconds(60));
+  const auto flood = loop_.AwaitThread([this] {
+    return std::make_unique<os::Flood>(port_, 5000, "GET /rank_and_size/x:0 HTTP/1.1\r\n\r\n");
+  });
+  ASSERT_TRUE(flood.has_value());
+  EXPECT_GT((*flood)->made(), 0);
+  const web::RendezvousRun run = web::RunRendezvous(
+      loop_, plan_, {}, [this](const core::Slot&) { return web::RankRole{port_}; });
+  for (const absl::Status& result : run.results) EXPECT_TRUE(result.ok()) << result;
+  EXPECT_EQ(run.counts.failed, 0U);
 }
 
 TEST_F(DriverTest, HostsWithoutAPlanAreAnError) {

@@ -5,6 +5,7 @@
 
 #include "rpc/convert_rendezvous.h"
 #include "tests/common/loop_driver.h"
+#include "tests/os/second_user.h"
 #include "tests/web/rendezvous/gloo_worker.h"
 
 namespace tony::executor {
@@ -138,6 +139,33 @@ TEST_F(RendezvousReplicaTest, WhatWasThereBeforeIsRead) {
              [](const absl::Status&) {});
   Start();
   EXPECT_EQ(*Get("1"), "early");
+}
+
+TEST_F(RendezvousReplicaTest, WhereAWorkerIsToldSomethingOnlyTheDriverReads) {
+  Start();
+  const auto put = [](web::HttpStoreClient& client) {
+    return client.Put("worker_addresses", "a:0", "secret");
+  };
+  const auto get = [](web::HttpStoreClient& client) {
+    return client.Get("worker_addresses", "a:0");
+  };
+  EXPECT_EQ(AsWorker(put), absl::OkStatus());
+  EXPECT_EQ(*truth_.Get("worker_addresses", "a:0"), "secret");
+  EXPECT_EQ(*AsWorker(get), "");
+}
+
+TEST_F(RendezvousReplicaTest, AnotherUserGetsNothing) {
+  if (!os::CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
+  Start();
+  EXPECT_EQ(Put("0", "addresses"), absl::OkStatus());
+  for (const char* request : {"GET /global/0 HTTP/1.1\r\n\r\n",
+                              "PUT /runfunc/func HTTP/1.1\r\nContent-Length: 4\r\n\r\nevil"}) {
+    const auto received =
+        driver_.AwaitThread([&] { return os::AskAsSecondUser(replica_->port(), request); });
+    EXPECT_EQ(received, "") << request;
+  }
+  EXPECT_EQ(*Get("0"), "addresses");
+  EXPECT_EQ(truth_.Get("runfunc", "func"), nullptr);
 }
 
 TEST_F(RendezvousReplicaTest, ATunnelThatBreaksIsDialledAgain) {

@@ -31,6 +31,13 @@ std::string NameKey(int rank);
 /// The scope in which a worker of an elastic job asks for its place in the next round.
 inline constexpr char kPlaceScope[] = "rank_and_size";
 
+/// The scope in which a worker of an elastic job says where its driver reaches it, and by which
+/// secret it knows the driver. Whoever has that secret has the worker run what he likes. So nobody
+/// reads it: who has the truth hears of each change, and neither a client nor a replica does.
+inline constexpr char kWorkerAddressScope[] = "worker_addresses";
+/// Whether values of this scope are for the driver alone.
+bool IsForDriverOnly(const std::string& scope);
+
 /// How long an answer about a value that is not there may be held back.
 enum class Patience {
   kNone,   ///< not at all: whoever asks only guesses

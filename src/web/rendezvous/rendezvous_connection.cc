@@ -170,6 +170,8 @@ KeyValueStore::OnDone RendezvousConnection::WhenChanged(uint64_t RendezvousServe
 }
 
 void RendezvousConnection::FindValue() {
+  // Nobody has to ask for it, so not even the job's own programs learn it by mistake.
+  if (core::IsForDriverOnly(request_.scope)) return AnswerMissing();
   core::Blob value = shared_->store.Get(request_.scope, request_.key);
   if (value != nullptr) {
     ++shared_->counts.found;
@@ -186,8 +188,8 @@ void RendezvousConnection::FindValue() {
 void RendezvousConnection::AwaitValue(core::Patience patience) {
   ++shared_->counts.held;
   ++shared_->waiting;
-  Allow(shared_->limits.hold,
-        patience == core::Patience::kNoEnd ? nullptr : &RendezvousConnection::AnswerMissing);
+  waits_without_end_ = patience == core::Patience::kNoEnd;
+  Allow(shared_->limits.hold, waits_without_end_ ? nullptr : &RendezvousConnection::AnswerMissing);
   wait_ = shared_->store.Await(request_.scope, request_.key, [this](const core::Blob& value) {
     ++shared_->counts.found;
     Write(200, value);
@@ -203,6 +205,7 @@ void RendezvousConnection::WatchClient(size_t bytes) {
 void RendezvousConnection::EndWait() {
   if (wait_ == nullptr) return;
   wait_.reset();
+  waits_without_end_ = false;
   --shared_->waiting;
 }
 

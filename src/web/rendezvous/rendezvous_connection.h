@@ -52,6 +52,9 @@ class RendezvousConnection : public std::enable_shared_from_this<RendezvousConne
   void TurnAway();
   void Close();
 
+  /// Its client waits for a value as long as it takes: nothing else ends such a connection.
+  bool waits_without_end() const { return waits_without_end_; }
+
  private:
   using Step = void (RendezvousConnection::*)();
   using OnBytes = void (RendezvousConnection::*)(size_t bytes);
@@ -105,6 +108,7 @@ class RendezvousConnection : public std::enable_shared_from_this<RendezvousConne
   size_t body_bytes_ = 0;      ///< that are there; body_ has room for more
   size_t reserved_bytes_ = 0;  ///< of shared_->receiving_bytes
   std::unique_ptr<EventLoop::Handle> wait_;
+  bool waits_without_end_ = false;
   std::string head_;  ///< of the answer
   core::Blob value_;  ///< its body
 };

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "web/rendezvous/rendezvous_connection.h"
 
 namespace tony::web {
@@ -29,9 +31,10 @@ constexpr size_t kMostTurnedAway = 256;
 /// Not thread safe: owned by the event loop. Handlers that are under way keep it alive.
 class RendezvousServer::State : public std::enable_shared_from_this<State> {
  public:
-  State(EventLoop& loop, KeyValueStore& store, Limits limits)
+  State(EventLoop& loop, KeyValueStore& store, PeerCheck peers, Limits limits)
       : acceptor_(loop.context()),
         pause_(loop.context()),
+        peers_("the rendezvous server", std::move(peers)),
         shared_(std::make_shared<RendezvousShared>(RendezvousShared{store, limits})) {}
 
   absl::Status Listen(int port) {
@@ -87,7 +90,9 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
   }
 
   void OnAccepted(Tcp::socket socket) {
+    if (!peers_.Admits(socket.native_handle())) return;  // which closes it
     const size_t limit = shared_->limits.connections;
+    if (connections_.size() >= limit) MakeRoom();
     const size_t others = connections_.size();
     if (others >= limit + kMostTurnedAway) return;
     KeepFromChildren(socket.native_handle());
@@ -102,12 +107,29 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
     }
   }
 
+  /// All other connections come to an end by themselves.
+  void MakeRoom() {
+    const auto oldest =
+        std::find_if(connections_.begin(), connections_.end(),
+                     [](const auto& connection) { return connection->waits_without_end(); });
+    if (oldest == connections_.end()) return;
+    if (!std::exchange(made_room_, true)) {
+      LogWarning(absl::StrCat("the rendezvous server has ", connections_.size(),
+                              " connections: those that have waited longest for a place in the "
+                              "next round are closed for new ones; their processes may ask again"));
+    }
+    (*oldest)->Close();
+    connections_.erase(oldest);
+  }
+
   Tcp::acceptor acceptor_;
   asio::steady_timer pause_;
+  PeerFilter peers_;
   const std::shared_ptr<RendezvousShared> shared_;
   std::list<std::shared_ptr<RendezvousConnection>> connections_;
   int port_ = 0;
   bool open_ = true;
+  bool made_room_ = false;
 };
 
 RendezvousServer::RendezvousServer(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -116,9 +138,10 @@ RendezvousServer::~RendezvousServer() { state_->Close(); }
 
 absl::StatusOr<std::unique_ptr<RendezvousServer>> RendezvousServer::Start(EventLoop& loop,
                                                                           KeyValueStore& store,
-                                                                          int port, Limits limits) {
+                                                                          int port, PeerCheck peers,
+                                                                          Limits limits) {
   auto server = std::unique_ptr<RendezvousServer>(
-      new RendezvousServer(std::make_shared<State>(loop, store, limits)));
+      new RendezvousServer(std::make_shared<State>(loop, store, std::move(peers), limits)));
   const absl::Status status = server->state_->Listen(port);
   if (!status.ok()) return status;
   return server;

@@ -8,29 +8,33 @@
 
 #include "absl/status/statusor.h"
 #include "common/event_loop.h"
+#include "common/peer_filter.h"
 #include "web/rendezvous/key_value_store.h"
 
 namespace tony::web {
 
 /// Answers GET, PUT and DELETE of /SCOPE/KEY from a store, one request for each connection, on this
-/// machine's 127.0.0.1 only.
+/// machine's 127.0.0.1 only, for the peers that a PeerCheck allows: each user of the machine can
+/// connect, but only the job's own programs have business here. Others are closed at once, and take
+/// no place from these.
 ///
 /// 1. 200 with the value or nothing; 404 – there is no such value. Each answer has Content-Length,
 ///    spelled so: Horovod's client finds it in no other spelling.
 /// 2. A GET of what core::PatienceFor() allows to wait for is held until the value is put, or the
-///    time for it is over: then 404, and the client asks again, until its own time is over.
+///    time for it is over: then 404, and the client asks again, until its own time is over. Values
+///    for the driver alone (core::IsForDriverOnly()) are answered 404 always.
 /// 3. What cannot be carried out is answered with a sentence: 400, 403, 405, 411, 505 as
 ///    ReadHead(); 408 – the request did not come in time; 413, 431 – its body or head is too long;
 ///    503 – too much is going on, or the store cannot be reached; 507 – the store is full.
 ///    Horovod's client tries again after half a second, twice.
 ///
-/// No wait is without a deadline (but the one for a new place in an elastic job, which ends with
-/// its client), and nothing that clients send fills the memory. Not thread safe: owned by the event
-/// loop.
+/// No wait is without a deadline but the one for a new place in an elastic job, which ends with its
+/// client; when there are too many connections, the oldest one that waits so makes room for a new
+/// one. Nothing that clients send fills the memory. Not thread safe: owned by the event loop.
 class RendezvousServer {
  public:
   struct Limits {
-    size_t connections = 4096;  ///< more are answered 503
+    size_t connections = 4096;  ///< more are answered 503, where none can make room
     /// Connections that may wait for a value; more are answered 404 at once.
     size_t waiting = 2048;
     size_t body_bytes = size_t{64} * 1024 * 1024;        ///< of one request
@@ -57,10 +61,11 @@ class RendezvousServer {
   /// Connections that wait to be accepted; the kernel may allow less (net.core.somaxconn).
   static constexpr int kBacklog = 4096;
 
-  /// Port 0: any free one. `store` outlives the server. Unavailable – it cannot be listened on.
+  /// Port 0: any free one. `peers`: whom it serves. `store` outlives the server. Unavailable – it
+  /// cannot be listened on.
   static absl::StatusOr<std::unique_ptr<RendezvousServer>> Start(EventLoop& loop,
                                                                  KeyValueStore& store, int port,
-                                                                 Limits limits);
+                                                                 PeerCheck peers, Limits limits);
   /// Closes what is open.
   ~RendezvousServer();
   RendezvousServer(const RendezvousServer&) = delete;

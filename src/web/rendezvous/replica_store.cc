@@ -8,6 +8,15 @@ namespace tony::web {
 
 namespace {
 
+/// Secrets stay where the truth is.
+bool IsForReplicas(const core::StoreOperation& operation) {
+  if (const auto* put = std::get_if<core::PutValue>(&operation)) {
+    return !core::IsForDriverOnly(put->scope);
+  }
+  const auto* remove = std::get_if<core::RemoveValue>(&operation);
+  return remove == nullptr || !core::IsForDriverOnly(remove->scope);
+}
+
 std::unique_ptr<core::RendezvousStore> EmptyStore() {
   return std::make_unique<core::RendezvousStore>(core::StoreLimits{
       .bytes = std::numeric_limits<size_t>::max(), .keys = std::numeric_limits<size_t>::max()});
@@ -17,7 +26,9 @@ std::unique_ptr<core::RendezvousStore> EmptyStore() {
 
 ReplicaFeed::ReplicaFeed(LocalStore& store, Send send) : store_(store), send_(std::move(send)) {
   send_(core::SnapshotMark::kBegin);
-  watch_ = store.Watch([this](const core::StoreOperation& operation) { send_(operation); });
+  watch_ = store.Watch([this](const core::StoreOperation& operation) {
+    if (IsForReplicas(operation)) send_(operation);
+  });
   send_(core::SnapshotMark::kEnd);
 }
 

@@ -20,7 +20,8 @@
 namespace tony::web {
 
 /// Where the truth is, for one replica that is connected: from construction on it is told what is
-/// there, then each change. Not thread safe: owned by the event loop.
+/// there, then each change, without what is for the driver alone. Not thread safe: owned by the
+/// event loop.
 class ReplicaFeed {
  public:
   using Send = std::function<void(core::ReplicaMessage)>;

@@ -19,6 +19,7 @@
 #include "core/rendezvous/slot_plan.h"
 #include "driver/elastic_messages.h"
 #include "driver/worker_notifier.h"
+#include "os/peer_user.h"
 #include "web/rendezvous/local_store.h"
 #include "web/rendezvous/rendezvous_server.h"
 
@@ -36,7 +37,7 @@ class Program {
   explicit Program(EventLoop& loop) : loop_(loop) {
     store_.Begin(core::PlanSlots({{"a", 1}}, 1).value());
     watch_ = store_.Watch([this](const core::StoreOperation& change) { OnChange(change); });
-    server_ = *web::RendezvousServer::Start(loop, store_, 0, {});
+    server_ = *web::RendezvousServer::Start(loop, store_, 0, os::LoopbackPeerCheck(), {});
     input_watch_ = loop.WatchReadable(STDIN_FILENO, [this] { OnInput(); });
     Print(absl::StrCat(server_->port()));
   }

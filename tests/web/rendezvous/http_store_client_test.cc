@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/tcp_socket.h"
+#include "tests/common/any_peer.h"
 #include "tests/common/loop_driver.h"
 #include "tests/web/rendezvous/gloo_worker.h"
 #include "web/rendezvous/local_store.h"
@@ -55,7 +56,7 @@ TEST(HttpStoreClient, SendsWhatHorovodSends) {
 TEST(HttpStoreClient, TriesThreeTimes) {
   LoopDriver driver;
   LocalStore store(driver.loop(), {.bytes = 1, .keys = 100});
-  const auto server = RendezvousServer::Start(driver.loop(), store, 0, {});
+  const auto server = RendezvousServer::Start(driver.loop(), store, 0, AnyPeer(), {});
   ASSERT_TRUE(server.ok()) << server.status();
   RunBeside(driver, [&] {
     HttpStoreClient client(
@@ -69,7 +70,7 @@ TEST(HttpStoreClient, TriesThreeTimes) {
 TEST(HttpStoreClient, PollsUntilTheValueIsThere) {
   LoopDriver driver;
   LocalStore store(driver.loop(), {.bytes = 1000, .keys = 100});
-  const auto server = RendezvousServer::Start(driver.loop(), store, 0, {.waiting = 0});
+  const auto server = RendezvousServer::Start(driver.loop(), store, 0, AnyPeer(), {.waiting = 0});
   ASSERT_TRUE(server.ok()) << server.status();
   RunBeside(driver, [&] {
     HttpStoreClient client({.port = (*server)->port(), .poll = std::chrono::milliseconds(1)});
@@ -84,7 +85,7 @@ TEST(HttpStoreClient, PollsUntilTheValueIsThere) {
 TEST(HttpStoreClient, GivesUpWhenTheTimeIsOver) {
   LoopDriver driver;
   LocalStore store(driver.loop(), {.bytes = 1000, .keys = 100});
-  const auto server = RendezvousServer::Start(driver.loop(), store, 0, {.waiting = 0});
+  const auto server = RendezvousServer::Start(driver.loop(), store, 0, AnyPeer(), {.waiting = 0});
   ASSERT_TRUE(server.ok()) << server.status();
   RunBeside(driver, [&] {
     HttpStoreClient client({.port = (*server)->port(), .timeout = std::chrono::seconds(0)});

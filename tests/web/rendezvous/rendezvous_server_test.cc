@@ -16,6 +16,7 @@
 
 #include "common/tcp_socket.h"
 #include "os/unique_fd.h"
+#include "tests/common/any_peer.h"
 #include "tests/common/loop_driver.h"
 #include "tests/common/raw_client.h"
 #include "web/rendezvous/local_store.h"
@@ -67,7 +68,8 @@ class RendezvousServerTest : public ::testing::Test {
  protected:
   void Start(RendezvousServer::Limits limits = {}) { StartWith(store_, limits); }
   void StartWith(KeyValueStore& store, RendezvousServer::Limits limits) {
-    auto server = RendezvousServer::Start(driver_.loop(), store, 0, limits);
+    auto server = RendezvousServer::Start(
+        driver_.loop(), store, 0, [this](const PeerEnds& ends) { return peers_(ends); }, limits);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -99,6 +101,7 @@ class RendezvousServerTest : public ::testing::Test {
   }
 
   LoopDriver driver_;
+  PeerCheck peers_ = AnyPeer();
   std::unique_ptr<EventLoop::Handle> look_again_;
   LocalStore store_{driver_.loop(), {.bytes = 8 << 20, .keys = 100}};
   std::unique_ptr<RendezvousServer> server_;
@@ -319,6 +322,49 @@ TEST_F(RendezvousServerTest, TooManyConnections) {
   EXPECT_EQ(Answer(Request("GET", "/scope/key")), Found("value"));
 }
 
+// A stranger cannot keep the job's own programs out.
+TEST_F(RendezvousServerTest, WhoIsRefusedIsClosedAtOnceAndTakesNoPlace) {
+  peers_ = [](const PeerEnds&) { return absl::PermissionDeniedError("a stranger"); };
+  Start({.connections = 1});
+  std::vector<Client> strangers(10);
+  for (Client& stranger : strangers) Send(stranger, Request("PUT", "/scope/key", "his"));
+  for (Client& stranger : strangers) {
+    ASSERT_TRUE(driver_.Await([&] { return stranger.over; }));
+    EXPECT_EQ(stranger.received, "");
+  }
+  EXPECT_EQ(store_.content().keys(), 0U);
+  EXPECT_EQ(server_->counts().refused, 0U) << "not even an answer";
+  peers_ = AnyPeer();
+  EXPECT_EQ(Answer(Request("PUT", "/scope/key", "ours")), kEmpty);
+}
+
+// By it a stranger could sign what a worker of an elastic job unpickles.
+TEST_F(RendezvousServerTest, WhereWorkersAreToldSomethingNobodyReads) {
+  Start();
+  std::string told;
+  const auto watch = store_.Watch([&](const core::StoreOperation& operation) {
+    if (const auto* put = std::get_if<core::PutValue>(&operation)) told = put->key + *put->value;
+  });
+  EXPECT_EQ(Answer(Request("PUT", "/worker_addresses/a:0", " secret")), kEmpty);
+  EXPECT_EQ(told, "a:0 secret") << "the driver's side";
+  EXPECT_EQ(Answer(Request("GET", "/worker_addresses/a:0")), kMissing);
+  EXPECT_EQ(Answer(Request("DELETE", "/worker_addresses/a:0")), kEmpty);
+  EXPECT_EQ(store_.Get("worker_addresses", "a:0"), nullptr);
+}
+
+TEST_F(RendezvousServerTest, WhoWaitsWithoutEndMakesRoom) {
+  Start({.connections = 2});
+  Client oldest, other;
+  Send(oldest, Request("GET", "/rank_and_size/x:0"));
+  ASSERT_TRUE(AwaitState([this] { return server_->counts().held == 1; }));
+  Send(other, Request("GET", "/rank_and_size/y:0"));
+  ASSERT_TRUE(AwaitState([this] { return server_->counts().held == 2; }));
+  EXPECT_EQ(Answer(Request("PUT", "/scope/key", "value")), kEmpty);
+  ASSERT_TRUE(driver_.Await([&] { return oldest.over; }));
+  EXPECT_EQ(oldest.received, "");
+  EXPECT_FALSE(other.over);
+}
+
 TEST_F(RendezvousServerTest, AStoreThatIsFull) {
   Start();
   const std::string value(6 << 20, 'x');
@@ -385,7 +431,8 @@ TEST_F(RendezvousServerTest, ListensForThisMachineOnly) {
 
 TEST_F(RendezvousServerTest, APortThatIsTaken) {
   Start();
-  const auto second = RendezvousServer::Start(driver_.loop(), store_, server_->port(), {});
+  const auto second =
+      RendezvousServer::Start(driver_.loop(), store_, server_->port(), AnyPeer(), {});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr("port " + std::to_string(server_->port())));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/rendezvous/rendezvous_progress.h"
+#include "tests/common/any_peer.h"
 #include "tests/web/rendezvous/rendezvous_run.h"
 #include "web/rendezvous/local_store.h"
 #include "web/rendezvous/rendezvous_server.h"
@@ -28,7 +29,7 @@ class RendezvousTest : public ::testing::Test {
     store_ = std::make_unique<LocalStore>(driver_.loop(),
                                           core::StoreLimits::For(static_cast<int>(plan.size())));
     store_->Begin(plan);
-    auto server = RendezvousServer::Start(driver_.loop(), *store_, 0, limits);
+    auto server = RendezvousServer::Start(driver_.loop(), *store_, 0, AnyPeer(), limits);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/rendezvous/rendezvous_progress.h"
+#include "tests/common/any_peer.h"
 #include "tests/common/loop_driver.h"
 #include "tests/web/rendezvous/rendezvous_run.h"
 #include "web/rendezvous/rendezvous_server.h"
@@ -102,6 +103,26 @@ TEST_F(ReplicaStoreTest, WhoeverHasPutReads) {
   ASSERT_TRUE(driver_.Await([&] { return results.size() == 2; }));
   EXPECT_EQ(other.replica().Get("scope", "key"), nullptr);
   EXPECT_TRUE(AwaitKeys(one.replica(), 0));
+}
+
+TEST_F(ReplicaStoreTest, SecretsStayWhereTheTruthIs) {
+  const auto ignore = [](const absl::Status&) {};
+  truth_.Put("worker_addresses", "a:0", Bytes("secret"), ignore);
+  truth_.Put("scope", "before", Bytes("x"), ignore);
+  Link one(driver_, truth_), other(driver_, truth_);
+  one.Connect();
+  other.Connect();
+  ASSERT_TRUE(AwaitKeys(other.replica(), 1));
+  std::vector<absl::Status> results;
+  one.replica().Put("worker_addresses", "b:0", Bytes("secret"), Into(results));
+  one.replica().Put("scope", "after", Bytes("x"), Into(results));
+  ASSERT_TRUE(AwaitKeys(other.replica(), 2));
+  ASSERT_TRUE(driver_.Await([&] { return results.size() == 2; }));
+  EXPECT_TRUE(results[0].ok()) << results[0];
+  EXPECT_EQ(*truth_.Get("worker_addresses", "b:0"), "secret");
+  for (Link* link : {&one, &other}) {
+    EXPECT_FALSE(link->replica().content().scopes().contains("worker_addresses"));
+  }
 }
 
 TEST_F(ReplicaStoreTest, WhoWaitsAtAReplicaGetsWhatAnotherHasPut) {
@@ -273,7 +294,8 @@ class ReplicaRendezvousTest : public ReplicaStoreTest {
       if (servers_.contains(slot.host)) continue;
       links_.push_back(std::make_unique<Link>(driver_, truth_));
       links_.back()->Connect();
-      auto server = RendezvousServer::Start(driver_.loop(), links_.back()->replica(), 0, {});
+      auto server =
+          RendezvousServer::Start(driver_.loop(), links_.back()->replica(), 0, AnyPeer(), {});
       ASSERT_TRUE(server.ok()) << server.status();
       servers_[slot.host] = *std::move(server);
     }

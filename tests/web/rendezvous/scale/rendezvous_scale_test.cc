@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tests/common/any_peer.h"
 #include "tests/web/rendezvous/rendezvous_run.h"
 #include "web/rendezvous/local_store.h"
 #include "web/rendezvous/rendezvous_server.h"
@@ -19,7 +20,7 @@ double CpuMicrosecondsPerRequest(int hosts, int slots) {
   LoopDriver driver;
   LocalStore store(driver.loop(), core::StoreLimits::For(hosts * slots));
   store.Begin(*plan);
-  const auto server = RendezvousServer::Start(driver.loop(), store, 0, {});
+  const auto server = RendezvousServer::Start(driver.loop(), store, 0, AnyPeer(), {});
   EXPECT_TRUE(server.ok()) << server.status();
   const RendezvousRun run = RunRendezvous(
       driver, *plan, {}, [&](const core::Slot&) { return RankRole{(*server)->port()}; });

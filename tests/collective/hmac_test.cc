@@ -51,6 +51,27 @@ TEST(HmacTest, PublishedVectors) {
             "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2");
 }
 
+TEST(HmacTest, ListsOfFieldsAreOneMessageEach) {
+  const Digest digest = Hmac("key", {"ab", "c"});
+  EXPECT_EQ(digest, Hmac("key", {"ab", "c"}));
+  EXPECT_NE(digest, Hmac("key", {"a", "bc"}));
+  EXPECT_NE(digest, Hmac("key", {"abc"}));
+  EXPECT_NE(digest, Hmac("key", {"ab", "c", ""}));
+  EXPECT_NE(digest, Hmac("key", {"c", "ab"}));
+  EXPECT_NE(digest, Hmac("Key", {"ab", "c"}));
+}
+
+/// RFC 5869, appendix A.1 and A.3: the first 32 bytes.
+TEST(DeriveKeyTest, PublishedVectors) {
+  std::string salt;
+  for (char byte = 0; byte <= 12; ++byte) salt += byte;
+  EXPECT_EQ(
+      Hex(DeriveKey(std::string(22, '\x0b'), salt, "\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xf8\xf9")),
+      "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf");
+  EXPECT_EQ(Hex(DeriveKey(std::string(22, '\x0b'), "", "")),
+            "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d");
+}
+
 TEST(HmacTest, EachBitCounts) {
   const Digest digest = Hmac("key", "message");
   EXPECT_TRUE(AreSame(digest, Hmac("key", "message")));

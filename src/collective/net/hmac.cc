@@ -91,6 +91,20 @@ Digest Hmac(std::string_view key, std::string_view message) {
   return Sha256(outer.append(View(first)));
 }
 
+Digest Hmac(std::string_view key, std::initializer_list<std::string_view> fields) {
+  std::string message;
+  for (const std::string_view field : fields) {
+    const uint64_t size = field.size();
+    message.append(reinterpret_cast<const char*>(&size), sizeof(size)).append(field);
+  }
+  return Hmac(key, message);
+}
+
+Digest DeriveKey(std::string_view secret, std::string_view salt, std::string_view info) {
+  const Digest extracted = Hmac(salt, secret);
+  return Hmac(View(extracted), std::string(info) += '\1');
+}
+
 bool AreSame(const Digest& a, const Digest& b) {
   unsigned different = 0;
   for (size_t i = 0; i < a.size(); ++i) different |= static_cast<unsigned>(a[i] ^ b[i]);

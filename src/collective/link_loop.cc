@@ -62,7 +62,9 @@ LinkLoop::LinkLoop(std::vector<Peer> peers, Callbacks callbacks, Descriptor wake
     : callbacks_(std::move(callbacks)), wake_(std::move(wake)) {
   for (Peer& peer : peers) {
     guards_.emplace_back(peer.connection.get());
-    links_[peer.rank].connection = std::move(peer.connection);
+    Link& link = links_[peer.rank];
+    link.connection = std::move(peer.connection);
+    if (peer.keys) link.mac.emplace(*peer.keys);
   }
   thread_ = StartThread([this] { Run(); });
 }
@@ -114,7 +116,7 @@ void LinkLoop::Send(int rank, std::string_view message) {
   Post([this, rank, frame = Frame(message)] {
     const auto found = links_.find(rank);
     if (found == links_.end() || found->second.ended) return;
-    found->second.unsent += frame;
+    Append(found->second, frame);
     Write(found->second);
   });
 }
@@ -183,18 +185,31 @@ void LinkLoop::Receive(int rank, Link& link) {
 bool LinkLoop::TakeMessages(int rank, Link& link) {
   size_t taken = 0;
   uint32_t length = 0;
+  const size_t tag = link.mac ? FrameMac::kBytes : 0;
   while (link.received.size() - taken >= sizeof(length)) {
-    std::memcpy(&length, &link.received[taken], sizeof(length));
-    if (length == 0 || length > kMostMessageBytes) {
-      Finish(rank, link, length == 0);
+    const char* const frame = &link.received[taken];
+    std::memcpy(&length, frame, sizeof(length));
+    const size_t bytes = sizeof(length) + length;
+    const bool fits = length <= kMostMessageBytes;
+    if (fits && link.received.size() - taken < bytes + tag) break;
+    const bool believed =
+        fits && (!link.mac || link.mac->receive.Check(frame, bytes, frame + bytes));
+    if (!believed || length == 0) {
+      Finish(rank, link, believed);
       return false;
     }
-    if (link.received.size() - taken < sizeof(length) + length) break;
     callbacks_.on_message(rank, link.received.substr(taken + sizeof(length), length));
-    taken += sizeof(length) + length;
+    taken += bytes + tag;
   }
   link.received.erase(0, taken);
   return true;
+}
+
+void LinkLoop::Append(Link& link, const std::string& frame) {
+  link.unsent += frame;
+  if (!link.mac) return;
+  const MacTag tag = link.mac->send.Next(frame.data(), frame.size());
+  link.unsent.append(reinterpret_cast<const char*>(tag.data()), tag.size());
 }
 
 void LinkLoop::Write(Link& link) {
@@ -224,7 +239,7 @@ void LinkLoop::SendGoodbyes() {
   const auto end = std::chrono::steady_clock::now() + kGoodbyeTime;
   for (auto& [rank, link] : links_) {
     if (link.ended) continue;
-    link.unsent += Frame("");
+    Append(link, Frame(""));
     Write(link);
   }
   const auto left = [&]() -> std::chrono::nanoseconds {

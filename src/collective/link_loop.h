@@ -16,6 +16,7 @@
 #include "collective/deadline.h"
 #include "collective/descriptor.h"
 #include "collective/fork_guard.h"
+#include "collective/frame_mac.h"
 #include "collective/status.h"
 
 namespace tony::collective {
@@ -24,7 +25,8 @@ namespace tony::collective {
 /// calls, it calls one after the other: who keeps its state there needs no lock.
 ///
 /// On the wire a message is its length, as uint32, and its bytes; a length of 0 is the goodbye.
-/// Thread safe.
+/// Where a connection has keys, a MAC of all that follows. A message that does not fit its MAC is
+/// told to nobody, and ends the connection. Thread safe.
 class LinkLoop {
  public:
   /// Longer ones do not come from ranks.
@@ -33,6 +35,7 @@ class LinkLoop {
   struct Peer {
     int rank;
     Descriptor connection;  ///< a stream socket
+    std::optional<ConnectionKeys> keys = std::nullopt;
   };
   struct Callbacks {
     std::function<void(int rank, std::string message)> on_message;
@@ -61,6 +64,7 @@ class LinkLoop {
  private:
   struct Link {
     Descriptor connection;
+    std::optional<ConnectionMac> mac;
     std::string received;
     std::string unsent;
     bool ended = false;
@@ -80,6 +84,8 @@ class LinkLoop {
   /// False: the bytes are no messages.
   bool TakeMessages(int rank, Link& link);
   void Write(Link& link);
+  /// What is to be written next: a frame, and its MAC.
+  static void Append(Link& link, const std::string& frame);
   void Finish(int rank, Link& link, bool in_order);
   void SendGoodbyes();
   void Wake();

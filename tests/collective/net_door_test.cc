@@ -71,7 +71,7 @@ TEST(NetDoorTest, EachIsConnectedWithEach) {
     for (int other = 0; other < kRanks; ++other) {
       const NetPeer& peer = found->peers[static_cast<size_t>(other)];
       EXPECT_EQ(peer.streams.size(), other == rank ? 0U : kStreams);
-      EXPECT_EQ(peer.words.get() >= 0, other != rank);
+      EXPECT_EQ(peer.words.socket.get() >= 0, other != rank);
     }
     EXPECT_EQ(found->links.size(), rank == 0 ? kRanks - 1U : 1U);
   }
@@ -96,6 +96,7 @@ TEST(NetDoorTest, NobodyIsThere) {
     table = gone.TableOf(1);
   }
   NetDoors doors(2);
+  table.addresses[1] = doors.door(1).address();
   const Status refused = doors.door(1).Meet(table, After(kPatience)).status();
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
   EXPECT_EQ(refused.message(),
@@ -146,7 +147,7 @@ TEST(NetDoorTest, OtherKeysRunsAndRanksAreRefused) {
 TEST(NetDoorTest, AReplayedAnswerIsRefused) {
   NetDoors doors(2);
   auto first = Meeting(doors, 0, doors.TableOf(0));
-  const NetHandshake rank(kNetSecret, "run");
+  const NetHandshake rank(kNetSecret, "run", doors.TableOf(1).addresses);
   auto number = NetHandshake::NewNumber();
   ASSERT_TRUE(number.ok());
   Stranger heard(doors.door(0).address());
@@ -176,7 +177,7 @@ TEST(NetDoorTest, AFalseDoorIsNotBelieved) {
     NetTable table = doors.TableOf(1);
     table.addresses[0] = NetAddress::OfSocket(door.get()).Text();
     auto second = Meeting(doors, 1, table);
-    const NetHandshake thief("a guess", "run");
+    const NetHandshake thief("a guess", "run", table.addresses);
     auto number = NetHandshake::NewNumber();
     const NetHandshake::Number challenge = *number;
     Stranger guest(Descriptor(accept(door.get(), nullptr, nullptr)));
@@ -194,7 +195,7 @@ TEST(NetDoorTest, AFalseDoorIsNotBelieved) {
   }
 }
 
-TEST(NetDoorTest, WithoutAKeyOnlyLoopback) {
+TEST(NetDoorTest, WithoutAKeyOnlyLoopbackAndNobodyThere) {
   for (const std::string host : {"0.0.0.0", "192.0.2.1", "::"}) {
     auto refused = NetDoor::Open(host, false);
     ASSERT_FALSE(refused.ok()) << host;
@@ -202,13 +203,53 @@ TEST(NetDoorTest, WithoutAKeyOnlyLoopback) {
   }
   EXPECT_TRUE(NetDoor::Open("127.0.0.1", false).ok());
   EXPECT_EQ(NetDoor::Open("localhost", true).status().code(), Code::kInvalidArgument);
+  // Where others of the machine connect and listen, too.
   NetDoors doors(2);
-  NetTable table = doors.TableOf(1);
-  table.secret = "";
+  for (const int rank : {0, 1}) {
+    NetTable table = doors.TableOf(rank);
+    table.secret = "";
+    const Status refused = doors.door(rank).Meet(table, After(kPatience)).status();
+    EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+    EXPECT_NE(refused.message().find("TONY_COLLECTIVE_KEY"), std::string::npos);
+  }
+}
+
+TEST(NetDoorTest, ATableWithAnotherAddressOfThisRankIsNotTaken) {
+  NetDoors doors(2);
+  NetTable table = doors.TableOf(0);
   table.addresses[0] = "192.0.2.1 40000";
-  const Status refused = doors.door(1).Meet(table, After(kPatience)).status();
+  const Status refused = doors.door(0).Meet(table, After(kPatience)).status();
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
-  EXPECT_NE(refused.message().find("TONY_COLLECTIVE_KEY"), std::string::npos);
+  EXPECT_EQ(refused.message(),
+            "rank 0 has told all ranks that rank 0 listens at 192.0.2.1 40000, but it does so at " +
+                doors.door(0).address());
+}
+
+/// Somebody listens elsewhere, to whom rank 1 was sent, and passes on to rank 0, and back, all that
+/// both say.
+TEST(NetDoorTest, ARelayAtAnotherAddressIsRefused) {
+  NetDoors doors(2, 1);
+  auto first = Meeting(doors, 0, doors.TableOf(0));
+  const Descriptor relay(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  auto address = NetAddress::Of("127.0.0.1", 0);
+  ASSERT_EQ(bind(relay.get(), address->data(), address->size()), 0);
+  ASSERT_EQ(listen(relay.get(), 16), 0);
+  NetTable misled = doors.TableOf(1);
+  misled.addresses[0] = NetAddress::OfSocket(relay.get()).Text();
+  auto second = Meeting(doors, 1, misled);
+  Stranger connector(Descriptor(accept(relay.get(), nullptr, nullptr)));
+  Stranger acceptor(doors.door(0).address());
+  connector.Say(acceptor.Hear(NetHandshake::kChallengeBytes));
+  acceptor.Say(connector.Hear(NetHandshake::kAnswerBytes));
+  const std::string accepted = acceptor.Hear(NetHandshake::kAcceptanceBytes);
+  EXPECT_EQ(accepted, NetHandshake::Refusal());
+  connector.Say(accepted);
+  const Status refused = second.get();
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_NE(refused.message().find("refuses rank 1 of 2"), std::string::npos) << refused.message();
+  // Rank 0 has not taken it for rank 1, and goes on with the right one.
+  EXPECT_TRUE(Meeting(doors, 1, doors.TableOf(1)).get().ok());
+  EXPECT_TRUE(first.get().ok());
 }
 
 }  // namespace

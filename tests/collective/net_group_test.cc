@@ -33,18 +33,22 @@ class NetGroupTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(NetGroupTest, AnyOneAfterTheOther) {
   const auto ranks = static_cast<size_t>(GetParam());
-  for (const SwitchPoints& points : {SwitchPoints{}, kLow}) {
+  for (const auto& [points, wire_mac] :
+       {std::pair{SwitchPoints{}, false}, {kLow, false}, {kLow, true}}) {
     const std::vector<size_t> edges = {points.whole_bytes / ranks, points.whole_bytes,
                                        points.scatter_bytes,       points.piece_bytes,
                                        points.piece_bytes * ranks, 3 * points.piece_bytes * ranks,
                                        NetMesh::kUnitBytes,        NetMesh::kUnitBytes * 3};
-    InMesh(GetParam(), [&](const std::shared_ptr<NetMesh>& mesh) {
-      NetGroup group = GroupOfAll(mesh, points);
-      for (int number = 0; number < GroupOperation::kAll && !::testing::Test::HasFailure();
-           ++number) {
-        GroupOperation(number, group.ranks(), edges).Run(group);
-      }
-    });
+    InMesh(
+        GetParam(),
+        [&, points = points](const std::shared_ptr<NetMesh>& mesh) {
+          NetGroup group = GroupOfAll(mesh, points);
+          for (int number = 0; number < GroupOperation::kAll && !::testing::Test::HasFailure();
+               ++number) {
+            GroupOperation(number, group.ranks(), edges).Run(group);
+          }
+        },
+        /*streams=*/2, wire_mac);
   }
 }
 
@@ -83,14 +87,15 @@ TEST(NetGroupSizes, EachEdge) {
 /// More than sockets hold, many times.
 TEST(NetGroupSizes, LargeOnes) {
   constexpr size_t kCount = (size_t{40} << 20) / sizeof(float) + 5;
-  InMesh(2, [&](const std::shared_ptr<NetMesh>& mesh) {
+  const auto sum = [&](const std::shared_ptr<NetMesh>& mesh) {
     NetGroup group = GroupOfAll(mesh);
     std::vector<float> vector(kCount, static_cast<float>(group.rank() + 1));
     const Status done = group.AllReduce(vector.data(), vector.data(), kCount, DataType::kFloat32,
                                         ReduceOp::kSum, After(kPatience));
     ASSERT_TRUE(done.ok()) << done.message();
     EXPECT_TRUE(vector == std::vector<float>(kCount, 3.0F));
-  });
+  };
+  for (const bool wire_mac : {false, true}) InMesh(2, sum, /*streams=*/2, wire_mac);
 }
 
 TEST(NetGroupBarrier, NobodyGoesOnBeforeAllHaveCome) {

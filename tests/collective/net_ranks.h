@@ -22,7 +22,8 @@ inline constexpr char kNetSecret[] = "the job's token";
 /// A door of each rank, which all know of each other.
 class NetDoors {
  public:
-  explicit NetDoors(int ranks, int streams = 2) {
+  explicit NetDoors(int ranks, int streams = 2, bool wire_mac = false) {
+    table_.wire_mac = wire_mac;
     table_.secret = kNetSecret;
     table_.run = "run";
     table_.streams = streams;
@@ -65,8 +66,8 @@ inline NetGroup GroupOfAll(std::shared_ptr<NetMesh> mesh, SwitchPoints points = 
 
 /// Each rank in a thread of its own. No mesh goes before all are done.
 inline void InMesh(int ranks, const std::function<void(std::shared_ptr<NetMesh>)>& body,
-                   int streams = 2) {
-  NetDoors doors(ranks, streams);
+                   int streams = 2, bool wire_mac = false) {
+  NetDoors doors(ranks, streams, wire_mac);
   std::vector<std::shared_ptr<NetMesh>> meshes(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {

@@ -33,6 +33,18 @@ Result<std::unique_ptr<NetDoor>> NetDoor::Open(const std::string& host, bool has
 }
 
 Result<NetConnections> NetDoor::Meet(const NetTable& table, Deadline deadline) {
+  if (table.secret.empty() && table.addresses.size() > 1) {
+    return Status(
+        Code::kFailedPrecondition,
+        "without a key nobody knows who is at the other end of a TCP connection: give all "
+        "ranks the same TONY_COLLECTIVE_KEY");
+  }
+  const std::string& told = table.addresses[static_cast<size_t>(table.rank)];
+  if (told != address_) {
+    return Status(Code::kFailedPrecondition, "rank 0 has told all ranks that rank " +
+                                                 std::to_string(table.rank) + " listens at " +
+                                                 told + ", but it does so at " + address_);
+  }
   NetVisits visits(door_.get(), table);
   Status done = visits.Start();
   if (done.ok()) done = visits.UntilAll(deadline);

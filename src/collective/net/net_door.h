@@ -2,21 +2,28 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "collective/deadline.h"
 #include "collective/descriptor.h"
+#include "collective/frame_mac.h"
 #include "collective/link_loop.h"
 #include "collective/status.h"
 
 namespace tony::collective {
 
+struct NetConnection {
+  Descriptor socket;
+  std::optional<ConnectionKeys> keys;  ///< none: frames carry no MAC
+};
+
 /// Connections to one other rank; none of the own one.
 struct NetPeer {
-  std::vector<Descriptor> streams;  ///< for data
-  Descriptor words;                 ///< who has ended, and that this rank leaves
+  std::vector<NetConnection> streams;  ///< for data
+  NetConnection words;                 ///< who has ended, and that this rank leaves
 };
 
 /// Of all ranks of a job to each other.
@@ -32,6 +39,7 @@ struct NetTable {
   std::string secret;                  ///< the job's
   std::string run;                     ///< NetHandshake
   int streams = 2;                     ///< to each rank below, for data
+  bool wire_mac = false;               ///< data carries a MAC, as messages do
 };
 
 /// 1. Each rank opens a door, a listening socket, and tells its address by other means.
@@ -49,7 +57,7 @@ class NetDoor {
 
   /// Until all ranks are connected.
   /// DeadlineExceeded: names who is missing. FailedPrecondition: somebody is not there, or refuses
-  /// us, or does not know the secret; an address that is not loopback, without a secret.
+  /// us, or does not know the secret; there is none; the table has another address for this rank.
   /// ResourceExhausted: no descriptors.
   Result<NetConnections> Meet(const NetTable& table, Deadline deadline);
 

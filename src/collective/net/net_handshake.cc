@@ -9,9 +9,12 @@
 namespace tony::collective {
 namespace {
 
-constexpr uint32_t kGreeting = 0x746f6e11;  // "ton", TCP, form 1
-constexpr char kConnector = 'c';
-constexpr char kAcceptor = 'a';
+constexpr uint32_t kGreeting = 0x746f6e12;  // "ton", TCP, form 2
+constexpr std::string_view kConnector = "connector";
+constexpr std::string_view kAcceptor = "acceptor";
+/// Tell these HMACs from all others under the job's key.
+constexpr std::string_view kProof = "tony.collective handshake 2";
+constexpr std::string_view kKeyTo = "tony.collective key to ";
 /// Of an answer, what its proof is of.
 constexpr size_t kProvenBytes = NetHandshake::kAnswerBytes - sizeof(Digest);
 
@@ -30,8 +33,8 @@ T Read(std::string_view message, size_t at) {
 
 }  // namespace
 
-NetHandshake::NetHandshake(std::string secret, std::string run)
-    : secret_(std::move(secret)), run_(std::move(run)) {}
+NetHandshake::NetHandshake(std::string secret, std::string run, std::vector<std::string> addresses)
+    : secret_(std::move(secret)), run_(std::move(run)), addresses_(std::move(addresses)) {}
 
 Result<NetHandshake::Number> NetHandshake::NewNumber() {
   Number number{};
@@ -50,17 +53,42 @@ std::optional<NetHandshake::Number> NetHandshake::ReadChallenge(std::string_view
   return Read<Number>(message, sizeof(kGreeting));
 }
 
-Digest NetHandshake::Proof(char side, std::string_view answer, const Number& challenge) const {
-  std::string said(1, side);
-  said.append(BytesOf(challenge)).append(answer.substr(0, kProvenBytes)).append(run_);
-  return Hmac(secret_, said);
+std::string_view NetHandshake::AddressOf(int32_t rank) const {
+  if (rank < 0 || static_cast<size_t>(rank) >= addresses_.size()) return {};
+  return addresses_[static_cast<size_t>(rank)];
+}
+
+Digest NetHandshake::Proof(std::string_view side, std::string_view answer,
+                           const Number& challenge) const {
+  const auto channel = Read<NetChannel>(answer, sizeof(kGreeting));
+  return Hmac(secret_,
+              {kProof, side, run_, AddressOf(channel.acceptor), AddressOf(channel.connector),
+               BytesOf(challenge), answer.substr(0, kProvenBytes)});
+}
+
+MacKey NetHandshake::KeyTo(std::string_view side, std::string_view answer,
+                           const Number& challenge) const {
+  // Both random numbers are in the salt, and what the connection is for with them.
+  const std::string salt = std::string(BytesOf(challenge)).append(answer.substr(0, kProvenBytes));
+  return DeriveKey(secret_, salt, std::string(kKeyTo).append(side).append(run_));
+}
+
+ConnectionKeys NetHandshake::AcceptorKeys(std::string_view answer, const Number& challenge) const {
+  return {.send = KeyTo(kConnector, answer, challenge),
+          .receive = KeyTo(kAcceptor, answer, challenge)};
+}
+
+ConnectionKeys NetHandshake::ConnectorKeys(std::string_view answer, const Number& challenge) const {
+  return {.send = KeyTo(kAcceptor, answer, challenge),
+          .receive = KeyTo(kConnector, answer, challenge)};
 }
 
 std::string NetHandshake::Answer(const NetChannel& channel, const Number& own,
                                  const Number& challenge) const {
   std::string answer(BytesOf(kGreeting));
   answer.append(BytesOf(channel)).append(BytesOf(own));
-  return answer.append(BytesOf(Proof(kConnector, answer, challenge)));
+  const Digest proof = Proof(kConnector, answer, challenge);
+  return answer.append(BytesOf(proof));
 }
 
 std::optional<NetChannel> NetHandshake::Check(std::string_view answer, const Number& challenge,
@@ -74,7 +102,8 @@ std::optional<NetChannel> NetHandshake::Check(std::string_view answer, const Num
 }
 
 std::string NetHandshake::Acceptance(std::string_view answer, const Number& challenge) const {
-  return std::string(BytesOf(Proof(kAcceptor, answer, challenge)));
+  const Digest proof = Proof(kAcceptor, answer, challenge);
+  return std::string(BytesOf(proof));
 }
 
 bool NetHandshake::IsAcceptance(std::string_view message, std::string_view answer,

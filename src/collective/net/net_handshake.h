@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "collective/frame_mac.h"
 #include "collective/net/hmac.h"
 #include "collective/status.h"
 
@@ -24,12 +26,16 @@ struct NetChannel {
 /// Computation only:
 ///
 /// 1. The acceptor sends a challenge: a random number of this connection.
-/// 2. The connector answers with its channel, a random number of its own, and a proof: both
-/// numbers, the channel and the run's name under the job's secret.
+/// 2. The connector answers with its channel, a random number of its own, and a proof: an HMAC
+/// under the job's secret of both numbers, the channel, the run's name, and the addresses at which
+/// both ranks listen, as the job's store has them.
 /// 3. The acceptor proves the same, otherwise labelled, so that nobody's proof is another one's.
+/// 4. Both derive the connection's keys from the secret and all of that.
 ///
-/// The secret is never sent, and an answer that was heard fits no other challenge. Messages have a
-/// fixed size each. Not thread safe.
+/// The secret is never sent, and an answer that was heard fits no other challenge. Whoever listens
+/// elsewhere than where the acceptor does, and passes everything on, is noticed, since the two ends
+/// do not name the same addresses. Whoever does so on the way to the right address is not: he sees
+/// the proofs go by, but knows none of the keys. Messages have a fixed size each. Not thread safe.
 class NetHandshake {
  public:
   using Number = std::array<uint8_t, 32>;
@@ -38,8 +44,9 @@ class NetHandshake {
   static constexpr size_t kAnswerBytes = 4 + sizeof(NetChannel) + sizeof(Number) + sizeof(Digest);
   static constexpr size_t kAcceptanceBytes = sizeof(Digest);
 
-  /// `run`: what all ranks of this start of the job call it, and those of no other.
-  NetHandshake(std::string secret, std::string run);
+  /// `run`: what all ranks of this start of the job call it, and those of no other. `addresses`: at
+  /// which ranks listen, by rank.
+  NetHandshake(std::string secret, std::string run, std::vector<std::string> addresses);
 
   /// Of a new connection. Internal: no random numbers.
   static Result<Number> NewNumber();
@@ -50,6 +57,8 @@ class NetHandshake {
   std::optional<NetChannel> Check(std::string_view answer, const Number& challenge,
                                   int32_t own) const;
   std::string Acceptance(std::string_view answer, const Number& challenge) const;
+  /// Of a connection whose answer was checked.
+  ConnectionKeys AcceptorKeys(std::string_view answer, const Number& challenge) const;
   static std::string Refusal() { return std::string(kAcceptanceBytes, '\0'); }
 
   // The connector's side:
@@ -59,12 +68,19 @@ class NetHandshake {
   /// Whether the acceptor knows the secret too.
   bool IsAcceptance(std::string_view message, std::string_view answer,
                     const Number& challenge) const;
+  /// Of a connection that was accepted.
+  ConnectionKeys ConnectorKeys(std::string_view answer, const Number& challenge) const;
 
  private:
-  Digest Proof(char side, std::string_view answer, const Number& challenge) const;
+  Digest Proof(std::string_view side, std::string_view answer, const Number& challenge) const;
+  /// Of what goes to one side.
+  MacKey KeyTo(std::string_view side, std::string_view answer, const Number& challenge) const;
+  /// Empty: there is no such rank.
+  std::string_view AddressOf(int32_t rank) const;
 
   const std::string secret_;
   const std::string run_;
+  const std::vector<std::string> addresses_;
 };
 
 }  // namespace tony::collective

@@ -39,18 +39,13 @@ constexpr size_t kFewUnits = 2;
 
 Status HasLeft(int rank) { return {Code::kAborted, "rank " + std::to_string(rank) + " has left"}; }
 
-}  // namespace
-
-void NetMesh::Lane::Advance(size_t bytes) {
-  Unit& unit = units[next];
-  unit.at += bytes;
-  unit.left -= bytes;
-  if (unit.left > 0) return;
-  ++done;
-  if (++next < units.size()) return;
-  units.clear();
-  next = 0;
+Status HasChanged(int rank) {
+  return {Code::kAborted, "what came from rank " + std::to_string(rank) +
+                              " is not what it has sent (a MAC is wrong): somebody on the network "
+                              "between them changes it"};
 }
+
+}  // namespace
 
 Result<std::unique_ptr<NetMesh>> NetMesh::Create(int rank, std::vector<NetPeer> peers) {
   Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -65,9 +60,14 @@ Result<std::unique_ptr<NetMesh>> NetMesh::Create(int rank, std::vector<NetPeer> 
 NetMesh::NetMesh(int rank, Descriptor wake, Descriptor events, std::vector<NetPeer> peers)
     : rank_(rank), wake_(std::move(wake)), events_(std::move(events)), peers_(peers.size()) {
   for (size_t i = 0; i < peers.size(); ++i) {
-    peers_[i].words = std::move(peers[i].words);
-    for (Descriptor& one : peers[i].streams) {
-      peers_[i].streams.push_back({.connection = std::move(one), .in = {}, .out = {}});
+    peers_[i].words = std::move(peers[i].words.socket);
+    if (peers[i].words.keys) peers_[i].mac.emplace(*peers[i].words.keys);
+    for (NetConnection& one : peers[i].streams) {
+      Stream& stream = peers_[i].streams.emplace_back();
+      stream.connection = std::move(one.socket);
+      if (!one.keys) continue;
+      stream.in.Authenticate(one.keys->receive);
+      stream.out.Authenticate(one.keys->send);
     }
   }
 }
@@ -110,7 +110,7 @@ void NetMesh::Send(int to, const void* data, size_t bytes) {
   auto* at = static_cast<std::byte*>(const_cast<void*>(data));
   for (; bytes > 0; ++undone_) {
     const size_t size = std::min(bytes, kUnitBytes);
-    peer.streams[peer.sent++ % peer.streams.size()].out.units.push_back({at, size});
+    peer.streams[peer.sent++ % peer.streams.size()].out.Add(at, size);
     at += size;
     bytes -= size;
   }
@@ -122,7 +122,7 @@ NetMesh::Ticket NetMesh::Receive(int from, void* data, size_t bytes) {
   auto* at = static_cast<std::byte*>(data);
   for (; bytes > 0; ++undone_) {
     const size_t size = std::min(bytes, kUnitBytes);
-    peer.streams[peer.received++ % peer.streams.size()].in.units.push_back({at, size});
+    peer.streams[peer.received++ % peer.streams.size()].in.Add(at, size);
     at += size;
     bytes -= size;
   }
@@ -139,7 +139,7 @@ bool NetMesh::IsDone(const Ticket* ticket) const {
   // Of each stream the last unit is enough.
   const uint64_t last = std::min<uint64_t>(streams.size(), ticket->end - ticket->first);
   for (uint64_t unit = ticket->end - last; unit < ticket->end; ++unit) {
-    if (streams[unit % streams.size()].in.done <= unit / streams.size()) return false;
+    if (streams[unit % streams.size()].in.done() <= unit / streams.size()) return false;
   }
   return true;
 }
@@ -174,7 +174,10 @@ Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
 Status NetMesh::Stop(Status failure) {
   failure_ = std::move(failure);
   for (Peer& peer : peers_) {
-    for (Stream& stream : peer.streams) stream.in = stream.out = {};
+    for (Stream& stream : peer.streams) {
+      stream.in.Forget();
+      stream.out.Forget();
+    }
   }
   undone_ = 0;
   return failure_;
@@ -187,40 +190,26 @@ bool NetMesh::Move(bool ask_all) {
     Peer& peer = peers_[static_cast<size_t>((rank_ + turn) % ranks())];
     for (Stream& stream : peer.streams) {
       if (stream.out.HasWork() && (stream.out.ready || ask_all)) moved = MoveOut(stream) || moved;
-      if (stream.in.HasWork() && (stream.in.ready || ask_all)) moved = MoveIn(stream) || moved;
+      if (stream.in.HasWork() && (stream.in.ready || ask_all))
+        moved = MoveIn(peer, stream) || moved;
     }
   }
   return moved;
 }
 
 bool NetMesh::MoveOut(Stream& stream) {
-  const Unit& unit = stream.out.units[stream.out.next];
-  const ssize_t size = send(stream.connection.get(), unit.at, unit.left, MSG_NOSIGNAL);
-  if (size < 0 && errno == EINTR) return true;
-  if (size < 0) {
-    stream.out.ready = false;
-    stream.out.closed = errno != EAGAIN;
-    return false;
-  }
-  const uint64_t before = stream.out.done;
-  stream.out.Advance(static_cast<size_t>(size));
-  undone_ -= stream.out.done - before;
-  return true;
+  const uint64_t before = stream.out.done();
+  const bool moved = stream.out.Send(stream.connection.get());
+  undone_ -= stream.out.done() - before;
+  return moved;
 }
 
-bool NetMesh::MoveIn(Stream& stream) {
-  const Unit& unit = stream.in.units[stream.in.next];
-  const ssize_t size = recv(stream.connection.get(), unit.at, unit.left, 0);
-  if (size < 0 && errno == EINTR) return true;
-  if (size <= 0) {
-    stream.in.ready = false;
-    stream.in.closed = size == 0 || errno != EAGAIN;
-    return false;
-  }
-  const uint64_t before = stream.in.done;
-  stream.in.Advance(static_cast<size_t>(size));
-  undone_ -= stream.in.done - before;
-  return true;
+bool NetMesh::MoveIn(Peer& peer, Stream& stream) {
+  const uint64_t before = stream.in.done();
+  const bool moved = stream.in.Receive(stream.connection.get());
+  undone_ -= stream.in.done() - before;
+  peer.changed = peer.changed || stream.in.changed();
+  return moved;
 }
 
 Status NetMesh::Sleep(Deadline deadline) {
@@ -264,22 +253,30 @@ void NetMesh::ReadWords(int rank) {
     if (size < 0 && errno == EAGAIN) return;
     peer.gone = size <= 0;
     if (!peer.gone) peer.unread.append(piece.data(), static_cast<size_t>(size));
-    size_t read = 0;
-    for (Word word{}; peer.unread.size() - read >= sizeof(word); read += sizeof(word)) {
-      std::memcpy(&word, &peer.unread[read], sizeof(word));
-      int nobody = -1;
-      if (word.kind == kLeaves) peer.left = true;
-      if (word.kind == kHasEnded) {
-        failed_.compare_exchange_strong(nobody, static_cast<int>(word.rank));
-      }
-    }
-    peer.unread.erase(0, read);
+    TakeWords(peer);
   }
 }
 
-bool NetMesh::WaitsFor(const Peer& peer, Lane Stream::*lane, bool closed_only) {
+void NetMesh::TakeWords(Peer& peer) {
+  size_t read = 0;
+  const size_t frame = sizeof(Word) + (peer.mac ? FrameMac::kBytes : 0);
+  for (Word word{}; peer.unread.size() - read >= frame && !peer.changed; read += frame) {
+    const char* const at = &peer.unread[read];
+    std::memcpy(&word, at, sizeof(word));
+    peer.changed = peer.mac && !peer.mac->receive.Check(at, sizeof(word), at + sizeof(word));
+    if (peer.changed) break;
+    int nobody = -1;
+    if (word.kind == kLeaves) peer.left = true;
+    if (word.kind == kHasEnded) {
+      failed_.compare_exchange_strong(nobody, static_cast<int>(word.rank));
+    }
+  }
+  peer.unread.erase(0, read);
+}
+
+bool NetMesh::WaitsFor(const Peer& peer, NetLane Stream::*lane, bool closed_only) {
   return std::any_of(peer.streams.begin(), peer.streams.end(), [&](const Stream& stream) {
-    return (stream.*lane).HasWork() && ((stream.*lane).closed || !closed_only);
+    return (stream.*lane).HasWork() && ((stream.*lane).closed() || !closed_only);
   });
 }
 
@@ -289,6 +286,7 @@ Status NetMesh::Health() {
   Deadline doubt = Deadline::max();
   for (int rank = 0; rank < ranks() && failed_ < 0; ++rank) {
     const Peer& peer = peers_[static_cast<size_t>(rank)];
+    if (peer.changed) return HasChanged(rank);
     const bool closed = WaitsFor(peer, &Stream::in, true) || WaitsFor(peer, &Stream::out, true);
     if (peer.left && (closed || WaitsFor(peer, &Stream::out, false))) {
       return HasLeft(rank);
@@ -320,7 +318,7 @@ Status NetMesh::WhoHasGone(const std::vector<int>& waited, Deadline deadline) {
 
 Status NetMesh::TooLate(const Ticket* ticket, Deadline last) const {
   int late = ticket == nullptr ? -1 : ticket->rank;
-  for (Lane Stream::*lane : {&Stream::in, &Stream::out}) {
+  for (NetLane Stream::*lane : {&Stream::in, &Stream::out}) {
     for (int rank = 0; rank < ranks() && late < 0; ++rank) {
       if (WaitsFor(peers_[static_cast<size_t>(rank)], lane, false)) late = rank;
     }
@@ -335,11 +333,15 @@ void NetMesh::Tell(uint32_t kind, int about) {
   const Word word = {.kind = kind, .rank = static_cast<uint32_t>(about)};
   {
     const std::lock_guard lock(words_);
-    for (const Peer& peer : peers_) {
-      // Few words are ever said, so there is room. Who does not hear it has gone.
-      if (peer.words.get() >= 0) {
-        (void)send(peer.words.get(), &word, sizeof(word), MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (Peer& peer : peers_) {
+      if (peer.words.get() < 0) continue;
+      std::string frame(reinterpret_cast<const char*>(&word), sizeof(word));
+      if (peer.mac) {
+        const MacTag tag = peer.mac->send.Next(&word, sizeof(word));
+        frame.append(reinterpret_cast<const char*>(tag.data()), tag.size());
       }
+      // Few words are ever said, so there is room. Who does not hear it has gone.
+      (void)send(peer.words.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
   }
   const uint64_t one = 1;

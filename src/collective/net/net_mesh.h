@@ -7,19 +7,22 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "collective/deadline.h"
 #include "collective/descriptor.h"
 #include "collective/net/net_door.h"
+#include "collective/net/net_lane.h"
 #include "collective/status.h"
 #include "collective/switch_points.h"
 
 namespace tony::collective {
 
 /// 1. Who is to send and to receive says so, which moves nothing yet. Data has no frames: both
-/// sides know from the operation what comes next.
+/// sides know from the operation what comes next. Where the connections have keys, each unit is
+/// followed by its MAC; each word is anyway. What does not fit its MAC ends everything.
 /// 2. Who waits moves bytes on all connections at once, in both directions, until what it waits for
 /// is there. It goes in units, which take the streams in turn. When there is nothing to move it
 /// looks again for a moment, letting others run in between, and then sleeps.
@@ -71,34 +74,21 @@ class NetMesh {
   int streams() const;
 
  private:
-  struct Unit {
-    std::byte* at;
-    size_t left;
-  };
-  /// One direction of a stream.
-  struct Lane {
-    std::vector<Unit> units;
-    size_t next = 0;      ///< in `units`
-    uint64_t done = 0;    ///< since the beginning
-    bool ready = true;    ///< as far as is known
-    bool closed = false;  ///< by the other side
-
-    bool HasWork() const { return next < units.size(); }
-    void Advance(size_t bytes);
-  };
   struct Stream {
     Descriptor connection;
-    Lane in;
-    Lane out;
+    NetLane in;
+    NetLane out;
   };
   struct Peer {
     std::vector<Stream> streams;
     Descriptor words;
-    std::string unread;     ///< of a word
-    uint64_t sent = 0;      ///< units that Send() was told of
-    uint64_t received = 0;  ///< the same of Receive()
+    std::optional<ConnectionMac> mac;  ///< of words; `send` under the mutex
+    std::string unread;                ///< of a word
+    uint64_t sent = 0;                 ///< units that Send() was told of
+    uint64_t received = 0;             ///< the same of Receive()
     bool left = false;
-    bool gone = false;  ///< its words are closed
+    bool gone = false;     ///< its words are closed
+    bool changed = false;  ///< words, or data, did not fit their MAC
   };
 
   NetMesh(int rank, Descriptor wake, Descriptor events, std::vector<NetPeer> peers);
@@ -109,7 +99,7 @@ class NetMesh {
   bool IsDone(const Ticket* ticket) const;
   /// Whether anything has been moved. `ask_all`: also what had nothing to move when last asked.
   bool Move(bool ask_all);
-  bool MoveIn(Stream& stream);
+  bool MoveIn(Peer& peer, Stream& stream);
   bool MoveOut(Stream& stream);
   /// Until something can be moved, or is known of a rank.
   Status Sleep(Deadline deadline);
@@ -117,10 +107,12 @@ class NetMesh {
   Status Look(std::chrono::milliseconds time);
   void OnEvent(uint64_t what, uint32_t events);
   void ReadWords(int rank);
+  /// Takes whole words from what is unread.
+  void TakeWords(Peer& peer);
   /// Ok while nobody that is waited for has gone.
   Status Health();
   /// False: nothing of it is waited for.
-  static bool WaitsFor(const Peer& peer, Lane Stream::*lane, bool closed_only);
+  static bool WaitsFor(const Peer& peer, NetLane Stream::*lane, bool closed_only);
   /// `last`: when something has moved.
   Status TooLate(const Ticket* ticket, Deadline last) const;
   void Tell(uint32_t kind, int about);

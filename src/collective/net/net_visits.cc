@@ -39,7 +39,7 @@ NetVisits::NetVisits(int door, const NetTable& table)
     : door_(door),
       table_(table),
       ranks_(static_cast<int>(table.addresses.size())),
-      handshake_(table.secret, table.run),
+      handshake_(table.secret, table.run, table.addresses),
       linked_(table.addresses.size()) {
   found_.peers.resize(table.addresses.size());
 }
@@ -72,12 +72,6 @@ Status NetVisits::Connect(Visit& visit) const {
   const int rank = visit.channel.acceptor;
   auto address = NetAddress::Parse(table_.addresses[static_cast<size_t>(rank)]);
   if (!address.ok()) return {Code::kFailedPrecondition, address.status().message()};
-  if (table_.secret.empty() && !address->IsLoopback()) {
-    return {Code::kFailedPrecondition,
-            Name(rank) +
-                " is on another host, and there is no key: give all ranks the same "
-                "TONY_COLLECTIVE_KEY"};
-  }
   visit.connection = Descriptor(
       socket(address->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
   if (visit.connection.get() < 0) return SocketError("cannot make a socket");
@@ -137,9 +131,6 @@ Status NetVisits::Accept() {
       const bool lack = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
       if (lack) return SocketError("cannot accept other ranks' connections");
       return {};  // nobody is left, or one that has gone again
-    }
-    if (table_.secret.empty() && !NetAddress::OfSocket(guest.get(), &getpeername).IsLoopback()) {
-      continue;
     }
     auto challenge = NetHandshake::NewNumber();
     if (!challenge.ok()) return challenge.status();
@@ -222,7 +213,8 @@ Result<NetVisits::Outcome> NetVisits::AdvanceOwn(Visit& visit) {
                       std::to_string(ranks_) + ": it has another key, or a rank of this number");
   }
   if (!handshake_.IsAcceptance(received, visit.answer, visit.challenge)) return stranger;
-  Keep(visit.channel, std::move(visit.connection));
+  Keep(visit.channel, std::move(visit.connection),
+       handshake_.ConnectorKeys(visit.answer, visit.challenge));
   return Outcome::kTaken;
 }
 
@@ -237,7 +229,8 @@ NetVisits::Outcome NetVisits::AdvanceGuest(Visit& visit) {
   if (!SendWhole(visit.connection.get(), handshake_.Acceptance(visit.received, visit.challenge))) {
     return Outcome::kClosed;
   }
-  Keep(*channel, std::move(visit.connection));
+  Keep(*channel, std::move(visit.connection),
+       handshake_.AcceptorKeys(visit.received, visit.challenge));
   return Outcome::kTaken;
 }
 
@@ -258,30 +251,35 @@ bool NetVisits::IsFree(const NetChannel& channel) const {
   const NetPeer& peer = found_.peers[rank];
   if (channel.number == kLink) return !linked_[rank];
   if (!peer.streams.empty() && peer.streams.size() != channel.streams) return false;
-  if (channel.number == kWords) return peer.words.get() < 0;
-  return peer.streams.empty() || peer.streams[channel.number - 1].get() < 0;
+  if (channel.number == kWords) return peer.words.socket.get() < 0;
+  return peer.streams.empty() || peer.streams[channel.number - 1].socket.get() < 0;
 }
 
-void NetVisits::Keep(const NetChannel& channel, Descriptor connection) {
+void NetVisits::Keep(const NetChannel& channel, Descriptor connection, const ConnectionKeys& keys) {
   const int rank = OtherOf(channel);
   NetPeer& peer = found_.peers[static_cast<size_t>(rank)];
   if (channel.number == kLink) {
     linked_[static_cast<size_t>(rank)] = true;
-    found_.links.push_back({rank, std::move(connection)});
+    found_.links.push_back({.rank = rank, .connection = std::move(connection), .keys = keys});
     return;
   }
   peer.streams.resize(channel.streams);
-  (channel.number == kWords ? peer.words : peer.streams[channel.number - 1]) =
-      std::move(connection);
+  if (channel.number == kWords) {
+    peer.words = {.socket = std::move(connection), .keys = keys};
+    return;
+  }
+  NetConnection& stream = peer.streams[channel.number - 1];
+  stream.socket = std::move(connection);
+  if (table_.wire_mac) stream.keys = keys;
 }
 
 bool NetVisits::IsComplete(int rank) const {
   const NetPeer& peer = found_.peers[static_cast<size_t>(rank)];
   const bool needs_link = rank == 0 || table_.rank == 0;
   return rank == table_.rank ||
-         (peer.words.get() >= 0 && !peer.streams.empty() &&
+         (peer.words.socket.get() >= 0 && !peer.streams.empty() &&
           std::all_of(peer.streams.begin(), peer.streams.end(),
-                      [](const Descriptor& stream) { return stream.get() >= 0; }) &&
+                      [](const NetConnection& stream) { return stream.socket.get() >= 0; }) &&
           (!needs_link || linked_[static_cast<size_t>(rank)]));
 }
 

@@ -62,7 +62,7 @@ class NetVisits {
   bool Fits(const NetChannel& channel) const;
   bool IsFree(const NetChannel& channel) const;
   /// Where this channel's connection belongs, if it is not there yet.
-  void Keep(const NetChannel& channel, Descriptor connection);
+  void Keep(const NetChannel& channel, Descriptor connection, const ConnectionKeys& keys);
   int OtherOf(const NetChannel& channel) const;
   bool IsComplete(int rank) const;
   bool AllAreHere() const;

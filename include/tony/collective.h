@@ -107,8 +107,8 @@ struct tony_collective_options {
   size_t struct_size; /* sizeof(struct tony_collective_options) */
   int32_t rank;       /* from 0 */
   int32_t size;       /* how many ranks */
-  /* Which all ranks of the job know and nobody else: 64 bytes at most. Without one, ranks are of
-   * one host. */
+  /* Which all ranks of the job know and nobody else: 64 bytes at most. Without one, ranks meet only
+   * where all of them can share memory. */
   const void* secret;
   size_t secret_size;
   int64_t meet_timeout_ms; /* until all ranks are there */
@@ -123,6 +123,12 @@ struct tony_collective_options {
    * together with it. 0: what comes during an operation is done together after it, and nothing
    * waits. */
   int64_t batching_window_us;
+  /* By what name all ranks call this start of the job. What they put into the store is signed with
+   * the secret for this start alone. Null or empty: there is no other one with this secret. */
+  const char* scope;
+  /* Not 0: what goes through TCP carries a MAC of each piece, at all ranks if one of them wants it,
+   * so that nobody on the network can change it. What ranks say to rank 0 does anyway. */
+  int32_t wire_mac;
 };
 
 /* What is submitted. Copied before the function returns, but for the tensor's memory. */

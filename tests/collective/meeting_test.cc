@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "collective/host/host_layout.h"
+#include "collective/meeting/meeting_plan.h"
+#include "collective/meeting/signed_store.h"
 #include "tests/collective/memory_store.h"
 #include "tests/collective/process_store.h"
 
@@ -121,19 +123,36 @@ TEST(MeetingTest, WhoIsMissingIsNamed) {
 /// Rank 0 is no longer patient than others, and may tell them too late whom it waits for.
 TEST(MeetingTest, WhoHasNotComeIsNamedByWhoWaitsForRank0) {
   SharedKeys keys;
-  keys.Put("host/0", "a\nnetwork");
+  MemoryStore store(keys);
+  SignedStore first(store, kSecret, "", 0);
+  ASSERT_TRUE(first.Put("host/0", "a\nnetwork").ok());
   const Met second = Come(keys, 1, 3, kSecret, After(kMoment)).get();
   EXPECT_EQ(second.status().message(), "rank 2 has not come");
 
-  keys.Put("plan", "\nloopback\n\n0 1 2 \n" + SwitchPoints().Encode());
-  keys.Put("net/0", "its address");
-  const Met third = Come(keys, 1, 3, kSecret, After(kMoment)).get();
-  EXPECT_EQ(third.status().code(), Code::kDeadlineExceeded);
-  EXPECT_EQ(third.status().message(), "rank 2 has not come");
-
-  keys.Put("net/2", "its address");
-  const Met last = Come(keys, 1, 3, kSecret, After(kMoment)).get();
-  EXPECT_EQ(last.status().message(), "rank 0 has not come");
+  for (const std::string missing : {"rank 2 has not come", "rank 0 has not come"}) {
+    SharedKeys others;
+    MemoryStore other_store(others);
+    SignedStore planner(other_store, kSecret, "", 0);
+    auto third = Come(others, 1, 3, kSecret, After(kMoment));
+    SignedStore reader(other_store, kSecret, "", 0);
+    auto here = reader.Get("host/1", 1, After(kPatience));
+    ASSERT_TRUE(here.ok()) << here.status().message();
+    const MeetingPlan plan = {.run = "run",
+                              .numbers = {"0", Whereabouts::Decode(*here).number, "2"},
+                              .hosts = MeetingPlan::Apart(3),
+                              .loopback = true};
+    ASSERT_TRUE(planner.Put("plan", plan.Encode()).ok());
+    planner.BindTo("run");
+    ASSERT_TRUE(planner.Put("net/0", "its address").ok());
+    SignedStore latecomer(other_store, kSecret, "", 2);
+    latecomer.BindTo("run");
+    if (missing[5] == '0') {
+      ASSERT_TRUE(latecomer.Put("net/2", "its address").ok());
+    }
+    const Met met = third.get();
+    EXPECT_EQ(met.status().code(), Code::kDeadlineExceeded);
+    EXPECT_EQ(met.status().message(), missing);
+  }
 }
 
 TEST(MeetingTest, OneHostSharesMemory) {
@@ -154,7 +173,6 @@ TEST(MeetingTest, WhoWantsNoSharedMemorySpeaksTcp) {
   auto meetings = Meetings({"", "", ""});
   for (Meeting& meeting : meetings) {
     meeting.shared_memory = false;
-    meeting.secret = "";  // on one machine none is needed
     meeting.points.streams = 1;
   }
   auto all = AllOf(meetings);
@@ -193,7 +211,7 @@ TEST(MeetingTest, WhereMemoryIsFullTcpIsTaken) {
 /// Nobody without a key is reached from other machines.
 TEST(MeetingTest, AnotherMachineNeedsAKey) {
   SharedKeys keys;
-  keys.Put("host/2", "elsewhere\nanother network");
+  keys.Put("host/2", "unsigned\nelsewhere\nanother network");
   auto first = Come(keys, 0, 3, "");
   auto second = Come(keys, 1, 3, "");
   for (auto* one : {&first, &second}) {
@@ -221,7 +239,8 @@ TEST(MeetingTest, WhoIsMissingOnAnotherHostIsNamed) {
   SharedKeys keys;
   auto meetings = Meetings({"a", "b"});
   auto first = Come(keys, meetings[0], After(std::chrono::seconds(1)));
-  keys.Put("host/1", "b\nelsewhere");
+  MemoryStore store(keys);
+  ASSERT_TRUE(SignedStore(store, kSecret, "", 1).Put("host/1", "b\nelsewhere\nnumber\n").ok());
   EXPECT_EQ(first.get().status().message(), "rank 1 has not come");
 }
 
@@ -265,10 +284,27 @@ TEST(MeetingTest, AKilledProcessIsNoticedByAll) {
 
 TEST(MeetingTest, AnotherSecretIsRefused) {
   SharedKeys keys;
-  auto first = Come(keys, 0, 2, kSecret, After(std::chrono::seconds(2)));
+  auto first = Come(keys, 0, 2);
   const Met second = Come(keys, 1, 2, "a guess").get();
   EXPECT_EQ(second.status().code(), Code::kFailedPrecondition);
-  EXPECT_EQ(first.get().status().code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(second.status().message(),
+            "'plan' in the job's store is not believed to be of rank 0: its signature is not of "
+            "this key and this start of the job, so that rank has another TONY_COLLECTIVE_KEY, or "
+            "somebody else writes to the store");
+  EXPECT_EQ(first.get().status().code(), Code::kFailedPrecondition);
+}
+
+/// Of which only one rank knows.
+TEST(MeetingTest, ARankWithoutASecretIsRefused) {
+  for (const std::string without : {"01", "10"}) {
+    SharedKeys keys;
+    auto first = Come(keys, 0, 2, without[0] == '0' ? "" : kSecret);
+    const Met second = Come(keys, 1, 2, without[1] == '0' ? "" : kSecret).get();
+    for (const Status& refused : {first.get().status(), second.status()}) {
+      EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+      EXPECT_NE(refused.message().find("TONY_COLLECTIVE_KEY"), std::string::npos);
+    }
+  }
 }
 
 TEST(MeetingTest, ARankHasToBeOneOfThem) {

@@ -95,10 +95,14 @@ TEST(SwitchPointsTest, AFileIsReadOrWhyNotIsSaid) {
 
 TEST(SwitchPointsTest, APlanHasThem) {
   MeetingPlan plan;
+  plan.run = "run";
+  plan.numbers = {"one", "two", "three"};
   plan.hosts = {{0, 2}, {1}};
   plan.points = kOthers;
   auto heard = MeetingPlan::Decode(plan.Encode(), 3);
   ASSERT_TRUE(heard.ok()) << heard.status().message();
+  EXPECT_EQ(heard->run, "run");
+  EXPECT_EQ(heard->numbers, plan.numbers);
   EXPECT_EQ(heard->hosts, plan.hosts);
   EXPECT_TRUE(heard->points == kOthers);
   EXPECT_FALSE(MeetingPlan::Decode(plan.Encode() + "other 1\n", 3).ok());

@@ -169,7 +169,42 @@ class KeyTest(CollectiveCase):
             self.apart(LINE, before=f"[ $HOROVOD_RANK != 1 ] || export {KEY}=another;"), workers=2)
         self.assert_ends(job, 1, "TASK_FAILED")
         said = "".join(job.log(f"worker:{index}", "stderr").decode() for index in range(2))
-        self.assertIn("refuses rank 1 of 2: it has another key", said)
+        self.assertIn("in the job's store is not believed to be of rank", said)
+        self.assertIn("another TONY_COLLECTIVE_KEY", said)
+
+
+class StoreTest(CollectiveCase):
+    """A process of the same user that reaches the job's store, and does not know the key."""
+
+    def test_what_it_writes_is_not_believed(self):
+        job = self.submit_ranks(f"{PYTHON} {self.attacked()}", workers=2)
+        self.assert_ends(job, 1, "TASK_FAILED")
+        said = "".join(job.log(f"worker:{index}", "stderr").decode() for index in range(2))
+        self.assertIn("'host/1' in the job's store is not believed to be of rank 1: it is not signed", said)
+        self.assertNotIn("of 2", "".join(self.lines(job, 2)))
+
+    def attacked(self):
+        """The program of ranks, of which the first one meets another host's rank 1 in the store."""
+        program = self.site.folder / "rank.py"
+        program.write_text(textwrap.dedent("""
+            import os, time, urllib.error, urllib.request
+            import tony.collective as hvd
+            scope = "http://{HOROVOD_GLOO_RENDEZVOUS_ADDR}:{HOROVOD_GLOO_RENDEZVOUS_PORT}/tony_collective_0_0_0/"
+            scope = scope.format(**os.environ)
+            if os.environ["HOROVOD_RANK"] == "0":
+                urllib.request.urlopen(urllib.request.Request(
+                    scope + "host.1", data=b"mallory's host\\nnetwork", method="PUT")).close()
+            else:
+                deadline = time.monotonic() + 120
+                while time.monotonic() < deadline:  # until rank 0 has decided
+                    try:
+                        urllib.request.urlopen(scope + "plan").close()
+                        break
+                    except urllib.error.HTTPError:
+                        time.sleep(0.01)
+            hvd.init()
+            """) + LINE)
+        return program
 
 
 class PackageTest(CollectiveCase):

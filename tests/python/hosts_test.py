@@ -88,14 +88,34 @@ class HostsTest(unittest.TestCase):
         self.run_checks("torch_checks")
 
 
+class WireMacTest(unittest.TestCase):
+    """With a MAC of all that goes through TCP, which one rank asks for."""
+
+    def test_operations(self):
+        reason = rank_processes.refusal_of_hosts()
+        if reason:
+            self.skipTest(reason)
+        failed = rank_processes.failed_checks("array_checks", 3, lambda rank: {
+            "TONY_COLLECTIVE_WIRE_MAC": "1" if rank == 1 else None}, apart=ALL)
+        self.assertFalse(failed, "\n".join(failed))
+
+    def test_another_value_is_an_error(self):
+        with rank_processes.Ranks(["-c", "import tony.collective as hvd\nhvd.init()"], 1,
+                                  lambda _: {"TONY_COLLECTIVE_WIRE_MAC": "yes"}) as ranks:
+            ((status, output),) = ranks.wait().values()
+        self.assertEqual(status, 1)
+        self.assertIn("TONY_COLLECTIVE_WIRE_MAC is 'yes' instead of '0' or '1'", output)
+
+
 class NoMemoryTest(unittest.TestCase):
     """Ranks of one host that could share memory if there were any."""
 
-    def said(self, body):
+    def said(self, body, key="of these ranks", status=0):
         """What each of two ranks has written."""
-        with rank_processes.Ranks(["-c", "import os\n" + textwrap.dedent(body)], 2) as ranks:
+        with rank_processes.Ranks(["-c", "import os\n" + textwrap.dedent(body)], 2,
+                                  lambda _: {"TONY_COLLECTIVE_KEY": key}) as ranks:
             ended = ranks.wait()
-        self.assertEqual([status for status, _ in ended.values()], [0, 0], ended)
+        self.assertEqual([code for code, _ in ended.values()], [status] * 2, ended)
         return [output for _, output in ended.values()]
 
     def test_rank_0_says_why_once(self):
@@ -106,6 +126,13 @@ class NoMemoryTest(unittest.TestCase):
                 self.assertRegex(first, "^tony.collective: the ranks of a host cannot share memory, and speak TCP, "
                                         f"which is slower: {reason}\n$")
                 self.assertEqual(second, "")
+
+    def test_without_a_key_that_is_an_error(self):
+        """What ranks connect to by TCP others of this machine could be listening at."""
+        for output in self.said(SMALL_FILES + SUM, key=None, status=1):
+            self.assertRegex(output, r"the ranks of this host cannot share memory \(cannot get \d+ bytes of shared "
+                                     r"memory: File too large\), and there is no key: give all ranks the same "
+                                     "TONY_COLLECTIVE_KEY\n$")
 
     def test_nothing_is_said_otherwise(self):
         self.assertEqual(self.said(SUM), ["", ""])

@@ -21,15 +21,19 @@ ANOTHER_HOST = ("unshare", "--user", "--map-root-user")
 class Ranks:
     """Some processes that run the same command. A context, at whose end none of them is left."""
 
-    def __init__(self, command, size, environment=None, started=None, python=sys.executable, pass_fds=(), apart=()):
+    def __init__(self, command, size, environment=None, started=None, python=sys.executable, pass_fds=(), apart=(),
+                 store=None):
         """``command``: after the interpreter, ``python``. ``environment``: a function of the rank; besides what
         horovodrun sets. ``started``: which ranks there really are; all, if None. ``pass_fds``: descriptors that they
-        keep. ``apart``: ranks that are each a host of its own (refusal_of_hosts())."""
-        self._server = rendezvous_driver.Server(("127.0.0.1", 0), _store())
+        keep. ``apart``: ranks that are each a host of its own (refusal_of_hosts()). ``store``: a class of requests, if it
+        is not to be a store as any other."""
+        self._server = rendezvous_driver.Server(("127.0.0.1", 0), store or _store())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.processes = {}
+        # Hosts speak TCP, for which ranks need a key.
+        key = {"TONY_COLLECTIVE_KEY": "of these ranks"} if apart else {}
         for rank in range(size) if started is None else started:
-            variables = {**clean_environment(), **self._variables(rank, size),
+            variables = {**clean_environment(), **self._variables(rank, size), **key,
                          **(environment(rank) if environment else {})}
             self.processes[rank] = subprocess.Popen(
                 [*(ANOTHER_HOST if rank in apart else ()), str(python), "-B", *map(str, command)],

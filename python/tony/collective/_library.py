@@ -37,7 +37,7 @@ class Options(ctypes.Structure):
                 ("secret", ctypes.c_char_p), ("secret_size", ctypes.c_size_t), ("meet_timeout_ms", ctypes.c_int64),
                 ("operation_timeout_ms", ctypes.c_int64), ("fusion_bytes", ctypes.c_int64),
                 ("store", ctypes.POINTER(Store)), ("switch_points", ctypes.c_char_p),
-                ("batching_window_us", ctypes.c_int64)]
+                ("batching_window_us", ctypes.c_int64), ("scope", ctypes.c_char_p), ("wire_mac", ctypes.c_int32)]
 
 
 class Autotune(ctypes.Structure):

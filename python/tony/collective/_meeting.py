@@ -19,8 +19,11 @@ _NO_LIMIT_SECONDS = 30 * 24 * 3600
 class Place:
     """One rank's place among all: numbers from 0, and ``store``, which is None where there is one rank only.
 
-    Local ranks count on one host; cross ranks count the hosts, or those of them that have this local rank.
+    Local ranks count on one host; cross ranks count the hosts, or those of them that have this local rank. ``scope`` is
+    the name of this start of the job, by which the store keeps its keys apart from those of other starts.
     """
+
+    scope = ""
 
     def __init__(self, rank, size, local=None, cross=None, store=None):
         self.rank, self.size = rank, size
@@ -38,6 +41,12 @@ def find_place(environment, start, timeout):
     which rank it is.
     """
     scope = _scope(environment, start)
+    place = _find_place(environment, scope, timeout)
+    place.scope = scope
+    return place
+
+
+def _find_place(environment, scope, timeout):
     if "HOROVOD_RANK" in environment:
         return _horovod_place(environment, scope, timeout)
     distributed = sys.modules.get("torch.distributed")
@@ -62,10 +71,18 @@ def _check_alone(environment):
 
 
 def secret(environment):
-    """What the ranks of this job know and nobody else; empty: there is nothing, so they have to be of one host."""
+    """What the ranks of this job know and nobody else; empty: there is nothing, so they have to share memory."""
     key = environment.get("TONY_COLLECTIVE_KEY", "")
     # Of one length, whatever the key's.
     return hashlib.sha256(b"tony.collective\0" + key.encode()).digest() if key else b""
+
+
+def wire_mac(environment):
+    """Whether TONY_COLLECTIVE_WIRE_MAC asks for a MAC of all that goes through TCP."""
+    chosen = environment.get("TONY_COLLECTIVE_WIRE_MAC", "0")
+    if chosen not in ("0", "1"):
+        raise HorovodInternalError(f"TONY_COLLECTIVE_WIRE_MAC is {chosen!r} instead of '0' or '1'", "INVALID_ARGUMENT")
+    return chosen == "1"
 
 
 def switch_points(environment):

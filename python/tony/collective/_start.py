@@ -45,7 +45,7 @@ def _meet(environment, on_met):
     options = _library.Options(
         ctypes.sizeof(_library.Options), place.rank, place.size, key, len(key), 1000 * meet, 1000 * operation,
         _fusion_bytes(environment), None, _meeting.switch_points(environment),
-        _autotune.window_us(environment))
+        _autotune.window_us(environment), place.scope.encode(), _meeting.wire_mac(environment))
     interrupts = []
     store = _callbacks(place.store, interrupts) if place.store is not None else None
     if store is not None:

@@ -63,6 +63,8 @@ Status Init(const tony_collective_options* options) {
       .engine = {.patience = Time(options->operation_timeout_ms),
                  .gpu = GpuOptionsFromEnvironment(),
                  .say = Say}};
+  if (options->scope != nullptr) setup.meeting.scope = options->scope;
+  setup.meeting.wire_mac = options->wire_mac != 0;
   if (options->switch_points != nullptr) setup.meeting.points_file = options->switch_points;
   setup.engine.limits.window = std::chrono::microseconds(options->batching_window_us);
   if (options->fusion_bytes > 0) {

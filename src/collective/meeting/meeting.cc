@@ -12,12 +12,16 @@
 #include "collective/host/host_members.h"
 #include "collective/meeting/meeting_plan.h"
 #include "collective/meeting/net_meeting.h"
+#include "collective/meeting/signed_store.h"
+#include "collective/random_name.h"
 
 namespace tony::collective {
 namespace {
 
 constexpr char kPlanKey[] = "plan";
 constexpr char kKeys[] = "host/";
+/// Of a random name: so many digits that nobody meets an earlier one again.
+constexpr size_t kNumberDigits = 16;
 
 std::string InodeOf(const char* path) {
   struct stat found {};
@@ -26,8 +30,12 @@ std::string InodeOf(const char* path) {
 
 /// Ranks of one host reach each other through a Unix socket, and know each other's user: of one
 /// boot of one machine, one network and one table of users.
-Whereabouts Here(const Meeting& meeting) {
+Result<Whereabouts> Here(const Meeting& meeting) {
+  auto number = RandomName();
+  if (!number.ok()) return number.status();
   Whereabouts here;
+  here.number = number->substr(0, kNumberDigits);
+  here.wire_mac = meeting.wire_mac;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> here.network;
   here.network += "/" + InodeOf("/proc/self/ns/net");
   here.host = meeting.host.empty() ? here.network + "/" + InodeOf("/proc/self/ns/user") + "/" +
@@ -37,30 +45,40 @@ Whereabouts Here(const Meeting& meeting) {
   return here;
 }
 
+/// Other users of the machine, too, connect to loopback addresses and listen there. So without a
+/// key there is no TCP at all, whatever somebody has put into the store.
+Status NoKey(const std::string& why) {
+  return {Code::kFailedPrecondition,
+          why + ", and there is no key: give all ranks the same TONY_COLLECTIVE_KEY"};
+}
+
 /// Rank 0's, of all that have said where they are.
 Result<MeetingPlan> Decide(const std::vector<Whereabouts>& ranks, bool has_secret,
                            std::shared_ptr<SharedMemory>& memory) {
   MeetingPlan plan;
   plan.hosts = MeetingPlan::HostsOf(ranks);
+  for (const Whereabouts& one : ranks) {
+    plan.numbers.push_back(one.number);
+    plan.wire_mac = plan.wire_mac || one.wire_mac;
+  }
   const auto elsewhere = std::find_if(ranks.begin(), ranks.end(), [&](const Whereabouts& one) {
     return one.network != ranks[0].network;
   });
   plan.loopback = elsewhere == ranks.end();
-  if (!plan.loopback && !has_secret) {
-    return Status(Code::kFailedPrecondition,
-                  "rank " + std::to_string(elsewhere - ranks.begin()) +
-                      " is on another host than rank 0, and there is no key: give all ranks the "
-                      "same TONY_COLLECTIVE_KEY");
+  if (plan.hosts.size() > 1) {
+    if (has_secret) return plan;
+    return NoKey("rank " + std::to_string(plan.hosts[1][0]) + " is on another host than rank 0");
   }
-  if (plan.hosts.size() > 1) return plan;
   const auto count = static_cast<int>(ranks.size());
   auto created = HostGroup::CreateMemory(count);
   if (created.ok()) {
     memory = std::move(*created);
-  } else {
-    if (count > 1) plan.reason = created.status().message();  // one rank has nobody to share with
-    plan.hosts = MeetingPlan::Apart(count);
+    return plan;
   }
+  if (count == 1) return plan;  // it has nobody to share with
+  plan.reason = created.status().message();
+  if (!has_secret) return NoKey("the ranks of this host cannot share memory (" + plan.reason + ")");
+  plan.hosts = MeetingPlan::Apart(count);
   return plan;
 }
 
@@ -76,18 +94,21 @@ Met AsMembers(Result<std::unique_ptr<LinkMembers>> met) {
   return met.ok() ? Met(std::move(*met)) : met.status();
 }
 
-Met MeetAsFirst(Store& store, const Meeting& meeting, const Whereabouts& here, Deadline deadline) {
+Met MeetAsFirst(SignedStore& store, const Meeting& meeting, const Whereabouts& here,
+                Deadline deadline) {
   std::vector<Whereabouts> ranks = {here};
   Status status;
   for (int rank = 1; rank < meeting.ranks && status.ok(); ++rank) {
-    auto found = store.Get(kKeys + std::to_string(rank), deadline);
+    auto found = store.Get(kKeys + std::to_string(rank), rank, deadline);
     status = OfRank(found.status(), rank);
     if (found.ok()) ranks.push_back(Whereabouts::Decode(*found));
   }
   std::shared_ptr<SharedMemory> memory;
   MeetingPlan plan;
   auto points = PointsOf(meeting);
+  auto run = RandomName();
   if (status.ok()) status = points.status();
+  if (status.ok()) status = run.status();
   if (status.ok()) {
     auto decided = Decide(ranks, !meeting.secret.empty(), memory);
     status = decided.status();
@@ -105,6 +126,7 @@ Met MeetAsFirst(Store& store, const Meeting& meeting, const Whereabouts& here, D
     return status;
   }
   plan.points = *points;
+  plan.run = *run;
   if (door != nullptr) plan.door = door->address();
   if (Status put = store.Put(kPlanKey, plan.Encode()); !put.ok()) return put;
   if (door == nullptr) return AsMembers(MeetByNet(store, meeting, plan, deadline));
@@ -112,27 +134,51 @@ Met MeetAsFirst(Store& store, const Meeting& meeting, const Whereabouts& here, D
       door->Gather(std::move(memory), meeting.ranks, meeting.secret, deadline), 0, meeting.ranks));
 }
 
+/// What another rank does with rank 0's plan.
+Met MeetByPlan(SignedStore& store, const Meeting& meeting, const Whereabouts& here,
+               Deadline deadline) {
+  auto told = store.Get(kPlanKey, 0, deadline);
+  if (!told.ok()) return OfAll(told.status(), store, meeting, kKeys);
+  auto plan = MeetingPlan::Decode(*told, meeting.ranks);
+  if (!plan.ok()) return plan.status();
+  // Signed values of an earlier start that was called the same are in the store.
+  if (plan->numbers[static_cast<size_t>(meeting.rank)] != here.number) {
+    const std::string key = kKeys + std::to_string(meeting.rank);
+    return Status(Code::kAborted, "rank 0 has not read what this rank has put under '" + key +
+                                      "' into the job's store, but what was there before, or what "
+                                      "somebody else has put there");
+  }
+  if (!plan->door.empty()) {
+    return AsMembers(
+        HostDoor::Enter(plan->door, meeting.rank, meeting.ranks, meeting.secret, deadline));
+  }
+  if (meeting.secret.empty()) {
+    return NoKey("what is said to be rank 0's plan is that ranks of one host speak TCP");
+  }
+  return AsMembers(MeetByNet(store, meeting, *plan, deadline));
+}
+
 }  // namespace
 
 Met Meet(Store& store, const Meeting& meeting, Deadline deadline) {
-  const auto& [rank, ranks, secret, host, address, shared_memory, points, file] = meeting;
+  const int rank = meeting.rank;
+  const int ranks = meeting.ranks;
+  const std::string& secret = meeting.secret;
   if (rank < 0 || rank >= ranks || secret.size() > HostDoor::kSecretBytes) {
     return Status(Code::kInvalidArgument, "rank " + std::to_string(rank) + " of " +
                                               std::to_string(ranks) + " with a secret of " +
                                               std::to_string(secret.size()) + " bytes");
   }
-  if (host.find('\n') != std::string::npos) {
+  if (meeting.host.find('\n') != std::string::npos) {
     return Status(Code::kInvalidArgument, "a host's name is one line");
   }
-  const Whereabouts here = Here(meeting);
-  if (Status put = store.Put(kKeys + std::to_string(rank), here.Encode()); !put.ok()) return put;
-  if (rank == 0) return MeetAsFirst(store, meeting, here, deadline);
-  auto told = store.Get(kPlanKey, deadline);
-  if (!told.ok()) return OfAll(told.status(), store, meeting, kKeys);
-  auto plan = MeetingPlan::Decode(*told, ranks);
-  if (!plan.ok()) return plan.status();
-  if (plan->door.empty()) return AsMembers(MeetByNet(store, meeting, *plan, deadline));
-  return AsMembers(HostDoor::Enter(plan->door, rank, ranks, secret, deadline));
+  auto here = Here(meeting);
+  if (!here.ok()) return here.status();
+  SignedStore signing(store, secret, meeting.scope, rank);
+  const Status put = signing.Put(kKeys + std::to_string(rank), here->Encode());
+  if (!put.ok()) return put;
+  return rank == 0 ? MeetAsFirst(signing, meeting, *here, deadline)
+                   : MeetByPlan(signing, meeting, *here, deadline);
 }
 
 }  // namespace tony::collective

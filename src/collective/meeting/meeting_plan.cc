@@ -2,6 +2,7 @@
 #include "collective/meeting/meeting_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -9,6 +10,7 @@ namespace tony::collective {
 namespace {
 
 constexpr char kRefusal = '!';
+constexpr char kWireMac[] = "wire_mac";
 constexpr char kLate = '?';  ///< a refusal since somebody has not come
 
 Status NoPlan() {
@@ -34,11 +36,17 @@ std::string TakeLine(std::string& text) {
   return line;
 }
 
+std::string Whereabouts::Encode() const {
+  return host + "\n" + network + "\n" + number + "\n" + (wire_mac ? kWireMac : "");
+}
+
 Whereabouts Whereabouts::Decode(const std::string& text) {
   std::string rest = text;
   Whereabouts found;
   found.host = TakeLine(rest);
   found.network = TakeLine(rest);
+  found.number = TakeLine(rest);
+  found.wire_mac = TakeLine(rest) == kWireMac;
   return found;
 }
 
@@ -60,7 +68,10 @@ HostTable MeetingPlan::Apart(int ranks) {
 }
 
 std::string MeetingPlan::Encode() const {
-  std::string text = door + "\n" + (loopback ? "loopback" : "") + "\n" + reason + "\n";
+  std::string text = run + "\n";
+  for (const std::string& number : numbers) text += number + " ";
+  text += "\n" + door + "\n" + (loopback ? "loopback" : "") + "\n" + reason + "\n" +
+          (wire_mac ? kWireMac : "") + "\n";
   std::vector<std::string> host_of;
   for (size_t host = 0; host < hosts.size(); ++host) {
     for (const int rank : hosts[host]) {
@@ -76,9 +87,14 @@ Result<MeetingPlan> MeetingPlan::Decode(const std::string& text, int ranks) {
   if (Status refused = AsRefusal(text); !refused.ok()) return refused;
   std::string rest = text;
   MeetingPlan plan;
+  plan.run = TakeLine(rest);
+  std::istringstream numbers(TakeLine(rest));
+  plan.numbers.assign(std::istream_iterator<std::string>(numbers), {});
+  if (plan.numbers.size() != static_cast<size_t>(ranks)) return NoPlan();
   plan.door = TakeLine(rest);
   plan.loopback = !TakeLine(rest).empty();
   plan.reason = TakeLine(rest);
+  plan.wire_mac = TakeLine(rest) == kWireMac;
   if (!plan.door.empty()) return plan;
   std::istringstream words(TakeLine(rest));
   auto points = SwitchPoints::Decode(rest, "rank 0");

@@ -14,17 +14,25 @@ namespace tony::collective {
 struct Whereabouts {
   std::string host;     ///< ranks with the same one can share memory
   std::string network;  ///< those with the same one reach each other by loopback
+  /// A random name of this call of Meet(), which comes back in the plan: a plan without it was made
+  /// for another call.
+  std::string number;
+  bool wire_mac = false;  ///< Meeting::wire_mac
 
-  std::string Encode() const { return host + "\n" + network; }
+  std::string Encode() const;
   static Whereabouts Decode(const std::string& text);
 };
 
 struct MeetingPlan {
-  std::string door;  ///< of one host's shared memory; empty: TCP
-  HostTable hosts;   ///< for TCP: who shares memory with whom
+  /// A random name: nothing that was said in another run is believed in this one.
+  std::string run;
+  std::vector<std::string> numbers;  ///< by rank: Whereabouts::number, as rank 0 has read it
+  std::string door;                  ///< of one host's shared memory; empty: TCP
+  HostTable hosts;                   ///< for TCP: who shares memory with whom
   bool loopback = false;
-  std::string reason;   ///< why memory is not shared, as a sentence; empty: it is, or need not
-  SwitchPoints points;  ///< for TCP
+  std::string reason;     ///< why memory is not shared, as a sentence; empty: it is, or need not
+  SwitchPoints points;    ///< for TCP
+  bool wire_mac = false;  ///< of TCP: a rank wants a MAC of all data
 
   /// Ranks by host, in the order of each host's first one.
   static HostTable HostsOf(const std::vector<Whereabouts>& ranks);

@@ -10,7 +10,6 @@
 #include "collective/host/host_members.h"
 #include "collective/net/net_address.h"
 #include "collective/net/net_door.h"
-#include "collective/random_name.h"
 
 namespace tony::collective {
 namespace {
@@ -33,7 +32,6 @@ struct Doors {
 
 /// What all know of all.
 struct Table {
-  std::string run;
   std::string reason;                  ///< why memory is not shared on some host
   std::vector<std::string> addresses;  ///< by rank
   std::vector<std::string> hosts;      ///< doors of hosts, by their first rank
@@ -63,12 +61,14 @@ Result<Doors> Open(const Meeting& meeting, const MeetingPlan& plan,
   return doors;
 }
 
-/// Rank 0's: what all others have opened, for all to see.
-Result<std::string> Collect(Store& store, int ranks, std::string run, Deadline deadline) {
+/// Rank 0's: what all ranks have opened, for all to see. `own`: what it says itself, which it does
+/// not ask of the store.
+Result<std::string> Collect(SignedStore& store, const std::string& own, int ranks,
+                            Deadline deadline) {
   std::string reason;
   std::string lines;
   for (int rank = 0; rank < ranks; ++rank) {
-    auto said = store.Get(KeyOf(rank), deadline);
+    auto said = rank == 0 ? Result<std::string>(own) : store.Get(KeyOf(rank), rank, deadline);
     if (!said.ok()) return OfRank(said.status(), rank);
     if (Status refused = AsRefusal(*said); !refused.ok()) {
       return Status(refused.code(), "rank " + std::to_string(rank) + ": " + refused.message());
@@ -77,10 +77,19 @@ Result<std::string> Collect(Store& store, int ranks, std::string run, Deadline d
     lines += TakeLine(*said) + "\n";
     if (reason.empty()) reason = TakeLine(*said);
   }
-  return run + "\n" + reason + "\n" + lines;
+  return reason + "\n" + lines;
 }
 
-Result<Table> Exchange(Store& store, const Meeting& meeting, const Result<Doors>& doors,
+Table DecodeTable(std::string text, int ranks) {
+  Table table = {.reason = TakeLine(text), .addresses = {}, .hosts = {}};
+  for (int rank = 0; rank < ranks; ++rank) {
+    table.addresses.push_back(TakeLine(text));
+    table.hosts.push_back(TakeLine(text));
+  }
+  return table;
+}
+
+Result<Table> Exchange(SignedStore& store, const Meeting& meeting, const Result<Doors>& doors,
                        const Doors* opened, Deadline deadline) {
   const std::string said = opened == nullptr ? Refusal(doors.status())
                                              : opened->net->address() + "\n" +
@@ -88,22 +97,17 @@ Result<Table> Exchange(Store& store, const Meeting& meeting, const Result<Doors>
                                                    "\n" + opened->reason;
   if (Status put = store.Put(KeyOf(meeting.rank), said); !put.ok()) return put;
   if (meeting.rank == 0) {
-    auto run = RandomName();
-    auto all = run.ok() ? Collect(store, meeting.ranks, *run, deadline) : run;
-    Status put = store.Put(kTableKey, all.ok() ? *all : Refusal(all.status()));
+    auto all = Collect(store, said, meeting.ranks, deadline);
+    const Status put = store.Put(kTableKey, all.ok() ? *all : Refusal(all.status()));
     if (!all.ok()) return all.status();
     if (!put.ok()) return put;
+    return DecodeTable(std::move(*all), meeting.ranks);
   }
   if (opened == nullptr) return doors.status();
-  auto told = store.Get(kTableKey, deadline);
+  auto told = store.Get(kTableKey, 0, deadline);
   if (!told.ok()) return OfAll(told.status(), store, meeting, kKeys);
   if (Status refused = AsRefusal(*told); !refused.ok()) return refused;
-  Table table = {.run = TakeLine(*told), .reason = TakeLine(*told), .addresses = {}, .hosts = {}};
-  for (int rank = 0; rank < meeting.ranks; ++rank) {
-    table.addresses.push_back(TakeLine(*told));
-    table.hosts.push_back(TakeLine(*told));
-  }
-  return table;
+  return DecodeTable(std::move(*told), meeting.ranks);
 }
 
 /// The memory of this host, and connections to those of its ranks that have no other one here.
@@ -130,8 +134,9 @@ Result<std::unique_ptr<HostGroup>> ShareMemory(Doors& doors, const Meeting& meet
   return HostGroup::Join(std::move(place->memory), own, ranks);
 }
 
-std::string Streams(int streams) {
-  return "TCP, " + std::to_string(streams) + (streams == 1 ? " stream" : " streams");
+std::string Streams(int streams, bool wire_mac) {
+  return "TCP, " + std::to_string(streams) + (streams == 1 ? " stream" : " streams") +
+         (wire_mac ? " with a MAC" : "");
 }
 
 }  // namespace
@@ -141,19 +146,22 @@ Status OfRank(const Status& got, int rank) {
   return {Code::kDeadlineExceeded, "rank " + std::to_string(rank) + " has not come"};
 }
 
-Status OfAll(const Status& got, Store& store, const Meeting& meeting, const std::string& key) {
+Status OfAll(const Status& got, SignedStore& store, const Meeting& meeting,
+             const std::string& key) {
   if (got.code() != Code::kDeadlineExceeded) return got;
   for (int rank = 0; rank < meeting.ranks; ++rank) {
     if (rank == meeting.rank) continue;
-    auto said = store.Get(key + std::to_string(rank), After(kLook));
+    auto said = store.Get(key + std::to_string(rank), rank, After(kLook));
     if (said.status().code() == Code::kDeadlineExceeded) return OfRank(said.status(), rank);
+    if (said.status().code() == Code::kFailedPrecondition) return said.status();
     if (!said.ok()) break;
   }
   return OfRank(got, 0);
 }
 
-Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meeting,
+Result<std::unique_ptr<LinkMembers>> MeetByNet(SignedStore& store, const Meeting& meeting,
                                                const MeetingPlan& plan, Deadline deadline) {
+  store.BindTo(plan.run);
   const auto is_here = [&](const std::vector<int>& host) {
     return std::find(host.begin(), host.end(), meeting.rank) != host.end();
   };
@@ -164,8 +172,9 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meet
   auto connections = doors->net->Meet({.rank = meeting.rank,
                                        .addresses = table->addresses,
                                        .secret = meeting.secret,
-                                       .run = table->run,
-                                       .streams = static_cast<int>(plan.points.streams)},
+                                       .run = plan.run,
+                                       .streams = static_cast<int>(plan.points.streams),
+                                       .wire_mac = plan.wire_mac},
                                       deadline);
   if (!connections.ok()) return connections.status();
   auto created = NetMesh::Create(meeting.rank, std::move(connections->peers));
@@ -177,7 +186,7 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meet
   if (!shares) {
     std::vector<int> all(static_cast<size_t>(meeting.ranks));
     for (int rank = 0; rank < meeting.ranks; ++rank) all[static_cast<size_t>(rank)] = rank;
-    std::string transport = Streams(mesh->streams());
+    std::string transport = Streams(mesh->streams(), plan.wire_mac);
     if (!reason.empty()) transport += "; memory is not shared: " + reason;
     return LinkMembers::Start(std::make_unique<NetGroup>(mesh, std::move(all), plan.points),
                               std::move(transport), std::move(connections->links), reason);
@@ -190,7 +199,8 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meet
   }
   return LinkMembers::Start(
       std::make_unique<HostsGroup>(mesh, std::move(host), plan.hosts, plan.points),
-      "shared memory of " + std::to_string(hosts) + " hosts and " + Streams(mesh->streams()),
+      "shared memory of " + std::to_string(hosts) + " hosts and " +
+          Streams(mesh->streams(), plan.wire_mac),
       std::move(connections->links));
 }
 

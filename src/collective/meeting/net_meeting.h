@@ -8,8 +8,8 @@
 #include "collective/link_members.h"
 #include "collective/meeting/meeting.h"
 #include "collective/meeting/meeting_plan.h"
+#include "collective/meeting/signed_store.h"
 #include "collective/status.h"
-#include "collective/store.h"
 
 namespace tony::collective {
 
@@ -17,8 +17,9 @@ namespace tony::collective {
 /// 2. Rank 0 tells all of all.
 /// 3. All connect to each other, and each host's ranks share its memory. Where one host has none,
 /// all speak TCP.
-/// The errors are Meet's.
-Result<std::unique_ptr<LinkMembers>> MeetByNet(Store& store, const Meeting& meeting,
+/// All of it belongs to the plan's run, and there is a secret, or one rank only. The errors are
+/// Meet's.
+Result<std::unique_ptr<LinkMembers>> MeetByNet(SignedStore& store, const Meeting& meeting,
                                                const MeetingPlan& plan, Deadline deadline);
 
 /// What it means that a rank has not put something: who is missing.
@@ -26,6 +27,6 @@ Status OfRank(const Status& got, int rank);
 /// What it means that rank 0 has not put what it tells all when it has heard of each: who has not
 /// put his, of which `key` is the name without his number. Rank 0 waits no longer than this one,
 /// and would have told it too late.
-Status OfAll(const Status& got, Store& store, const Meeting& meeting, const std::string& key);
+Status OfAll(const Status& got, SignedStore& store, const Meeting& meeting, const std::string& key);
 
 }  // namespace tony::collective

@@ -3,6 +3,7 @@
 import datetime
 import functools
 import hashlib
+import hmac
 import os
 import sys
 
@@ -75,6 +76,12 @@ def secret(environment):
     key = environment.get("TONY_COLLECTIVE_KEY", "")
     # Of one length, whatever the key's.
     return hashlib.sha256(b"tony.collective\0" + key.encode()).digest() if key else b""
+
+
+def object_key(environment, scope):
+    """A key for one purpose, of this start of the job; empty: the job has none."""
+    key = secret(environment)
+    return hmac.new(key, b"tony.collective objects\0" + scope.encode(), hashlib.sha256).digest() if key else b""
 
 
 def wire_mac(environment):

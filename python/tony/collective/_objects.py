@@ -1,6 +1,12 @@
-"""Python's objects among ranks: pickled, as bytes. The package cloudpickle takes what pickle does not, where it is."""
+"""Python's objects among ranks: pickled, as bytes. The package cloudpickle takes what pickle does not, where it is.
+
+Who can make a rank unpickle bytes of his own runs code in it. So where the job has a key each pickle comes with its HMAC
+under that key, which is looked at before; else all ranks share memory.
+"""
 
 import ctypes
+import hashlib
+import hmac
 import pickle
 import struct
 
@@ -9,10 +15,10 @@ from ._collectives import Collectives
 from ._library import TYPES
 from ._process_sets import global_process_set, set_id
 from ._submission import full_name
-from .exceptions import InvalidArgumentError
+from .exceptions import HorovodInternalError, InvalidArgumentError
 
-# Of a rank's bytes; ~length, which is negative, where these say why it could not pickle its object.
-_LENGTH = struct.Struct("<q")
+# Of a rank's bytes, and their HMAC. ~length, which is negative, where they say why it could not pickle its object.
+_HEAD = struct.Struct("<q32s")
 _LONGEST_REASON = 4000
 
 
@@ -84,6 +90,21 @@ def _pickled(obj):
     return ~len(content), content, failed
 
 
+def _head(name, rank, length, content):
+    """What goes before a rank's bytes."""
+    return _HEAD.pack(length, _digest(name, rank, length, content))
+
+
+def _digest(name, rank, length, content):
+    """Of what a rank says under a name. Without a key, of nothing: no one is to be kept out."""
+    key = _process.current.object_key
+    if not key:
+        return bytes(_HEAD.size - 8)
+    digest = hmac.new(key, f"{rank} {length} {len(name.encode())} {name}".encode(), hashlib.sha256)
+    digest.update(content)
+    return digest.digest()
+
+
 def _unpickled(content):
     try:
         return pickle.loads(content)
@@ -94,8 +115,14 @@ def _unpickled(content):
                                   name=error.name) from error
 
 
-def _check(length, content, failed):
-    """InvalidArgumentError: ``content`` says why a rank could not pickle its object; ``failed``: this rank's error."""
+def _check(head, name, rank, content, failed):
+    """HorovodInternalError: rank ``rank`` has not said this. InvalidArgumentError: ``content`` says why it could not
+    pickle its object; ``failed``: this rank's error."""
+    length, digest = head
+    if not hmac.compare_digest(digest, _digest(name, rank, length, content)):
+        raise HorovodInternalError(
+            f"the object that came from rank {rank} ({name}) is not what it has sent: somebody on the network between "
+            "the ranks changes data (TONY_COLLECTIVE_WIRE_MAC=1 has all of it checked)", "ABORTED")
     if length < 0:
         raise InvalidArgumentError(bytes(content).decode("utf-8", "replace")) from failed
 
@@ -111,16 +138,16 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
 
     Returns: the object; at rank ``root_rank`` ``obj`` itself.
 
-    HorovodInternalError: as of allreduce(). InvalidArgumentError, at all ranks: it cannot be pickled.
+    HorovodInternalError: as of allreduce(), or the object is not what that rank has sent. InvalidArgumentError, at all ranks: it cannot be pickled.
     ModuleNotFoundError: what is in it is of a module that is not here.
     """
     name = full_name("object", name, set_id(process_set))
     is_root = _process.rank() == root_rank
     length, content, failed = _pickled(obj) if is_root else (0, b"", None)
-    (length,) = _LENGTH.unpack(_memory.broadcast_(_Bytes(_LENGTH.pack(length)), root_rank, name + ".size",
-                                                  process_set))
-    received = _memory.broadcast_(_Bytes(content if is_root else max(length, ~length)), root_rank, name, process_set)
-    _check(length, received, failed)
+    head = _HEAD.unpack(_memory.broadcast_(_Bytes(_head(name, root_rank, length, content) if is_root else _HEAD.size),
+                                           root_rank, name + ".size", process_set))
+    received = _memory.broadcast_(_Bytes(content if is_root else max(head[0], ~head[0])), root_rank, name, process_set)
+    _check(head, name, root_rank, received, failed)
     return obj if is_root else _unpickled(received)
 
 
@@ -131,12 +158,12 @@ def allgather_object(obj, name=None, process_set=global_process_set):
     """
     name = full_name("object", name, set_id(process_set))
     length, content, failed = _pickled(obj)
-    lengths = _memory.allgather(_Bytes(_LENGTH.pack(length)), name + ".size", process_set)
+    heads = _memory.allgather(_Bytes(_head(name, _process.rank(), length, content)), name + ".size", process_set)
     everything = memoryview(_memory.allgather(_Bytes(content), name, process_set))
     parts, at = [], 0
-    for (length,) in _LENGTH.iter_unpack(lengths):
-        part = everything[at:at + max(length, ~length)]
-        _check(length, part, failed)
+    for rank, head in zip(process_set.ranks, _HEAD.iter_unpack(heads)):
+        part = everything[at:at + max(head[0], ~head[0])]
+        _check(head, name, rank, part, failed)
         parts.append(part)
         at += len(part)
     return [_unpickled(part) for part in parts]

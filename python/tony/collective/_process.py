@@ -14,6 +14,7 @@ class _Rank:
     def __init__(self):
         self.place = None  # of an initialized one
         self.starts = 0
+        self.object_key = b""  # of the HMACs of pickles, in this start; empty: the job has no key
         self.lock = threading.Lock()
         self.on_start = []  # called without arguments when names count from 0 again
         self.outliving = weakref.WeakSet()  # what outlives init()

@@ -57,6 +57,7 @@ def _meet(environment, on_met):
         if code != _library.OK:
             library().fail(code)
         current.place = place
+        current.object_key = _meeting.object_key(environment, place.scope)
         _watch.begin(environment, start)
         _autotune.begin(environment, place.rank)
         begin_life()

@@ -1,6 +1,6 @@
-// hosts_ranks RANK RANKS BATCHES SIZES FOLDER ADDRESS POINTS: one rank's allreduce as the engine
-// does it, in place, among ranks that meet in FOLDER: through memory within a host, through TCP
-// between hosts. POINTS: a file of switch points.
+// hosts_ranks RANK RANKS BATCHES SIZES FOLDER ADDRESS POINTS [mac]: one rank's allreduce as the
+// engine does it, in place, among ranks that meet in FOLDER: through memory within a host, through
+// TCP between hosts. POINTS: a file of switch points. `mac`: data carries a MAC.
 #include <cstring>
 
 #include "bench/collective/folder_store.h"
@@ -10,13 +10,14 @@
 using namespace tony::collective;
 
 int main(int count, char** words) {
-  if (count != 8) return 2;
+  if (count != 8 && count != 9) return 2;
   Meeting meeting;
   meeting.rank = std::atoi(words[1]);
   meeting.ranks = std::atoi(words[2]);
   meeting.secret = "of this bench";
   meeting.address = words[6];
   meeting.points_file = words[7];
+  meeting.wire_mac = count == 9 && std::strcmp(words[8], "mac") == 0;
   bench::FolderStore store(words[5]);
   const auto patience = std::chrono::seconds(60);
   auto members = Meet(store, meeting, After(patience));

@@ -34,7 +34,7 @@ using std::chrono::steady_clock;
 constexpr int kBacklog = 4096;
 /// How often a full table looks whether handshakes have come to their end.
 constexpr int kFullPauseMs = 20;
-/// A flood of strangers writes a line of the log at 1, 2, 4, 8, … of them.
+/// A shortage that lasts writes a line of the log at 1, 2, 4, 8, … pauses.
 bool IsPowerOfTwo(uint64_t number) { return (number & (number - 1)) == 0; }
 
 /// Number and port of a socket's address.
@@ -144,7 +144,11 @@ absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Listen(
 
 ConnectionAcceptor::ConnectionAcceptor(Peers peers, Limits limits, os::UniqueFd wake,
                                        os::UniqueFd spare)
-    : peers_(peers), limits_(limits), wake_(std::move(wake)), spare_(std::move(spare)) {}
+    : limits_(limits), wake_(std::move(wake)), spare_(std::move(spare)) {
+  if (peers == Peers::kOwnUser) {
+    filter_.emplace("the ApplicationMaster's port", os::LoopbackPeerCheck());
+  }
+}
 
 ConnectionAcceptor::~ConnectionAcceptor() { Stop(); }
 
@@ -248,20 +252,12 @@ bool ConnectionAcceptor::Shortage(int error) {
 }
 
 void ConnectionAcceptor::Admit(int listener, os::UniqueFd connection, int peer_port) {
-  if (peers_ == Peers::kOwnUser) {
-    const absl::Status peer = CheckPeer(peer_port);
-    if (!peer.ok()) {
-      uint64_t refused = 0;
-      {
-        std::lock_guard lock(mutex_);
-        refused = ++counts_.refused;
-      }
-      if (IsPowerOfTwo(refused)) {
-        LogWarning(absl::StrCat("peer=127.0.0.1:", peer_port, ": ", std::string(peer.message()),
-                                " (refused so far: ", refused, ")"));
-      }
-      return;
-    }
+  // To ask who the peer is takes a descriptor, and the connection may have taken the last one.
+  reserve_.Reset();
+  if (filter_ && !filter_->Admits(connection.get())) {
+    std::lock_guard lock(mutex_);
+    ++counts_.refused;
+    return;
   }
   const int on = 1;
   ::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -275,17 +271,6 @@ void ConnectionAcceptor::Admit(int listener, os::UniqueFd connection, int peer_p
                            .since = steady_clock::now()});
   }
   on_connection_(listener, connection.Release());
-}
-
-absl::Status ConnectionAcceptor::CheckPeer(int peer_port) {
-  const auto check = [&] {
-    return os::CheckLoopbackPeer(static_cast<uint16_t>(peer_port), static_cast<uint16_t>(port_));
-  };
-  const absl::Status peer = check();
-  if (!absl::IsUnavailable(peer)) return peer;
-  // The connection has taken the last descriptor, and the question needs one.
-  reserve_.Reset();
-  return check();
 }
 
 bool ConnectionAcceptor::HasRoom() {

@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -15,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/peer_filter.h"
 #include "os/unique_fd.h"
 
 namespace tony::rpc {
@@ -48,7 +50,7 @@ class ConnectionAcceptor {
   };
   struct Counts {
     uint64_t accepted = 0;  ///< handed over
-    uint64_t refused = 0;   ///< of other users
+    uint64_t refused = 0;   ///< of other users, or gone already
     uint64_t evicted = 0;   ///< to make room
     uint64_t pauses = 0;    ///< for want of descriptors or memory
   };
@@ -102,17 +104,15 @@ class ConnectionAcceptor {
   /// Counts and logs it. Always false.
   bool Shortage(int error);
   void Admit(int listener, os::UniqueFd connection, int peer_port);
-  /// Whether the peer may be served at all.
-  absl::Status CheckPeer(int peer_port);
   /// Whether one more may be handed over.
   bool HasRoom();
   void Evict(const Handshake& oldest);
 
-  const Peers peers_;
   const Limits limits_;
-  const os::UniqueFd wake_;   ///< an eventfd: Stop() was called
-  const os::UniqueFd spare_;  ///< a number for Evict(), which no shortage can take away
-  os::UniqueFd reserve_;      ///< given up where the question for a peer's user needs one
+  const os::UniqueFd wake_;           ///< an eventfd: Stop() was called
+  const os::UniqueFd spare_;          ///< a number for Evict(), which no shortage can take away
+  std::optional<PeerFilter> filter_;  ///< nothing: everybody is taken in; the thread's own
+  os::UniqueFd reserve_;              ///< given up for the question whose a connection is
   std::vector<os::UniqueFd> listeners_;
   int port_ = 0;
   std::string number_;

@@ -67,7 +67,7 @@ class ListenerTest(JobTest):
         self.kill(job)
         log = (job.folder / "logs/am.log").read_text()
         self.assertIn("a program of another user of this machine", log)
-        # A line at 1, 2, 4, …, not one for each.
+        # A line at 1, 10, 100, …, not one for each.
         self.assertLess(log.count("was sent away"), 16)
 
     def test_a_flood_that_takes_all_descriptors_passes(self):

@@ -199,6 +199,29 @@ class RanksTest(unittest.TestCase):
             hvd.barrier()
             """, environment=lambda rank: {"TONY_COLLECTIVE_KEY": "a long key" * 20})
 
+    def test_a_changed_pickle_is_not_unpickled(self):
+        """As somebody on the network between two ranks could change it."""
+        self.run_ranks("""
+            from tony.collective import _objects
+            hvd.init()
+            if hvd.rank() == 1:
+                class Changed(type(_objects._memory)):
+                    def broadcast_(self, *arguments):
+                        return super().broadcast_(*arguments).replace(b"right", b"wrong")
+                    def allgather(self, *arguments):
+                        return super().allgather(*arguments).replace(b"of rank 0", b"of rank 1")
+                _objects._memory = Changed(_objects._Memory)
+                error = expect_error("the object that came from rank 0 (object.mine) is not what it has sent",
+                                     hvd.broadcast_object, None, name="mine")
+                assert error.code == "ABORTED"
+                expect_error("the object that came from rank 0 (object.all) is not what it has sent",
+                             hvd.allgather_object, "of rank 1", name="all")
+            else:
+                assert hvd.broadcast_object("the right one", name="mine") == "the right one"
+                assert hvd.allgather_object("of rank 0", name="all") == ["of rank 0", "of rank 1"]
+            hvd.barrier()
+            """, environment=lambda rank: {"TONY_COLLECTIVE_KEY": "a key"})
+
     def test_after_fork(self):
         self.run_ranks("""
             hvd.init()

@@ -310,6 +310,27 @@ TEST_F(GroupTest, WithoutOneThatHasJoined) {
   EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("c", "d")));
 }
 
+TEST_F(GroupTest, ThatAJoinMakesReady) {
+  Submit(0, {Member("a"), Member("b")});
+  EXPECT_THAT(coordinator_->Decide(), IsEmpty());
+  Join(1);
+  EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
+  EXPECT_THAT(watch_->Waiting(), IsEmpty());
+}
+
+TEST_F(GroupTest, ThatAJoinMakesReadyAndOneOfWhichNeedsAllRanks) {
+  Request gathered = Member("b");
+  gathered.kind.operation = Operation::kAllGather;
+  Submit(0, {Member("a"), gathered});
+  Join(1);
+  const auto decisions = coordinator_->Decide();
+  EXPECT_EQ(decisions.size(), 2U);
+  for (const Decision& decision : decisions) {
+    EXPECT_THAT(decision.error, ::testing::HasSubstr("rank 1 has joined"));
+  }
+  EXPECT_THAT(watch_->Waiting(), IsEmpty());
+}
+
 TEST_F(GroupTest, OfNoTensorsIsNone) {
   EXPECT_EQ(coordinator_->Submit(1, {.requests = {Member("a", 0)}}),
             "rank 1 submits group 'g' of no tensors");

@@ -235,12 +235,23 @@ std::string Coordinator::Gap(const std::string& name, const Group& group) const 
   return "";
 }
 
+std::string Coordinator::AgreeOnWaiting(const Group& group) {
+  for (const std::string& name : group.names) {
+    if (!waiting_.contains(name)) continue;  // OnReady() has compared its requests
+    EndWait(name);
+    if (std::string error = Agree(tensors_[name]); !error.empty()) return error;
+  }
+  return "";
+}
+
 void Coordinator::Settle(const std::string& name) {
   const auto found = groups_.find(name);
   if (found == groups_.end()) return;
   Group& group = found->second;
   const bool complete = IsComplete(group);
   if (complete && group.error.empty()) group.error = Gap(name, group);
+  // A join makes all tensors of a group ready at once, and OnReady() has seen the first one only.
+  if (complete && group.error.empty()) group.error = AgreeOnWaiting(group);
   if (group.error.empty()) {
     if (!complete) return;
     const std::vector<std::string> names = std::move(group.names);

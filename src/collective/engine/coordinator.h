@@ -100,6 +100,8 @@ class Coordinator {
   void Settle(const std::string& group);
   /// Empty, or who lacks one of its tensors.
   std::string Gap(const std::string& name, const Group& group) const;
+  /// Empty, or why one of its tensors that still waited, and is ready, cannot be done.
+  std::string AgreeOnWaiting(const Group& group);
   std::string Agree(Tensor& tensor) const;
   void PushFailed(const std::string& name, const std::string& error);
   /// Tensors that stay together, as far as one vector can hold them.

@@ -39,34 +39,47 @@ PatternRedactor::~PatternRedactor() = default;
 void PatternRedactor::Add(const char* data, size_t size, const OutputSink& sink) {
   if (pattern_ == nullptr) return sink(data, size);
   held_.append(data, size);
-  const size_t line_end = held_.find_last_of("\r\n");
-  if (line_end != std::string::npos) {
-    PassOn(line_end + 1, sink);
-  } else if (held_.size() > kMaxLineBytes) {
-    PassOn(held_.size() - kOverlap, sink);
+  size_t line = 0;  // begin of the present one
+  size_t passed_on = 0;
+  // Line by line: what a pattern matches, also by '^' and '$', must not depend on the pieces.
+  for (size_t end; (end = held_.find_first_of("\r\n", searched_)) != std::string::npos;) {
+    passed_on = Redact({line, end}, end, passed_on, sink);
+    line = searched_ = end + 1;
   }
+  size_t known = line;
+  if (held_.size() - line > kMaxLineBytes) {
+    known = held_.size() - kOverlap;
+    passed_on = Redact({line, held_.size()}, known, passed_on, sink);
+    known = std::max(known, passed_on);
+  }
+  if (passed_on < known) sink(held_.data() + passed_on, known - passed_on);
+  held_.erase(0, known);
+  searched_ = held_.size();
 }
 
 void PatternRedactor::Flush(const OutputSink& sink) {
-  if (!held_.empty()) PassOn(held_.size(), sink);
+  if (held_.empty()) return;
+  const size_t passed_on = Redact({0, held_.size()}, held_.size(), 0, sink);
+  if (passed_on < held_.size()) sink(held_.data() + passed_on, held_.size() - passed_on);
+  held_.clear();
+  searched_ = 0;
 }
 
-void PatternRedactor::PassOn(size_t size, const OutputSink& sink) {
-  const re2::StringPiece text(held_);
-  size_t done = 0;
+size_t PatternRedactor::Redact(Line line, size_t end, size_t passed_on, const OutputSink& sink) {
+  const re2::StringPiece text(held_.data() + line.begin, line.end - line.begin);
   re2::StringPiece match;
-  for (size_t at = 0; at < size;) {
-    if (!pattern_->Match(text, at, text.size(), re2::RE2::UNANCHORED, &match, 1)) break;
-    const auto begin = static_cast<size_t>(match.data() - text.data());
-    if (begin >= size) break;
-    at = begin + std::max<size_t>(1, match.size());
+  for (size_t at = line.begin; at < end;) {
+    if (!pattern_->Match(text, at - line.begin, text.size(), re2::RE2::UNANCHORED, &match, 1))
+      break;
+    const auto place = static_cast<size_t>(match.data() - held_.data());
+    if (place >= end) break;
+    at = place + std::max<size_t>(1, match.size());
     if (match.empty()) continue;
-    if (begin > done) sink(text.data() + done, begin - done);
+    if (place > passed_on) sink(held_.data() + passed_on, place - passed_on);
     sink(kRedacted, sizeof kRedacted - 1);
-    done = begin + match.size();
+    passed_on = place + match.size();
   }
-  if (done < size) sink(text.data() + done, size - done);
-  held_.erase(0, std::max(done, size));
+  return passed_on;
 }
 
 }  // namespace tony::executor

@@ -14,10 +14,10 @@ class RE2;
 
 namespace tony::executor {
 
-/// Replaces every match of one of the patterns by kRedacted. Patterns (RE2) see bytes, within a
-/// line: a line ends at '\n' or '\r', and waits until its end has come. One of more than
-/// kMaxLineBytes is taken in pieces, in which a match of more than kOverlap bytes may be missed.
-/// Not thread safe.
+/// Replaces every match of one of the patterns by kRedacted. Patterns (RE2) see bytes, and a line
+/// at a time, so that '^' and '$' are its begin and its end, however the output is divided: a line
+/// ends at '\n' or '\r', and waits until its end has come. One of more than kMaxLineBytes is taken
+/// in pieces, in which a match of more than kOverlap bytes may be missed. Not thread safe.
 class PatternRedactor {
  public:
   static constexpr size_t kMaxLineBytes = 64 << 10;
@@ -36,11 +36,19 @@ class PatternRedactor {
 
  private:
   explicit PatternRedactor(std::unique_ptr<re2::RE2> pattern);
-  /// Passes on the first `size` bytes that are held, and what belongs to a match that begins there.
-  void PassOn(size_t size, const OutputSink& sink);
+  /// A part of what is held: a line without its end, or one that goes on.
+  struct Line {
+    size_t begin;
+    size_t end;
+  };
+
+  /// Replaces the matches in `line` that begin before `end`, and passes on what is before them.
+  /// `passed_on`, of what is held, before and after.
+  size_t Redact(Line line, size_t end, size_t passed_on, const OutputSink& sink);
 
   std::unique_ptr<re2::RE2> pattern_;  ///< all of them in one; null: there are none
-  std::string held_;
+  std::string held_;                   ///< of a line whose end has not come
+  size_t searched_ = 0;                ///< of what is held: there is no line's end in it
 };
 
 }  // namespace tony::executor

@@ -52,6 +52,17 @@ TEST_F(PatternRedactorTest, StaysWithinALineAndKeepsAnyBytes) {
   EXPECT_EQ(result_, std::string("[redacted]\n\xE9next\n[redacted]\n", 28));
 }
 
+TEST_F(PatternRedactorTest, SeesEachLineAloneHoweverTheOutputIsDivided) {
+  const std::string text = "id=1\rkey x\nkey y\r\nz key\nid=2";
+  for (size_t piece = 1; piece <= text.size(); ++piece) {
+    Use({"^key .*", "id=[^ ]*$"});
+    result_.clear();
+    for (size_t at = 0; at < text.size(); at += piece) Add(text.substr(at, piece));
+    Flush();
+    EXPECT_EQ(result_, "[redacted]\r[redacted]\n[redacted]\r\nz key\n[redacted]") << piece;
+  }
+}
+
 TEST_F(PatternRedactorTest, ALongLineIsTakenInPiecesWhereMatchesStayWhole) {
   Use({"secret-z+y"});
   const std::string secret = "secret-" + std::string(2999, 'z') + "y";

@@ -49,7 +49,12 @@ absl::StatusOr<core::ResourceEntry> ParseResource(const std::string& text) {
 }
 
 std::string FormatResource(const core::ResourceEntry& entry) {
-  return absl::StrCat(entry.source, kNameMark, entry.local_name, entry.archive ? kArchiveMark : "");
+  // A colon at the mark would be taken for a part of it; the path alone has the same name.
+  const bool ambiguous =
+      absl::EndsWith(entry.source, ":") || absl::StartsWith(entry.local_name, ":");
+  const bool implied = ambiguous && entry.local_name == LastPart(entry.source);
+  return absl::StrCat(entry.source, implied ? "" : absl::StrCat(kNameMark, entry.local_name),
+                      entry.archive ? kArchiveMark : "");
 }
 
 }  // namespace tony::spec

@@ -50,7 +50,9 @@ TEST(ResourceTest, RefusesWhatIsNoFileName) {
 
 TEST(ResourceTest, FormatIsTheReverseOfParse) {
   for (const core::ResourceEntry& entry :
-       {core::ResourceEntry{"/a b/c", "d", true}, core::ResourceEntry{"/x#y", "x#y", false}}) {
+       {core::ResourceEntry{"/a b/c", "d", true}, core::ResourceEntry{"/x#y", "x#y", false},
+        core::ResourceEntry{"/data/end:", "end:", false},
+        core::ResourceEntry{"/data/:begin", ":begin", true}}) {
     EXPECT_EQ(*ParseResource(FormatResource(entry)), entry);
   }
 }

@@ -48,14 +48,14 @@ void JobMachine::Redo(const decision::TaskConcluded& concluded) {
 
 void JobMachine::Redo(const decision::TasksRestarted& restarted) {
   restarts_.Restore(restarted.budgets);
-  if (restarted.tasks.empty()) {
-    OpenEpoch(restarted);
-  } else {
-    RestartTasks(restarted);
-  }
+  if (restarted.tasks.empty()) return OpenEpoch(restarted);
+  decision::TasksRestarted known = restarted;
+  std::erase_if(known.tasks, [this](const TaskId& id) { return tasks_.Find(id) == nullptr; });
+  if (!known.tasks.empty()) RestartTasks(known);
 }
 
 void JobMachine::Redo(const decision::TrackingStopped& stopped) {
+  if (job_.FindType(stopped.type) == nullptr) return;
   tasks_.StopTracking(stopped.type);
   OnProgress();
 }

@@ -39,7 +39,9 @@ std::string RenderProblems(const std::vector<Problem>& problems, const std::stri
     absl::StrAppend(&text, prefix, RenderProblem(problems[index]), "\n");
   }
   if (shown < problems.size()) {
-    absl::StrAppend(&text, prefix, "and ", problems.size() - shown, " more\n");
+    // The rest of so many was not looked for.
+    const char* const least = problems.size() > kMostProblems ? "at least " : "";
+    absl::StrAppend(&text, prefix, "and ", least, problems.size() - shown, " more\n");
   }
   return text;
 }

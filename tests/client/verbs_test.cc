@@ -30,9 +30,9 @@ class VerbTest : public ::testing::Test {
     context_.environment.home = local_.path();
     context_.environment.user = "ann";
     context_.working_folder = local_.path();
-    context_.out = [this](const std::string& text) { out_ += text; };
-    context_.bytes = context_.out;
-    context_.err = [this](const std::string& text) { err_ += text; };
+    context_.out = [this](const std::string& text) { out_ += SafeLines(text); };
+    context_.bytes = [this](const std::string& bytes) { out_ += bytes; };
+    context_.err = [this](const std::string& text) { err_ += SafeLines(text); };
     context_.screen.width = 120;
     context_.clock = &clock_;
   }

@@ -40,17 +40,19 @@ TEST(ProblemTest, QuotesNoMoreThanAKilobyte) {
 }
 
 TEST(ProblemTest, TheFirstTwentyAreShownAndTheRestIsCounted) {
-  const std::vector<Problem> problems(1234, Problem{"job.xml", 1, "k", "is wrong", ""});
+  const std::vector<Problem> problems(123, Problem{"job.xml", 1, "k", "is wrong", ""});
   const std::string text = RenderProblems(problems, "note: ");
   EXPECT_EQ(Lines(text), 21u);
-  EXPECT_THAT(text, EndsWith("note: and 1214 more\n"));
+  EXPECT_THAT(text, EndsWith("note: and 103 more\n"));
+  EXPECT_THAT(RenderProblems({kMostProblems + 1, problems[0]}),
+              EndsWith("and at least 981 more\n"));
   EXPECT_EQ(Lines(RenderProblems({20, problems[0]})), 20u);
 }
 
-/// What 120,000 keys make of a job.
+/// What 30,000 keys make of a job.
 BuildResult LoadMany(const std::function<std::string(int)>& key) {
   Properties properties;
-  for (int i = 0; i < 120'000; ++i) properties.emplace_back(key(i), "1");
+  for (int i = 0; i < 30'000; ++i) properties.emplace_back(key(i), "1");
   const TemporaryFolder folder;
   folder.Write("job.xml", Xml(properties));
   return LoadJob({.job_file = folder.path() + "/job.xml", .home_folder = folder.path()}).result;
@@ -65,7 +67,7 @@ TEST(ManyWrongKeysTest, AreFewMessagesAndLittleWork) {
     const double took = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     EXPECT_THAT(result.problems, SizeIs(Le(kMostProblems + 10))) << form;
     EXPECT_THAT(RenderProblems(result.problems), SizeIs(Le(25'000u))) << form;
-    EXPECT_LT(took, 20) << form;  // seconds of a processor; a minute where each is searched for
+    EXPECT_LT(took, 6) << form;  // seconds of a processor; twice that where each is searched for
   }
 }
 

@@ -25,8 +25,8 @@ class Ranks:
                  store=None):
         """``command``: after the interpreter, ``python``. ``environment``: a function of the rank; besides what
         horovodrun sets. ``started``: which ranks there really are; all, if None. ``pass_fds``: descriptors that they
-        keep. ``apart``: ranks that are each a host of its own (refusal_of_hosts()). ``store``: a class of requests, if it
-        is not to be a store as any other."""
+        keep. ``apart``: ranks that are each a host of its own (refusal_of_hosts()). ``store``: a class of requests, if
+        it is not to be a store as any other."""
         self._server = rendezvous_driver.Server(("127.0.0.1", 0), store or _store())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.processes = {}

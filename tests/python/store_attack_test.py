@@ -78,8 +78,8 @@ class Relay:
 
 def forging_store(forgeries, seen):
     """A store of its own, that answers what somebody else has written. ``forgeries``: by key, a function of the value's
-    lines that changes them, or gives all of the value instead. ``seen``: a dictionary that gets, as ranks have put them,
-    the lines by key, and the values by path."""
+    lines that changes them, or gives all of the value instead. ``seen``: a dictionary that gets, as ranks have put
+    them, the lines by key, and the values by path."""
     class Store(rendezvous_driver.Store):
         """Horovod's, overwritten."""
 

@@ -1,7 +1,7 @@
 """Python's objects among ranks: pickled, as bytes. The package cloudpickle takes what pickle does not, where it is.
 
-Who can make a rank unpickle bytes of his own runs code in it. So where the job has a key each pickle comes with its HMAC
-under that key, which is looked at before; else all ranks share memory.
+Who can make a rank unpickle bytes of his own runs code in it. So where the job has a key each pickle comes with its
+HMAC under that key, which is looked at before; else all ranks share memory.
 """
 
 import ctypes
@@ -138,14 +138,15 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
 
     Returns: the object; at rank ``root_rank`` ``obj`` itself.
 
-    HorovodInternalError: as of allreduce(), or the object is not what that rank has sent. InvalidArgumentError, at all ranks: it cannot be pickled.
+    HorovodInternalError: as of allreduce(), or the object is not what that rank has sent. InvalidArgumentError, at all
+    ranks: it cannot be pickled.
     ModuleNotFoundError: what is in it is of a module that is not here.
     """
     name = full_name("object", name, set_id(process_set))
     is_root = _process.rank() == root_rank
     length, content, failed = _pickled(obj) if is_root else (0, b"", None)
-    head = _HEAD.unpack(_memory.broadcast_(_Bytes(_head(name, root_rank, length, content) if is_root else _HEAD.size),
-                                           root_rank, name + ".size", process_set))
+    own_head = _Bytes(_head(name, root_rank, length, content) if is_root else _HEAD.size)
+    head = _HEAD.unpack(_memory.broadcast_(own_head, root_rank, name + ".size", process_set))
     received = _memory.broadcast_(_Bytes(content if is_root else max(head[0], ~head[0])), root_rank, name, process_set)
     _check(head, name, root_rank, received, failed)
     return obj if is_root else _unpickled(received)

@@ -101,7 +101,8 @@ class FrameServer:
             if more and size > 0:
                 # A socket that nothing was written to takes a short answer at once.
                 connection.send(self._answer(bytes(content[:size]), connection.getpeername()[0]))
-                connection.shutdown(socket.SHUT_WR)
+            # Who has sent more than was read sees an end, and not a broken connection.
+            connection.shutdown(socket.SHUT_WR)
         except Exception:  # pylint: disable=broad-except  # whoever has gone, or what one message does, is not the next's
             pass
         self._drop(selector, connection)

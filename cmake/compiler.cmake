@@ -34,3 +34,8 @@ elseif(TONY_STATIC_DEPS)
   add_compile_options(-fno-pie -ffunction-sections -fdata-sections)
   add_link_options(-no-pie -Wl,--gc-sections -Wl,-z,now)
 endif()
+
+if(TONY_FUZZ)
+  # Each edge of our own code is counted; libFuzzer itself is only in its programs.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,36 @@
+// The table of targets.
+#include "tests/fuzz/targets.h"
+
+#include <array>
+
+#include "tests/fuzz/support/fuzz_target.h"
+
+namespace tony::fuzz {
+namespace {
+
+constexpr std::array kTargets = {
+    FuzzTarget{"aggregated_logs", FuzzAggregatedLogs},
+    FuzzTarget{"archive", FuzzArchive, 500},
+    FuzzTarget{"collective_coordinator", FuzzCollectiveCoordinator},
+    FuzzTarget{"collective_wire", FuzzCollectiveWire},
+    FuzzTarget{"digest_md5", FuzzDigestMd5},
+    FuzzTarget{"elastic_messages", FuzzElasticMessages},
+    FuzzTarget{"hadoop_frames", FuzzHadoopFrames},
+    FuzzTarget{"history", FuzzHistory, 500},
+    FuzzTarget{"http_request", FuzzHttpRequest},
+    FuzzTarget{"java_objects", FuzzJavaObjects},
+    FuzzTarget{"job_file", FuzzJobFile, 500},
+    FuzzTarget{"job_values", FuzzJobValues},
+    FuzzTarget{"journal", FuzzJournal},
+    FuzzTarget{"rendezvous_head", FuzzRendezvousHead},
+    FuzzTarget{"rendezvous_plan", FuzzRendezvousPlan},
+    FuzzTarget{"replica_frames", FuzzReplicaFrames},
+    FuzzTarget{"secret_scanner", FuzzSecretScanner},
+    FuzzTarget{"token_file", FuzzTokenFile},
+};
+
+}  // namespace
+
+std::span<const FuzzTarget> FuzzTargets() { return kTargets; }
+
+}  // namespace tony::fuzz

@@ -412,6 +412,10 @@ TEST_F(CoordinatorTest, OtherOperationsNeedAllRanks) {
 TEST_F(CoordinatorTest, WhatNoRankDoes) {
   EXPECT_EQ(coordinator_->Submit(1, {.known = {1}}),
             "rank 1 submits tensor number 1, which nobody has given out");
+  constexpr int64_t kMany = int64_t{1} << 40;
+  EXPECT_EQ(coordinator_->Submit(1, {.requests = {Tensor("b", {kMany, kMany})}}),
+            "rank 1 submits what it cannot: tensor 'b' is larger than any memory: "
+            "float32[1099511627776, 1099511627776]");
   Submit(0, {Tensor("a")});
   EXPECT_EQ(coordinator_->Submit(0, {.requests = {Tensor("a")}}),
             "rank 0 submits tensor 'a' twice");

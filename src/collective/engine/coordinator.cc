@@ -93,6 +93,9 @@ std::string Coordinator::Submit(int rank, const Submission& submission) {
     if (!wrong.empty()) return wrong;
   }
   for (const Request& request : submission.requests) {
+    // A rank looks at the shapes of its own tensors before it submits them.
+    std::string fault = request.ShapeFault();
+    if (!fault.empty()) return RankText(place) + " submits what it cannot: " + fault;
     std::string wrong = Take(place, request.name, &request);
     if (!wrong.empty()) return wrong;
   }

@@ -46,7 +46,8 @@ class Coordinator {
   Coordinator(SetId set, std::vector<int> members, Limits limits, SubmissionWatch* watch = nullptr);
 
   /// Not empty: the rank does not do what ranks do, so it has to end. A number that nobody has
-  /// given out, a tensor that is there already, a second join, a rank outside the set.
+  /// given out, a tensor that is there already or larger than any memory, a second join, a rank
+  /// outside the set.
   std::string Submit(int rank, const Submission& submission);
   /// What is ready by now.
   std::vector<Decision> Decide();

@@ -63,7 +63,7 @@ absl::StatusOr<spec::LoadedJob> ReadJob(const backend::JobFolder& folder) {
 /// Of each task: its executor's connection, and its process or what stands for it.
 constexpr uint64_t kFilesPerTask = 2;
 /// Of the ApplicationMaster itself.
-constexpr uint64_t kOwnFiles = 64;
+constexpr uint64_t kOwnFiles = 32;
 
 /// Too few descriptors show in the middle of a job, as containers that are lost.
 absl::Status CheckOpenFiles(uint64_t tasks) {

@@ -17,6 +17,7 @@
 #include "core/runtime/collective.h"
 #include "core/runtime/runtime.h"
 #include "os/files.h"
+#include "os/machine.h"
 #include "rpc/derived_secret.h"
 #include "rpc/log_piece.h"
 #include "spec/job_builder.h"
@@ -114,7 +115,7 @@ absl::Status ApplicationMaster::Open() {
 
 absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<backend::JobFiles> files, platform_->OpenFiles());
-  TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(std::move(files), clock_));
+  TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(std::move(files), clock_, os::BootId()));
   machine_ = std::make_unique<core::JobMachine>(std::move(job));
   for (const Journal::Past& past : journal.TakePast()) {
     for (const core::Decision& decision : past.decisions) machine_->Replay(decision, past.at);

@@ -3,9 +3,12 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "rpc/convert.h"
 
@@ -16,6 +19,11 @@ std::string NameOf(int number) {
   char name[32];
   std::snprintf(name, sizeof name, "journal/%08d.json", number);
   return name;
+}
+
+/// Whether one monotonic clock made both times.
+bool SameKernel(const v1::JournalEntry& one, const v1::JournalEntry& other) {
+  return !one.boot_id().empty() && one.boot_id() == other.boot_id();
 }
 
 absl::StatusOr<core::Decisions> DecisionsOf(const v1::JournalEntry& entry,
@@ -34,13 +42,53 @@ absl::StatusOr<core::Decisions> DecisionsOf(const v1::JournalEntry& entry,
 
 }  // namespace
 
-absl::StatusOr<Journal> Journal::Open(std::unique_ptr<backend::JobFiles> files,
-                                      const Clock& clock) {
-  Journal journal(std::move(files), clock);
-  TONY_RETURN_IF_ERROR(journal.Read());
+absl::StatusOr<Journal> Journal::Open(std::unique_ptr<backend::JobFiles> files, const Clock& clock,
+                                      std::string boot_id) {
+  Journal journal(std::move(files), clock, std::move(boot_id));
+  TONY_ASSIGN_OR_RETURN(std::vector<Found> found, journal.Read());
   ++journal.incarnation_;
+  const std::string announcement = NameOf(journal.next_);
   TONY_RETURN_IF_ERROR(journal.Write({}));
+  const TimePoint now = clock.Now();
+  TimePoint next = now;
+  // From the newest on, which those before it on its machine are compared with.
+  const Found* anchor = nullptr;
+  Duration anchor_age{0};
+  for (auto entry = found.rbegin(); entry != found.rend(); ++entry) {
+    if (anchor == nullptr || !SameKernel(entry->entry, anchor->entry)) {
+      anchor = &*entry;
+      anchor_age = journal.AgeOf(*entry, announcement);
+    }
+    const std::chrono::nanoseconds before(anchor->entry.monotonic_nanos() -
+                                          entry->entry.monotonic_nanos());
+    // However far apart clocks are, the entries were made in this order.
+    entry->past.at = next = std::min(next, now - anchor_age - before);
+  }
+  for (Found& entry : found) {
+    if (!entry.past.decisions.empty()) journal.past_.push_back(std::move(entry.past));
+  }
   return journal;
+}
+
+Duration Journal::AgeOf(const Found& found, const std::string& announcement) {
+  const v1::JournalEntry& entry = found.entry;
+  if (!entry.boot_id().empty() && entry.boot_id() == boot_id_) {
+    return std::max<Duration>(Duration(0), clock_->Now().time_since_epoch() -
+                                               std::chrono::nanoseconds(entry.monotonic_nanos()));
+  }
+  int64_t millis = clock_->UnixMillis() - entry.unix_millis();
+  if (!entry.boot_id().empty()) {
+    const absl::StatusOr<backend::StoredFile> then = files_->Describe(found.name);
+    const absl::StatusOr<backend::StoredFile> now = files_->Describe(announcement);
+    if (then.ok() && now.ok()) {
+      millis = now->modified_millis - then->modified_millis;
+    } else {
+      LogWarning(absl::StrCat("how long ago ", found.name,
+                              " was written is taken from the clocks of two machines: ",
+                              std::string((then.ok() ? now : then).status().message())));
+    }
+  }
+  return std::chrono::milliseconds(std::max<int64_t>(0, millis));
 }
 
 absl::StatusOr<v1::JournalEntry> Journal::ReadEntry(const std::string& name) {
@@ -51,20 +99,17 @@ absl::StatusOr<v1::JournalEntry> Journal::ReadEntry(const std::string& name) {
   return entry;
 }
 
-absl::Status Journal::Read() {
-  const TimePoint now = clock_->Now();
-  const int64_t now_millis = clock_->UnixMillis();
+absl::StatusOr<std::vector<Journal::Found>> Journal::Read() {
+  std::vector<Found> found;
   for (;; ++next_) {
     const std::string name = NameOf(next_);
     absl::StatusOr<v1::JournalEntry> entry = ReadEntry(name);
-    if (absl::IsNotFound(entry.status())) return absl::OkStatus();
+    if (absl::IsNotFound(entry.status())) return found;
     TONY_RETURN_IF_ERROR(entry.status());
     TONY_ASSIGN_OR_RETURN(core::Decisions decisions, DecisionsOf(*entry, name));
     incarnation_ = entry->incarnation();
-    // A clock that was set back makes nothing happen in the future.
-    const auto age =
-        std::chrono::milliseconds(std::max<int64_t>(0, now_millis - entry->unix_millis()));
-    if (!decisions.empty()) past_.push_back({std::move(decisions), now - age});
+    entry->clear_decisions();
+    found.push_back({name, *std::move(entry), {std::move(decisions), TimePoint()}});
   }
 }
 
@@ -73,6 +118,8 @@ absl::Status Journal::Write(const core::Decisions& decisions) {
   v1::JournalEntry entry;
   entry.set_incarnation(incarnation_);
   entry.set_unix_millis(clock_->UnixMillis());
+  entry.set_boot_id(boot_id_);
+  entry.set_monotonic_nanos(clock_->Now().time_since_epoch().count());
   for (const core::Decision& decision : unwritten_) *entry.add_decisions() = rpc::ToProto(decision);
   std::string text;
   const auto converted = google::protobuf::util::MessageToJsonString(entry, &text);

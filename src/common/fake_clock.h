@@ -16,6 +16,11 @@ class FakeClock : public Clock {
     unix_millis_ += std::chrono::duration_cast<std::chrono::milliseconds>(by).count();
   }
 
+  /// Somebody sets the wall clock, ahead or back.
+  void SetWallClock(Duration by) {
+    unix_millis_ += std::chrono::duration_cast<std::chrono::milliseconds>(by).count();
+  }
+
  private:
   TimePoint now_{std::chrono::hours(1)};
   int64_t unix_millis_ = 1'700'000'000'000;

@@ -126,7 +126,8 @@ class JobRunnerTest : public ::testing::Test {
                                                  TaskPlaces{}, v1::StagedFiles{}, "key");
     history_ = std::make_unique<History>(History::Open(folder_.events(), clock_, log_).value());
     journal_ = std::make_unique<Journal>(
-        Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.root()), clock_).value());
+        Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.root()), clock_, "boot")
+            .value());
     runner_ = std::make_unique<JobRunner>(
         *machine_, JobRunner::Ports{driver_.loop(),
                                     clock_,

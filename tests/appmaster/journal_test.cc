@@ -1,9 +1,14 @@
 // The journal: what the next ApplicationMaster finds, and how one learns that it was replaced.
 #include "appmaster/journal.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <ctime>
+
+#include "absl/strings/str_cat.h"
 #include "backend/local_job_files.h"
 #include "common/fake_clock.h"
 #include "os/files.h"
@@ -29,12 +34,20 @@ std::string SentenceOf(const core::Decision& decision) {
 class JournalTest : public ::testing::Test {
  protected:
   absl::StatusOr<Journal> TryOpen() {
-    return Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.path()), clock_);
+    return Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.path()), clock_, boot_);
   }
   Journal Open() { return TryOpen().value(); }
 
+  // When the file of an entry was written, by the storage's clock.
+  void SetFileTime(int entry, int64_t unix_seconds) {
+    const std::string path = folder_ / absl::StrCat("journal/0000000", entry, ".json");
+    const timespec times[2] = {{unix_seconds, 0}, {unix_seconds, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0) << path;
+  }
+
   os::TemporaryFolder folder_;
   FakeClock clock_;
+  std::string boot_ = "boot 1";
 };
 
 TEST_F(JournalTest, TheFirstFindsNothing) {
@@ -88,6 +101,45 @@ TEST_F(JournalTest, KnowsHowLongAgoItWas) {
   Journal next = Open();
   EXPECT_EQ(next.incarnation(), 2);
   EXPECT_EQ(clock_.Now() - next.TakePast().at(0).at, std::chrono::seconds(90));
+}
+
+TEST_F(JournalTest, AWallClockThatIsSetMakesNothingOlderOrYounger) {
+  for (const std::chrono::hours set : {std::chrono::hours(31 * 24), std::chrono::hours(-24)}) {
+    ASSERT_EQ(Open().Write({Verdict("1")}), absl::OkStatus());
+    clock_.Advance(std::chrono::seconds(5));
+    clock_.SetWallClock(set);
+    clock_.Advance(std::chrono::seconds(5));
+    EXPECT_EQ(clock_.Now() - Open().TakePast().back().at, std::chrono::seconds(10));
+  }
+}
+
+TEST_F(JournalTest, EntriesOfAnotherMachineAreAsOldAsTheStorageSays) {
+  Journal first = Open();
+  ASSERT_EQ(first.Write({Verdict("1")}), absl::OkStatus());
+  clock_.Advance(std::chrono::seconds(7));
+  ASSERT_EQ(first.Write({Verdict("2")}), absl::OkStatus());
+  // The next machine started at another time, and its wall clock is wrong.
+  boot_ = "boot 2";
+  clock_.Advance(std::chrono::hours(500));
+  const int64_t now = static_cast<int64_t>(std::time(nullptr));
+  SetFileTime(3, now - 60);
+  const std::vector<Journal::Past> past = Open().TakePast();
+  ASSERT_EQ(past.size(), 2u);
+  const auto age = [&](size_t index) {
+    return std::chrono::duration<double>(clock_.Now() - past[index].at).count();
+  };
+  // The file of the announcement is made now, which takes a moment.
+  EXPECT_NEAR(age(1), 60, 30);
+  EXPECT_DOUBLE_EQ(age(0), age(1) + 7);
+}
+
+TEST_F(JournalTest, EntriesWithoutABootAreAsOldAsTheWallClockSays) {
+  boot_.clear();
+  ASSERT_EQ(Open().Write({Verdict("1")}), absl::OkStatus());
+  clock_.Advance(std::chrono::seconds(90));
+  EXPECT_EQ(clock_.Now() - Open().TakePast().at(0).at, std::chrono::seconds(90));
+  clock_.SetWallClock(-std::chrono::hours(24));
+  EXPECT_EQ(clock_.Now() - Open().TakePast().at(0).at, Duration(0)) << "it is in the future";
 }
 
 TEST_F(JournalTest, OneThatWasReplacedLearnsItAtItsNextDecision) {

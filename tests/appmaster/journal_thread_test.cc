@@ -27,7 +27,8 @@ core::Decisions Verdict(const std::string& sentence) {
 class JournalThreadTest : public ::testing::Test {
  protected:
   Journal Open() {
-    return Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.path()), clock_).value();
+    return Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.path()), clock_, "boot")
+        .value();
   }
   /// The sentences of all verdicts that are kept, oldest first.
   std::vector<std::string> Kept() {

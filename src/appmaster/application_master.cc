@@ -4,6 +4,8 @@
 #include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +21,7 @@
 #include "os/files.h"
 #include "os/machine.h"
 #include "rpc/derived_secret.h"
+#include "rpc/event_lines.h"
 #include "rpc/log_piece.h"
 #include "spec/job_builder.h"
 
@@ -29,6 +32,16 @@ namespace {
 constexpr std::chrono::seconds kArchivePause{2};
 /// More events than there may be in that time.
 constexpr int64_t kUnknownEvents = 100'000;
+
+/// Between two writings of the newest measurements: here, where a file costs little, with a part
+/// for each task, since all lines are written anew; and in a cluster's file system.
+constexpr std::chrono::seconds kUsagePause{1};
+constexpr std::chrono::milliseconds kUsagePauseOfTask{1};
+constexpr std::chrono::seconds kArchivedUsagePause{30};
+
+/// Of a past that cannot be read at first.
+constexpr int kPastRetries = 20;
+constexpr std::chrono::seconds kPastPause{5};
 
 /// How long readers of the own log may take for the last of it.
 constexpr std::chrono::seconds kSayPatience{1};
@@ -115,10 +128,15 @@ absl::Status ApplicationMaster::Open() {
 
 absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<backend::JobFiles> files, platform_->OpenFiles());
+  // Nobody misses them that cannot be read.
+  const std::string usage = files->Read(backend::kUsageFile).value_or("");
   TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(std::move(files), clock_, os::BootId()));
   machine_ = std::make_unique<core::JobMachine>(std::move(job));
   for (const Journal::Past& past : journal.TakePast()) {
     for (const core::Decision& decision : past.decisions) machine_->Replay(decision, past.at);
+  }
+  for (const core::TaskMeasured& measured : rpc::ParseMeasurements(usage)) {
+    machine_->Remember(measured);
   }
   if (platform_->files_take_time()) {
     journal_ = std::make_unique<JournalThread>(std::move(journal), loop_);
@@ -128,27 +146,28 @@ absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
   return absl::OkStatus();
 }
 
-absl::Status ApplicationMaster::OpenArchive() {
+absl::StatusOr<History> ApplicationMaster::OpenArchivedHistory() {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<backend::JobFiles> files, platform_->OpenFiles());
-  TONY_ASSIGN_OR_RETURN(const std::string lines, backend::ReadArchivedEvents(*files));
-  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(platform_->folder().events(), lines));
+  TONY_ASSIGN_OR_RETURN(const rpc::HistoryEnd past, EventArchive::ReadEnd(*files));
+  TONY_ASSIGN_OR_RETURN(History history,
+                        History::Continue(past, platform_->folder().events(), clock_, event_log_));
   TONY_ASSIGN_OR_RETURN(archive_, EventArchive::Open(std::move(files), kArchivePause));
-  return absl::OkStatus();
+  history.set_copy([this](const std::string& line) {
+    if (archive_ != nullptr) archive_->Add(line);
+  });
+  // Followers may have seen events that were not kept.
+  if (past.sequence > 0) history.SkipNumbers(kUnknownEvents);
+  return history;
 }
 
 absl::Status ApplicationMaster::OpenHistory() {
-  if (platform_->files_take_time()) TONY_RETURN_IF_ERROR(OpenArchive());
-  const backend::JobFolder& folder = platform_->folder();
-  TONY_ASSIGN_OR_RETURN(History history, History::Open(folder.events(), clock_, event_log_));
+  TONY_ASSIGN_OR_RETURN(History history,
+                        platform_->files_take_time()
+                            ? OpenArchivedHistory()
+                            : History::Open(platform_->folder().events(), clock_, event_log_));
   history_ = std::make_unique<History>(std::move(history));
-  if (archive_ != nullptr) {
-    history_->set_copy([this](const std::string& line) {
-      if (archive_ != nullptr) archive_->Add(line);
-    });
-    // Followers may have seen events that were not kept.
-    if (!history_->empty()) history_->SkipNumbers(kUnknownEvents);
-  }
-  if (!history_->empty()) return absl::OkStatus();
+  OpenMeasurements();
+  if (history_->past_sequence() > 0) return absl::OkStatus();
   const core::JobDescription& job = machine_->job();
   core::JobSubmitted submitted;
   submitted.job_id = platform_->job_id();
@@ -163,6 +182,36 @@ absl::Status ApplicationMaster::OpenHistory() {
   submitted.log_folder = platform_->places().logs;
   submitted.master_log_url = platform_->own_log_url();
   history_->Record(std::move(submitted));
+  return absl::OkStatus();
+}
+
+void ApplicationMaster::OpenMeasurements() {
+  const bool archived = platform_->files_take_time();
+  const Duration pause = archived
+                             ? Duration(kArchivedUsagePause)
+                             : Duration(kUsagePause + machine_->tasks().size() * kUsagePauseOfTask);
+  measurements_ = std::make_unique<Measurements>(
+      loop_, clock_, event_log_, pause, [this, archived](const std::string& lines) {
+        if (!archived) return os::WriteFileAtomically(platform_->folder().usage(), lines);
+        if (archive_ != nullptr) archive_->KeepUsage(lines);
+        return absl::OkStatus();
+      });
+}
+
+absl::Status ApplicationMaster::ReadPast() {
+  if (history_->past_sequence() == 0) return absl::OkStatus();
+  PastReader::Open open = [path = platform_->folder().events()] {
+    return std::make_unique<std::ifstream>(path, std::ios::binary);
+  };
+  if (platform_->files_take_time()) {
+    TONY_ASSIGN_OR_RETURN(std::shared_ptr<backend::JobFiles> files, platform_->OpenFiles());
+    open = [files]() -> absl::StatusOr<std::unique_ptr<std::istream>> {
+      TONY_ASSIGN_OR_RETURN(std::string lines, backend::ReadArchivedEvents(*files));
+      return std::make_unique<std::istringstream>(std::move(lines));
+    };
+  }
+  past_reader_ = std::make_unique<PastReader>(event_log_, history_->past_sequence(),
+                                              std::move(open), kPastRetries, kPastPause);
   return absl::OkStatus();
 }
 
@@ -199,10 +248,10 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                         authority_->Issue(rpc::ApplicationMasterRole(platform_->job_id())));
   MakeServices();
   runner_ = std::make_unique<JobRunner>(
-      *machine_,
-      JobRunner::Ports{loop_, clock_, *journal_, *history_, *executor_service_, *authority_,
-                       *assignments_, std::move(executor_arguments), [this] { OnFinished(); },
-                       [this](const std::string& why) { OnDeposed(why); }});
+      *machine_, JobRunner::Ports{loop_, clock_, *journal_, *history_, *measurements_,
+                                  *executor_service_, *authority_, *assignments_,
+                                  std::move(executor_arguments), [this] { OnFinished(); },
+                                  [this](const std::string& why) { OnDeposed(why); }});
   TONY_ASSIGN_OR_RETURN(server_,
                         rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
                                                  *job_service_, *executor_service_));
@@ -224,6 +273,7 @@ absl::Status ApplicationMaster::Start() {
   listener_check_ =
       std::make_unique<ListenerCheck>(loop_, server_->acceptor(), ListenerCheck::Timing{},
                                       [this](const std::string& why) { OnDeaf(why); });
+  TONY_RETURN_IF_ERROR(ReadPast());
   const bool leased = platform_->ClientLease(machine_->job().timeouts) > Duration::zero();
   if (leased && !platform_->detached()) AwaitOwner();
   if (client_.valid()) {
@@ -337,6 +387,7 @@ ApplicationMaster::~ApplicationMaster() {
   if (relay_ != nullptr) relay_->Close("the job is over");
   // No input may arrive while the rest goes away.
   if (server_ != nullptr) server_->Shutdown(machine_->job().timeouts.last_events);
+  past_reader_.reset();
   backend_.reset();
   archive_.reset();
   // One that could not start leaves to the next what that needs.

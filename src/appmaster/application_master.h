@@ -12,7 +12,9 @@
 #include "appmaster/job_page.h"
 #include "appmaster/job_runner.h"
 #include "appmaster/listener_check.h"
+#include "appmaster/measurements.h"
 #include "appmaster/options.h"
+#include "appmaster/past_reader.h"
 #include "appmaster/platform.h"
 #include "appmaster/tunnels.h"
 #include "common/clock.h"
@@ -32,7 +34,9 @@ namespace tony::appmaster {
 ///   gRPC threads ── inputs ──▶ EventLoop ──▶ JobRunner ──▶ JobMachine (pure)
 ///                                               │ effects
 ///               History ◀───────────────────────┼──▶ ExecutorService ──▶ executors
-///               (file, EventLog ──▶ followers)  └──▶ ClusterBackend  ──▶ containers
+///               (file, EventLog ──▶ followers)  ├──▶ Measurements ──▶ EventLog, file
+///                          ▲                    └──▶ ClusterBackend  ──▶ containers
+///                      PastReader
 class ApplicationMaster {
  public:
   /// Reads the job and opens everything; nothing runs yet.
@@ -55,8 +59,12 @@ class ApplicationMaster {
   absl::Status Open();
   /// Reads what earlier ApplicationMasters of the job left, if there were any.
   absl::Status OpenJournal(core::JobDescription job);
-  absl::Status OpenArchive();
+  /// Behind what earlier ones recorded, of which only the end is read: ReadPast() reads the rest.
   absl::Status OpenHistory();
+  absl::StatusOr<History> OpenArchivedHistory();
+  void OpenMeasurements();
+  /// Once everybody can reach this one: a long history holds up nobody but who wants to see it.
+  absl::Status ReadPast();
   absl::Status OpenServer(const std::string& authority_pem,
                           std::vector<std::string> executor_arguments);
   /// What clients and executors call.
@@ -86,6 +94,8 @@ class ApplicationMaster {
   std::unique_ptr<core::JobMachine> machine_;
   std::unique_ptr<Assignments> assignments_;
   std::unique_ptr<History> history_;
+  std::unique_ptr<Measurements> measurements_;
+  std::unique_ptr<PastReader> past_reader_;  ///< where there is a past
   std::unique_ptr<rpc::CertificateAuthority> authority_;
   std::unique_ptr<rpc::TunnelRelay> relay_;
   std::unique_ptr<rpc::JobService> job_service_;

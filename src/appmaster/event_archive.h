@@ -4,21 +4,32 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "backend/archived_events.h"
 #include "backend/job_files.h"
 #include "common/clock.h"
+#include "rpc/event_lines.h"
 
 namespace tony::appmaster {
 
 /// Files "events/00000001.jsonl", "events/00000002.jsonl", …, each made in one step and never
-/// changed: HDFS is no place for a file that grows. Lines that come while a file is written, or
-/// within `pause` after it, go into the next one together, since each file costs the NameNode
-/// memory for ever. Thread safe.
+/// changed: HDFS is no place for a file that grows. Each costs the NameNode memory for ever, so
+/// lines that come while a file is written, or within `pause` after it, go into the next one
+/// together; and when there are kMostSmallFiles they become one. Thread safe.
 class EventArchive {
  public:
+  static constexpr size_t kMostSmallFiles = 64;
+  /// Files that are larger than that together do not become one.
+  static constexpr size_t kMostMergedBytes = 16 << 20;
+
+  /// How far the events go that `files` keep; reads the last file only, if it has one. `bytes` is
+  /// 0. Codes of JobFiles.
+  static absl::StatusOr<rpc::HistoryEnd> ReadEnd(backend::JobFiles& files);
   /// Goes on behind what is kept in `files`. Codes of JobFiles.
   static absl::StatusOr<std::unique_ptr<EventArchive>> Open(
       std::unique_ptr<backend::JobFiles> files, Duration pause);
@@ -29,19 +40,33 @@ class EventArchive {
 
   /// Whole lines, to be kept soon.
   void Add(const std::string& lines);
+  /// To be kept soon in place of what was kept last, in backend::kUsageFile. Lost where that fails:
+  /// newer ones will come.
+  void KeepUsage(const std::string& lines);
 
  private:
-  EventArchive(std::unique_ptr<backend::JobFiles> files, Duration pause, int next);
+  EventArchive(std::unique_ptr<backend::JobFiles> files, Duration pause,
+               std::vector<backend::EventFile> kept);
   void Run();
+  /// Return whether it is kept; without the mutex.
+  bool WriteEvents(const std::string& lines);
+  bool WriteUsage(const std::string& lines);
+  /// Makes one file of the newest ones. What fails is tried again when there are as many more.
+  void MergeIfMany();
+  absl::Status Merge();
 
   const std::unique_ptr<backend::JobFiles> files_;  ///< the thread's
   const Duration pause_;
-  int next_;  ///< number of the next file; the thread's
+  std::vector<backend::EventFile> kept_;  ///< oldest first; the thread's
+  size_t small_ = 0;                      ///< of them, since they were merged last; the thread's
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string lines_;     ///< not written yet; guarded by mutex_
-  bool leaving_ = false;  ///< guarded by mutex_
-  std::thread thread_;    ///< last: it uses the rest
+  std::string lines_;                 ///< not written yet; guarded by mutex_
+  std::optional<std::string> usage_;  ///< not written yet; guarded by mutex_
+  bool leaving_ = false;              ///< guarded by mutex_
+  bool said_loss_ = false;            ///< the thread's
+  bool said_usage_loss_ = false;      ///< the thread's
+  std::thread thread_;                ///< last: it uses the rest
 };
 
 }  // namespace tony::appmaster

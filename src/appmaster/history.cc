@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "rpc/convert.h"
@@ -29,45 +28,22 @@ std::string LineOf(const core::JobEvent& event) { return rpc::EventToJsonLine(ev
 
 absl::StatusOr<History> History::Open(const std::string& path, const Clock& clock,
                                       rpc::EventLog& log) {
-  std::string lines;
-  if (absl::StatusOr<std::string> text = os::ReadFile(path); text.ok()) {
-    lines = text->substr(0, text->rfind('\n') + 1);
-    if (lines.size() < text->size() &&
-        truncate(path.c_str(), static_cast<off_t>(lines.size())) != 0) {
-      return os::ErrnoError(errno, path);
-    }
-  } else if (!absl::IsNotFound(text.status())) {
-    return text.status();
+  TONY_ASSIGN_OR_RETURN(const rpc::HistoryEnd past, rpc::ReadHistoryEnd(path));
+  if (::truncate(path.c_str(), static_cast<off_t>(past.bytes)) != 0 && errno != ENOENT) {
+    return os::ErrnoError(errno, path);
   }
+  return Continue(past, path, clock, log);
+}
+
+absl::StatusOr<History> History::Continue(const rpc::HistoryEnd& past, const std::string& path,
+                                          const Clock& clock, rpc::EventLog& log) {
   TONY_ASSIGN_OR_RETURN(os::AppendFile file, os::AppendFile::Open(path));
-  History history(std::move(file), clock, log);
-  history.size_ = static_cast<int64_t>(lines.size());
-  history.Take(lines);
+  History history(past, std::move(file), clock, log);
+  history.size_ = past.bytes;
+  log.AwaitPast(past.sequence);
   // A disk that is full already is said with the first event.
   (void)history.MakeRoom();
   return history;
-}
-
-void History::Take(const std::string& lines) {
-  for (const std::string& line :
-       std::vector<std::string>(absl::StrSplit(lines, '\n', absl::SkipEmpty()))) {
-    absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
-    if (!event.ok() || event->sequence <= last_sequence_) {
-      LogError(absl::StrCat("the history has a line that is none: ", line));
-      continue;
-    }
-    SayMissing(event->sequence - last_sequence_ - 1, *event);
-    last_sequence_ = event->sequence;
-    ended_ = ended_ || std::holds_alternative<core::JobEnded>(event->body);
-    log_->Append(rpc::ToProto(*event));
-  }
-}
-
-void History::SayMissing(int64_t count, const core::JobEvent& next) {
-  if (count <= 0) return;
-  const core::JobNote lost{
-      absl::StrCat("Up to ", count, " events that happened here were not kept in the history")};
-  log_->Append(rpc::ToProto(core::JobEvent{next.sequence - 1, next.unix_millis, lost}));
 }
 
 void History::Record(core::JobEventBody body) {

@@ -2,6 +2,7 @@
 #include "appmaster/job_page.h"
 
 #include <utility>
+#include <variant>
 
 #include "common/status_macros.h"
 #include "os/peer_user.h"
@@ -36,6 +37,16 @@ const core::ObservedJob& JobPage::Job() {
     next_event_ = event->sequence() + 1;
     const absl::StatusOr<core::JobEvent> known = rpc::FromProto(*event);
     if (known.ok()) job_.Apply(*known);
+  }
+  // Without the past there is no run that they could be of.
+  if (parts_.events.AwaitsLocked(next_event_)) return job_;
+  while (const auto measured = parts_.events.NextMeasurementLocked(measured_)) {
+    measured_ = measured->position;
+    const absl::StatusOr<core::JobEvent> known = rpc::FromProto(*measured->event);
+    if (!known.ok()) continue;
+    if (const auto* usage = std::get_if<core::TaskMeasured>(&known->body)) {
+      job_.view.Measure(*usage);
+    }
   }
   return job_;
 }

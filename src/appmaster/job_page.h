@@ -46,13 +46,14 @@ class JobPage {
  private:
   JobPage(const PageParts& parts, std::unique_ptr<web::LogSource> logs)
       : parts_(parts), logs_(std::move(logs)) {}
-  /// The job with all events so far.
+  /// The job with all events and measurements so far; without any while the past is read.
   const core::ObservedJob& Job();
 
   const PageParts parts_;
   const std::unique_ptr<web::LogSource> logs_;
   core::ObservedJob job_;
   int64_t next_event_ = 1;
+  int64_t measured_ = 0;  ///< position of the last measurement that was taken in
   std::unique_ptr<web::Access> access_;
   std::unique_ptr<web::JobSite> site_;
   std::unique_ptr<web::HttpServer> server_;

@@ -230,6 +230,10 @@ void JobRunner::Run(const core::effect::Record& effect) {
   ports_.history.Record(effect.body);
 }
 
+void JobRunner::Run(const core::effect::ShowMeasurement& effect) {
+  ports_.measurements.Take(effect.measured);
+}
+
 void JobRunner::Run(const core::effect::Finish& effect) {
   LogInfo(absl::StrCat("verdict ", core::OutcomeName(effect.verdict.outcome), ": ",
                        effect.verdict.sentence));

@@ -9,6 +9,7 @@
 #include "appmaster/assignments.h"
 #include "appmaster/decision_log.h"
 #include "appmaster/history.h"
+#include "appmaster/measurements.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
@@ -28,6 +29,7 @@ class JobRunner : public core::ClusterBackend::Listener {
     const Clock& clock;
     DecisionLog& journal;
     History& history;
+    Measurements& measurements;
     rpc::ExecutorService& executors;
     const rpc::CertificateAuthority& authority;
     const Assignments& assignments;
@@ -83,6 +85,7 @@ class JobRunner : public core::ClusterBackend::Listener {
   void Run(const core::effect::SendShutdown& effect);
   void Run(const core::effect::KillContainer& effect);
   void Run(const core::effect::Record& effect);
+  void Run(const core::effect::ShowMeasurement& effect);
   void Run(const core::effect::Finish& effect);
 
   void Send(const std::string& container_id, const v1::MasterMessage& message);

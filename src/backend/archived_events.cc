@@ -1,21 +1,79 @@
-// File by file.
+// Names of the files, and reading them while the ApplicationMaster makes one of many.
 #include "backend/archived_events.h"
 
-#include <vector>
+#include <algorithm>
+#include <cstdio>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
 namespace tony::backend {
+namespace {
+
+/// A file may have gone into a larger one between its listing and its reading.
+constexpr int kTries = 5;
+
+std::string EventsOf(const std::string& folder) {
+  return folder.empty() ? kEventFolder : absl::StrCat(folder, "/", kEventFolder);
+}
+
+absl::StatusOr<std::string> ReadOnce(JobFiles& files, const std::string& folder) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<EventFile> listed, ListEventFiles(files, folder));
+  std::string lines;
+  for (const EventFile& file : listed) {
+    TONY_ASSIGN_OR_RETURN(const std::string part,
+                          files.Read(absl::StrCat(EventsOf(folder), "/", file.name)));
+    lines += part;
+  }
+  return lines;
+}
+
+}  // namespace
+
+EventFile EventFile::Of(int first, int last) {
+  char name[48];
+  if (first == last) {
+    std::snprintf(name, sizeof name, "%08d.jsonl", first);
+  } else {
+    std::snprintf(name, sizeof name, "%08d-%08d.jsonl", first, last);
+  }
+  return {first, last, name};
+}
+
+EventFile EventFile::Parse(const std::string& name) {
+  const std::string numbers = name.substr(0, name.find('.'));
+  const size_t dash = numbers.find('-');
+  int first = 0;
+  int last = 0;
+  if (!absl::SimpleAtoi(numbers.substr(0, dash), &first) || first < 1) return {0, 0, name};
+  if (dash == std::string::npos) return {first, first, name};
+  if (!absl::SimpleAtoi(numbers.substr(dash + 1), &last) || last < first) return {0, 0, name};
+  return {first, last, name};
+}
+
+absl::StatusOr<std::vector<EventFile>> ListEventFiles(JobFiles& files, const std::string& folder) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(EventsOf(folder)));
+  std::vector<EventFile> listed;
+  for (const std::string& name : names) listed.push_back(EventFile::Parse(name));
+  std::stable_sort(listed.begin(), listed.end(), [](const EventFile& one, const EventFile& other) {
+    return std::make_pair(one.first, -one.last) < std::make_pair(other.first, -other.last);
+  });
+  // What was merged may not be removed yet.
+  int seen = 0;
+  std::erase_if(listed, [&seen](const EventFile& file) {
+    const bool covered = file.first != 0 && file.last <= seen;
+    seen = std::max(seen, file.last);
+    return covered;
+  });
+  return listed;
+}
 
 absl::StatusOr<std::string> ReadArchivedEvents(JobFiles& files, const std::string& folder) {
-  const std::string events =
-      folder.empty() ? kEventFolder : absl::StrCat(folder, "/", kEventFolder);
-  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(events));
-  std::string lines;
-  for (const std::string& name : names) {
-    TONY_ASSIGN_OR_RETURN(const std::string part, files.Read(absl::StrCat(events, "/", name)));
-    lines += part;
+  absl::StatusOr<std::string> lines = ReadOnce(files, folder);
+  for (int tries = 1; absl::IsNotFound(lines.status()) && tries < kTries; ++tries) {
+    lines = ReadOnce(files, folder);
   }
   return lines;
 }

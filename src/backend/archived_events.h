@@ -2,17 +2,39 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "backend/job_files.h"
 
 namespace tony::backend {
 
-/// Of files "00000001.jsonl", "00000002.jsonl", …, whole lines each, which never change.
+/// Of files "00000001.jsonl", "00000002.jsonl", …, whole lines each, which never change. Many small
+/// ones become one, "00000001-00000064.jsonl", which has the same lines; then they are removed.
 inline constexpr char kEventFolder[] = "events";
 
-/// All lines that are kept, oldest first; none where there is no such folder. `folder`: of the job
-/// in `files`, where they are not the job's own. Codes of JobFiles.
+/// The newest measurement of each running task, one line each like an event's; replaced as a whole.
+inline constexpr char kUsageFile[] = "usage.jsonl";
+
+/// A file of kEventFolder, by its name. A plain value.
+struct EventFile {
+  int first = 0;  ///< number of the first file that it was made of; 0: the name is none of ours
+  int last = 0;   ///< and of the last one
+  std::string name;
+
+  /// Of the file that has the lines of files `first` to `last`.
+  static EventFile Of(int first, int last);
+  static EventFile Parse(const std::string& name);
+  bool merged() const { return first != last; }
+};
+
+/// The files of which each event has one, oldest first, without those of which a larger one has
+/// everything. `folder`: of the job in `files`, where they are not the job's own. Codes of
+/// JobFiles.
+absl::StatusOr<std::vector<EventFile>> ListEventFiles(JobFiles& files,
+                                                      const std::string& folder = "");
+
+/// All lines that are kept, oldest first; none where there is no such folder. Codes of JobFiles.
 absl::StatusOr<std::string> ReadArchivedEvents(JobFiles& files, const std::string& folder = "");
 
 }  // namespace tony::backend

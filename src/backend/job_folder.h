@@ -21,6 +21,9 @@ class JobFolder {
   std::string staged() const { return root_ + "/staged.json"; }
   /// The event stream, one JSON object a line (proto tony.v1.JobEvent).
   std::string events() const { return root_ + "/events.jsonl"; }
+  /// The newest measurement of each running task, one line each like an event's; replaced as a
+  /// whole. Gone when the job has ended: events() has what each run has used.
+  std::string usage() const { return root_ + "/usage.jsonl"; }
   /// The ApplicationMaster's address, "127.0.0.1:PORT"; renamed into place when it is ready.
   std::string am_address() const { return root_ + "/am.address"; }
   /// Held locked (os::LockFile) by the ApplicationMaster as long as it lives.

@@ -6,6 +6,7 @@
 
 #include "client/line_tail.h"
 #include "rpc/event_json.h"
+#include "rpc/event_lines.h"
 
 namespace tony::client {
 namespace {
@@ -26,6 +27,7 @@ std::optional<GuiltyRun> FindGuiltyRun(const backend::JobFolder& folder) {
     if (task) guilty = GuiltyRun{*task, failed[*task]};
   };
   LineTail(folder.events()).Finish([&](const std::string& line) {
+    if (rpc::ScanMeasurement(line)) return;
     const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
     if (!event.ok()) return;
     if (const auto* change = std::get_if<core::TaskChanged>(&event->body)) {

@@ -14,6 +14,7 @@
 #include "common/status_macros.h"
 #include "core/job/job_wait.h"
 #include "os/file_lock.h"
+#include "os/files.h"
 
 namespace tony::client {
 namespace {
@@ -131,6 +132,10 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
     }
     return true;
   });
+  if (!job.ended()) {
+    const absl::StatusOr<std::string> usage = os::ReadFile(job.folder.usage());
+    if (usage.ok()) AddMeasurements(*usage, job.job.view);
+  }
   job.submitted_millis = SubmittedMillis(job.folder);
   job.job.lost = !job.alive && !job.ended();
   const bool started =

@@ -7,6 +7,7 @@
 #include "client/job_connection.h"
 #include "client/terminal.h"
 #include "os/reap_orphans.h"
+#include "rpc/event_lines.h"
 
 namespace tony::client {
 namespace {
@@ -89,12 +90,10 @@ void LocalMasterSource::GoOn() {
   if (!stream_over_ || !master_over_) return;
   exit_deadline_.reset();
   if (!concluded_) {
-    // It may have said its last word to the file alone.
-    (void)ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
-      concluded_ =
-          concluded_ || (event.ok() && std::holds_alternative<core::JobEnded>(event->body));
-      return true;
-    });
+    // It may have said its last word to the file alone, of which the end is enough: the tasks wait
+    // for another one, however much has happened so far.
+    const absl::StatusOr<rpc::HistoryEnd> history = rpc::ReadHistoryEnd(options_.folder.events());
+    concluded_ = history.ok() && history->ended;
   }
   if (concluded_ || restarts_ >= options_.restarts) return End();
   // The first time at once: the tasks go on, but not for long.

@@ -31,7 +31,8 @@ class QuietPrinter : public ProgressPrinter {
   core::JobView view_;
 };
 
-/// Prints each event as one line of JSON. Not thread safe: owned by the event loop.
+/// Prints each event as one line of JSON, and measurements, which have no number. Not thread safe:
+/// owned by the event loop.
 class JsonPrinter : public ProgressPrinter {
  public:
   explicit JsonPrinter(Writer write) : write_(std::move(write)) {}
@@ -39,11 +40,17 @@ class JsonPrinter : public ProgressPrinter {
   void OnEvent(const core::JobEvent& event) override {
     if (event.sequence <= last_sequence_) return;
     last_sequence_ = event.sequence;
-    write_(absl::StrCat(SafeJson(rpc::EventToJsonLine(event)), "\n"));
+    Print(event);
   }
+  bool shows_measurements() const override { return true; }
+  void OnMeasurement(const core::JobEvent& measurement) override { Print(measurement); }
   void Refresh() override {}
 
  private:
+  void Print(const core::JobEvent& event) {
+    write_(absl::StrCat(SafeJson(rpc::EventToJsonLine(event)), "\n"));
+  }
+
   Writer write_;
   int64_t last_sequence_ = 0;
 };

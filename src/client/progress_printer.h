@@ -18,6 +18,10 @@ class ProgressPrinter {
   virtual ~ProgressPrinter() = default;
   /// The next event of the job.
   virtual void OnEvent(const core::JobEvent& event) = 0;
+  /// Whether OnMeasurement() is to be called.
+  virtual bool shows_measurements() const { return false; }
+  /// The newest measurement of a running task, which is no event.
+  virtual void OnMeasurement(const core::JobEvent& /*measurement*/) {}
   /// Brings the screen up to date. Call it a few times a second, and after each batch of events;
   /// changes of many tasks between two calls are shown together.
   virtual void Refresh() = 0;
@@ -27,7 +31,7 @@ enum class ProgressStyle {
   kTable,  ///< redrawn in place; for a terminal
   kLines,  ///< a line for each change
   kQuiet,  ///< the verdict only
-  kJson,   ///< each event as one line of JSON
+  kJson,   ///< each event, and the newest measurements, as one line of JSON
 };
 
 /// Writes to the user.

@@ -9,11 +9,13 @@
 #include "backend/job_files.h"
 #include "backend/job_folder.h"
 #include "core/job/job_event.h"
+#include "core/job/job_view.h"
 
 namespace tony::client {
 
 /// Takes the event of line `number`, from 1, or why that line is none (codes of
-/// rpc::EventFromJsonLine); returns whether to go on.
+/// rpc::EventFromJsonLine); returns whether to go on. Of the measurements that histories of earlier
+/// versions are full of only the last of each task comes.
 using UseEvent = std::function<bool(int number, const absl::StatusOr<core::JobEvent>& event)>;
 
 /// Every whole line of the job's event stream, in order; the ApplicationMaster may be amid the last
@@ -24,5 +26,9 @@ void ForEachRecordedEvent(const backend::JobFolder& folder, const UseEvent& use)
 /// `files`. The codes of backend::JobFiles.
 absl::Status ForEachArchivedEvent(backend::JobFiles& files, const std::string& folder,
                                   const UseEvent& use);
+
+/// Adds the newest measurements of running tasks, which are no events: `lines` of the file that an
+/// ApplicationMaster keeps for them (JobFolder::usage(), backend::kUsageFile).
+void AddMeasurements(const std::string& lines, core::JobView& view);
 
 }  // namespace tony::client

@@ -45,14 +45,21 @@ void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
   answer_deadline_ = loop_.After(options_.answer_deadline, [this] { source_.OnNoAnswer(); });
   // The stream may end after this object has: only the loop runs what is posted, and outlives the
   // client.
-  client_->Follow(last_sequence_, /*owner=*/true,
-                  {[this, &loop = loop_](core::JobEvent event) {
-                     loop.Post([this, event = std::move(event)] { OnEvent(event); });
-                   },
-                   [this, &loop = loop_](absl::Status status) {
-                     loop.Post([this, status] { OnStreamClosed(status); });
-                   },
-                   [this, &loop = loop_] { loop.Post([this] { OnOpen(); }); }});
+  rpc::JobClient::FollowCallbacks callbacks;
+  callbacks.on_event = [this, &loop = loop_](core::JobEvent event) {
+    loop.Post([this, event = std::move(event)] { OnEvent(event); });
+  };
+  callbacks.on_closed = [this, &loop = loop_](absl::Status status) {
+    loop.Post([this, status] { OnStreamClosed(status); });
+  };
+  callbacks.on_open = [this, &loop = loop_] { loop.Post([this] { OnOpen(); }); };
+  if (printer_.shows_measurements()) {
+    callbacks.on_measurement = [this, &loop = loop_](core::JobEvent measurement) {
+      loop.Post(
+          [this, measurement = std::move(measurement)] { printer_.OnMeasurement(measurement); });
+    };
+  }
+  client_->Follow(last_sequence_, /*owner=*/true, std::move(callbacks));
   if (!stop_reason_.empty()) SendStop();
 }
 

@@ -110,6 +110,11 @@ StoredJob YarnJobs::Read(const backend::ApplicationReport& report) {
                              return true;
                            });
   if (!read.ok()) job.sentence = std::string(read.message());
+  if (!job.ended() && job.job.view.last_sequence > 0) {
+    const absl::StatusOr<std::string> usage =
+        files_->Read(absl::StrCat(backend::JobFolderName(report.id), "/", backend::kUsageFile));
+    if (usage.ok()) AddMeasurements(*usage, job.job.view);
+  }
   AddReport(report, job);
   if (job.job.lost && report.diagnostics == kForgotten) AddCluster(job);
   core::JobView& view = job.job.view;

@@ -98,6 +98,7 @@ struct BodyWriter {
     v1::TaskMeasured* body = proto.mutable_task_measured();
     *body->mutable_task() = rpc::ToProto(event.task);
     *body->mutable_usage() = rpc::ToProto(event.usage);
+    body->set_attempt(event.attempt);
   }
   void operator()(const core::MasterRestarted& event) {
     proto.mutable_master_restarted()->set_incarnation(event.incarnation);
@@ -184,7 +185,8 @@ absl::StatusOr<core::JobEventBody> BodyFromProto(const v1::JobEvent& proto) {
                                    proto.master_restarted().log_url()};
     case v1::JobEvent::kTaskMeasured:
       return core::TaskMeasured{rpc::FromProto(proto.task_measured().task()),
-                                rpc::FromProto(proto.task_measured().usage())};
+                                rpc::FromProto(proto.task_measured().usage()),
+                                proto.task_measured().attempt()};
     case v1::JobEvent::kNote:
       return core::JobNote{proto.note().sentence()};
     case v1::JobEvent::kEnded: {

@@ -30,6 +30,7 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
       : stub_(stub), callbacks_(std::move(callbacks)) {
     request_.set_after_sequence(after_sequence);
     request_.set_owner(owner);
+    request_.set_measurements(callbacks_.on_measurement != nullptr);
   }
 
   void Start() {
@@ -55,7 +56,7 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
     }
     // An event of a kind that this version does not know is left out.
     absl::StatusOr<core::JobEvent> event = FromProto(incoming_);
-    if (event.ok()) callbacks_.on_event(std::move(*event));
+    if (event.ok()) Take(*std::move(event));
     StartRead(&incoming_);
   }
 
@@ -73,6 +74,11 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
   }
 
  private:
+  void Take(core::JobEvent event) {
+    if (event.sequence != 0) return callbacks_.on_event(std::move(event));
+    if (callbacks_.on_measurement) callbacks_.on_measurement(std::move(event));
+  }
+
   v1::JobService::Stub& stub_;
   const FollowCallbacks callbacks_;
   grpc::ClientContext context_;

@@ -26,6 +26,9 @@ class JobClient {
     /// The ApplicationMaster has taken the stream, in which nothing may come for long. Comes before
     /// all events, and not at all when it cannot be reached. May be missing.
     std::function<void()> on_open = nullptr;
+    /// The newest measurement of a running task, a core::TaskMeasured without number. May be
+    /// missing: then the ApplicationMaster is not asked for any.
+    std::function<void(core::JobEvent)> on_measurement = nullptr;
   };
 
   /// `silence_limit`: a stream ends (Unavailable) when the other side has let a ping of ours

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "rpc/peer_role.h"
@@ -54,13 +55,16 @@ class PageCall : public grpc::ServerUnaryReactor, public std::enable_shared_from
   std::shared_ptr<PageCall> self_;
 };
 
-/// Writes the log to one client, one event at a time. Deletes itself when gRPC is done with it. Its
-/// state is guarded by the log's mutex.
+/// Writes the log to one client, one event at a time, and measurements when no event is left.
+/// Deletes itself when gRPC is done with it. Its state is guarded by the log's mutex.
 class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public EventLog::Follower {
  public:
-  FollowStream(EventLog& log, int64_t after_sequence, std::function<void()> on_broken)
+  FollowStream(EventLog& log, const v1::FollowRequest& request, std::function<void()> on_broken)
       : log_(log),
-        next_(std::clamp<int64_t>(after_sequence, 0, std::numeric_limits<int64_t>::max() - 1) + 1),
+        next_(std::clamp<int64_t>(request.after_sequence(), 0,
+                                  std::numeric_limits<int64_t>::max() - 1) +
+              1),
+        measurements_(request.measurements()),
         on_broken_(std::move(on_broken)) {
     // The next event may be far off, and the client is to know that it was heard.
     StartSendInitialMetadata();
@@ -71,11 +75,11 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
 
   void OnChangeLocked() override {
     if (writing_ || over_) return;
-    current_ = log_.NextLocked(next_);
+    current_ = NextLocked();
     if (current_ != nullptr) {
       writing_ = true;
       StartWrite(current_.get());
-    } else if (log_.closed_locked()) {
+    } else if (log_.closed_locked() && !log_.AwaitsLocked(next_)) {
       over_ = true;
       finished_ = true;
       Finish(grpc::Status::OK);
@@ -87,7 +91,7 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
       std::lock_guard lock(log_.mutex());
       writing_ = false;
       if (ok && !over_) {
-        next_ = current_->sequence() + 1;
+        if (current_->sequence() != 0) next_ = current_->sequence() + 1;
         OnChangeLocked();
         return;
       }
@@ -106,6 +110,19 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
   }
 
  private:
+  /// What is written next. Events come first, so that a measurement is of a run that the client
+  /// knows; while the past is awaited there is none.
+  std::shared_ptr<const v1::JobEvent> NextLocked() {
+    std::shared_ptr<const v1::JobEvent> event = log_.NextLocked(next_);
+    if (event != nullptr || !measurements_ || log_.AwaitsLocked(next_) || log_.closed_locked()) {
+      return event;
+    }
+    const std::optional<EventLog::Measurement> measured = log_.NextMeasurementLocked(measured_);
+    if (!measured) return nullptr;
+    measured_ = measured->position;
+    return measured->event;
+  }
+
   /// The client is gone, as a failed write or gRPC says, whichever comes first.
   void Break() {
     bool broken;
@@ -121,6 +138,8 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
 
   EventLog& log_;
   int64_t next_;
+  const bool measurements_;  ///< are wanted
+  int64_t measured_ = 0;     ///< position of the last that was written
   const std::function<void()> on_broken_;
   std::shared_ptr<const v1::JobEvent> current_;
   bool writing_ = false;
@@ -138,8 +157,7 @@ grpc::ServerWriteReactor<v1::JobEvent>* JobService::Follow(grpc::CallbackServerC
   const grpc::Status allowed = CheckClient(*context, job_id_);
   if (!allowed.ok()) return new Refused<grpc::ServerWriteReactor<v1::JobEvent>>(allowed);
   if (request->owner()) callbacks_.on_owner_attached();
-  return new FollowStream(log_, request->after_sequence(),
-                          request->owner() ? callbacks_.on_owner_gone : nullptr);
+  return new FollowStream(log_, *request, request->owner() ? callbacks_.on_owner_gone : nullptr);
 }
 
 grpc::ServerUnaryReactor* JobService::Stop(grpc::CallbackServerContext* context,

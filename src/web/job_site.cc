@@ -77,8 +77,13 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
   if (!absl::StartsWith(request.path, base)) return respond(NotFound());
   const std::string place = request.path.substr(base.size());
   if (place.empty()) {
+    const core::ObservedJob& job = sources_.job();
+    if (job.view.last_sequence == 0) {
+      return respond(ErrorResponse(
+          503, "What has happened in this job so far is being read; look again in a second."));
+    }
     HttpResponse page;
-    page.body = RenderJobPage(sources_.job(), sources_.now_millis());
+    page.body = RenderJobPage(job, sources_.now_millis());
     return respond(std::move(page));
   }
   if (place == StyleLink()) {

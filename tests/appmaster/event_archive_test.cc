@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
 #include "backend/archived_events.h"
 #include "backend/local_job_files.h"
 #include "os/files.h"
+#include "rpc/event_json.h"
 #include "tests/os/file_size_limit.h"
 #include "tests/os/temporary_folder.h"
 
@@ -56,6 +60,82 @@ TEST_F(EventArchiveTest, TheNextOneGoesOnBehindIt) {
   os::Put(folder_ / "events/zzz", "");
   EXPECT_FALSE(
       EventArchive::Open(std::make_unique<backend::LocalJobFiles>(folder_.path()), kForEver).ok());
+}
+
+TEST_F(EventArchiveTest, AQuietJobThatIsMeasuredForADayLeavesOneFileOfMeasurements) {
+  const auto archive = Open();
+  archive->Add("1\n");
+  // Of each 30 s, as fast as they can be written.
+  for (int i = 1; i <= 24 * 120; ++i) archive->KeepUsage(absl::StrCat(i, "\n"));
+  const auto kept = [&] { return os::ReadFile(folder_ / backend::kUsageFile).value_or(""); };
+  while (kept() != "2880\n") std::this_thread::yield();
+  EXPECT_THAT(files_.List("events").value(), ElementsAre("00000001.jsonl"));
+  EXPECT_THAT(files_.List("").value(), ElementsAre("events", backend::kUsageFile));
+}
+
+TEST_F(EventArchiveTest, ManySmallFilesBecomeOneAcrossRestarts) {
+  std::string all;
+  constexpr int kFiles = 1'000;
+  constexpr int kRestarts = 10;
+  int number = 0;
+  size_t most = 0;
+  for (int restart = 0; restart < kRestarts; ++restart) {
+    const auto archive = Open();
+    for (int i = 0; i < kFiles / kRestarts; ++i) {
+      const std::string line = absl::StrCat("line ", ++number, "\n");
+      archive->Add(line);
+      all += line;
+      // One file for each, and a reader at any time.
+      while (backend::ReadArchivedEvents(files_).value_or("") != all) std::this_thread::yield();
+      most = std::max(most, files_.List("events").value().size());
+    }
+  }
+  EXPECT_EQ(backend::ReadArchivedEvents(files_).value(), all);
+  // While one is made of them, they are there twice.
+  EXPECT_LE(most, EventArchive::kMostSmallFiles + 2);
+  Open()->Add("last\n");
+  EXPECT_EQ(backend::ReadArchivedEvents(files_).value(), all + "last\n");
+}
+
+TEST_F(EventArchiveTest, WhatWasMergedAndNotRemovedIsReadOnce) {
+  os::Put(folder_ / "events/00000001.jsonl", "1\n");
+  os::Put(folder_ / "events/00000002.jsonl", "2\n");
+  os::Put(folder_ / "events/00000001-00000002.jsonl", "1\n2\n");
+  os::Put(folder_ / "events/00000001-00000003.jsonl", "1\n2\n3\n");
+  os::Put(folder_ / "events/00000004.jsonl", "4\n");
+  EXPECT_EQ(backend::ReadArchivedEvents(files_).value(), "1\n2\n3\n4\n");
+  Open()->Add("5\n");
+  EXPECT_EQ(backend::ReadArchivedEvents(files_).value(), "1\n2\n3\n4\n5\n");
+  EXPECT_TRUE(os::Exists(folder_ / "events/00000005.jsonl"));
+}
+
+TEST_F(EventArchiveTest, LargeFilesStayAsTheyAre) {
+  const std::string large(EventArchive::kMostMergedBytes, 'x');
+  os::Put(folder_ / "events/00000001.jsonl", large + "\n");
+  for (size_t number = 2; number <= EventArchive::kMostSmallFiles; ++number) {
+    const int file = static_cast<int>(number);
+    os::Put(folder_ / absl::StrCat("events/", backend::EventFile::Of(file, file).name), "s\n");
+  }
+  const auto archive = Open();
+  archive->Add("next\n");
+  while (files_.List("events").value().size() > 2) std::this_thread::yield();
+  EXPECT_THAT(files_.List("events").value(),
+              ElementsAre("00000001.jsonl", "00000002-00000065.jsonl"));
+}
+
+TEST_F(EventArchiveTest, TheEndIsKnownFromTheLastFileThatHasOne) {
+  EXPECT_EQ(EventArchive::ReadEnd(files_)->sequence, 0);
+  Open()->Add(rpc::EventToJsonLine({1, 0, core::JobNote{"a"}}) + "\n" +
+              rpc::EventToJsonLine({2, 0, core::JobNote{"b"}}) + "\n");
+  EXPECT_EQ(EventArchive::ReadEnd(files_)->sequence, 2);
+  Open()->Add("garbage\n");
+  EXPECT_EQ(EventArchive::ReadEnd(files_)->sequence, 2);
+  Open()->Add(rpc::EventToJsonLine({3, 0, core::JobEnded{}}) + "\n");
+  std::filesystem::remove(folder_ / "events/00000001.jsonl");
+  const rpc::HistoryEnd end = EventArchive::ReadEnd(files_).value();
+  EXPECT_EQ(end.sequence, 3);
+  EXPECT_TRUE(end.ended);
+  EXPECT_EQ(end.bytes, 0);
 }
 
 TEST_F(EventArchiveTest, WhatCouldNotBeWrittenComesWithTheNext) {

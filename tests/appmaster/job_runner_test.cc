@@ -133,6 +133,7 @@ class JobRunnerTest : public ::testing::Test {
                                     clock_,
                                     decisions != nullptr ? *decisions : *journal_,
                                     *history_,
+                                    measurements_,
                                     executors_,
                                     authority_,
                                     *assignments_,
@@ -187,6 +188,13 @@ class JobRunnerTest : public ::testing::Test {
   LoopDriver driver_;
   SystemClock clock_;
   rpc::EventLog log_;
+  Measurements measurements_{driver_.loop(), clock_, log_, Duration::zero(),
+                             [this](const std::string& lines) {
+                               kept_usage_.push_back(lines);
+                               driver_.Changed();
+                               return absl::OkStatus();
+                             }};
+  std::vector<std::string> kept_usage_;
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create("job-1").value();
   rpc::TunnelRelay tunnels_{nullptr};
   rpc::JobService job_service_{"job-1", log_, tunnels_, {}};

@@ -110,6 +110,50 @@ TEST(JobStore, LeavesDamagedLinesOutAndSaysSo) {
   EXPECT_THAT(job->sentence, HasSubstr("events.jsonl:" + std::to_string(events.size() + 1)));
 }
 
+TEST(JobStore, ShowsTheNewestMeasurementOfEachRunThatGoesOn) {
+  TemporaryFolder local;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", RunningJob().events());
+  const JobStore store(local.path());
+  const HeldLock lock(folder);
+  const core::TaskChanged task = store.Find("job-a")->job.view.FindTask({"worker", 0})->last;
+  ASSERT_EQ(task.state, core::TaskState::kRunning);
+  core::TaskMeasured measured{task.task, {}, task.attempt};
+  measured.usage.max_memory_bytes = 7;
+  core::TaskMeasured earlier = measured;
+  --earlier.attempt;
+  earlier.usage.max_memory_bytes = 99;
+  {
+    std::ofstream file(folder.usage());
+    for (const core::TaskMeasured& each : {measured, earlier}) {
+      file << rpc::EventToJsonLine({0, 5, each}) << "\n";
+    }
+    file << "garbage\n";
+  }
+  const absl::StatusOr<StoredJob> job = store.Find("job-a");
+  EXPECT_EQ(job->job.view.FindTask({"worker", 0})->usage, measured.usage);
+  EXPECT_FALSE(job->job.view.FindTask({"worker", 1})->usage);
+  EXPECT_EQ(job->sentence, "");
+}
+
+TEST(JobStore, AnOldHistoryWithAMillionMeasurementsHasTheLastOfEachTask) {
+  TemporaryFolder local;
+  const backend::JobFolder folder = WriteJob(local.path(), "job-a", RunningJob().events());
+  const int64_t first = static_cast<int64_t>(RunningJob().events().size()) + 1;
+  {
+    std::ofstream file(folder.events(), std::ios::app);
+    for (int64_t i = 0; i < 1'000'000; ++i) {
+      file << "{\"sequence\":\"" << first + i
+           << "\",\"unix_millis\":\"5\",\"task_measured\":{\"task\":{\"type\":\"worker\"},"
+              "\"usage\":{\"cpu_seconds\":0.5,\"memory_bytes\":\""
+           << i << "\",\"processes\":1,\"gpu_utilization\":-1,\"gpu_memory_bytes\":\"-1\"}}}\n";
+    }
+  }
+  const absl::StatusOr<StoredJob> job = JobStore(local.path()).Find("job-a");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->job.view.last_sequence, first + 999'999);
+  EXPECT_EQ(job->job.view.FindTask({"worker", 0})->usage->memory_bytes, 999'999);
+}
+
 TEST(JobStore, SaysWhatAnyJobThatLivesWaitsFor) {
   TemporaryFolder local;
   const backend::JobFolder running = WriteJob(local.path(), "running", RunningJob().events());

@@ -148,6 +148,22 @@ TEST(Progress, JsonPrintsEachEventOnce) {
   EXPECT_EQ(count, events.size());
 }
 
+TEST(Progress, OnlyJsonShowsMeasurementsWhichAreNoEvents) {
+  const std::vector<core::JobEvent> events = RunningJob().events();
+  const core::JobEvent measured{0, 7, core::TaskMeasured{{"worker", 0}, {}, 1}};
+  for (const ProgressStyle style : {ProgressStyle::kTable, ProgressStyle::kLines,
+                                    ProgressStyle::kQuiet, ProgressStyle::kJson}) {
+    Rig rig(style);
+    rig.Feed(events);
+    const std::string before = rig.output;
+    EXPECT_EQ(rig.printer->shows_measurements(), style == ProgressStyle::kJson);
+    for (int i = 0; i < 2; ++i) rig.printer->OnMeasurement(measured);
+    const std::string line = rpc::EventToJsonLine(measured) + "\n";
+    EXPECT_EQ(rig.output, style == ProgressStyle::kJson ? before + line + line : before);
+    EXPECT_EQ(line.find("sequence"), std::string::npos);
+  }
+}
+
 /// What comes out of `fd` up to and with `text`, within ten seconds.
 std::string ReadUntil(int fd, const std::string& text) {
   std::string seen;

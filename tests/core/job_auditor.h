@@ -78,6 +78,7 @@ class JobAuditor {
   void Check(const effect::SendShutdown&) {}
   void Check(const effect::KillContainer& effect);
   void Check(const effect::Record& effect);
+  void Check(const effect::ShowMeasurement&) {}
   void Check(const effect::Finish&);
   bool IsStale(const JobInput& input) const;
   bool IsLive(const std::string& container_id) const;

@@ -158,6 +158,9 @@ struct EffectRenderer {
   std::string operator()(const effect::Record& effect) {
     return absl::StrCat("record ", std::visit(RecordRenderer{}, effect.body));
   }
+  std::string operator()(const effect::ShowMeasurement& effect) {
+    return absl::StrCat("show ", RecordRenderer{}(effect.measured));
+  }
   std::string operator()(const effect::Finish& effect) {
     return absl::StrCat("finish ", OutcomeName(effect.verdict.outcome));
   }

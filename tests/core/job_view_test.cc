@@ -91,6 +91,39 @@ TEST_F(JobViewTest, ANewEpochForgetsWhatBelongedToTheOldProcesses) {
   EXPECT_FALSE(view_.FindTask({"worker", 0})->usage);
 }
 
+TEST_F(JobViewTest, TheNewestMeasurementIsOfTheRunThatGoesOn) {
+  const TaskId id{"worker", 0};
+  const auto change = [&](TaskState state, int attempt) {
+    TaskChanged changed;
+    changed.task = id;
+    changed.state = state;
+    changed.attempt = attempt;
+    Apply(changed);
+  };
+  TaskUsage usage;
+  const auto measure = [&](int processes, int attempt) {
+    usage.processes = processes;
+    view_.Measure({id, usage, attempt});
+  };
+  measure(1, 0);
+  EXPECT_FALSE(view_.FindTask(id)->usage) << "it does not run";
+  change(TaskState::kRunning, 1);
+  const int64_t sequence = view_.last_sequence;
+  measure(2, 1);
+  EXPECT_EQ(view_.FindTask(id)->usage->processes, 2);
+  EXPECT_EQ(view_.last_sequence, sequence) << "it is no event";
+  measure(3, 2);
+  EXPECT_EQ(view_.FindTask(id)->usage->processes, 2) << "it is of another run";
+  usage.processes = 4;
+  Apply(TaskMeasured{id, usage, 1});
+  change(TaskState::kFailed, 1);
+  measure(5, 1);
+  EXPECT_EQ(view_.FindTask(id)->usage->processes, 4) << "late, of a run that is over";
+  change(TaskState::kStarting, 2);
+  EXPECT_FALSE(view_.FindTask(id)->usage);
+  view_.Measure({{"nobody", 7}, usage, 1});
+}
+
 TEST_F(JobViewTest, NotesAreKept) {
   Apply(JobNote{"one"});
   Apply(JobNote{"two"});

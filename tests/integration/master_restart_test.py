@@ -64,6 +64,43 @@ class MasterRestartTest(JobTest):
         sequences = [int(event["sequence"]) for event in job.raw_events("sequence")]
         self.assertEqual(sequences, list(range(1, len(sequences) + 1)))
 
+    def test_a_long_history_holds_nobody_up(self):
+        gate = self.pipe("gate")
+        job, pids = self.start(f"read < {gate.path}; echo $TONY_ATTEMPT $TONY_EPOCH")
+        last = int(job.raw_events("sequence")[-1]["sequence"])
+        self.add_measurements(job.folder / "events.jsonl", last, 1_000_000)
+        self.kill_master(job)
+        # With the default time-outs; and the past comes first, in order, to who lacks it.
+        self.wait_until_attached(job, 2)
+        for pid in pids:
+            os.kill(pid, 0)
+        gate.write(2)
+        self.assert_succeeds(job)
+        for index in range(2):
+            self.assertEqual(job.log(f"worker:{index}"), b"1 0\n")
+        self.assertEqual(job.events("epoch_opened"), [])
+        self.assertEqual(job.events("note"), [])
+        sequences = [int(event["sequence"]) for event in job.raw_events("sequence")]
+        self.assertEqual(sequences, sorted(set(sequences)))
+        (restarted,) = job.raw_events("master_restarted")
+        self.assertEqual(int(restarted["sequence"]), last + 1_000_001)
+        self.assertEqual(self.site.verb("status", job.id)["state"], "SUCCEEDED")
+
+    def add_measurements(self, history, last, count):
+        """Lines as earlier versions wrote them with each heartbeat, behind event number `last`."""
+        usage = (
+            '"usage":{"cpu_seconds":12.5,"memory_bytes":"104857600","max_memory_bytes":"104857600",'
+            '"read_bytes":"4096","write_bytes":"4096","processes":1,"gpu_utilization":-1,'
+            '"gpu_memory_bytes":"-1"}'
+        )
+        with history.open("a") as file:
+            for number in range(last + 1, last + count + 1):
+                index = f',"index":{number % 2}' if number % 2 else ""
+                file.write(
+                    f'{{"sequence":"{number}","unix_millis":"1700000000000","task_measured":'
+                    f'{{"task":{{"type":"worker"{index}}},{usage}}}}}\n'
+                )
+
     def test_twice_in_a_row(self):
         gate = self.pipe("gate")
         job, _ = self.start(f"read < {gate.path}")

@@ -5,6 +5,7 @@ import json
 import subprocess
 
 import integration_case
+import machine
 from integration_case import JobTest
 
 
@@ -81,9 +82,24 @@ class VerbsTest(JobTest):
         self.end()
 
     def test_measurements_are_shown(self):
+        # While the tasks run, they are pushed to who follows and kept in place of those before.
         self.job.wait_for(lambda events: any("task_measured" in event for event in events), "usage")
-        self.assertTrue(any("usage" in task for task in self.site.verb("status")["tasks"]))
+        for event in self.job.raw_events("task_measured"):
+            self.assertNotIn("sequence", event)
+
+        def measured():
+            return all("usage" in task for task in self.site.verb("status")["tasks"])
+
+        self.assertTrue(machine.wait_until(measured, 30))
+        lines = (self.job.folder / "usage.jsonl").read_text().splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertNotIn("task_measured", (self.job.folder / "events.jsonl").read_text())
+        # Afterwards the history has one of each run.
         self.end()
+        history = (self.job.folder / "events.jsonl").read_text()
+        self.assertEqual(history.count("task_measured"), 2)
+        self.assertTrue(measured())
+        self.assertFalse((self.job.folder / "usage.jsonl").exists())
 
     def test_status_after_the_job(self):
         self.end()

@@ -68,7 +68,7 @@ inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
           changed,
           core::EpochOpened{4, text, task, 2},
           core::VisualizationReady{task, text},
-          core::TaskMeasured{task, FullUsage()},
+          core::TaskMeasured{task, FullUsage(), 3},
           core::MasterRestarted{3, text},
           core::JobNote{text},
           core::JobEnded{verdict}};

@@ -50,12 +50,13 @@ class JobServiceTest : public MasterFixture {
     std::unique_ptr<v1::JobService::Stub> stub;
     std::unique_ptr<grpc::ClientReader<v1::JobEvent>> reader;
   };
-  std::unique_ptr<RawStream> FollowByHand(bool owner) {
+  std::unique_ptr<RawStream> FollowByHand(bool owner, bool measurements = false) {
     auto stream = std::make_unique<RawStream>();
     stream->stub = v1::JobService::NewStub(grpc::CreateCustomChannel(
         address(), MakeChannelCredentials(ClientCredentials()), MakeChannelArguments()));
     v1::FollowRequest request;
     request.set_owner(owner);
+    request.set_measurements(measurements);
     stream->reader = stream->stub->Follow(&stream->context, request);
     return stream;
   }
@@ -172,6 +173,73 @@ TEST_F(JobServiceTest, AnEventThatCannotBeReadIsNoRegularEnd) {
   ASSERT_TRUE(closed.has_value());
   EXPECT_FALSE(closed->ok());
   EXPECT_THAT(follower.sequences.Take(1), ElementsAre(1));
+}
+
+TEST_F(JobServiceTest, AFollowerOfMeasurementsGetsThemBesideTheEvents) {
+  Follower plain(address(), ClientCredentials());
+  plain.Follow(0);
+  Inbox<core::JobEvent> heard;
+  JobClient client(address(), ClientCredentials());
+  JobClient::FollowCallbacks callbacks;
+  callbacks.on_event = [&](core::JobEvent event) { heard.Push(std::move(event)); };
+  callbacks.on_closed = [](const absl::Status&) {};
+  callbacks.on_measurement = callbacks.on_event;
+  AppendUpTo(1);
+  client.Follow(0, /*owner=*/false, callbacks);
+  EXPECT_EQ(heard.Next()->sequence, 1);
+  const core::TaskMeasured measured{{"worker", 3}, {}, 2};
+  log_.ShowMeasurement(ToProto(core::JobEvent{0, 77, measured}));
+  EXPECT_TRUE(heard.Next() == core::JobEvent({0, 77, measured}));
+  Append(2);
+  EXPECT_EQ(heard.Next()->sequence, 2);
+  log_.Close();
+  EXPECT_EQ(plain.closed.Next(), absl::OkStatus());
+  EXPECT_THAT(plain.sequences.Take(2), ElementsAre(1, 2));
+  EXPECT_TRUE(plain.sequences.empty()) << "it has not asked for them";
+}
+
+TEST_F(JobServiceTest, ASlowFollowerSeesTheNewestMeasurementAndNoQueue) {
+  constexpr int kMeasurements = 20'000;
+  // It does not read while more than gRPC takes in is on its way.
+  const auto slow = FollowByHand(/*owner=*/false, /*measurements=*/true);
+  for (int64_t sequence = 1; sequence <= 200; ++sequence) {
+    Append(sequence, std::string(50'000, 'x'));
+  }
+  core::TaskMeasured measured{{"worker", 0}, {}, 1};
+  for (int i = 1; i <= kMeasurements; ++i) {
+    measured.usage.processes = i;
+    log_.ShowMeasurement(ToProto(core::JobEvent{0, 0, measured}));
+  }
+  v1::JobEvent event;
+  for (int64_t sequence = 1; sequence <= 200; ++sequence) {
+    ASSERT_TRUE(slow->reader->Read(&event));
+    ASSERT_EQ(event.sequence(), sequence);
+  }
+  ASSERT_TRUE(slow->reader->Read(&event));
+  EXPECT_EQ(event.task_measured().usage().processes(), kMeasurements);
+  log_.Close();
+  EXPECT_FALSE(slow->reader->Read(&event));
+  EXPECT_TRUE(slow->reader->Finish().ok());
+}
+
+TEST_F(JobServiceTest, AFollowerOfThePastWaitsForItAndGetsAllInOrder) {
+  log_.AwaitPast(3);
+  Follower early(address(), ClientCredentials()), late(address(), ClientCredentials());
+  early.Follow(1);
+  late.Follow(3);
+  Append(4);
+  EXPECT_THAT(late.sequences.Take(1), ElementsAre(4)) << "it lacks nothing that is awaited";
+  log_.Close();
+  EXPECT_EQ(late.closed.Next(), absl::OkStatus());
+  EXPECT_TRUE(early.closed.empty());
+  EXPECT_TRUE(early.sequences.empty());
+  std::vector<v1::JobEvent> past;
+  for (int64_t sequence = 1; sequence <= 3; ++sequence) {
+    past.push_back(ToProto(core::JobEvent{sequence, 0, core::JobNote{"past"}}));
+  }
+  log_.AddPast(std::move(past));
+  EXPECT_THAT(early.sequences.Take(3), ElementsAre(2, 3, 4));
+  EXPECT_EQ(early.closed.Next(), absl::OkStatus());
 }
 
 TEST_F(JobServiceTest, TheLossOfTheOwnerIsToldOnce) {

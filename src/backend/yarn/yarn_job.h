@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "backend/archived_events.h"
 #include "backend/job_files.h"
 #include "backend/yarn/launch_request.h"
 #include "hadoop/cluster_addresses.h"
@@ -44,7 +45,7 @@ inline constexpr char kClientFile[] = "client.pem";  ///< what clients prove the
 inline constexpr char kStagedFolder[] = "staged";    ///< what nodes fetch
 inline constexpr char kCheckpointFolder[] = "checkpoints";
 /// Of no use once the job is over. The address is the last: executors look for it.
-inline constexpr const char* kTransientFiles[] = {kClientFile, kStagedFolder, "journal",
+inline constexpr const char* kTransientFiles[] = {kClientFile, kStagedFolder, "journal", kUsageFile,
                                                   kAddressFile};
 
 // Names in the working folder of each container.

@@ -105,6 +105,12 @@ struct Record {
   JobEventBody body;
 };
 
+/// Show the newest measurement of a running task to whoever looks, in place of the one before. It
+/// is no part of the history: what every heartbeat adds must not be kept.
+struct ShowMeasurement {
+  TaskMeasured measured;
+};
+
 /// Nothing of the job is left; the ApplicationMaster may exit.
 struct Finish {
   Verdict verdict;
@@ -117,7 +123,7 @@ using JobEffect =
                  effect::GiveBackSpare, effect::CancelRequests, effect::LaunchExecutor,
                  effect::SendAssignment, effect::SendReattached, effect::AnswerHeartbeat,
                  effect::SendPrepare, effect::SendStart, effect::SendMembers, effect::SendShutdown,
-                 effect::KillContainer, effect::Record, effect::Finish>;
+                 effect::KillContainer, effect::Record, effect::ShowMeasurement, effect::Finish>;
 using JobEffects = std::vector<JobEffect>;
 
 }  // namespace tony::core

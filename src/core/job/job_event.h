@@ -88,9 +88,13 @@ struct VisualizationReady {
   bool operator==(const VisualizationReady&) const = default;
 };
 
+/// What a task's run has used. An event only when the run is over, with the newest measurement of
+/// it, whose sums and peaks are the whole run's. Those before it are shown to whoever looks and are
+/// not kept: see effect::ShowMeasurement.
 struct TaskMeasured {
   TaskId task;
   TaskUsage usage;
+  int attempt = 0;  ///< of the run; 0 in histories of earlier versions, which kept each measurement
   bool operator==(const TaskMeasured&) const = default;
 };
 
@@ -119,7 +123,7 @@ using JobEventBody =
 
 /// An event as it is stored and sent.
 struct JobEvent {
-  int64_t sequence = 0;     ///< from 1, without gaps
+  int64_t sequence = 0;     ///< from 1, without gaps; 0: a measurement, which is no event
   int64_t unix_millis = 0;  ///< when, by the ApplicationMaster's clock
   JobEventBody body;
   bool operator==(const JobEvent&) const = default;

@@ -59,7 +59,11 @@ void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sent
     groups_.OnTypeEnded(task.id.type, now_);
   }
   task.since = now_;
-  if (state != TaskState::kRunning) task.pid = 0;
+  if (state != TaskState::kRunning) {
+    task.pid = 0;
+    // The one measurement of each run that is kept.
+    if (task.measured) Do(effect::Record{*std::exchange(task.measured, std::nullopt)});
+  }
   if (state == TaskState::kNew || state == TaskState::kStarting) {
     task.port = 0;
     task.visualization_port = 0;
@@ -292,7 +296,8 @@ void JobMachine::On(const input::Heartbeat& heartbeat) {
   if (task == nullptr) return;
   if (heartbeat.sent != 0) Do(effect::AnswerHeartbeat{heartbeat.container_id, heartbeat.sent});
   if (!heartbeat.usage || task->state != TaskState::kRunning) return;
-  Do(effect::Record{TaskMeasured{task->id, *heartbeat.usage}});
+  task->measured = TaskMeasured{task->id, *heartbeat.usage, task->attempt};
+  Do(effect::ShowMeasurement{*task->measured});
 }
 
 void JobMachine::On(const input::PortTaken& taken) {

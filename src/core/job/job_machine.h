@@ -72,6 +72,9 @@ class JobMachine {
   /// Takes over what an earlier ApplicationMaster decided at `at`. In their order, before the first
   /// input.
   void Replay(const Decision& decision, TimePoint at);
+  /// Takes over the newest measurement of a run that may go on, after Replay(): should it have
+  /// ended meanwhile, that is what is known of it. One of another run changes nothing.
+  void Remember(const TaskMeasured& measured);
   /// Takes one input and returns what is to be done, in order.
   JobEffects Apply(const JobInput& input, TimePoint now);
   /// When Apply(Tick) has something to look at; nothing while no deadline runs.

@@ -15,6 +15,12 @@ void JobMachine::Replay(const Decision& decision, TimePoint at) {
   decisions_.clear();
 }
 
+void JobMachine::Remember(const TaskMeasured& measured) {
+  Task* task = tasks_.Find(measured.task);
+  if (task == nullptr || !task->container || task->over()) return;
+  if (task->attempt == measured.attempt) task->measured = measured;
+}
+
 void JobMachine::Redo(const decision::ContainerBound& bound) {
   Task* task = tasks_.Find(bound.task);
   if (task == nullptr) return;

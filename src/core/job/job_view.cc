@@ -53,7 +53,11 @@ struct Folder {
     view.waiting = event;
   }
   void operator()(const TaskChanged& event) {
-    if (JobView::Task* task = FindMutable(view, event.task)) task->last = event;
+    JobView::Task* task = FindMutable(view, event.task);
+    if (task == nullptr) return;
+    // Another run begins.
+    if (event.attempt != task->last.attempt) task->usage.reset();
+    task->last = event;
   }
   void operator()(const EpochOpened& event) {
     view.epoch = event.epoch;
@@ -82,6 +86,12 @@ void JobView::Apply(const JobEvent& event) {
   if (event.sequence <= last_sequence) return;
   last_sequence = event.sequence;
   std::visit(Folder{*this, event.unix_millis}, event.body);
+}
+
+void JobView::Measure(const TaskMeasured& measured) {
+  Task* task = FindMutable(*this, measured.task);
+  if (task == nullptr || task->last.state != TaskState::kRunning) return;
+  if (task->last.attempt == measured.attempt) task->usage = measured.usage;
 }
 
 const JobView::Task* JobView::FindTask(const TaskId& id) const {

@@ -34,6 +34,8 @@ struct JobView {
 
   /// Folds one more event in. Events that were seen already (by sequence) change nothing.
   void Apply(const JobEvent& event);
+  /// Takes in the newest measurement of a run that goes on; one of another run changes nothing.
+  void Measure(const TaskMeasured& measured);
   /// Null when the job has no such task.
   const Task* FindTask(const TaskId& id) const;
 };

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "common/clock.h"
+#include "core/job/job_event.h"
 #include "core/job/job_state.h"
 #include "core/job/task_exit.h"
 #include "core/job/task_names.h"
@@ -69,11 +70,12 @@ struct Task {
   int port = 0;
   int visualization_port = 0;
   int64_t pid = 0;
-  std::optional<TaskExit> exit;  ///< set in kFailed and kSucceeded
-  int gang = 0;                  ///< number of the gang that it is to start with; 0: none
-  int told_to_start = 0;         ///< the attempt that was, by this ApplicationMaster
-  bool listed = false;           ///< its address of this epoch is in the cluster spec
-  std::string stranger;          ///< who took one of its ports, if anybody did
+  std::optional<TaskExit> exit;          ///< set in kFailed and kSucceeded
+  std::optional<TaskMeasured> measured;  ///< newest of this run, until that is over
+  int gang = 0;                          ///< number of the gang that it is to start with; 0: none
+  int told_to_start = 0;                 ///< the attempt that was, by this ApplicationMaster
+  bool listed = false;                   ///< its address of this epoch is in the cluster spec
+  std::string stranger;                  ///< who took one of its ports, if anybody did
 
   Tracking tracking() const { return fellows->tracking; }
   /// It is to start for the first time in this epoch.

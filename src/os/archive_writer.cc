@@ -39,17 +39,21 @@ using EntryHandle = std::unique_ptr<archive_entry, EntryFreer>;
 /// The archive file being written; removed again unless Finish succeeds. Not thread safe.
 class ArchiveWriter {
  public:
-  explicit ArchiveWriter(std::string path)
-      : path_(std::move(path)), buffer_(kReadBlockBytes, '\0') {}
+  /// As PackOptions::archive_folder has it.
+  ArchiveWriter(std::string path, int folder)
+      : path_(std::move(path)),
+        folder_(folder < 0 ? AT_FDCWD : folder),
+        name_(folder < 0 ? path_ : path_.substr(path_.rfind('/') + 1)),
+        buffer_(kReadBlockBytes, '\0') {}
   ArchiveWriter(const ArchiveWriter&) = delete;
   ArchiveWriter& operator=(const ArchiveWriter&) = delete;
   ~ArchiveWriter() {
     handle_.reset();  // May still write.
-    if (file_.valid()) unlink(path_.c_str());
+    if (file_.valid()) unlinkat(folder_, name_.c_str(), 0);
   }
 
   absl::Status Open(int compression_level) {
-    file_.Reset(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    file_.Reset(openat(folder_, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file_.valid() || fchmod(file_.get(), 0600) != 0 || fstat(file_.get(), &own_) != 0) {
       return ErrnoError(errno, absl::StrCat("cannot create the archive ", Quoted(path_)));
     }
@@ -147,6 +151,8 @@ class ArchiveWriter {
   }
 
   const std::string path_;
+  const int folder_;
+  const std::string name_;
   std::string buffer_;
   UniqueFd file_;
   struct stat own_ = {};
@@ -254,7 +260,7 @@ absl::StatusOr<PackSummary> PackFolder(const std::string& folder, const std::str
     return absl::InvalidArgumentError(
         absl::StrCat("cannot pack ", Quoted(folder), ": it is no folder"));
   }
-  ArchiveWriter writer(archive_path);
+  ArchiveWriter writer(archive_path, options.archive_folder);
   TONY_RETURN_IF_ERROR(writer.Open(options.compression_level));
   TONY_RETURN_IF_ERROR(FolderPacker(folder, options, &writer).AddContents(""));
   return writer.Finish();
@@ -271,7 +277,7 @@ absl::StatusOr<PackSummary> PackFile(const std::string& file, const std::string&
     return absl::InvalidArgumentError(
         absl::StrCat("cannot pack ", Quoted(file), ": it is no plain file"));
   }
-  ArchiveWriter writer(archive_path);
+  ArchiveWriter writer(archive_path, options.archive_folder);
   TONY_RETURN_IF_ERROR(writer.Open(options.compression_level));
   const size_t slash = file.find_last_of('/');
   const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);

@@ -25,6 +25,9 @@ struct PackOptions {
   /// the folder, target). Empty: none may.
   std::function<bool(const std::string& path, const std::string& target)> keep_escaping_link;
   int compression_level = 1;  ///< zstd's, 1 (fast) to 19
+  /// Open on the folder that the archive is made in, by the last part of its path; -1: the path
+  /// says where.
+  int archive_folder = -1;
 };
 
 /// Packs what is in `folder` (without an entry for itself) into the new file `archive_path` of mode

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "os/folder_handle.h"
 #include "os/unique_fd.h"
 
 namespace tony::os {
@@ -12,6 +13,13 @@ namespace tony::os {
 /// or one inherited from it, is open: an open-file-description lock, which the kernel drops with
 /// the last holder. AlreadyExists – somebody holds it; errno codes.
 absl::StatusOr<UniqueFd> LockFile(const std::string& path);
+
+/// The same of the file `name` in `folder`, which is not reached through a link.
+absl::StatusOr<UniqueFd> LockFile(const FolderHandle& folder, const std::string& name);
+
+/// Opens `path`, made with mode 0600 if missing whatever the umask; `flags`: of
+/// open(), such as O_RDWR. Invalid, with errno, when it cannot be.
+UniqueFd OpenOrMakeFile(const std::string& path, int flags);
 
 /// Whether somebody holds the lock. Only asks, so that a LockFile() at this moment succeeds.
 bool IsFileLocked(const std::string& path);

@@ -102,11 +102,15 @@ absl::StatusOr<std::string> FindInterpreter(const std::string& target,
       "; install Python ", *version, " or make the environment with a version that is there"));
 }
 
-/// Copies `source` to the new file `copy` (0600), which is removed on failure.
-absl::StatusOr<PackSummary> CopyArchive(const std::string& source, const std::string& copy) {
+/// Copies `source` to the new file `copy` (0600), which is removed on failure. `copy_folder`: as
+/// PackOptions::archive_folder.
+absl::StatusOr<PackSummary> CopyArchive(const std::string& source, const std::string& copy,
+                                        int copy_folder) {
+  const int folder = copy_folder < 0 ? AT_FDCWD : copy_folder;
+  const std::string name = copy_folder < 0 ? copy : LastPart(copy);
   const UniqueFd in(open(source.c_str(), O_RDONLY | O_CLOEXEC));
   if (!in.valid()) return ErrnoError(errno, absl::StrCat("cannot open ", Quoted(source)));
-  const UniqueFd out(open(copy.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const UniqueFd out(openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out.valid())
     return ErrnoError(errno, absl::StrCat("cannot create the archive ", Quoted(copy)));
   const auto copy_all = [&]() -> absl::StatusOr<PackSummary> {
@@ -127,7 +131,7 @@ absl::StatusOr<PackSummary> CopyArchive(const std::string& source, const std::st
     return summary;
   };
   absl::StatusOr<PackSummary> summary = copy_all();
-  if (!summary.ok()) unlink(copy.c_str());
+  if (!summary.ok()) unlinkat(folder, name.c_str(), 0);
   return summary;
 }
 
@@ -142,7 +146,8 @@ bool IsInterpreterLink(const std::string& path, const std::string& target) {
 }
 
 absl::StatusOr<PackSummary> PackVirtualEnvironment(const std::string& source,
-                                                   const std::string& archive_path) {
+                                                   const std::string& archive_path,
+                                                   int archive_folder) {
   struct stat info;
   if (stat(source.c_str(), &info) != 0) {
     return ErrnoError(errno, absl::StrCat("virtual environment ", Quoted(source)));
@@ -151,12 +156,13 @@ absl::StatusOr<PackSummary> PackVirtualEnvironment(const std::string& source,
     PackOptions options;
     options.skip_names.clear();  // Compiled modules make the first import faster.
     options.keep_escaping_link = IsInterpreterLink;
+    options.archive_folder = archive_folder;
     return PackFolder(source, archive_path, options);
   }
   UnpackOptions options;
   options.hold_back_link = IsInterpreterLink;
   TONY_ASSIGN_OR_RETURN(const UnpackSummary checked, CheckArchive(source, options));
-  TONY_ASSIGN_OR_RETURN(PackSummary summary, CopyArchive(source, archive_path));
+  TONY_ASSIGN_OR_RETURN(PackSummary summary, CopyArchive(source, archive_path, archive_folder));
   summary.entries = checked.entries;
   return summary;
 }

@@ -20,9 +20,10 @@ bool IsInterpreterLink(const std::string& path, const std::string& target);
 /// Makes `archive_path` (new, mode 0600) of a virtual environment given as a folder, which is
 /// packed whole, or as a zip or tar archive, which is checked and copied as it is. Interpreter
 /// links are kept as the record of what the environment was made with; UnpackVirtualEnvironment
-/// makes them again. Codes as PackFolder and CheckArchive.
+/// makes them again. `archive_folder`: as PackOptions has it. Codes as PackFolder and CheckArchive.
 absl::StatusOr<PackSummary> PackVirtualEnvironment(const std::string& source,
-                                                   const std::string& archive_path);
+                                                   const std::string& archive_path,
+                                                   int archive_folder = -1);
 
 /// An environment that is ready to be used on this machine.
 struct VirtualEnvironment {

@@ -2,7 +2,11 @@
 #include "os/file_lock.h"
 
 #include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "tests/os/process_support.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::os {
@@ -20,6 +24,28 @@ TEST(FileLock, IsHeldByOneAtATime) {
   }
   EXPECT_FALSE(IsFileLocked(path));
   EXPECT_TRUE(LockFile(path).ok());
+}
+
+TEST(FileLock, IsItsOwnersWhateverTheUmask) {
+  TemporaryFolder folder;
+  const std::string path = folder / "lock";
+  {
+    const ScopedUmask everything(0777);
+    EXPECT_TRUE(LockFile(path).ok());
+    EXPECT_EQ(ModeOf(path), 0600u);
+  }
+  if (geteuid() != 0) return;
+  // Root may open it anyhow. As another user: one that was left without permissions.
+  ASSERT_EQ(chmod(path.c_str(), 0), 0);
+  ASSERT_EQ(chown(path.c_str(), 54321, 54321), 0);
+  ASSERT_EQ(chown(folder.path().c_str(), 54321, 54321), 0);
+  LinePipe answer;
+  const pid_t owner = ForkChild([&] {
+    if (setgid(54321) != 0 || setuid(54321) != 0) return;
+    dprintf(answer.write_fd(), "%s\n", LockFile(path).status().ToString().c_str());
+  });
+  EXPECT_EQ(answer.ReadLine(), "OK");
+  waitpid(owner, nullptr, 0);
 }
 
 TEST(FileLock, FileThatCannotBeMadeIsNamed) {

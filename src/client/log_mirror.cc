@@ -2,6 +2,7 @@
 #include "client/log_mirror.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -83,6 +84,7 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const os::LogPiece& piece)
   const os::UniqueFd fd(
       open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
+  fchmod(fd.get(), 0600);  // the umask may have taken something away
   const size_t size = piece.bytes.size() - known;
   const absl::Status written = os::WriteAll(fd.get(), piece.bytes.data() + known, size, path);
   if (!written.ok()) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
+#include "os/file_lock.h"
 #include "os/files.h"
 #include "os/own_program.h"
 #include "os/wait_readable.h"
@@ -42,7 +43,7 @@ void Reap(os::Subprocess& process) {
 absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& folder,
                                                    const Options& options) {
   const std::string log_path = folder.am_log();
-  os::UniqueFd log(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  os::UniqueFd log = os::OpenOrMakeFile(log_path, O_WRONLY | O_APPEND);
   if (!log.valid()) return os::ErrnoError(errno, log_path);
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {

@@ -42,6 +42,7 @@ absl::StatusOr<std::shared_ptr<spdlog::sinks::sink>> FileSink(const std::string&
   if (fd < 0) {
     return absl::UnavailableError(absl::StrCat("cannot log to ", path, ": ", std::strerror(errno)));
   }
+  (void)fchmod(fd, 0600);  // the umask may have taken something away
   close(fd);
   try {
     return std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);

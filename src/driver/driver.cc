@@ -1,7 +1,8 @@
 // Wiring of the store with its servers, and the watch over the rendezvous.
 #include "driver/driver.h"
 
-#include <fstream>
+#include <fcntl.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "core/job/duration_text.h"
 #include "core/rendezvous/plan_text.h"
 #include "core/rendezvous/rendezvous_progress.h"
+#include "os/file_lock.h"
 #include "os/files.h"
 #include "os/peer_user.h"
 
@@ -140,7 +142,9 @@ void Driver::Say(const core::RendezvousWait& wait) {
 }
 
 void Driver::Beat() {
-  std::ofstream(absl::StrCat(options_.output_folder, "/", core::kBeatFileName));
+  // Its close is what the executor sees.
+  (void)os::OpenOrMakeFile(absl::StrCat(options_.output_folder, "/", core::kBeatFileName),
+                           O_WRONLY | O_TRUNC);
   beat_ = loop_.After(core::kBeatInterval, [this] { Beat(); });
 }
 

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/backend/backend_support.h"
+#include "tests/backend/job_ids.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::backend {
@@ -52,7 +53,7 @@ int RunJobs(const std::string& root, int number) {
   GpuMarks marks(root);
   for (int round = 0; round < kRounds; ++round) {
     LocalBackendOptions options;
-    options.job_id = "job-" + std::to_string(number) + "-" + std::to_string(round);
+    options.job_id = TestJobId(static_cast<uint32_t>(number * kRounds + round));
     options.ledger_folder = LedgerFolder(root);
     options.capacity = SmallMachine(1000, kGpus);
     RecordingListener events;

@@ -10,6 +10,7 @@
 #include "backend/local/local_backend.h"
 #include "gtest/gtest.h"
 #include "tests/backend/backend_support.h"
+#include "tests/backend/job_ids.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::backend {

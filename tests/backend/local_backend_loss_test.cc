@@ -41,7 +41,7 @@ TEST_F(LocalBackendTest, ASecondJobStartsWhenTheFirstsProcessesAreKilled) {
   Signpost running;
   ForkedChild master([&] {
     LoopThread loop;
-    Job first(loop, Options("job-1", SmallMachine(100, 0)));
+    Job first(loop, Options(TestJobId(1), SmallMachine(100, 0)));
     first.Request({Workers(1, 60)});
     const std::string id = first.events.WaitGranted(1).at(0).id;
     first.RunAndAwait(id, "exec sleep 1000");
@@ -50,13 +50,14 @@ TEST_F(LocalBackendTest, ASecondJobStartsWhenTheFirstsProcessesAreKilled) {
     return 0;
   });
   ASSERT_EQ(running.Await(), '.');
-  const JobFolder folder(JobsFolder(folder_.path()) + "/job-1");
-  const pid_t executor = std::stoi(os::Contents(folder.container("job-1-c0001") + "/pid"));
+  const JobFolder folder(JobsFolder(folder_.path()) + "/" + TestJobId(1));
+  const pid_t executor =
+      std::stoi(os::Contents(folder.container(TestJobId(1) + "-c0001") + "/pid"));
 
   LoopThread loop;
-  Job second(loop, Options("job-2", SmallMachine(100, 0)));
+  Job second(loop, Options(TestJobId(2), SmallMachine(100, 0)));
   second.Request({Workers(1, 60)});
-  ASSERT_THAT(second.events.WaitWaiting(), HasSubstr("job-1"));
+  ASSERT_THAT(second.events.WaitWaiting(), HasSubstr(TestJobId(1)));
   master.Kill(SIGKILL);
   master.Wait();
   EXPECT_EQ(Claims().size(), 2u);  // the executor still uses what the first job holds
@@ -70,7 +71,7 @@ TEST_F(LocalBackendTest, ASecondJobStartsWhenTheFirstsProcessesAreKilled) {
 
 TEST_F(LocalBackendTest, AnotherApplicationMasterTakesOver) {
   // Executors are known among all processes by it.
-  const std::string job_id = "job" + std::to_string(::getpid());
+  const std::string job_id = TestJobId(static_cast<uint32_t>(::getpid()));
   const core::Capacity machine = SmallMachine(100, 2);
   ASSERT_NO_FATAL_FAILURE(KillMasterAfter(Options(job_id, machine), [](Job& first) {
     first.Request({Workers(2, 20, 1), Workers(1, 20)});
@@ -109,11 +110,11 @@ TEST_F(LocalBackendTest, AnotherApplicationMasterTakesOver) {
 TEST_F(LocalBackendTest, ALostContainerIsReplacedFromWhatTheJobHolds) {
   LoopThread loop;
   const core::Capacity machine = SmallMachine(100, 2);
-  Job job(loop, Options("job-1", machine));
+  Job job(loop, Options(TestJobId(1), machine));
   job.Request({Workers(2, 40, 1)});
   const std::vector<core::Container> granted = job.events.WaitGranted(2);
   ASSERT_EQ(granted.size(), 2u);
-  Job next(loop, Options("job-2", machine));
+  Job next(loop, Options(TestJobId(2), machine));
   next.Request({Workers(1, 40, 1)});
   ASSERT_NE(next.events.WaitWaiting(), "");
   job.Run(granted[0].id, "exec sleep 1000");
@@ -122,13 +123,13 @@ TEST_F(LocalBackendTest, ALostContainerIsReplacedFromWhatTheJobHolds) {
   job.Request({Workers(1, 40, 1)});
   const std::vector<core::Container> again = job.events.WaitGranted(3);
   ASSERT_EQ(again.size(), 3u);
-  EXPECT_EQ(again[2].id, "job-1-c0003");
+  EXPECT_EQ(again[2].id, TestJobId(1) + "-c0003");
   EXPECT_EQ(again[2].gpus, granted[1].gpus);
   EXPECT_EQ(next.events.granted_count(), 0u);
 }
 
 TEST_F(LocalBackendTest, OneThatIsGoneTakesNothingFromWhoHasItsPlace) {
-  const std::string job_id = "job" + std::to_string(::getpid()) + "g";
+  const std::string job_id = TestJobId((1u << 24) + static_cast<uint32_t>(::getpid()));
   const core::Capacity machine = SmallMachine(100, 0);
   ASSERT_NO_FATAL_FAILURE(KillMasterAfter(Options(job_id, machine), [](Job& first) {
     first.Request({Workers(1, 60)});

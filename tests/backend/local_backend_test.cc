@@ -21,17 +21,17 @@ using ::testing::StartsWith;
 
 TEST_F(LocalBackendTest, GrantsContainersWithIdsAndGpus) {
   LoopThread loop;
-  Job job(loop, Options("job-1", SmallMachine(100, 3)));
+  Job job(loop, Options(TestJobId(1), SmallMachine(100, 3)));
   job.Request({Workers(2, 10, 1), {.type = "ps", .count = 1, .resources = {.memory_mb = 10}}});
   const std::vector<core::Container> granted = job.events.WaitGranted(3);
   ASSERT_EQ(granted.size(), 3u);
-  EXPECT_EQ(granted[0], (core::Container{.id = "job-1-c0001",
+  EXPECT_EQ(granted[0], (core::Container{.id = TestJobId(1) + "-c0001",
                                          .type = "worker",
                                          .host = "127.0.0.1",
                                          .host_id = "this-boot",
                                          .gpus = {0},
                                          .resources = Workers(2, 10, 1).resources}));
-  EXPECT_EQ(granted[1].id, "job-1-c0002");
+  EXPECT_EQ(granted[1].id, TestJobId(1) + "-c0002");
   EXPECT_THAT(granted[1].gpus, ElementsAre(1));
   EXPECT_EQ(granted[2].type, "ps");
   EXPECT_THAT(granted[2].gpus, ElementsAre());
@@ -39,13 +39,13 @@ TEST_F(LocalBackendTest, GrantsContainersWithIdsAndGpus) {
 
 TEST_F(LocalBackendTest, RunsTheExecutorInItsFolderWithItsLogEnvironmentAndClaim) {
   LoopThread loop;
-  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  Job job(loop, Options(TestJobId(1), SmallMachine(100, 0)));
   job.Request({Workers(1, 10)});
   const std::string id = job.events.WaitGranted(1).at(0).id;
   job.Run(id, "pwd; echo $BASE $BOTH $OWN >&2; readlink /proc/self/fd/3; ls /proc/self/fd | wc -l",
           {"BOTH=own", "OWN=own"});
   EXPECT_EQ(job.events.WaitEnded(id).sentence, "tony-executor exited with code 0");
-  const std::string claim = LedgerFolder(folder_.path()) + "/job-1.lock";
+  const std::string claim = LedgerFolder(folder_.path()) + "/" + TestJobId(1) + ".lock";
   EXPECT_EQ(os::Contents(job.LogOf(id)),
             job.FolderOf(id) + "\nbase own own\n" + claim + "\n5\n");  // 0 to 3 and ls's own
   EXPECT_EQ(os::ModeOf(job.LogOf(id)), 0600u);
@@ -54,7 +54,7 @@ TEST_F(LocalBackendTest, RunsTheExecutorInItsFolderWithItsLogEnvironmentAndClaim
 
 TEST_F(LocalBackendTest, TellsHowExecutorsEnd) {
   LoopThread loop;
-  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  Job job(loop, Options(TestJobId(1), SmallMachine(100, 0)));
   job.Request({Workers(3, 10)});
   const std::vector<core::Container> granted = job.events.WaitGranted(3);
   ASSERT_EQ(granted.size(), 3u);
@@ -76,7 +76,7 @@ TEST_F(LocalBackendTest, WhatAKilledExecutorLeavesIsEndedByItsDescent) {
   os::BecomeSubreaper();
   const ForkedChild other([] { return ::pause(); });
   LoopThread loop;
-  LocalBackendOptions options = Options("job-1", SmallMachine(100, 0));
+  LocalBackendOptions options = Options(TestJobId(1), SmallMachine(100, 0));
   options.other_children = [&other] { return std::set<pid_t>{other.pid()}; };
   Job job(loop, options);
   job.Request({Workers(2, 10)});
@@ -93,7 +93,7 @@ TEST_F(LocalBackendTest, WhatAKilledExecutorLeavesIsEndedByItsDescent) {
 
 TEST_F(LocalBackendTest, WhatAnExecutorLeavesThatHadBegunToStartIsEnded) {
   LoopThread loop;
-  const std::string job_id = "job" + std::to_string(::getpid());
+  const std::string job_id = TestJobId(static_cast<uint32_t>(::getpid()));
   LocalBackendOptions options = Options(job_id, SmallMachine(100, 0));
   options.start_executor = [](const os::SubprocessRequest& request) {
     EXPECT_TRUE(os::Subprocess::Start(request).ok());
@@ -109,7 +109,7 @@ TEST_F(LocalBackendTest, WhatAnExecutorLeavesThatHadBegunToStartIsEnded) {
 
 TEST_F(LocalBackendTest, AProgramThatCannotStartEndsItsContainer) {
   LoopThread loop;
-  LocalBackendOptions options = Options("job-1", SmallMachine(100, 0));
+  LocalBackendOptions options = Options(TestJobId(1), SmallMachine(100, 0));
   options.executor_path = "/nonexistent/tony-executor";
   Job job(loop, options);
   job.Request({Workers(1, 100)});
@@ -122,7 +122,7 @@ TEST_F(LocalBackendTest, AProgramThatCannotStartEndsItsContainer) {
 
 TEST_F(LocalBackendTest, AnExecutorsSecretIsForItsOwnerAlone) {
   LoopThread loop;
-  const LocalBackendOptions options = Options("job-1", SmallMachine(100, 0));
+  const LocalBackendOptions options = Options(TestJobId(1), SmallMachine(100, 0));
   Job job(loop, options);
   job.Request({Workers(1, 10)});
   const std::string id = job.events.WaitGranted(1).at(0).id;
@@ -135,7 +135,7 @@ TEST_F(LocalBackendTest, AnExecutorsSecretIsForItsOwnerAlone) {
 
 TEST_F(LocalBackendTest, WithoutAPlaceForItsSecretAnExecutorIsNotStarted) {
   LoopThread loop;
-  const LocalBackendOptions options = Options("job-1", SmallMachine(100, 0));
+  const LocalBackendOptions options = Options(TestJobId(1), SmallMachine(100, 0));
   ASSERT_TRUE(os::MakeFolders(options.job_folder.root()).ok());
   os::Put(options.job_folder.secrets(), "no folder");
   Job job(loop, options);
@@ -147,14 +147,15 @@ TEST_F(LocalBackendTest, WithoutAPlaceForItsSecretAnExecutorIsNotStarted) {
 
 TEST_F(LocalBackendTest, ASecondJobWaitsAndStartsWhenTheFirstEnds) {
   LoopThread loop;
-  Job first(loop, Options("job-1", SmallMachine(100, 0)));
-  Job second(loop, Options("job-2", SmallMachine(100, 0)));
+  Job first(loop, Options(TestJobId(1), SmallMachine(100, 0)));
+  Job second(loop, Options(TestJobId(2), SmallMachine(100, 0)));
   first.Request({Workers(1, 60)});
   ASSERT_EQ(first.events.WaitGranted(1).size(), 1u);
   second.Request({Workers(1, 60)});
   EXPECT_THAT(second.events.WaitWaiting(),
-              AllOf(StartsWith("needs 60 MiB of memory, 40 of 100 are free; job job-1 (pid "),
-                    HasSubstr("holds 60 | the end of job job-1")));
+              AllOf(StartsWith("needs 60 MiB of memory, 40 of 100 are free; job " + TestJobId(1) +
+                               " (pid "),
+                    HasSubstr("holds 60 | the end of job " + TestJobId(1))));
   EXPECT_EQ(second.events.granted_count(), 0u);
   first.Run(first.events.WaitGranted(1)[0].id, "exec sleep 1000");
   first.End();
@@ -164,19 +165,20 @@ TEST_F(LocalBackendTest, ASecondJobWaitsAndStartsWhenTheFirstEnds) {
 TEST_F(LocalBackendTest, JobsStartInTheOrderInWhichTheyAsked) {
   LoopThread loop;
   const core::Capacity machine = SmallMachine(100, 0);
-  Job running(loop, Options("job-r", machine));
+  Job running(loop, Options(TestJobId(11), machine));
   running.Request({Workers(1, 50)});
   ASSERT_EQ(running.events.WaitGranted(1).size(), 1u);
-  Job large(loop, Options("job-z", machine));
+  Job large(loop, Options(TestJobId(12), machine));
   large.Request({Workers(1, 100)});
   ASSERT_THAT(large.events.WaitWaiting(), HasSubstr("needs 100"));
-  Job small(loop, Options("job-a", machine));
+  Job small(loop, Options(TestJobId(10), machine));
   small.Request({Workers(1, 10)});
   EXPECT_THAT(small.events.WaitWaiting(),
-              AllOf(HasSubstr("job job-z"), HasSubstr("asked earlier and is ahead")));
+              AllOf(HasSubstr("job " + TestJobId(12)), HasSubstr("asked earlier and is ahead")));
   running.End();
   EXPECT_EQ(large.events.WaitGranted(1).size(), 1u);
-  EXPECT_THAT(small.events.WaitWaiting(2), HasSubstr("job job-z"));  // the reason has changed
+  EXPECT_THAT(small.events.WaitWaiting(2),
+              HasSubstr("job " + TestJobId(12)));  // the reason has changed
   EXPECT_EQ(small.events.granted_count(), 0u);
   large.End();
   EXPECT_EQ(small.events.WaitGranted(1).size(), 1u);
@@ -185,13 +187,13 @@ TEST_F(LocalBackendTest, JobsStartInTheOrderInWhichTheyAsked) {
 TEST_F(LocalBackendTest, WhoLeavesTheQueueLetsOthersPass) {
   LoopThread loop;
   const core::Capacity machine = SmallMachine(100, 0);
-  Job running(loop, Options("job-1", machine));
+  Job running(loop, Options(TestJobId(1), machine));
   running.Request({Workers(1, 50)});
   ASSERT_EQ(running.events.WaitGranted(1).size(), 1u);
-  Job large(loop, Options("job-2", machine));
+  Job large(loop, Options(TestJobId(2), machine));
   large.Request({Workers(1, 100)});
   ASSERT_NE(large.events.WaitWaiting(), "");
-  Job small(loop, Options("job-3", machine));
+  Job small(loop, Options(TestJobId(3), machine));
   small.Request({Workers(1, 10)});
   ASSERT_NE(small.events.WaitWaiting(), "");
   large.Cancel();
@@ -204,9 +206,9 @@ TEST_F(LocalBackendTest, WhoLeavesTheQueueLetsOthersPass) {
 TEST_F(LocalBackendTest, GpusAreExclusive) {
   LoopThread loop;
   const core::Capacity machine = SmallMachine(1000, 4);
-  Job first(loop, Options("job-1", machine));
-  Job second(loop, Options("job-2", machine));
-  Job third(loop, Options("job-3", machine));
+  Job first(loop, Options(TestJobId(1), machine));
+  Job second(loop, Options(TestJobId(2), machine));
+  Job third(loop, Options(TestJobId(3), machine));
   first.Request({Workers(1, 1, 2)});
   ASSERT_EQ(first.events.WaitGranted(1).size(), 1u);
   second.Request({Workers(1, 1, 1)});
@@ -226,11 +228,11 @@ TEST_F(LocalBackendTest, GpusAreExclusive) {
 TEST_F(LocalBackendTest, WhatCanNeverFitIsRefusedAtOnceAndLeavesTheQueue) {
   LoopThread loop;
   const core::Capacity machine = SmallMachine(100, 0);
-  Job huge(loop, Options("job-1", machine));
+  Job huge(loop, Options(TestJobId(1), machine));
   huge.Request({Workers(3, 50)});
   EXPECT_THAT(huge.events.WaitRefused(),
               AllOf(StartsWith("never: the job needs 150 MiB"), HasSubstr("box has 100 MiB")));
-  Job other(loop, Options("job-2", machine));
+  Job other(loop, Options(TestJobId(2), machine));
   other.Request({Workers(1, 100)});
   EXPECT_EQ(other.events.WaitGranted(1).size(), 1u);
 }
@@ -238,7 +240,7 @@ TEST_F(LocalBackendTest, WhatCanNeverFitIsRefusedAtOnceAndLeavesTheQueue) {
 TEST_F(LocalBackendTest, ALedgerThatCannotBeUsedRefusesTheRequest) {
   os::Put(LedgerFolder(folder_.path()), "no folder");
   LoopThread loop;
-  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  Job job(loop, Options(TestJobId(1), SmallMachine(100, 0)));
   job.Request({Workers(1, 10)});
   EXPECT_THAT(job.events.WaitRefused(), AllOf(StartsWith("failed: "), HasSubstr("ledger")));
 }
@@ -246,11 +248,11 @@ TEST_F(LocalBackendTest, ALedgerThatCannotBeUsedRefusesTheRequest) {
 TEST_F(LocalBackendTest, WhatEndedContainersLeftIsGivenBackBeyondWhatIsAskedFor) {
   LoopThread loop;
   const core::Capacity machine = SmallMachine(100, 0);
-  Job job(loop, Options("job-1", machine));
+  Job job(loop, Options(TestJobId(1), machine));
   job.Request({Workers(3, 25), Workers(1, 10)});
   const std::vector<core::Container> granted = job.events.WaitGranted(4);
   ASSERT_EQ(granted.size(), 4u);
-  Job next(loop, Options("job-2", machine));
+  Job next(loop, Options(TestJobId(2), machine));
   next.Request({Workers(1, 50)});
   ASSERT_NE(next.events.WaitWaiting(), "");
   job.Run(granted[3].id, "exec sleep 1000");
@@ -276,13 +278,13 @@ TEST_F(LocalBackendTest, WhatEndedContainersLeftIsGivenBackBeyondWhatIsAskedFor)
 
 TEST_F(LocalBackendTest, AGrantedContainerThatNeverRanIsGivenBackSilently) {
   LoopThread loop;
-  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  Job job(loop, Options(TestJobId(1), SmallMachine(100, 0)));
   job.Request({Workers(1, 100)});
   const std::string id = job.events.WaitGranted(1).at(0).id;
   job.Request({Workers(1, 100)});  // beyond the machine together with what it holds
   EXPECT_THAT(job.events.WaitRefused(), HasSubstr("besides the 100 that it holds"));
   job.Kill(id);
-  job.Kill("job-1-c0099");
+  job.Kill(TestJobId(1) + "-c0099");
   job.Request({Workers(1, 100)});
   EXPECT_EQ(job.events.WaitGranted(2).size(), 2u);
   EXPECT_EQ(job.events.ended_count(), 0u);
@@ -290,7 +292,7 @@ TEST_F(LocalBackendTest, AGrantedContainerThatNeverRanIsGivenBackSilently) {
 
 TEST_F(LocalBackendTest, ItsEndKillsEveryExecutorAndFreesTheMachine) {
   LoopThread loop;
-  Job job(loop, Options("job-1", SmallMachine(100, 0)));
+  Job job(loop, Options(TestJobId(1), SmallMachine(100, 0)));
   job.Request({Workers(2, 10)});
   std::vector<pid_t> executors;
   for (const core::Container& container : job.events.WaitGranted(2)) {

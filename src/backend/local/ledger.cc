@@ -5,22 +5,27 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "backend/job_proof.h"
 #include "backend/local/claim_json.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "os/file_lock.h"
 #include "os/files.h"
+#include "os/folder_trust.h"
 
 namespace tony::backend {
 namespace {
@@ -29,15 +34,34 @@ constexpr char kMutexName[] = "mutex";
 constexpr char kLockSuffix[] = ".lock";
 constexpr char kClaimSuffix[] = ".json";
 constexpr char kCorruptSuffix[] = ".corrupt";
-constexpr char kTemporaryPrefix[] = ".tony-";  // of os::WriteFileAtomically
+/// Of os::WriteFileAtomically, as mkostemp() fills it in.
+constexpr char kTemporaryForm[] = ".tony-XXXXXX";
 
 std::string PathOf(const std::string& folder, const std::string& job_id, const char* suffix) {
   return absl::StrCat(folder, "/", job_id, suffix);
 }
 
-bool EndsWith(const std::string& text, const std::string& suffix) {
-  return text.size() > suffix.size() &&
-         text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+/// The job that the file `name` is of, by its form; empty: of none.
+std::string JobIdOf(const std::string& name, const std::string& suffix) {
+  if (!absl::EndsWith(name, suffix)) return "";
+  const std::string job_id = name.substr(0, name.size() - suffix.size());
+  return IsLocalJobId(job_id) ? job_id : "";
+}
+
+/// Whether a claim was being written to it.
+bool IsTemporary(const std::string& name) {
+  return std::equal(name.begin(), name.end(), std::begin(kTemporaryForm),
+                    std::end(kTemporaryForm) - 1, [](char letter, char form) {
+                      return form == 'X' ? absl::ascii_isalnum(static_cast<unsigned char>(letter))
+                                         : letter == form;
+                    });
+}
+
+/// Opens a file for its lock, and makes it where it is missing.
+absl::StatusOr<os::UniqueFd> OpenLock(const std::string& path, int access) {
+  os::UniqueFd fd(os::OpenOrMakeFile(path, access));
+  if (!fd.valid()) return os::ErrnoError(errno, path);
+  return fd;
 }
 
 // True when the lock was free and is now ours, false when somebody has it who excludes us.
@@ -55,8 +79,7 @@ class MutexGuard {
  public:
   static absl::StatusOr<MutexGuard> Lock(const std::string& folder, Duration limit) {
     const std::string path = absl::StrCat(folder, "/", kMutexName);
-    os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600));
-    if (!fd.valid()) return os::ErrnoError(errno, path);
+    TONY_ASSIGN_OR_RETURN(os::UniqueFd fd, OpenLock(path, O_RDONLY));
     // Not a blocking flock: a process that was stopped at the wrong moment would stop all jobs
     // without a word.
     const auto deadline = std::chrono::steady_clock::now() + limit;
@@ -93,9 +116,10 @@ absl::StatusOr<std::set<std::string>> JobIdsIn(const std::string& folder) {
   std::set<std::string> job_ids;
   while (const dirent* entry = ::readdir(stream)) {
     const std::string name = entry->d_name;
-    if (EndsWith(name, kLockSuffix) || EndsWith(name, kClaimSuffix)) {
-      job_ids.insert(name.substr(0, name.rfind('.')));
-    } else if (name.compare(0, sizeof(kTemporaryPrefix) - 1, kTemporaryPrefix) == 0) {
+    for (const char* suffix : {kLockSuffix, kClaimSuffix}) {
+      if (std::string job_id = JobIdOf(name, suffix); !job_id.empty()) job_ids.insert(job_id);
+    }
+    if (IsTemporary(name)) {
       // Claims are written under the mutex, which is ours: its writer died half-way.
       ::unlink(absl::StrCat(folder, "/", name).c_str());
     }
@@ -148,13 +172,7 @@ bool IsNetworkFileSystem(const std::string& folder) {
 }  // namespace
 
 absl::StatusOr<Ledger> Ledger::Open(const std::string& folder, Duration limit) {
-  TONY_RETURN_IF_ERROR(os::MakeFolders(folder, 0700));
-  struct stat info {};
-  if (::stat(folder.c_str(), &info) != 0) return os::ErrnoError(errno, folder);
-  if (info.st_uid != ::geteuid()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        folder, " belongs to another user: set tony.local.dir to a folder of your own"));
-  }
+  TONY_RETURN_IF_ERROR(os::OpenOrMakeOwnFolder(folder).status());
   if (IsNetworkFileSystem(folder)) {
     return absl::FailedPreconditionError(absl::StrCat(
         folder,
@@ -162,6 +180,14 @@ absl::StatusOr<Ledger> Ledger::Open(const std::string& folder, Duration limit) {
         "one's: set tony.local.dir to a folder on a local disk"));
   }
   return Ledger(folder, limit);
+}
+
+bool Ledger::IsOwnFile(const os::FolderHandle& folder, const std::string& name) {
+  const bool is_ours = name == kMutexName || IsTemporary(name) ||
+                       !JobIdOf(name, kLockSuffix).empty() ||
+                       !JobIdOf(name, kClaimSuffix).empty() ||
+                       !JobIdOf(name, absl::StrCat(kClaimSuffix, kCorruptSuffix)).empty();
+  return is_ours && folder.HasOwnFile(name);
 }
 
 absl::StatusOr<std::vector<core::Claim>> Ledger::Claims() const {
@@ -193,12 +219,14 @@ absl::StatusOr<std::vector<core::Claim>> Ledger::ReadClaims() const {
 
 absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Open(const Ledger& ledger,
                                                                const std::string& job_id) {
+  if (!IsLocalJobId(job_id)) {
+    return absl::InvalidArgumentError(absl::StrCat(os::Quoted(job_id), " is no job's id"));
+  }
   TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger.folder_, ledger.limit_));
   const std::string path = PathOf(ledger.folder_, job_id, kLockSuffix);
   // Opened for writing, so that the close by the last holder's death is announced to those who
   // wait.
-  os::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd.valid()) return os::ErrnoError(errno, path);
+  TONY_ASSIGN_OR_RETURN(os::UniqueFd fd, OpenLock(path, O_RDWR));
   TONY_ASSIGN_OR_RETURN(const bool nobody_lives, TryLock(fd.get(), path));
   // The mutex is ours, so that nobody can come between where the kernel lets go for a moment.
   TONY_ASSIGN_OR_RETURN(const bool shared, TryLock(fd.get(), path, LOCK_SH));

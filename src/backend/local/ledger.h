@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "core/ports/cluster_backend.h"
 #include "core/schedule/admission.h"
+#include "os/folder_handle.h"
 #include "os/unique_fd.h"
 
 namespace tony::backend {
@@ -32,8 +33,8 @@ namespace tony::backend {
 class Ledger {
  public:
   /// Creates the folder (mode 0700) if it is missing. `limit`: how long the mutex is waited for.
-  /// FailedPrecondition – it is on a network file system, whose locks mean other machines too, or
-  /// belongs to another user; Unavailable – it cannot be created.
+  /// FailedPrecondition – it is on a network file system, whose locks mean other machines too;
+  /// otherwise the codes of os::OpenOrMakeOwnFolder().
   static absl::StatusOr<Ledger> Open(const std::string& folder,
                                      Duration limit = std::chrono::seconds(10));
 
@@ -43,6 +44,10 @@ class Ledger {
   absl::StatusOr<std::vector<core::Claim>> Claims() const;
 
   const std::string& folder() const { return folder_; }
+
+  /// Whether a ledger has made the file `name` in `folder`: the mutex, or a file of a job. It is of
+  /// a form that nobody else calls a file by. Nothing else in the folder is ever touched.
+  static bool IsOwnFile(const os::FolderHandle& folder, const std::string& name);
 
  private:
   friend class LedgerClaim;
@@ -61,7 +66,8 @@ class Ledger {
 class LedgerClaim {
  public:
   /// A new claim; or, where processes of the job live that inherited one, that claim: what is held
-  /// and the place in the queue. ResourceExhausted – the disk is full.
+  /// and the place in the queue. ResourceExhausted – the disk is full; InvalidArgument – `job_id`
+  /// is none (IsLocalJobId()): the files of such a claim would not be known for a ledger's.
   static absl::StatusOr<std::unique_ptr<LedgerClaim>> Open(const Ledger& ledger,
                                                            const std::string& job_id);
   /// Gives back what is held, unless a process that inherited the descriptor lives on: then the

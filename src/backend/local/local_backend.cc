@@ -1,7 +1,6 @@
 // Slots from the ledger, executors as child processes.
 #include "backend/local/local_backend.h"
 
-#include <fcntl.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -19,7 +18,7 @@
 #include "core/job/task_exit.h"
 #include "os/cgroup_folder.h"
 #include "os/container_remains.h"
-#include "os/files.h"
+#include "os/folder_trust.h"
 #include "os/proc_file.h"
 #include "os/process_handle.h"
 #include "os/process_tree.h"
@@ -54,6 +53,15 @@ std::vector<std::string> Merged(const std::vector<std::string>& base,
   }
   merged.insert(merged.end(), added.begin(), added.end());
   return merged;
+}
+
+std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// The folder `name` in `path`, a folder in `job`; both are made where they are missing.
+absl::StatusOr<os::FolderHandle> MakeIn(const os::FolderHandle& job, const std::string& path,
+                                        const std::string& name) {
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle folder, job.OpenOrMake(LastPart(path)));
+  return folder.OpenOrMake(name);
 }
 
 core::ContainerEnd EndOf(const os::ExitStatus& status) {
@@ -367,15 +375,16 @@ void LocalBackend::Launch(const std::string& container_id, const core::LaunchCon
 
 absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext& context) {
   const std::string& id = live.container.id;
-  const std::string log_folder = options_.job_folder.logs() + "/" + context.name;
-  TONY_RETURN_IF_ERROR(os::MakeFolders(options_.job_folder.container(id), 0700));
-  TONY_RETURN_IF_ERROR(os::MakeFolders(log_folder, 0700));
-  const std::string log_path = log_folder + "/executor.log";
-  const os::UniqueFd log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!log.valid()) return os::ErrnoError(errno, log_path);
-  TONY_RETURN_IF_ERROR(os::MakeFolders(options_.job_folder.secrets(), 0700));
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle job,
+                        os::OpenOrMakeOwnFolder(options_.job_folder.root()));
+  TONY_RETURN_IF_ERROR(MakeIn(job, options_.job_folder.containers(), id).status());
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle log_folder,
+                        MakeIn(job, options_.job_folder.logs(), context.name));
+  TONY_ASSIGN_OR_RETURN(const os::UniqueFd log, log_folder.OpenForAppending("executor.log"));
   const std::string secret_path = absl::StrCat(options_.job_folder.secrets(), "/", id, ".pem");
-  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(secret_path, context.secret, 0600));
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle secrets,
+                        job.OpenOrMake(LastPart(options_.job_folder.secrets())));
+  TONY_RETURN_IF_ERROR(secrets.ReplaceFile(LastPart(secret_path), context.secret));
   os::SubprocessRequest request;
   request.arguments = {options_.executor_path};
   request.arguments.insert(request.arguments.end(), context.arguments.begin(),

@@ -2,20 +2,20 @@
 #include "client/staging.h"
 
 #include <google/protobuf/util/json_util.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/local_folder.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
 #include "os/archive_writer.h"
 #include "os/file_lock.h"
 #include "os/files.h"
+#include "os/folder_handle.h"
 #include "os/virtual_environment.h"
 #include "rpc/certificate_authority.h"
 #include "rpc/credentials.h"
@@ -35,29 +35,31 @@ bool IsFolder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 /// Collects what is laid into working folders.
 class Stager {
  public:
-  explicit Stager(const backend::JobFolder& folder) : folder_(folder) {}
+  Stager(const os::FolderHandle& job, const os::FolderHandle& archives)
+      : job_(job), archives_(archives) {}
 
   absl::Status AddProgram(const std::string& source) {
     if (source.empty()) return absl::OkStatus();
-    const std::string path = absl::StrCat(folder_.archives(), "/program");
     std::string digest;
     if (IsFolder(source)) {
-      TONY_ASSIGN_OR_RETURN(const os::PackSummary packed, os::PackFolder(source, path));
-      digest = packed.digest;
+      TONY_ASSIGN_OR_RETURN(digest, Pack(source, "program"));
     } else {
-      TONY_RETURN_IF_ERROR(Copy(source, path));
+      TONY_RETURN_IF_ERROR(Copy(source, "program"));
     }
-    Add(v1::Archive::PROGRAM, path, "", digest);
+    Add(v1::Archive::PROGRAM, archives_.PathOf("program"), "", digest);
     return absl::OkStatus();
   }
 
   absl::Status AddVirtualEnvironment(const std::string& source) {
     if (source.empty()) return absl::OkStatus();
-    const std::string path = absl::StrCat(folder_.archives(), "/venv");
-    TONY_ASSIGN_OR_RETURN(const os::PackSummary packed, os::PackVirtualEnvironment(source, path));
+    const std::string path = archives_.PathOf("venv");
+    TONY_ASSIGN_OR_RETURN(const os::PackSummary packed,
+                          os::PackVirtualEnvironment(source, path, archives_.fd()));
     Add(v1::Archive::VIRTUAL_ENVIRONMENT, path, kVenvName, packed.digest);
     return absl::OkStatus();
   }
@@ -80,7 +82,7 @@ class Stager {
       return absl::InvalidArgumentError(
           absl::StrCat("a staged path is not UTF-8, which is not supported: ", status.ToString()));
     }
-    return os::WriteFileAtomically(folder_.staged(), json);
+    return job_.CreateFile(NameOf(backend::JobFolder("").staged()), json);
   }
 
  private:
@@ -92,22 +94,28 @@ class Stager {
       Add(kind, file.source, file.local_name, "");
       return absl::OkStatus();
     }
-    const std::string path = absl::StrCat(folder_.archives(), "/resource-", staged_.entries_size());
+    const std::string name = absl::StrCat("resource-", staged_.entries_size());
     if (IsFolder(file.source)) {
-      TONY_ASSIGN_OR_RETURN(const os::PackSummary packed, os::PackFolder(file.source, path));
-      Add(v1::Archive::ARCHIVE, path, file.local_name, packed.digest);
+      TONY_ASSIGN_OR_RETURN(const std::string digest, Pack(file.source, name));
+      Add(v1::Archive::ARCHIVE, archives_.PathOf(name), file.local_name, digest);
       return absl::OkStatus();
     }
-    TONY_RETURN_IF_ERROR(Copy(file.source, path));
-    Add(kind, path, file.local_name, "");
+    TONY_RETURN_IF_ERROR(Copy(file.source, name));
+    Add(kind, archives_.PathOf(name), file.local_name, "");
     return absl::OkStatus();
   }
 
-  static absl::Status Copy(const std::string& from, const std::string& to) {
-    std::error_code error;
-    std::filesystem::copy_file(from, to, error);
-    if (error) return os::ErrnoError(error.value(), absl::StrCat("cannot stage ", from));
-    return absl::OkStatus();
+  /// Returns the archive's digest.
+  absl::StatusOr<std::string> Pack(const std::string& source, const std::string& name) {
+    os::PackOptions options;
+    options.archive_folder = archives_.fd();
+    TONY_ASSIGN_OR_RETURN(const os::PackSummary packed,
+                          os::PackFolder(source, archives_.PathOf(name), options));
+    return packed.digest;
+  }
+
+  absl::Status Copy(const std::string& source, const std::string& name) {
+    return Annotate(archives_.CopyFile(source, name), "cannot stage");
   }
 
   void Add(v1::Archive::Kind kind, const std::string& path, const std::string& name,
@@ -119,29 +127,32 @@ class Stager {
     archive->set_digest(digest);
   }
 
-  const backend::JobFolder& folder_;
+  const os::FolderHandle& job_;
+  const os::FolderHandle& archives_;
   v1::StagedFiles staged_;
   std::map<std::string, int> entries_;  ///< what was asked for → position in staged_
 };
 
-absl::Status StageSecrets(const std::string& job_id, const backend::JobFolder& folder) {
+absl::Status StageSecrets(const std::string& job_id, const os::FolderHandle& secrets) {
+  const backend::JobFolder names("");
   TONY_ASSIGN_OR_RETURN(const rpc::CertificateAuthority authority,
                         rpc::CertificateAuthority::Create(job_id));
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials client, authority.Issue(rpc::ClientRole(job_id)));
-  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder.authority(), authority.ToPem()));
-  return rpc::SaveCredentials(client, folder.client_credentials());
+  TONY_RETURN_IF_ERROR(secrets.CreateFile(NameOf(names.authority()), authority.ToPem()));
+  return secrets.CreateFile(NameOf(names.client_credentials()), rpc::FormatCredentials(client));
 }
 
 absl::Status Fill(const spec::LoadedJob& job, const std::string& job_id,
-                  const backend::JobFolder& folder) {
-  for (const std::string& path : {folder.secrets(), folder.archives(), folder.logs()}) {
-    TONY_RETURN_IF_ERROR(os::MakeFolders(path));
-  }
+                  const os::FolderHandle& folder) {
+  const backend::JobFolder names("");
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle secrets, folder.Make(NameOf(names.secrets())));
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle archives, folder.Make(NameOf(names.archives())));
+  TONY_RETURN_IF_ERROR(folder.Make(NameOf(names.logs())).status());
   // First, since this is where OpenSSL is set up, which then digests archives.
-  TONY_RETURN_IF_ERROR(StageSecrets(job_id, folder));
+  TONY_RETURN_IF_ERROR(StageSecrets(job_id, secrets));
   TONY_RETURN_IF_ERROR(
-      os::WriteFileAtomically(folder.job_xml(), spec::WriteXml(job.configuration)));
-  Stager stager(folder);
+      folder.CreateFile(NameOf(names.job_xml()), spec::WriteXml(job.configuration)));
+  Stager stager(folder, archives);
   TONY_RETURN_IF_ERROR(stager.AddProgram(job.result.packaging.src_dir));
   TONY_RETURN_IF_ERROR(stager.AddVirtualEnvironment(job.result.packaging.python_venv));
   for (const core::TaskType& type : core::WithMasterTask(job.result.job).types) {
@@ -156,29 +167,36 @@ absl::Status Undo(const absl::Status& status, const std::string& path) {
   return removed.ok() ? status : Annotate(status, std::string(removed.message()));
 }
 
+/// A job's folder that nobody else takes away.
+struct GuardedFolder {
+  os::FolderHandle folder;
+  os::UniqueFd guard;
+};
+
 /// The job's folder, under a name that is no job's until its guard is held.
-absl::StatusOr<os::UniqueFd> MakeGuardedFolder(const backend::JobFolder& folder) {
-  const std::filesystem::path path = folder.root();
-  TONY_RETURN_IF_ERROR(os::MakeFolders(path.parent_path().string()));
-  const std::string what = absl::StrCat("cannot make the job's folder ", folder.root());
-  const std::string unnamed = path.parent_path() / absl::StrCat(".", path.filename().string());
-  if (mkdir(unnamed.c_str(), 0700) != 0) return os::ErrnoError(errno, what);
-  absl::StatusOr<os::UniqueFd> guard = os::LockFile(backend::JobFolder(unnamed).am_guard());
-  if (!guard.ok()) return Undo(guard.status(), unnamed);
+absl::StatusOr<GuardedFolder> MakeGuardedFolder(const backend::JobFolder& job) {
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle local, OpenLocalFolder(backend::LocalDir(job)));
+  const std::string above = job.root().substr(0, job.root().rfind('/'));
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle jobs, local.OpenOrMake(NameOf(above)));
+  const std::string name = NameOf(job.root());
+  const std::string unnamed = absl::StrCat(".", name);
+  TONY_ASSIGN_OR_RETURN(os::FolderHandle folder, jobs.Make(unnamed));
+  absl::StatusOr<os::UniqueFd> guard = os::LockFile(folder, NameOf(job.am_guard()));
+  if (!guard.ok()) return Undo(guard.status(), jobs.PathOf(unnamed));
   // One that is there is never replaced: it is not empty.
-  if (rename(unnamed.c_str(), folder.root().c_str()) == 0) return guard;
-  const int error = errno == ENOTEMPTY ? EEXIST : errno;
-  return Undo(os::ErrnoError(error, what), unnamed);
+  const absl::Status named = jobs.Rename(unnamed, name);
+  if (!named.ok()) return Undo(named, jobs.PathOf(unnamed));
+  return GuardedFolder{os::FolderHandle(std::move(folder), job.root()), *std::move(guard)};
 }
 
 }  // namespace
 
 absl::StatusOr<os::UniqueFd> StageJob(const spec::LoadedJob& job, const std::string& job_id,
                                       const backend::JobFolder& folder) {
-  TONY_ASSIGN_OR_RETURN(os::UniqueFd guard, MakeGuardedFolder(folder));
-  const absl::Status filled = Fill(job, job_id, folder);
+  TONY_ASSIGN_OR_RETURN(GuardedFolder made, MakeGuardedFolder(folder));
+  const absl::Status filled = Fill(job, job_id, made.folder);
   if (!filled.ok()) return Undo(filled, folder.root());
-  return guard;
+  return std::move(made.guard);
 }
 
 absl::Status RemoveStaged(const backend::JobFolder& folder) {

@@ -14,9 +14,11 @@ namespace tony::client {
 /// Makes `folder` (mode 0700) with everything that the ApplicationMaster needs to start, and
 /// returns the lock on its am_guard(). That is held before the folder can be seen, so that one
 /// whose guard nobody holds is nobody's: its client was killed, and what is in it may be removed
-/// (job_remains.h). After an error the folder is removed again. AlreadyExists – there is such a
-/// job; InvalidArgument, PermissionDenied – a file that cannot be packed, named; ResourceExhausted
-/// – the disk is full.
+/// (job_remains.h). It is made in the folder that OpenLocalFolder() opens, and filled by
+/// descriptors: whoever could replace one of the folders meanwhile gets nothing of it. After an
+/// error the folder is removed again. AlreadyExists – there is such a job; InvalidArgument,
+/// PermissionDenied – a file that cannot be packed, named; ResourceExhausted – the disk is full;
+/// the codes of OpenLocalFolder().
 absl::StatusOr<os::UniqueFd> StageJob(const spec::LoadedJob& job, const std::string& job_id,
                                       const backend::JobFolder& folder);
 

@@ -103,7 +103,11 @@ KeyGroup LocalKeys() {
        .default_value = "~/.tony",
        .status = KeyStatus::kOneBackend,
        .reason = "local",
-       .meaning = "Folder of the jobs and of the ledger that they share."},
+       .meaning =
+           "Folder of the jobs and of the ledger that they share: a new or an empty one, which "
+           "is tony's alone then. Neither it nor a folder above it may be another user's, or "
+           "be written to by others (root's folders with the sticky bit, such as `/tmp`, "
+           "may be)."},
       {.name = "tony.local.gpus",
        .type = ValueType::kCount,
        .default_value = "-1",
@@ -128,7 +132,9 @@ KeyGroup LocalKeys() {
        .reason = "local",
        .meaning =
            "After how many days `tony-submit` removes an ended job's folder with its history "
-           "and logs, unless it holds checkpoints; 0 and -1: never."},
+           "and logs, unless it holds checkpoints; 0 and -1: never. Days count that two "
+           "submissions, "
+           "a day apart, agree on: a clock that was wrong once removes nothing."},
       {.name = "tony.local.ledger-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "10000",

@@ -4,6 +4,8 @@
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -11,6 +13,7 @@
 #include "backend/job_folder.h"
 #include "client/staging.h"
 #include "spec/job_builder.h"
+#include "tests/backend/job_ids.h"
 #include "tests/os/temporary_folder.h"
 #include "tony/v1/staging.pb.h"
 
@@ -56,7 +59,8 @@ class StagedJobTest : public ::testing::Test {
   os::TemporaryFolder folder_;
   const std::string local_dir_ = folder_ / "local dir";
   /// Executors are known by it among all processes, so tests that run side by side differ in it.
-  const std::string job_id_ = "job" + folder_.path().substr(folder_.path().rfind('-'));
+  const std::string job_id_ =
+      backend::TestJobId(static_cast<uint32_t>(std::hash<std::string>()(folder_.path())));
   const backend::JobFolder job_folder_{local_dir_ + "/jobs/" + job_id_};
   os::UniqueFd guard_;  ///< on the job that was staged
 };

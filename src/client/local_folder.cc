@@ -1,0 +1,112 @@
+// A marker, and what a folder without one may have in it.
+#include "client/local_folder.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "backend/job_folder.h"
+#include "backend/job_proof.h"
+#include "backend/local/ledger.h"
+#include "backend/yarn/yarn_job.h"
+#include "common/status_macros.h"
+#include "os/files.h"
+#include "os/folder_trust.h"
+
+namespace tony::client {
+namespace {
+
+constexpr char kMarker[] = ".tony-folder";
+constexpr char kMarkerText[] =
+    "tony keeps its jobs in this folder (tony.local.dir), and removes old ones from it.\n";
+constexpr char kSeenTime[] = "clock.json";
+constexpr char kYarnFolder[] = "yarn";
+
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// The path of the first thing in a folder for which `is_own` does not hold; empty: there is none.
+template <typename IsOwn>
+absl::StatusOr<std::string> FirstForeign(const os::FolderHandle& folder, const IsOwn& is_own) {
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, folder.List());
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    if (!is_own(name)) return folder.PathOf(name);
+  }
+  return "";
+}
+
+bool IsJobOrItsRest(const os::FolderHandle& jobs, const std::string& name) {
+  if (backend::IsJobFolder(jobs, name)) return true;
+  if (!backend::IsJobName(std::string(absl::StripPrefix(name, ".")))) return false;
+  const absl::StatusOr<os::FolderHandle> folder = jobs.Open(name);
+  return folder.ok() && backend::HasOnlyJobFiles(*folder);
+}
+
+/// What is kept for a cluster whose file system is a disk of all nodes lies here by default.
+bool IsYarnFolder(const std::string& name) {
+  return name == backend::kJobsFolder || name == backend::kCacheFolder || name == "used";
+}
+
+/// Whether an earlier version may have put `name` into `folder`, which it has made in its own.
+bool IsOwn(const std::string& folder_name, const os::FolderHandle& folder,
+           const std::string& name) {
+  if (folder_name == NameOf(backend::LedgerFolder(""))) {
+    return backend::Ledger::IsOwnFile(folder, name);
+  }
+  if (folder_name == kYarnFolder) return IsYarnFolder(name);
+  const bool jobs = folder_name == NameOf(backend::JobsFolder("")) ||
+                    folder_name == NameOf(backend::StagingFolder(""));
+  return jobs && IsJobOrItsRest(folder, name);
+}
+
+bool IsOwnFolderName(const std::string& name) {
+  return name == NameOf(backend::JobsFolder("")) || name == NameOf(backend::StagingFolder("")) ||
+         name == NameOf(backend::LedgerFolder("")) || name == kYarnFolder;
+}
+
+/// The path of something in `local` that no version of tony has put there; empty: there is none.
+absl::StatusOr<std::string> FindForeign(const os::FolderHandle& local) {
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, local.List());
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    const absl::StatusOr<os::FolderHandle> folder = local.Open(name);
+    if (!IsOwnFolderName(name) || !folder.ok()) return local.PathOf(name);
+    TONY_ASSIGN_OR_RETURN(const std::string foreign,
+                          FirstForeign(*folder, [&](const std::string& inside) {
+                            return IsOwn(name, *folder, inside);
+                          }));
+    if (!foreign.empty()) return foreign;
+  }
+  return "";
+}
+
+absl::Status MakeTonys(const os::FolderHandle& local) {
+  TONY_ASSIGN_OR_RETURN(const std::string foreign, FindForeign(local));
+  // Another submission may have made the folder tony's meanwhile.
+  if (local.HasOwnFile(kMarker)) return absl::OkStatus();
+  if (!foreign.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        os::Quoted(local.path()), " has something in it that is not tony's, ", os::Quoted(foreign),
+        ", and what is old in tony's folder is removed: set tony.local.dir to a new or an empty "
+        "folder, which is then tony's alone"));
+  }
+  const absl::Status made = local.CreateFile(kMarker, kMarkerText);
+  return absl::IsAlreadyExists(made) && local.HasOwnFile(kMarker) ? absl::OkStatus() : made;
+}
+
+}  // namespace
+
+absl::StatusOr<os::FolderHandle> OpenLocalFolder(const std::string& path) {
+  absl::StatusOr<os::FolderHandle> local = os::OpenOrMakeOwnFolder(path);
+  if (!local.ok()) return Annotate(local.status(), "tony.local.dir");
+  if (!local->HasOwnFile(kMarker)) TONY_RETURN_IF_ERROR(MakeTonys(*local));
+  return local;
+}
+
+std::string SeenTimeFile(const std::string& local_dir) {
+  return absl::StrCat(local_dir, "/", kSeenTime);
+}
+
+}  // namespace tony::client

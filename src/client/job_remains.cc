@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "backend/job_proof.h"
 #include "backend/local/ledger.h"
 #include "common/status_macros.h"
 #include "os/file_lock.h"
 #include "os/files.h"
+#include "os/folder_handle.h"
+#include "os/folder_trust.h"
 
 namespace tony::client {
 namespace {
@@ -24,16 +26,16 @@ bool HasRemains(const backend::JobFolder& folder) {
   });
 }
 
-/// Ids of jobs with remains. Asks for nothing but the existence of files.
-std::vector<std::string> JobsWithRemains(const std::string& jobs) {
+/// Ids of jobs with remains. Of what is tidy, or no job's, it asks for nothing but the existence of
+/// files.
+std::vector<std::string> JobsWithRemains(const os::FolderHandle& jobs) {
   std::vector<std::string> ids;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(jobs, error);
-  while (!error && entry != std::filesystem::directory_iterator()) {
-    if (HasRemains(backend::JobFolder(entry->path().string()))) {
-      ids.push_back(entry->path().filename().string());
+  const absl::StatusOr<std::vector<std::string>> names = jobs.List();
+  if (!names.ok()) return ids;
+  for (const std::string& name : *names) {
+    if (HasRemains(backend::JobFolder(jobs.PathOf(name))) && backend::IsJobFolder(jobs, name)) {
+      ids.push_back(name);
     }
-    entry.increment(error);
   }
   return ids;
 }
@@ -56,10 +58,11 @@ absl::Status RemoveRemains(const backend::JobFolder& folder) {
 }
 
 int RemoveRemainsOfLostJobs(const std::string& local_dir) {
-  const std::string jobs = backend::JobsFolder(local_dir);
+  const absl::StatusOr<os::FolderHandle> jobs = os::OpenOwnFolder(backend::JobsFolder(local_dir));
+  if (!jobs.ok()) return 0;
   int removed = 0;
-  for (const std::string& id : JobsWithRemains(jobs)) {
-    const backend::JobFolder folder(absl::StrCat(jobs, "/", id));
+  for (const std::string& id : JobsWithRemains(*jobs)) {
+    const backend::JobFolder folder(jobs->PathOf(id));
     const absl::StatusOr<os::UniqueFd> guard = os::LockFile(folder.am_guard());
     if (!guard.ok()) continue;
     const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
@@ -71,17 +74,17 @@ int RemoveRemainsOfLostJobs(const std::string& local_dir) {
 }
 
 int RemoveLostStaging(const std::string& staging) {
+  const absl::StatusOr<os::FolderHandle> folder = os::OpenOwnFolder(staging);
+  if (!folder.ok()) return 0;
+  const absl::StatusOr<std::vector<std::string>> names = folder->List();
+  if (!names.ok()) return 0;
   int removed = 0;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(staging, error);
-  while (!error && entry != std::filesystem::directory_iterator()) {
-    const std::filesystem::path path = entry->path();
-    entry.increment(error);
+  for (const std::string& name : *names) {
     // One that has not got its name yet has nothing in it, and nobody may hold its guard for now.
-    if (absl::StartsWith(path.filename().string(), ".")) continue;
+    if (absl::StartsWith(name, ".") || !backend::IsJobFolder(*folder, name)) continue;
     const absl::StatusOr<os::UniqueFd> guard =
-        os::LockFile(backend::JobFolder(path.string()).am_guard());
-    if (guard.ok() && os::RemoveTree(path.string()).ok()) ++removed;
+        os::LockFile(backend::JobFolder(folder->PathOf(name)).am_guard());
+    if (guard.ok() && backend::RemoveJobFolder(*folder, name).ok()) ++removed;
   }
   return removed;
 }

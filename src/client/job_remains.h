@@ -17,7 +17,8 @@ absl::Status RemoveRemains(const backend::JobFolder& folder);
 /// client was killed before they had an ApplicationMaster. Left alone are jobs whose
 /// ApplicationMaster, client or executors live; the ApplicationMaster's locks are held meanwhile,
 /// so that none starts there. What cannot be removed is left for the next time. Returns how many
-/// jobs had remains. Thread safe.
+/// jobs had remains. Nothing is touched but folders that prove to be jobs' (backend/job_proof.h).
+/// Thread safe.
 int RemoveRemainsOfLostJobs(const std::string& local_dir);
 
 /// Removes what is left in backend::StagingFolder(), keys among it, of jobs whose client was killed

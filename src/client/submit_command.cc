@@ -17,6 +17,7 @@
 #include "client/job_remains.h"
 #include "client/job_store.h"
 #include "client/local_master_source.h"
+#include "client/seen_time.h"
 #include "client/staging.h"
 #include "client/yarn_submit.h"
 #include "common/safe_text.h"
@@ -93,7 +94,8 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
       .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
       .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
       .open_files = environment.open_files};
-  const HistorySweep sweep(job.result.local.dir, job.result.local.history_days, clock.UnixMillis());
+  const HistorySweep sweep(job.result.local.dir, job.result.local.history_days,
+                           ReadClocks(clock.UnixMillis()));
   absl::StatusOr<MasterProcess> master =
       MasterProcess::Start(folder, {.detached = options.detach,
                                     .guard_fd = guard->get(),

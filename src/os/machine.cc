@@ -2,6 +2,7 @@
 #include "os/machine.h"
 
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,5 +50,11 @@ absl::StatusOr<Machine> ReadMachine() {
 }
 
 std::string BootId() { return FirstLine(ReadProcFile("/proc/sys/kernel/random/boot_id")); }
+
+int64_t UptimeMillis() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
 
 }  // namespace tony::os

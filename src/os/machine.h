@@ -24,4 +24,8 @@ absl::StatusOr<Machine> ReadMachine();
 /// Machine::boot_id alone.
 std::string BootId();
 
+/// Milliseconds since the boot, those included in which the machine was suspended. Nobody sets it,
+/// other than the wall clock.
+int64_t UptimeMillis();
+
 }  // namespace tony::os

@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 
 #include "absl/strings/str_cat.h"
+#include "client/local_folder.h"
+#include "os/files.h"
+#include "tests/backend/job_ids.h"
 #include "tests/client/job_folders.h"
 
 namespace tony::client {
@@ -39,8 +42,8 @@ class HistoryRetentionTest : public ::testing::Test {
 };
 
 TEST_F(HistoryRetentionTest, RemovesWhatIsOldAndOver) {
-  const backend::JobFolder old = Job("old");
-  const backend::JobFolder young = Job("young");
+  const backend::JobFolder old = Job(backend::TestJobId(1));
+  const backend::JobFolder young = Job(backend::TestJobId(2));
   SetAge(old, 30.1);
   SetAge(young, 29.9);
   EXPECT_EQ(Remove(), 1);
@@ -50,7 +53,7 @@ TEST_F(HistoryRetentionTest, RemovesWhatIsOldAndOver) {
 }
 
 TEST_F(HistoryRetentionTest, ALivingJobStays) {
-  const backend::JobFolder living = Job("living");
+  const backend::JobFolder living = Job(backend::TestJobId(3));
   const HeldLock lock(living);
   SetAge(living, 300);
   EXPECT_EQ(Remove(), 0);
@@ -58,7 +61,7 @@ TEST_F(HistoryRetentionTest, ALivingJobStays) {
 }
 
 TEST_F(HistoryRetentionTest, AJobWhoseApplicationMasterIsBeingReplacedStays) {
-  const backend::JobFolder guarded = Job("guarded");
+  const backend::JobFolder guarded = Job(backend::TestJobId(4));
   const absl::StatusOr<os::UniqueFd> guard = os::LockFile(guarded.am_guard());
   SetAge(guarded, 300);
   EXPECT_EQ(Remove(), 0);
@@ -66,9 +69,9 @@ TEST_F(HistoryRetentionTest, AJobWhoseApplicationMasterIsBeingReplacedStays) {
 }
 
 TEST_F(HistoryRetentionTest, AJobThatNeverHadAnApplicationMasterGoes) {
-  const backend::JobFolder staged = WriteJob(local_.path(), "staged", {});
+  const backend::JobFolder staged = WriteJob(local_.path(), backend::TestJobId(20), {});
   // Its client was killed before it had its name.
-  const backend::JobFolder unnamed = WriteJob(local_.path(), ".unnamed", {});
+  const backend::JobFolder unnamed = WriteJob(local_.path(), "." + backend::TestJobId(21), {});
   SetAge(staged, 300);
   SetAge(unnamed, 300);
   EXPECT_EQ(Remove(), 2);
@@ -76,9 +79,9 @@ TEST_F(HistoryRetentionTest, AJobThatNeverHadAnApplicationMasterGoes) {
 }
 
 TEST_F(HistoryRetentionTest, CheckpointsAreWorkAndStay) {
-  const backend::JobFolder trained = Job("trained");
+  const backend::JobFolder trained = Job(backend::TestJobId(5));
   AppendLog(trained.checkpoints() + "/model.pt", "weights");
-  const backend::JobFolder untrained = Job("untrained");
+  const backend::JobFolder untrained = Job(backend::TestJobId(6));
   std::filesystem::create_directories(untrained.checkpoints());
   SetAge(trained, 300);
   SetAge(untrained, 300);
@@ -89,19 +92,21 @@ TEST_F(HistoryRetentionTest, CheckpointsAreWorkAndStay) {
 
 TEST_F(HistoryRetentionTest, LinksAndFilesStay) {
   const TemporaryFolder elsewhere;
-  const backend::JobFolder target = WriteJob(elsewhere.path(), "target", FailedJob().events());
+  const backend::JobFolder target =
+      WriteJob(elsewhere.path(), backend::TestJobId(22), FailedJob().events());
   SetAge(target, 300);
   const std::string jobs = backend::JobsFolder(local_.path());
-  AppendLog(jobs + "/file", "text");
-  std::filesystem::create_directory_symlink(target.root(), jobs + "/link");
+  const std::string link = jobs + "/" + backend::TestJobId(23);
+  AppendLog(jobs + "/" + backend::TestJobId(24), "text");
+  std::filesystem::create_directory_symlink(target.root(), link);
   const timespec times[2] = {{1, 0}, {1, 0}};
-  ASSERT_EQ(::utimensat(AT_FDCWD, (jobs + "/link").c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
+  ASSERT_EQ(::utimensat(AT_FDCWD, link.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
   EXPECT_EQ(Remove(), 0);
   EXPECT_TRUE(IsThere(target));
 }
 
 TEST_F(HistoryRetentionTest, AFolderOfAnotherUserStays) {
-  const backend::JobFolder other = Job("other");
+  const backend::JobFolder other = Job(backend::TestJobId(7));
   if (::chown(other.root().c_str(), 12345, 12345) != 0) {
     GTEST_SKIP() << "only root may give a folder to another user";
   }
@@ -113,7 +118,7 @@ TEST_F(HistoryRetentionTest, AFolderOfAnotherUserStays) {
 TEST_F(HistoryRetentionTest, TheOldestGoFirstAndTheWorkIsBounded) {
   std::vector<backend::JobFolder> jobs;
   for (int i = 0; i < 5; ++i) {
-    jobs.push_back(Job(absl::StrCat("job-", i)));
+    jobs.push_back(Job(backend::TestJobId(static_cast<uint32_t>(i))));
     SetAge(jobs.back(), 100 + i);
   }
   EXPECT_EQ(Remove(30, 2), 2);
@@ -123,17 +128,69 @@ TEST_F(HistoryRetentionTest, TheOldestGoFirstAndTheWorkIsBounded) {
   EXPECT_EQ(Remove(), 0);
 }
 
+TEST_F(HistoryRetentionTest, WhatIsNoJobsFolderStays) {
+  const std::string jobs = backend::JobsFolder(local_.path());
+  // A job's name, or a job's files; never both.
+  const backend::JobFolder thesis = Job("thesis");
+  const backend::JobFolder named(jobs + "/" + backend::TestJobId(30));
+  AppendLog(named.root() + "/chapter.tex", "text");
+  SetAge(thesis, 300);
+  SetAge(named, 300);
+  EXPECT_EQ(Remove(), 0);
+  EXPECT_EQ(Remove(), 0);
+  EXPECT_TRUE(IsThere(thesis));
+  EXPECT_TRUE(std::filesystem::exists(named.root() + "/chapter.tex"));
+}
+
+TEST_F(HistoryRetentionTest, OneThatWasHalfRemovedGoesTheNextTime) {
+  const backend::JobFolder folder = Job(backend::TestJobId(31));
+  std::filesystem::remove(folder.events());
+  std::filesystem::remove(folder.am_lock());
+  SetAge(folder, 300);
+  EXPECT_EQ(Remove(), 1);
+  EXPECT_FALSE(IsThere(folder));
+}
+
 TEST_F(HistoryRetentionTest, ASweepEndsWithItsOwner) {
-  const backend::JobFolder old = Job("old");
+  const backend::JobFolder old = Job(backend::TestJobId(1));
   SetAge(old, 300);
-  { const HistorySweep never(local_.path(), 0, kNow); }
+  // An earlier submission has seen this time.
+  constexpr int64_t kDay = 24 * 3600 * int64_t{1000};
+  const ClockReading before{kNow - kDay, "a boot", 0};
+  { const HistorySweep first(local_.path(), 30, before); }
+  const ClockReading now{kNow, "a boot", kDay};
+  { const HistorySweep never(local_.path(), 0, before); }
   EXPECT_TRUE(IsThere(old));
   {
-    const HistorySweep sweep(local_.path(), 30, kNow);
+    const HistorySweep sweep(local_.path(), 30, now);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (IsThere(old) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   }
   EXPECT_FALSE(IsThere(old));
+}
+
+TEST_F(HistoryRetentionTest, AClockThatWasSetAheadOnceRemovesNothing) {
+  const backend::JobFolder job = Job(backend::TestJobId(1));
+  SetAge(job, 5);
+  constexpr int64_t kDay = 24 * 3600 * int64_t{1000};
+  const auto submit = [&](int64_t wall, int64_t uptime) {
+    HistorySweep sweep(local_.path(), 30, ClockReading{wall, "a boot", uptime});
+    // The sweep's end is its destructor's, which lets it finish one job only; the file is the last
+    // thing before it.
+    const std::string seen = SeenTimeFile(local_.path());
+    const std::string before = os::ReadFile(seen).value_or("");
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (os::ReadFile(seen).value_or("") == before &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+  };
+  submit(kNow - 2 * kDay, 0);
+  submit(kNow, 2 * kDay);
+  submit(kNow + 31 * kDay, 2 * kDay + 1);  // wrong
+  submit(kNow + 2, 2 * kDay + 2);
+  submit(kNow + kDay, 3 * kDay);
+  EXPECT_TRUE(IsThere(job));
 }
 
 }  // namespace

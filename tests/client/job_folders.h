@@ -42,11 +42,13 @@ inline void AppendEvents(const backend::JobFolder& folder,
   for (const core::JobEvent& event : events) file << rpc::EventToJsonLine(event) << "\n";
 }
 
-/// The folder of job `id` with `events`; with any there is a free am.lock too.
+/// The folder of job `id`, whose client is gone, with `events`; with any there is a free am.lock
+/// too.
 inline backend::JobFolder WriteJob(const std::string& local_dir, const std::string& id,
                                    const std::vector<core::JobEvent>& events) {
   backend::JobFolder folder(backend::JobsFolder(local_dir) + "/" + id);
   std::filesystem::create_directories(folder.logs());
+  std::ofstream(folder.am_guard()).close();
   if (events.empty()) return folder;
   AppendEvents(folder, events);
   std::ofstream(folder.am_lock()).close();

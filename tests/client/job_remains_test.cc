@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backend/local/ledger.h"
+#include "tests/backend/job_ids.h"
 #include "tests/client/job_folders.h"
 
 namespace tony::client {
@@ -32,8 +33,8 @@ class JobRemainsTest : public ::testing::Test {
 };
 
 TEST_F(JobRemainsTest, OfLostJobsOnlyTheHistoryStays) {
-  const backend::JobFolder one = Lost("one");
-  const backend::JobFolder two = Lost("two");
+  const backend::JobFolder one = Lost(backend::TestJobId(1));
+  const backend::JobFolder two = Lost(backend::TestJobId(2));
   EXPECT_EQ(Sweep(), 2);
   for (const backend::JobFolder& folder : {one, two}) {
     EXPECT_EQ(Count(folder), 0);
@@ -44,8 +45,8 @@ TEST_F(JobRemainsTest, OfLostJobsOnlyTheHistoryStays) {
 }
 
 TEST_F(JobRemainsTest, AJobWhoseApplicationMasterOrClientLivesIsLeftAlone) {
-  const backend::JobFolder master = Lost("master");
-  const backend::JobFolder client = Lost("client");
+  const backend::JobFolder master = Lost(backend::TestJobId(3));
+  const backend::JobFolder client = Lost(backend::TestJobId(4));
   {
     const HeldLock held(master);
     const os::UniqueFd guard = os::LockFile(client.am_guard()).value();
@@ -57,10 +58,10 @@ TEST_F(JobRemainsTest, AJobWhoseApplicationMasterOrClientLivesIsLeftAlone) {
 }
 
 TEST_F(JobRemainsTest, AJobWhoseExecutorsStillEndIsLeftAlone) {
-  const backend::JobFolder folder = Lost("job");
+  const backend::JobFolder folder = Lost(backend::TestJobId(5));
   const auto ledger = backend::Ledger::Open(backend::LedgerFolder(local_dir_.path()));
   ASSERT_TRUE(ledger.ok()) << ledger.status();
-  auto claim = backend::LedgerClaim::Open(*ledger, "job");
+  auto claim = backend::LedgerClaim::Open(*ledger, backend::TestJobId(5));
   ASSERT_TRUE(claim.ok()) << claim.status();
   ASSERT_EQ((*claim)->Want({{"worker", 1, {}}}), absl::OkStatus());
   EXPECT_EQ(Sweep(), 0);
@@ -70,7 +71,7 @@ TEST_F(JobRemainsTest, AJobWhoseExecutorsStillEndIsLeftAlone) {
 }
 
 TEST_F(JobRemainsTest, AJobWhoseClientWasKilledWhileItStagedIsTidiedUp) {
-  const backend::JobFolder folder = WriteJob(local_dir_.path(), "job", {});
+  const backend::JobFolder folder = WriteJob(local_dir_.path(), backend::TestJobId(5), {});
   std::filesystem::create_directories(folder.secrets());
   std::filesystem::create_directories(folder.archives());
   {
@@ -84,22 +85,56 @@ TEST_F(JobRemainsTest, AJobWhoseClientWasKilledWhileItStagedIsTidiedUp) {
 
 TEST_F(JobRemainsTest, ThereNeedBeNoJobs) { EXPECT_EQ(Sweep(), 0); }
 
+TEST_F(JobRemainsTest, TheSecretsGoFirst) {
+  // An ApplicationMaster that takes too long for the rest is killed.
+  const backend::JobFolder folder = Lost(backend::TestJobId(1));
+  EXPECT_EQ(folder.transient().front(), folder.secrets());
+}
+
+TEST_F(JobRemainsTest, WhatIsNoJobsFolderIsNotTouched) {
+  const std::string jobs = backend::JobsFolder(local_dir_.path());
+  const std::string staging = backend::StagingFolder(local_dir_.path());
+  // A job's name, or a job's files; never both.
+  const std::vector<std::string> foreign = {jobs + "/thesis", jobs + "/" + backend::TestJobId(1),
+                                            staging + "/thesis",
+                                            staging + "/application_1700000000000_0042"};
+  for (const std::string& path : foreign) {
+    for (const char* const name : {"/cache", "/archives", "/secrets", "/containers"}) {
+      std::filesystem::create_directories(path + name);
+      AppendLog(path + name + "/file", "mine");
+    }
+  }
+  AppendLog(jobs + "/thesis/am.guard", "");
+  AppendLog(staging + "/thesis/job.xml", "");
+  EXPECT_EQ(Sweep() + SweepStaging(), 0);
+  for (const std::string& path : foreign) {
+    EXPECT_TRUE(std::filesystem::exists(path + "/secrets/file")) << path;
+    EXPECT_TRUE(std::filesystem::exists(path + "/cache/file")) << path;
+  }
+  // Nothing was made there either that would be proof the next time.
+  EXPECT_FALSE(std::filesystem::exists(foreign[1] + "/am.guard"));
+  EXPECT_FALSE(std::filesystem::exists(foreign[3] + "/am.guard"));
+}
+
 TEST_F(JobRemainsTest, OfAKilledClientsStagingNothingStays) {
   EXPECT_EQ(SweepStaging(), 0);
   const std::string staging = backend::StagingFolder(local_dir_.path());
-  for (const char* const id : {"/lost", "/lives", "/.unnamed"}) {
-    std::filesystem::create_directories(staging + id + "/secrets");
-    std::ofstream(staging + id + "/secrets/authority.pem") << "secret";
+  const std::string lost = staging + "/application_1700000000000_0001";
+  const std::string lives = staging + "/application_1700000000000_0002";
+  const std::string unnamed = staging + "/.application_1700000000000_0003";
+  for (const std::string& path : {lost, lives, unnamed}) {
+    std::filesystem::create_directories(path + "/secrets");
+    std::ofstream(path + "/secrets/authority.pem") << "secret";
+    std::ofstream(backend::JobFolder(path).am_guard()).close();
   }
   {
-    const os::UniqueFd guard =
-        os::LockFile(backend::JobFolder(staging + "/lives").am_guard()).value();
+    const os::UniqueFd guard = os::LockFile(backend::JobFolder(lives).am_guard()).value();
     EXPECT_EQ(SweepStaging(), 1);
-    EXPECT_FALSE(std::filesystem::exists(staging + "/lost"));
-    EXPECT_TRUE(std::filesystem::exists(staging + "/lives/secrets/authority.pem"));
+    EXPECT_FALSE(std::filesystem::exists(lost));
+    EXPECT_TRUE(std::filesystem::exists(lives + "/secrets/authority.pem"));
   }
   EXPECT_EQ(SweepStaging(), 1);
-  EXPECT_TRUE(std::filesystem::exists(staging + "/.unnamed"));
+  EXPECT_TRUE(std::filesystem::exists(unnamed));
 }
 
 }  // namespace

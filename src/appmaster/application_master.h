@@ -40,8 +40,8 @@ namespace tony::appmaster {
 class ApplicationMaster {
  public:
   /// Reads the job and opens everything; nothing runs yet.
-  /// AlreadyExists – another ApplicationMaster runs this job; otherwise the error of what could not
-  /// be opened.
+  /// AlreadyExists – another ApplicationMaster runs this job; Cancelled – there is nothing left to
+  /// do (Platform::Claim()); otherwise the error of what could not be opened.
   static absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create(
       Options options, std::unique_ptr<Platform> platform, EventLoop& loop);
   ~ApplicationMaster();

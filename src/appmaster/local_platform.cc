@@ -1,7 +1,10 @@
 // The parts of the local backend, put together.
 #include "appmaster/local_platform.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +16,7 @@
 #include "common/status_macros.h"
 #include "os/file_lock.h"
 #include "os/files.h"
+#include "os/folder_trust.h"
 #include "os/machine.h"
 #include "os/reap_orphans.h"
 #include "rpc/credentials.h"
@@ -41,7 +45,14 @@ TaskPlaces LocalPlatform::places() const {
 std::string LocalPlatform::host() const { return kLocalHost; }
 
 absl::Status LocalPlatform::Claim() {
+  // What is in it is run.
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle folder, os::OpenOwnFolder(folder_.root()));
   TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
+  struct stat info;
+  if (::stat(folder_.authority().c_str(), &info) != 0 && errno == ENOENT) {
+    CleanUp();
+    return absl::CancelledError("the job is over; what was left of it is removed");
+  }
   return os::MakeFolders(folder_.checkpoints());
 }
 

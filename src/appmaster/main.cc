@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
     if (!platform.ok()) return Fail(platform.status(), kInfrastructure);
     absl::StatusOr<std::unique_ptr<tony::appmaster::ApplicationMaster>> master =
         tony::appmaster::ApplicationMaster::Create(*options, *std::move(platform), loop);
+    if (absl::IsCancelled(master.status())) return Fail(master.status(), 0);
     if (!master.ok()) return Fail(master.status(), kInfrastructure);
     auto signals = loop.WatchSignals({SIGTERM, SIGINT, SIGHUP},
                                      [&](int number) { (*master)->OnSignal(number); });

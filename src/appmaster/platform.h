@@ -52,7 +52,9 @@ class Platform {
   /// Of each executor, besides what all have: how to find the next ApplicationMaster.
   virtual std::vector<std::string> executor_arguments() const = 0;
 
-  /// From here on this process alone runs the job. AlreadyExists – another one does; errno codes.
+  /// From here on this process alone runs the job. AlreadyExists – another one does; Cancelled –
+  /// the job is over, and what an earlier ApplicationMaster did not come to remove has been; errno
+  /// codes.
   virtual absl::Status Claim() = 0;
   /// What the next ApplicationMaster of the job finds, and whether it takes time to write there.
   virtual absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() = 0;

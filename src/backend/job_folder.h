@@ -51,11 +51,12 @@ class JobFolder {
   /// Logs of one task: executor.log, and stdout.log and stderr.log in a folder for each attempt.
   std::string task_logs(const core::TaskId& task) const { return logs() + "/" + task.ToPath(); }
   std::string checkpoints() const { return root_ + "/checkpoints"; }
-  /// What is of no use, and not to stay, when no process of the job lives. An ApplicationMaster
-  /// that is killed while it removes them has a successor, which cannot start without the secrets:
-  /// they are the last.
+  /// What is of no use, and not to stay, when no process of the job lives. The secrets go first:
+  /// the rest may be large, and an ApplicationMaster that takes too long for it is killed. A job
+  /// without secrets is over, since they go only after its last event: an ApplicationMaster that
+  /// finds none has nothing to do but to remove the rest.
   std::vector<std::string> transient() const {
-    return {am_address(), containers(), archives(), cache(), secrets()};
+    return {secrets(), am_address(), containers(), archives(), cache()};
   }
 
  private:

@@ -14,6 +14,9 @@ namespace {
 
 /// Before a third ApplicationMaster is started, and each one after it.
 constexpr std::chrono::milliseconds kRestartPause{200};
+/// For a process that was killed: it may be in the middle of a call that the kernel ends first, to
+/// a disk that takes its time, say.
+constexpr std::chrono::seconds kDeathPatience{10};
 
 }  // namespace
 
@@ -33,6 +36,7 @@ void LocalMasterSource::Watch() {
     master_watch_.reset();
     master_.ended();  // reaps it
     master_over_ = true;
+    if (killed_) return End();
     GoOn();
   });
 }
@@ -48,8 +52,12 @@ void LocalMasterSource::Connect() {
 void LocalMasterSource::AwaitExit() {
   if (exit_deadline_ != nullptr) return;
   exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
+    if (master_over_) return End();
     master_.Kill();
-    End();
+    // It holds its lock until the kernel has taken it down, and who finds the lock held leaves what
+    // is left of the job to it.
+    killed_ = true;
+    exit_deadline_ = loop_.After(kDeathPatience, [this] { End(); });
   });
 }
 
@@ -118,6 +126,8 @@ void LocalMasterSource::Restart() {
 }
 
 void LocalMasterSource::End() {
+  exit_deadline_.reset();
+  master_watch_.reset();
   // Executors of a lost ApplicationMaster became this process's children.
   if (master_over_) os::ReapOrphans();
   callbacks_.over(std::nullopt,

@@ -49,6 +49,7 @@ class LocalMasterSource : public MasterSource {
   bool stream_over_ = false;
   bool master_over_ = false;
   bool concluded_ = false;
+  bool killed_ = false;  ///< for not having ended in time
   int restarts_ = 0;
   std::unique_ptr<EventLoop::Handle> connect_;
   std::unique_ptr<EventLoop::Handle> master_watch_;

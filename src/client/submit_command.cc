@@ -15,7 +15,6 @@
 #include "client/history_retention.h"
 #include "client/job_id.h"
 #include "client/job_remains.h"
-#include "client/job_store.h"
 #include "client/local_master_source.h"
 #include "client/seen_time.h"
 #include "client/staging.h"
@@ -25,6 +24,7 @@
 #include "core/job/master_task.h"
 #include "core/schedule/admission.h"
 #include "core/schedule/stage_graph.h"
+#include "os/file_lock.h"
 #include "os/machine.h"
 #include "os/unique_fd.h"
 #include "spec/job_builder.h"
@@ -114,15 +114,15 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
       FollowJob(options, environment, conf, [&](EventLoop& loop, const Clock& /*clock*/) {
         return std::make_unique<LocalMasterSource>(loop, limits, *std::move(master));
       });
-  guard->Reset();
-  const bool alive = IsAlive(folder);
+  // Without the lock an ApplicationMaster lives, whom the user did not wait for: it cleans up.
+  const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
   if (verdict.ok()) {
-    // An ApplicationMaster that was killed right after the verdict has not cleaned up.
-    if (!alive) (void)RemoveRemains(folder);
+    // One that was killed after the verdict has not cleaned up, or not to the end.
+    if (lock.ok()) (void)RemoveRemains(folder);
     return core::ExitCode(*verdict);
   }
   // Executors may still be ending their tasks, but nobody needs the secrets any more.
-  if (!alive) Unstage(folder);
+  if (lock.ok()) Unstage(folder);
   return FailWith(verdict.status(), kInfrastructure);
 }
 

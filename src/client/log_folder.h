@@ -13,7 +13,8 @@ namespace tony::client {
 /// thread safe.
 class LogFolder {
  public:
-  /// "PARENT/tony-logs-XXXXXX", for nobody else to read. Errno codes.
+  /// "PARENT/tony-logs-XXXXXX", for nobody else to read. PermissionDenied – somebody else could
+  /// replace it there (os::CheckFolder()); errno codes.
   static absl::StatusOr<std::unique_ptr<LogFolder>> Make(const std::string& parent);
   ~LogFolder();
   LogFolder(const LogFolder&) = delete;

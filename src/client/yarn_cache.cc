@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/application_client.h"
 #include "backend/yarn/yarn_job.h"
@@ -32,12 +33,20 @@ absl::StatusOr<int64_t> WrittenAt(const std::string& name, backend::JobFiles& fi
   return stored->modified_millis;
 }
 
+/// ".tony-" and a number, or the letters of a temporary file.
+bool IsOwnUnfinished(const std::string& own) {
+  const size_t dash = own.find('-');
+  return dash != std::string::npos &&
+         std::all_of(own.begin() + static_cast<long>(dash) + 1, own.end(), absl::ascii_isalnum);
+}
+
 /// Of clients that were killed.
 absl::StatusOr<int> RemoveCutOff(backend::JobFiles& files, const Clock& clock) {
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                         files.ListUnfinished(backend::kCacheFolder));
   int removed = 0;
   for (const std::string& own : names) {
+    if (!IsOwnUnfinished(own)) continue;
     const std::string name = absl::StrCat(backend::kCacheFolder, "/", own);
     TONY_ASSIGN_OR_RETURN(const int64_t written, WrittenAt(name, files));
     if (clock.UnixMillis() - written < Millis(kStagingTakes)) continue;
@@ -74,6 +83,7 @@ absl::StatusOr<int> RemoveUnusedFromCache(const backend::YarnCluster& cluster, c
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(backend::kCacheFolder));
   for (const std::string& own : names) {
     if (stop.stop_requested()) break;
+    if (!backend::IsCachedFile(own)) continue;
     TONY_ASSIGN_OR_RETURN(const int64_t marked, WrittenAt(MarkOf(own), *files));
     if (marked > latest) continue;
     const std::string name = absl::StrCat(backend::kCacheFolder, "/", own);

@@ -28,18 +28,31 @@ TEST(LogFolder, GoesAwayWithItsOwner) {
 
 TEST(LogFolder, WhatAKilledProcessLeftGoesWithTheNext) {
   const TemporaryFolder parent;
-  AppendLog(parent.path() + "/tony-logs-gone/in-use", "");
-  AppendLog(parent.path() + "/tony-logs-gone/logs/am.log", "x");
+  AppendLog(parent.path() + "/tony-logs-g0nE12/in-use", "");
+  AppendLog(parent.path() + "/tony-logs-g0nE12/logs/am.log", "x");
   AppendLog(parent.path() + "/tony-logs-of-somebody-else/file", "x");
   AppendLog(parent.path() + "/other/in-use", "x");
+  AppendLog(parent.path() + "/tony-logs-of-my-thesis/in-use", "x");
   const auto living = LogFolder::Make(parent.path());
   ASSERT_TRUE(living.ok()) << living.status();
   const auto next = LogFolder::Make(parent.path());
   ASSERT_TRUE(next.ok()) << next.status();
-  EXPECT_FALSE(os::Exists(parent.path() + "/tony-logs-gone"));
+  EXPECT_FALSE(os::Exists(parent.path() + "/tony-logs-g0nE12"));
   EXPECT_TRUE(os::Exists((*living)->path()));
   EXPECT_TRUE(os::Exists(parent.path() + "/tony-logs-of-somebody-else/file"));
   EXPECT_TRUE(os::Exists(parent.path() + "/other/in-use"));
+  EXPECT_TRUE(os::Exists(parent.path() + "/tony-logs-of-my-thesis/in-use"));
+}
+
+TEST(LogFolder, IsNotMadeWhereSomebodyCouldReplaceIt) {
+  const TemporaryFolder parent;
+  ASSERT_EQ(chmod(parent.path().c_str(), 0777), 0);
+  const absl::Status refused = LogFolder::Make(parent.path()).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), StartsWith("copies of logs go to TMPDIR"));
+  EXPECT_TRUE(std::filesystem::is_empty(parent.path()));
+  ASSERT_EQ(chmod(parent.path().c_str(), 01777), 0);
+  EXPECT_TRUE(LogFolder::Make(parent.path()).ok());
 }
 
 TEST(LogFolder, WithoutAPlaceForIt) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "absl/strings/escaping.h"
 #include "backend/yarn/yarn_job.h"
 #include "common/fake_clock.h"
 #include "tests/backend/yarn/fake_resource_manager.h"
@@ -41,9 +42,18 @@ class YarnCacheTest : public testing::Test {
     manager_.Answer("getApplications",
                     [answer = response.SerializeAsString()](const std::string&) { return answer; });
   }
-  void Put(const std::string& own, days age) {
-    ASSERT_EQ(files_->Create("cache/" + own, "bytes"), absl::OkStatus());
-    Age("cache/" + own, age);
+  /// The digest by which a file is known that the test calls `word`.
+  static std::string Digest(const std::string& word) {
+    std::string digest = absl::BytesToHexString(word);
+    digest.resize(64, '0');
+    return digest;
+  }
+  static std::string Cached(const std::string& word) { return "cache/" + Digest(word); }
+  static std::string Mark(const std::string& word) { return "used/" + Digest(word); }
+  void Put(const std::string& word, days age) { PutFile(Cached(word), age); }
+  void PutFile(const std::string& name, days age) {
+    ASSERT_EQ(files_->Create(name, "bytes"), absl::OkStatus());
+    Age(name, age);
   }
   void Age(const std::string& name, std::chrono::hours age) {
     std::filesystem::last_write_time(cluster_->staging() + "/" + name,
@@ -52,7 +62,17 @@ class YarnCacheTest : public testing::Test {
   int Sweep() {
     return RemoveUnusedFromCache(*cluster_, clock_, kLimit, stop_.get_token()).value();
   }
-  std::vector<std::string> Kept() { return files_->List("cache").value(); }
+  /// In the test's words; what is no digest as it is.
+  std::vector<std::string> Kept() {
+    std::vector<std::string> words;
+    const std::vector<std::string> names = files_->List("cache").value();
+    for (const std::string& name : names) {
+      std::string digits = name.size() < 64 ? "" : name.substr(0, 64);
+      while (digits.ends_with("00")) digits.resize(digits.size() - 2);
+      words.push_back(digits.empty() ? name : absl::HexStringToBytes(digits) + name.substr(64));
+    }
+    return words;
+  }
   using Names = std::vector<std::string>;
 
   const os::TemporaryFolder folder_;
@@ -73,16 +93,26 @@ TEST_F(YarnCacheTest, WhatNobodyHasUsedForLongGoes) {
   EXPECT_EQ(Sweep(), 0);
 }
 
+TEST_F(YarnCacheTest, WhatIsNotOfTheCacheStays) {
+  PutFile("cache/thesis.tex", days(100));
+  PutFile("cache/" + Digest("x") + ".zip", days(100));
+  PutFile("cache/.tony-own settings", days(100));
+  PutFile(Cached("runtime") + ".tar.gz", days(100));
+  EXPECT_EQ(Sweep(), 1);
+  EXPECT_EQ(Kept(), (Names{"x.zip", "thesis.tex"}));
+  EXPECT_EQ(files_->ListUnfinished("cache").value(), Names{".tony-own settings"});
+}
+
 TEST_F(YarnCacheTest, WhatIsUsedStaysAsItIs) {
   Put("used", days(100));
   Put("unused", days(100));
-  const int64_t written = files_->Describe("cache/used")->modified_millis;
-  ASSERT_EQ(MarkUsed("cache/used", *files_, clock_), absl::OkStatus());
+  const int64_t written = files_->Describe(Cached("used"))->modified_millis;
+  ASSERT_EQ(MarkUsed(Cached("used"), *files_, clock_), absl::OkStatus());
   EXPECT_EQ(Sweep(), 1);
   EXPECT_EQ(Kept(), Names{"used"});
   // Nodes refuse what has another time than they were told.
-  EXPECT_EQ(files_->Describe("cache/used")->modified_millis, written);
-  Age("used/used", days(33));
+  EXPECT_EQ(files_->Describe(Cached("used"))->modified_millis, written);
+  Age(Mark("used"), days(33));
   EXPECT_EQ(Sweep(), 1);
   EXPECT_EQ(Kept(), Names{});
   EXPECT_EQ(files_->List("used").value(), Names{});
@@ -90,14 +120,14 @@ TEST_F(YarnCacheTest, WhatIsUsedStaysAsItIs) {
 
 TEST_F(YarnCacheTest, AUseIsNotedOnceADay) {
   Put("a", days(100));
-  ASSERT_EQ(MarkUsed("cache/a", *files_, clock_), absl::OkStatus());
-  Age("used/a", std::chrono::hours(12));
-  const int64_t first = files_->Describe("used/a")->modified_millis;
-  ASSERT_EQ(MarkUsed("cache/a", *files_, clock_), absl::OkStatus());
-  EXPECT_EQ(files_->Describe("used/a")->modified_millis, first);
-  Age("used/a", days(2));
-  ASSERT_EQ(MarkUsed("cache/a", *files_, clock_), absl::OkStatus());
-  EXPECT_GT(files_->Describe("used/a")->modified_millis, first);
+  ASSERT_EQ(MarkUsed(Cached("a"), *files_, clock_), absl::OkStatus());
+  Age(Mark("a"), std::chrono::hours(12));
+  const int64_t first = files_->Describe(Mark("a"))->modified_millis;
+  ASSERT_EQ(MarkUsed(Cached("a"), *files_, clock_), absl::OkStatus());
+  EXPECT_EQ(files_->Describe(Mark("a"))->modified_millis, first);
+  Age(Mark("a"), days(2));
+  ASSERT_EQ(MarkUsed(Cached("a"), *files_, clock_), absl::OkStatus());
+  EXPECT_GT(files_->Describe(Mark("a"))->modified_millis, first);
 }
 
 TEST_F(YarnCacheTest, WhatAJobThatStillWaitsMayNeedStays) {
@@ -113,8 +143,8 @@ TEST_F(YarnCacheTest, WhatAJobThatStillWaitsMayNeedStays) {
 
 TEST_F(YarnCacheTest, WhatAKilledClientHadBegunGoesAfterADay) {
   Put("whole", days(2));
-  Put(".tony-1", days(2));
-  Put(".tony-2", days(0));
+  PutFile("cache/.tony-1", days(2));
+  PutFile("cache/.tony-2", days(0));
   EXPECT_EQ(Kept(), Names{"whole"});
   EXPECT_EQ(Sweep(), 1);
   EXPECT_EQ(files_->ListUnfinished("cache").value(), Names{".tony-2"});

@@ -20,6 +20,7 @@
 #include "common/status_macros.h"
 #include "hadoop/protocols.h"
 #include "os/files.h"
+#include "os/folder_trust.h"
 
 namespace tony::backend {
 namespace {
@@ -173,6 +174,7 @@ absl::StatusOr<std::unique_ptr<JobFiles>> YarnCluster::OpenStaging() const {
     if (stat(staging_.c_str(), &status) != 0) return os::ErrnoError(errno, staging_);
     TONY_RETURN_IF_ERROR(CheckOwner(
         status.st_uid == geteuid() ? user_ : absl::StrCat("user ", status.st_uid), status.st_mode));
+    TONY_RETURN_IF_ERROR(Annotate(os::CheckFolder(staging_), "tony.yarn.staging-dir"));
     return std::make_unique<LocalJobFiles>(staging_);
   }
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));

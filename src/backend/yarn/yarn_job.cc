@@ -20,6 +20,16 @@ std::string CachedName(const std::string& digest) {
   return absl::StrCat(kCacheFolder, "/", digest);
 }
 
+bool IsCachedFile(const std::string& name) {
+  constexpr size_t kDigits = 64;  // of SHA-256
+  const std::string digest = name.substr(0, kDigits);
+  const std::string ending = name.substr(digest.size());
+  const bool hexadecimal = std::all_of(digest.begin(), digest.end(), [](char letter) {
+    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
+  });
+  return digest.size() == kDigits && hexadecimal && (ending.empty() || ending == ".tar.gz");
+}
+
 std::string ContainerLogUrl(const std::string& node, const std::string& container_id,
                             const std::string& user) {
   return absl::StrCat("http://", node, "/node/containerlogs/", container_id, "/", user);

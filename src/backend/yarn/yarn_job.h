@@ -36,6 +36,9 @@ std::string JobFolderName(const std::string& job_id);
 inline constexpr char kCacheFolder[] = "cache";
 /// Of an archive that is known by its digest, in kCacheFolder.
 std::string CachedName(const std::string& digest);
+/// Whether a file in kCacheFolder is called as CachedName() has it, maybe with an archive's ending.
+/// Others are not tony's: the folder may be one that the user had before.
+bool IsCachedFile(const std::string& name);
 
 // Names below YarnJob::folder().
 /// The cluster's name: what another cluster does not know of may live on this one.

@@ -25,6 +25,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"rendezvous_head", FuzzRendezvousHead},
     FuzzTarget{"rendezvous_plan", FuzzRendezvousPlan},
     FuzzTarget{"replica_frames", FuzzReplicaFrames},
+    FuzzTarget{"safe_text", FuzzSafeText},
     FuzzTarget{"secret_scanner", FuzzSecretScanner},
     FuzzTarget{"token_file", FuzzTokenFile},
 };

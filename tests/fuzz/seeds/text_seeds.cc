@@ -113,6 +113,14 @@ void AddOutput(Seeds& seeds) {
   seeds.push_back({"secret_scanner", "patterns", "\3tok-123 KEY:  value rest\rtok-\n"});
 }
 
+/// What a terminal would do something with.
+void AddTerminalText(Seeds& seeds) {
+  seeds.push_back({"safe_text", "title", "a\033]0;title\007b \033[31mred\033[0m\tt\r\n"});
+  seeds.push_back({"safe_text", "escape-and-letter", "\033\305\201\033]0;PWNED\007"});
+  seeds.push_back({"safe_text", "utf8", "äöü 漢字 \xF0\x9F\x98\x80 \xC2\x9B 31m \xE2\x80\xAE"});
+  seeds.push_back({"safe_text", "json", "{\"a\": [\"\xC2\x9B 1;31m \", 1.5, null]}"});
+}
+
 }  // namespace
 
 void AddTextSeeds(Seeds& seeds) {
@@ -121,6 +129,7 @@ void AddTextSeeds(Seeds& seeds) {
   AddValues(seeds);
   AddPlans(seeds);
   AddOutput(seeds);
+  AddTerminalText(seeds);
 }
 
 }  // namespace tony::fuzz

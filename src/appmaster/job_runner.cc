@@ -73,6 +73,11 @@ void JobRunner::OnContainerGranted(const core::Container& container) {
   Take(core::input::ContainerGranted{container});
 }
 
+void JobRunner::OnExecutorStarted(const std::string& container_id,
+                                  const core::ExecutorProcess& process) {
+  Take(core::input::ExecutorStarted{container_id, process});
+}
+
 void JobRunner::OnAllocationWaiting(const std::string& what, const std::string& unblock) {
   Apply(core::input::AllocationWaiting{what, unblock});
 }

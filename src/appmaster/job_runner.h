@@ -53,6 +53,8 @@ class JobRunner : public core::ClusterBackend::Listener {
   void Take(core::JobInput input);
 
   void OnContainerGranted(const core::Container& container) override;
+  void OnExecutorStarted(const std::string& container_id,
+                         const core::ExecutorProcess& process) override;
   void OnAllocationWaiting(const std::string& what, const std::string& unblock) override;
   void OnAllocationRefused(bool never_fits, const std::string& sentence) override;
   void OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) override;

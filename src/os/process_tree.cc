@@ -8,11 +8,13 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
 
 #include "os/proc_file.h"
+#include "os/process_identity.h"
 
 namespace tony::os {
 namespace {
@@ -145,20 +147,15 @@ std::vector<pid_t> DescendantsAndZombies(pid_t root, const std::set<pid_t>& spar
   return found;
 }
 
-std::map<std::string, pid_t> ProcessesByArgument(const std::string& prefix) {
+std::map<std::string, pid_t> ProcessesByArgument(const std::string& prefix,
+                                                 const std::string& program) {
   const ProcessTable table;
   std::map<std::string, pid_t> found;
-  std::string line;
   for (const ProcessEntry& entry : table.entries()) {
-    if (entry.dead || !ReadProcFile(ProcPath(entry.pid, "cmdline"), line)) continue;
-    while (!line.empty() && line.back() == '\0') line.pop_back();
-    // One that shows a title of its own divides its arguments by spaces.
-    const char divider = line.find('\0') != std::string::npos ? '\0' : ' ';
-    const size_t at = (divider + line).find(divider + prefix);
-    if (at == std::string::npos) continue;
-    const size_t begin = at + prefix.size();
-    const std::string rest = line.substr(begin, line.find(divider, begin) - begin);
-    const auto [known, added] = found.emplace(rest, entry.pid);
+    if (entry.dead) continue;
+    const std::optional<std::string> rest = ArgumentOf(entry.pid, prefix);
+    if (!rest || !IsOwnProcess(entry.pid) || !Executes(entry.pid, program)) continue;
+    const auto [known, added] = found.emplace(*rest, entry.pid);
     if (!added && table.Descends(known->second, entry.pid)) known->second = entry.pid;
   }
   return found;
@@ -210,9 +207,10 @@ std::vector<pid_t> ProcessesOfContainer(const std::string& container_id, const F
   ForEachProcess([&](pid_t pid) {
     if (pid < oldest || !ReadProcFile(ProcPath(pid, "environ"), environment)) return;
     environment.push_back('\0');
-    if (environment.starts_with(first_entry) || environment.find(needle) != std::string::npos) {
-      found.push_back(pid);
+    if (!environment.starts_with(first_entry) && environment.find(needle) == std::string::npos) {
+      return;
     }
+    if (IsOwnProcess(pid)) found.push_back(pid);
   });
   return found;
 }

@@ -26,10 +26,13 @@ std::vector<pid_t> DescendantsAndZombies(pid_t root, const std::set<pid_t>& spar
 /// be missed.
 std::vector<pid_t> LikelyDescendants(pid_t root);
 
-/// Processes that have a command line argument which begins with `prefix` ("--container-id="), by
-/// the rest of the argument; in one that shows a title of its own (process_title.h) that ends at a
-/// space. Of those with the same rest that descend from each other it is the topmost.
-std::map<std::string, pid_t> ProcessesByArgument(const std::string& prefix);
+/// This user's own processes that execute `program` (absolute; see Executes()) and have a command
+/// line argument which begins with `prefix` ("--container-id="), by the rest of the argument; in
+/// one that shows a title of its own (process_title.h) that ends at a space. Of those with the same
+/// rest that descend from each other it is the topmost. Every user of the machine may start a
+/// process with any argument, so what nobody but this user could have started is all that counts.
+std::map<std::string, pid_t> ProcessesByArgument(const std::string& prefix,
+                                                 const std::string& program);
 
 /// A moment on the kernel's counters of processes, which lets later searches pass over the older
 /// ones. A plain value.
@@ -48,8 +51,9 @@ class ForkMark {
   int64_t forks_ = 0;
 };
 
-/// Processes that we may look into, younger than `mark`, whose initial environment has
-/// TONY_CONTAINER_ID=`container_id`.
+/// This user's own processes, younger than `mark`, whose initial environment has
+/// TONY_CONTAINER_ID=`container_id`. Root may look into everybody's, but a stranger's process with
+/// that variable is nothing to end, and nothing to wait for.
 std::vector<pid_t> ProcessesOfContainer(const std::string& container_id, const ForkMark& mark = {});
 
 /// Processes that carry the container's id although they are in nobody's tree, e.g. started by a

@@ -75,6 +75,12 @@ struct DecisionWriter {
   void operator()(const core::decision::VerdictReached& reached) {
     *proto.mutable_verdict_reached()->mutable_verdict() = rpc::ToProto(reached.verdict);
   }
+  void operator()(const core::decision::ExecutorStarted& started) {
+    v1::ExecutorStarted* body = proto.mutable_executor_started();
+    body->set_container_id(started.container_id);
+    body->set_pid(started.process.pid);
+    body->set_start_ticks(started.process.start_ticks);
+  }
 };
 
 core::decision::TasksRestarted FromProto(const v1::TasksRestarted& proto) {
@@ -121,6 +127,10 @@ absl::StatusOr<core::Decision> FromProto(const v1::Decision& proto) {
       TONY_ASSIGN_OR_RETURN(core::Verdict verdict, FromProto(proto.verdict_reached().verdict()));
       return core::decision::VerdictReached{std::move(verdict)};
     }
+    case v1::Decision::kExecutorStarted:
+      return core::decision::ExecutorStarted{
+          proto.executor_started().container_id(),
+          {proto.executor_started().pid(), proto.executor_started().start_ticks()}};
     case v1::Decision::BODY_NOT_SET:
       break;
   }

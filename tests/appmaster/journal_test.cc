@@ -76,7 +76,8 @@ TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
           5, {}, "it failed", core::TaskId{"ps", 0}, {1, 2, 3, 4}, std::chrono::seconds(2)},
       decision::TasksRestarted{5, {{"ps", 0}, {"worker", 3}}, "", std::nullopt, {}, {}},
       decision::TrackingStopped{"evaluator"},
-      decision::VerdictReached{verdict}};
+      decision::VerdictReached{verdict},
+      decision::ExecutorStarted{"j-c0001", {123, int64_t{1} << 40}}};
   ASSERT_EQ(Open().Write(all), absl::OkStatus());
 
   const std::vector<Journal::Past> past = Open().TakePast();
@@ -93,6 +94,7 @@ TEST_F(JournalTest, TheNextFindsEveryKindAsItWas) {
   EXPECT_EQ(std::get<4>(found[5]), std::get<4>(all[5]));
   EXPECT_EQ(std::get<5>(found[6]), std::get<5>(all[6]));
   EXPECT_EQ(std::get<6>(found[7]), std::get<6>(all[7]));
+  EXPECT_EQ(std::get<7>(found[8]), std::get<7>(all[8]));
 }
 
 TEST_F(JournalTest, KnowsHowLongAgoItWas) {

@@ -19,6 +19,13 @@ void RecordingListener::OnContainerGranted(const core::Container& container) {
   changed_.notify_all();
 }
 
+void RecordingListener::OnExecutorStarted(const std::string& container_id,
+                                          const core::ExecutorProcess& process) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  started_[container_id] = process;
+  changed_.notify_all();
+}
+
 void RecordingListener::OnAllocationWaiting(const std::string& what, const std::string& unblock) {
   const std::lock_guard<std::mutex> lock(mutex_);
   waiting_.push_back(what + " | " + unblock);
@@ -52,6 +59,12 @@ std::string RecordingListener::WaitWaiting(size_t count) {
 std::string RecordingListener::WaitRefused() {
   std::unique_lock<std::mutex> lock(mutex_);
   return WaitFor(lock, [&] { return !refused_.empty(); }) ? refused_.back() : "";
+}
+
+core::ExecutorProcess RecordingListener::WaitStarted(const std::string& container_id) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  WaitFor(lock, [&] { return started_.count(container_id) > 0; });
+  return started_[container_id];
 }
 
 core::ContainerEnd RecordingListener::WaitEnded(const std::string& container_id) {
@@ -99,6 +112,8 @@ Signpost::~Signpost() {
 }
 
 void Signpost::Reach(char what) const { EXPECT_EQ(::write(ends_[1], &what, 1), 1); }
+
+void Signpost::BecomeOutput() const { ::dup2(ends_[1], STDOUT_FILENO); }
 
 char Signpost::Await() const {
   pollfd readable{.fd = ends_[0], .events = POLLIN};

@@ -50,6 +50,8 @@ class LoopThread {
 class RecordingListener : public core::ClusterBackend::Listener {
  public:
   void OnContainerGranted(const core::Container& container) override;
+  void OnExecutorStarted(const std::string& container_id,
+                         const core::ExecutorProcess& process) override;
   void OnAllocationWaiting(const std::string& what, const std::string& unblock) override;
   void OnAllocationRefused(bool never_fits, const std::string& sentence) override;
   void OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) override;
@@ -60,6 +62,8 @@ class RecordingListener : public core::ClusterBackend::Listener {
   std::string WaitWaiting(size_t count = 1);
   /// "never: …" or "failed: …"; empty when patience ends.
   std::string WaitRefused();
+  /// Which process its executor is; pid 0 when patience ends.
+  core::ExecutorProcess WaitStarted(const std::string& container_id);
   /// How the container ended; a sentence "did not end" when patience ends.
   core::ContainerEnd WaitEnded(const std::string& container_id);
 
@@ -77,6 +81,7 @@ class RecordingListener : public core::ClusterBackend::Listener {
   std::vector<core::Container> granted_;
   std::vector<std::string> waiting_;
   std::vector<std::string> refused_;
+  std::map<std::string, core::ExecutorProcess> started_;
   std::map<std::string, core::ContainerEnd> ended_;
 };
 
@@ -108,6 +113,8 @@ class Signpost {
   Signpost& operator=(const Signpost&) = delete;
 
   void Reach(char what = '.') const;
+  /// What this process, or one that it becomes, prints is what it reaches.
+  void BecomeOutput() const;
   /// The next thing that was reached; 0 when patience ends.
   char Await() const;
 

@@ -92,6 +92,10 @@ struct DecisionRenderer {
   std::string operator()(const decision::VerdictReached& decision) {
     return OutcomeName(decision.verdict.outcome);
   }
+  std::string operator()(const decision::ExecutorStarted& decision) {
+    return absl::StrCat("the executor of ", decision.container_id, " is process ",
+                        decision.process.pid, " of ", decision.process.start_ticks);
+  }
 };
 
 struct EffectRenderer {
@@ -105,7 +109,12 @@ struct EffectRenderer {
   }
   std::string operator()(const effect::ReclaimContainers& effect) {
     std::string line = "reclaim";
-    for (const Container& container : effect.containers) absl::StrAppend(&line, " ", container.id);
+    for (const Container& container : effect.containers) {
+      absl::StrAppend(&line, " ", container.id);
+      const ExecutorProcess& executor = container.executor;
+      if (executor.pid == 0) continue;
+      absl::StrAppend(&line, "(process ", executor.pid, " of ", executor.start_ticks, ")");
+    }
     return line;
   }
   std::string operator()(const effect::SendReattached& effect) {
@@ -175,6 +184,9 @@ struct InputRenderer {
   std::string operator()(const input::AllocationRefused&) { return "refused"; }
   std::string operator()(const input::ContainerEnded& event) {
     return "ended " + event.container_id;
+  }
+  std::string operator()(const input::ExecutorStarted& event) {
+    return absl::StrCat("executor of ", event.container_id, " is process ", event.process.pid);
   }
   std::string operator()(const input::ExecutorAttached& event) {
     return absl::StrCat("attached ", event.container_id,

@@ -293,6 +293,8 @@ bool JobScenario::RunBackendCommand(const Command& command) {
     backend_->RepeatGrant(first);
   } else if (command.name == "wait") {
     backend_->Wait(first, command.Word(1));
+  } else if (command.name == "process") {
+    OnExecutorStarted(first, {command.Number("pid", 0), command.Number("start", 0)});
   } else if (command.name == "refuse") {
     backend_->Refuse(first == "never-fits", command.Word(1));
   } else {
@@ -469,6 +471,11 @@ std::string JobScenario::StateLine() const {
 void JobScenario::OnContainerGranted(const Container& container) {
   Apply(input::ContainerGranted{container});
 }
+void JobScenario::OnExecutorStarted(const std::string& container_id,
+                                    const ExecutorProcess& process) {
+  Apply(input::ExecutorStarted{container_id, process});
+}
+
 void JobScenario::OnAllocationWaiting(const std::string& what, const std::string& unblock) {
   Apply(input::AllocationWaiting{what, unblock});
 }

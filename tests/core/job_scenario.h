@@ -28,6 +28,7 @@ namespace tony::core {
 ///   detach WHO…                      its stream breaks
 ///   reattach WHO… [epoch=E] phase=preparing|registered|running|ended [code=N]
 ///   end-reclaimed                    a container that was reclaimed turns out to be gone
+///   process CONTAINER pid=N start=N  the backend says which process its executor is
 ///   attach WHO… [boot=ID]            WHO is all, a task (worker:0) or a container (c1)
 ///   register WHO… [epoch=E] [attempt=A] [page=PORT]
 ///   started WHO… [epoch=E] [attempt=A]
@@ -85,6 +86,7 @@ class JobScenario : public ClusterBackend::Listener {
   std::string StateLine() const;
 
   void OnContainerGranted(const Container& container) override;
+  void OnExecutorStarted(const std::string& container_id, const ExecutorProcess& process) override;
   void OnAllocationWaiting(const std::string& what, const std::string& unblock) override;
   void OnAllocationRefused(bool never_fits, const std::string& sentence) override;
   void OnContainerEnded(const std::string& container_id, const ContainerEnd& end) override;

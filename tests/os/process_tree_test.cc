@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+
+#include "os/container_remains.h"
 
 #include "tests/os/process_support.h"
 
@@ -19,6 +22,9 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
+
+// A user whom no account belongs to.
+constexpr uid_t kStranger = 54322;
 
 // A child that runs a script, with `idle` as its input: a read lasts until the test's end. The
 // scripts whose environment matters exec nothing more, since during an exec nobody can see it.
@@ -69,10 +75,12 @@ TEST(ProcessTreeTest, ArgumentsTellProcessesApart) {
   const pid_t two = start(prefix + "two");
   output.ReadLine();
   output.ReadLine();
-  EXPECT_THAT(ProcessesByArgument(prefix),
+  const std::string bash = std::filesystem::canonical("/bin/bash");
+  EXPECT_THAT(ProcessesByArgument(prefix, bash),
               testing::UnorderedElementsAre(testing::Pair("one and a half", one),
                                             testing::Pair("two", two)));
-  EXPECT_THAT(ProcessesByArgument("x" + prefix), IsEmpty());
+  EXPECT_THAT(ProcessesByArgument("x" + prefix, bash), IsEmpty());
+  EXPECT_THAT(ProcessesByArgument(prefix, "/bin/true"), IsEmpty()) << "another program's argument";
   for (const pid_t pid : {one, two}) {
     for (const pid_t below : Descendants(pid)) ::kill(below, SIGKILL);
     End(pid);
@@ -98,6 +106,29 @@ TEST(ProcessTreeTest, TheContainersIdIsComparedAsAWhole) {
   EXPECT_THAT(ProcessesOfContainer("X" + id), IsEmpty());
   End(exact);
   End(longer);
+}
+
+TEST(ProcessTreeTest, WhatAStrangerMarksIsNotTheContainers) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const std::string id = "process_tree_stranger_" + std::to_string(::getpid());
+  const std::string argument = "--" + id + "=x";
+  LinePipe output, idle;
+  const pid_t stranger = ForkChild([&] {
+    ::dup2(idle.read_fd(), STDIN_FILENO);
+    ::dup2(output.write_fd(), STDOUT_FILENO);
+    ::setenv(kContainerIdVariable, id.c_str(), 1);
+    if (::setgid(kStranger) != 0 || ::setuid(kStranger) != 0) return;
+    ::execlp("bash", "bash", "-c", "echo; read -r", "x", argument.c_str(), nullptr);
+  });
+  ASSERT_TRUE(output.ReadLine().has_value());
+  EXPECT_THAT(ProcessesOfContainer(id), IsEmpty());
+  EXPECT_THAT(TreeStrays(::getpid(), ::getpid(), id), IsEmpty());
+  EXPECT_THAT(ProcessesByArgument("--" + id + "=", std::filesystem::canonical("/bin/bash")),
+              IsEmpty());
+  // It is neither ended nor waited for.
+  EXPECT_EQ(EndContainer(id), 0);
+  EXPECT_TRUE(IsAlive(stranger));
+  End(stranger);
 }
 
 TEST(ProcessTreeTest, WhatIsOlderThanTheMarkIsPassedOver) {

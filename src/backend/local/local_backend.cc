@@ -12,23 +12,24 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "backend/local/executor_finder.h"
 #include "common/clock.h"
 #include "common/logging.h"
+#include "common/process_setup.h"
 #include "common/status_macros.h"
 #include "core/job/task_exit.h"
 #include "os/cgroup_folder.h"
 #include "os/container_remains.h"
 #include "os/folder_trust.h"
-#include "os/proc_file.h"
+#include "os/last_lines.h"
 #include "os/process_handle.h"
-#include "os/process_tree.h"
 #include "os/subprocess.h"
 #include "os/wait_readable.h"
 
 namespace tony::backend {
 namespace {
 
-/// By which an executor of this job is known among all processes; see LaunchContext.
+/// What is on an executor's command line, see LaunchContext, by which it may have to be found.
 constexpr char kContainerIdFlag[] = "--container-id=";
 
 /// 7 of "JOB-c0007"; 0 of an id of another form.
@@ -64,10 +65,15 @@ absl::StatusOr<os::FolderHandle> MakeIn(const os::FolderHandle& job, const std::
   return folder.OpenOrMake(name);
 }
 
-core::ContainerEnd EndOf(const os::ExitStatus& status) {
+core::ContainerEnd EndOf(const os::ExitStatus& status, const std::string& log_path) {
   core::TaskExit exit{.code = status.code, .signal = status.signal};
   if (status.signal != 0) exit.cause = core::TaskExit::Cause::kSignaled;
-  return {.lost = status.signal != 0, .sentence = absl::StrCat("tony-executor ", exit.Describe())};
+  std::string sentence = absl::StrCat("tony-executor ", exit.Describe());
+  // What the machine does not give it: too few threads, say.
+  if (status.signal == 0 && status.code == kExitUnable) {
+    absl::StrAppend(&sentence, ": ", os::LastLines(log_path, 1));
+  }
+  return {.lost = status.signal != 0, .sentence = std::move(sentence)};
 }
 
 }  // namespace
@@ -75,6 +81,7 @@ core::ContainerEnd EndOf(const os::ExitStatus& status) {
 /// A child of this process, or one that an earlier ApplicationMaster started. Not thread safe.
 struct LocalBackend::Executor {
   std::variant<os::Subprocess, os::ProcessHandle> process;
+  std::string log_path;                      // of a child
   std::unique_ptr<EventLoop::Handle> watch;  // after `process`, whose descriptor it watches
 
   pid_t pid() const {
@@ -94,7 +101,7 @@ struct LocalBackend::Executor {
     }
     const std::optional<os::ExitStatus> status = std::get<os::Subprocess>(process).TryWait();
     if (!status) return std::nullopt;
-    return EndOf(*status);
+    return EndOf(*status, log_path);
   }
 };
 
@@ -138,13 +145,12 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
   if (const absl::Status status = OpenClaim(); !status.ok()) {
     LogWarning(absl::StrCat("the ledger: ", std::string(status.message())));
   }
-  const std::map<std::string, pid_t> executors = os::ProcessesByArgument(kContainerIdFlag);
+  ExecutorFinder executors(options_.executor_path, kContainerIdFlag);
   for (const core::Container& container : containers) {
     last_number_ = std::max(last_number_, NumberOf(container.id));
     LiveContainer live;
     live.container = container;
-    const auto found = executors.find(container.id);
-    if (found != executors.end()) live.executor = Find(container.id, found->second);
+    live.executor = TakeOver(container, executors);
     if (live.executor != nullptr) {
       live.slot = SlotOf(container);
       slots_[*live.slot].taken = true;
@@ -160,18 +166,24 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
   }
 }
 
-std::unique_ptr<LocalBackend::Executor> LocalBackend::Find(const std::string& container_id,
-                                                           pid_t pid) {
-  absl::StatusOr<os::ProcessHandle> process = os::ProcessHandle::Open(pid);
-  if (!process.ok()) return nullptr;
-  // Now that the number cannot pass to another: is it still the same process?
-  if (os::ReadProcFile(absl::StrCat("/proc/", pid, "/cmdline")).find(container_id) ==
-      std::string::npos) {
+// Null where it has ended.
+std::unique_ptr<LocalBackend::Executor> LocalBackend::TakeOver(const core::Container& container,
+                                                               ExecutorFinder& executors) {
+  absl::StatusOr<FoundExecutor> found = executors.Find(container);
+  if (!found.ok()) {
+    LogInfo(std::string(found.status().message()));
     return nullptr;
   }
-  auto executor = std::make_unique<Executor>(Executor{.process = std::move(*process)});
-  Watch(*executor, container_id);
+  auto executor = std::make_unique<Executor>(Executor{.process = std::move(found->process)});
+  Watch(*executor, container.id);
+  // The next ApplicationMaster is not to search again.
+  if (container.executor != found->identity) TellStarted(container.id, found->identity);
   return executor;
+}
+
+void LocalBackend::TellStarted(const std::string& container_id,
+                               const core::ExecutorProcess& process) {
+  Later([this, container_id, process] { listener_.OnExecutorStarted(container_id, process); });
 }
 
 void LocalBackend::Watch(Executor& executor, const std::string& container_id) {
@@ -396,8 +408,12 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
   request.stderr_fd = log.get();
   request.inherited_fds = {claim_->descriptor()};
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, options_.start_executor(request));
-  live.executor = std::make_unique<Executor>(Executor{.process = std::move(process)});
+  live.executor = std::make_unique<Executor>(Executor{
+      .process = std::move(process),
+      .log_path = absl::StrCat(options_.job_folder.logs(), "/", context.name, "/executor.log")});
   Watch(*live.executor, id);
+  // It is this process's child, and not reaped yet: the number is still its.
+  if (const auto identity = IdentityOf(live.executor->pid())) TellStarted(id, *identity);
   return absl::OkStatus();
 }
 

@@ -23,6 +23,8 @@
 
 namespace tony::backend {
 
+class ExecutorFinder;
+
 /// What a LocalBackend is made with. Not thread safe (plain data).
 struct LocalBackendOptions {
   std::string job_id;
@@ -46,8 +48,9 @@ struct LocalBackendOptions {
 
 /// Not thread safe: owned by the event loop.
 ///
-/// After the loss of an ApplicationMaster the next one finds the executors by their command lines
-/// and what they hold in the ledger; they are not its children, so how they ended nobody learns.
+/// After the loss of an ApplicationMaster the next one finds the executors as ExecutorFinder says,
+/// by what OnExecutorStarted() had noted, and what they hold in the ledger; they are not its
+/// children, so how they ended nobody learns.
 ///
 /// Each container that the ledger admitted leaves a slot, kept until this object is destroyed or it
 /// is given back: when the container has ended, the job's next request for the same resources is
@@ -110,7 +113,8 @@ class LocalBackend : public core::ClusterBackend {
   void StopWaiting();
 
   // Containers.
-  std::unique_ptr<Executor> Find(const std::string& container_id, pid_t pid);
+  std::unique_ptr<Executor> TakeOver(const core::Container& container, ExecutorFinder& executors);
+  void TellStarted(const std::string& container_id, const core::ExecutorProcess& process);
   void Watch(Executor& executor, const std::string& container_id);
   size_t SlotOf(const core::Container& container);
   absl::Status Start(LiveContainer& live, const core::LaunchContext& context);

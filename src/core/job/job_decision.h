@@ -70,12 +70,20 @@ struct VerdictReached {
   bool operator==(const VerdictReached&) const = default;
 };
 
+/// The executor of a bound container runs as this process. Noted after the launch, so an
+/// ApplicationMaster that was lost in between leaves none.
+struct ExecutorStarted {
+  std::string container_id;
+  ExecutorProcess process;
+  bool operator==(const ExecutorStarted&) const = default;
+};
+
 }  // namespace decision
 
 using Decision =
     std::variant<decision::ContainerBound, decision::GangReleased, decision::PlanAccepted,
                  decision::TaskConcluded, decision::TasksRestarted, decision::TrackingStopped,
-                 decision::VerdictReached>;
+                 decision::VerdictReached, decision::ExecutorStarted>;
 using Decisions = std::vector<Decision>;
 
 }  // namespace tony::core

@@ -41,6 +41,12 @@ struct ContainerEnded {
   ContainerEnd end;
 };
 
+/// The backend knows which process the container's executor is.
+struct ExecutorStarted {
+  std::string container_id;
+  ExecutorProcess process;
+};
+
 /// What an executor that was attached before is at.
 struct HeldTask {
   enum class Phase {
@@ -144,9 +150,10 @@ struct Tick {};
 
 using JobInput =
     std::variant<input::Start, input::ContainerGranted, input::AllocationWaiting,
-                 input::AllocationRefused, input::ContainerEnded, input::ExecutorAttached,
-                 input::ExecutorDetached, input::ExecutorRegistered, input::TaskStarted,
-                 input::TaskEnded, input::Heartbeat, input::PortTaken, input::LogLoss,
-                 input::RanksPlanned, input::RendezvousWait, input::StopRequested, input::Tick>;
+                 input::AllocationRefused, input::ContainerEnded, input::ExecutorStarted,
+                 input::ExecutorAttached, input::ExecutorDetached, input::ExecutorRegistered,
+                 input::TaskStarted, input::TaskEnded, input::Heartbeat, input::PortTaken,
+                 input::LogLoss, input::RanksPlanned, input::RendezvousWait, input::StopRequested,
+                 input::Tick>;
 
 }  // namespace tony::core

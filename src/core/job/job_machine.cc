@@ -157,6 +157,13 @@ void JobMachine::On(const input::AllocationRefused& refused) {
   Decide(std::move(verdict));
 }
 
+void JobMachine::On(const input::ExecutorStarted& started) {
+  Task* task = tasks_.FindByContainer(started.container_id);
+  if (task == nullptr) return;
+  task->container->executor = started.process;
+  Note(decision::ExecutorStarted{started.container_id, started.process});
+}
+
 void JobMachine::On(const input::ExecutorAttached& attached) {
   Task* task = Heard(attached.container_id);
   if (task == nullptr) return;

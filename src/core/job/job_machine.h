@@ -92,6 +92,7 @@ class JobMachine {
   void On(const input::AllocationWaiting& waiting);
   void On(const input::AllocationRefused& refused);
   void On(const input::ContainerEnded& ended);
+  void On(const input::ExecutorStarted& started);
   void On(const input::ExecutorAttached& attached);
   void On(const input::ExecutorDetached& detached);
   void On(const input::ExecutorRegistered& registered);
@@ -112,6 +113,7 @@ class JobMachine {
   void Redo(const decision::TasksRestarted& restarted);
   void Redo(const decision::TrackingStopped& stopped);
   void Redo(const decision::VerdictReached& reached);
+  void Redo(const decision::ExecutorStarted& started);
   /// Goes on after Replay(): finds the containers again, asks for what is missing.
   void Resume(const input::Start& start);
   void Rejoin(Task& task, const input::HeldTask& held);

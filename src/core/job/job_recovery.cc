@@ -71,6 +71,11 @@ void JobMachine::Redo(const decision::VerdictReached& reached) {
   Move(JobTrigger::kVerdict);
 }
 
+void JobMachine::Redo(const decision::ExecutorStarted& started) {
+  Task* task = tasks_.FindByContainer(started.container_id);
+  if (task != nullptr) task->container->executor = started.process;
+}
+
 void JobMachine::Resume(const input::Start& start) {
   Do(effect::Record{MasterRestarted{start.incarnation, start.log_url}});
   state_since_ = now_;

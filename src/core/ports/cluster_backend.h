@@ -1,6 +1,7 @@
 // The port through which the ApplicationMaster gets, uses and gives back containers.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,15 @@ struct ContainerRequest {
   bool operator==(const ContainerRequest&) const = default;
 };
 
+/// Which process of its machine a container's tony-executor is. The kernel gives a number again,
+/// but not with the same start.
+struct ExecutorProcess {
+  int64_t pid = 0;          ///< 0: not known
+  int64_t start_ticks = 0;  ///< of the kernel's clock, since the machine's boot
+
+  bool operator==(const ExecutorProcess&) const = default;
+};
+
 /// A container that was granted to this job.
 struct Container {
   std::string id;         ///< unique among all containers of the backend, e.g. "JOB-c0003"
@@ -26,6 +36,8 @@ struct Container {
   std::vector<int> gpus;  ///< indices of the devices that it holds
   Resources resources;    ///< what was granted
   std::string log_url;    ///< where the backend shows its logs; empty: nowhere
+  /// Once it was launched by a backend that tells; see Listener::OnExecutorStarted().
+  ExecutorProcess executor = {};
 
   bool operator==(const Container&) const = default;
 };
@@ -54,6 +66,10 @@ class ClusterBackend {
     virtual ~Listener() = default;
     /// One container of a request.
     virtual void OnContainerGranted(const Container& container) = 0;
+    /// A launched container's executor runs as `process`. Only a backend that has nothing else to
+    /// find it by after the loss of an ApplicationMaster calls this.
+    virtual void OnExecutorStarted(const std::string& /*container_id*/,
+                                   const ExecutorProcess& /*process*/) {}
     /// The request has to wait. Called again when the reason changes.
     virtual void OnAllocationWaiting(const std::string& what, const std::string& unblock) = 0;
     /// The request is refused for good. `never_fits`: it is larger than all there is.

@@ -241,6 +241,7 @@ void ApplicationMaster::MakeServices() {
 
 absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                                            std::vector<std::string> executor_arguments) {
+  TONY_ASSIGN_OR_RETURN(grpc_threads_, rpc::GrpcThreads::Start());
   TONY_ASSIGN_OR_RETURN(rpc::CertificateAuthority authority,
                         rpc::CertificateAuthority::Load(authority_pem));
   authority_ = std::make_unique<rpc::CertificateAuthority>(std::move(authority));
@@ -273,6 +274,8 @@ absl::Status ApplicationMaster::Start() {
   listener_check_ =
       std::make_unique<ListenerCheck>(loop_, server_->acceptor(), ListenerCheck::Timing{},
                                       [this](const std::string& why) { OnDeaf(why); });
+  grpc_watch_ = grpc_threads_->Watch(
+      loop_, [this](const absl::Status& why) { OnDeaf(std::string(why.message())); });
   TONY_RETURN_IF_ERROR(ReadPast());
   const bool leased = platform_->ClientLease(machine_->job().timeouts) > Duration::zero();
   if (leased && !platform_->detached()) AwaitOwner();

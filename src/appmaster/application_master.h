@@ -22,6 +22,7 @@
 #include "core/job/job_machine.h"
 #include "os/unique_fd.h"
 #include "rpc/event_log.h"
+#include "rpc/grpc_threads.h"
 #include "rpc/log_sender.h"
 #include "rpc/master_server.h"
 #include "rpc/tunnel_relay.h"
@@ -81,13 +82,15 @@ class ApplicationMaster {
   /// The job ends when its owner's lease has run out.
   void AwaitOwner();
   void OnDeposed(const std::string& why);
-  /// Its port takes in nobody any more.
+  /// Its port takes in nobody any more, or gRPC calls nobody back.
   void OnDeaf(const std::string& why);
 
   const std::unique_ptr<Platform> platform_;
   EventLoop& loop_;
   os::UniqueFd client_;  ///< Options::client_fd
   SystemClock clock_;
+  std::unique_ptr<rpc::GrpcThreads> grpc_threads_;
+  std::unique_ptr<EventLoop::Handle> grpc_watch_;
   rpc::EventLog event_log_;
   std::unique_ptr<EventArchive> archive_;  ///< of the events, where the folder does not last
   std::unique_ptr<DecisionLog> journal_;

@@ -2,12 +2,15 @@
 #include "executor/executor.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/logging.h"
+#include "common/process_setup.h"
+#include "common/safe_text.h"
 #include "core/runtime/hadoop_variables.h"
 #include "executor/address_source.h"
 #include "executor/collective_counters.h"
@@ -92,6 +95,7 @@ Executor::~Executor() {
 }
 
 void Executor::Start(const rpc::Credentials& credentials) {
+  if (!StartThreads()) return;
   tunnels_ =
       std::make_unique<Tunnels>(loop_, credentials, LogFolder(environment_, working_folder_));
   horovod_ = std::make_unique<HorovodTask>(
@@ -115,6 +119,28 @@ void Executor::Start(const rpc::Credentials& credentials) {
       ShutDown(1, "the ApplicationMaster did not answer (tony.task.executor.registry-timeout-sec)");
     });
   }
+}
+
+bool Executor::StartThreads() {
+  absl::StatusOr<std::unique_ptr<rpc::GrpcThreads>> threads = rpc::GrpcThreads::Start();
+  if (!threads.ok()) {
+    SayUnable(threads.status());
+    exit_code_ = kExitUnable;
+    loop_.Post([this] { loop_.Stop(); });
+    return false;
+  }
+  grpc_threads_ = *std::move(threads);
+  grpc_watch_ = grpc_threads_->Watch(loop_, [this](const absl::Status& why) {
+    SayUnable(why);
+    ShutDown(kExitUnable, std::string(why.message()));
+  });
+  return true;
+}
+
+void Executor::SayUnable(const absl::Status& why) {
+  // As main() does when it fails: whoever started the executor quotes the last line of its log.
+  (void)PrintForPeople(STDERR_FILENO,
+                       absl::StrCat("tony-executor: ", std::string(why.message()), "\n"));
 }
 
 v1::ExecutorMessage Executor::Hello() {

@@ -22,6 +22,7 @@
 #include "executor/usage_sampler.h"
 #include "os/keeper.h"
 #include "rpc/credentials.h"
+#include "rpc/grpc_threads.h"
 #include "tony/v1/application_master.pb.h"
 
 namespace tony::executor {
@@ -91,6 +92,10 @@ class Executor {
   void MeasureWithGpus();
   void ReportStrangers();
   void ShutDown(int exit_code, const std::string& why);
+  /// False: it may start no threads, and has said so and is ending.
+  bool StartThreads();
+  /// The machine does not give what every executor needs.
+  void SayUnable(const absl::Status& why);
   void Leave();
   /// The ApplicationMaster, or those who read the logs, have heard all.
   void OnSaid();
@@ -129,6 +134,8 @@ class Executor {
   int signal_ = 0;    ///< that began the shutdown; 0: none did
   std::string hung_;  ///< why the program is being ended; empty: it is not for that
   bool measuring_gpus_ = false;
+  std::unique_ptr<rpc::GrpcThreads> grpc_threads_;
+  std::unique_ptr<EventLoop::Handle> grpc_watch_;
   std::unique_ptr<EventLoop::Handle> registry_deadline_;
   std::unique_ptr<EventLoop::Handle> heartbeat_timer_;
   std::unique_ptr<EventLoop::Handle> metrics_timer_;

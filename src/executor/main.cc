@@ -22,6 +22,7 @@ extern char** environ;
 
 namespace {
 
+constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
 
 int Fail(const absl::Status& status, int exit_code) {
@@ -54,18 +55,22 @@ int main(int argc, char** argv) {
   // Before anything that starts a thread: the keeper is a fork of this process.
   absl::StatusOr<std::unique_ptr<tony::os::Keeper>> keeper =
       tony::os::Keeper::Start(options->container_id, options->containment);
-  if (!keeper.ok()) return Fail(keeper.status(), 1);
+  if (!keeper.ok()) {
+    // The machine does not give it a process, say: whoever started this one quotes the sentence.
+    return Fail(keeper.status(),
+                absl::IsResourceExhausted(keeper.status()) ? tony::kExitUnable : kFailed);
+  }
   tony::RaiseOpenFiles();
   absl::StatusOr<tony::rpc::Credentials> credentials = tony::executor::ReadCredentials(*options);
-  if (!credentials.ok()) return Fail(credentials.status(), 1);
+  if (!credentials.ok()) return Fail(credentials.status(), kFailed);
   if (!options->credentials_secret.empty()) {
     const absl::Status removed =
         tony::executor::RemoveOwnSecrets(options->token_file, options->credentials_secret);
-    if (!removed.ok()) return Fail(removed, 1);
+    if (!removed.ok()) return Fail(removed, kFailed);
   }
   char folder[4096];
   if (getcwd(folder, sizeof folder) == nullptr)
-    return Fail(absl::InternalError("no working folder"), 1);
+    return Fail(absl::InternalError("no working folder"), kFailed);
 
   tony::EventLoop loop;
   tony::executor::Executor executor(loop, **keeper, *options, folder, std::move(environment));

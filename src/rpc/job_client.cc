@@ -1,18 +1,20 @@
 // JobClient on gRPC's callback API.
 #include "rpc/job_client.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include "common/status_macros.h"
 #include "rpc/convert.h"
 #include "rpc/grpc_credentials.h"
+#include "rpc/pending_call.h"
 #include "rpc/status_convert.h"
 #include "rpc/utf8.h"
 
 namespace tony::rpc {
 namespace {
+
+/// For gRPC to let go of a call that was cancelled: that takes no time unless it has no threads.
+constexpr std::chrono::seconds kLetGoPatience{2};
 
 std::chrono::system_clock::time_point DeadlineIn(Duration time) {
   return std::chrono::system_clock::now() +
@@ -22,25 +24,26 @@ std::chrono::system_clock::time_point DeadlineIn(Duration time) {
 }  // namespace
 
 /// Reads one Follow stream. Its owner waits for OnDone before destroying it: were it left to gRPC's
-/// thread, that would destroy the channel, too, and with it itself.
+/// thread, that would destroy the channel, too, and with it itself. It has a share in the channel,
+/// in case that it is never destroyed.
 class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
  public:
-  FollowStream(v1::JobService::Stub& stub, int64_t after_sequence, bool owner,
+  FollowStream(const std::shared_ptr<grpc::Channel>& channel, int64_t after_sequence, bool owner,
                FollowCallbacks callbacks)
-      : stub_(stub), callbacks_(std::move(callbacks)) {
+      : stub_(v1::JobService::NewStub(channel)), callbacks_(std::move(callbacks)) {
     request_.set_after_sequence(after_sequence);
     request_.set_owner(owner);
     request_.set_measurements(callbacks_.on_measurement != nullptr);
   }
 
   void Start() {
-    stub_.async()->Follow(&context_, &request_, this);
+    stub_->async()->Follow(&context_, &request_, this);
     StartRead(&incoming_);
     StartCall();
   }
 
   void OnReadInitialMetadataDone(bool ok) override {
-    if (ok && callbacks_.on_open) callbacks_.on_open();
+    if (ok && callbacks_.on_open) call_.Tell(callbacks_.on_open);
   }
 
   void OnReadDone(bool ok) override {
@@ -56,21 +59,19 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
     }
     // An event of a kind that this version does not know is left out.
     absl::StatusOr<core::JobEvent> event = FromProto(incoming_);
-    if (event.ok()) Take(*std::move(event));
+    if (event.ok()) call_.Tell([&] { Take(*std::move(event)); });
     StartRead(&incoming_);
   }
 
   void OnDone(const grpc::Status& status) override {
-    callbacks_.on_closed(FromGrpc(status));
-    std::lock_guard lock(mutex_);
-    done_ = true;
-    ended_.notify_all();
+    call_.Tell([&] { callbacks_.on_closed(FromGrpc(status)); });
+    call_.SetDone();
   }
 
-  void CancelAndWait() {
+  /// False: gRPC may still use this.
+  bool CancelAndWait(Duration patience) {
     context_.TryCancel();
-    std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return done_; });
+    return call_.AwaitDone(patience);
   }
 
  private:
@@ -79,15 +80,45 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
     if (callbacks_.on_measurement) callbacks_.on_measurement(std::move(event));
   }
 
-  v1::JobService::Stub& stub_;
+  const std::unique_ptr<v1::JobService::Stub> stub_;
   const FollowCallbacks callbacks_;
   grpc::ClientContext context_;
   v1::FollowRequest request_;
   v1::JobEvent incoming_;
   bool read_failed_ = false;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool done_ = false;
+  PendingCall call_;
+};
+
+/// One Stop that is answered later; owned as a FollowStream is.
+class JobClient::StopCall {
+ public:
+  StopCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& reason,
+           Duration deadline, std::function<void(absl::Status)> on_answer)
+      : stub_(v1::JobService::NewStub(channel)), on_answer_(std::move(on_answer)) {
+    context_.set_deadline(DeadlineIn(deadline));
+    request_.set_reason(ToUtf8(reason));
+  }
+
+  void Start() {
+    stub_->async()->Stop(&context_, &request_, &response_, [this](const grpc::Status& status) {
+      call_.Tell([&] { on_answer_(FromGrpc(status)); });
+      call_.SetDone();
+    });
+  }
+
+  /// False: gRPC may still use this.
+  bool CancelAndWait(Duration patience) {
+    context_.TryCancel();
+    return call_.AwaitDone(patience);
+  }
+
+ private:
+  const std::unique_ptr<v1::JobService::Stub> stub_;
+  const std::function<void(absl::Status)> on_answer_;
+  grpc::ClientContext context_;
+  v1::StopRequest request_;
+  v1::StopResponse response_;
+  PendingCall call_;
 };
 
 JobClient::JobClient(const std::string& master_address, const Credentials& credentials,
@@ -96,11 +127,15 @@ JobClient::JobClient(const std::string& master_address, const Credentials& crede
       stub_(v1::JobService::NewStub(channel_)) {}
 
 JobClient::~JobClient() {
-  if (follow_ != nullptr) follow_->CancelAndWait();
+  // Where gRPC does not answer one call it does not answer the other either.
+  const bool answers = follow_ == nullptr || follow_->CancelAndWait(kLetGoPatience);
+  if (!answers) (void)follow_.release();
+  const Duration patience = answers ? Duration(kLetGoPatience) : Duration::zero();
+  if (stop_ != nullptr && !stop_->CancelAndWait(patience)) (void)stop_.release();
 }
 
 void JobClient::Follow(int64_t after_sequence, bool owner, FollowCallbacks callbacks) {
-  follow_ = std::make_unique<FollowStream>(*stub_, after_sequence, owner, std::move(callbacks));
+  follow_ = std::make_unique<FollowStream>(channel_, after_sequence, owner, std::move(callbacks));
   follow_->Start();
 }
 
@@ -111,6 +146,14 @@ absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {
   request.set_reason(ToUtf8(reason));
   v1::StopResponse response;
   return FromGrpc(stub_->Stop(&context, request, &response));
+}
+
+void JobClient::StopLater(const std::string& reason, Duration deadline,
+                          std::function<void(absl::Status)> on_answer) {
+  // It has answered, but may not be done with that yet.
+  if (stop_ != nullptr && !stop_->CancelAndWait(kLetGoPatience)) (void)stop_.release();
+  stop_ = std::make_unique<StopCall>(channel_, reason, deadline, std::move(on_answer));
+  stop_->Start();
 }
 
 absl::StatusOr<std::string> JobClient::OpenPage(Duration deadline) {

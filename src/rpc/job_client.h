@@ -36,7 +36,8 @@ class JobClient {
   /// connection. None: as on one machine, where the kernel closes what its processes leave.
   JobClient(const std::string& master_address, const Credentials& credentials,
             std::optional<Duration> silence_limit = std::nullopt);
-  /// Breaks a Follow that is open and waits until gRPC has let go of it.
+  /// Breaks a Follow that is open and waits until gRPC has let go of it, which takes no time; a few
+  /// seconds where gRPC could start no thread that would.
   ~JobClient();
 
   /// Streams the events after `after_sequence` to the callbacks, on gRPC's threads, one at a time.
@@ -48,6 +49,11 @@ class JobClient {
   /// are not a client's.
   absl::Status Stop(const std::string& reason, Duration deadline);
 
+  /// The same without waiting: the answer comes on one of gRPC's threads, at most once, and not
+  /// after this object is destroyed. Not again before it has come.
+  void StopLater(const std::string& reason, Duration deadline,
+                 std::function<void(absl::Status)> on_answer);
+
   /// Where the job's page is to be seen; the address may be good for one visit only. The codes of
   /// Stop(), and those of the ApplicationMaster's listening socket.
   absl::StatusOr<std::string> OpenPage(Duration deadline);
@@ -57,9 +63,11 @@ class JobClient {
 
  private:
   class FollowStream;
+  class StopCall;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::JobService::Stub> stub_;
   std::unique_ptr<FollowStream> follow_;
+  std::unique_ptr<StopCall> stop_;
 };
 
 }  // namespace tony::rpc

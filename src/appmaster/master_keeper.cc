@@ -6,19 +6,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <optional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "core/job/master_restarts.h"
 #include "os/exit_status.h"
 #include "os/reap_orphans.h"
 
 namespace tony::appmaster {
 namespace {
-
-/// An ApplicationMaster that lived shorter is not started again at once.
-constexpr time_t kShortLifeSeconds = 1;
 
 sigset_t Watched() {
   sigset_t signals;
@@ -53,6 +52,31 @@ bool KeptToItsEnd(pid_t child, int* exit_code) {
   }
 }
 
+/// Waits before the next start. False: the keeper was told to end meanwhile, and there is nobody to
+/// pass that on to.
+bool Pause(Duration pause) {
+  const sigset_t signals = Watched();
+  const SystemClock clock;
+  const TimePoint end = clock.Now() + pause;
+  for (Duration left = pause; left > Duration::zero(); left = end - clock.Now()) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec limit{seconds.count(), (left - seconds).count()};
+    const int number = ::sigtimedwait(&signals, nullptr, &limit);
+    if (number == SIGCHLD) os::ReapOrphans();
+    if (number > 0 && number != SIGCHLD) return false;
+  }
+  return true;
+}
+
+std::string NextStart(int number, Duration pause) {
+  std::string text = absl::StrCat("the ApplicationMaster was lost; starting number ", number);
+  if (pause > Duration::zero()) {
+    absl::StrAppend(&text, " in ", pause / std::chrono::milliseconds(1),
+                    " ms, since several were lost soon after their start");
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 int SplitOffKeeper(int restarts) {
@@ -60,20 +84,21 @@ int SplitOffKeeper(int restarts) {
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   os::BecomeSubreaper();
+  core::MasterRestarts left(restarts);
+  const SystemClock clock;
   for (int number = 1;; ++number) {
-    const time_t began = ::time(nullptr);
+    const TimePoint began = clock.Now();
     const pid_t child = ::fork();
     if (child <= 0) {
       ::sigprocmask(SIG_SETMASK, &before, nullptr);
       return number;
     }
     int exit_code = 0;
-    if (KeptToItsEnd(child, &exit_code) || number > restarts) ::_exit(exit_code);
-    Say("the ApplicationMaster was lost; starting number " + std::to_string(number + 1) + "\n");
-    if (::time(nullptr) - began < kShortLifeSeconds) {
-      const timespec pause{0, 200'000'000};
-      ::nanosleep(&pause, nullptr);
-    }
+    if (KeptToItsEnd(child, &exit_code)) ::_exit(exit_code);
+    const std::optional<Duration> pause = left.Next(clock.Now() - began);
+    if (!pause) ::_exit(exit_code);
+    Say(NextStart(number + 1, *pause));
+    if (!Pause(*pause)) ::_exit(exit_code);
   }
 }
 

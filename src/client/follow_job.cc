@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "client/progress_printer.h"
 #include "client/terminal.h"
+#include "common/status_macros.h"
 #include "os/files.h"
+#include "rpc/grpc_threads.h"
 
 namespace tony::client {
 namespace {
@@ -26,6 +28,10 @@ int FailWith(const absl::Status& status, int exit_code) {
   return exit_code;
 }
 
+int ExitOf(const absl::Status& no_verdict) {
+  return absl::IsCancelled(no_verdict) ? kKilled : kInfrastructure;
+}
+
 void WriteOut(const std::string& text) { (void)PrintForPeople(STDOUT_FILENO, text); }
 
 void WriteBytes(const std::string& bytes) {
@@ -41,6 +47,8 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,
                                         const spec::Configuration& configuration,
                                         const MakeSource& make_source) {
+  // The ApplicationMaster's answers come on them.
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcThreads> threads, rpc::GrpcThreads::Start());
   EventLoop loop;
   SystemClock clock;
   const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(

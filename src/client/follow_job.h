@@ -21,6 +21,7 @@ namespace tony::client {
 enum SubmitExit {
   kBadUsage = 2,
   kInfrastructure = 3,
+  kKilled = 4,
   kNeverFits = 5,
 };
 
@@ -28,6 +29,9 @@ enum SubmitExit {
 void PrintError(const std::string& text);
 /// The same for an error; returns `exit_code`.
 int FailWith(const absl::Status& status, int exit_code);
+/// Of a job that was followed to no verdict: the user who left with Ctrl-C is not told that the
+/// infrastructure has failed.
+int ExitOf(const absl::Status& no_verdict);
 /// Text for people on standard output.
 void WriteOut(const std::string& text);
 /// What programs read, on standard output: JSON that is SafeJson.
@@ -36,6 +40,7 @@ void WriteBytes(const std::string& bytes);
 void WriteJobId(const SubmitOptions& options, const std::string& job_id);
 
 /// Submission::FollowToEnd() with the printer that `options` and the terminal ask for.
+/// ResourceExhausted – this process may start too few threads to hear of the job.
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,
                                         const spec::Configuration& configuration,

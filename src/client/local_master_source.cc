@@ -12,16 +12,23 @@
 namespace tony::client {
 namespace {
 
-/// Before a third ApplicationMaster is started, and each one after it.
-constexpr std::chrono::milliseconds kRestartPause{200};
 /// For a process that was killed: it may be in the middle of a call that the kernel ends first, to
 /// a disk that takes its time, say.
 constexpr std::chrono::seconds kDeathPatience{10};
+/// For a stream to end whose ApplicationMaster is gone. The kernel says at once that it is, but
+/// gRPC does not hear it where it could start no thread.
+constexpr std::chrono::seconds kStreamPatience{5};
 
 }  // namespace
 
-LocalMasterSource::LocalMasterSource(EventLoop& loop, Options options, MasterProcess master)
-    : loop_(loop), options_(std::move(options)), master_(std::move(master)) {}
+LocalMasterSource::LocalMasterSource(EventLoop& loop, const Clock& clock, Options options,
+                                     MasterProcess master)
+    : loop_(loop),
+      clock_(clock),
+      options_(std::move(options)),
+      master_(std::move(master)),
+      started_at_(clock_.Now()),
+      restarts_(options_.restarts) {}
 
 void LocalMasterSource::Start(Callbacks callbacks) {
   callbacks_ = std::move(callbacks);
@@ -34,11 +41,20 @@ void LocalMasterSource::Watch() {
   master_over_ = false;
   master_watch_ = loop_.WatchReadable(master_.pidfd(), [this] {
     master_watch_.reset();
-    master_.ended();  // reaps it
-    master_over_ = true;
-    if (killed_) return End();
-    GoOn();
+    OnMasterOver();
   });
+}
+
+void LocalMasterSource::OnMasterOver() {
+  master_.ended();  // reaps it
+  master_over_ = true;
+  if (killed_) return End();
+  if (!stream_over_) {
+    stream_deadline_ = loop_.After(kStreamPatience, [this] {
+      End("; nobody told this program of its end: it may start too few threads (ulimit -u)");
+    });
+  }
+  GoOn();
 }
 
 void LocalMasterSource::Connect() {
@@ -68,6 +84,7 @@ void LocalMasterSource::OnConcluded() {
 
 void LocalMasterSource::OnStreamClosed(const absl::Status& /*why*/) {
   stream_over_ = true;
+  stream_deadline_.reset();
   AwaitExit();
   if (master_over_) connect_ = loop_.After(Duration::zero(), [this] { GoOn(); });
 }
@@ -78,6 +95,7 @@ void LocalMasterSource::OnNoAnswer() {
       "the ApplicationMaster runs but does not answer (tony.client.am-start-timeout-ms); ending "
       "it");
   master_.Kill();
+  AwaitExit();
 }
 
 void LocalMasterSource::Abandon(const std::string& /*sentence*/,
@@ -103,29 +121,55 @@ void LocalMasterSource::GoOn() {
     const absl::StatusOr<rpc::HistoryEnd> history = rpc::ReadHistoryEnd(options_.folder.events());
     concluded_ = history.ok() && history->ended;
   }
-  if (concluded_ || restarts_ >= options_.restarts) return End();
-  // The first time at once: the tasks go on, but not for long.
-  if (restarts_ == 0) return Restart();
-  restart_ = loop_.After(kRestartPause, [this] { Restart(); });
+  if (concluded_) return End();
+  const std::optional<Duration> pause = restarts_.Next(clock_.Now() - started_at_);
+  if (!pause) return End();
+  std::string sentence = "the ApplicationMaster was lost; starting another";
+  if (*pause > Duration::zero()) {
+    absl::StrAppend(&sentence, " in ", *pause / std::chrono::milliseconds(1),
+                    " ms, since several were lost soon after their start");
+  }
+  PrintNotice(absl::StrCat(sentence, " (", restarts_.left(), " restarts left)"));
+  if (*pause == Duration::zero()) return Restart();
+  restart_ = loop_.After(*pause, [this] { Restart(); });
 }
 
 void LocalMasterSource::Restart() {
-  ++restarts_;
   os::ReapOrphans();
-  PrintNotice(absl::StrCat("the ApplicationMaster was lost; starting another (",
-                           options_.restarts - restarts_, " restarts left)"));
-  absl::StatusOr<MasterProcess> master = MasterProcess::Start(
-      options_.folder, {.deadline = options_.start_deadline, .open_files = options_.open_files});
-  if (!master.ok()) {
-    PrintNotice(absl::StrCat("that failed: ", std::string(master.status().message())));
-    return GoOn();
-  }
+  started_at_ = clock_.Now();
+  absl::StatusOr<MasterStart> start =
+      MasterStart::Begin(options_.folder, {.open_files = options_.open_files});
+  if (!start.ok()) return OnStartFailed(start.status());
+  start_ = *std::move(start);
+  start_watch_ = loop_.WatchReadable(start_->fd(), [this] { OnStarted(); });
+  start_deadline_ = loop_.After(options_.start_deadline, [this] { OnStartOverdue(); });
+}
+
+void LocalMasterSource::OnStarted() {
+  start_watch_.reset();
+  start_deadline_.reset();
+  absl::StatusOr<MasterProcess> master = std::move(*start_).Finish();
+  start_.reset();
+  if (!master.ok()) return OnStartFailed(master.status());
   master_ = *std::move(master);
   Watch();
   Connect();
 }
 
-void LocalMasterSource::End() {
+void LocalMasterSource::OnStartOverdue() {
+  start_watch_.reset();
+  const absl::Status why = std::move(*start_).GiveUp();
+  start_.reset();
+  OnStartFailed(why);
+}
+
+void LocalMasterSource::OnStartFailed(const absl::Status& why) {
+  PrintNotice(absl::StrCat("that failed: ", std::string(why.message())));
+  GoOn();
+}
+
+void LocalMasterSource::End(const std::string& more) {
+  stream_deadline_.reset();
   exit_deadline_.reset();
   master_watch_.reset();
   // Executors of a lost ApplicationMaster became this process's children.
@@ -133,7 +177,7 @@ void LocalMasterSource::End() {
   callbacks_.over(std::nullopt,
                   absl::UnavailableError(absl::StrCat(
                       "the ApplicationMaster went away without a verdict and was started again ",
-                      restarts_, " times; its tasks end without it")));
+                      restarts_.used(), " times; its tasks end without it", more)));
 }
 
 }  // namespace tony::client

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/job_folder.h"
 #include "client/master_process.h"
 #include "client/master_source.h"
+#include "common/clock.h"
 #include "common/event_loop.h"
+#include "core/job/master_restarts.h"
 
 namespace tony::client {
 
-/// Starts another one when one is lost. Not thread safe: owned by the event loop.
+/// Starts another one when one is lost, as core::MasterRestarts says. Never blocks the loop for
+/// long: Ctrl-C is heard also while one is being started. Not thread safe: owned by the event loop.
 class LocalMasterSource : public MasterSource {
  public:
   struct Options {
@@ -22,8 +26,8 @@ class LocalMasterSource : public MasterSource {
     uint64_t open_files = 0;     ///< see MasterProcess
   };
 
-  /// `loop` outlives this.
-  LocalMasterSource(EventLoop& loop, Options options, MasterProcess master);
+  /// `loop` and `clock` outlive this. `master` was just started.
+  LocalMasterSource(EventLoop& loop, const Clock& clock, Options options, MasterProcess master);
 
   void Start(Callbacks callbacks) override;
   void OnAnswer() override {}
@@ -37,23 +41,35 @@ class LocalMasterSource : public MasterSource {
  private:
   void Watch();
   void Connect();
+  void OnMasterOver();
   void AwaitExit();
   void GoOn();
   void Restart();
-  void End();
+  /// The one that is being started is ready, or has ended before that.
+  void OnStarted();
+  void OnStartOverdue();
+  void OnStartFailed(const absl::Status& why);
+  /// There is none, and none will be; `more`, which may be empty, says why.
+  void End(const std::string& more = "");
 
   EventLoop& loop_;
+  const Clock& clock_;
   const Options options_;
   MasterProcess master_;
+  TimePoint started_at_;              ///< of master_, or of the one that could not be started
+  std::optional<MasterStart> start_;  ///< of the next one, not ready yet
+  core::MasterRestarts restarts_;
   Callbacks callbacks_;
   bool stream_over_ = false;
   bool master_over_ = false;
   bool concluded_ = false;
   bool killed_ = false;  ///< for not having ended in time
-  int restarts_ = 0;
   std::unique_ptr<EventLoop::Handle> connect_;
   std::unique_ptr<EventLoop::Handle> master_watch_;
+  std::unique_ptr<EventLoop::Handle> start_watch_;
+  std::unique_ptr<EventLoop::Handle> start_deadline_;
   std::unique_ptr<EventLoop::Handle> exit_deadline_;
+  std::unique_ptr<EventLoop::Handle> stream_deadline_;
   std::unique_ptr<EventLoop::Handle> restart_;
 };
 

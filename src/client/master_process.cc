@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 #include "os/file_lock.h"
 #include "os/files.h"
+#include "os/last_lines.h"
 #include "os/own_program.h"
 #include "os/wait_readable.h"
 
@@ -22,26 +22,14 @@ namespace {
 
 /// In the child, where inherited descriptors become 3, 4, ….
 constexpr int kClientFd = 3;
-/// How long a process may take to end after it was killed or has closed its pipe.
-constexpr std::chrono::seconds kEndPatience{2};
-
-std::string LastLines(const std::string& path, size_t count) {
-  absl::StatusOr<std::string> text = os::ReadFile(path);
-  if (!text.ok()) return std::string(text.status().message());
-  std::vector<std::string> lines = absl::StrSplit(*text, '\n', absl::SkipEmpty());
-  if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<long>(count));
-  return absl::StrJoin(lines, "\n");
-}
-
-/// Waits for a process that is about to end, so that its log is complete.
-void Reap(os::Subprocess& process) {
-  if (os::WaitReadable(process.pidfd(), kEndPatience)) (void)process.TryWait();
-}
+/// How long a process may take to end after it was killed or has closed its pipe. A client that
+/// restarts it is deaf to Ctrl-C meanwhile.
+constexpr std::chrono::milliseconds kEndPatience{500};
 
 }  // namespace
 
-absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& folder,
-                                                   const Options& options) {
+absl::StatusOr<MasterStart> MasterStart::Begin(const backend::JobFolder& folder,
+                                               const MasterProcess::Options& options) {
   const std::string log_path = folder.am_log();
   os::UniqueFd log = os::OpenOrMakeFile(log_path, O_WRONLY | O_APPEND);
   if (!log.valid()) return os::ErrnoError(errno, log_path);
@@ -50,7 +38,7 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
     return os::ErrnoError(errno, "cannot make a pair of sockets");
   }
   os::UniqueFd own_end(ends[0]);
-  os::UniqueFd master_end(ends[1]);
+  const os::UniqueFd master_end(ends[1]);
 
   os::SubprocessRequest request;
   TONY_ASSIGN_OR_RETURN(const std::string program, os::ProgramBeside("tony-am"));
@@ -69,22 +57,37 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& fol
   request.inherited_fds = {master_end.get()};
   if (options.detached && options.guard_fd >= 0) request.inherited_fds.push_back(options.guard_fd);
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::StartOwnProgram(request));
-  master_end.Reset();
+  return MasterStart(MasterProcess(std::move(process), std::move(own_end)), log_path);
+}
 
-  if (!os::WaitReadable(own_end.get(), options.deadline)) {
-    process.SignalSession(SIGKILL);
-    Reap(process);
-    return absl::DeadlineExceededError(absl::StrCat(
-        "the ApplicationMaster was not ready in time (tony.client.am-start-timeout-ms); its log ",
-        log_path, " ends with\n", LastLines(log_path, 10)));
-  }
+absl::StatusOr<MasterProcess> MasterStart::Finish() && {
   char byte;
-  if (read(own_end.get(), &byte, 1) != 1) {
-    Reap(process);
-    return absl::UnavailableError(absl::StrCat("the ApplicationMaster ended at once; its log ",
-                                               log_path, " ends with\n", LastLines(log_path, 10)));
-  }
-  return MasterProcess(std::move(process), std::move(own_end));
+  if (read(fd(), &byte, 1) == 1) return std::move(process_);
+  Reap();
+  return absl::UnavailableError(absl::StrCat("the ApplicationMaster ended at once; ", EndOfLog()));
+}
+
+absl::Status MasterStart::GiveUp() && {
+  process_.Kill();
+  Reap();
+  return absl::DeadlineExceededError(absl::StrCat(
+      "the ApplicationMaster was not ready in time (tony.client.am-start-timeout-ms); ",
+      EndOfLog()));
+}
+
+void MasterStart::Reap() {
+  if (os::WaitReadable(process_.pidfd(), kEndPatience)) (void)process_.ended();
+}
+
+std::string MasterStart::EndOfLog() const {
+  return absl::StrCat("its log ", log_path_, " ends with\n", os::LastLines(log_path_, 10));
+}
+
+absl::StatusOr<MasterProcess> MasterProcess::Start(const backend::JobFolder& folder,
+                                                   const Options& options) {
+  TONY_ASSIGN_OR_RETURN(MasterStart start, MasterStart::Begin(folder, options));
+  if (!os::WaitReadable(start.fd(), options.deadline)) return std::move(start).GiveUp();
+  return std::move(start).Finish();
 }
 
 void MasterProcess::Kill() const { process_.SignalSession(SIGKILL); }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "backend/job_folder.h"
@@ -12,6 +13,8 @@
 #include "os/unique_fd.h"
 
 namespace tony::client {
+
+class MasterStart;
 
 /// As long as it lives, and this process with it, the ApplicationMaster knows that there is
 /// somebody to own its job. Not thread safe.
@@ -27,9 +30,7 @@ class MasterProcess {
     uint64_t open_files = 0;
   };
 
-  /// Starts tony-am (which lies beside this program) and waits until it has published its address.
-  /// Unavailable – it ended before that; the message has the last lines of its log.
-  /// DeadlineExceeded – it did not get ready within `deadline` and was killed.
+  /// MasterStart, waited for: at most `options.deadline`. Blocks. The codes of MasterStart.
   static absl::StatusOr<MasterProcess> Start(const backend::JobFolder& folder,
                                              const Options& options);
 
@@ -41,11 +42,41 @@ class MasterProcess {
   void Kill() const;
 
  private:
+  friend class MasterStart;
   MasterProcess(os::Subprocess process, os::UniqueFd socket)
       : process_(std::move(process)), socket_(std::move(socket)) {}
 
   os::Subprocess process_;
   os::UniqueFd socket_;  ///< its end tells the ApplicationMaster that this process is gone
+};
+
+/// An ApplicationMaster that was started and has not published its address yet. Destroying it does
+/// not end the process, but tells it that nobody wants it any more. Not thread safe.
+class MasterStart {
+ public:
+  /// Starts tony-am, which lies beside this program. Codes of os::StartOwnProgram(), and of the
+  /// opening of its log.
+  static absl::StatusOr<MasterStart> Begin(const backend::JobFolder& folder,
+                                           const MasterProcess::Options& options);
+
+  /// Readable once it has published its address, or has ended.
+  int fd() const { return process_.socket_.get(); }
+  /// When fd() is readable; once. Unavailable – it ended before it had an address; the message has
+  /// the last lines of its log.
+  absl::StatusOr<MasterProcess> Finish() &&;
+  /// Kills it, since it was not ready in time. DeadlineExceeded, with the last lines of its log.
+  absl::Status GiveUp() &&;
+
+ private:
+  MasterStart(MasterProcess process, std::string log_path)
+      : process_(std::move(process)), log_path_(std::move(log_path)) {}
+  /// Waits for a process that is about to end, so that its log is complete.
+  void Reap();
+  /// "its log PATH ends with", and the last lines.
+  std::string EndOfLog() const;
+
+  MasterProcess process_;
+  std::string log_path_;
 };
 
 }  // namespace tony::client

@@ -71,6 +71,12 @@ void Submission::OnOpen() {
 void Submission::OnEvent(const core::JobEvent& event) {
   last_sequence_ = event.sequence;
   printer_.OnEvent(event);
+  const auto* change = std::get_if<core::JobStateChanged>(&event.body);
+  if (change != nullptr && change->state == core::JobState::kStopping) {
+    // It is in the journal by now. The answer to the wish may come later than this.
+    being_stopped_ = true;
+    stop_reason_.clear();
+  }
   const auto* ended = std::get_if<core::JobEnded>(&event.body);
   if (ended == nullptr) return;
   verdict_ = ended->verdict;
@@ -81,6 +87,7 @@ void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
   answer_deadline_.reset();
   client_.reset();
+  if (std::exchange(stopping_, false)) OnStopSent(status);
   source_.OnStreamClosed(status);
 }
 
@@ -130,8 +137,9 @@ void Submission::OnSignal(int number) {
   // What is known of the end by now is what it ends with.
   if (over_) return EndWithoutEvents();
   if (++interrupts_ > 2 || verdict_) return Leave();
-  stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
   if (interrupts_ == 1) PrintNotice("stopping the job; twice more to leave at once");
+  if (being_stopped_) return;
+  stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
   SendStop();
 }
 
@@ -143,21 +151,34 @@ void Submission::Leave() {
     sentence = absl::StrCat("leaving before anybody could be told to stop the job; ",
                             source_.AfterLeaving());
   }
-  why_ = absl::UnavailableError(sentence);
+  why_ = absl::CancelledError(sentence);
   stream_status_ = absl::OkStatus();
   loop_.Stop();
 }
 
 void Submission::SendStop() {
   next_stop_.reset();
-  if (verdict_) return stop_reason_.clear();
-  if (client_ != nullptr) return OnStopSent(client_->Stop(stop_reason_, options_.stop_deadline));
+  if (verdict_) stop_reason_.clear();
+  if (stop_reason_.empty()) return;
+  if (client_ != nullptr) return SendStopToMaster();
   source_.Abandon(stop_reason_, [this](const absl::Status& status) { OnStopSent(status); });
+}
+
+void Submission::SendStopToMaster() {
+  if (std::exchange(stopping_, true)) return;
+  client_->StopLater(stop_reason_, options_.stop_deadline,
+                     [this, &loop = loop_, number = ++stops_](const absl::Status& status) {
+                       loop.Post([this, number, status] {
+                         // Of another ApplicationMaster by now?
+                         if (number != stops_ || !std::exchange(stopping_, false)) return;
+                         OnStopSent(status);
+                       });
+                     });
 }
 
 void Submission::OnStopSent(const absl::Status& status) {
   if (stop_reason_.empty()) return;
-  if (status.ok()) return stop_reason_.clear();
+  if (status.ok() || verdict_) return stop_reason_.clear();
   if (!std::exchange(unheard_, true)) {
     PrintNotice(absl::StrCat("cannot say that the job is to stop yet; trying again and again: ",
                              std::string(status.message())));

@@ -31,7 +31,7 @@ class Submission {
   ~Submission();
 
   /// Returns when the job has ended and its ApplicationMaster is gone: the verdict. Otherwise what
-  /// the source says of a job that has none; Unavailable – the user left before the end.
+  /// the source says of a job that has none; Cancelled – the user left before the end.
   absl::StatusOr<core::Verdict> FollowToEnd();
 
  private:
@@ -46,6 +46,8 @@ class Submission {
   void OnSignal(int number);
   void Leave();
   void SendStop();
+  /// Tells the ApplicationMaster that is there, without waiting for its answer.
+  void SendStopToMaster();
   void OnStopSent(const absl::Status& status);
   void Redraw();
 
@@ -62,8 +64,11 @@ class Submission {
   int64_t last_sequence_ = 0;
   int interrupts_ = 0;
   bool over_ = false;
-  std::string stop_reason_;  ///< a wish that nobody has noted yet; empty: none
-  bool unheard_ = false;     ///< it was said that nobody has
+  std::string stop_reason_;     ///< a wish that nobody has noted yet; empty: none
+  bool unheard_ = false;        ///< it was said that nobody has
+  bool being_stopped_ = false;  ///< the job, by whatever wish: nobody has to be told any more
+  bool stopping_ = false;       ///< client_ was told, and has not answered yet
+  int stops_ = 0;               ///< told so far; an answer to an earlier one means nothing
   std::unique_ptr<EventLoop::Handle> next_stop_;
   std::unique_ptr<EventLoop::Handle> redraw_;
   std::unique_ptr<EventLoop::Handle> answer_deadline_;

@@ -111,8 +111,8 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
     return 0;
   }
   const absl::StatusOr<core::Verdict> verdict =
-      FollowJob(options, environment, conf, [&](EventLoop& loop, const Clock& /*clock*/) {
-        return std::make_unique<LocalMasterSource>(loop, limits, *std::move(master));
+      FollowJob(options, environment, conf, [&](EventLoop& loop, const Clock& clock) {
+        return std::make_unique<LocalMasterSource>(loop, clock, limits, *std::move(master));
       });
   // Without the lock an ApplicationMaster lives, whom the user did not wait for: it cleans up.
   const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
@@ -123,7 +123,7 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
   }
   // Executors may still be ending their tasks, but nobody needs the secrets any more.
   if (lock.ok()) Unstage(folder);
-  return FailWith(verdict.status(), kInfrastructure);
+  return FailWith(verdict.status(), ExitOf(verdict.status()));
 }
 
 }  // namespace

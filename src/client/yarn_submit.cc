@@ -230,7 +230,7 @@ class YarnSubmission {
     if (verdict.ok()) return core::ExitCode(*verdict);
     // Only what YARN has refused never ran: else there may be checkpoints.
     if (!absl::IsInvalidArgument(verdict.status())) {
-      return FailWith(verdict.status(), kInfrastructure);
+      return FailWith(verdict.status(), ExitOf(verdict.status()));
     }
     const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
     if (!removed.ok()) PrintError(std::string(removed.message()));

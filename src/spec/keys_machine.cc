@@ -34,8 +34,8 @@ KeyGroup ApplicationMasterKeys() {
        .type = ValueType::kCount,
        .default_value = "10",
        .meaning =
-           "How many times an ApplicationMaster that was killed is started again. Its tasks go "
-           "on meanwhile."},
+           "How many times an ApplicationMaster that was killed is started again: at once, but "
+           "several in a row ever later, up to ten seconds. Its tasks go on meanwhile."},
   };
   return group;
 }

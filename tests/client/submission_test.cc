@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/follow_job.h"
 #include "client/local_master_source.h"
 #include "os/file_lock.h"
 #include "os/files.h"
+#include "os/own_program.h"
 #include "os/process_tree.h"
 #include "tests/client/staged_job.h"
 
@@ -31,6 +33,8 @@ class Watcher : public ProgressPrinter {
   void OnEvent(const core::JobEvent& event) override {
     ++events;
     if (std::holds_alternative<core::MasterRestarted>(event.body)) when_restarted();
+    const auto* job = std::get_if<core::JobStateChanged>(&event.body);
+    if (job != nullptr && job->state == core::JobState::kStopping) when_stopping();
     const auto* change = std::get_if<core::TaskChanged>(&event.body);
     if (change != nullptr && change->state == core::TaskState::kRunning) when_running_();
   }
@@ -39,6 +43,7 @@ class Watcher : public ProgressPrinter {
   int events = 0;
   int refreshes = 0;
   std::function<void()> when_restarted = [] {};
+  std::function<void()> when_stopping = [] {};
 
  private:
   const std::function<void()> when_running_;
@@ -66,13 +71,14 @@ class SubmissionTest : public StagedJobTest {
     before_following_(pid);
     Watcher watcher([&] { when_running(pid); });
     watcher.when_restarted = when_restarted_;
-    LocalMasterSource source(loop,
+    watcher.when_stopping = when_stopping_;
+    SystemClock clock;
+    LocalMasterSource source(loop, clock,
                              {.folder = job_folder_,
                               .start_deadline = start_deadline_,
                               .exit_deadline = kPatience,
                               .restarts = restarts},
                              *std::move(master));
-    SystemClock clock;
     Submission submission(loop, clock,
                           {.answer_deadline = start_deadline_, .stop_deadline = kPatience}, source,
                           watcher);
@@ -84,7 +90,9 @@ class SubmissionTest : public StagedJobTest {
 
   /// The ApplicationMaster that runs the job now.
   void KillMaster() {
-    const auto masters = os::ProcessesByArgument("--job-folder=");
+    const auto program = os::ProgramBeside("tony-am");
+    ASSERT_TRUE(program.ok()) << program.status();
+    const auto masters = os::ProcessesByArgument("--job-folder=", *program);
     const auto found = masters.find(job_folder_.root());
     ASSERT_NE(found, masters.end());
     ASSERT_EQ(::kill(found->second, SIGKILL), 0);
@@ -93,6 +101,7 @@ class SubmissionTest : public StagedJobTest {
   int events_ = 0;
   int refreshes_ = 0;
   std::function<void()> when_restarted_ = [] {};
+  std::function<void()> when_stopping_ = [] {};
   std::function<void(pid_t)> before_following_ = [](pid_t) {};
   Duration start_deadline_ = kPatience;
 };
@@ -138,11 +147,27 @@ TEST_F(SubmissionTest, CtrlCStopsTheJob) {
 }
 
 TEST_F(SubmissionTest, AThirdCtrlCLeavesWithoutTheVerdict) {
-  const auto verdict = Run("trap '' TERM; sleep 600", [](pid_t) {
+  when_stopping_ = [] {
+    for (int i = 0; i < 2; ++i) ::raise(SIGINT);
+  };
+  const auto verdict = Run("trap '' TERM; sleep 600", [](pid_t) { ::raise(SIGINT); });
+  EXPECT_EQ(verdict.status(),
+            absl::CancelledError("leaving; the job is being stopped without anybody watching"));
+  EXPECT_EQ(ExitOf(verdict.status()), 4);
+}
+
+TEST_F(SubmissionTest, ThreeAtOnceLeaveOneThatDoesNotAnswer) {
+  pid_t stopped = 0;
+  const auto began = std::chrono::steady_clock::now();
+  const auto verdict = Run("trap '' TERM; sleep 600", [&](pid_t master) {
+    stopped = master;
+    StopMaster(master);
     for (int i = 0; i < 3; ++i) ::raise(SIGINT);
   });
-  EXPECT_EQ(verdict.status(),
-            absl::UnavailableError("leaving; the job is being stopped without anybody watching"));
+  EXPECT_TRUE(absl::IsCancelled(verdict.status())) << verdict.status();
+  EXPECT_THAT(std::string(verdict.status().message()), HasSubstr("before anybody could be told"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kPatience);
+  ::kill(stopped, SIGCONT);
 }
 
 TEST_F(SubmissionTest, AMasterThatWasKilledLeavesNoVerdict) {

@@ -1,14 +1,25 @@
 #!/usr/bin/env python3
 """An ApplicationMaster that is killed with -9 is replaced, and its tasks never notice."""
 
+import json
 import os
 import signal
+import subprocess
+import time
 
 import integration_case
 import machine
+import second_user
 from integration_case import JobTest
 
 END_SECONDS = 20
+# Waits for a line with a container's id, and is then a process with an executor's argument, which
+# lives until its input ends.
+DECOY = """
+    import os, sys
+    sh = ["sh", "-c", "echo; read line", "decoy", "--container-id=" + sys.stdin.readline().strip()]
+    os.execv("/bin/sh", sh)
+"""
 
 
 class MasterRestartTest(JobTest):
@@ -155,6 +166,148 @@ class MasterRestartTest(JobTest):
                 os.kill(executor, signal.SIGKILL)
                 self.kill_master(job)
                 self.assert_ends(job, code, reason)
+
+    def test_a_strangers_process_is_not_taken_for_an_executor(self):
+        second_user.require(self)
+        # It is there before the executor, so that its number is lower.
+        decoy = second_user.start_python(DECOY, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         bufsize=0)
+        for clean_up in (decoy.stdin.close, decoy.stdout.close, decoy.wait, decoy.kill):
+            self.addCleanup(clean_up)
+        gate, ready = self.pipe("gate"), self.pipe("ready")
+        job, (program,) = self.start(
+            f"read < {gate.path}; echo > {ready.path}; read < {gate.path}", workers=1)
+        executor = self.executor_of(job, "worker:0")
+        container = job.wait_for_task("worker:0", "RUNNING")["container"]
+        decoy.stdin.write(container.encode() + b"\n")
+        self.assertEqual(decoy.stdout.readline(), b"\n")
+        self.kill_master(job)
+        self.wait_until_attached(job, 2)
+        watched = machine.watched_by(self.master_of(job.id))
+        self.assertIn(executor, watched)
+        self.assertNotIn(decoy.pid, watched)
+        # Its end is not the executor's.
+        decoy.kill()
+        decoy.wait()
+        gate.write()
+        ready.read()
+        os.kill(program, 0)
+        gate.write()
+        self.assert_succeeds(job)
+        self.assertEqual(job.events("epoch_opened"), [])
+        self.assertEqual(self.noted_executors(job), {container: executor})
+
+    def noted_executors(self, job):
+        """Which process the journal says each container's executor is, by container."""
+        entries = [json.loads(path.read_text(encoding="utf-8"))
+                   for path in (job.folder / "journal").iterdir()]
+        noted = [decision["executorStarted"] for entry in entries
+                 for decision in entry.get("decisions", []) if "executorStarted" in decision]
+        self.assertTrue(all(int(one["startTicks"]) > 0 for one in noted), noted)
+        return {one["containerId"]: int(one["pid"]) for one in noted}
+
+    def test_an_executor_that_nobody_has_noted_is_found(self):
+        # As after the loss of an ApplicationMaster between its start and the note.
+        gate = self.pipe("gate")
+        job, (program,) = self.start(f"read < {gate.path}", workers=1)
+        executor = self.executor_of(job, "worker:0")
+        self.kill_master(job, signal.SIGSTOP)
+        for path in (job.folder / "journal").iterdir():
+            entry = json.loads(path.read_text(encoding="utf-8"))
+            entry["decisions"] = [decision for decision in entry.get("decisions", [])
+                                  if "executorStarted" not in decision]
+            path.write_text(json.dumps(entry), encoding="utf-8")
+        self.kill_master(job)
+        self.wait_until_attached(job, 2)
+        os.kill(program, 0)
+        gate.write()
+        self.assert_succeeds(job)
+        self.assertEqual(job.events("epoch_opened"), [])
+        self.assertEqual(list(self.noted_executors(job).values()), [executor])
+
+    def test_control_c_is_heard_while_an_application_master_starts(self):
+        job, _ = self.start("sleep 600", *("--conf", "tony.client.am-start-timeout-ms=600000"),
+                            *("--conf", "tony.am.reattach-timeout-ms=500"), workers=1)
+        processes = machine.Processes(self, machine.processes_with(job.id))
+        # The next one waits for somebody who writes into the pipe.
+        staged = job.folder / "staged.json"
+        staged.unlink()
+        os.mkfifo(staged)
+        self.kill_master(job)
+        self.await_error(job, "starting another")
+        began = time.monotonic()
+        job.client.send_signal(signal.SIGINT)
+        self.await_error(job, "stopping the job; twice more to leave at once")
+        # Its own limit is a second; the rest is a busy machine's.
+        self.assertLess(time.monotonic() - began, END_SECONDS / 2)
+        self.leave(job)
+        self.assertEqual(job.wait(), 4)
+        self.assertIn("leaving before anybody could be told to stop the job", job.errors())
+        os.close(os.open(staged, os.O_RDWR | os.O_NONBLOCK))
+        processes.wait_until_gone(END_SECONDS)
+        self.assertTrue(machine.wait_until(lambda: not machine.processes_with(job.id), END_SECONDS))
+
+    def test_who_leaves_with_control_c_has_killed_the_job(self):
+        job, _ = self.start("trap '' TERM; sleep 600", *("--conf", "tony.task.kill-grace-ms=60000"),
+                            *("--conf", "tony.am.reattach-timeout-ms=500"), workers=1)
+        processes = machine.Processes(self, machine.processes_with(job.id))
+        job.client.send_signal(signal.SIGINT)
+        job.wait_for(lambda events: any(event.get("state_changed", {}).get("state") == "STOPPING"
+                                        for event in events), "stop")
+        self.leave(job)
+        self.assertEqual(job.wait(), 4)
+        self.assertIn("leaving; the job is being stopped without anybody watching", job.errors())
+        for pid in machine.processes_with(job.id):
+            os.kill(pid, signal.SIGKILL)
+        processes.wait_until_gone(END_SECONDS)
+
+    def leave(self, job):
+        """Ctrl-C until the client has left: of several at once it may hear one."""
+        def left():
+            job.client.send_signal(signal.SIGINT)
+            return job.client.poll() is not None
+        self.assertTrue(machine.wait_until(left, END_SECONDS, pause_seconds=0.05))
+
+    def await_error(self, job, text):
+        """Waits until tony-submit has said `text`."""
+        self.assertTrue(machine.wait_until(lambda: text in job.errors(), END_SECONDS), job.errors())
+
+    def test_what_stops_every_start_for_a_while_is_outlived(self):
+        gate = self.pipe("gate")
+        job, (program,) = self.start(f"read < {gate.path}; echo $TONY_ATTEMPT $TONY_EPOCH",
+                                     workers=1)
+        # No ApplicationMaster can start without the file.
+        file = job.folder / "job.xml"
+        file.rename(job.folder / "away.xml")
+        self.kill_master(job)
+        self.await_error(job, "starting another in 1600 ms, since several were lost soon after")
+        self.assertIn("that failed: the ApplicationMaster ended at once", job.errors())
+        (job.folder / "away.xml").rename(file)
+        self.wait_until_attached(job, 2)
+        os.kill(program, 0)
+        gate.write()
+        self.assert_succeeds(job)
+        self.assertEqual(job.log("worker:0"), b"1 0\n")
+        self.assertEqual(job.events("epoch_opened"), [])
+
+    def test_what_stops_every_start_of_a_detached_job_is_outlived(self):
+        ready, gate = self.pipe("ready"), self.pipe("gate")
+        job_id = self.detach(f"echo > {ready.path}; read < {gate.path}; echo $TONY_EPOCH")
+        ready.read()
+        processes = machine.Processes(self, machine.processes_with(job_id))
+        folder = self.site.job_folder()
+        (folder / "job.xml").rename(folder / "away.xml")
+        os.kill(self.master_of(job_id), signal.SIGKILL)
+        log = folder / "logs" / "am.log"
+        self.assertTrue(machine.wait_until(
+            lambda: "in 1600 ms, since several were lost soon after" in log.read_text(), END_SECONDS))
+        (folder / "away.xml").rename(folder / "job.xml")
+        gate.write()
+        logs = self.site.run("tony", "logs", "--follow", job_id, "worker:0")
+        self.assertEqual(logs.stdout, "0\n")
+        processes.wait_until_gone(END_SECONDS)
+        self.assertEqual(self.site.verb("status", job_id)["state"], "SUCCEEDED")
+        self.assert_nothing_left(folder)
 
     def test_control_c_afterwards(self):
         job, _ = self.start("sleep 600 & sleep 600")

@@ -101,6 +101,19 @@ def variable_of(pid, name, deadline_seconds):
     return value
 
 
+def watched_by(pid):
+    """Returns the ids of the processes that a process holds a pidfd of."""
+    found = set()
+    for entry in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        try:
+            for line in entry.read_text(encoding="ascii").splitlines():
+                if line.startswith("Pid:"):
+                    found.add(int(line.split()[1]))
+        except OSError:
+            pass  # it was closed meanwhile
+    return found
+
+
 class Processes:
     """Some processes whose end is awaited. Not thread safe."""
 

@@ -60,7 +60,7 @@ void AddDecisions(Seeds& seeds) {
   const FakeClock clock;
   const auto files = std::make_shared<FilesByName>();
   for (const core::Decision& one : EveryDecision()) {
-    auto journal = appmaster::Journal::Open(std::make_unique<MemoryJobFiles>(files), clock);
+    auto journal = appmaster::Journal::Open(std::make_unique<MemoryJobFiles>(files), clock, "boot");
     if (journal.ok()) (void)journal->Write({one});
   }
   std::string bytes;

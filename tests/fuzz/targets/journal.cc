@@ -41,7 +41,7 @@ core::JobDescription Job(uint8_t kind) {
 }
 
 absl::StatusOr<Journal> Open(const std::shared_ptr<FilesByName>& files, const Clock& clock) {
-  return Journal::Open(std::make_unique<MemoryJobFiles>(files), clock);
+  return Journal::Open(std::make_unique<MemoryJobFiles>(files), clock, "boot");
 }
 
 /// The bytes that the decisions are sent and kept as.

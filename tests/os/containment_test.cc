@@ -319,7 +319,7 @@ TEST_P(ContainmentTest, NothingOutlivesAKilledOwner) {
   const ForeignOwner foreign = StartOwner(id_, GetParam());
   ASSERT_GT(foreign.keeper, 0);
   ASSERT_EQ(::kill(foreign.owner, SIGKILL), 0);
-  EXPECT_TRUE(WaitGone(foreign.keeper));
+  ASSERT_TRUE(WaitGone(foreign.keeper));
   for (const pid_t pid : foreign.tree) EXPECT_FALSE(IsAlive(pid)) << pid;
   ::waitpid(foreign.owner, nullptr, 0);
   ::waitpid(foreign.keeper, nullptr, 0);  // this process is the next subreaper
@@ -353,6 +353,19 @@ INSTANTIATE_TEST_SUITE_P(Ways, ContainmentTest,
                            return name;
                          });
 
+/// What each process below `root` waits for: for a test that does not end.
+std::string DescribeTree(pid_t root) {
+  std::vector<pid_t> processes = Descendants(root);
+  processes.push_back(root);
+  std::string text;
+  for (const pid_t pid : processes) {
+    const std::string folder = absl::StrCat("/proc/", pid);
+    absl::StrAppend(&text, ReadProcFile(folder + "/stat"), ReadProcFile(folder + "/syscall"),
+                    ReadProcFile(folder + "/stack"));
+  }
+  return text;
+}
+
 TEST(ContainmentUserTest, AnOrdinaryUserHasTheSameContract) {
   if (::geteuid() != 0) GTEST_SKIP() << "the other tests run as an ordinary user already";
   constexpr uid_t kNobody = 65534;
@@ -376,6 +389,10 @@ TEST(ContainmentUserTest, AnOrdinaryUserHasTheSameContract) {
   while (const auto line = output.ReadLine()) {
     if (line->starts_with("[       OK ]")) ++passed;
     log += *line + "\n";
+  }
+  if (!WaitGone(child)) {
+    ADD_FAILURE() << "the tests of that user do not end\n" << log << DescribeTree(child);
+    ::kill(child, SIGKILL);
   }
   int status = 0;
   ::waitpid(child, &status, 0);

@@ -2,7 +2,6 @@
 #include "client/log_mirror.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -81,10 +80,8 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const os::LogPiece& piece)
   const auto known = static_cast<size_t>(copy.size - piece.offset);
   if (piece.bytes.size() <= known) return absl::OkStatus();
   TONY_RETURN_IF_ERROR(os::MakeFolders(path.substr(0, path.rfind('/'))));
-  const os::UniqueFd fd(
-      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const os::UniqueFd fd(os::OpenOrMakeFile(path, O_WRONLY | O_APPEND | O_NOFOLLOW));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
-  fchmod(fd.get(), 0600);  // the umask may have taken something away
   const size_t size = piece.bytes.size() - known;
   const absl::Status written = os::WriteAll(fd.get(), piece.bytes.data() + known, size, path);
   if (!written.ok()) {

@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "os/file_lock.h"
 #include "os/files.h"
 #include "os/last_lines.h"
 #include "os/own_program.h"

@@ -38,12 +38,12 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 absl::StatusOr<std::shared_ptr<spdlog::sinks::sink>> FileSink(const std::string& path) {
   // Made here first, so that it never exists with wider permissions; spdlog would even make its
   // folder.
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd < 0) {
+  const int made = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made >= 0) (void)fchmod(made, 0600);  // the umask may have taken something away
+  if (made < 0 && errno != EEXIST) {
     return absl::UnavailableError(absl::StrCat("cannot log to ", path, ": ", std::strerror(errno)));
   }
-  (void)fchmod(fd, 0600);  // the umask may have taken something away
-  close(fd);
+  if (made >= 0) close(made);
   try {
     return std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
   } catch (const spdlog::spdlog_ex& error) {

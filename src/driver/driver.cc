@@ -11,7 +11,6 @@
 #include "core/job/duration_text.h"
 #include "core/rendezvous/plan_text.h"
 #include "core/rendezvous/rendezvous_progress.h"
-#include "os/file_lock.h"
 #include "os/files.h"
 #include "os/peer_user.h"
 

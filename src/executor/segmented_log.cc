@@ -32,10 +32,8 @@ mode_t ModeFor(const std::string& path) {
 }
 
 absl::StatusOr<os::UniqueFd> OpenForAppending(const std::string& path) {
-  const mode_t mode = ModeFor(path);
-  os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, mode));
+  os::UniqueFd fd(os::OpenOrMakeFile(path, O_WRONLY | O_APPEND, ModeFor(path)));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
-  fchmod(fd.get(), mode);  // the umask may have taken something away
   return fd;
 }
 

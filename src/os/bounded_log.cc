@@ -41,10 +41,8 @@ absl::Status BoundLog(int fd, int twin, int64_t segment_bytes) {
   if (!segment) return absl::OkStatus();
   const std::string next = LogSegmentPath(segment->path, segment->number + 1);
   // Whoever reads the first segment reads this one.
-  const UniqueFd file(
-      ::open(next.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, info.st_mode & 0777));
+  const UniqueFd file(OpenOrMakeFile(next, O_WRONLY | O_APPEND, info.st_mode & 0777));
   if (!file.valid()) return ErrnoError(errno, next);
-  fchmod(file.get(), info.st_mode & 0777);  // the umask may have taken something away
   const bool both = SameFile(info, twin);
   if (::dup2(file.get(), fd) < 0 || (both && ::dup2(file.get(), twin) < 0)) {
     return ErrnoError(errno, next);

@@ -17,10 +17,6 @@ absl::StatusOr<UniqueFd> LockFile(const std::string& path);
 /// The same of the file `name` in `folder`, which is not reached through a link.
 absl::StatusOr<UniqueFd> LockFile(const FolderHandle& folder, const std::string& name);
 
-/// Opens `path`, made with mode 0600 if missing whatever the umask; `flags`: of
-/// open(), such as O_RDWR. Invalid, with errno, when it cannot be.
-UniqueFd OpenOrMakeFile(const std::string& path, int flags);
-
 /// Whether somebody holds the lock. Only asks, so that a LockFile() at this moment succeeds.
 bool IsFileLocked(const std::string& path);
 

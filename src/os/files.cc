@@ -16,10 +16,23 @@
 namespace tony::os {
 namespace {
 
+constexpr int kOpenTries = 10;
+
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// A file of this user's that its umask has taken from him, whose maker was killed, or has not come
+/// to giving the permissions back.
+void GiveBackPermissions(int folder, const std::string& name, mode_t mode) {
+  const UniqueFd file(openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info;
+  if (!file.valid() || fstat(file.get(), &info) != 0) return;
+  if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & S_IRWXU) != 0) return;
+  // fchmod does not take O_PATH: hence through /proc.
+  chmod(absl::StrCat("/proc/self/fd/", file.get()).c_str(), mode);
 }
 
 /// A new file that is removed when it goes out of scope, unless it has been given its final name.
@@ -162,14 +175,34 @@ absl::Status MakeFolders(const std::string& path, mode_t mode) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<AppendFile> AppendFile::Open(const std::string& path, mode_t mode) {
-  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
-  UniqueFd fd(open(path.c_str(), flags | O_CREAT | O_EXCL, mode));
-  if (fd.valid()) {
-    fchmod(fd.get(), mode);  // the umask may have taken something away
-  } else if (errno == EEXIST) {
-    fd.Reset(open(path.c_str(), flags));
+UniqueFd OpenOrMakeFile(const std::string& path, int flags, mode_t mode) {
+  return OpenOrMakeFileAt(AT_FDCWD, path, flags, mode);
+}
+
+UniqueFd OpenOrMakeFileAt(int folder, const std::string& name, int flags, mode_t mode) {
+  flags |= O_CLOEXEC;
+  UniqueFd fd;
+  // Others may make it, or remove it, in between.
+  for (int tries = 0; tries < kOpenTries; ++tries) {
+    fd.Reset(openat(folder, name.c_str(), flags));
+    if (!fd.valid() && errno == EACCES) {
+      GiveBackPermissions(folder, name, mode);
+      fd.Reset(openat(folder, name.c_str(), flags));
+    }
+    if (fd.valid() || errno != ENOENT) return fd;
+    fd.Reset(openat(folder, name.c_str(), flags | O_CREAT | O_EXCL, mode));
+    if (fd.valid()) {
+      fchmod(fd.get(), mode);  // the umask may have taken something away
+      return fd;
+    }
+    if (errno != EEXIST) return fd;
   }
+  errno = ENOENT;
+  return fd;
+}
+
+absl::StatusOr<AppendFile> AppendFile::Open(const std::string& path, mode_t mode) {
+  UniqueFd fd(OpenOrMakeFile(path, O_WRONLY | O_APPEND, mode));
   if (!fd.valid()) return ErrnoError(errno, absl::StrCat("cannot open ", Quoted(path)));
   return AppendFile(std::move(fd), path);
 }

@@ -44,6 +44,15 @@ absl::Status WriteFileAtomically(const std::string& path, const std::string& con
 absl::Status CreateFileExclusively(const std::string& path, const std::string& contents,
                                    mode_t mode = 0600, Durability durability = Durability::kCached);
 
+/// Opens `path`, which is made with `mode` if missing; what is there keeps its mode, be it a
+/// device. A file of this user's own that its maker, in a umask of 0700, had no time to give its
+/// mode gets it now. `flags`: of open(), such as O_RDWR. Invalid, with errno, when it cannot be:
+/// ENOENT also for a link to nothing.
+UniqueFd OpenOrMakeFile(const std::string& path, int flags, mode_t mode = 0600);
+
+/// The same of `name` in the open folder `folder`.
+UniqueFd OpenOrMakeFileAt(int folder, const std::string& name, int flags, mode_t mode = 0600);
+
 /// Makes `path` and its missing parents, each with `mode`. Folders that exist are left as they are.
 /// FailedPrecondition – a part of the path is no folder; errno codes.
 absl::Status MakeFolders(const std::string& path, mode_t mode = 0700);

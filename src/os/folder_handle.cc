@@ -32,13 +32,19 @@ absl::Status CheckName(const std::string& name) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(name), " is no name in a folder"));
 }
 
-/// Opens a folder that a umask may have left without permissions for its owner.
-UniqueFd OpenNewFolder(int parent, const std::string& name) {
+/// Opens a folder, also one of this user's that its umask has left without permissions for him: it
+/// is being made, or whoever made it was killed.
+UniqueFd OpenFolder(int parent, const std::string& name) {
   UniqueFd folder(openat(parent, name.c_str(), kFolderFlags));
   if (folder.valid() || errno != EACCES) return folder;
   const UniqueFd by_path(
       openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!by_path.valid()) return UniqueFd();
+  struct stat info;
+  if (!by_path.valid() || fstat(by_path.get(), &info) != 0) return UniqueFd();
+  if (info.st_uid != geteuid() || (info.st_mode & S_IRWXU) != 0) {
+    errno = EACCES;
+    return UniqueFd();
+  }
   // chmod by name would follow a link, and fchmod does not take O_PATH: hence through /proc.
   chmod(absl::StrCat("/proc/self/fd/", by_path.get()).c_str(), kFolderMode);
   return UniqueFd(openat(parent, name.c_str(), kFolderFlags));
@@ -76,7 +82,7 @@ absl::StatusOr<FolderHandle> FolderHandle::Make(const std::string& name) const {
   if (mkdirat(fd(), name.c_str(), kFolderMode) != 0) {
     return ErrnoError(errno, absl::StrCat("cannot make the folder ", Quoted(path)));
   }
-  UniqueFd folder = OpenNewFolder(fd(), name);
+  UniqueFd folder = OpenFolder(fd(), name);
   if (!folder.valid()) return NotAFolder(fd(), name, path, errno);
   if (fchmod(folder.get(), kFolderMode) != 0) {
     return ErrnoError(errno, absl::StrCat("cannot set the mode of the folder ", Quoted(path)));
@@ -88,7 +94,7 @@ absl::StatusOr<FolderHandle> FolderHandle::Make(const std::string& name) const {
 absl::StatusOr<FolderHandle> FolderHandle::Open(const std::string& name) const {
   TONY_RETURN_IF_ERROR(CheckName(name));
   const std::string path = PathOf(name);
-  UniqueFd folder(openat(fd(), name.c_str(), kFolderFlags));
+  UniqueFd folder = OpenFolder(fd(), name);
   if (!folder.valid()) return NotAFolder(fd(), name, path, errno);
   TONY_RETURN_IF_ERROR(CheckOwnFolder(folder.get(), path));
   return FolderHandle(std::move(folder), path);
@@ -149,14 +155,8 @@ absl::Status FolderHandle::CopyFile(const std::string& source, const std::string
 }
 
 absl::StatusOr<UniqueFd> FolderHandle::OpenForAppending(const std::string& name) const {
-  const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
   TONY_RETURN_IF_ERROR(CheckName(name));
-  UniqueFd file(openat(fd(), name.c_str(), flags | O_CREAT | O_EXCL, kFileMode));
-  if (file.valid()) {
-    fchmod(file.get(), kFileMode);  // the umask may have taken something away
-  } else if (errno == EEXIST) {
-    file.Reset(openat(fd(), name.c_str(), flags));
-  }
+  UniqueFd file(OpenOrMakeFileAt(fd(), name, O_WRONLY | O_APPEND | O_NOFOLLOW, kFileMode));
   if (!file.valid()) return ErrnoError(errno, absl::StrCat("cannot open ", Quoted(PathOf(name))));
   return file;
 }

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <thread>
 #include <vector>
@@ -84,6 +85,14 @@ TEST_F(LoggingTest, AppendsToWhatIsThere) {
   const std::vector<std::string> lines = Lines();
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_EQ(lines[0], "of an earlier process");
+}
+
+// /dev/null, for one, is not to be taken from everybody else.
+TEST_F(LoggingTest, LeavesThePermissionsOfWhatIsThere) {
+  os::Put(path_, "");
+  ASSERT_EQ(chmod(path_.c_str(), 0666), 0);
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  EXPECT_EQ(os::ModeOf(path_), 0666u);
 }
 
 TEST_F(LoggingTest, FallsBackToStandardErrorWhereNoFileCanBe) {

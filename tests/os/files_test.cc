@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <thread>
 #include <vector>
@@ -241,6 +243,25 @@ TEST(RemoveTreeTest, ReportsWhatStays) {
               AllOf(HasSubstr("tree/roots/"), HasSubstr("Permission denied"), HasSubstr("4 more")));
   EXPECT_FALSE(Exists(folder / "tree/own"));
   EXPECT_TRUE(Exists(folder / "tree/roots/0"));
+}
+
+TEST(OpenOrMakeFileTest, OnlyAFileThatItMakesGetsTheMode) {
+  TemporaryFolder folder;
+  const ScopedUmask scoped(0777);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0), 0);
+  ASSERT_EQ(chmod((folder / "pipe").c_str(), 0666), 0);  // as a device's
+  EXPECT_TRUE(OpenOrMakeFile(folder / "pipe", O_RDWR).valid());
+  EXPECT_EQ(ModeOf(folder / "pipe"), 0666u);
+  EXPECT_TRUE(OpenOrMakeFile(folder / "new", O_RDWR, 0640).valid());
+  EXPECT_TRUE(OpenOrMakeFile(folder / "new", O_RDWR, 0600).valid());
+  EXPECT_EQ(ModeOf(folder / "new"), 0640u);
+}
+
+TEST(OpenOrMakeFileTest, ALinkToNothingIsNoFile) {
+  TemporaryFolder folder;
+  std::filesystem::create_symlink("nothing", folder / "link");
+  EXPECT_FALSE(OpenOrMakeFile(folder / "link", O_RDWR).valid());
+  EXPECT_EQ(errno, ENOENT);
 }
 
 TEST(AppendFileTest, LinesOfSeveralWritersDoNotMix) {

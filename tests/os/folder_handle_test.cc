@@ -14,6 +14,7 @@
 #include "os/files.h"
 #include "os/folder_trust.h"
 #include "os/virtual_environment.h"
+#include "tests/os/second_user.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::os {
@@ -74,6 +75,24 @@ TEST_F(FolderHandleTest, ModesAreExactWhateverTheUmask) {
     EXPECT_EQ(ModeOf(made.PathOf("script")), 0750u);
     ASSERT_EQ(RemoveTree(made.path()), absl::OkStatus());
   }
+}
+
+TEST_F(FolderHandleTest, AFolderThatHasNotGotItsModeYetIsOpenedAllTheSame) {
+  if (!CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
+  Made("new");
+  Made("meant");
+  for (const char* const name : {"", "/new", "/meant"}) {
+    ASSERT_EQ(chown((folder_.path() + name).c_str(), kSecondUser, kSecondUser), 0);
+  }
+  ASSERT_EQ(chmod((folder_ / "new").c_str(), 0), 0);
+  ASSERT_EQ(chmod((folder_ / "meant").c_str(), 0300), 0);
+  const auto open = [this](const std::string& name) {
+    return AsSecondUser([&] { return root_.OpenOrMake(name).status().ToString(); });
+  };
+  EXPECT_EQ(open("new"), "OK");
+  EXPECT_EQ(ModeOf(folder_ / "new"), 0700u);
+  EXPECT_THAT(open("meant"), HasSubstr("Permission denied"));
+  EXPECT_EQ(ModeOf(folder_ / "meant"), 0300u);
 }
 
 TEST_F(FolderHandleTest, NothingIsReachedThroughALink) {

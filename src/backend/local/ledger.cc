@@ -23,7 +23,6 @@
 #include "backend/local/claim_json.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "os/file_lock.h"
 #include "os/files.h"
 #include "os/folder_trust.h"
 

@@ -49,10 +49,6 @@ absl::StatusOr<Credentials> ParseCredentials(std::string text, const std::string
   return credentials;
 }
 
-absl::Status SaveCredentials(const Credentials& credentials, const std::string& path) {
-  return os::WriteFileAtomically(path, FormatCredentials(credentials), 0600);
-}
-
 absl::StatusOr<std::string> ReadSecretFile(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return os::ErrnoError(errno, path);

@@ -24,12 +24,8 @@ std::string FormatCredentials(const Credentials& credentials);
 /// Its inverse; `origin` is named in the message. InvalidArgument – it is not that.
 absl::StatusOr<Credentials> ParseCredentials(std::string text, const std::string& origin);
 
-/// Writes that text to a file of mode 0600, renamed into place.
-/// The codes of os::WriteFileAtomically.
-absl::Status SaveCredentials(const Credentials& credentials, const std::string& path);
-
 /// NotFound – no such file; PermissionDenied – it can be read by others than its owner (the message
-/// says what to do), or not by us; InvalidArgument – it is not what SaveCredentials writes.
+/// says what to do), or not by us; InvalidArgument – it is no text of FormatCredentials().
 absl::StatusOr<Credentials> LoadCredentials(const std::string& path);
 
 /// The contents of a file that only its owner may read.

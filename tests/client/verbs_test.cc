@@ -253,9 +253,9 @@ class ServedJob {
         executors_(id, tunnels_, [](core::JobInput) {}) {
     const auto authority = rpc::CertificateAuthority::Create(id);
     EXPECT_TRUE(os::MakeFolders(folder_.secrets()).ok());
+    const rpc::Credentials client = authority->Issue(rpc::ClientRole(id)).value();
     EXPECT_TRUE(
-        rpc::SaveCredentials(*authority->Issue(rpc::ClientRole(id)), folder_.client_credentials())
-            .ok());
+        os::WriteFileAtomically(folder_.client_credentials(), rpc::FormatCredentials(client)).ok());
     server_ = *rpc::MasterServer::Start("127.0.0.1", rpc::Peers::kOwnUser,
                                         *authority->Issue(rpc::ApplicationMasterRole(id)), jobs_,
                                         executors_);

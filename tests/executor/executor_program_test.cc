@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "hadoop/token_file.h"
+#include "os/files.h"
 #include "os/subprocess.h"
 #include "rpc/credentials.h"
 #include "tests/executor/executor_fixture.h"
@@ -43,9 +44,8 @@ class ExecutorProgramTest : public ExecutorFixture {
   }
   void StartAttached() {
     const std::string credentials = folder_ / "executor.pem";
-    ASSERT_TRUE(rpc::SaveCredentials(
-                    authority_.Issue(rpc::ExecutorRole(kJobId, container_)).value(), credentials)
-                    .ok());
+    const rpc::Credentials own = authority_.Issue(rpc::ExecutorRole(kJobId, container_)).value();
+    ASSERT_TRUE(os::WriteFileAtomically(credentials, rpc::FormatCredentials(own)).ok());
     StartProgram({"--container-id=" + container_, "--containment=process-tree",
                   "--master=" + server_->address(), "--credentials=" + credentials});
     Next<input::ExecutorAttached>();

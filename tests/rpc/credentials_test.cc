@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "os/files.h"
 #include "rpc/certificate_authority.h"
 #include "tests/os/temporary_folder.h"
 
@@ -19,14 +20,14 @@ class CredentialsTest : public ::testing::Test {
       CertificateAuthority::Create("job-1").value().Issue(ClientRole("job-1")).value();
 };
 
-TEST_F(CredentialsTest, LoadsWhatItSavedFromAFileOfMode600) {
-  ASSERT_TRUE(SaveCredentials(credentials_, path_).ok());
+TEST_F(CredentialsTest, LoadsWhatWasSavedToAFileOfMode600) {
+  ASSERT_TRUE(os::WriteFileAtomically(path_, FormatCredentials(credentials_)).ok());
   EXPECT_EQ(os::ModeOf(path_), 0600u);
   EXPECT_EQ(LoadCredentials(path_).value(), credentials_);
 }
 
 TEST_F(CredentialsTest, RefusesAFileThatOthersMayRead) {
-  ASSERT_TRUE(SaveCredentials(credentials_, path_).ok());
+  ASSERT_TRUE(os::WriteFileAtomically(path_, FormatCredentials(credentials_)).ok());
   for (mode_t mode : {0640, 0604, 0620, 0601}) {
     ASSERT_EQ(::chmod(path_.c_str(), mode), 0);
     const absl::Status status = LoadCredentials(path_).status();
@@ -41,7 +42,7 @@ TEST_F(CredentialsTest, SaysThatAFileIsMissing) {
 }
 
 TEST_F(CredentialsTest, RefusesATruncatedOrExtendedFile) {
-  ASSERT_TRUE(SaveCredentials(credentials_, path_).ok());
+  ASSERT_TRUE(os::WriteFileAtomically(path_, FormatCredentials(credentials_)).ok());
   const std::string whole = ReadSecretFile(path_).value();
   for (const std::string& text :
        {std::string(), whole.substr(0, whole.size() / 2), whole.substr(1), whole + "more"}) {

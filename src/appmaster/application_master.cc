@@ -200,8 +200,11 @@ void ApplicationMaster::OpenMeasurements() {
 
 absl::Status ApplicationMaster::ReadPast() {
   if (history_->past_sequence() == 0) return absl::OkStatus();
-  PastReader::Open open = [path = platform_->folder().events()] {
-    return std::make_unique<std::ifstream>(path, std::ios::binary);
+  PastReader::Open open =
+      [path = platform_->folder().events()]() -> absl::StatusOr<std::unique_ptr<std::istream>> {
+    auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
+    if (!file->is_open()) return os::ErrnoError(errno, path);
+    return file;
   };
   if (platform_->files_take_time()) {
     TONY_ASSIGN_OR_RETURN(std::shared_ptr<backend::JobFiles> files, platform_->OpenFiles());

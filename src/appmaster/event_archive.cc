@@ -15,33 +15,44 @@ std::string PathOf(const backend::EventFile& file) {
   return absl::StrCat(backend::kEventFolder, "/", file.name);
 }
 
+/// The job's end, or this process's, waits for nothing but events.
+absl::Status Leaving() { return absl::CancelledError("the job ends"); }
+
+absl::StatusOr<rpc::HistoryEnd> ReadEndOnce(backend::JobFiles& files) {
+  TONY_ASSIGN_OR_RETURN(backend::EventFiles listed, backend::ListEventFiles(files));
+  rpc::HistoryEnd end;
+  for (; end.sequence == 0 && !listed.kept.empty(); listed.kept.pop_back()) {
+    TONY_ASSIGN_OR_RETURN(const std::string text, files.Read(PathOf(listed.kept.back())));
+    end = rpc::FindHistoryEnd(text);
+  }
+  end.bytes = end.rest = 0;
+  return end;
+}
+
 }  // namespace
 
 absl::StatusOr<rpc::HistoryEnd> EventArchive::ReadEnd(backend::JobFiles& files) {
-  TONY_ASSIGN_OR_RETURN(std::vector<backend::EventFile> kept, backend::ListEventFiles(files));
-  rpc::HistoryEnd end;
-  for (; end.sequence == 0 && !kept.empty(); kept.pop_back()) {
-    TONY_ASSIGN_OR_RETURN(const std::string text, files.Read(PathOf(kept.back())));
-    end = rpc::FindHistoryEnd(text);
-  }
-  end.bytes = 0;
-  return end;
+  return backend::ReadWhileMerging([&] { return ReadEndOnce(files); });
 }
 
 absl::StatusOr<std::unique_ptr<EventArchive>> EventArchive::Open(
     std::unique_ptr<backend::JobFiles> files, Duration pause) {
-  TONY_ASSIGN_OR_RETURN(std::vector<backend::EventFile> kept, backend::ListEventFiles(*files));
-  for (const backend::EventFile& file : kept) {
+  TONY_ASSIGN_OR_RETURN(backend::EventFiles listed, backend::ListEventFiles(*files));
+  for (const backend::EventFile& file : listed.kept) {
     if (file.first == 0) {
       return absl::DataLossError(absl::StrCat(PathOf(file), " is no file of events"));
     }
   }
-  return std::unique_ptr<EventArchive>(new EventArchive(std::move(files), pause, std::move(kept)));
+  return std::unique_ptr<EventArchive>(
+      new EventArchive(std::move(files), pause, std::move(listed)));
 }
 
 EventArchive::EventArchive(std::unique_ptr<backend::JobFiles> files, Duration pause,
-                           std::vector<backend::EventFile> kept)
-    : files_(std::move(files)), pause_(pause), kept_(std::move(kept)) {
+                           backend::EventFiles listed)
+    : files_(std::move(files)),
+      pause_(pause),
+      kept_(std::move(listed.kept)),
+      covered_(std::move(listed.covered)) {
   small_ = static_cast<size_t>(std::count_if(
       kept_.begin(), kept_.end(), [](const backend::EventFile& file) { return !file.merged(); }));
   thread_ = std::thread([this] { Run(); });
@@ -80,7 +91,7 @@ void EventArchive::Run() {
     if (usage_ && !leaving_) {
       const std::string usage = *std::exchange(usage_, std::nullopt);
       lock.unlock();
-      (void)WriteUsage(usage);
+      WriteUsage(usage);
       lock.lock();
     }
     if (lines_.empty()) {
@@ -115,7 +126,8 @@ bool EventArchive::WriteEvents(const std::string& lines) {
 void EventArchive::MergeIfMany() {
   if (small_ < kMostSmallFiles) return;
   small_ = 0;
-  const absl::Status merged = Merge();
+  absl::Status merged = Merge();
+  if (merged.ok()) merged = RemoveCovered();
   if (!merged.ok()) {
     LogDebug(absl::StrCat("small files of events stay as they are for now: ",
                           std::string(merged.message())));
@@ -126,6 +138,7 @@ absl::Status EventArchive::Merge() {
   std::string text;
   size_t begin = kept_.size();
   while (begin > 0) {
+    if (leaving()) return Leaving();
     TONY_ASSIGN_OR_RETURN(const std::string part, files_->Read(PathOf(kept_[begin - 1])));
     if (text.size() + part.size() > kMostMergedBytes) break;
     text.insert(0, part);
@@ -138,20 +151,29 @@ absl::Status EventArchive::Merge() {
   TONY_RETURN_IF_ERROR(files_->Create(PathOf(whole), text));
   kept_.erase(first, kept_.end());
   kept_.push_back(whole);
-  // Until they are removed readers leave them out.
-  for (const backend::EventFile& part : parts) {
-    TONY_RETURN_IF_ERROR(files_->Remove(PathOf(part)));
+  covered_.insert(covered_.end(), parts.begin(), parts.end());
+  return absl::OkStatus();
+}
+
+absl::Status EventArchive::RemoveCovered() {
+  for (; !covered_.empty(); covered_.pop_back()) {
+    if (leaving()) return Leaving();
+    TONY_RETURN_IF_ERROR(files_->Remove(PathOf(covered_.back())));
   }
   return absl::OkStatus();
 }
 
-bool EventArchive::WriteUsage(const std::string& lines) {
+bool EventArchive::leaving() {
+  std::lock_guard lock(mutex_);
+  return leaving_;
+}
+
+void EventArchive::WriteUsage(const std::string& lines) {
   const absl::Status written = files_->Replace(backend::kUsageFile, lines);
   if (!written.ok() && !said_usage_loss_) {
     LogWarning(absl::StrCat("measurements cannot be kept: ", std::string(written.message())));
   }
   said_usage_loss_ = !written.ok();
-  return written.ok();
 }
 
 }  // namespace tony::appmaster

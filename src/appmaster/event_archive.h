@@ -27,8 +27,8 @@ class EventArchive {
   /// Files that are larger than that together do not become one.
   static constexpr size_t kMostMergedBytes = 16 << 20;
 
-  /// How far the events go that `files` keep; reads the last file only, if it has one. `bytes` is
-  /// 0. Codes of JobFiles.
+  /// How far the events go that `files` keep; reads the last file only, if it has one. `bytes` and
+  /// `rest` are 0. Codes of JobFiles.
   static absl::StatusOr<rpc::HistoryEnd> ReadEnd(backend::JobFiles& files);
   /// Goes on behind what is kept in `files`. Codes of JobFiles.
   static absl::StatusOr<std::unique_ptr<EventArchive>> Open(
@@ -46,19 +46,24 @@ class EventArchive {
 
  private:
   EventArchive(std::unique_ptr<backend::JobFiles> files, Duration pause,
-               std::vector<backend::EventFile> kept);
+               backend::EventFiles listed);
   void Run();
-  /// Return whether it is kept; without the mutex.
+  // All of these without the mutex.
+  /// Returns whether they are kept.
   bool WriteEvents(const std::string& lines);
-  bool WriteUsage(const std::string& lines);
+  void WriteUsage(const std::string& lines);
   /// Makes one file of the newest ones. What fails is tried again when there are as many more.
   void MergeIfMany();
   absl::Status Merge();
+  /// Until they are removed readers leave them out.
+  absl::Status RemoveCovered();
+  bool leaving();
 
   const std::unique_ptr<backend::JobFiles> files_;  ///< the thread's
   const Duration pause_;
-  std::vector<backend::EventFile> kept_;  ///< oldest first; the thread's
-  size_t small_ = 0;                      ///< of them, since they were merged last; the thread's
+  std::vector<backend::EventFile> kept_;     ///< oldest first; the thread's
+  std::vector<backend::EventFile> covered_;  ///< to be removed; the thread's
+  size_t small_ = 0;                         ///< of them, since they were merged last; the thread's
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string lines_;                 ///< not written yet; guarded by mutex_

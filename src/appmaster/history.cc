@@ -29,7 +29,8 @@ std::string LineOf(const core::JobEvent& event) { return rpc::EventToJsonLine(ev
 absl::StatusOr<History> History::Open(const std::string& path, const Clock& clock,
                                       rpc::EventLog& log) {
   TONY_ASSIGN_OR_RETURN(const rpc::HistoryEnd past, rpc::ReadHistoryEnd(path));
-  if (::truncate(path.c_str(), static_cast<off_t>(past.bytes)) != 0 && errno != ENOENT) {
+  // Only then, since it gives back what is reserved behind the file's end.
+  if (past.rest > 0 && ::truncate(path.c_str(), static_cast<off_t>(past.bytes)) != 0) {
     return os::ErrnoError(errno, path);
   }
   return Continue(past, path, clock, log);

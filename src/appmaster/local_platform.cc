@@ -113,9 +113,7 @@ void LocalPlatform::Conclude(const core::Verdict&, std::function<void()> done) {
 void LocalPlatform::CleanUp() {
   // Without the lock the folder is that of another ApplicationMaster.
   if (!lock_.valid()) return;
-  std::vector<std::string> paths = folder_.transient();
-  paths.push_back(folder_.usage());
-  for (const std::string& path : paths) {
+  for (const std::string& path : folder_.transient()) {
     const absl::Status removed = os::RemoveTree(path);
     if (!removed.ok()) LogWarning(std::string(removed.message()));
   }

@@ -12,17 +12,14 @@
 namespace tony::backend {
 namespace {
 
-/// A file may have gone into a larger one between its listing and its reading.
-constexpr int kTries = 5;
-
 std::string EventsOf(const std::string& folder) {
   return folder.empty() ? kEventFolder : absl::StrCat(folder, "/", kEventFolder);
 }
 
 absl::StatusOr<std::string> ReadOnce(JobFiles& files, const std::string& folder) {
-  TONY_ASSIGN_OR_RETURN(const std::vector<EventFile> listed, ListEventFiles(files, folder));
+  TONY_ASSIGN_OR_RETURN(const EventFiles listed, ListEventFiles(files, folder));
   std::string lines;
-  for (const EventFile& file : listed) {
+  for (const EventFile& file : listed.kept) {
     TONY_ASSIGN_OR_RETURN(const std::string part,
                           files.Read(absl::StrCat(EventsOf(folder), "/", file.name)));
     lines += part;
@@ -53,29 +50,26 @@ EventFile EventFile::Parse(const std::string& name) {
   return {first, last, name};
 }
 
-absl::StatusOr<std::vector<EventFile>> ListEventFiles(JobFiles& files, const std::string& folder) {
+absl::StatusOr<EventFiles> ListEventFiles(JobFiles& files, const std::string& folder) {
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(EventsOf(folder)));
-  std::vector<EventFile> listed;
-  for (const std::string& name : names) listed.push_back(EventFile::Parse(name));
-  std::stable_sort(listed.begin(), listed.end(), [](const EventFile& one, const EventFile& other) {
+  std::vector<EventFile> all;
+  for (const std::string& name : names) all.push_back(EventFile::Parse(name));
+  std::stable_sort(all.begin(), all.end(), [](const EventFile& one, const EventFile& other) {
     return std::make_pair(one.first, -one.last) < std::make_pair(other.first, -other.last);
   });
   // What was merged may not be removed yet.
+  EventFiles listed;
   int seen = 0;
-  std::erase_if(listed, [&seen](const EventFile& file) {
+  for (EventFile& file : all) {
     const bool covered = file.first != 0 && file.last <= seen;
     seen = std::max(seen, file.last);
-    return covered;
-  });
+    (covered ? listed.covered : listed.kept).push_back(std::move(file));
+  }
   return listed;
 }
 
 absl::StatusOr<std::string> ReadArchivedEvents(JobFiles& files, const std::string& folder) {
-  absl::StatusOr<std::string> lines = ReadOnce(files, folder);
-  for (int tries = 1; absl::IsNotFound(lines.status()) && tries < kTries; ++tries) {
-    lines = ReadOnce(files, folder);
-  }
-  return lines;
+  return ReadWhileMerging([&] { return ReadOnce(files, folder); });
 }
 
 }  // namespace tony::backend

@@ -28,11 +28,24 @@ struct EventFile {
   bool merged() const { return first != last; }
 };
 
-/// The files of which each event has one, oldest first, without those of which a larger one has
-/// everything. `folder`: of the job in `files`, where they are not the job's own. Codes of
-/// JobFiles.
-absl::StatusOr<std::vector<EventFile>> ListEventFiles(JobFiles& files,
-                                                      const std::string& folder = "");
+/// Of which files the events are to be read. A plain value.
+struct EventFiles {
+  std::vector<EventFile> kept;     ///< oldest first; of each event one
+  std::vector<EventFile> covered;  ///< not needed: a larger one has everything
+};
+
+/// `folder`: of the job in `files`, where they are not the job's own. Codes of JobFiles.
+absl::StatusOr<EventFiles> ListEventFiles(JobFiles& files, const std::string& folder = "");
+
+/// What `read` returns, tried again where a file is missing: it may have gone into a larger one
+/// between its listing and its reading.
+template <typename Read>
+auto ReadWhileMerging(const Read& read) {
+  constexpr int kTries = 5;
+  auto result = read();
+  for (int tries = 1; absl::IsNotFound(result.status()) && tries < kTries; ++tries) result = read();
+  return result;
+}
 
 /// All lines that are kept, oldest first; none where there is no such folder. Codes of JobFiles.
 absl::StatusOr<std::string> ReadArchivedEvents(JobFiles& files, const std::string& folder = "");

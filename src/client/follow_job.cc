@@ -61,6 +61,8 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
        .stop_deadline = configuration.GetDuration("tony.client.stop-timeout-ms"),
        .read_deadline = configuration.GetDuration("tony.client.am-exit-timeout-ms")},
       *source, *printer);
+  const std::unique_ptr<EventLoop::Handle> watch =
+      threads->Watch(loop, [&submission](const absl::Status& why) { submission.GiveUp(why); });
   return submission.FollowToEnd();
 }
 

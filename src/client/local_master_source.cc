@@ -50,10 +50,17 @@ void LocalMasterSource::OnMasterOver() {
   master_over_ = true;
   if (killed_) return End();
   if (!stream_over_) {
-    stream_deadline_ = loop_.After(kStreamPatience, [this] {
-      End("; nobody told this program of its end: it may start too few threads (ulimit -u)");
-    });
+    stream_deadline_ = loop_.After(kStreamPatience, [this] { OnStreamOverdue(); });
   }
+  GoOn();
+}
+
+void LocalMasterSource::OnStreamOverdue() {
+  if (!heard_) {
+    return End("; nobody told this program of its end: it may start too few threads (ulimit -u)");
+  }
+  // gRPC is only late, on a machine that is short of memory, say.
+  stream_over_ = true;
   GoOn();
 }
 
@@ -83,6 +90,8 @@ void LocalMasterSource::OnConcluded() {
 }
 
 void LocalMasterSource::OnStreamClosed(const absl::Status& /*why*/) {
+  // Late: the next one is on its way, or none.
+  if (ended_ || (stream_over_ && master_over_)) return;
   stream_over_ = true;
   stream_deadline_.reset();
   AwaitExit();
@@ -113,7 +122,7 @@ std::string LocalMasterSource::AfterLeaving() const {
 }
 
 void LocalMasterSource::GoOn() {
-  if (!stream_over_ || !master_over_) return;
+  if (ended_ || !stream_over_ || !master_over_) return;
   exit_deadline_.reset();
   if (!concluded_) {
     // It may have said its last word to the file alone, of which the end is enough: the tasks wait
@@ -169,6 +178,7 @@ void LocalMasterSource::OnStartFailed(const absl::Status& why) {
 }
 
 void LocalMasterSource::End(const std::string& more) {
+  ended_ = true;
   stream_deadline_.reset();
   exit_deadline_.reset();
   master_watch_.reset();

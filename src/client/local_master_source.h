@@ -30,7 +30,7 @@ class LocalMasterSource : public MasterSource {
   LocalMasterSource(EventLoop& loop, const Clock& clock, Options options, MasterProcess master);
 
   void Start(Callbacks callbacks) override;
-  void OnAnswer() override {}
+  void OnAnswer() override { heard_ = true; }
   void OnNoAnswer() override;
   void OnConcluded() override;
   void OnStreamClosed(const absl::Status& why) override;
@@ -42,6 +42,8 @@ class LocalMasterSource : public MasterSource {
   void Watch();
   void Connect();
   void OnMasterOver();
+  /// The ApplicationMaster is gone, but the end of its stream does not come.
+  void OnStreamOverdue();
   void AwaitExit();
   void GoOn();
   void Restart();
@@ -64,6 +66,8 @@ class LocalMasterSource : public MasterSource {
   bool master_over_ = false;
   bool concluded_ = false;
   bool killed_ = false;  ///< for not having ended in time
+  bool heard_ = false;   ///< an ApplicationMaster has answered, so gRPC has threads
+  bool ended_ = false;   ///< it was said that there will be none
   std::unique_ptr<EventLoop::Handle> connect_;
   std::unique_ptr<EventLoop::Handle> master_watch_;
   std::unique_ptr<EventLoop::Handle> start_watch_;

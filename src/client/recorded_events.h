@@ -1,22 +1,19 @@
 // Reads a job's history as it stands in its folder, here or in a cluster's file system.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "backend/job_files.h"
 #include "backend/job_folder.h"
-#include "core/job/job_event.h"
 #include "core/job/job_view.h"
+#include "rpc/event_lines.h"
 
 namespace tony::client {
 
-/// Takes the event of line `number`, from 1, or why that line is none (codes of
-/// rpc::EventFromJsonLine); returns whether to go on. Of the measurements that histories of earlier
-/// versions are full of only the last of each task comes.
-using UseEvent = std::function<bool(int number, const absl::StatusOr<core::JobEvent>& event)>;
+/// Of the measurements that histories of earlier versions are full of only the last of each task
+/// comes.
+using UseEvent = rpc::UseEventLine;
 
 /// Every whole line of the job's event stream, in order; the ApplicationMaster may be amid the last
 /// one, which is left out then. A job without events yet has none. Thread safe.

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "client/terminal.h"
@@ -49,8 +50,10 @@ void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
   callbacks.on_event = [this, &loop = loop_](core::JobEvent event) {
     loop.Post([this, event = std::move(event)] { OnEvent(event); });
   };
-  callbacks.on_closed = [this, &loop = loop_](absl::Status status) {
-    loop.Post([this, status] { OnStreamClosed(status); });
+  callbacks.on_closed = [this, &loop = loop_, number = ++streams_](absl::Status status) {
+    loop.Post([this, number, status] {
+      if (number == streams_) OnStreamClosed(status);  // not of one that was given up before
+    });
   };
   callbacks.on_open = [this, &loop = loop_] { loop.Post([this] { OnOpen(); }); };
   if (printer_.shows_measurements()) {
@@ -100,10 +103,18 @@ void Submission::OnOver(const std::optional<core::Verdict>& verdict, const absl:
   ReadRest();
 }
 
+void Submission::GiveUp(const absl::Status& why) {
+  if (!over_) OnOver(std::nullopt, why);
+}
+
 void Submission::ReadRest() {
   const absl::Status read =
       source_.ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
-        if (event.ok() && event->sequence > last_sequence_) OnEvent(*event);
+        // With a full disk between two ApplicationMasters the second one's numbers may be lower
+        // than those of what the first one could only tell.
+        const bool news = event.ok() && (event->sequence > last_sequence_ ||
+                                         std::holds_alternative<core::JobEnded>(event->body));
+        if (news) OnEvent(*event);
         return true;
       });
   if (verdict_) return loop_.Stop();

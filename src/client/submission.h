@@ -33,6 +33,9 @@ class Submission {
   /// Returns when the job has ended and its ApplicationMaster is gone: the verdict. Otherwise what
   /// the source says of a job that has none; Cancelled – the user left before the end.
   absl::StatusOr<core::Verdict> FollowToEnd();
+  /// To be called from the loop: nothing will be heard of the job any more, since this process can
+  /// do no more; `why`. What was recorded of it by then still counts.
+  void GiveUp(const absl::Status& why);
 
  private:
   void OnFound(std::unique_ptr<rpc::JobClient> client);
@@ -67,6 +70,7 @@ class Submission {
   std::string stop_reason_;     ///< a wish that nobody has noted yet; empty: none
   bool unheard_ = false;        ///< it was said that nobody has
   bool being_stopped_ = false;  ///< the job, by whatever wish: nobody has to be told any more
+  int streams_ = 0;             ///< followed so far
   bool stopping_ = false;       ///< client_ was told, and has not answered yet
   int stops_ = 0;               ///< told so far; an answer to an earlier one means nothing
   std::unique_ptr<EventLoop::Handle> next_stop_;

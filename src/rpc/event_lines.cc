@@ -167,10 +167,15 @@ absl::StatusOr<HistoryEnd> ReadHistoryEnd(const std::string& path) {
     std::optional<HistoryEnd> end = FindEndIn(text, offset == 0);
     if (!end) continue;
     end->bytes += end->bytes > 0 ? offset : 0;
+    end->rest = size - end->bytes;
     return *end;
   }
 }
 
-HistoryEnd FindHistoryEnd(absl::string_view text) { return *FindEndIn(text, /*whole=*/true); }
+HistoryEnd FindHistoryEnd(absl::string_view text) {
+  HistoryEnd end = *FindEndIn(text, /*whole=*/true);
+  end.rest = static_cast<int64_t>(text.size()) - end.bytes;
+  return end;
+}
 
 }  // namespace tony::rpc

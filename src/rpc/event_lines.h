@@ -44,6 +44,7 @@ std::vector<core::TaskMeasured> ParseMeasurements(absl::string_view lines);
 /// How far a history goes.
 struct HistoryEnd {
   int64_t bytes = 0;     ///< of its whole lines
+  int64_t rest = 0;      ///< and of a line behind them that is not whole
   int64_t sequence = 0;  ///< of its last event; 0: it has none
   bool ended = false;    ///< that is the job's last one
 };

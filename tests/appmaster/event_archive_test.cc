@@ -109,6 +109,20 @@ TEST_F(EventArchiveTest, WhatWasMergedAndNotRemovedIsReadOnce) {
   EXPECT_TRUE(os::Exists(folder_ / "events/00000005.jsonl"));
 }
 
+TEST_F(EventArchiveTest, WhatWasMergedAndNotRemovedGoesWithTheNextMerging) {
+  os::Put(folder_ / "events/00000001.jsonl", "s\n");
+  os::Put(folder_ / "events/00000002.jsonl", "s\n");
+  os::Put(folder_ / "events/00000001-00000002.jsonl", "s\ns\n");
+  for (size_t number = 3; number <= EventArchive::kMostSmallFiles + 1; ++number) {
+    const int file = static_cast<int>(number);
+    os::Put(folder_ / absl::StrCat("events/", backend::EventFile::Of(file, file).name), "s\n");
+  }
+  const auto archive = Open();
+  archive->Add("next\n");
+  while (files_.List("events").value().size() > 1) std::this_thread::yield();
+  EXPECT_THAT(files_.List("events").value(), ElementsAre("00000001-00000066.jsonl"));
+}
+
 TEST_F(EventArchiveTest, LargeFilesStayAsTheyAre) {
   const std::string large(EventArchive::kMostMergedBytes, 'x');
   os::Put(folder_ / "events/00000001.jsonl", large + "\n");

@@ -241,9 +241,11 @@ TEST(WaitingJobTest, OneCtrlCStopsItAlsoIfNobodyCanBeToldAtFirst) {
 // A job that is over before it is looked at, whose record cannot be read at first.
 class EndedJob : public MasterSource {
  public:
-  explicit EndedJob(EventLoop& loop) : loop_(loop) {}
+  /// `tells`: of its end, without being asked.
+  explicit EndedJob(EventLoop& loop, bool tells = true) : loop_(loop), tells_(tells) {}
 
   void Start(Callbacks callbacks) override {
+    if (!tells_) return;
     over_ = loop_.After(Duration::zero(), [this, callbacks] { callbacks.over(verdict, why); });
   }
   void OnAnswer() override {}
@@ -269,6 +271,7 @@ class EndedJob : public MasterSource {
 
  private:
   EventLoop& loop_;
+  const bool tells_;
   std::unique_ptr<EventLoop::Handle> over_;
 };
 
@@ -317,6 +320,30 @@ TEST_F(EndedJobTest, WhatHasNoEndIsTheBackendsToSay) {
   EXPECT_EQ(Follow(kPatience).status(), source_.why);
   EXPECT_EQ(source_.reads, 1);
   EXPECT_EQ(said_, "");
+}
+
+TEST_F(EndedJobTest, TheRecordedEndCountsWhateverItsNumber) {
+  // What the first ApplicationMaster told of could not be written, so the next one's numbers are
+  // lower.
+  source_.events = {{2, 0, core::JobEnded{Of(core::Outcome::kFailed)}},
+                    {1, 0, core::JobEnded{Of(core::Outcome::kSucceeded)}}};
+  const auto verdict = Follow(kPatience);
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_EQ(verdict->outcome, core::Outcome::kSucceeded);
+}
+
+TEST(GivenUpTest, WhoCanHearNothingMoreSaysWhyUnlessTheEndIsRecorded) {
+  for (const bool recorded : {false, true}) {
+    EventLoop loop;
+    SystemClock clock;
+    EndedJob source(loop, /*tells=*/false);
+    if (recorded) source.events = {{1, 0, core::JobEnded{}}};
+    Watcher watcher([] {});
+    Submission submission(loop, clock, {.answer_deadline = kPatience}, source, watcher);
+    loop.Post([&] { submission.GiveUp(absl::ResourceExhaustedError("no thread")); });
+    EXPECT_EQ(submission.FollowToEnd().status(),
+              recorded ? absl::OkStatus() : absl::ResourceExhaustedError("no thread"));
+  }
 }
 
 TEST_F(EndedJobTest, CtrlCEndsTheReading) {

@@ -123,6 +123,7 @@ TEST_F(HistoryEndTest, IsThatOfTheLastWholeEvent) {
   for (const std::string rest : {"", "{\"seq"}) {
     const HistoryEnd end = EndOf(whole + rest);
     EXPECT_EQ(end.bytes, static_cast<int64_t>(whole.size()));
+    EXPECT_EQ(end.rest, static_cast<int64_t>(rest.size()));
     EXPECT_EQ(end.sequence, 2);
     EXPECT_FALSE(end.ended);
   }

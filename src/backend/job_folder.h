@@ -56,7 +56,7 @@ class JobFolder {
   /// without secrets is over, since they go only after its last event: an ApplicationMaster that
   /// finds none has nothing to do but to remove the rest.
   std::vector<std::string> transient() const {
-    return {secrets(), am_address(), containers(), archives(), cache()};
+    return {secrets(), am_address(), usage(), containers(), archives(), cache()};
   }
 
  private:

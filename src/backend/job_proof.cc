@@ -35,8 +35,8 @@ bool IsNumber(const std::string& text) {
 /// Names in a JobFolder: files that are there from the job's first moment to its last, of which one
 /// is proof, and what else there may be.
 constexpr const char* kProofs[] = {"am.guard", "am.lock", "job.xml", "staged.json", "events.jsonl"};
-constexpr const char* kOthers[] = {"am.address", "secrets", "archives",    "cache",
-                                   "containers", "logs",    "checkpoints", "journal"};
+constexpr const char* kOthers[] = {"am.address", "usage.jsonl", "secrets",     "archives", "cache",
+                                   "containers", "logs",        "checkpoints", "journal"};
 /// Of what is being written or removed (os/files.h).
 constexpr absl::string_view kUnfinished = ".tony-";
 
@@ -44,6 +44,16 @@ bool IsJobFile(const std::string& name) {
   return std::find(std::begin(kProofs), std::end(kProofs), name) != std::end(kProofs) ||
          std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers) ||
          absl::StartsWith(name, kUnfinished);
+}
+
+bool HasOnlyJobFiles(const os::FolderHandle& folder) {
+  const absl::StatusOr<std::vector<std::string>> names = folder.List();
+  return names.ok() && std::all_of(names->begin(), names->end(), IsJobFile);
+}
+
+/// What it is to be called, while it is being made.
+std::string WithoutDot(const std::string& name) {
+  return std::string(absl::StripPrefix(name, "."));
 }
 
 }  // namespace
@@ -60,19 +70,22 @@ bool IsJobName(const std::string& name) {
 }
 
 bool IsJobFolder(const os::FolderHandle& jobs, const std::string& name) {
-  if (!IsJobName(std::string(absl::StripPrefix(name, ".")))) return false;
+  if (!IsJobName(WithoutDot(name))) return false;
   const absl::StatusOr<os::FolderHandle> folder = jobs.Open(name);
   return folder.ok() && std::any_of(std::begin(kProofs), std::end(kProofs),
                                     [&](const char* file) { return folder->HasOwnFile(file); });
 }
 
-bool HasOnlyJobFiles(const os::FolderHandle& folder) {
-  const absl::StatusOr<std::vector<std::string>> names = folder.List();
-  return names.ok() && std::all_of(names->begin(), names->end(), IsJobFile);
+bool IsJobOrItsRest(const os::FolderHandle& jobs, const std::string& name) {
+  if (IsJobFolder(jobs, name)) return true;
+  if (!IsJobName(WithoutDot(name))) return false;
+  const absl::StatusOr<os::FolderHandle> folder = jobs.Open(name);
+  return folder.ok() && HasOnlyJobFiles(*folder);
 }
 
 absl::Status RemoveJobFolder(const os::FolderHandle& jobs, const std::string& name) {
   const JobFolder job(jobs.PathOf(name));
+  TONY_RETURN_IF_ERROR(os::RemoveTree(job.secrets()));
   TONY_ASSIGN_OR_RETURN(const os::FolderHandle folder, jobs.Open(name));
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, folder.List());
   absl::Status first;

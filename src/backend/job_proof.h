@@ -22,12 +22,12 @@ bool IsJobName(const std::string& name);
 /// is still known.
 bool IsJobFolder(const os::FolderHandle& jobs, const std::string& name);
 
-/// Whether a folder that is called like a job's has nothing but what tony makes in one: what an
-/// earlier version left that was killed while it removed the folder.
-bool HasOnlyJobFiles(const os::FolderHandle& folder);
+/// The same, or a folder that is called like a job's and has nothing but what tony makes in one:
+/// what is left where an earlier version was killed while it removed the folder.
+bool IsJobOrItsRest(const os::FolderHandle& jobs, const std::string& name);
 
-/// Removes all of the folder `name`, for which IsJobFolder() holds; the lock am.guard last. The
-/// codes of os::RemoveTree.
+/// Removes all of the folder `name`, for which IsJobFolder() holds: the keys first, the lock
+/// am.guard last. The codes of os::RemoveTree.
 absl::Status RemoveJobFolder(const os::FolderHandle& jobs, const std::string& name);
 
 }  // namespace tony::backend

@@ -24,6 +24,9 @@ namespace tony::client {
 namespace {
 
 constexpr int64_t kMillisPerDay = 24 * 3600 * int64_t{1000};
+/// 2020. There was no tony before: a folder that is older was made by a clock that had lost the
+/// time, and nobody knows its age.
+constexpr int64_t kEarliestMillis = 18262 * kMillisPerDay;
 /// Of one submission; the next one goes on.
 constexpr int kJobsAtOnce = 1000;
 
@@ -42,8 +45,9 @@ std::vector<std::pair<int64_t, std::string>> OldFolders(const os::FolderHandle& 
     if (stop) break;
     struct stat status {};
     if (fstatat(jobs.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISDIR(status.st_mode) && Millis(status.st_mtim) < limit) {
-      old.emplace_back(Millis(status.st_mtim), name);
+        S_ISDIR(status.st_mode)) {
+      const int64_t changed = Millis(status.st_mtim);
+      if (changed >= kEarliestMillis && changed < limit) old.emplace_back(changed, name);
     }
   }
   std::sort(old.begin(), old.end());

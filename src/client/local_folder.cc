@@ -1,12 +1,13 @@
 // A marker, and what a folder without one may have in it.
 #include "client/local_folder.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "backend/job_folder.h"
 #include "backend/job_proof.h"
 #include "backend/local/ledger.h"
@@ -26,22 +27,28 @@ constexpr char kYarnFolder[] = "yarn";
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+/// Jobs that run make and remove files meanwhile.
+bool IsStillThere(const os::FolderHandle& folder, const std::string& name) {
+  struct stat info;
+  return fstatat(folder.fd(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /// The path of the first thing in a folder for which `is_own` does not hold; empty: there is none.
 template <typename IsOwn>
 absl::StatusOr<std::string> FirstForeign(const os::FolderHandle& folder, const IsOwn& is_own) {
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, folder.List());
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
-    if (!is_own(name)) return folder.PathOf(name);
+    if (!is_own(name) && IsStillThere(folder, name)) return folder.PathOf(name);
   }
   return "";
 }
 
-bool IsJobOrItsRest(const os::FolderHandle& jobs, const std::string& name) {
-  if (backend::IsJobFolder(jobs, name)) return true;
-  if (!backend::IsJobName(std::string(absl::StripPrefix(name, ".")))) return false;
-  const absl::StatusOr<os::FolderHandle> folder = jobs.Open(name);
-  return folder.ok() && backend::HasOnlyJobFiles(*folder);
+/// One that cannot be looked into is taken for one by its name: of a job that ran as root, say. It
+/// does not follow that it may be removed.
+bool MayBeJob(const os::FolderHandle& jobs, const std::string& name) {
+  if (backend::IsJobOrItsRest(jobs, name)) return true;
+  return backend::IsJobName(name) && absl::IsPermissionDenied(jobs.Open(name).status());
 }
 
 /// What is kept for a cluster whose file system is a disk of all nodes lies here by default.
@@ -58,7 +65,7 @@ bool IsOwn(const std::string& folder_name, const os::FolderHandle& folder,
   if (folder_name == kYarnFolder) return IsYarnFolder(name);
   const bool jobs = folder_name == NameOf(backend::JobsFolder("")) ||
                     folder_name == NameOf(backend::StagingFolder(""));
-  return jobs && IsJobOrItsRest(folder, name);
+  return jobs && MayBeJob(folder, name);
 }
 
 bool IsOwnFolderName(const std::string& name) {
@@ -71,11 +78,14 @@ absl::StatusOr<std::string> FindForeign(const os::FolderHandle& local) {
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, local.List());
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
-    const absl::StatusOr<os::FolderHandle> folder = local.Open(name);
-    if (!IsOwnFolderName(name) || !folder.ok()) return local.PathOf(name);
+    if (!IsOwnFolderName(name)) {
+      if (IsStillThere(local, name)) return local.PathOf(name);
+      continue;
+    }
+    TONY_ASSIGN_OR_RETURN(const os::FolderHandle folder, local.Open(name));
     TONY_ASSIGN_OR_RETURN(const std::string foreign,
-                          FirstForeign(*folder, [&](const std::string& inside) {
-                            return IsOwn(name, *folder, inside);
+                          FirstForeign(folder, [&](const std::string& inside) {
+                            return IsOwn(name, folder, inside);
                           }));
     if (!foreign.empty()) return foreign;
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backend/job_proof.h"
 #include "client/local_folder.h"
 #include "common/status_macros.h"
 #include "core/job/master_task.h"
@@ -161,14 +162,16 @@ absl::Status Fill(const spec::LoadedJob& job, const std::string& job_id,
   return stager.Write();
 }
 
-/// `status`, after what there is of the job was removed.
-absl::Status Undo(const absl::Status& status, const std::string& path) {
-  const absl::Status removed = os::RemoveTree(path);
+/// `status`, after what there is of the job, in the folder `name`, was removed.
+absl::Status Undo(const absl::Status& status, const os::FolderHandle& jobs,
+                  const std::string& name) {
+  const absl::Status removed = backend::RemoveJobFolder(jobs, name);
   return removed.ok() ? status : Annotate(status, std::string(removed.message()));
 }
 
 /// A job's folder that nobody else takes away.
 struct GuardedFolder {
+  os::FolderHandle jobs;
   os::FolderHandle folder;
   os::UniqueFd guard;
 };
@@ -177,16 +180,17 @@ struct GuardedFolder {
 absl::StatusOr<GuardedFolder> MakeGuardedFolder(const backend::JobFolder& job) {
   TONY_ASSIGN_OR_RETURN(const os::FolderHandle local, OpenLocalFolder(backend::LocalDir(job)));
   const std::string above = job.root().substr(0, job.root().rfind('/'));
-  TONY_ASSIGN_OR_RETURN(const os::FolderHandle jobs, local.OpenOrMake(NameOf(above)));
+  TONY_ASSIGN_OR_RETURN(os::FolderHandle jobs, local.OpenOrMake(NameOf(above)));
   const std::string name = NameOf(job.root());
   const std::string unnamed = absl::StrCat(".", name);
   TONY_ASSIGN_OR_RETURN(os::FolderHandle folder, jobs.Make(unnamed));
   absl::StatusOr<os::UniqueFd> guard = os::LockFile(folder, NameOf(job.am_guard()));
-  if (!guard.ok()) return Undo(guard.status(), jobs.PathOf(unnamed));
+  if (!guard.ok()) return Undo(guard.status(), jobs, unnamed);
   // One that is there is never replaced: it is not empty.
   const absl::Status named = jobs.Rename(unnamed, name);
-  if (!named.ok()) return Undo(named, jobs.PathOf(unnamed));
-  return GuardedFolder{os::FolderHandle(std::move(folder), job.root()), *std::move(guard)};
+  if (!named.ok()) return Undo(named, jobs, unnamed);
+  return GuardedFolder{std::move(jobs), os::FolderHandle(std::move(folder), job.root()),
+                       *std::move(guard)};
 }
 
 }  // namespace
@@ -195,7 +199,7 @@ absl::StatusOr<os::UniqueFd> StageJob(const spec::LoadedJob& job, const std::str
                                       const backend::JobFolder& folder) {
   TONY_ASSIGN_OR_RETURN(GuardedFolder made, MakeGuardedFolder(folder));
   const absl::Status filled = Fill(job, job_id, made.folder);
-  if (!filled.ok()) return Undo(filled, folder.root());
+  if (!filled.ok()) return Undo(filled, made.jobs, NameOf(folder.root()));
   return std::move(made.guard);
 }
 

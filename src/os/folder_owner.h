@@ -16,7 +16,8 @@
 //    Debian's does not: Debian gives each user such a group, and homes that it may write to.
 // 4. Where root has no number (a user namespace that does not map it) its folders look like those
 //    of any stranger. One that lies in a folder to which nobody else may write, sticky or not, was
-//    put there by root or by this user, and counts as root's.
+//    put there by root or by this user, and counts as root's. A limit: a folder that root has put
+//    there for another user (a home, say) cannot be told from root's own in such a namespace.
 namespace tony::os {
 
 /// Whether the open folder `fd` is this user's (root's will not do), with nobody else writing to

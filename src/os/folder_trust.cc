@@ -23,6 +23,15 @@ namespace {
 /// As the kernel counts them (MAXSYMLINKS).
 constexpr int kMostLinks = 40;
 
+/// `name` itself, whatever it is. Without O_DIRECTORY a file system that is mounted when somebody
+/// enters its folder would not be.
+UniqueFd Look(int folder, const std::string& name) {
+  constexpr int kFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+  UniqueFd fd(openat(folder, name.c_str(), kFlags | O_DIRECTORY));
+  if (!fd.valid() && errno == ENOTDIR) fd.Reset(openat(folder, name.c_str(), kFlags));
+  return fd;
+}
+
 /// Goes from "/" to a folder. Not thread safe.
 class FolderWalk {
  public:
@@ -84,11 +93,11 @@ class FolderWalk {
     }
     const FolderHandle& here = passed_.back().folder;
     const std::string path = here.PathOf(name);
-    UniqueFd fd(openat(here.fd(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    UniqueFd fd = Look(here.fd(), name);
     if (!fd.valid() && errno == ENOENT && make_) {
       const absl::Status made = here.Make(name).status();
       if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-      fd.Reset(openat(here.fd(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+      fd = Look(here.fd(), name);
     }
     struct stat info;
     if (!fd.valid() || fstat(fd.get(), &info) != 0) {

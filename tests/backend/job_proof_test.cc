@@ -81,16 +81,20 @@ TEST_F(JobProofTest, LinksAndOtherPeoplesFoldersAreNoJobs) {
 TEST_F(JobProofTest, AllThatAJobFolderNamesIsAJobs) {
   const JobFolder job(folder_ / id_);
   for (const std::string& path :
-       {job.job_xml(), job.staged(), job.events(), job.am_address(), job.am_lock(), job.am_guard(),
-        job.secrets() + "/x", job.archives() + "/x", job.cache() + "/x", job.containers() + "/x",
-        job.logs() + "/x", job.checkpoints() + "/x", job.root() + "/journal/00000001.json",
-        job.root() + "/.tony-AbCdEf"}) {
+       {job.job_xml(), job.staged(), job.events(), job.am_address(), job.usage(), job.am_lock(),
+        job.am_guard(), job.secrets() + "/x", job.archives() + "/x", job.cache() + "/x",
+        job.containers() + "/x", job.logs() + "/x", job.checkpoints() + "/x",
+        job.root() + "/journal/00000001.json", job.root() + "/.tony-AbCdEf"}) {
     os::Put(path, "");
   }
-  const os::FolderHandle handle = jobs_.Open(id_).value();
-  EXPECT_TRUE(HasOnlyJobFiles(handle));
+  for (const std::string& proof :
+       {job.job_xml(), job.staged(), job.events(), job.am_lock(), job.am_guard()}) {
+    std::filesystem::remove(proof);
+  }
+  EXPECT_FALSE(IsJobFolder(jobs_, id_));
+  EXPECT_TRUE(IsJobOrItsRest(jobs_, id_));
   os::Put(job.root() + "/notes", "");
-  EXPECT_FALSE(HasOnlyJobFiles(handle));
+  EXPECT_FALSE(IsJobOrItsRest(jobs_, id_));
 }
 
 TEST_F(JobProofTest, OfAFolderThatCannotBeRemovedTheProofStays) {

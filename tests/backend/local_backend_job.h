@@ -9,6 +9,7 @@
 
 #include "backend/local/local_backend.h"
 #include "gtest/gtest.h"
+#include "os/files.h"
 #include "tests/backend/backend_support.h"
 #include "tests/backend/job_ids.h"
 #include "tests/os/temporary_folder.h"
@@ -33,6 +34,7 @@ class Job {
  public:
   Job(LoopThread& thread, LocalBackendOptions options)
       : thread_(thread), folder_(options.job_folder) {
+    EXPECT_EQ(os::MakeFolders(folder_.root()), absl::OkStatus());
     backend_ = thread_.Run(
         [&] { return std::make_unique<LocalBackend>(thread_.loop(), std::move(options), events); });
   }

@@ -5,13 +5,13 @@
 
 #include <cstdlib>
 
-#include "absl/strings/str_cat.h"
 #include "backend/local/executor_finder.h"
 #include "backend/local/local_backend.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "os/process_handle.h"
 #include "os/wait_readable.h"
+#include "tests/backend/job_ids.h"
 #include "tests/backend/local_backend_job.h"
 
 namespace tony::backend {
@@ -95,7 +95,7 @@ class TakeoverTest : public LocalBackendTest {
   }
 
   // Executors are known among all processes by it.
-  const std::string job_id_ = absl::StrCat("take", ::getpid());
+  const std::string job_id_ = TestJobId(static_cast<uint32_t>(::getpid()));
   const std::string container_id_ = job_id_ + "-c0001";
   const core::Capacity machine_ = SmallMachine(100, 0);
 };

@@ -52,6 +52,13 @@ TEST_F(HistoryRetentionTest, RemovesWhatIsOldAndOver) {
   EXPECT_EQ(RemoveOldJobs(local_.path() + "/none", 30, kNow, 100, stop_), 0);
 }
 
+TEST_F(HistoryRetentionTest, AJobFromBeforeThereWasTonyIsOfAnUnknownAge) {
+  const backend::JobFolder job = Job(backend::TestJobId(1));
+  SetAge(job, static_cast<double>(kNow) / 86'400'000 - 1);  // of a clock that had lost the time
+  EXPECT_EQ(Remove(), 0);
+  EXPECT_TRUE(IsThere(job));
+}
+
 TEST_F(HistoryRetentionTest, ALivingJobStays) {
   const backend::JobFolder living = Job(backend::TestJobId(3));
   const HeldLock lock(living);

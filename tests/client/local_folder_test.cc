@@ -85,6 +85,12 @@ TEST_F(LocalFolderTest, WhatEarlierVersionsMadeGoesOn) {
   }
 }
 
+TEST_F(LocalFolderTest, AJobThatCannotBeLookedIntoIsNoHindrance) {
+  Put(Job(backend::TestJobId(1)) + "/am.guard", "");
+  ASSERT_EQ(chmod(Job(backend::TestJobId(1)).c_str(), 0777), 0);  // somebody has shared its logs
+  ExpectTonys();
+}
+
 TEST_F(LocalFolderTest, WhatIsInATonysFolderLaterDoesNotMatter) {
   ExpectTonys();
   Put(local_ + "/notes.txt", "mine");

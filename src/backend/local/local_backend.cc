@@ -71,7 +71,8 @@ core::ContainerEnd EndOf(const os::ExitStatus& status, const std::string& log_pa
   std::string sentence = absl::StrCat("tony-executor ", exit.Describe());
   // What the machine does not give it: too few threads, say.
   if (status.signal == 0 && status.code == kExitUnable) {
-    absl::StrAppend(&sentence, ": ", os::LastLines(log_path, 1));
+    const std::string last = os::LastLines(log_path, 1);
+    if (!last.empty()) absl::StrAppend(&sentence, ": ", last);
   }
   return {.lost = status.signal != 0, .sentence = std::move(sentence)};
 }
@@ -387,8 +388,7 @@ void LocalBackend::Launch(const std::string& container_id, const core::LaunchCon
 
 absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext& context) {
   const std::string& id = live.container.id;
-  TONY_ASSIGN_OR_RETURN(const os::FolderHandle job,
-                        os::OpenOrMakeOwnFolder(options_.job_folder.root()));
+  TONY_ASSIGN_OR_RETURN(const os::FolderHandle job, os::OpenOwnFolder(options_.job_folder.root()));
   TONY_RETURN_IF_ERROR(MakeIn(job, options_.job_folder.containers(), id).status());
   TONY_ASSIGN_OR_RETURN(const os::FolderHandle log_folder,
                         MakeIn(job, options_.job_folder.logs(), context.name));

@@ -169,12 +169,8 @@ YarnCluster YarnCluster::WithTimeout(Duration timeout) const {
 absl::StatusOr<std::unique_ptr<JobFiles>> YarnCluster::OpenStaging() const {
   // Nobody else looks into it, which also guards what is made in it.
   if (!hdfs_) {
-    TONY_RETURN_IF_ERROR(os::MakeFolders(staging_));
-    struct stat status {};
-    if (stat(staging_.c_str(), &status) != 0) return os::ErrnoError(errno, staging_);
-    TONY_RETURN_IF_ERROR(CheckOwner(
-        status.st_uid == geteuid() ? user_ : absl::StrCat("user ", status.st_uid), status.st_mode));
-    TONY_RETURN_IF_ERROR(Annotate(os::CheckFolder(staging_), "tony.yarn.staging-dir"));
+    TONY_RETURN_IF_ERROR(
+        Annotate(os::OpenOrMakeOwnFolder(staging_).status(), "tony.yarn.staging-dir"));
     return std::make_unique<LocalJobFiles>(staging_);
   }
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));

@@ -6,12 +6,14 @@
 
 #include "absl/strings/match.h"
 #include "rpc/certificate_authority.h"
+#include "rpc/grpc_threads.h"
 #include "rpc/tls_setup.h"
 
 namespace tony::rpc {
 
 std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const Credentials& credentials) {
   SetUpTls();
+  KeepGrpcUp();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = credentials.ca_pem;
@@ -21,6 +23,7 @@ std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const Credentials
 
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const Credentials& credentials) {
   SetUpTls();
+  KeepGrpcUp();
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = credentials.ca_pem;
   options.pem_private_key = credentials.key_pem;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "grpc/grpc.h"
 #include "grpcpp/alarm.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
@@ -43,6 +44,8 @@ absl::Status TryThread() {
 
 }  // namespace
 
+void KeepGrpcUp() { [[maybe_unused]] static const bool kept = (grpc_init(), true); }
+
 /// The call, which is answered by a thread for calls, and the timer, which is by two others. Thread
 /// safe.
 class GrpcThreads::Probe {
@@ -56,8 +59,7 @@ class GrpcThreads::Probe {
   }
 
   bool answered() const { return awaited_ == 0; }
-  /// False: gRPC may still use this, and destroying it might shut gRPC down, which waits for ever
-  /// for threads that never were.
+  /// False: gRPC may still use this.
   bool AwaitAnswers() { return call_.AwaitDone(kLetGoPatience); }
 
  private:
@@ -77,6 +79,7 @@ class GrpcThreads::Probe {
 
 absl::StatusOr<std::unique_ptr<GrpcThreads>> GrpcThreads::Start() {
   TONY_RETURN_IF_ERROR(TryThread());
+  KeepGrpcUp();
   auto threads = std::unique_ptr<GrpcThreads>(new GrpcThreads(std::make_unique<Probe>()));
   // gRPC does not say what it could not start, but this process is no better off.
   const absl::Status status = TryThread();

@@ -10,6 +10,11 @@
 
 namespace tony::rpc {
 
+/// Keeps gRPC from shutting down with the last thing that uses it, up to the process's end.
+/// Shutting down waits for each of its timer threads, also for one that could not be started
+/// (`ulimit -u`): for ever. Thread safe.
+void KeepGrpcUp();
+
 /// gRPC starts its threads when they are first needed, and where it may start none (`ulimit -u`) it
 /// says nothing, and never calls back. This makes it start them now, before anybody waits for it,
 /// by a call that needs no connection; they stay for as long as this lives. Thread safe.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """An ApplicationMaster that is killed with -9 is replaced, and its tasks never notice."""
 
+import contextlib
 import json
 import os
 import signal
@@ -258,7 +259,8 @@ class MasterRestartTest(JobTest):
         self.assertEqual(job.wait(), 4)
         self.assertIn("leaving; the job is being stopped without anybody watching", job.errors())
         for pid in machine.processes_with(job.id):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         processes.wait_until_gone(END_SECONDS)
 
     def leave(self, job):

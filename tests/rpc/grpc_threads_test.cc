@@ -51,6 +51,16 @@ TEST_F(GrpcThreadsDeathTest, TooFewAreRefusedAtOnceHoweverManyThereAre) {
   EXPECT_EXIT((Limit(100), StartAndExit()), testing::ExitedWithCode(0), "OK");
 }
 
+TEST_F(GrpcThreadsDeathTest, NobodyWaitsForThreadsThatCouldNotBeStarted) {
+  const auto end = [] {
+    (void)GrpcThreads::Start();  // and lets go of them
+    ::_exit(0);
+  };
+  for (rlim_t processes = 2; processes <= 20; ++processes) {
+    EXPECT_EXIT((Limit(processes), end()), testing::ExitedWithCode(0), "") << processes;
+  }
+}
+
 TEST_F(GrpcThreadsDeathTest, AClientIsRidOfACallThatNobodyEnds) {
   const auto use = [] {
     auto authority = CertificateAuthority::Create("j").value();

@@ -61,11 +61,12 @@ absl::Status NamespaceContainment::StartInit() {
     return Failed("cannot make a socket pair", errno);
   }
   init_socket_.Reset(ends[0]);
-  const UniqueFd init_end(ends[1]);
+  UniqueFd init_end(ends[1]);
   ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &kAnswerLimit, sizeof(kAnswerLimit));
   init_ = ::fork();
   if (init_ < 0) return Failed("cannot start a process in a new namespace", errno);
   if (init_ == 0) RunNamespaceInit(init_end.get());
+  init_end.Reset();  // or its end would not be heard
   InitAnswer answer;
   std::vector<UniqueFd> none;
   // The first one may take its time: a machine under load must not change the way of containment.

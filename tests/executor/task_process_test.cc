@@ -325,7 +325,7 @@ TEST_F(TaskProcessTest, TheLossOfTheKeeperIsAnEnd) {
   EXPECT_EQ(exit_.cause, TaskExit::Cause::kLost);
   EXPECT_THAT(exit_.tail, ElementsAre("last words"));
   EXPECT_FALSE(process_.active());
-  EXPECT_FALSE(os::IsAlive(program));
+  EXPECT_FALSE(os::IsAlive(program)) << os::DescribeTree(program);
 }
 
 TEST_F(TaskProcessTest, TheLossOfAnIdleKeeperEndsNoRun) {

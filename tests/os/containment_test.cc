@@ -83,14 +83,14 @@ class ContainmentTest : public testing::TestWithParam<ContainmentWay> {
 
   ExitStatus WaitExit() {
     const auto exited = WaitFor<KeeperExited>(*keeper_);
-    EXPECT_TRUE(exited.has_value());
+    EXPECT_TRUE(exited.has_value()) << DescribeTree(keeper_->pid());
     return exited.value_or(KeeperExited{}).status;
   }
 
   // The tree is gone by the keeper's word and by our own look. Returns the number of leftovers.
   int WaitTreeGone() {
     const auto gone = WaitFor<KeeperTreeGone>(*keeper_);
-    EXPECT_TRUE(gone.has_value());
+    EXPECT_TRUE(gone.has_value()) << DescribeTree(keeper_->pid());
     EXPECT_THAT(keeper_->Processes(), testing::IsEmpty());
     return gone.value_or(KeeperTreeGone{}).leftovers;
   }
@@ -352,19 +352,6 @@ INSTANTIATE_TEST_SUITE_P(Ways, ContainmentTest,
                            std::erase(name, '-');
                            return name;
                          });
-
-/// What each process below `root` waits for: for a test that does not end.
-std::string DescribeTree(pid_t root) {
-  std::vector<pid_t> processes = Descendants(root);
-  processes.push_back(root);
-  std::string text;
-  for (const pid_t pid : processes) {
-    const std::string folder = absl::StrCat("/proc/", pid);
-    absl::StrAppend(&text, ReadProcFile(folder + "/stat"), ReadProcFile(folder + "/syscall"),
-                    ReadProcFile(folder + "/stack"));
-  }
-  return text;
-}
 
 TEST(ContainmentUserTest, AnOrdinaryUserHasTheSameContract) {
   if (::geteuid() != 0) GTEST_SKIP() << "the other tests run as an ordinary user already";

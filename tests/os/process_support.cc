@@ -50,6 +50,19 @@ bool WaitForState(pid_t pid, char state) {
   return false;
 }
 
+std::string DescribeTree(pid_t root) {
+  std::vector<pid_t> processes = Descendants(root);
+  processes.push_back(root);
+  std::string text;
+  for (const pid_t pid : processes) {
+    const std::string folder = "/proc/" + std::to_string(pid);
+    for (const char* const file : {"/stat", "/cmdline", "/cgroup", "/syscall", "/stack"}) {
+      text += folder + file + ": " + ReadProcFile(folder + file) + "\n";
+    }
+  }
+  return text;
+}
+
 bool HasPython() {
   const auto program = RunWithDeadline({"python3", "-c", "pass"}, std::chrono::seconds(20));
   return program.ok() && program->status.ok();

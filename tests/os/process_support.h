@@ -31,6 +31,9 @@ char StateOf(pid_t pid);
 /// Whether it came into that state in time.
 bool WaitForState(pid_t pid, char state);
 
+/// The process and all below it, each with what it waits for: of a test that has waited in vain.
+std::string DescribeTree(pid_t root);
+
 bool HasPython();
 
 /// A pipe whose reading end gives lines. Not thread safe.

@@ -37,6 +37,7 @@ class ManyTasksTest(unittest.TestCase):
 if __name__ == "__main__":
     PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
     if "--tasks" in sys.argv:
-        TASKS = int(sys.argv[sys.argv.index("--tasks") + 1])
-        del sys.argv[sys.argv.index("--tasks"):][:2]
+        option = sys.argv.index("--tasks")
+        TASKS = int(sys.argv[option + 1])
+        del sys.argv[option:option + 2]
     unittest.main()

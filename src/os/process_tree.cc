@@ -117,9 +117,14 @@ class ProcessTable {
     return false;
   }
 
-  bool DescendsFromAny(pid_t pid, const std::set<pid_t>& ancestors) const {
-    return std::any_of(ancestors.begin(), ancestors.end(),
-                       [&](pid_t ancestor) { return Descends(pid, ancestor); });
+  /// Whether it descends from `ancestor` by none of `others`, nor is one of them.
+  bool DescendsPast(pid_t pid, pid_t ancestor, const std::set<pid_t>& others) const {
+    for (size_t steps = 0; pid != 0 && steps <= entries_.size(); ++steps) {
+      if (others.contains(pid)) return false;
+      pid = ParentOf(pid);
+      if (pid == ancestor) return true;
+    }
+    return false;
   }
 
  private:
@@ -141,8 +146,7 @@ std::vector<pid_t> DescendantsAndZombies(pid_t root, const std::set<pid_t>& spar
   const ProcessTable table;
   std::vector<pid_t> found;
   for (const ProcessEntry& entry : table.entries()) {
-    if (!table.Descends(entry.pid, root) || spared.contains(entry.pid)) continue;
-    if (!table.DescendsFromAny(entry.pid, spared)) found.push_back(entry.pid);
+    if (table.DescendsPast(entry.pid, root, spared)) found.push_back(entry.pid);
   }
   return found;
 }

@@ -374,6 +374,20 @@ void LocalBackend::StopWaiting() {
 }
 
 void LocalBackend::Launch(const std::string& container_id, const core::LaunchContext& context) {
+  // One at a time, since each takes milliseconds: executors of a large job that run already are not
+  // to wait for an answer until the last one has been started.
+  launches_.emplace_back(container_id, context);
+  if (launches_.size() == 1) Later([this] { LaunchNext(); });
+}
+
+void LocalBackend::LaunchNext() {
+  const auto [container_id, context] = std::move(launches_.front());
+  launches_.pop_front();
+  if (!launches_.empty()) Later([this] { LaunchNext(); });
+  LaunchNow(container_id, context);
+}
+
+void LocalBackend::LaunchNow(const std::string& container_id, const core::LaunchContext& context) {
   const auto found = containers_.find(container_id);
   if (found == containers_.end() || found->second.state != State::kGranted) return;
   const absl::Status status = Start(found->second, context);

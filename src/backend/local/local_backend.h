@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -117,6 +118,8 @@ class LocalBackend : public core::ClusterBackend {
   void TellStarted(const std::string& container_id, const core::ExecutorProcess& process);
   void Watch(Executor& executor, const std::string& container_id);
   size_t SlotOf(const core::Container& container);
+  void LaunchNext();
+  void LaunchNow(const std::string& container_id, const core::LaunchContext& context);
   absl::Status Start(LiveContainer& live, const core::LaunchContext& context);
   void OnExecutorReadable(const std::string& container_id);
   /// Ends what an executor that was killed may have left.
@@ -132,7 +135,8 @@ class LocalBackend : public core::ClusterBackend {
   std::deque<Requests> requests_;
   std::vector<Slot> slots_;
   std::map<std::string, LiveContainer> containers_;
-  int last_number_ = 0;  ///< of a container's id
+  std::deque<std::pair<std::string, core::LaunchContext>> launches_;  ///< to come
+  int last_number_ = 0;                                               ///< of a container's id
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

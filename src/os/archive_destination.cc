@@ -55,7 +55,7 @@ absl::StatusOr<UniqueFd> ArchiveDestination::OpenOrMakeFolder(int parent, const 
   folder.Reset(openat(parent, name.c_str(), kFolderFlags));
   if (!folder.valid() && errno == EACCES) {
     UniqueFd by_path(openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    chmod(absl::StrCat("/proc/self/fd/", by_path.get()).c_str(), 0700);
+    ChmodByDescriptor(by_path.get(), 0700);
     folder.Reset(openat(parent, name.c_str(), kFolderFlags));
   }
   if (!folder.valid()) return NotAFolder(parent, name, path, errno);

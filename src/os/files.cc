@@ -24,15 +24,11 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// A file of this user's that its umask has taken from him, whose maker was killed, or has not come
-/// to giving the permissions back.
-void GiveBackPermissions(int folder, const std::string& name, mode_t mode) {
+void GiveFileItsMode(int folder, const std::string& name, mode_t mode) {
   const UniqueFd file(openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info;
-  if (!file.valid() || fstat(file.get(), &info) != 0) return;
-  if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & S_IRWXU) != 0) return;
-  // fchmod does not take O_PATH: hence through /proc.
-  chmod(absl::StrCat("/proc/self/fd/", file.get()).c_str(), mode);
+  if (!file.valid() || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  if (LacksItsMode(file.get())) ChmodByDescriptor(file.get(), mode);
 }
 
 /// A new file that is removed when it goes out of scope, unless it has been given its final name.
@@ -175,6 +171,15 @@ absl::Status MakeFolders(const std::string& path, mode_t mode) {
   return absl::OkStatus();
 }
 
+bool ChmodByDescriptor(int fd, mode_t mode) {
+  return chmod(absl::StrCat("/proc/self/fd/", fd).c_str(), mode) == 0;
+}
+
+bool LacksItsMode(int fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & S_IRWXU) == 0;
+}
+
 UniqueFd OpenOrMakeFile(const std::string& path, int flags, mode_t mode) {
   return OpenOrMakeFileAt(AT_FDCWD, path, flags, mode);
 }
@@ -186,7 +191,7 @@ UniqueFd OpenOrMakeFileAt(int folder, const std::string& name, int flags, mode_t
   for (int tries = 0; tries < kOpenTries; ++tries) {
     fd.Reset(openat(folder, name.c_str(), flags));
     if (!fd.valid() && errno == EACCES) {
-      GiveBackPermissions(folder, name, mode);
+      GiveFileItsMode(folder, name, mode);
       fd.Reset(openat(folder, name.c_str(), flags));
     }
     if (fd.valid() || errno != ENOENT) return fd;

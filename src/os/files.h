@@ -53,6 +53,14 @@ UniqueFd OpenOrMakeFile(const std::string& path, int flags, mode_t mode = 0600);
 /// The same of `name` in the open folder `folder`.
 UniqueFd OpenOrMakeFileAt(int folder, const std::string& name, int flags, mode_t mode = 0600);
 
+/// chmod() of what `fd` leads to, be it of O_PATH, which fchmod() does not take; by name chmod()
+/// would follow a link. False, with errno.
+bool ChmodByDescriptor(int fd, mode_t mode);
+
+/// Whether what `fd` leads to is this user's, who may do nothing with it: its maker, in a umask of
+/// 0700, was killed, or has not come to giving it its mode.
+bool LacksItsMode(int fd);
+
 /// Makes `path` and its missing parents, each with `mode`. Folders that exist are left as they are.
 /// FailedPrecondition – a part of the path is no folder; errno codes.
 absl::Status MakeFolders(const std::string& path, mode_t mode = 0700);

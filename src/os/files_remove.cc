@@ -25,10 +25,9 @@ UniqueFd OpenFolder(int parent, const std::string& name) {
   const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   UniqueFd fd(openat(parent, name.c_str(), flags));
   if (!fd.valid() && errno == EACCES) {
-    // chmod by name would follow a link and fchmod does not take O_PATH: hence through /proc.
     UniqueFd path_fd(openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!path_fd.valid()) return UniqueFd();
-    if (chmod(absl::StrCat("/proc/self/fd/", path_fd.get()).c_str(), 0700) != 0) return UniqueFd();
+    if (!ChmodByDescriptor(path_fd.get(), 0700)) return UniqueFd();
     return UniqueFd(openat(path_fd.get(), ".", flags));
   }
   struct stat info;

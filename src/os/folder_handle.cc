@@ -32,21 +32,20 @@ absl::Status CheckName(const std::string& name) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(name), " is no name in a folder"));
 }
 
-/// Opens a folder, also one of this user's that its umask has left without permissions for him: it
-/// is being made, or whoever made it was killed.
-UniqueFd OpenFolder(int parent, const std::string& name) {
+/// Opens a folder, and gives this user back what the umask has taken from him: of one that was
+/// `made` here whatever is missing; of another only if nothing is left, since the rest may be
+/// meant.
+UniqueFd OpenFolder(int parent, const std::string& name, bool made) {
   UniqueFd folder(openat(parent, name.c_str(), kFolderFlags));
   if (folder.valid() || errno != EACCES) return folder;
   const UniqueFd by_path(
       openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info;
-  if (!by_path.valid() || fstat(by_path.get(), &info) != 0) return UniqueFd();
-  if (info.st_uid != geteuid() || (info.st_mode & S_IRWXU) != 0) {
+  if (!by_path.valid()) return UniqueFd();
+  if (!made && !LacksItsMode(by_path.get())) {
     errno = EACCES;
     return UniqueFd();
   }
-  // chmod by name would follow a link, and fchmod does not take O_PATH: hence through /proc.
-  chmod(absl::StrCat("/proc/self/fd/", by_path.get()).c_str(), kFolderMode);
+  ChmodByDescriptor(by_path.get(), kFolderMode);
   return UniqueFd(openat(parent, name.c_str(), kFolderFlags));
 }
 
@@ -82,7 +81,7 @@ absl::StatusOr<FolderHandle> FolderHandle::Make(const std::string& name) const {
   if (mkdirat(fd(), name.c_str(), kFolderMode) != 0) {
     return ErrnoError(errno, absl::StrCat("cannot make the folder ", Quoted(path)));
   }
-  UniqueFd folder = OpenFolder(fd(), name);
+  UniqueFd folder = OpenFolder(fd(), name, /*made=*/true);
   if (!folder.valid()) return NotAFolder(fd(), name, path, errno);
   if (fchmod(folder.get(), kFolderMode) != 0) {
     return ErrnoError(errno, absl::StrCat("cannot set the mode of the folder ", Quoted(path)));
@@ -94,7 +93,7 @@ absl::StatusOr<FolderHandle> FolderHandle::Make(const std::string& name) const {
 absl::StatusOr<FolderHandle> FolderHandle::Open(const std::string& name) const {
   TONY_RETURN_IF_ERROR(CheckName(name));
   const std::string path = PathOf(name);
-  UniqueFd folder = OpenFolder(fd(), name);
+  UniqueFd folder = OpenFolder(fd(), name, /*made=*/false);
   if (!folder.valid()) return NotAFolder(fd(), name, path, errno);
   TONY_RETURN_IF_ERROR(CheckOwnFolder(folder.get(), path));
   return FolderHandle(std::move(folder), path);

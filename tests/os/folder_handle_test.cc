@@ -77,6 +77,17 @@ TEST_F(FolderHandleTest, ModesAreExactWhateverTheUmask) {
   }
 }
 
+TEST_F(FolderHandleTest, AUmaskThatTakesSomeOfTheOwnersPermissionsIsUndone) {
+  if (!CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
+  ASSERT_EQ(chown(folder_.path().c_str(), kSecondUser, kSecondUser), 0);
+  EXPECT_EQ(AsSecondUser([this] {
+              umask(0400);
+              return root_.Make("new").status().ToString();
+            }),
+            "OK");
+  EXPECT_EQ(ModeOf(folder_ / "new"), 0700u);
+}
+
 TEST_F(FolderHandleTest, AFolderThatHasNotGotItsModeYetIsOpenedAllTheSame) {
   if (!CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
   Made("new");

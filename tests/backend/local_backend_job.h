@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backend/local/local_backend.h"
@@ -46,11 +48,24 @@ class Job {
   void Run(const std::string& container_id, const std::string& script,
            const std::vector<std::string>& environment = {}, const std::string& secret = "") {
     thread_.Run([&] {
-      backend_->Launch(container_id, {.arguments = {"-c", script, "--container-id=" + container_id},
-                                      .environment = environment,
-                                      .name = "task-of-" + container_id,
-                                      .secret = secret});
+      backend_->Launch(container_id, Context(container_id, script, environment, secret));
     });
+  }
+  /// Runs them all at once, and looks as soon as the loop hears anything else: those of which it
+  /// has begun the start by then.
+  std::vector<std::string> RunAllAndLook(const std::vector<std::string>& container_ids) {
+    std::promise<std::vector<std::string>> begun;
+    thread_.Run([&] {
+      for (const std::string& id : container_ids) backend_->Launch(id, Context(id, "exit 0"));
+      thread_.loop().Post([&] {
+        std::vector<std::string> found;
+        for (const std::string& id : container_ids) {
+          if (os::Exists(FolderOf(id))) found.push_back(id);
+        }
+        begun.set_value(std::move(found));
+      });
+    });
+    return begun.get_future().get();
   }
   /// Run(), and returns when the script has begun, as the only process of the container: its
   /// number. It finds a pipe "wait", and leaves its number in the file "pid".
@@ -90,6 +105,15 @@ class Job {
   RecordingListener events;
 
  private:
+  static core::LaunchContext Context(const std::string& container_id, const std::string& script,
+                                     const std::vector<std::string>& environment = {},
+                                     const std::string& secret = "") {
+    return {.arguments = {"-c", script, "--container-id=" + container_id},
+            .environment = environment,
+            .name = "task-of-" + container_id,
+            .secret = secret};
+  }
+
   LoopThread& thread_;
   JobFolder folder_;
   std::unique_ptr<LocalBackend> backend_;

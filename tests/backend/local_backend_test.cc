@@ -52,6 +52,19 @@ TEST_F(LocalBackendTest, RunsTheExecutorInItsFolderWithItsLogEnvironmentAndClaim
   EXPECT_EQ(os::ModeOf(job.FolderOf(id)), 0700u);
 }
 
+TEST_F(LocalBackendTest, StartsOneExecutorAtATimeAndHearsWhatComesInBetween) {
+  LoopThread loop;
+  Job job(loop, Options(TestJobId(1), SmallMachine(100, 0)));
+  job.Request({Workers(3, 10)});
+  std::vector<std::string> ids;
+  for (const core::Container& container : job.events.WaitGranted(3)) ids.push_back(container.id);
+  ASSERT_EQ(ids.size(), 3u);
+  EXPECT_THAT(job.RunAllAndLook(ids), ElementsAre(ids[0]));
+  for (const std::string& id : ids) {
+    EXPECT_EQ(job.events.WaitEnded(id).sentence, "tony-executor exited with code 0");
+  }
+}
+
 TEST_F(LocalBackendTest, TellsHowExecutorsEnd) {
   LoopThread loop;
   Job job(loop, Options(TestJobId(1), SmallMachine(100, 0)));

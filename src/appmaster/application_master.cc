@@ -4,6 +4,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 #include <utility>

@@ -15,9 +15,6 @@ std::string PathOf(const backend::EventFile& file) {
   return absl::StrCat(backend::kEventFolder, "/", file.name);
 }
 
-/// The job's end, or this process's, waits for nothing but events.
-absl::Status Leaving() { return absl::CancelledError("the job ends"); }
-
 absl::StatusOr<rpc::HistoryEnd> ReadEndOnce(backend::JobFiles& files) {
   TONY_ASSIGN_OR_RETURN(backend::EventFiles listed, backend::ListEventFiles(files));
   rpc::HistoryEnd end;
@@ -138,7 +135,7 @@ absl::Status EventArchive::Merge() {
   std::string text;
   size_t begin = kept_.size();
   while (begin > 0) {
-    if (leaving()) return Leaving();
+    TONY_RETURN_IF_ERROR(CheckStaying());
     TONY_ASSIGN_OR_RETURN(const std::string part, files_->Read(PathOf(kept_[begin - 1])));
     if (text.size() + part.size() > kMostMergedBytes) break;
     text.insert(0, part);
@@ -157,15 +154,15 @@ absl::Status EventArchive::Merge() {
 
 absl::Status EventArchive::RemoveCovered() {
   for (; !covered_.empty(); covered_.pop_back()) {
-    if (leaving()) return Leaving();
+    TONY_RETURN_IF_ERROR(CheckStaying());
     TONY_RETURN_IF_ERROR(files_->Remove(PathOf(covered_.back())));
   }
   return absl::OkStatus();
 }
 
-bool EventArchive::leaving() {
+absl::Status EventArchive::CheckStaying() {
   std::lock_guard lock(mutex_);
-  return leaving_;
+  return leaving_ ? absl::CancelledError("the job ends") : absl::OkStatus();
 }
 
 void EventArchive::WriteUsage(const std::string& lines) {

@@ -57,7 +57,8 @@ class EventArchive {
   absl::Status Merge();
   /// Until they are removed readers leave them out.
   absl::Status RemoveCovered();
-  bool leaving();
+  /// Cancelled – the job's end, or this process's, waits, and for nothing but events.
+  absl::Status CheckStaying();
 
   const std::unique_ptr<backend::JobFiles> files_;  ///< the thread's
   const Duration pause_;

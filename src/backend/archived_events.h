@@ -28,7 +28,7 @@ struct EventFile {
   bool merged() const { return first != last; }
 };
 
-/// Of which files the events are to be read. A plain value.
+/// The files of events that a job has. A plain value.
 struct EventFiles {
   std::vector<EventFile> kept;     ///< oldest first; of each event one
   std::vector<EventFile> covered;  ///< not needed: a larger one has everything
@@ -37,8 +37,8 @@ struct EventFiles {
 /// `folder`: of the job in `files`, where they are not the job's own. Codes of JobFiles.
 absl::StatusOr<EventFiles> ListEventFiles(JobFiles& files, const std::string& folder = "");
 
-/// What `read` returns, tried again where a file is missing: it may have gone into a larger one
-/// between its listing and its reading.
+/// Calls `read` again where a file is missing, which may have gone into a larger one between its
+/// listing and its reading; returns what it returned last.
 template <typename Read>
 auto ReadWhileMerging(const Read& read) {
   constexpr int kTries = 5;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "backend/job_folder.h"
@@ -51,9 +52,16 @@ bool HasOnlyJobFiles(const os::FolderHandle& folder) {
   return names.ok() && std::all_of(names->begin(), names->end(), IsJobFile);
 }
 
-/// What it is to be called, while it is being made.
-std::string WithoutDot(const std::string& name) {
-  return std::string(absl::StripPrefix(name, "."));
+bool HasProof(const os::FolderHandle& folder) {
+  return std::any_of(std::begin(kProofs), std::end(kProofs),
+                     [&](const char* file) { return folder.HasOwnFile(file); });
+}
+
+/// The folder `name`, if that is a job's name, behind a dot while the folder is being made.
+absl::StatusOr<os::FolderHandle> OpenByJobName(const os::FolderHandle& jobs,
+                                               const std::string& name) {
+  if (IsJobName(std::string(absl::StripPrefix(name, ".")))) return jobs.Open(name);
+  return absl::InvalidArgumentError(absl::StrCat(os::Quoted(name), " is no job's name"));
 }
 
 }  // namespace
@@ -70,17 +78,13 @@ bool IsJobName(const std::string& name) {
 }
 
 bool IsJobFolder(const os::FolderHandle& jobs, const std::string& name) {
-  if (!IsJobName(WithoutDot(name))) return false;
-  const absl::StatusOr<os::FolderHandle> folder = jobs.Open(name);
-  return folder.ok() && std::any_of(std::begin(kProofs), std::end(kProofs),
-                                    [&](const char* file) { return folder->HasOwnFile(file); });
+  const absl::StatusOr<os::FolderHandle> folder = OpenByJobName(jobs, name);
+  return folder.ok() && HasProof(*folder);
 }
 
 bool IsJobOrItsRest(const os::FolderHandle& jobs, const std::string& name) {
-  if (IsJobFolder(jobs, name)) return true;
-  if (!IsJobName(WithoutDot(name))) return false;
-  const absl::StatusOr<os::FolderHandle> folder = jobs.Open(name);
-  return folder.ok() && HasOnlyJobFiles(*folder);
+  const absl::StatusOr<os::FolderHandle> folder = OpenByJobName(jobs, name);
+  return folder.ok() && (HasProof(*folder) || HasOnlyJobFiles(*folder));
 }
 
 absl::Status RemoveJobFolder(const os::FolderHandle& jobs, const std::string& name) {

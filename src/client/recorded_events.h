@@ -11,7 +11,7 @@
 
 namespace tony::client {
 
-/// Of the measurements that histories of earlier versions are full of only the last of each task
+/// Histories of earlier versions are full of measurements, of which only each task's last one
 /// comes.
 using UseEvent = rpc::UseEventLine;
 

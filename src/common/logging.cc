@@ -39,11 +39,12 @@ absl::StatusOr<std::shared_ptr<spdlog::sinks::sink>> FileSink(const std::string&
   // Made here first, so that it never exists with wider permissions; spdlog would even make its
   // folder.
   const int made = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (made >= 0) (void)fchmod(made, 0600);  // the umask may have taken something away
-  if (made < 0 && errno != EEXIST) {
+  if (made >= 0) {
+    (void)fchmod(made, 0600);  // the umask may have taken something away
+    close(made);
+  } else if (errno != EEXIST) {
     return absl::UnavailableError(absl::StrCat("cannot log to ", path, ": ", std::strerror(errno)));
   }
-  if (made >= 0) close(made);
   try {
     return std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
   } catch (const spdlog::spdlog_ex& error) {

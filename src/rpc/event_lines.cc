@@ -68,9 +68,11 @@ class LastMeasurements {
 /// it has to be read, too.
 std::optional<HistoryEnd> FindEndIn(absl::string_view text, bool whole) {
   size_t end = text.rfind('\n');
-  if (end == absl::string_view::npos) return whole ? std::optional(HistoryEnd{}) : std::nullopt;
+  if (end == absl::string_view::npos && !whole) return std::nullopt;
   HistoryEnd found;
-  found.bytes = static_cast<int64_t>(end) + 1;
+  found.bytes = end == absl::string_view::npos ? 0 : static_cast<int64_t>(end) + 1;
+  found.rest = static_cast<int64_t>(text.size()) - found.bytes;
+  if (found.bytes == 0) return found;
   for (;;) {
     const size_t before = end == 0 ? absl::string_view::npos : text.rfind('\n', end - 1);
     if (before == absl::string_view::npos && !whole) return std::nullopt;
@@ -167,15 +169,10 @@ absl::StatusOr<HistoryEnd> ReadHistoryEnd(const std::string& path) {
     std::optional<HistoryEnd> end = FindEndIn(text, offset == 0);
     if (!end) continue;
     end->bytes += end->bytes > 0 ? offset : 0;
-    end->rest = size - end->bytes;
     return *end;
   }
 }
 
-HistoryEnd FindHistoryEnd(absl::string_view text) {
-  HistoryEnd end = *FindEndIn(text, /*whole=*/true);
-  end.rest = static_cast<int64_t>(text.size()) - end.bytes;
-  return end;
-}
+HistoryEnd FindHistoryEnd(absl::string_view text) { return *FindEndIn(text, /*whole=*/true); }
 
 }  // namespace tony::rpc

@@ -323,7 +323,7 @@ TEST_F(EndedJobTest, WhatHasNoEndIsTheBackendsToSay) {
 }
 
 TEST_F(EndedJobTest, TheRecordedEndCountsWhateverItsNumber) {
-  // What the first ApplicationMaster told of could not be written, so the next one's numbers are
+  // The first ApplicationMaster could not write all that it told of, so the next one's numbers are
   // lower.
   source_.events = {{2, 0, core::JobEnded{Of(core::Outcome::kFailed)}},
                     {1, 0, core::JobEnded{Of(core::Outcome::kSucceeded)}}};

@@ -1,11 +1,7 @@
 // From configuration to addresses, and to the folder of our files.
 #include "backend/yarn/yarn_cluster.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -19,7 +15,6 @@
 #include "backend/yarn/uri.h"
 #include "common/status_macros.h"
 #include "hadoop/protocols.h"
-#include "os/files.h"
 #include "os/folder_trust.h"
 
 namespace tony::backend {

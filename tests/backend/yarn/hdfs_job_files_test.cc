@@ -167,7 +167,7 @@ TEST_F(HdfsJobFilesTest, ListsByNameWithoutWhatIsAside) {
     ASSERT_EQ(files_.Create(name, name), absl::OkStatus());
   }
   EXPECT_THAT(files_.List("events").value(), ElementsAre("1", "10", "2"));
-  // Those who read one after the other have them by number.
+  // Events are read in the order of their numbers.
   EXPECT_EQ(ReadArchivedEvents(files_).value(), "events/1events/2events/10");
   EXPECT_EQ(ReadArchivedEvents(files_, "nobody").value(), "");
   ASSERT_EQ(files_.Remove("events"), absl::OkStatus());

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,6 +33,9 @@ using Phase = core::input::HeldTask::Phase;
 
 /// How long the last messages may take to leave.
 constexpr milliseconds kLeavePatience{1000};
+/// For how many leases a way that may be dead is trusted.
+constexpr int kSilentLeases = 3;
+constexpr milliseconds kSignPatience{10000};  ///< but no less
 /// Hadoop's command is a shell script that takes a fraction of a second.
 constexpr milliseconds kHadoopPatience{10000};
 
@@ -157,15 +161,17 @@ v1::ExecutorMessage Executor::Hello() {
 void Executor::OnMessage(const v1::MasterMessage& message) {
   // The lease goes on to the end.
   if (shutting_down_ && !message.has_heartbeat_answer()) return;
+  const bool order = message.has_prepare() || message.has_start() || message.has_members();
+  if (order && NoticeDoubt()) return;
   switch (message.body_case()) {
     case v1::MasterMessage::kAssignment:
       return OnAssignment(message.assignment());
     case v1::MasterMessage::kReattached:
       return OnReattached(message.reattached());
     case v1::MasterMessage::kPrepare:
-      return LeaseExpired() ? AskAnew() : OnPrepare(message.prepare());
+      return OnPrepare(message.prepare());
     case v1::MasterMessage::kStart:
-      return LeaseExpired() ? AskAnew() : OnStart(message.start());
+      return OnStart(message.start());
     case v1::MasterMessage::kShutdown:
       return ShutDown(0, message.shutdown().reason());
     case v1::MasterMessage::kHeartbeatAnswer:
@@ -173,7 +179,7 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
     case v1::MasterMessage::kOpenTunnel:
       return OnOpenTunnel(message.open_tunnel());
     case v1::MasterMessage::kMembers:
-      return LeaseExpired() ? AskAnew() : horovod_->TakeMembers(message.members());
+      return horovod_->TakeMembers(message.members());
     case v1::MasterMessage::BODY_NOT_SET:
       LogWarning("a message of an unknown kind was left out");
   }
@@ -191,6 +197,7 @@ bool Executor::Obeys(int incarnation) {
 void Executor::OnReattached(const v1::Reattached& reattached) {
   if (!Obeys(reattached.incarnation())) return;
   RenewLease(said_hello_at_);
+  in_doubt_ = false;
   LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()));
   horovod_->OnReattached();
 }
@@ -215,8 +222,10 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   LogInfo(absl::StrCat("assigned to ", assignment.task().type(), ":", assignment.task().index(),
                        " of job ", assignment.job_id()));
   assignment_ = assignment;
-  connection_->set_patience(milliseconds(assignment.reattach_ms()),
-                            milliseconds(assignment.silence_ms()));
+  connection_->set_patience(
+      {.gone = milliseconds(assignment.reattach_ms()),
+       .silent = milliseconds(assignment.silence_ms()),
+       .sign = std::max(kSignPatience, milliseconds(assignment.lease_ms()) * kSilentLeases)});
   registry_deadline_.reset();
   RenewLease(said_hello_at_);
   BeatLater();

@@ -40,8 +40,8 @@ namespace tony::executor {
 /// Each sign of life that is answered is a lease: for so long after it was given no
 /// ApplicationMaster gives the task away. The keeper suspends the program when it has run out. An
 /// executor that finds so, since it was stopped or starved or nobody answers, obeys nothing that
-/// may have been on its way since then; it opens another stream, and the answer renews the lease or
-/// tells it to go. Not thread safe: owned by the loop.
+/// may have been on its way since then. When it is answered in time again, it says hello again,
+/// and hears what it is to do, or that it is to go. Not thread safe: owned by the loop.
 class Executor {
  public:
   /// `keeper` was started before any thread; it and `loop` must outlive this. `environment` is the
@@ -86,8 +86,8 @@ class Executor {
   /// A sign of life that was given at `at` was answered.
   void RenewLease(TimePoint at);
   bool LeaseExpired() const { return clock_.Now() >= lease_end_; }
-  /// Whether the task is still this executor's.
-  void AskAnew();
+  /// Whether the lease has run out, and it was not heard since then that the task is its own.
+  bool NoticeDoubt();
   void Measure();
   void MeasureWithGpus();
   void ReportStrangers();
@@ -117,6 +117,8 @@ class Executor {
   TimePoint said_hello_at_;     ///< on the newest stream
   TimePoint renewed_from_;      ///< when the sign of life was given from which the lease counts
   TimePoint lease_end_ = TimePoint::max();
+  TimePoint beat_at_;  ///< when the newest one was given
+  bool in_doubt_ = false;
   /// In which the program was started last: its end belongs to that one.
   struct {
     int epoch = 0;

@@ -26,33 +26,37 @@ void Executor::BeatLater() {
 void Executor::Beat() {
   // Where it cannot, it would say so again and again.
   (void)os::BoundLog(STDERR_FILENO, STDOUT_FILENO);
-  if (LeaseExpired()) {
-    if (!shutting_down_) AskAnew();
-    return;
-  }
+  // One that cannot keep up is asked as fast as it answers.
+  if (NoticeDoubt() && beat_at_ > renewed_from_) return;
+  beat_at_ = clock_.Now();
   v1::ExecutorMessage message;
-  message.mutable_heartbeat()->set_sent(clock_.Now().time_since_epoch().count());
+  message.mutable_heartbeat()->set_sent(beat_at_.time_since_epoch().count());
   Send(std::move(message));
 }
 
 void Executor::OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer) {
-  const TimePoint sent{std::chrono::nanoseconds(answer.sent())};
-  if (sent > renewed_from_) RenewLease(sent);
+  RenewLease(TimePoint(std::chrono::nanoseconds(answer.sent())));
+  // In time: then what is asked now is likely to be answered in time, too.
+  if (in_doubt_ && !LeaseExpired()) connection_->AskAnew();
 }
 
 void Executor::RenewLease(TimePoint at) {
-  if (assignment_.lease_ms() <= 0) return;
+  if (assignment_.lease_ms() <= 0 || at <= renewed_from_) return;
   renewed_from_ = at;
   lease_end_ = at + milliseconds(assignment_.lease_ms());
   // A keeper that was killed has taken the program along.
   (void)keeper_.RenewLease(lease_end_);
 }
 
-void Executor::AskAnew() {
-  if (!connection_->Reopen()) return;
-  LogWarning(
-      "the ApplicationMaster has answered no sign of life for so long that this executor may count "
-      "as lost; its program is suspended until it is heard that the task is still its own");
+bool Executor::NoticeDoubt() {
+  if (shutting_down_ || !LeaseExpired()) return in_doubt_;
+  connection_->AwaitSign();
+  if (!std::exchange(in_doubt_, true)) {
+    LogWarning(
+        "the ApplicationMaster has answered no sign of life for so long that this executor may "
+        "count as lost; its program is suspended until it is heard that the task is still its own");
+  }
+  return true;
 }
 
 void Executor::Measure() {

@@ -18,6 +18,14 @@ constexpr milliseconds kLongestPause{2000};
 /// The kernel of a silent ApplicationMaster's host takes a connection, which then waits for longer.
 constexpr milliseconds kRefusedAtOnce{2000};
 
+bool AnswersHello(const v1::MasterMessage& message) {
+  return message.has_reattached() || message.has_assignment() || message.has_shutdown();
+}
+
+bool IsOrder(const v1::MasterMessage& message) {
+  return !message.has_heartbeat_answer() && !message.has_open_tunnel();
+}
+
 }  // namespace
 
 MasterConnection::MasterConnection(EventLoop& loop, Options options, Callbacks callbacks)
@@ -28,24 +36,29 @@ MasterConnection::MasterConnection(EventLoop& loop, Options options, Callbacks c
 
 void MasterConnection::Open() {
   const int stream = ++stream_;
+  asked_ = false;
+  no_sign_.reset();
   tried_at_ = SystemClock().Now();
   session_ = std::make_unique<rpc::ExecutorSession>(
       address_, options_.credentials,
-      rpc::ExecutorSession::Callbacks{[this, stream](v1::MasterMessage message) {
-                                        loop_.Post([this, stream, message = std::move(message)] {
-                                          if (stream != stream_ || over_) return;
-                                          deadline_.reset();
-                                          silent_ = false;
-                                          pause_ = Duration::zero();
-                                          callbacks_.on_message(message);
-                                        });
-                                      },
-                                      [this, stream](absl::Status status) {
-                                        loop_.Post([this, stream, status] {
-                                          OnStreamClosed(stream, status);
-                                        });
-                                      }});
+      rpc::ExecutorSession::Callbacks{
+          [this, stream](v1::MasterMessage message) {
+            loop_.Post([this, stream, message = std::move(message)] { OnHeard(stream, message); });
+          },
+          [this, stream](absl::Status status) {
+            loop_.Post([this, stream, status] { OnStreamClosed(stream, status); });
+          }});
   session_->Send(callbacks_.hello());
+}
+
+void MasterConnection::OnHeard(int stream, const v1::MasterMessage& message) {
+  if (stream != stream_ || over_) return;
+  no_sign_.reset();
+  deadline_.reset();
+  silent_ = false;
+  pause_ = Duration::zero();
+  if (asked_ && AnswersHello(message)) asked_ = false;
+  if (!asked_ || !IsOrder(message)) callbacks_.on_message(message);
 }
 
 void MasterConnection::Send(v1::ExecutorMessage message) {
@@ -56,6 +69,7 @@ void MasterConnection::Close() {
   closing_ = true;
   retry_.reset();
   deadline_.reset();
+  no_sign_.reset();
   if (session_ != nullptr) return session_->Close();
   over_ = true;
   loop_.Post([this] { callbacks_.on_closed(); });
@@ -63,12 +77,17 @@ void MasterConnection::Close() {
 
 void MasterConnection::Refuse() { OnBroken("it is an older ApplicationMaster's"); }
 
-bool MasterConnection::Reopen() {
-  if (closing_ || over_ || deadline_ != nullptr) return false;
+void MasterConnection::AwaitSign() {
+  // Where there is a deadline, another stream is on its way already.
+  if (closing_ || over_ || deadline_ != nullptr || session_ == nullptr) return;
   silent_ = true;
-  AwaitAnswer("nobody answered the stream that was opened anew");
-  Open();
-  return true;
+  AwaitAnswer("it is silent");
+  no_sign_ = loop_.After(patience_.sign, [this] { Open(); });
+}
+
+void MasterConnection::AskAnew() {
+  if (closing_ || over_ || session_ == nullptr || std::exchange(asked_, true)) return;
+  session_->Send(callbacks_.hello());
 }
 
 void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {
@@ -86,6 +105,7 @@ void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {
 
 void MasterConnection::OnBroken(const std::string& why) {
   session_.reset();
+  no_sign_.reset();
   if (options_.next == nullptr) return Lose(why);
   if (deadline_ == nullptr)
     LogInfo(absl::StrCat("the stream to the ApplicationMaster broke: ", why));
@@ -101,7 +121,7 @@ void MasterConnection::OnBroken(const std::string& why) {
 void MasterConnection::AwaitAnswer(const std::string& why) {
   why_ = why;
   if (deadline_ != nullptr) return;
-  deadline_ = loop_.After(silent_ ? silence_patience_ : patience_, [this] { Lose(why_); });
+  deadline_ = loop_.After(silent_ ? patience_.silent : patience_.gone, [this] { Lose(why_); });
 }
 
 void MasterConnection::TryAgainLater() {
@@ -128,6 +148,7 @@ void MasterConnection::Lose(const std::string& why) {
   if (std::exchange(over_, true)) return;
   retry_.reset();
   deadline_.reset();
+  no_sign_.reset();
   session_.reset();
   callbacks_.on_lost(why);
 }

@@ -18,9 +18,12 @@ namespace tony::executor {
 /// the next one is looked up:
 ///
 ///   open ──▶ heard ──▶ broken ──▶ looked up, opened anew … until heard again, or patience is over
+///              ◀─▶ asked again
 ///
 /// One that is there but silent is given more time than one that is gone, which shows when a new
-/// stream to it breaks at once.
+/// stream to it breaks at once. It is asked on the stream that is there: who cannot keep up would
+/// do so less with a handshake for each executor. Only when nothing at all comes for long is
+/// another stream opened, since the way there may be what is dead.
 ///
 /// What is sent while no stream is there is dropped: the first message of the next one tells all
 /// that counts. Not thread safe: owned by the event loop.
@@ -52,17 +55,20 @@ class MasterConnection {
   void Close();
   /// Drops the stream as if it had broken: this is not the ApplicationMaster to obey.
   void Refuse();
-  /// Drops the stream and opens another one at once: what comes on it answers what is true now.
-  /// False, and nothing is done, while nobody is heard and another one is on its way already.
-  bool Reopen();
-  /// How long to look for another ApplicationMaster, and how long to wait for one that is silent;
-  /// 10 s each before.
-  void set_patience(Duration gone, Duration silent) {
-    patience_ = gone;
-    silence_patience_ = silent;
-  }
+  /// Something was due and has not come: when nothing at all comes, another stream is opened.
+  void AwaitSign();
+  /// Says hello again, and lets no order through until the answer has come, which overrules it.
+  /// Nothing is done while an answer is awaited already.
+  void AskAnew();
+  struct Patience {
+    Duration gone = std::chrono::seconds(10);    ///< to look for another ApplicationMaster
+    Duration silent = std::chrono::seconds(10);  ///< to wait for one that is there
+    Duration sign = std::chrono::seconds(10);    ///< before another stream is opened to it
+  };
+  void set_patience(const Patience& patience) { patience_ = patience; }
 
  private:
+  void OnHeard(int stream, const v1::MasterMessage& message);
   void OnStreamClosed(int stream, const absl::Status& status);
   void OnBroken(const std::string& why);
   void AwaitAnswer(const std::string& why);
@@ -74,9 +80,9 @@ class MasterConnection {
   const Options options_;
   const Callbacks callbacks_;
   std::string address_;  ///< of the stream that is or was open
-  Duration patience_ = std::chrono::seconds(10);
-  Duration silence_patience_ = std::chrono::seconds(10);
-  bool silent_ = false;  ///< the stream was dropped because nothing came on it
+  Patience patience_;
+  bool asked_ = false;   ///< on the newest stream, and not answered yet
+  bool silent_ = false;  ///< nothing came on a stream that was there
   Duration pause_{0};    ///< before the same address is tried again
   TimePoint tried_at_;
   int stream_ = 0;  ///< number of the newest stream
@@ -85,6 +91,7 @@ class MasterConnection {
   std::string why_;    ///< the last stream broke
   std::unique_ptr<EventLoop::Handle> retry_;
   std::unique_ptr<EventLoop::Handle> deadline_;    ///< while nobody is heard
+  std::unique_ptr<EventLoop::Handle> no_sign_;     ///< since AwaitSign()
   std::unique_ptr<rpc::ExecutorSession> session_;  ///< last: its callbacks use the rest
 };
 

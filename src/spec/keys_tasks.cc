@@ -41,7 +41,10 @@ KeyGroup ExecutorKeys() {
        .type = ValueType::kMilliseconds,
        .default_value = "1000",
        .minimum = 10,
-       .meaning = "How often an executor says that it is alive."},
+       .meaning =
+           "How often an executor says that it is alive. In a job of more than 500 tasks less "
+           "often, so that no more than 500 of them say so in a second, but four times in the "
+           "time after which its program would be suspended (see the next key)."},
       {.name = "tony.task.max-missed-heartbeats",
        .type = ValueType::kCount,
        .default_value = "25",

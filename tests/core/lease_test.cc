@@ -25,5 +25,15 @@ TEST(Lease, OneHeartbeatMayAlwaysBeMissed) {
   EXPECT_EQ(HeartbeatTimeout(timeouts), timeouts.heartbeat_interval);
 }
 
+TEST(HeartbeatPause, GrowsWithTheTasksAsFarAsTheLeaseAllows) {
+  Timeouts timeouts;  // each second, for a lease of 10 s
+  EXPECT_EQ(HeartbeatPause(timeouts, 1), milliseconds(1000));
+  EXPECT_EQ(HeartbeatPause(timeouts, 500), milliseconds(1000));
+  EXPECT_EQ(HeartbeatPause(timeouts, 1000), milliseconds(2000));
+  EXPECT_EQ(HeartbeatPause(timeouts, 100'000), milliseconds(2500));
+  timeouts.heartbeat_interval = milliseconds(4000);  // the user's word counts
+  EXPECT_EQ(HeartbeatPause(timeouts, 100'000), milliseconds(4000));
+}
+
 }  // namespace
 }  // namespace tony::core

@@ -4,6 +4,13 @@
 #include <algorithm>
 
 namespace tony::core {
+namespace {
+
+/// Of all executors of a job together. 2,000 that beat each second kept two cores busy.
+constexpr int kHeartbeatsPerSecond = 500;
+constexpr int kHeartbeatsInLease = 4;
+
+}  // namespace
 
 std::chrono::milliseconds HeartbeatTimeout(const Timeouts& timeouts) {
   return timeouts.heartbeat_interval * std::max(1, timeouts.max_missed_heartbeats);
@@ -11,6 +18,12 @@ std::chrono::milliseconds HeartbeatTimeout(const Timeouts& timeouts) {
 
 std::chrono::milliseconds LeaseOf(const Timeouts& timeouts) {
   return std::min(HeartbeatTimeout(timeouts), timeouts.reattach);
+}
+
+std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int tasks) {
+  const std::chrono::milliseconds spread(tasks * int64_t{1000} / kHeartbeatsPerSecond);
+  return std::max(timeouts.heartbeat_interval,
+                  std::min(spread, LeaseOf(timeouts) / kHeartbeatsInLease));
 }
 
 }  // namespace tony::core

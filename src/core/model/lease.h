@@ -15,4 +15,9 @@ std::chrono::milliseconds HeartbeatTimeout(const Timeouts& timeouts);
 /// HeartbeatTimeout(), one that was started since then waits for the executor to attach again.
 std::chrono::milliseconds LeaseOf(const Timeouts& timeouts);
 
+/// Between two signs of life of each of `tasks` executors: the job's heartbeat interval; longer in
+/// a job of many tasks, whose ApplicationMaster would do little else than answer them, but never so
+/// long that fewer than four fit into a lease.
+std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int tasks);
+
 }  // namespace tony::core

@@ -73,12 +73,12 @@ absl::StatusOr<SegmentedLog> SegmentedLog::Open(const std::string& path, LogLimi
 
 absl::Status SegmentedLog::OpenSegment(int number) {
   TONY_ASSIGN_OR_RETURN(os::UniqueFd file, OpenForAppending(os::LogSegmentPath(path_, number)));
-  TONY_ASSIGN_OR_RETURN(os::UniqueFd times, OpenForAppending(os::LogTimesPath(path_, number)));
   file_ = std::move(file);
-  times_ = std::move(times);
   number_ = number;
+  const std::string times = os::LogTimesPath(path_, number);
+  times_.Reset(open(times.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   size_ = SizeOf(file_.get());
-  times_size_ = SizeOf(times_.get());
+  times_size_ = times_.valid() ? SizeOf(times_.get()) : 0;
   last_noted_ = 0;
   return absl::OkStatus();
 }
@@ -176,6 +176,12 @@ void SegmentedLog::NoteTime(int64_t unix_millis) {
   const int64_t since = unix_millis - last_noted_;
   if (last_noted_ != 0 && since >= 0 && since < kTimeInterval) return;
   last_noted_ = unix_millis;
+  if (!times_.valid()) {
+    // Most programs say nothing on one of their two outputs.
+    absl::StatusOr<os::UniqueFd> made = OpenForAppending(os::LogTimesPath(path_, number_));
+    if (!made.ok()) return;  // then lines have no times
+    times_ = *std::move(made);
+  }
   const std::string record = os::EncodeLogTime({size_, unix_millis});
   if (WriteSome(times_.get(), record.data(), record.size()) == record.size()) {
     times_size_ += os::kLogTimeBytes;

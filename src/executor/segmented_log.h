@@ -70,7 +70,7 @@ class SegmentedLog {
   LogLimits limits_;
   OnLoss on_loss_;
   os::UniqueFd file_;
-  os::UniqueFd times_;
+  os::UniqueFd times_;      ///< none before the segment's first byte
   int number_ = 0;          ///< of the segment that is written
   int64_t size_ = 0;        ///< of that segment
   int64_t times_size_ = 0;  ///< of its times

@@ -115,13 +115,13 @@ struct Product {
 struct Min {
   template <typename T>
   static inline T Apply(T a, T b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
   }
 };
 struct Max {
   template <typename T>
   static inline T Apply(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
   }
 };
 

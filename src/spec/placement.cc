@@ -120,7 +120,7 @@ absl::StatusOr<PlacementConstraint> ParseAttribute(const std::string& text, Word
   if (equals == std::string::npos) {
     return Bad(text, "begins with none of in, notin, cardinality, and(, or(, and has no =");
   }
-  constraint.attribute = words.front().substr(0, equals);
+  constraint.attribute = Trimmed(words.front().substr(0, equals));
   constraint.equal = !absl::EndsWith(constraint.attribute, "!");
   if (!constraint.equal) constraint.attribute.pop_back();
   constraint.attribute = Trimmed(constraint.attribute);

@@ -59,6 +59,8 @@ TEST(PlanTextTest, TheFileIsNamedAfterThePort) {
   EXPECT_EQ(PlanFileName(4711), "4711____HOROVOD_RENDEZVOUS_SERVER____");
   EXPECT_EQ(PortOfPlanFile(PlanFileName(4711)), 4711);
   EXPECT_EQ(PortOfPlanFile("4711"), std::nullopt);
+  EXPECT_EQ(PortOfPlanFile("65536____HOROVOD_RENDEZVOUS_SERVER____"), std::nullopt);
+  EXPECT_EQ(PortOfPlanFile("-1____HOROVOD_RENDEZVOUS_SERVER____"), std::nullopt);
   EXPECT_EQ(PortOfPlanFile("x____HOROVOD_RENDEZVOUS_SERVER____"), std::nullopt);
   EXPECT_EQ(PortOfPlanFile("____HOROVOD_RENDEZVOUS_SERVER____"), std::nullopt);
 }

@@ -49,6 +49,7 @@ TEST(PlacementTest, AttributesAreEqualOrNot) {
   EXPECT_TRUE(java.equal);
   const PlacementConstraint not_spot = Parsed("rm.yarn.io/spot != true");
   EXPECT_EQ(not_spot.attribute, "rm.yarn.io/spot");
+  EXPECT_EQ(Parsed("rm.yarn.io/spot ! = true"), not_spot);
   EXPECT_THAT(not_spot.values, ElementsAre("true"));
   EXPECT_FALSE(not_spot.equal);
 }

@@ -13,6 +13,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr char kFileSuffix[] = "____HOROVOD_RENDEZVOUS_SERVER____";
+constexpr int kLargestPort = 65535;
 
 struct NumberField {
   const char* name;
@@ -135,7 +136,8 @@ std::string PlanFileName(int port) { return absl::StrCat(port, kFileSuffix); }
 std::optional<int> PortOfPlanFile(const std::string& name) {
   int port = 0;
   if (!absl::EndsWith(name, kFileSuffix) ||
-      !absl::SimpleAtoi(name.substr(0, name.size() - sizeof kFileSuffix + 1), &port)) {
+      !absl::SimpleAtoi(name.substr(0, name.size() - sizeof kFileSuffix + 1), &port) || port < 0 ||
+      port > kLargestPort) {
     return std::nullopt;
   }
   return port;

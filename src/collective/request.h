@@ -28,6 +28,11 @@ constexpr bool Reduces(Operation operation) {
   return operation == Operation::kAllReduce || operation == Operation::kReduceScatter;
 }
 
+/// Whether it makes or removes a process set, which all ranks do together.
+constexpr bool ChangesSets(Operation operation) {
+  return operation == Operation::kAddSet || operation == Operation::kRemoveSet;
+}
+
 /// Of a process set. They are never used again.
 using SetId = uint32_t;
 inline constexpr SetId kAllRanks = 0;

@@ -236,6 +236,16 @@ TEST_F(SetCoordinatorsTest, WhoDoesNotBelongToItHasToEnd) {
 
 /// Ranks do decisions in the order in which they come, each with all of its set: in whatever order
 /// they have submitted, nobody waits for ever.
+// It would remove itself while it is deciding.
+TEST_F(SetCoordinatorsTest, ASetIsNotRemovedByItself) {
+  const SetId set = Add({1, 3});
+  Request request = {.name = "old", .kind = {.operation = Operation::kRemoveSet}};
+  request.subject = set;
+  EXPECT_EQ(coordinators_.Submit(1, {.requests = {request}, .set = set}),
+            "rank 1 submits to process set 1 what only all ranks do: process sets are made and "
+            "removed by all");
+}
+
 TEST_F(SetCoordinatorsTest, OverlappingSetsInAnyOrderEnd) {
   std::vector<std::vector<int>> sets = {{0, 1, 2, 3}};
   for (const std::vector<int64_t>& members :

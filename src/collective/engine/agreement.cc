@@ -39,9 +39,7 @@ std::string NumberText(double number) {
 
 /// By which people know it.
 std::string Called(const Request& request) {
-  const bool is_set = request.kind.operation == Operation::kAddSet ||
-                      request.kind.operation == Operation::kRemoveSet;
-  return (is_set ? "process set '" : "tensor '") + request.name + "'";
+  return (ChangesSets(request.kind.operation) ? "process set '" : "tensor '") + request.name + "'";
 }
 
 std::string MemoryText(const Request& request) {

@@ -93,6 +93,10 @@ std::string Coordinator::Submit(int rank, const Submission& submission) {
     if (!wrong.empty()) return wrong;
   }
   for (const Request& request : submission.requests) {
+    if (set_ != kAllRanks && ChangesSets(request.kind.operation)) {
+      return RankText(place) + " submits to process set " + std::to_string(set_) +
+             " what only all ranks do: process sets are made and removed by all";
+    }
     // A rank looks at the shapes of its own tensors before it submits them.
     std::string fault = request.ShapeFault();
     if (!fault.empty()) return RankText(place) + " submits what it cannot: " + fault;

@@ -17,8 +17,7 @@ Deadline Now() { return std::chrono::steady_clock::now(); }
 int64_t BytesOf(const Tensor& tensor) {
   const Request& request = tensor.request;
   const Operation operation = request.kind.operation;
-  const bool has_none = operation == Operation::kBarrier || operation == Operation::kAddSet ||
-                        operation == Operation::kRemoveSet;
+  const bool has_none = operation == Operation::kBarrier || ChangesSets(operation);
   if (!tensor.submitted() || has_none) return 0;
   return request.elements() * static_cast<int64_t>(SizeOf(request.kind.type));
 }

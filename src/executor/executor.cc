@@ -33,9 +33,8 @@ using Phase = core::input::HeldTask::Phase;
 
 /// How long the last messages may take to leave.
 constexpr milliseconds kLeavePatience{1000};
-/// For how many leases a way that may be dead is trusted.
+/// For how many leases a way that may be dead is trusted, if that is longer than at first.
 constexpr int kSilentLeases = 3;
-constexpr milliseconds kSignPatience{10000};  ///< but no less
 /// Hadoop's command is a shell script that takes a fraction of a second.
 constexpr milliseconds kHadoopPatience{10000};
 
@@ -197,7 +196,7 @@ bool Executor::Obeys(int incarnation) {
 void Executor::OnReattached(const v1::Reattached& reattached) {
   if (!Obeys(reattached.incarnation())) return;
   RenewLease(said_hello_at_);
-  in_doubt_ = false;
+  doubt_ = Doubt::kNone;
   LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()));
   horovod_->OnReattached();
 }
@@ -225,7 +224,8 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   connection_->set_patience(
       {.gone = milliseconds(assignment.reattach_ms()),
        .silent = milliseconds(assignment.silence_ms()),
-       .sign = std::max(kSignPatience, milliseconds(assignment.lease_ms()) * kSilentLeases)});
+       .sign = std::max<Duration>(MasterConnection::Patience().sign,
+                                  milliseconds(assignment.lease_ms()) * kSilentLeases)});
   registry_deadline_.reset();
   RenewLease(said_hello_at_);
   BeatLater();

@@ -86,7 +86,7 @@ class Executor {
   /// A sign of life that was given at `at` was answered.
   void RenewLease(TimePoint at);
   bool LeaseExpired() const { return clock_.Now() >= lease_end_; }
-  /// Whether the lease has run out, and it was not heard since then that the task is its own.
+  /// Whether there is doubt, which begins when the lease has run out: then no order is obeyed.
   bool NoticeDoubt();
   void Measure();
   void MeasureWithGpus();
@@ -118,7 +118,8 @@ class Executor {
   TimePoint renewed_from_;      ///< when the sign of life was given from which the lease counts
   TimePoint lease_end_ = TimePoint::max();
   TimePoint beat_at_;  ///< when the newest one was given
-  bool in_doubt_ = false;
+  /// Whether it was heard since the lease ran out last that the task is this executor's own.
+  enum class Doubt { kNone, kInDoubt, kAsked } doubt_ = Doubt::kNone;
   /// In which the program was started last: its end belongs to that one.
   struct {
     int epoch = 0;

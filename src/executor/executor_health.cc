@@ -37,7 +37,9 @@ void Executor::Beat() {
 void Executor::OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer) {
   RenewLease(TimePoint(std::chrono::nanoseconds(answer.sent())));
   // In time: then what is asked now is likely to be answered in time, too.
-  if (in_doubt_ && !LeaseExpired()) connection_->AskAnew();
+  if (doubt_ != Doubt::kInDoubt || LeaseExpired()) return;
+  doubt_ = Doubt::kAsked;
+  Send(Hello());
 }
 
 void Executor::RenewLease(TimePoint at) {
@@ -49,9 +51,10 @@ void Executor::RenewLease(TimePoint at) {
 }
 
 bool Executor::NoticeDoubt() {
-  if (shutting_down_ || !LeaseExpired()) return in_doubt_;
+  if (shutting_down_ || !LeaseExpired()) return doubt_ != Doubt::kNone;
   connection_->AwaitSign();
-  if (!std::exchange(in_doubt_, true)) {
+  if (doubt_ == Doubt::kNone) {
+    doubt_ = Doubt::kInDoubt;
     LogWarning(
         "the ApplicationMaster has answered no sign of life for so long that this executor may "
         "count as lost; its program is suspended until it is heard that the task is still its own");

@@ -18,14 +18,6 @@ constexpr milliseconds kLongestPause{2000};
 /// The kernel of a silent ApplicationMaster's host takes a connection, which then waits for longer.
 constexpr milliseconds kRefusedAtOnce{2000};
 
-bool AnswersHello(const v1::MasterMessage& message) {
-  return message.has_reattached() || message.has_assignment() || message.has_shutdown();
-}
-
-bool IsOrder(const v1::MasterMessage& message) {
-  return !message.has_heartbeat_answer() && !message.has_open_tunnel();
-}
-
 }  // namespace
 
 MasterConnection::MasterConnection(EventLoop& loop, Options options, Callbacks callbacks)
@@ -36,7 +28,6 @@ MasterConnection::MasterConnection(EventLoop& loop, Options options, Callbacks c
 
 void MasterConnection::Open() {
   const int stream = ++stream_;
-  asked_ = false;
   no_sign_.reset();
   tried_at_ = SystemClock().Now();
   session_ = std::make_unique<rpc::ExecutorSession>(
@@ -57,8 +48,7 @@ void MasterConnection::OnHeard(int stream, const v1::MasterMessage& message) {
   deadline_.reset();
   silent_ = false;
   pause_ = Duration::zero();
-  if (asked_ && AnswersHello(message)) asked_ = false;
-  if (!asked_ || !IsOrder(message)) callbacks_.on_message(message);
+  callbacks_.on_message(message);
 }
 
 void MasterConnection::Send(v1::ExecutorMessage message) {
@@ -83,11 +73,6 @@ void MasterConnection::AwaitSign() {
   silent_ = true;
   AwaitAnswer("it is silent");
   no_sign_ = loop_.After(patience_.sign, [this] { Open(); });
-}
-
-void MasterConnection::AskAnew() {
-  if (closing_ || over_ || session_ == nullptr || std::exchange(asked_, true)) return;
-  session_->Send(callbacks_.hello());
 }
 
 void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {

@@ -18,12 +18,11 @@ namespace tony::executor {
 /// the next one is looked up:
 ///
 ///   open ──▶ heard ──▶ broken ──▶ looked up, opened anew … until heard again, or patience is over
-///              ◀─▶ asked again
 ///
 /// One that is there but silent is given more time than one that is gone, which shows when a new
-/// stream to it breaks at once. It is asked on the stream that is there: who cannot keep up would
-/// do so less with a handshake for each executor. Only when nothing at all comes for long is
-/// another stream opened, since the way there may be what is dead.
+/// stream to it breaks at once. The stream that is there is kept, since one that cannot keep up
+/// would do so less with a handshake for each executor. Only when nothing at all comes for long is
+/// another one opened: the way there may be what is dead.
 ///
 /// What is sent while no stream is there is dropped: the first message of the next one tells all
 /// that counts. Not thread safe: owned by the event loop.
@@ -57,9 +56,6 @@ class MasterConnection {
   void Refuse();
   /// Something was due and has not come: when nothing at all comes, another stream is opened.
   void AwaitSign();
-  /// Says hello again, and lets no order through until the answer has come, which overrules it.
-  /// Nothing is done while an answer is awaited already.
-  void AskAnew();
   struct Patience {
     Duration gone = std::chrono::seconds(10);    ///< to look for another ApplicationMaster
     Duration silent = std::chrono::seconds(10);  ///< to wait for one that is there
@@ -81,7 +77,6 @@ class MasterConnection {
   const Callbacks callbacks_;
   std::string address_;  ///< of the stream that is or was open
   Patience patience_;
-  bool asked_ = false;   ///< on the newest stream, and not answered yet
   bool silent_ = false;  ///< nothing came on a stream that was there
   Duration pause_{0};    ///< before the same address is tried again
   TimePoint tried_at_;

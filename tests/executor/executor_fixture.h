@@ -16,10 +16,10 @@
 #include "executor/executor.h"
 #include "rpc/certificate_authority.h"
 #include "rpc/convert.h"
-#include "rpc/executor_service.h"
 #include "rpc/job_service.h"
 #include "rpc/master_server.h"
 #include "tests/common/loop_driver.h"
+#include "tests/executor/counting_service.h"
 #include "tests/executor/ready_pipe.h"
 #include "tests/os/temporary_folder.h"
 #include "tests/rpc/inbox.h"
@@ -159,10 +159,10 @@ class ExecutorFixture : public ::testing::Test {
   }};
   rpc::JobService job_service_{kJobId, log_, tunnels_, {}};
   rpc::Inbox<core::JobInput> inputs_;
-  rpc::ExecutorService service_{kJobId, tunnels_, [this](core::JobInput input) {
-                                  inputs_.Push(std::move(input));
-                                  driver_.Changed();
-                                }};
+  CountingService service_{kJobId, tunnels_, [this](core::JobInput input) {
+                             inputs_.Push(std::move(input));
+                             driver_.Changed();
+                           }};
   std::unique_ptr<rpc::MasterServer> server_;
   std::unique_ptr<Executor> executor_;
 };

@@ -2,6 +2,8 @@
 // task is still its own, and obeys the answer.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/executor/executor_fixture.h"
 #include "tests/os/process_support.h"
 
@@ -48,6 +50,20 @@ class LeaseTest : public ExecutorFixture {
     EXPECT_EQ(attached.held->phase, phase);
     EXPECT_EQ(attached.held->epoch, epoch);
   }
+  // At least `count` signs of life, of which it tells when they were given; nothing else may come.
+  void TakeBeats(int count, const std::function<void(int64_t sent)>& take) {
+    int beats = 0;
+    ASSERT_TRUE(driver_.Await([&] {
+      while (const auto next = inputs_.TryNext()) {
+        const auto* heartbeat = std::get_if<input::Heartbeat>(&*next);
+        EXPECT_NE(heartbeat, nullptr) << next->index();
+        if (heartbeat == nullptr) continue;
+        ++beats;
+        take(heartbeat->sent);
+      }
+      return beats >= count;
+    }));
+  }
   void Answer(int64_t sent) {
     v1::MasterMessage message;
     message.mutable_heartbeat_answer()->set_sent(sent);
@@ -89,37 +105,33 @@ TEST_F(LeaseTest, WhatWasOnItsWayMeanwhileIsNotObeyed) {
   EXPECT_EQ(Next<input::TaskEnded>().epoch, 1);
 }
 
+// Each further question would cost an ApplicationMaster that cannot keep up a handshake, or a
+// cluster spec.
+TEST_F(LeaseTest, AsksOnceAndOnTheStreamThatIsThere) {
+  RunUntilSuspended(0);
+  ExpectQuestion(Phase::kRunning, 1);
+  TakeBeats(5, [this](int64_t sent) { Answer(sent); });  // is heard before the answer, too
+  SendPrepare(2, 2);                                     // is not
+  SendReattached();
+  SendPrepare(3, 3);
+  EXPECT_EQ(Next<input::TaskEnded>().epoch, 1);
+  EXPECT_EQ(Next<input::ExecutorRegistered>().epoch, 3);
+  EXPECT_EQ(service_.streams, 1);
+}
+
 TEST_F(LeaseTest, WhoIsAnsweredKeepsIt) {
   const pid_t program = RunTask(LeasedAssignment(1500));
-  int beats = 0;
-  ASSERT_TRUE(driver_.Await([&] {
-    while (const auto next = inputs_.TryNext()) {
-      const auto* heartbeat = std::get_if<input::Heartbeat>(&*next);
-      EXPECT_NE(heartbeat, nullptr);
-      if (heartbeat == nullptr) continue;
-      ++beats;
-      Answer(heartbeat->sent);
-    }
-    return beats >= 100;  // two seconds
-  }));
+  TakeBeats(100, [this](int64_t sent) { Answer(sent); });  // two seconds
   EXPECT_TRUE(os::WaitForState(program, 'S'));
 }
 
 TEST_F(LeaseTest, WhoBeatsInVainLosesIt) {
   const pid_t program = RunTask(LeasedAssignment(2000));
   int64_t first = 0;
-  int beats = 0;
-  ASSERT_TRUE(driver_.Await([&] {
-    while (const auto next = inputs_.TryNext()) {
-      const auto* heartbeat = std::get_if<input::Heartbeat>(&*next);
-      EXPECT_NE(heartbeat, nullptr) << next->index();
-      if (heartbeat == nullptr) continue;
-      ++beats;
-      if (first == 0) first = heartbeat->sent;
-      Answer(first);  // to the first one, again and again: that is no news
-    }
-    return beats >= 50;
-  }));
+  TakeBeats(50, [&](int64_t sent) {
+    if (first == 0) first = sent;
+    Answer(first);  // to the first one, again and again: that is no news
+  });
   EXPECT_TRUE(os::WaitForState(program, 'T'));
   ExpectQuestion(Phase::kRunning, 1);
 }

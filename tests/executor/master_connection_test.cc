@@ -1,19 +1,18 @@
-// An executor that was not answered in time asks again: what it hears then, and on which stream.
+// When another stream is opened to an ApplicationMaster that is silent.
 #include "executor/master_connection.h"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/job/job_input.h"
 #include "rpc/certificate_authority.h"
-#include "rpc/executor_service.h"
 #include "rpc/job_service.h"
 #include "rpc/master_server.h"
 #include "tests/common/loop_driver.h"
+#include "tests/executor/counting_service.h"
 #include "tests/rpc/inbox.h"
 
 namespace tony::executor {
@@ -22,34 +21,9 @@ namespace {
 constexpr char kJobId[] = "job-1";
 constexpr char kContainer[] = "job-1-c0001";
 
-class CountingService : public rpc::ExecutorService {
- public:
-  using ExecutorService::ExecutorService;
-
-  grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* Attach(
-      grpc::CallbackServerContext* context) override {
-    ++streams;
-    return ExecutorService::Attach(context);
-  }
-
-  std::atomic<int> streams = 0;
-};
-
-v1::MasterMessage HeartbeatAnswer() {
-  v1::MasterMessage message;
-  message.mutable_heartbeat_answer()->set_sent(1);
-  return message;
-}
-
 v1::MasterMessage Prepare(int epoch) {
   v1::MasterMessage message;
   message.mutable_prepare()->set_epoch(epoch);
-  return message;
-}
-
-v1::MasterMessage Reattached() {
-  v1::MasterMessage message;
-  message.mutable_reattached()->set_incarnation(1);
   return message;
 }
 
@@ -110,24 +84,6 @@ class MasterConnectionTest : public ::testing::Test {
        .on_lost = [](const std::string& why) { ADD_FAILURE() << why; },
        .on_closed = [] {}}};
 };
-
-TEST_F(MasterConnectionTest, AsksOnTheStreamThatIsThereAndHearsNoOrderBeforeTheAnswer) {
-  Attach();
-  connection_.AwaitSign();
-  connection_.AskAnew();
-  connection_.AskAnew();  // once is enough
-  ASSERT_TRUE(AwaitHello());
-  Send(Prepare(1));  // from before the answer, for all that is known
-  Send(HeartbeatAnswer());
-  Send(Reattached());
-  Send(Prepare(2));
-  ASSERT_TRUE(AwaitHeard(4));
-  EXPECT_TRUE(heard_[1].has_heartbeat_answer());
-  EXPECT_TRUE(heard_[2].has_reattached());
-  EXPECT_EQ(heard_[3].prepare().epoch(), 2);
-  EXPECT_EQ(service_.streams, 1);
-  EXPECT_FALSE(inputs_.TryNext().has_value());
-}
 
 TEST_F(MasterConnectionTest, OpensAnotherStreamWhenNothingComes) {
   connection_.set_patience({.sign = std::chrono::milliseconds(50)});

@@ -39,7 +39,7 @@ void DriverFiles::OnFiles() {
   if (!paths.ok()) return LogWarning(std::string(paths.status().message()));
   for (const std::string& path : *paths) {
     const std::string name = std::filesystem::path(path).filename().string();
-    if (const std::optional<int> port = core::PortOfPlanFile(name)) OnPlanFile(path, *port);
+    if (core::IsPlanFile(name)) OnPlanFile(path, name);
     if (name == core::kWaitFileName) OnWaitFile(path);
     if (name == core::kBeatFileName) callbacks_.on_beat();
   }
@@ -53,11 +53,16 @@ void DriverFiles::OnWaitFile(const std::string& path) {
   callbacks_.on_wait(*wait);
 }
 
-void DriverFiles::OnPlanFile(const std::string& path, int port) {
+void DriverFiles::OnPlanFile(const std::string& path, const std::string& name) {
   const auto plan = [&]() -> absl::StatusOr<core::RendezvousPlan> {
+    const std::optional<int> port = core::PortOfPlanFile(name);
+    if (!port) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the driver's plan is in ", name, ", which is named after no port"));
+    }
     TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(path));
     TONY_ASSIGN_OR_RETURN(core::RendezvousPlan parsed, core::ParsePlan(text));
-    parsed.port = port;
+    parsed.port = *port;
     return parsed;
   }();
   patience_.reset();

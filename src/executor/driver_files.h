@@ -41,7 +41,7 @@ class DriverFiles {
   DriverFiles(EventLoop& loop, std::unique_ptr<os::FolderWatcher> watcher, Callbacks callbacks);
 
   void OnFiles();
-  void OnPlanFile(const std::string& path, int port);
+  void OnPlanFile(const std::string& path, const std::string& name);
   void OnWaitFile(const std::string& path);
 
   EventLoop& loop_;

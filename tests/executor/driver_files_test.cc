@@ -81,6 +81,13 @@ TEST_F(DriverFilesTest, APlanThatMakesNoSense) {
   EXPECT_THAT(std::string(plan_->status().message()), HasSubstr("cannot be read"));
 }
 
+TEST_F(DriverFilesTest, APlanWithoutAPort) {
+  Write(core::PlanFileName(65536), core::FormatPlan({0, true, slots_}));
+  ASSERT_TRUE(AwaitPlan());
+  ASSERT_TRUE(absl::IsInvalidArgument(plan_->status())) << plan_->status();
+  EXPECT_THAT(std::string(plan_->status().message()), HasSubstr("named after no port"));
+}
+
 TEST_F(DriverFilesTest, WhoIsWaitedFor) {
   const core::RendezvousWait wait{"worker:1 has put nothing", {"worker:1"}};
   Write(core::kWaitFileName, "not one of tony's");

@@ -13,7 +13,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr char kFileSuffix[] = "____HOROVOD_RENDEZVOUS_SERVER____";
-constexpr int kLargestPort = 65535;
 
 struct NumberField {
   const char* name;
@@ -33,6 +32,15 @@ absl::Status NoPlan(const std::string& why) {
       absl::StrCat("the driver's plan of ranks cannot be read: ", why,
                    "; it is to be a JSON list of objects with hostname, rank, size, localRank, "
                    "localSize, crossRank and crossSize"));
+}
+
+std::optional<int> NumberOfPlanFile(const std::string& name) {
+  int number = 0;
+  if (!absl::EndsWith(name, kFileSuffix) ||
+      !absl::SimpleAtoi(name.substr(0, name.size() - sizeof kFileSuffix + 1), &number)) {
+    return std::nullopt;
+  }
+  return number;
 }
 
 }  // namespace
@@ -133,14 +141,11 @@ absl::StatusOr<RendezvousWait> ParseWait(const std::string& text) {
 
 std::string PlanFileName(int port) { return absl::StrCat(port, kFileSuffix); }
 
+bool IsPlanFile(const std::string& name) { return NumberOfPlanFile(name).has_value(); }
+
 std::optional<int> PortOfPlanFile(const std::string& name) {
-  int port = 0;
-  if (!absl::EndsWith(name, kFileSuffix) ||
-      !absl::SimpleAtoi(name.substr(0, name.size() - sizeof kFileSuffix + 1), &port) || port < 0 ||
-      port > kLargestPort) {
-    return std::nullopt;
-  }
-  return port;
+  const std::optional<int> number = NumberOfPlanFile(name);
+  return number && *number >= 0 && *number <= RendezvousPlan::kLargestPort ? number : std::nullopt;
 }
 
 }  // namespace tony::core

@@ -22,7 +22,10 @@ absl::StatusOr<RendezvousPlan> ParsePlan(const std::string& text);
 /// The file in which a driver writes them: "1234____HOROVOD_RENDEZVOUS_SERVER____", after its
 /// server's port.
 std::string PlanFileName(int port);
-/// The port of the server, of a file's name; nothing for a file of another kind.
+/// Whether it is such a file's name, by its form; whether the number is a port is not asked.
+bool IsPlanFile(const std::string& name);
+/// The port of the server, of a file's name; nothing for a file of another kind, and for what is no
+/// port.
 std::optional<int> PortOfPlanFile(const std::string& name);
 
 /// The members of an elastic job, as tony's driver reads them.

@@ -42,7 +42,7 @@ absl::Status Misfit(const std::string& what) {
 }
 
 absl::Status CheckPort(const RendezvousPlan& plan) {
-  if (plan.port >= 1 && plan.port <= 65535) return absl::OkStatus();
+  if (plan.port >= 1 && plan.port <= RendezvousPlan::kLargestPort) return absl::OkStatus();
   return Misfit(absl::StrCat("its server's port is ", plan.port));
 }
 

@@ -46,6 +46,8 @@ absl::StatusOr<std::vector<HostSlots>> ParseWorkerList(const std::string& list);
 
 /// What a driver says: who has which rank, and where the values are that ranks put for each other.
 struct RendezvousPlan {
+  static constexpr int kLargestPort = 65535;
+
   int port = 0;  ///< of the server, on the driver's machine
   /// The driver is tony's: it is reached at 127.0.0.1 only, and by its replicas.
   bool loopback = true;

@@ -25,7 +25,6 @@ Assignments::Assignments(std::string job_id, int incarnation, const core::JobDes
       staged_(std::move(staged)),
       collective_key_(std::move(collective_key)) {
   for (const core::TaskType& type : job_.types) {
-    tasks_ += type.instances;
     if (type.tracking == core::Tracking::kTracked) tracked_tasks_ += type.instances;
   }
 }
@@ -79,7 +78,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.set_cache_folder(places_.cache);
   assignment.set_localization_timeout_ms(timeouts.localization.count());
   assignment.set_heartbeat_interval_ms(
-      static_cast<int32_t>(core::HeartbeatPause(timeouts, tasks_).count()));
+      static_cast<int32_t>(core::HeartbeatPause(timeouts, job_.CountTasks()).count()));
   assignment.set_metrics_interval_ms(static_cast<int32_t>(timeouts.metrics_interval.count()));
   assignment.set_execution_timeout_ms(timeouts.execution.count());
   assignment.set_kill_grace_ms(timeouts.kill_grace.count());

@@ -38,7 +38,6 @@ class Assignments {
   const TaskPlaces places_;
   const v1::StagedFiles staged_;
   const std::string collective_key_;
-  int tasks_ = 0;
   int tracked_tasks_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "client/task_door.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
+#include "common/port_number.h"
 #include "common/status_macros.h"
 #include "os/files.h"
 #include "os/subprocess.h"
@@ -23,7 +24,7 @@ using Json = nlohmann::ordered_json;
 absl::StatusOr<int> ReadPort(const CommandLine& line) {
   int port = 0;
   if (!line.Has("port")) return port;
-  if (!absl::SimpleAtoi(line.Value("port"), &port) || port < 1 || port > 65535) {
+  if (!absl::SimpleAtoi(line.Value("port"), &port) || port < 1 || port > kLargestPort) {
     return absl::InvalidArgumentError(
         absl::StrCat("--port '", line.Value("port"), "' is no port; write --port=6006"));
   }

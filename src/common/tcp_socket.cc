@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/port_number.h"
 
 namespace tony {
 namespace asio = boost::asio;
@@ -34,7 +35,7 @@ std::string AddressText(const asio::ip::address& address) {
 absl::StatusOr<Tcp::endpoint> MakeEndpoint(const std::string& address, int port) {
   error_code error;
   const asio::ip::address number = asio::ip::make_address(address, error);
-  if (error || port < 0 || port > 65535) {
+  if (error || port < 0 || port > kLargestPort) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", address, "' with port ", port, " is no address of a socket"));
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/port_number.h"
 #include "common/status_macros.h"
 #include "core/rendezvous/worker_hosts.h"
 
@@ -74,7 +75,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) 
     TONY_ASSIGN_OR_RETURN(options.elastic, ParseElastic(elastic));
   }
   if (!absl::SimpleAtoi(port, &options.replica_port) || options.replica_port < 1 ||
-      options.replica_port > 65535) {
+      options.replica_port > kLargestPort) {
     return absl::InvalidArgumentError(absl::StrCat("--replica-port=", port, ": not a port"));
   }
   int64_t millis = 0;

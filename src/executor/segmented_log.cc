@@ -37,6 +37,7 @@ absl::StatusOr<os::UniqueFd> OpenForAppending(const std::string& path) {
   return fd;
 }
 
+/// 0 where there is no file.
 int64_t SizeOf(int fd) {
   struct stat info {};
   return fstat(fd, &info) == 0 ? info.st_size : 0;
@@ -78,7 +79,7 @@ absl::Status SegmentedLog::OpenSegment(int number) {
   const std::string times = os::LogTimesPath(path_, number);
   times_.Reset(open(times.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   size_ = SizeOf(file_.get());
-  times_size_ = times_.valid() ? SizeOf(times_.get()) : 0;
+  times_size_ = SizeOf(times_.get());
   last_noted_ = 0;
   return absl::OkStatus();
 }

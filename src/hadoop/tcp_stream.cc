@@ -13,6 +13,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/port_number.h"
 
 namespace tony::hadoop {
 namespace asio = boost::asio;
@@ -22,7 +23,6 @@ namespace {
 constexpr size_t kReadBytes = size_t{64} * 1024;
 // How long sent bytes may stay without the peer's kernel saying that they arrived.
 constexpr unsigned kUnacknowledgedMillis = 30'000;
-constexpr int kLargestPort = 65535;
 
 void SetOptions(asio::ip::tcp::socket& socket) {
   boost::system::error_code ignored;

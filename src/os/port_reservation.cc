@@ -22,6 +22,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
+#include "common/port_number.h"
 #include "common/status_macros.h"
 #include "os/proc_file.h"
 
@@ -30,7 +31,6 @@ namespace {
 
 constexpr int kFirstUnprivilegedPort = 1024;
 constexpr int kFirstPreferredPort = 10000;
-constexpr int kLastPort = 65535;
 
 /// Ports in one search whose names others than this user hold, before the names are taken for a
 /// stranger's mischief.
@@ -38,7 +38,7 @@ constexpr int kMostSkipped = 64;
 /// Executors that have asked whose a name is stay in its queue; beyond that they are not told.
 constexpr int kMostQueuedAsking = 128;
 
-using PortSet = std::bitset<kLastPort + 1>;
+using PortSet = std::bitset<kLargestPort + 1>;
 
 /// What the kernel's settings say about ports. A plain value.
 struct PortRanges {
@@ -57,7 +57,8 @@ PortSet ParsePortList(const std::string& text) {
     const int fields = std::sscanf(part.c_str(), "%d-%d", &first, &last);
     if (fields < 1) continue;
     if (fields == 1) last = first;
-    for (int port = std::max(first, 0); port <= std::min(last, kLastPort); ++port) ports.set(port);
+    for (int port = std::max(first, 0); port <= std::min(last, kLargestPort); ++port)
+      ports.set(port);
   }
   return ports;
 }
@@ -87,9 +88,9 @@ struct PortInterval {
 std::array<std::array<PortInterval, 2>, 3> PreferredPorts(const PortRanges& ranges) {
   const int low_end = ranges.ephemeral_first - 1;
   const int high_begin = ranges.ephemeral_last + 1;
-  const PortInterval high{std::max(high_begin, kFirstPreferredPort), kLastPort};
+  const PortInterval high{std::max(high_begin, kFirstPreferredPort), kLargestPort};
   return {
-      {{{{kFirstPreferredPort, std::min(low_end, kLastPort)}, high}},
+      {{{{kFirstPreferredPort, std::min(low_end, kLargestPort)}, high}},
        {{{kFirstUnprivilegedPort, std::min(low_end, kFirstPreferredPort - 1)},
          {std::max(high_begin, kFirstUnprivilegedPort), kFirstPreferredPort - 1}}},
        {{{std::max(ranges.ephemeral_first, kFirstUnprivilegedPort), ranges.ephemeral_last}, {}}}}};

@@ -234,8 +234,6 @@ TEST_F(SetCoordinatorsTest, WhoDoesNotBelongToItHasToEnd) {
   EXPECT_NE(coordinators_.Submit(1, {.joined = true, .set = set}), "");
 }
 
-/// Ranks do decisions in the order in which they come, each with all of its set: in whatever order
-/// they have submitted, nobody waits for ever.
 // It would remove itself while it is deciding.
 TEST_F(SetCoordinatorsTest, ASetIsNotRemovedByItself) {
   const SetId set = Add({1, 3});
@@ -246,6 +244,8 @@ TEST_F(SetCoordinatorsTest, ASetIsNotRemovedByItself) {
             "removed by all");
 }
 
+/// Ranks do decisions in the order in which they come, each with all of its set: in whatever order
+/// they have submitted, nobody waits for ever.
 TEST_F(SetCoordinatorsTest, OverlappingSetsInAnyOrderEnd) {
   std::vector<std::vector<int>> sets = {{0, 1, 2, 3}};
   for (const std::vector<int64_t>& members :

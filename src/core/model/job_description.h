@@ -185,6 +185,12 @@ struct JobDescription {
 
   bool operator==(const JobDescription&) const = default;
 
+  int64_t CountTasks() const {
+    int64_t tasks = 0;
+    for (const TaskType& type : types) tasks += type.instances;
+    return tasks;
+  }
+
   const TaskType* FindType(const std::string& type_name) const {
     for (const TaskType& type : types) {
       if (type.name == type_name) return &type;

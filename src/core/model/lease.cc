@@ -6,7 +6,7 @@
 namespace tony::core {
 namespace {
 
-/// Of all executors of a job together. 2,000 that beat each second kept two cores busy.
+/// The executors of a job give no more together: 2,000 that beat each second kept two cores busy.
 constexpr int kHeartbeatsPerSecond = 500;
 constexpr int kHeartbeatsInLease = 4;
 
@@ -20,8 +20,8 @@ std::chrono::milliseconds LeaseOf(const Timeouts& timeouts) {
   return std::min(HeartbeatTimeout(timeouts), timeouts.reattach);
 }
 
-std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int tasks) {
-  const std::chrono::milliseconds spread(tasks * int64_t{1000} / kHeartbeatsPerSecond);
+std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int64_t tasks) {
+  const std::chrono::milliseconds spread(tasks * 1000 / kHeartbeatsPerSecond);
   return std::max(timeouts.heartbeat_interval,
                   std::min(spread, LeaseOf(timeouts) / kHeartbeatsInLease));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 #include "core/model/job_description.h"
 
@@ -18,6 +19,6 @@ std::chrono::milliseconds LeaseOf(const Timeouts& timeouts);
 /// Between two signs of life of each of `tasks` executors: the job's heartbeat interval; longer in
 /// a job of many tasks, whose ApplicationMaster would do little else than answer them, but never so
 /// long that fewer than four fit into a lease.
-std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int tasks);
+std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int64_t tasks);
 
 }  // namespace tony::core

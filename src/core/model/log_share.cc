@@ -12,10 +12,8 @@ constexpr int64_t kStreams = 2;
 }  // namespace
 
 LogShare ShareOfOneStream(const JobDescription& job) {
-  int64_t tasks = 0;
-  for (const TaskType& type : job.types) tasks += type.instances;
   const int64_t attempts = int64_t{job.retry_count} + 1;
-  const int64_t shares = std::max<int64_t>(1, tasks) * attempts * kStreams;
+  const int64_t shares = std::max<int64_t>(1, job.CountTasks()) * attempts * kStreams;
   LogShare share;
   share.total =
       std::max(kMiB, std::min(job.logs.stream_mb * kMiB, job.logs.job_mb * kMiB / shares));

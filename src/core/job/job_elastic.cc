@@ -24,7 +24,23 @@ bool JobMachine::JoinsLater(const Task& task) const {
 }
 
 bool JobMachine::GoesOnWithout(const Task& task) const {
-  return IsElastic(task) && plan_ != nullptr && !finished_ && !verdict_;
+  if (!IsElastic(task) || plan_ == nullptr || finished_ || verdict_) return false;
+  // Without a driver the worker would wait for another round for ever.
+  const Task* driver = tasks_.Find({kDriverType, 0});
+  return driver != nullptr && !driver->over();
+}
+
+bool JobMachine::TakesPart(const Task& task) const {
+  if (task.state == TaskState::kRunning) return true;
+  // When a journal is replayed every program that runs is in this state: its start is no decision.
+  return task.state == TaskState::kReady && task.gang == 0 && task.listed && !AwaitsPlan(task);
+}
+
+const Task* JobMachine::WaitsForRound() const {
+  for (const Task& task : tasks_.all()) {
+    if (IsElastic(task) && !finished_ && !task.over() && !TakesPart(task)) return &task;
+  }
+  return nullptr;
 }
 
 std::vector<ElasticMember> JobMachine::Members() const {
@@ -132,8 +148,7 @@ void JobMachine::LetWaitingGo() {
   if (Elastic() == nullptr || std::exchange(finished_, true)) return;
   bool asked = false;
   for (Task& task : tasks_.all()) {
-    if (!IsElastic(task) || task.over() || task.state == TaskState::kRunning) continue;
-    if (task.gang == 0 && task.told_to_start == task.attempt && task.listed) continue;
+    if (!IsElastic(task) || task.over() || TakesPart(task)) continue;
     asked = asked || task.asked;
     tasks_.SetGang(task, 0);
     ChangeTask(task, TaskState::kStopped, "a process has ended well, so nobody joins any more");

@@ -243,6 +243,10 @@ void JobMachine::End(Task& task, const TaskExit& exit) {
   if (exit.ok() && &task == PlanningDriver()) {
     return FailDriver(task, "it ended before it said who has which rank");
   }
+  if (const Task* other = exit.ok() && IsDriver(task) ? WaitsForRound() : nullptr) {
+    return FailDriver(task, absl::StrCat("it ended although ", other->id.ToString(),
+                                         " waits to take part in a round"));
+  }
   if (!exit.ok()) return OnTaskFailed(task, FailureOf(task));
   Note(decision::TaskConcluded{task.id, exit});
   ChangeTask(task, TaskState::kSucceeded);

@@ -193,6 +193,10 @@ class JobMachine {
   bool JoinsLater(const Task& task) const;
   /// Its failure ends nothing.
   bool GoesOnWithout(const Task& task) const;
+  /// The task's program runs, or has a rank in the present round and starts.
+  bool TakesPart(const Task& task) const;
+  /// A worker that can only start in another round; null when there is none.
+  const Task* WaitsForRound() const;
   std::vector<ElasticMember> Members() const;
   /// Tells the driver, when it has changed.
   void TellMembers();

@@ -22,6 +22,8 @@ if(TONY_MOLD)
 endif()
 
 if(TONY_SANITIZE)
+  # -O2 takes the compiler more than twice as long as -O1, and finds nothing more.
+  string(REPLACE "-O2" "-O1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
   add_compile_options(-fsanitize=${TONY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TONY_SANITIZE})
   if(TONY_SANITIZE STREQUAL "thread")

@@ -100,7 +100,8 @@ TEST_F(LeaseTest, WhatWasOnItsWayMeanwhileIsNotObeyed) {
   ExpectQuestion(Phase::kRunning, 1);
   SendPrepare(2, 2);  // before the answer
   SendReattached();
-  EXPECT_TRUE(os::WaitForState(program, 'S'));
+  // Messages leave while the loop runs, so it has to run while the test waits.
+  EXPECT_TRUE(driver_.Await([&] { return os::StateOf(program) == 'S'; }));
   SendPrepare(2, 2);  // after it
   EXPECT_EQ(Next<input::TaskEnded>().epoch, 1);
 }

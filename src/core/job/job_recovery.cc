@@ -109,6 +109,7 @@ void JobMachine::Resume(const input::Start& start) {
     OnFailure(task, SuccessPolicy::FailureOf(task));
     if (verdict_ || epoch_ != epoch) return;
   }
+  // All tasks may have ended while nobody had decided yet.
   JudgeEnd();
 }
 

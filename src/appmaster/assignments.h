@@ -5,7 +5,7 @@
 
 #include "core/job/task_table.h"
 #include "core/model/job_description.h"
-#include "spec/job_builder.h"
+#include "spec/build_result.h"
 #include "tony/v1/application_master.pb.h"
 #include "tony/v1/staging.pb.h"
 

@@ -17,7 +17,7 @@
 #include "core/model/job_description.h"
 #include "core/ports/cluster_backend.h"
 #include "rpc/connection_acceptor.h"
-#include "spec/job_builder.h"
+#include "spec/build_result.h"
 
 namespace tony::appmaster {
 

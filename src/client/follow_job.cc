@@ -3,11 +3,10 @@
 
 #include <unistd.h>
 
-#include "absl/strings/str_cat.h"
-#include "client/progress_printer.h"
+#include "client/make_printer.h"
+#include "client/messages.h"
 #include "client/terminal.h"
 #include "common/status_macros.h"
-#include "os/files.h"
 #include "rpc/grpc_threads.h"
 
 namespace tony::client {
@@ -20,28 +19,6 @@ ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environme
 }
 
 }  // namespace
-
-void PrintError(const std::string& text) { PrintNotice(absl::StrCat("tony-submit: ", text)); }
-
-int FailWith(const absl::Status& status, int exit_code) {
-  PrintError(std::string(status.message()));
-  return exit_code;
-}
-
-int ExitOf(const absl::Status& no_verdict) {
-  return absl::IsCancelled(no_verdict) ? kKilled : kInfrastructure;
-}
-
-void WriteOut(const std::string& text) { (void)PrintForPeople(STDOUT_FILENO, text); }
-
-void WriteBytes(const std::string& bytes) {
-  (void)os::WriteAll(STDOUT_FILENO, bytes.data(), bytes.size(), "stdout");
-}
-
-void WriteJobId(const SubmitOptions& options, const std::string& job_id) {
-  options.json ? WriteBytes(absl::StrCat("{\"job_id\":\"", job_id, "\"}\n"))
-               : WriteOut(job_id + "\n");
-}
 
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,

@@ -60,9 +60,4 @@ class JobCatalog {
   virtual absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) = 0;
 };
 
-/// Of `ids`, newest first, the one that `wish` means; `where` they are, for messages. As
-/// JobCatalog::Find.
-absl::StatusOr<std::string> ChooseJob(const std::vector<std::string>& ids, const std::string& wish,
-                                      const std::string& where);
-
 }  // namespace tony::client

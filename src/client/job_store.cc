@@ -9,7 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "client/job_catalog.h"
+#include "backend/job_liveness.h"
+#include "client/choose_job.h"
 #include "client/recorded_events.h"
 #include "common/status_macros.h"
 #include "core/job/job_wait.h"
@@ -64,10 +65,6 @@ void FillInWait(StoredJob& job) {
 
 }  // namespace
 
-bool IsAlive(const backend::JobFolder& folder) {
-  return os::IsFileLocked(folder.am_lock()) || os::IsFileLocked(folder.am_guard());
-}
-
 absl::StatusOr<std::vector<std::string>> JobStore::Ids() const {
   const std::string jobs = backend::JobsFolder(local_dir_);
   std::error_code error;
@@ -121,7 +118,7 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
   }
   // First the lock, then the events: the other way round a job that ends in between would look
   // lost.
-  job.alive = IsAlive(job.folder);
+  job.alive = backend::IsAlive(job.folder);
   ForEachRecordedEvent(job.folder, [&](int number, const absl::StatusOr<core::JobEvent>& event) {
     if (event.ok()) {
       job.job.Apply(*event);

@@ -48,7 +48,4 @@ class JobStore {
   std::string local_dir_;
 };
 
-/// True while an ApplicationMaster holds the folder's lock, or somebody is there to start one.
-bool IsAlive(const backend::JobFolder& folder);
-
 }  // namespace tony::client

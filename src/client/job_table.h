@@ -4,20 +4,10 @@
 #include <cstdint>
 #include <string>
 
-#include "common/safe_text.h"
+#include "client/screen.h"
 #include "core/job/observed_job.h"
 
 namespace tony::client {
-
-/// What the reader's screen can do.
-struct Screen {
-  int width = 80;      ///< columns; lines are cut there
-  int max_tasks = 20;  ///< more tasks than this are shown as counts for each type
-  bool color = false;
-};
-
-/// The escape sequences that text for `screen` may hold.
-inline Paint PaintOf(const Screen& screen) { return screen.color ? Paint::kColors : Paint::kNone; }
 
 /// The job as several lines, each ended by '\n': headline, tasks (or counts), what is waited for,
 /// visualization, logs. `now_millis`: Unix time for durations.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "client/job_store.h"
+#include "backend/job_liveness.h"
 #include "common/status_macros.h"
 #include "rpc/event_json.h"
 #include "rpc/event_lines.h"
@@ -55,7 +55,7 @@ void JobWatch::ReadEvents() {
 }
 
 void JobWatch::CheckAlive() {
-  gone_ = !IsAlive(folder_);
+  gone_ = !backend::IsAlive(folder_);
   if (gone_) ReadEvents();
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/change_lines.h"
+#include "client/job_table.h"
 
 namespace tony::client {
 namespace {

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "client/progress_printer.h"
+#include "common/clock.h"
+#include "core/job/job_view.h"
 
 namespace tony::client {
 

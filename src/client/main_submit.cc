@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/environment.h"
-#include "client/follow_job.h"
+#include "client/messages.h"
 #include "client/options.h"
 #include "client/submit_command.h"
 #include "client/version.h"

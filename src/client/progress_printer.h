@@ -1,13 +1,10 @@
-// Shows a running job as its events arrive: a live table, plain lines, JSON lines, or only the
-// verdict.
+// The interface by which a running job is shown as its events arrive.
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 
-#include "client/job_table.h"
-#include "common/clock.h"
+#include "client/screen.h"
 #include "core/job/job_event.h"
 
 namespace tony::client {
@@ -27,21 +24,9 @@ class ProgressPrinter {
   virtual void Refresh() = 0;
 };
 
-enum class ProgressStyle {
-  kTable,  ///< redrawn in place; for a terminal
-  kLines,  ///< a line for each change
-  kQuiet,  ///< the verdict only
-  kJson,   ///< each event, and the newest measurements, as one line of JSON
-};
-
 /// Writes to the user.
 using Writer = std::function<void(const std::string&)>;
 /// The screen as it is now: asked before each drawing, so that a resized window is noticed.
 using ScreenSource = std::function<Screen()>;
-
-/// `write` gets what has passed SafeLines() or SafeJson(), as it is to be written, with the escape
-/// sequences that draw the table. `clock` must outlive the printer.
-std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write,
-                                                     ScreenSource screen, const Clock& clock);
 
 }  // namespace tony::client

@@ -12,6 +12,7 @@
 #include "backend/local/capacity_probe.h"
 #include "client/dry_run.h"
 #include "client/follow_job.h"
+#include "client/messages.h"
 #include "client/history_retention.h"
 #include "client/job_id.h"
 #include "client/job_remains.h"

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "client/progress_printer.h"
+#include "common/clock.h"
+#include "core/job/observed_job.h"
 
 namespace tony::client {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/environment.h"
-#include "client/job_table.h"
+#include "client/screen.h"
 #include "common/safe_text.h"
 
 namespace tony::client {

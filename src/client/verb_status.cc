@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/job_json.h"
+#include "client/job_table.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/status_macros.h"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backend/yarn/yarn_job.h"
+#include "client/choose_job.h"
 #include "client/collected_logs.h"
 #include "client/yarn_access.h"
 #include "client/yarn_master_source.h"

@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "backend/yarn/application_client.h"
 #include "client/follow_job.h"
+#include "client/messages.h"
 #include "client/job_remains.h"
 #include "client/staging.h"
 #include "client/yarn_access.h"

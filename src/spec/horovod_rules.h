@@ -2,7 +2,7 @@
 #pragma once
 
 #include "spec/configuration.h"
-#include "spec/job_builder.h"
+#include "spec/build_result.h"
 
 namespace tony::spec {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "spec/configuration.h"
-#include "spec/job_builder.h"
+#include "spec/build_result.h"
 
 namespace tony::spec {
 

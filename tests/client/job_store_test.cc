@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "backend/job_liveness.h"
 #include "tests/client/job_folders.h"
 
 namespace tony::client {
@@ -66,9 +67,9 @@ TEST(JobStore, AskingDoesNotKeepTheLock) {
   TemporaryFolder local;
   const backend::JobFolder folder = WriteJob(local.path(), "job-a", {});
   std::ofstream(folder.am_lock()).close();
-  EXPECT_FALSE(IsAlive(folder));
+  EXPECT_FALSE(backend::IsAlive(folder));
   const HeldLock lock(folder);
-  EXPECT_TRUE(IsAlive(folder));
+  EXPECT_TRUE(backend::IsAlive(folder));
 }
 
 TEST(JobStore, ToleratesAnIncompleteLastLine) {

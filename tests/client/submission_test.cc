@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/follow_job.h"
+#include "client/messages.h"
 #include "client/local_master_source.h"
 #include "os/file_lock.h"
 #include "os/files.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "backend/yarn/yarn_job.h"
-#include "client/follow_job.h"
+#include "client/messages.h"
 #include "tests/backend/yarn/fake_resource_manager.h"
 #include "tests/client/staged_job.h"
 

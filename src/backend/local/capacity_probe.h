@@ -4,7 +4,7 @@
 
 #include "core/schedule/capacity.h"
 #include "os/machine.h"
-#include "spec/job_builder.h"
+#include "spec/build_result.h"
 
 namespace tony::backend {
 

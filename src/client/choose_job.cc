@@ -1,5 +1,5 @@
-// What a person's word for a job means.
-#include "client/job_catalog.h"
+// Matches a wish with the names of jobs.
+#include "client/choose_job.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // What each kind of progress prints for the same jobs, also through a real pseudo-terminal.
-#include "client/progress_printer.h"
+#include "client/make_printer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,14 @@
-// Chooses a printer; the two that need no file of their own.
-#include "client/progress_printer.h"
+// Has the two printers that need no file of their own, and chooses one.
+#include "client/make_printer.h"
 
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "client/job_table.h"
 #include "client/line_printer.h"
 #include "client/table_printer.h"
 #include "common/safe_text.h"
+#include "core/job/job_view.h"
 #include "rpc/event_json.h"
 
 namespace tony::client {

@@ -1,5 +1,5 @@
 // What a person's word for a job means.
-#include "client/job_catalog.h"
+#include "client/choose_job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

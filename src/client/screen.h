@@ -1,0 +1,18 @@
+// The screen on which text is shown: its width, and whether it has colours.
+#pragma once
+
+#include "common/safe_text.h"
+
+namespace tony::client {
+
+/// What the reader's screen can do.
+struct Screen {
+  int width = 80;      ///< columns; lines are cut there
+  int max_tasks = 20;  ///< more tasks than this are shown as counts for each type
+  bool color = false;
+};
+
+/// The escape sequences that text for `screen` may hold.
+inline Paint PaintOf(const Screen& screen) { return screen.color ? Paint::kColors : Paint::kNone; }
+
+}  // namespace tony::client

@@ -30,9 +30,9 @@
 #include "common/status_macros.h"
 #include "common/tcp_socket.h"
 #include "core/rendezvous/worker_hosts.h"
-#include "executor/rendezvous_replica.h"
+#include "executor/horovod/rendezvous_replica.h"
 #include "nlohmann/json.hpp"
-#include "tests/web/rendezvous/rendezvous_run.h"
+#include "tests/rendezvous/rendezvous_run.h"
 
 namespace tony {
 namespace {
@@ -180,7 +180,7 @@ size_t BytesOfAddresses(int ranks, const Flags& flags) {
 double MeanAnswerBytes(const std::vector<core::Slot>& plan, const Flags& flags) {
   double bytes = 0, answers = 0;
   for (const core::Slot& slot : plan) {
-    for (const web::GlooContext& context : web::ContextsOf(slot)) {
+    for (const rendezvous::GlooContext& context : rendezvous::ContextsOf(slot)) {
       answers += context.size - 1;
       bytes += (context.size - 1) * static_cast<double>(BytesOfAddresses(context.size, flags));
     }
@@ -197,7 +197,8 @@ absl::StatusOr<nlohmann::json> Play(const Flags& flags) {
   LoopDriver driver;
   TONY_ASSIGN_OR_RETURN(const Replicas replicas, StartReplicas(driver.loop(), flags, hosts));
   const auto role_of = [&](const core::Slot& slot) {
-    web::RankRole role{.port = flags.port, .least_bytes = static_cast<size_t>(flags.least_bytes)};
+    rendezvous::RankRole role{.port = flags.port,
+                              .least_bytes = static_cast<size_t>(flags.least_bytes)};
     const auto replica = replicas.find(slot.host);
     if (replica != replicas.end()) role.port = replica->second->port();
     role.reads = flags.readers == Readers::kAll ||
@@ -205,11 +206,11 @@ absl::StatusOr<nlohmann::json> Play(const Flags& flags) {
     return role;
   };
   TONY_ASSIGN_OR_RETURN(const double cpu_before, CpuSeconds(flags.driver));
-  web::RequestCounts counts;
+  rendezvous::RequestCounts counts;
   double seconds = 0;
   for (int round = 0; round < flags.rounds; ++round) {
-    const web::RendezvousRun run =
-        web::RunRendezvous(driver, plan, {.timeout = std::chrono::seconds(300)}, role_of);
+    const rendezvous::RendezvousRun run =
+        rendezvous::RunRendezvous(driver, plan, {.timeout = std::chrono::seconds(300)}, role_of);
     for (const absl::Status& result : run.results) TONY_RETURN_IF_ERROR(result);
     counts.Add(run.counts);
     seconds += static_cast<double>(run.time.count()) / 1e6;

@@ -8,7 +8,14 @@ find_program(TONY_CCACHE ccache)
 if(TONY_CCACHE)
   # The base folder makes a second clone or build folder hit the same cache entries.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
-      CCACHE_NOHASHDIR=1 ${TONY_CCACHE})
+      CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${TONY_CCACHE})
+endif()
+
+# Precompiled headers (cmake/targets.cmake). ccache needs the option to know which one a file was compiled with.
+if(TONY_FUZZ OR TONY_SANITIZE MATCHES address OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+else()
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers

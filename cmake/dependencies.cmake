@@ -5,24 +5,42 @@ find_package(Protobuf REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 find_package(GTest CONFIG REQUIRED)
 
-# gRPC with protobuf, abseil and OpenSSL. Debian's CMake package knows only the shared libraries.
-add_library(tony_grpc INTERFACE)
+# Abseil. Everything links it but src/collective, so the options of static linking come with it.
+add_library(tony_abseil INTERFACE)
 if(TONY_STATIC_DEPS)
   file(GLOB absl_archives /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
   list(FILTER absl_archives EXCLUDE REGEX
        "flags|failure_signal|leak_check|scoped_set_env|test_util|periodic|examine")
-  target_link_options(tony_grpc INTERFACE -static-libstdc++ -static-libgcc -Wl,--as-needed)
+  list(JOIN absl_archives "," absl_group)
+  target_link_options(tony_abseil INTERFACE -static-libstdc++ -static-libgcc -Wl,--as-needed)
+  # One argument, so that CMake neither reorders nor drops parts of the group.
+  target_link_libraries(tony_abseil INTERFACE -Wl,--start-group,${absl_group},--end-group Threads::Threads)
+else()
+  file(GLOB absl_libraries /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.so)
+  target_link_libraries(tony_abseil INTERFACE -Wl,--as-needed ${absl_libraries} Threads::Threads)
+endif()
+
+add_library(tony_openssl INTERFACE)
+target_link_libraries(tony_openssl INTERFACE
+  $<IF:$<BOOL:${TONY_STATIC_DEPS}>,-l:libssl.a;-l:libcrypto.a,ssl;crypto> tony_abseil)
+
+add_library(tony_protobuf INTERFACE)
+if(TONY_STATIC_DEPS)
+  target_link_libraries(tony_protobuf INTERFACE -l:libprotobuf.a -l:libz.a tony_abseil)
+else()
+  target_link_libraries(tony_protobuf INTERFACE protobuf::libprotobuf tony_abseil)
+endif()
+
+# gRPC with what it is made of. Debian's CMake package knows only the shared libraries.
+add_library(tony_grpc INTERFACE)
+if(TONY_STATIC_DEPS)
   set(grpc_archives -l:libgrpc++.a -l:libgrpc.a -l:libgpr.a -l:libupb.a -l:libaddress_sorting.a
       -l:libprotobuf.a -l:libre2.a -l:libcares.a -l:libz.a -l:libssl.a -l:libcrypto.a)
   list(JOIN grpc_archives "," grpc_group)
-  list(JOIN absl_archives "," absl_group)
-  # One argument, so that CMake neither reorders nor drops parts of the group.
   target_link_libraries(tony_grpc INTERFACE
-    -Wl,--start-group,${grpc_group},${absl_group},--end-group Threads::Threads)
+    -Wl,--start-group,${grpc_group},${absl_group},--end-group tony_abseil)
 else()
-  file(GLOB absl_libraries /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.so)
-  target_link_libraries(tony_grpc INTERFACE
-    -Wl,--as-needed gRPC::grpc++ protobuf::libprotobuf ssl crypto ${absl_libraries} Threads::Threads)
+  target_link_libraries(tony_grpc INTERFACE gRPC::grpc++ tony_protobuf tony_openssl)
 endif()
 
 # Archives. Only single formats and filters are enabled in code, so that no XML parser is pulled in.

@@ -1,6 +1,20 @@
 # One target per folder: every .cc below the folder belongs to it.
 set(TONY_SOURCE_ROOT ${CMAKE_CURRENT_SOURCE_DIR})
 
+# Headers that nearly every file includes are compiled once: the standard library's and abseil's for
+# all, GoogleTest's for the tests besides (CONTRIBUTING.md). asan's build is without, so
+# that a file that does not include what it uses is found there.
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/headers/headers.cc CONTENT "")
+foreach(name tony_headers tony_test_headers)
+  add_library(${name} STATIC ${CMAKE_BINARY_DIR}/headers/headers.cc)
+  target_precompile_headers(${name} PRIVATE
+    <algorithm> <chrono> <cstdint> <functional> <map> <memory> <optional> <set> <string>
+    <string_view> <utility> <variant> <vector>
+    <absl/status/status.h> <absl/status/statusor.h> <absl/strings/match.h>
+    <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/strings/str_split.h>)
+endforeach()
+target_precompile_headers(tony_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+
 # tony_library(NAME [LIBRARIES ...]): the folder's sources, without main.cc, as a static library.
 function(tony_library name)
   cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
@@ -13,6 +27,9 @@ function(tony_library name)
     return()
   endif()
   add_library(${name} STATIC ${sources})
+  if(NOT name STREQUAL tony_collective)  # which is position independent, and knows no abseil
+    target_precompile_headers(${name} REUSE_FROM tony_headers)
+  endif()
   target_include_directories(${name} PUBLIC ${TONY_SOURCE_ROOT}/src)
   target_link_libraries(${name} PUBLIC ${ARG_LIBRARIES})
 endfunction()
@@ -24,13 +41,41 @@ function(tony_program name main)
     return()
   endif()
   add_executable(${name} ${main})
+  target_precompile_headers(${name} REUSE_FROM tony_headers)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
 endfunction()
 
-# tony_test(NAME [LABEL fast|slow] [LIBRARIES ...]): the folder's tests as one binary, each test known to ctest.
+# The .cc files of the current folder and those below it, but for folders that build something of their
+# own: those with a CMakeLists.txt, and those named programs.
+function(tony_find_tests result)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
+  set(found "")
+  foreach(file ${files})
+    get_filename_component(folder ${file} DIRECTORY)
+    set(own OFF)
+    while(NOT folder STREQUAL "")
+      get_filename_component(name ${folder} NAME)
+      if(name STREQUAL programs OR EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+        set(own ON)
+      endif()
+      get_filename_component(folder ${folder} DIRECTORY)
+    endwhile()
+    if(NOT own)
+      list(APPEND found ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    endif()
+  endforeach()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# tony_test(NAME [FLAT] [LABEL fast|slow] [LIBRARIES ...]): the folder's tests, and those of its
+# folders unless FLAT, as one binary, each test known to ctest.
 function(tony_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  cmake_parse_arguments(ARG "FLAT" "LABEL" "LIBRARIES" ${ARGN})
+  if(ARG_FLAT)
+    file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  else()
+    tony_find_tests(sources)
+  endif()
   if(NOT sources)
     return()
   endif()
@@ -38,6 +83,7 @@ function(tony_test name)
     set(ARG_LABEL fast)
   endif()
   add_executable(${name} ${sources})
+  target_precompile_headers(${name} REUSE_FROM tony_test_headers)
   target_include_directories(${name} PRIVATE ${TONY_SOURCE_ROOT})
   target_compile_definitions(${name} PRIVATE TONY_SOURCE_DIR="${TONY_SOURCE_ROOT}" TONY_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "collective/store.h"
+#include "collective/meeting/store.h"
 
 namespace bench {
 

@@ -10,21 +10,21 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "appmaster/journal.h"
-#include "appmaster/journal_thread.h"
-#include "backend/archived_events.h"
+#include "appmaster/record/journal.h"
+#include "appmaster/record/journal_thread.h"
 #include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/status_macros.h"
-#include "core/job/master_task.h"
+#include "core/model/master_task.h"
 #include "core/runtime/collective.h"
 #include "core/runtime/runtime.h"
-#include "os/files.h"
-#include "os/machine.h"
-#include "rpc/derived_secret.h"
-#include "rpc/event_lines.h"
-#include "rpc/log_piece.h"
-#include "spec/job_builder.h"
+#include "jobfile/job/job_builder.h"
+#include "os/files/files.h"
+#include "os/machine/machine.h"
+#include "rpc/convert/event_lines.h"
+#include "rpc/convert/log_piece.h"
+#include "rpc/security/derived_secret.h"
+#include "storage/archived_events.h"
 
 namespace tony::appmaster {
 namespace {
@@ -62,15 +62,15 @@ absl::StatusOr<v1::StagedFiles> ReadStaged(const std::string& path) {
 }
 
 /// The job as the client merged and validated it; the files that it names were looked for there.
-absl::StatusOr<spec::LoadedJob> ReadJob(const backend::JobFolder& folder) {
-  spec::Sources sources;
+absl::StatusOr<jobfile::LoadedJob> ReadJob(const storage::JobFolder& folder) {
+  jobfile::Sources sources;
   sources.job_file = folder.job_xml();
   sources.working_folder = std::string("/");
   // The client may have taken it from its home folder, which is not this process's business.
-  sources.overrides = {{"tony.local.dir", backend::LocalDir(folder), "the job's folder"}};
-  spec::LoadedJob loaded = spec::LoadJob(sources, spec::FileChecks::kOff);
-  spec::BuildResult& result = loaded.result;
-  if (!result.ok()) return absl::InvalidArgumentError(spec::RenderProblems(result.problems));
+  sources.overrides = {{"tony.local.dir", storage::LocalDir(folder), "the job's folder"}};
+  jobfile::LoadedJob loaded = jobfile::LoadJob(sources, jobfile::FileChecks::kOff);
+  jobfile::BuildResult& result = loaded.result;
+  if (!result.ok()) return absl::InvalidArgumentError(jobfile::RenderProblems(result.problems));
   result.job = core::WithMasterTask(std::move(result.job));
   return loaded;
 }
@@ -106,8 +106,8 @@ absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(
 
 absl::Status ApplicationMaster::Open() {
   TONY_RETURN_IF_ERROR(platform_->Claim());
-  TONY_ASSIGN_OR_RETURN(const spec::LoadedJob loaded, ReadJob(platform_->folder()));
-  const spec::BuildResult& built = loaded.result;
+  TONY_ASSIGN_OR_RETURN(const jobfile::LoadedJob loaded, ReadJob(platform_->folder()));
+  const jobfile::BuildResult& built = loaded.result;
   TONY_RETURN_IF_ERROR(OpenJournal(built.job));
   TONY_RETURN_IF_ERROR(CheckOpenFiles(machine_->tasks().size()));
   platform_->Expect(machine_->tasks().size() - machine_->tasks().bound());
@@ -128,9 +128,9 @@ absl::Status ApplicationMaster::Open() {
 }
 
 absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
-  TONY_ASSIGN_OR_RETURN(std::unique_ptr<backend::JobFiles> files, platform_->OpenFiles());
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<storage::JobFiles> files, platform_->OpenFiles());
   // Nobody misses them that cannot be read.
-  const std::string usage = files->Read(backend::kUsageFile).value_or("");
+  const std::string usage = files->Read(storage::kUsageFile).value_or("");
   TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(std::move(files), clock_, os::BootId()));
   machine_ = std::make_unique<core::JobMachine>(std::move(job));
   for (const Journal::Past& past : journal.TakePast()) {
@@ -148,7 +148,7 @@ absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
 }
 
 absl::StatusOr<History> ApplicationMaster::OpenArchivedHistory() {
-  TONY_ASSIGN_OR_RETURN(std::unique_ptr<backend::JobFiles> files, platform_->OpenFiles());
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<storage::JobFiles> files, platform_->OpenFiles());
   TONY_ASSIGN_OR_RETURN(const rpc::HistoryEnd past, EventArchive::ReadEnd(*files));
   TONY_ASSIGN_OR_RETURN(History history,
                         History::Continue(past, platform_->folder().events(), clock_, event_log_));
@@ -208,9 +208,9 @@ absl::Status ApplicationMaster::ReadPast() {
     return file;
   };
   if (platform_->files_take_time()) {
-    TONY_ASSIGN_OR_RETURN(std::shared_ptr<backend::JobFiles> files, platform_->OpenFiles());
+    TONY_ASSIGN_OR_RETURN(std::shared_ptr<storage::JobFiles> files, platform_->OpenFiles());
     open = [files]() -> absl::StatusOr<std::unique_ptr<std::istream>> {
-      TONY_ASSIGN_OR_RETURN(std::string lines, backend::ReadArchivedEvents(*files));
+      TONY_ASSIGN_OR_RETURN(std::string lines, storage::ReadArchivedEvents(*files));
       return std::make_unique<std::istringstream>(std::move(lines));
     };
   }
@@ -264,7 +264,7 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
   return absl::OkStatus();
 }
 
-absl::Status ApplicationMaster::OpenBackend(const spec::BuildResult& built) {
+absl::Status ApplicationMaster::OpenBackend(const jobfile::BuildResult& built) {
   TONY_ASSIGN_OR_RETURN(page_door_, platform_->MakePageDoor({loop_, clock_, event_log_}, built));
   TONY_ASSIGN_OR_RETURN(backend_,
                         platform_->MakeBackend(*runner_, built, server_->address(),

@@ -6,26 +6,26 @@
 
 #include "absl/status/statusor.h"
 #include "appmaster/assignments.h"
-#include "appmaster/decision_log.h"
-#include "appmaster/event_archive.h"
-#include "appmaster/history.h"
-#include "appmaster/job_page.h"
 #include "appmaster/job_runner.h"
 #include "appmaster/listener_check.h"
-#include "appmaster/measurements.h"
 #include "appmaster/options.h"
-#include "appmaster/past_reader.h"
+#include "appmaster/page/job_page.h"
+#include "appmaster/page/tunnels.h"
 #include "appmaster/platform.h"
-#include "appmaster/tunnels.h"
+#include "appmaster/record/decision_log.h"
+#include "appmaster/record/event_archive.h"
+#include "appmaster/record/history.h"
+#include "appmaster/record/measurements.h"
+#include "appmaster/record/past_reader.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
-#include "os/unique_fd.h"
-#include "rpc/event_log.h"
-#include "rpc/grpc_threads.h"
-#include "rpc/log_sender.h"
-#include "rpc/master_server.h"
-#include "rpc/tunnel_relay.h"
+#include "os/files/unique_fd.h"
+#include "rpc/grpc/grpc_threads.h"
+#include "rpc/services/event_log.h"
+#include "rpc/services/master_server.h"
+#include "rpc/tunnel/log_sender.h"
+#include "rpc/tunnel/tunnel_relay.h"
 
 namespace tony::appmaster {
 
@@ -70,7 +70,7 @@ class ApplicationMaster {
                           std::vector<std::string> executor_arguments);
   /// What clients and executors call.
   void MakeServices();
-  absl::Status OpenBackend(const spec::BuildResult& built);
+  absl::Status OpenBackend(const jobfile::BuildResult& built);
   void Stop(core::Reason reason, const std::string& sentence);
   void OnOwnerAttached();
   void OnOwnerLost();

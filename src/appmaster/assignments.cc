@@ -14,7 +14,7 @@
 namespace tony::appmaster {
 
 Assignments::Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
-                         const spec::LocalSettings& local, TaskPlaces places,
+                         const jobfile::LocalSettings& local, TaskPlaces places,
                          v1::StagedFiles staged, std::string collective_key)
     : job_id_(std::move(job_id)),
       incarnation_(incarnation),

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "core/job/task_table.h"
+#include "core/record/task_table.h"
 #include "core/model/job_description.h"
-#include "spec/build_result.h"
+#include "jobfile/job/build_result.h"
 #include "tony/v1/application_master.pb.h"
 #include "tony/v1/staging.pb.h"
 
@@ -24,7 +24,7 @@ class Assignments {
   /// `incarnation`: of this ApplicationMaster. `collective_key`: a secret of the job's, for those
   /// of its tasks that have none of their own.
   Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
-              const spec::LocalSettings& local, TaskPlaces places, v1::StagedFiles staged,
+              const jobfile::LocalSettings& local, TaskPlaces places, v1::StagedFiles staged,
               std::string collective_key);
 
   v1::Assignment For(const core::Task& task) const;

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "os/bounded_log.h"
-#include "rpc/convert.h"
-#include "rpc/credentials.h"
-#include "rpc/utf8.h"
+#include "logs/bounded_log.h"
+#include "rpc/convert/convert.h"
+#include "rpc/convert/utf8.h"
+#include "rpc/security/credentials.h"
 
 namespace tony::appmaster {
 namespace {
@@ -65,7 +65,7 @@ void JobRunner::ApplyTaken() {
 
 void JobRunner::Tick() {
   // Where it cannot, it would say so again and again.
-  (void)os::BoundLog(STDERR_FILENO, STDOUT_FILENO);
+  (void)logs::BoundLog(STDERR_FILENO, STDOUT_FILENO);
   Apply(core::input::Tick{});
 }
 

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "appmaster/assignments.h"
-#include "appmaster/decision_log.h"
-#include "appmaster/history.h"
-#include "appmaster/measurements.h"
+#include "appmaster/record/decision_log.h"
+#include "appmaster/record/history.h"
+#include "appmaster/record/measurements.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
 #include "core/ports/cluster_backend.h"
-#include "rpc/certificate_authority.h"
-#include "rpc/executor_service.h"
+#include "rpc/security/certificate_authority.h"
+#include "rpc/services/executor_service.h"
 
 namespace tony::appmaster {
 

@@ -9,7 +9,7 @@
 
 #include "common/event_loop.h"
 #include "common/tcp_socket.h"
-#include "rpc/connection_acceptor.h"
+#include "rpc/services/connection_acceptor.h"
 
 namespace tony::appmaster {
 

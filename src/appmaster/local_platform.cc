@@ -8,18 +8,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "appmaster/folder_logs.h"
+#include "appmaster/page/folder_logs.h"
 #include "backend/local/capacity_probe.h"
 #include "backend/local/local_backend.h"
-#include "backend/local_job_files.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "os/file_lock.h"
-#include "os/files.h"
-#include "os/folder_trust.h"
-#include "os/machine.h"
-#include "os/reap_orphans.h"
-#include "rpc/credentials.h"
+#include "os/files/file_lock.h"
+#include "os/files/files.h"
+#include "os/files/folder_trust.h"
+#include "os/machine/machine.h"
+#include "os/processes/reap_orphans.h"
+#include "rpc/security/credentials.h"
+#include "storage/local_job_files.h"
 
 namespace tony::appmaster {
 namespace {
@@ -56,8 +56,8 @@ absl::Status LocalPlatform::Claim() {
   return os::MakeFolders(folder_.checkpoints());
 }
 
-absl::StatusOr<std::unique_ptr<backend::JobFiles>> LocalPlatform::OpenFiles() {
-  return std::make_unique<backend::LocalJobFiles>(folder_.root());
+absl::StatusOr<std::unique_ptr<storage::JobFiles>> LocalPlatform::OpenFiles() {
+  return std::make_unique<storage::LocalJobFiles>(folder_.root());
 }
 
 void LocalPlatform::Expect(int executors) {
@@ -72,14 +72,14 @@ absl::StatusOr<std::string> LocalPlatform::ReadAuthority() {
 }
 
 absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend(
-    core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+    core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
     const std::string& /*address*/, std::function<void(const std::string& why)> /*on_deposed*/) {
-  const spec::LocalSettings& local = built.local;
+  const jobfile::LocalSettings& local = built.local;
   TONY_ASSIGN_OR_RETURN(const os::Machine machine, os::ReadMachine());
   backend::LocalBackendOptions options;
   options.job_id = options_.job_id();
   options.job_folder = folder_;
-  options.ledger_folder = backend::LedgerFolder(local.dir);
+  options.ledger_folder = storage::LedgerFolder(local.dir);
   options.executor_path = options_.executor_path;
   options.start_executor = [this](const os::SubprocessRequest& request) {
     return executor_starter_->Start(request);
@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend
 }
 
 absl::StatusOr<std::unique_ptr<PageDoor>> LocalPlatform::MakePageDoor(
-    const PageParts& parts, const spec::BuildResult& /*built*/) {
+    const PageParts& parts, const jobfile::BuildResult& /*built*/) {
   return std::make_unique<LocalPageDoor>(parts, options_.job_id(),
                                          [this] { return std::make_unique<FolderLogs>(folder_); });
 }

@@ -9,7 +9,7 @@
 #include "appmaster/platform.h"
 #include "backend/local/executor_starter.h"
 #include "common/event_loop.h"
-#include "os/unique_fd.h"
+#include "os/files/unique_fd.h"
 
 namespace tony::appmaster {
 
@@ -22,7 +22,7 @@ class LocalPlatform : public Platform {
   std::string job_id() const override { return options_.job_id(); }
   std::string user() const override { return options_.user; }
   std::string backend_name() const override { return "local"; }
-  const backend::JobFolder& folder() const override { return folder_; }
+  const storage::JobFolder& folder() const override { return folder_; }
   TaskPlaces places() const override;
   bool detached() const override { return options_.detached; }
   bool signal_means_another() const override { return false; }
@@ -31,15 +31,15 @@ class LocalPlatform : public Platform {
   rpc::Peers peers() const override { return rpc::Peers::kOwnUser; }
 
   absl::Status Claim() override;
-  absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() override;
+  absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenFiles() override;
   bool files_take_time() const override { return false; }
   void Expect(int executors) override;
   absl::StatusOr<std::string> ReadAuthority() override;
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
-      core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+      core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
-  absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(const PageParts& parts,
-                                                         const spec::BuildResult& built) override;
+  absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
+      const PageParts& parts, const jobfile::BuildResult& built) override;
   absl::Status Publish(const std::string& address) override;
   std::vector<std::string> executor_arguments() const override;
   void Conclude(const core::Verdict& verdict, std::function<void()> done) override;
@@ -48,7 +48,7 @@ class LocalPlatform : public Platform {
  private:
   const Options options_;
   EventLoop& loop_;
-  const backend::JobFolder folder_;
+  const storage::JobFolder folder_;
   os::UniqueFd lock_;  ///< held as long as this process lives
   std::unique_ptr<backend::ExecutorStarter> executor_starter_;
 };

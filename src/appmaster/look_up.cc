@@ -5,7 +5,7 @@
 
 #include "backend/yarn/yarn_job.h"
 #include "common/status_macros.h"
-#include "hadoop/token_file.h"
+#include "hadoop/auth/token_file.h"
 
 namespace tony::appmaster {
 namespace {
@@ -22,7 +22,7 @@ absl::StatusOr<std::string> LookUpMaster(const Options::Yarn& yarn) {
   if (!tokens.ok()) return Unknown(tokens.status());
   const absl::StatusOr<v1::YarnJob> job = backend::ReadYarnJob(*tokens);
   if (!job.ok()) return Unknown(job.status());
-  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files,
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<storage::JobFiles> files,
                         backend::OpenJobFolder(*job, *tokens));
   return files->Read(backend::kAddressFile);
 }

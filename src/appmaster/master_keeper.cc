@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "core/job/master_restarts.h"
-#include "os/exit_status.h"
-#include "os/reap_orphans.h"
+#include "os/processes/exit_status.h"
+#include "os/processes/reap_orphans.h"
 
 namespace tony::appmaster {
 namespace {

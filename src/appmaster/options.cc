@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/process_setup.h"
 #include "common/status_macros.h"
-#include "os/container_logs.h"
-#include "os/own_program.h"
+#include "logs/container_logs.h"
+#include "os/processes/own_program.h"
 
 extern char** environ;
 
@@ -45,7 +45,7 @@ absl::StatusOr<Options::Yarn> ReadContainer() {
   }
   yarn.container_id = Variable("CONTAINER_ID");
   yarn.node_http_port = Variable("NM_HTTP_PORT");
-  yarn.log_folder = Variable(os::kLogFolderVariable);
+  yarn.log_folder = Variable(logs::kLogFolderVariable);
   std::error_code error;
   yarn.working_folder = std::filesystem::current_path(error).string();
   if (error) return absl::InternalError(absl::StrCat("no working folder: ", error.message()));

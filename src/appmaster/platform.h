@@ -9,15 +9,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "appmaster/assignments.h"
-#include "appmaster/job_page.h"
-#include "backend/job_files.h"
-#include "backend/job_folder.h"
+#include "appmaster/page/job_page.h"
 #include "common/clock.h"
-#include "core/job/verdict.h"
 #include "core/model/job_description.h"
 #include "core/ports/cluster_backend.h"
-#include "rpc/connection_acceptor.h"
-#include "spec/build_result.h"
+#include "core/record/verdict.h"
+#include "jobfile/job/build_result.h"
+#include "rpc/services/connection_acceptor.h"
+#include "storage/job_files.h"
+#include "storage/job_folder.h"
 
 namespace tony::appmaster {
 
@@ -31,7 +31,7 @@ class Platform {
   virtual std::string user() const = 0;          ///< who runs the job
   virtual std::string backend_name() const = 0;  ///< "local", "yarn"
   /// Where job.xml and staged.json are found and the events are written.
-  virtual const backend::JobFolder& folder() const = 0;
+  virtual const storage::JobFolder& folder() const = 0;
   /// Where tasks keep what outlives them.
   virtual TaskPlaces places() const = 0;
   /// This process's own logs, where they are not in folder(): the folder with them, and where
@@ -57,7 +57,7 @@ class Platform {
   /// codes.
   virtual absl::Status Claim() = 0;
   /// What the next ApplicationMaster of the job finds, and whether it takes time to write there.
-  virtual absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() = 0;
+  virtual absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenFiles() = 0;
   virtual bool files_take_time() const = 0;
   /// So many executors will be started soon.
   virtual void Expect(int executors) = 0;
@@ -65,11 +65,11 @@ class Platform {
   virtual absl::StatusOr<std::string> ReadAuthority() = 0;
   /// How the job's page is got to. `parts` outlive the door.
   virtual absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
-      const PageParts& parts, const spec::BuildResult& built) = 0;
+      const PageParts& parts, const jobfile::BuildResult& built) = 0;
   /// `address`: of this ApplicationMaster. `on_deposed`: another one runs the job now, and nothing
   /// may be touched any more.
   virtual absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
-      core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+      core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) = 0;
   /// Clients and executors find the ApplicationMaster from here on.
   virtual absl::Status Publish(const std::string& address) = 0;

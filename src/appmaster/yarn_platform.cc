@@ -9,7 +9,7 @@
 #include "backend/yarn/yarn_job.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "os/files.h"
+#include "os/files/files.h"
 #include "web/log_source.h"
 #include "web/proxy_access.h"
 
@@ -103,7 +103,7 @@ std::string YarnPlatform::own_log_url() const {
                                   yarn_.container_id, job_.user());
 }
 
-absl::StatusOr<std::unique_ptr<backend::JobFiles>> YarnPlatform::OpenFiles() {
+absl::StatusOr<std::unique_ptr<storage::JobFiles>> YarnPlatform::OpenFiles() {
   return backend::OpenJobFolder(job_, tokens_);
 }
 
@@ -124,7 +124,7 @@ absl::StatusOr<std::string> YarnPlatform::TokensFor(const std::string& secret) c
 }
 
 absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
-    core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+    core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
     const std::string& address, std::function<void(const std::string& why)> on_deposed) {
   const hadoop::Token* const token = tokens_.Find(hadoop::kAmRmToken);
   if (token == nullptr) {
@@ -204,7 +204,7 @@ std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port,
 }
 
 absl::StatusOr<std::unique_ptr<PageDoor>> YarnPlatform::MakePageDoor(
-    const PageParts& parts, const spec::BuildResult& built) {
+    const PageParts& parts, const jobfile::BuildResult& built) {
   const std::vector<std::string> proxies = ProxyAddresses();
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<JobPage> page,
                         JobPage::Start(parts, kAllAddresses, web::ProxyPeerCheck(proxies),
@@ -216,7 +216,7 @@ absl::StatusOr<std::unique_ptr<PageDoor>> YarnPlatform::MakePageDoor(
 }
 
 absl::Status YarnPlatform::Publish(const std::string& address) {
-  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<backend::JobFiles> files, OpenFiles());
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<storage::JobFiles> files, OpenFiles());
   TONY_RETURN_IF_ERROR(files->Replace(backend::kAddressFile, address));
   // So that clients of any machine can speak with this one.
   TONY_ASSIGN_OR_RETURN(const std::string client,
@@ -244,7 +244,7 @@ void YarnPlatform::Conclude(const core::Verdict& verdict, std::function<void()> 
 }
 
 void YarnPlatform::CleanUp() {
-  const absl::StatusOr<std::unique_ptr<backend::JobFiles>> files = OpenFiles();
+  const absl::StatusOr<std::unique_ptr<storage::JobFiles>> files = OpenFiles();
   if (!files.ok()) return LogWarning(std::string(files.status().message()));
   for (const char* name : backend::kTransientFiles) {
     const absl::Status removed = (*files)->Remove(name);

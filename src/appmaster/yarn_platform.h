@@ -9,7 +9,7 @@
 #include "appmaster/platform.h"
 #include "backend/yarn/yarn_backend.h"
 #include "common/event_loop.h"
-#include "hadoop/token_file.h"
+#include "hadoop/auth/token_file.h"
 #include "tony/v1/yarn.pb.h"
 
 namespace tony::appmaster {
@@ -26,7 +26,7 @@ class YarnPlatform : public Platform {
   std::string job_id() const override { return job_.job_id(); }
   std::string user() const override { return job_.user(); }
   std::string backend_name() const override { return "yarn"; }
-  const backend::JobFolder& folder() const override { return folder_; }
+  const storage::JobFolder& folder() const override { return folder_; }
   TaskPlaces places() const override;
   std::string own_log_folder() const override { return yarn_.log_folder; }
   std::string own_log_url() const override;
@@ -42,15 +42,15 @@ class YarnPlatform : public Platform {
   rpc::Peers peers() const override { return rpc::Peers::kAnyHost; }
 
   absl::Status Claim() override;
-  absl::StatusOr<std::unique_ptr<backend::JobFiles>> OpenFiles() override;
+  absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenFiles() override;
   bool files_take_time() const override { return true; }
   void Expect(int /*executors*/) override {}
   absl::StatusOr<std::string> ReadAuthority() override;
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
-      core::ClusterBackend::Listener& listener, const spec::BuildResult& built,
+      core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
-  absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(const PageParts& parts,
-                                                         const spec::BuildResult& built) override;
+  absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
+      const PageParts& parts, const jobfile::BuildResult& built) override;
   absl::Status Publish(const std::string& address) override;
   std::vector<std::string> executor_arguments() const override;
   void Conclude(const core::Verdict& verdict, std::function<void()> done) override;
@@ -69,7 +69,7 @@ class YarnPlatform : public Platform {
   const v1::YarnJob job_;
   const hadoop::TokenStore tokens_;
   EventLoop& loop_;
-  const backend::JobFolder folder_;
+  const storage::JobFolder folder_;
   std::string page_url_;                     ///< of the page, for the proxy; empty: there is none
   backend::YarnBackend* backend_ = nullptr;  ///< the one that was made; its owner's
 };

@@ -4,11 +4,11 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "client/environment.h"
-#include "client/messages.h"
-#include "client/options.h"
-#include "client/submit_command.h"
-#include "client/version.h"
+#include "client/cli/environment.h"
+#include "client/cli/messages.h"
+#include "client/cli/options.h"
+#include "client/cli/version.h"
+#include "client/submit/submit_command.h"
 #include "common/process_setup.h"
 
 int main(int argc, char** argv) {

@@ -8,11 +8,11 @@
 #include <system_error>
 #include <vector>
 
-#include "client/terminal.h"
-#include "client/tony_command.h"
+#include "client/cli/terminal.h"
+#include "client/verbs/tony_command.h"
 #include "common/process_setup.h"
 #include "common/safe_text.h"
-#include "os/files.h"
+#include "os/files/files.h"
 
 namespace {
 

@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "core/job/duration_text.h"
+#include "core/record/duration_text.h"
 #include "core/rendezvous/plan_text.h"
 #include "core/rendezvous/rendezvous_progress.h"
-#include "os/files.h"
-#include "os/peer_user.h"
+#include "os/files/files.h"
+#include "os/network/peer_user.h"
 
 namespace tony::driver {
 namespace {
@@ -25,8 +25,8 @@ constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::seconds kSayInterval{10};
 
 /// The driver's container is small, and so is what the ranks of a job send.
-constexpr web::RendezvousServer::Limits kLimits = {.body_bytes = size_t{32} << 20,
-                                                   .receiving_bytes = size_t{64} << 20};
+constexpr rendezvous::RendezvousServer::Limits kLimits = {.body_bytes = size_t{32} << 20,
+                                                          .receiving_bytes = size_t{64} << 20};
 
 int MostProcesses(const Options& options) {
   return options.elastic ? options.elastic->size.most : Processes(options.workers);
@@ -58,8 +58,8 @@ absl::Status Driver::Begin() {
     if (elastic_ != nullptr) elastic_->OnChange(operation);
     OnChange();
   });
-  TONY_ASSIGN_OR_RETURN(
-      server_, web::RendezvousServer::Start(loop_, store_, 0, os::LoopbackPeerCheck(), kLimits));
+  TONY_ASSIGN_OR_RETURN(server_, rendezvous::RendezvousServer::Start(
+                                     loop_, store_, 0, os::LoopbackPeerCheck(), kLimits));
   TONY_ASSIGN_OR_RETURN(door_, ReplicaDoor::Open(loop_, store_, options_.replica_port));
   if (options_.elastic) return BeginElastic();
   core::RendezvousPlan plan;

@@ -14,8 +14,8 @@
 #include "driver/elastic_session.h"
 #include "driver/options.h"
 #include "driver/replica_door.h"
-#include "web/rendezvous/local_store.h"
-#include "web/rendezvous/rendezvous_server.h"
+#include "rendezvous/local_store.h"
+#include "rendezvous/rendezvous_server.h"
 
 namespace tony::driver {
 
@@ -49,9 +49,9 @@ class Driver {
   const Options options_;
   const OnFailed on_failed_;
   std::vector<std::string> tasks_;  ///< by rank, of this round
-  web::LocalStore store_;
+  rendezvous::LocalStore store_;
   std::unique_ptr<EventLoop::Handle> watch_;
-  std::unique_ptr<web::RendezvousServer> server_;
+  std::unique_ptr<rendezvous::RendezvousServer> server_;
   std::unique_ptr<ReplicaDoor> door_;
   std::unique_ptr<ElasticSession> elastic_;  ///< of an elastic job
   std::unique_ptr<EventLoop::Handle> look_;

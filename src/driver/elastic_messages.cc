@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "os/message_digest.h"
+#include "os/files/message_digest.h"
 
 namespace tony::driver {
 namespace {

@@ -11,7 +11,7 @@
 #include "common/status_macros.h"
 #include "core/rendezvous/plan_text.h"
 #include "driver/elastic_messages.h"
-#include "os/files.h"
+#include "os/files/files.h"
 
 namespace tony::driver {
 namespace {
@@ -45,7 +45,7 @@ std::string PlaceText(const core::Slot& slot, int round) {
 absl::StatusOr<std::unique_ptr<ElasticSession>> ElasticSession::Begin(EventLoop& loop,
                                                                       const Clock& clock,
                                                                       const Options& options,
-                                                                      web::LocalStore& store,
+                                                                      rendezvous::LocalStore& store,
                                                                       Callbacks callbacks) {
   TONY_ASSIGN_OR_RETURN(auto watcher, os::FolderWatcher::Create());
   TONY_RETURN_IF_ERROR(watcher->Watch(options.output_folder));
@@ -59,8 +59,8 @@ absl::StatusOr<std::unique_ptr<ElasticSession>> ElasticSession::Begin(EventLoop&
 }
 
 ElasticSession::ElasticSession(EventLoop& loop, const Clock& clock, const Options& options,
-                               web::LocalStore& store, std::unique_ptr<os::FolderWatcher> watcher,
-                               Callbacks callbacks)
+                               rendezvous::LocalStore& store,
+                               std::unique_ptr<os::FolderWatcher> watcher, Callbacks callbacks)
     : loop_(loop),
       clock_(clock),
       folder_(options.output_folder),

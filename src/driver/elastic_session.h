@@ -13,8 +13,8 @@
 #include "core/rendezvous/worker_hosts.h"
 #include "driver/options.h"
 #include "driver/worker_notifier.h"
-#include "os/folder_watcher.h"
-#include "web/rendezvous/local_store.h"
+#include "os/files/folder_watcher.h"
+#include "rendezvous/local_store.h"
 
 namespace tony::driver {
 
@@ -36,7 +36,7 @@ class ElasticSession {
   /// All outlive it. Codes of FolderWatcher.
   static absl::StatusOr<std::unique_ptr<ElasticSession>> Begin(EventLoop& loop, const Clock& clock,
                                                                const Options& options,
-                                                               web::LocalStore& store,
+                                                               rendezvous::LocalStore& store,
                                                                Callbacks callbacks);
 
   /// Somebody waits for a value, see LocalStore::OnAsked.
@@ -48,7 +48,7 @@ class ElasticSession {
 
  private:
   ElasticSession(EventLoop& loop, const Clock& clock, const Options& options,
-                 web::LocalStore& store, std::unique_ptr<os::FolderWatcher> watcher,
+                 rendezvous::LocalStore& store, std::unique_ptr<os::FolderWatcher> watcher,
                  Callbacks callbacks);
   void ReadMembers();
   void CarryOut(const core::ElasticEffects& effects);
@@ -59,7 +59,7 @@ class ElasticSession {
   const Clock& clock_;
   const std::string folder_;
   const std::string host_;
-  web::LocalStore& store_;
+  rendezvous::LocalStore& store_;
   const Callbacks callbacks_;
   core::ElasticRounds rounds_;
   std::string members_;  ///< the file, as it was read last

@@ -13,9 +13,9 @@
 #include "common/frame_reader.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "os/peer_user.h"
-#include "rpc/convert_rendezvous.h"
-#include "web/rendezvous/replica_store.h"
+#include "os/network/peer_user.h"
+#include "rendezvous/replica_store.h"
+#include "rpc/convert/convert_rendezvous.h"
 
 namespace tony::driver {
 namespace {
@@ -64,7 +64,7 @@ class ReplicaDoor::Session {
  public:
   using OnOver = std::function<void(const std::string& why)>;
 
-  Session(EventLoop& loop, web::LocalStore& store, Frames& frames,
+  Session(EventLoop& loop, rendezvous::LocalStore& store, Frames& frames,
           std::unique_ptr<TcpSocket> socket, OnOver on_over)
       : loop_(loop),
         shared_(frames),
@@ -139,11 +139,12 @@ class ReplicaDoor::Session {
   std::deque<Frames::Frame> queue_;
   size_t queued_bytes_ = 0;  ///< of values
   bool writing_ = false;
-  web::ReplicaFeed feed_;  ///< last: it calls Queue() from its constructor
+  rendezvous::ReplicaFeed feed_;  ///< last: it calls Queue() from its constructor
 };
 
 absl::StatusOr<std::unique_ptr<ReplicaDoor>> ReplicaDoor::Open(EventLoop& loop,
-                                                               web::LocalStore& store, int port) {
+                                                               rendezvous::LocalStore& store,
+                                                               int port) {
   std::unique_ptr<ReplicaDoor> door(new ReplicaDoor(loop, store));
   auto listener = TcpListener::Listen(
       loop, "127.0.0.1", port, PeerFilter("the door of replicas", os::LoopbackPeerCheck()),
@@ -153,7 +154,7 @@ absl::StatusOr<std::unique_ptr<ReplicaDoor>> ReplicaDoor::Open(EventLoop& loop,
   return door;
 }
 
-ReplicaDoor::ReplicaDoor(EventLoop& loop, web::LocalStore& store)
+ReplicaDoor::ReplicaDoor(EventLoop& loop, rendezvous::LocalStore& store)
     : loop_(loop), store_(store), frames_(std::make_unique<Frames>()) {}
 
 ReplicaDoor::~ReplicaDoor() = default;

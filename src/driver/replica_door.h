@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "common/event_loop.h"
 #include "common/tcp_socket.h"
-#include "web/rendezvous/local_store.h"
+#include "rendezvous/local_store.h"
 
 namespace tony::driver {
 
@@ -18,8 +18,8 @@ namespace tony::driver {
 class ReplicaDoor {
  public:
   /// `store` outlives the door. Unavailable – it cannot be listened on.
-  static absl::StatusOr<std::unique_ptr<ReplicaDoor>> Open(EventLoop& loop, web::LocalStore& store,
-                                                           int port);
+  static absl::StatusOr<std::unique_ptr<ReplicaDoor>> Open(EventLoop& loop,
+                                                           rendezvous::LocalStore& store, int port);
   ~ReplicaDoor();
 
   size_t replicas() const { return sessions_.size(); }
@@ -28,11 +28,11 @@ class ReplicaDoor {
   class Frames;
   class Session;
 
-  ReplicaDoor(EventLoop& loop, web::LocalStore& store);
+  ReplicaDoor(EventLoop& loop, rendezvous::LocalStore& store);
   void OnAccepted(std::unique_ptr<TcpSocket> socket);
 
   EventLoop& loop_;
-  web::LocalStore& store_;
+  rendezvous::LocalStore& store_;
   std::unique_ptr<TcpListener> listener_;
   const std::unique_ptr<Frames> frames_;
   std::list<std::unique_ptr<Session>> sessions_;

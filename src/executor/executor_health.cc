@@ -6,10 +6,10 @@
 
 #include "common/logging.h"
 #include "executor/executor.h"
-#include "os/bounded_log.h"
-#include "os/process_tree.h"
-#include "rpc/convert.h"
-#include "rpc/utf8.h"
+#include "logs/bounded_log.h"
+#include "os/processes/process_tree.h"
+#include "rpc/convert/convert.h"
+#include "rpc/convert/utf8.h"
 
 namespace tony::executor {
 
@@ -25,7 +25,7 @@ void Executor::BeatLater() {
 
 void Executor::Beat() {
   // Where it cannot, it would say so again and again.
-  (void)os::BoundLog(STDERR_FILENO, STDOUT_FILENO);
+  (void)logs::BoundLog(STDERR_FILENO, STDOUT_FILENO);
   // One that cannot keep up is asked as fast as it answers.
   if (NoticeDoubt() && beat_at_ > renewed_from_) return;
   beat_at_ = clock_.Now();

@@ -12,11 +12,11 @@
 #include "common/safe_text.h"
 #include "executor/executor.h"
 #include "executor/options.h"
-#include "executor/own_secrets.h"
-#include "os/fork_server.h"
-#include "os/keeper.h"
-#include "rpc/credentials.h"
-#include "rpc/tls_warm_up.h"
+#include "executor/output/own_secrets.h"
+#include "os/containment/keeper.h"
+#include "os/processes/fork_server.h"
+#include "rpc/security/credentials.h"
+#include "rpc/security/tls_warm_up.h"
 
 extern char** environ;
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
-#include "executor/container_places.h"
-#include "hadoop/token_file.h"
+#include "executor/place/container_places.h"
+#include "hadoop/auth/token_file.h"
 
 namespace tony::executor {
 namespace {

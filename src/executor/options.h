@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "os/containment_choice.h"
-#include "rpc/credentials.h"
+#include "os/containment/containment_choice.h"
+#include "rpc/security/credentials.h"
 
 namespace tony::executor {
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "core/job/duration_text.h"
-#include "core/job/job_wait.h"
+#include "core/record/duration_text.h"
+#include "core/record/job_wait.h"
 #include "web/html.h"
 
 namespace tony::web {

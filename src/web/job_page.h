@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/job/observed_job.h"
 #include "core/model/task_id.h"
+#include "core/record/observed_job.h"
 
 namespace tony::web {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "core/job/observed_job.h"
+#include "core/record/observed_job.h"
 #include "web/access.h"
 #include "web/http_server.h"
 #include "web/log_source.h"

@@ -17,12 +17,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "appmaster/local_platform.h"
-#include "os/file_lock.h"
-#include "os/files.h"
-#include "rpc/credentials.h"
-#include "rpc/event_json.h"
-#include "rpc/job_client.h"
-#include "tests/backend/job_ids.h"
+#include "os/files/file_lock.h"
+#include "os/files/files.h"
+#include "rpc/convert/event_json.h"
+#include "rpc/security/credentials.h"
+#include "rpc/services/job_client.h"
+#include "tests/backend/local/job_ids.h"
 #include "tests/common/loop_driver.h"
 #include "tests/os/temporary_folder.h"
 #include "tests/rpc/inbox.h"
@@ -37,7 +37,7 @@ using Properties = std::map<std::string, std::string>;
 // A client that follows a job and keeps what it hears. Its connection goes first.
 class Client {
  public:
-  Client(LoopDriver& driver, const backend::JobFolder& folder)
+  Client(LoopDriver& driver, const storage::JobFolder& folder)
       : driver_(driver),
         client_(os::Contents(folder.am_address()),
                 rpc::LoadCredentials(folder.client_credentials()).value()) {}
@@ -168,7 +168,7 @@ class ApplicationMasterTest : public ::testing::Test {
   os::TemporaryFolder temporary_;
   // A job of its own: what is left of a container is found, and ended, by the container's id.
   const std::string job_id_ = backend::TestJobId(static_cast<uint32_t>(getpid()));
-  const backend::JobFolder folder_{temporary_ / ("local/jobs/" + job_id_)};
+  const storage::JobFolder folder_{temporary_ / ("local/jobs/" + job_id_)};
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create(job_id_).value();
   os::UniqueFd client_end_;  // of the process that started the ApplicationMaster
   LoopDriver driver_;

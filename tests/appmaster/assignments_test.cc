@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/job/master_task.h"
+#include "core/model/master_task.h"
 
 namespace tony::appmaster {
 namespace {
@@ -51,7 +51,7 @@ class AssignmentsTest : public ::testing::Test {
   }
 
   core::JobDescription job_;
-  spec::LocalSettings local_;
+  jobfile::LocalSettings local_;
   v1::StagedFiles staged_;
 };
 

@@ -8,14 +8,14 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "appmaster/journal.h"
-#include "backend/job_folder.h"
-#include "backend/local_job_files.h"
+#include "appmaster/record/journal.h"
 #include "core/ports/fake_cluster_backend.h"
-#include "rpc/convert.h"
-#include "rpc/executor_session.h"
-#include "rpc/job_service.h"
-#include "rpc/master_server.h"
+#include "rpc/convert/convert.h"
+#include "rpc/services/executor_session.h"
+#include "rpc/services/job_service.h"
+#include "rpc/services/master_server.h"
+#include "storage/job_folder.h"
+#include "storage/local_job_files.h"
 #include "tests/common/loop_driver.h"
 #include "tests/os/temporary_folder.h"
 #include "tests/rpc/inbox.h"
@@ -122,11 +122,12 @@ class JobRunnerTest : public ::testing::Test {
   void Prepare(core::JobDescription job, DecisionLog* decisions = nullptr) {
     std::filesystem::create_directories(folder_.root());
     machine_ = std::make_unique<core::JobMachine>(std::move(job));
-    assignments_ = std::make_unique<Assignments>("job-1", 1, machine_->job(), spec::LocalSettings{},
-                                                 TaskPlaces{}, v1::StagedFiles{}, "key");
+    assignments_ =
+        std::make_unique<Assignments>("job-1", 1, machine_->job(), jobfile::LocalSettings{},
+                                      TaskPlaces{}, v1::StagedFiles{}, "key");
     history_ = std::make_unique<History>(History::Open(folder_.events(), clock_, log_).value());
     journal_ = std::make_unique<Journal>(
-        Journal::Open(std::make_unique<backend::LocalJobFiles>(folder_.root()), clock_, "boot")
+        Journal::Open(std::make_unique<storage::LocalJobFiles>(folder_.root()), clock_, "boot")
             .value());
     runner_ = std::make_unique<JobRunner>(
         *machine_, JobRunner::Ports{driver_.loop(),
@@ -184,7 +185,7 @@ class JobRunnerTest : public ::testing::Test {
   }
 
   os::TemporaryFolder temporary_;
-  const backend::JobFolder folder_{temporary_ / "jobs/job-1"};
+  const storage::JobFolder folder_{temporary_ / "jobs/job-1"};
   LoopDriver driver_;
   SystemClock clock_;
   rpc::EventLog log_;

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "backend/job_folder.h"
-#include "os/file_lock.h"
-#include "os/unique_fd.h"
-#include "rpc/event_json.h"
+#include "os/files/file_lock.h"
+#include "os/files/unique_fd.h"
+#include "rpc/convert/event_json.h"
+#include "storage/job_folder.h"
 #include "tests/client/sample_events.h"
 
 namespace tony::client {
@@ -36,7 +36,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-inline void AppendEvents(const backend::JobFolder& folder,
+inline void AppendEvents(const storage::JobFolder& folder,
                          const std::vector<core::JobEvent>& events) {
   std::ofstream file(folder.events(), std::ios::app);
   for (const core::JobEvent& event : events) file << rpc::EventToJsonLine(event) << "\n";
@@ -44,9 +44,9 @@ inline void AppendEvents(const backend::JobFolder& folder,
 
 /// The folder of job `id`, whose client is gone, with `events`; with any there is a free am.lock
 /// too.
-inline backend::JobFolder WriteJob(const std::string& local_dir, const std::string& id,
+inline storage::JobFolder WriteJob(const std::string& local_dir, const std::string& id,
                                    const std::vector<core::JobEvent>& events) {
-  backend::JobFolder folder(backend::JobsFolder(local_dir) + "/" + id);
+  storage::JobFolder folder(storage::JobsFolder(local_dir) + "/" + id);
   std::filesystem::create_directories(folder.logs());
   std::ofstream(folder.am_guard()).close();
   if (events.empty()) return folder;
@@ -58,7 +58,7 @@ inline backend::JobFolder WriteJob(const std::string& local_dir, const std::stri
 /// Holds am.lock as a living ApplicationMaster does. Not thread safe.
 class HeldLock {
  public:
-  explicit HeldLock(const backend::JobFolder& folder)
+  explicit HeldLock(const storage::JobFolder& folder)
       : fd_(os::LockFile(folder.am_lock()).value()) {}
 
  private:
@@ -68,7 +68,7 @@ class HeldLock {
 /// Holds am.guard as a client does that stages or follows the job. Not thread safe.
 class HeldGuard {
  public:
-  explicit HeldGuard(const backend::JobFolder& folder)
+  explicit HeldGuard(const storage::JobFolder& folder)
       : fd_(os::LockFile(folder.am_guard()).value()) {}
 
  private:

@@ -16,14 +16,14 @@
 #include <utility>
 #include <vector>
 
-#include "client/master_source.h"
+#include "client/follow/master_source.h"
 #include "common/event_loop.h"
-#include "rpc/certificate_authority.h"
-#include "rpc/convert.h"
-#include "rpc/event_log.h"
-#include "rpc/log_piece.h"
-#include "rpc/log_sender.h"
-#include "rpc/master_server.h"
+#include "rpc/convert/convert.h"
+#include "rpc/convert/log_piece.h"
+#include "rpc/security/certificate_authority.h"
+#include "rpc/services/event_log.h"
+#include "rpc/services/master_server.h"
+#include "rpc/tunnel/log_sender.h"
 
 namespace tony::client {
 
@@ -94,7 +94,7 @@ class LogCluster {
     loop_.Post([this, container, why, times] { refusals_[container] = {why, times}; });
   }
   /// The executor can read one of the container's logs no further, and then ends.
-  void Trouble(const std::string& container, const os::LogPiece& piece) {
+  void Trouble(const std::string& container, const logs::LogPiece& piece) {
     loop_.Post([this, container, piece] { troubles_[container] = piece; });
   }
   void Say(const core::JobEvent& event) { log_.Append(rpc::ToProto(event)); }
@@ -121,7 +121,7 @@ class LogCluster {
     if (trouble != troubles_.end()) return SendTrouble(wish.tunnel, *dialer, trouble->second);
     EXPECT_TRUE(found->second->Send(wish.tunnel, *wish.logs, dialer).ok());
   }
-  void SendTrouble(int64_t tunnel, const rpc::TunnelDialer& dialer, const os::LogPiece& piece) {
+  void SendTrouble(int64_t tunnel, const rpc::TunnelDialer& dialer, const logs::LogPiece& piece) {
     v1::TunnelFrame log, end;
     *log.mutable_log() = rpc::ToProto(piece);
     end.mutable_end();
@@ -147,7 +147,7 @@ class LogCluster {
   rpc::ExecutorService executors_{kJob, relay_, [](const core::JobInput&) {}};
   std::map<std::string, std::unique_ptr<rpc::LogSenders>> senders_;
   std::map<std::string, std::pair<absl::Status, int>> refusals_;
-  std::map<std::string, os::LogPiece> troubles_;
+  std::map<std::string, logs::LogPiece> troubles_;
   std::unique_ptr<rpc::TunnelEnd> troubled_;
   std::unique_ptr<rpc::MasterServer> server_;
   std::thread thread_;
@@ -170,7 +170,7 @@ class Masters : public MasterSource {
   void Abandon(const std::string& /*sentence*/, std::function<void(absl::Status)> done) override {
     done(absl::OkStatus());
   }
-  absl::Status ReadEvents(const UseEvent& /*use*/) override { return absl::OkStatus(); }
+  absl::Status ReadEvents(const history::UseEvent& /*use*/) override { return absl::OkStatus(); }
   std::string AfterLeaving() const override { return ""; }
 
  private:

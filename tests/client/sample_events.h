@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/job/job_event.h"
+#include "core/record/job_event.h"
 
 namespace tony::client {
 

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "backend/job_folder.h"
-#include "client/staging.h"
-#include "spec/job_builder.h"
-#include "tests/backend/job_ids.h"
+#include "client/staging/staging.h"
+#include "jobfile/job/job_builder.h"
+#include "storage/job_folder.h"
+#include "tests/backend/local/job_ids.h"
 #include "tests/os/temporary_folder.h"
 #include "tony/v1/staging.pb.h"
 
@@ -26,21 +26,21 @@ class StagedJobTest : public ::testing::Test {
 
   /// A job with one small worker, unless `properties` say otherwise. Fails the test when it has
   /// problems.
-  spec::LoadedJob Load(const Properties& properties) {
+  jobfile::LoadedJob Load(const Properties& properties) {
     Properties all = {{"tony.application.name", "test"}, {"tony.local.dir", local_dir_},
                       {"tony.worker.instances", "1"},    {"tony.worker.memory", "64m"},
                       {"tony.worker.vcores", "1"},       {"tony.worker.command", "exit 0"},
                       {"tony.task.kill-grace-ms", "200"}};
     for (const auto& [name, value] : properties) all[name] = value;
-    spec::Sources sources;
+    jobfile::Sources sources;
     for (const auto& [name, value] : all) sources.overrides.push_back({name, value});
     sources.working_folder = folder_.path();
     sources.home_folder = folder_.path();
-    spec::LoadedJob job = spec::LoadJob(sources);
-    EXPECT_TRUE(job.result.ok()) << spec::RenderProblems(job.result.problems);
+    jobfile::LoadedJob job = jobfile::LoadJob(sources);
+    EXPECT_TRUE(job.result.ok()) << jobfile::RenderProblems(job.result.problems);
     return job;
   }
-  absl::Status StageLoaded(const spec::LoadedJob& job) {
+  absl::Status StageLoaded(const jobfile::LoadedJob& job) {
     absl::StatusOr<os::UniqueFd> guard = StageJob(job, job_id_, job_folder_);
     const absl::Status status = guard.status();
     if (status.ok()) guard_ = *std::move(guard);
@@ -61,7 +61,7 @@ class StagedJobTest : public ::testing::Test {
   /// Executors are known by it among all processes, so tests that run side by side differ in it.
   const std::string job_id_ =
       backend::TestJobId(static_cast<uint32_t>(std::hash<std::string>()(folder_.path())));
-  const backend::JobFolder job_folder_{local_dir_ + "/jobs/" + job_id_};
+  const storage::JobFolder job_folder_{local_dir_ + "/jobs/" + job_id_};
   os::UniqueFd guard_;  ///< on the job that was staged
 };
 

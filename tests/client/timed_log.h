@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "os/log_segments.h"
+#include "logs/log_segments.h"
 #include "tests/client/job_folders.h"
 
 namespace tony::client {
@@ -12,11 +12,11 @@ namespace tony::client {
 /// Appends `text` to segment `number` of the log `path` as read at `unix_millis`.
 inline void AppendTimed(const std::string& path, const std::string& text, int64_t unix_millis,
                         int number = 1) {
-  const std::string segment = os::LogSegmentPath(path, number);
+  const std::string segment = logs::LogSegmentPath(path, number);
   std::error_code none;
   const auto size = std::filesystem::file_size(segment, none);
   const int64_t offset = none ? 0 : static_cast<int64_t>(size);
-  AppendLog(os::LogTimesPath(path, number), os::EncodeLogTime({offset, unix_millis}));
+  AppendLog(logs::LogTimesPath(path, number), logs::EncodeLogTime({offset, unix_millis}));
   AppendLog(segment, text);
 }
 

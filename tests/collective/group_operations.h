@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "collective/group.h"
-#include "tests/collective/reference.h"
+#include "collective/group/group.h"
+#include "tests/collective/arithmetic/reference.h"
 
 namespace tony::collective {
 

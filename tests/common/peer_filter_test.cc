@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/logging.h"
 #include "common/tcp_socket.h"
-#include "os/unique_fd.h"
+#include "os/files/unique_fd.h"
 #include "tests/common/loop_driver.h"
 #include "tests/common/raw_client.h"
 #include "tests/os/temporary_folder.h"

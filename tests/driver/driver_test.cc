@@ -10,12 +10,12 @@
 
 #include "common/process_setup.h"
 #include "core/rendezvous/plan_text.h"
-#include "os/files.h"
-#include "os/port_reservation.h"
+#include "os/files/files.h"
+#include "os/network/port_reservation.h"
 #include "tests/common/loop_driver.h"
-#include "tests/os/second_user.h"
+#include "tests/os/network/second_user.h"
 #include "tests/os/temporary_folder.h"
-#include "tests/web/rendezvous/rendezvous_run.h"
+#include "tests/rendezvous/rendezvous_run.h"
 
 namespace tony::driver {
 namespace {
@@ -75,8 +75,8 @@ class DriverTest : public ::testing::Test {
 TEST_F(DriverTest, RanksFindEachOtherByItsPlan) {
   Start({{"a", 2}, {"b", 1}}, std::chrono::seconds(60));
   EXPECT_EQ(plan_, core::PlanSlots({{"a", 2}, {"b", 1}}, 3).value());
-  const web::RendezvousRun run = web::RunRendezvous(
-      loop_, plan_, {}, [this](const core::Slot&) { return web::RankRole{port_}; });
+  const rendezvous::RendezvousRun run = rendezvous::RunRendezvous(
+      loop_, plan_, {}, [this](const core::Slot&) { return rendezvous::RankRole{port_}; });
   for (const absl::Status& result : run.results) EXPECT_TRUE(result.ok()) << result;
   EXPECT_EQ(run.counts.failed, 0U);
   EXPECT_FALSE(failure_.has_value());
@@ -84,11 +84,11 @@ TEST_F(DriverTest, RanksFindEachOtherByItsPlan) {
 
 TEST_F(DriverTest, NamesWhoDoesNotComeInTime) {
   Start({{"a", 1}, {"b", 1}}, std::chrono::milliseconds(700));
-  web::ClientOptions options;
+  rendezvous::ClientOptions options;
   options.timeout = std::chrono::seconds(20);  // its requests fail as soon as the driver is gone
-  const web::RendezvousRun run =
-      web::RunRendezvous(loop_, plan_, options, [this](const core::Slot& slot) {
-        return web::RankRole{port_, /*comes=*/slot.rank == 0};
+  const rendezvous::RendezvousRun run =
+      rendezvous::RunRendezvous(loop_, plan_, options, [this](const core::Slot& slot) {
+        return rendezvous::RankRole{port_, /*comes=*/slot.rank == 0};
       });
   ASSERT_TRUE(failure_.has_value());
   EXPECT_THAT(*failure_,
@@ -102,7 +102,7 @@ TEST_F(DriverTest, AnotherUserGetsNothing) {
   if (!os::CanBecomeSecondUser()) GTEST_SKIP() << "only root can become another user";
   Start({{"a", 2}}, std::chrono::seconds(60));
   const auto worker = [&](const auto& ask) {
-    web::HttpStoreClient client({.port = port_});
+    rendezvous::HttpStoreClient client({.port = port_});
     return loop_.AwaitThread([&] { return ask(client); }).value();
   };
   EXPECT_TRUE(worker([](auto& client) { return client.Put("worker_addresses", "a:0", "x"); }).ok());
@@ -127,8 +127,8 @@ TEST_F(DriverTest, FiveThousandConnectionsOfAnotherUserHinderNoRank) {
   });
   ASSERT_TRUE(flood.has_value());
   EXPECT_GT((*flood)->made(), 0);
-  const web::RendezvousRun run = web::RunRendezvous(
-      loop_, plan_, {}, [this](const core::Slot&) { return web::RankRole{port_}; });
+  const rendezvous::RendezvousRun run = rendezvous::RunRendezvous(
+      loop_, plan_, {}, [this](const core::Slot&) { return rendezvous::RankRole{port_}; });
   for (const absl::Status& result : run.results) EXPECT_TRUE(result.ok()) << result;
   EXPECT_EQ(run.counts.failed, 0U);
 }

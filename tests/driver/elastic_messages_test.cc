@@ -7,7 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "os/message_digest.h"
+#include "os/files/message_digest.h"
 #include "tests/driver/worker_pickle.h"
 
 namespace tony::driver {

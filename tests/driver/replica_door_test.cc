@@ -8,7 +8,7 @@
 
 #include "common/big_endian.h"
 #include "common/frame_reader.h"
-#include "rpc/convert_rendezvous.h"
+#include "rpc/convert/convert_rendezvous.h"
 #include "tests/common/loop_driver.h"
 
 namespace tony::driver {
@@ -91,7 +91,7 @@ class ReplicaDoorTest : public ::testing::Test {
   }
 
   LoopDriver loop_;
-  web::LocalStore store_{loop_.loop(), core::StoreLimits::For(2)};
+  rendezvous::LocalStore store_{loop_.loop(), core::StoreLimits::For(2)};
   int port_ = 0;
   std::unique_ptr<ReplicaDoor> door_;
 };

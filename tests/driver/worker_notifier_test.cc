@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/tcp_socket.h"
-#include "os/message_digest.h"
+#include "os/files/message_digest.h"
 #include "tests/common/loop_driver.h"
 #include "tests/driver/worker_pickle.h"
 

@@ -14,13 +14,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/executor.h"
-#include "rpc/certificate_authority.h"
-#include "rpc/convert.h"
-#include "rpc/job_service.h"
-#include "rpc/master_server.h"
+#include "rpc/convert/convert.h"
+#include "rpc/security/certificate_authority.h"
+#include "rpc/services/job_service.h"
+#include "rpc/services/master_server.h"
 #include "tests/common/loop_driver.h"
-#include "tests/executor/counting_service.h"
 #include "tests/executor/ready_pipe.h"
+#include "tests/executor/task/counting_service.h"
 #include "tests/os/temporary_folder.h"
 #include "tests/rpc/inbox.h"
 

@@ -5,10 +5,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "hadoop/token_file.h"
-#include "os/files.h"
-#include "os/subprocess.h"
-#include "rpc/credentials.h"
+#include "hadoop/auth/token_file.h"
+#include "os/files/files.h"
+#include "os/processes/subprocess.h"
+#include "rpc/security/credentials.h"
 #include "tests/executor/executor_fixture.h"
 #include "tests/os/process_support.h"
 

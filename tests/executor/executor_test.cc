@@ -9,9 +9,9 @@
 
 #include <filesystem>
 
-#include "os/archive_writer.h"
+#include "os/archives/archive_writer.h"
 #include "tests/executor/executor_fixture.h"
-#include "tests/os/network_support.h"
+#include "tests/os/network/network_support.h"
 #include "tests/os/process_support.h"
 
 namespace tony::executor {

@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "rpc/job_client.h"
+#include "rpc/services/job_client.h"
 #include "tests/executor/executor_fixture.h"
 
 namespace tony::executor {

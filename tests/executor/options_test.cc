@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "hadoop/token_file.h"
+#include "hadoop/auth/token_file.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::executor {

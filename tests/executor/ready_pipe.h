@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "os/unique_fd.h"
+#include "os/files/unique_fd.h"
 #include "tests/common/loop_driver.h"
 
 namespace tony::executor {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "hadoop/tcp_stream.h"
+#include "hadoop/rpc/tcp_stream.h"
 
 namespace tony::hadoop {
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "hadoop/curl_library.h"
+#include "hadoop/hdfs/curl_library.h"
 #include "tests/hadoop/fake_http_server.h"
 #include "tests/os/temporary_folder.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "hadoop/webhdfs.h"
+#include "hadoop/hdfs/webhdfs.h"
 #include "tests/hadoop/fake_http_server.h"
 
 namespace tony::hadoop {

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "common/event_loop.h"
+#include "hadoop/base/wire_frame.h"
 #include "hadoop/common/rpc.pb.h"
-#include "hadoop/tcp_stream.h"
-#include "hadoop/wire_frame.h"
+#include "hadoop/rpc/tcp_stream.h"
 
 namespace tony::hadoop {
 

@@ -13,27 +13,56 @@ import re
 import sys
 
 # Who may include whom: src/ROW may include itself and the folders of its list, and nothing else.
-BASE = ["common"]
-PLANNING = ["core", *BASE]
-SERVICES = ["spec", *PLANNING]
-PROGRAM = ["web", "rpc", "backend", "hadoop", "os", *SERVICES]
+# Two towers, of what is known of jobs (core, jobfile) and of machines (os, logs, hadoop), meet above.
+CORE = ["core", "common"]
+MACHINE = ["logs", "os"]
+PROGRAM = ["rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "jobfile", *MACHINE, *CORE]
 MAY_INCLUDE = {
     "common": [],
-    "core": BASE,
+    "core": ["common"],
     # Loaded into the user's program, so it takes nothing along.
     "collective": [],
-    "spec": PLANNING,
-    "os": SERVICES,
-    "hadoop": ["os", *SERVICES],
-    "rpc": ["os", *SERVICES],
-    "web": ["os", *SERVICES],
-    "backend": ["hadoop", "os", *SERVICES],
+    "jobfile": CORE,
+    "os": ["common"],
+    "logs": ["os", "common"],
+    "hadoop": ["os", "jobfile", "common"],
+    "storage": ["hadoop", "os", *CORE],
+    "rpc": [*MACHINE, *CORE],
+    "history": ["rpc", "storage", *MACHINE, *CORE],
+    "web": CORE,
+    "rendezvous": ["web", "os", *CORE],
+    "backend": ["storage", "hadoop", "jobfile", *MACHINE, *CORE],
     "client": PROGRAM,
     "appmaster": PROGRAM,
     "executor": PROGRAM,
     "driver": PROGRAM,
-    "portal": PROGRAM,
 }
+
+# The order of the folders inside a house, from the bottom: a folder may include those before it in
+# its list, and not those after it. "." is the house's own folder.
+FOLDER_ORDER = {
+    "appmaster": ["page", "record", "."],
+    "backend": ["local", "yarn"],
+    "client": [
+        *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "yarn", "submit"),
+        *("verbs", "."),
+    ],
+    "collective": [
+        *("base", "arithmetic", "request", "group", "tune", "watch", "net", "hosts", "host"),
+        *("meeting", "gpu", "engine", "api"),
+    ],
+    "core": [
+        *("model", "tasks", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "job"),
+    ],
+    "executor": ["master", "output", "task", "horovod", "place", "."],
+    "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
+    "jobfile": ["values", "xml", "keys", "configuration", "job", "docs", "."],
+    "os": ["files", "processes", "containment", "network", "archives", "machine"],
+    "rpc": ["grpc", "convert", "security", "tunnel", "services"],
+}
+
+# The most files that lie in one folder.
+MAX_FILES = 40
 
 # Headers of libraries, and generated ones, that only some folders may see.
 PROGRAMS = [folder for folder, allowed in MAY_INCLUDE.items() if allowed is PROGRAM]
@@ -42,10 +71,10 @@ LIBRARY_HOMES = [
     (r"google/protobuf/", ["rpc", "hadoop", "backend", *PROGRAMS]),
     (r"tony/v\d+/", ["rpc", "backend", *PROGRAMS]),
     (r"hadoop/(common|yarn)/", ["hadoop", "backend"]),
-    (r"boost/", ["common", "hadoop", "web"]),
+    (r"boost/", ["common", "hadoop", "web", "rendezvous"]),
     (r"(spdlog|fmt)/", ["common"]),
     (r"archive(_entry)?\.h", ["os"]),
-    (r"tinyxml2\.h", ["spec"]),
+    (r"tinyxml2\.h", ["jobfile"]),
     (r"openssl/", ["rpc", "os", "hadoop"]),
     (r"(gssapi|curl)/", ["hadoop"]),
     (r"zlib\.h", ["hadoop"]),
@@ -71,7 +100,7 @@ ENVIRONMENT_CALLS = r"\b(?:secure_)?getenv\s*\("
 # Text for people goes through PrintForPeople(), which drops what could steer a terminal. Besides:
 # what runs in the user's program, and what only a build runs.
 PRINTING = r"\b(?:v?[fd]?printf|fputs|std::puts|putchar|cout|cerr|clog)\b"
-MAY_PRINT = r"src/collective/.*|src/spec/main_docs\.cc"
+MAY_PRINT = r"src/collective/.*|src/jobfile/main_docs\.cc"
 
 MAX_LINES = 500
 LENGTH_REASON = "Longer than 500 lines because"
@@ -126,6 +155,24 @@ def check_layers(source):
         allowed = MAY_INCLUDE[source.folder]
         if "/" in included and target in MAY_INCLUDE and target not in [source.folder, *allowed]:
             yield line, f"src/{source.folder} must not include {included} (only: {_list(allowed)})"
+
+
+def check_folder_order(source):
+    order = FOLDER_ORDER.get(source.folder)
+    here = source.path.split("/")[2:-1]
+    if order is None:
+        if here:
+            yield 1, f"src/{source.folder} has folders, and no row in FOLDER_ORDER of check_layering.py"
+        return
+    here = "/".join(here) or "."
+    if here not in order:
+        yield 1, f"src/{source.folder}/{here} is not in FOLDER_ORDER of check_layering.py"
+        return
+    for line, included in source.includes:
+        house, *folders, _ = included.split("/") if "/" in included else ("", "")
+        there = "/".join(folders) or "."
+        if house == source.folder and there in order[order.index(here) + 1 :]:
+            yield line, f"src/{house}/{here} lies below {there} and must not include {included}"
 
 
 def check_libraries(source):
@@ -213,6 +260,31 @@ def check_cycles(sources):
             yield f"{cycle[0]}:1: include cycle of {what}: {' → '.join(cycle)}"
 
 
+def check_knots(sources):
+    """Rooms, which are a header and its source, whose sources include each other's headers."""
+    rooms = {}
+    known = {source.path for source in sources}
+    for source in sources:
+        here = re.sub(r"\.(h|cc)$", "", source.path)
+        for _, included in source.includes:
+            there = re.sub(r"\.h$", "", f"src/{included}")
+            if f"{there}.h" in known and there != here:
+                rooms.setdefault(here, set()).add(there)
+    knot = find_cycle(rooms)
+    if knot:
+        yield f"{knot[0]}.h:1: these rooms include each other: {' → '.join(knot)}"
+
+
+def check_folder_size(sources):
+    sizes = {}
+    for source in sources:
+        folder = source.path.rsplit("/", 1)[0]
+        sizes[folder] = sizes.get(folder, 0) + 1
+    for folder, size in sorted(sizes.items()):
+        if size > MAX_FILES:
+            yield f"{folder}:1: {size} files; more than {MAX_FILES} are too many to find one's way in"
+
+
 def _list(names):
     return ", ".join(names) or "nothing of ours"
 
@@ -222,10 +294,11 @@ def violations(root):
     paths = sorted(path for path in (root / "src").rglob("*") if path.suffix in {".cc", ".h"})
     sources = [Source(root, path) for path in paths]
     for source in sources:
-        for check in (check_layers, check_libraries, check_core, check_environment, check_printing):
+        for check in (check_layers, check_folder_order, check_libraries, check_core, check_environment, check_printing):
             for line, sentence in check(source):
                 yield f"{source.path}:{line}: {sentence}"
-    yield from check_cycles(sources)
+    yield from list(check_cycles(sources)) or check_knots(sources)
+    yield from check_folder_size(sources)
     yield from check_length(root)
 
 

@@ -15,15 +15,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 # One file per folder that matters, each including what it may.
 TREE = {
     "src/common/clock.h": "",
-    "src/core/job/job.h": '#include <string>\n#include "common/clock.h"\n',
-    "src/core/cluster/spec.h": '#include "core/job/job.h"\n',
-    "src/spec/reader.cc": '#include <fstream>\n#include <tinyxml2.h>\n#include "core/job/job.h"\n',
-    "src/os/files.cc": '#include <archive.h>\n#include <unistd.h>\n#include "common/clock.h"\n',
-    "src/rpc/server.h": '#include <grpcpp/server.h>\n#include "os/files.h"\n',
-    "src/backend/backend.cc": '#include "os/files.h"\n#include "spec/reader.h"\n',
-    "src/client/environment.cc": '#include <cstdlib>\nconst char* home = std::getenv("HOME");\n',
-    "src/client/main.cc": '#include "backend/backend.h"\n#include "rpc/server.h"\n',
-    "src/executor/main.cc": '#include "rpc/server.h"\n#include "tony/v1/staging.pb.h"\n',
+    "src/core/job/job.h": '#include <string>\n#include "common/clock.h"\n#include "core/record/view.h"\n',
+    "src/core/record/view.h": "",
+    "src/jobfile/xml/reader.cc": '#include <fstream>\n#include <tinyxml2.h>\n#include "core/job/job.h"\n',
+    "src/os/files/files.cc": '#include <archive.h>\n#include <unistd.h>\n#include "common/clock.h"\n',
+    "src/rpc/services/server.h": '#include <grpcpp/server.h>\n#include "os/files/files.h"\n',
+    "src/backend/local/backend.cc": '#include "os/files/files.h"\n#include "jobfile/xml/reader.h"\n',
+    "src/client/cli/environment.cc": '#include <cstdlib>\nconst char* home = std::getenv("HOME");\n',
+    "src/client/main.cc": '#include "backend/local/backend.h"\n#include "rpc/services/server.h"\n',
+    "src/executor/main.cc": '#include "rpc/services/server.h"\n#include "tony/v1/staging.pb.h"\n',
 }
 
 
@@ -64,8 +64,8 @@ class CheckLayeringTest(unittest.TestCase):
         self.assertIn("has no source file", output)
 
     def test_refuses_an_upward_include(self):
-        self.append("src/os/files.cc", '#include "backend/backend.h"\n')
-        self.assert_refused("src/os/files.cc:4: src/os must not include backend/backend.h")
+        self.append("src/os/files/files.cc", '#include "backend/local/backend.h"\n')
+        self.assert_refused("src/os/files/files.cc:4: src/os must not include backend/local/backend.h")
 
     def test_refuses_an_include_from_program_to_program(self):
         self.append("src/client/main.cc", '  #  include "executor/main.h"\n')
@@ -87,23 +87,23 @@ class CheckLayeringTest(unittest.TestCase):
 
     def test_refuses_a_clock_in_the_core(self):
         self.append("src/core/job/job.h", "auto now = std::chrono::steady_clock::now();\n")
-        self.assert_refused("job.h:3: src/core is pure and must not use steady_clock::now")
+        self.assert_refused("job.h:4: src/core is pure and must not use steady_clock::now")
 
     def test_refuses_a_library_outside_of_its_home(self):
         self.append("src/client/main.cc", "#include <grpcpp/channel.h>\n")
         self.assert_refused("src/client/main.cc:3: grpcpp/channel.h is for src/{rpc} only")
 
     def test_refuses_getenv_outside_of_the_option_layer(self):
-        self.append("src/os/files.cc", 'auto home = getenv ("HOME");\n')
-        self.assert_refused("src/os/files.cc:4: only environment.cc")
+        self.append("src/os/files/files.cc", 'auto home = getenv ("HOME");\n')
+        self.assert_refused("src/os/files/files.cc:4: only environment.cc")
 
     def test_refuses_text_for_people_that_may_steer_their_terminal(self):
-        self.append("src/os/files.cc", 'std::fprintf (stderr, "%s", name);\n')
-        self.assert_refused("src/os/files.cc:4: fprintf may write foreign text to a terminal")
+        self.append("src/os/files/files.cc", 'std::fprintf (stderr, "%s", name);\n')
+        self.assert_refused("src/os/files/files.cc:4: fprintf may write foreign text to a terminal")
 
     def test_ignores_comments_and_strings(self):
-        self.append("src/os/files.cc", '// #include "rpc/server.h" and getenv("A")\n')
-        self.append("src/os/files.cc", 'auto text = "getenv(";\n/*\n#include "rpc/server.h"\n*/\n')
+        self.append("src/os/files/files.cc", '// #include "rpc/services/server.h" and getenv("A")\n')
+        self.append("src/os/files/files.cc", 'auto text = "getenv(";\n/*\n#include "rpc/services/server.h"\n*/\n')
         self.assertEqual(run(self.root), (0, "layering: kept\n"))
 
     def test_refuses_a_cycle_of_files(self):
@@ -113,9 +113,34 @@ class CheckLayeringTest(unittest.TestCase):
         self.assert_refused(f"cycle of files: {job} → {task} → {job}")
 
     def test_refuses_a_cycle_of_folders(self):
-        self.append("src/core/job/machine.h", '#include "core/cluster/spec.h"\n')
-        cluster, job = "src/core/cluster", "src/core/job"
-        self.assert_refused(f"cycle of folders: {cluster} → {job} → {cluster}")
+        self.append("src/logs/here/a.h", '#include "logs/there/b.h"\n')
+        self.append("src/logs/there/b.h", '#include "logs/here/c.h"\n')
+        self.append("src/logs/here/c.h", "")
+        code, output = run(self.root)
+        self.assertEqual(code, 1, output)
+        here, there = "src/logs/here", "src/logs/there"
+        self.assertIn(f"cycle of folders: {here} → {there} → {here}", output)
+
+    def test_refuses_rooms_that_include_each_other(self):
+        self.append("src/core/job/a.h", "")
+        self.append("src/core/job/b.h", "")
+        self.append("src/core/job/a.cc", '#include "core/job/a.h"\n#include "core/job/b.h"\n')
+        self.append("src/core/job/b.cc", '#include "core/job/a.h"\n#include "core/job/b.h"\n')
+        a, b = "src/core/job/a", "src/core/job/b"
+        self.assert_refused(f"these rooms include each other: {a} → {b} → {a}")
+
+    def test_refuses_an_include_of_a_folder_above(self):
+        self.append("src/core/record/view.h", '#include "core/job/task.h"\n')
+        self.assert_refused("src/core/record lies below job and must not include core/job/task.h")
+
+    def test_refuses_a_folder_without_a_place_in_the_order(self):
+        self.append("src/core/cluster/spec.h", "")
+        self.assert_refused("src/core/cluster is not in FOLDER_ORDER")
+
+    def test_refuses_a_folder_of_too_many_files(self):
+        for number in range(40):
+            self.append(f"src/core/job/file_{number}.h", "")
+        self.assert_refused("src/core/job:1: 41 files")
 
     def test_refuses_a_long_file_without_a_reason(self):
         self.append("tests/os/long_test.cc", "\n" * 501)
@@ -123,7 +148,7 @@ class CheckLayeringTest(unittest.TestCase):
 
     def test_accepts_a_long_file_with_a_reason(self):
         reason = "// Longer than 500 lines because it is one table.\n"
-        self.append("src/os/table.cc", reason + "\n" * 501)
+        self.append("src/os/files/table.cc", reason + "\n" * 501)
         self.assertEqual(run(self.root), (0, "layering: kept\n"))
 
 

@@ -12,9 +12,9 @@
 #include <cstdlib>
 
 #include "common/clock.h"
-#include "os/proc_file.h"
-#include "os/process_tree.h"
-#include "os/run_program.h"
+#include "os/files/proc_file.h"
+#include "os/processes/process_tree.h"
+#include "os/processes/run_program.h"
 
 namespace tony::os {
 

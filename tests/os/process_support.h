@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "os/keeper.h"
-#include "os/unique_fd.h"
+#include "os/containment/keeper.h"
+#include "os/files/unique_fd.h"
 
 namespace tony::os {
 

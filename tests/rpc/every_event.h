@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/job/job_event.h"
+#include "core/record/job_event.h"
 
 namespace tony::rpc {
 

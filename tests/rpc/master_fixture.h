@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "rpc/certificate_authority.h"
-#include "rpc/executor_service.h"
-#include "rpc/job_service.h"
-#include "rpc/master_server.h"
+#include "rpc/security/certificate_authority.h"
+#include "rpc/services/executor_service.h"
+#include "rpc/services/job_service.h"
+#include "rpc/services/master_server.h"
 #include "tests/rpc/inbox.h"
 
 namespace tony::rpc {

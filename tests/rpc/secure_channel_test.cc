@@ -6,9 +6,9 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
-#include "rpc/certificate_authority.h"
-#include "rpc/grpc_credentials.h"
-#include "rpc/peer_role.h"
+#include "rpc/security/certificate_authority.h"
+#include "rpc/security/grpc_credentials.h"
+#include "rpc/security/peer_role.h"
 #include "tony/v1/application_master.grpc.pb.h"
 
 namespace tony::rpc {

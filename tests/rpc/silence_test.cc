@@ -11,8 +11,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/tcp_socket.h"
-#include "rpc/convert.h"
-#include "rpc/job_client.h"
+#include "rpc/convert/convert.h"
+#include "rpc/services/job_client.h"
 #include "tests/rpc/master_fixture.h"
 
 namespace tony::rpc {

@@ -2,7 +2,7 @@
 """A rank of a Horovod 0.28.1 job without Horovod: hvd.init(), then one allreduce.
 
 It meets the others by its HOROVOD_… variables, as Horovod's HTTPStore and gloo do: the same
-requests, byte for byte, in the same order, and real connections. tests/web/rendezvous/gloo_worker.h
+requests, byte for byte, in the same order, and real connections. tests/rendezvous/gloo_worker.h
 is the same on threads of a C++ test, without connections; elastic_gloo_worker.py goes on where this
 one ends.
 """

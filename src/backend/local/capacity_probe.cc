@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "os/gpus.h"
+#include "os/machine/gpus.h"
 
 namespace tony::backend {
 
-core::Capacity ProbeCapacity(const spec::LocalSettings& settings, const os::Machine& machine,
+core::Capacity ProbeCapacity(const jobfile::LocalSettings& settings, const os::Machine& machine,
                              bool with_gpus) {
   core::Capacity capacity;
   capacity.host = machine.host_name;

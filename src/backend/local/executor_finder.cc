@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "os/own_program.h"
-#include "os/process_identity.h"
-#include "os/process_tree.h"
+#include "os/processes/own_program.h"
+#include "os/processes/process_identity.h"
+#include "os/processes/process_tree.h"
 
 namespace tony::backend {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/ports/cluster_backend.h"
-#include "os/process_handle.h"
+#include "os/processes/process_handle.h"
 
 namespace tony::backend {
 

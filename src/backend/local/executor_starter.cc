@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
-#include "os/own_program.h"
+#include "os/processes/own_program.h"
 
 namespace tony::backend {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "os/fork_server.h"
-#include "os/subprocess.h"
+#include "os/processes/fork_server.h"
+#include "os/processes/subprocess.h"
 
 namespace tony::backend {
 

@@ -19,12 +19,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "backend/job_proof.h"
 #include "backend/local/claim_json.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "os/files.h"
-#include "os/folder_trust.h"
+#include "os/files/files.h"
+#include "os/files/folder_trust.h"
+#include "storage/job_proof.h"
 
 namespace tony::backend {
 namespace {
@@ -44,7 +44,7 @@ std::string PathOf(const std::string& folder, const std::string& job_id, const c
 std::string JobIdOf(const std::string& name, const std::string& suffix) {
   if (!absl::EndsWith(name, suffix)) return "";
   const std::string job_id = name.substr(0, name.size() - suffix.size());
-  return IsLocalJobId(job_id) ? job_id : "";
+  return storage::IsLocalJobId(job_id) ? job_id : "";
 }
 
 /// Whether a claim was being written to it.
@@ -218,7 +218,7 @@ absl::StatusOr<std::vector<core::Claim>> Ledger::ReadClaims() const {
 
 absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Open(const Ledger& ledger,
                                                                const std::string& job_id) {
-  if (!IsLocalJobId(job_id)) {
+  if (!storage::IsLocalJobId(job_id)) {
     return absl::InvalidArgumentError(absl::StrCat(os::Quoted(job_id), " is no job's id"));
   }
   TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger.folder_, ledger.limit_));

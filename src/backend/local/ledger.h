@@ -11,8 +11,8 @@
 #include "common/clock.h"
 #include "core/ports/cluster_backend.h"
 #include "core/schedule/admission.h"
-#include "os/folder_handle.h"
-#include "os/unique_fd.h"
+#include "os/files/folder_handle.h"
+#include "os/files/unique_fd.h"
 
 namespace tony::backend {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/event_loop.h"
-#include "os/unique_fd.h"
+#include "os/files/unique_fd.h"
 
 namespace tony::backend {
 

@@ -17,14 +17,14 @@
 #include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/status_macros.h"
-#include "core/job/task_exit.h"
-#include "os/cgroup_folder.h"
-#include "os/container_remains.h"
-#include "os/folder_trust.h"
-#include "os/last_lines.h"
-#include "os/process_handle.h"
-#include "os/subprocess.h"
-#include "os/wait_readable.h"
+#include "core/tasks/task_exit.h"
+#include "logs/last_lines.h"
+#include "os/containment/cgroup_folder.h"
+#include "os/containment/container_remains.h"
+#include "os/files/folder_trust.h"
+#include "os/files/wait_readable.h"
+#include "os/processes/process_handle.h"
+#include "os/processes/subprocess.h"
 
 namespace tony::backend {
 namespace {
@@ -71,7 +71,7 @@ core::ContainerEnd EndOf(const os::ExitStatus& status, const std::string& log_pa
   std::string sentence = absl::StrCat("tony-executor ", exit.Describe());
   // What the machine does not give it: too few threads, say.
   if (status.signal == 0 && status.code == kExitUnable) {
-    const std::string last = os::LastLines(log_path, 1);
+    const std::string last = logs::LastLines(log_path, 1);
     if (!last.empty()) absl::StrAppend(&sentence, ": ", last);
   }
   return {.lost = status.signal != 0, .sentence = std::move(sentence)};

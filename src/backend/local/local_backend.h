@@ -14,13 +14,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "backend/job_folder.h"
 #include "backend/local/ledger.h"
 #include "backend/local/ledger_watch.h"
 #include "common/event_loop.h"
 #include "core/ports/cluster_backend.h"
 #include "core/schedule/capacity.h"
-#include "os/subprocess.h"
+#include "os/processes/subprocess.h"
+#include "storage/job_folder.h"
 
 namespace tony::backend {
 
@@ -29,7 +29,7 @@ class ExecutorFinder;
 /// What a LocalBackend is made with. Not thread safe (plain data).
 struct LocalBackendOptions {
   std::string job_id;
-  JobFolder job_folder{""};
+  storage::JobFolder job_folder{""};
   std::string ledger_folder;
   std::string executor_path;  ///< of tony-executor; absolute
   /// Starts an executor as a child of this process.

@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/model/job_description.h"
-#include "hadoop/blocking_rpc.h"
+#include "hadoop/rpc/blocking_rpc.h"
 
 namespace tony::backend {
 

@@ -136,7 +136,7 @@ std::string Asks::DescribeMissing() const {
     parts.push_back(
         absl::StrCat(ask.missing, " ", ask.type, " (", Describe(ask.capability),
                      ask.label.empty() ? "" : ", label ", ask.label, placed ? ", placed " : "",
-                     placed ? spec::FormatPlacement(*ask.placement.constraint) : "", ")"));
+                     placed ? jobfile::FormatPlacement(*ask.placement.constraint) : "", ")"));
   }
   return absl::StrJoin(parts, ", ");
 }

@@ -58,7 +58,7 @@ class Asks {
     int missing = 0;  ///< 0: it was cancelled, which is still to be told
     ::hadoop::yarn::ResourceProto capability;
     std::string label;
-    spec::TypePlacement placement;
+    jobfile::TypePlacement placement;
     int rejected = 0;  ///< of the missing ones
     bool told = false;
   };

@@ -8,7 +8,7 @@
 #include "core/model/job_description.h"
 #include "core/ports/cluster_backend.h"
 #include "hadoop/yarn/records.pb.h"
-#include "spec/yarn_settings.h"
+#include "jobfile/job/yarn_settings.h"
 
 namespace tony::backend {
 
@@ -17,8 +17,9 @@ struct AllocationOptions {
   std::string gpu_resource = "yarn.io/gpu";  ///< the resource type that a GPU is
   /// By the job's type: other resource types and their amounts, in the cluster's own units.
   std::map<std::string, std::map<std::string, int64_t>> other_resources;
-  std::map<std::string, std::string> node_labels;         ///< by the job's type
-  std::map<std::string, spec::TypePlacement> placements;  ///< of all of the job's types, or empty
+  std::map<std::string, std::string> node_labels;  ///< by the job's type
+  std::map<std::string, jobfile::TypePlacement>
+      placements;  ///< of all of the job's types, or empty
   /// A container sees its own GPUs only, as the devices 0, 1, …
   bool isolated_gpus = false;
 };

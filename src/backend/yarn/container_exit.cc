@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "core/job/task_exit.h"
+#include "core/tasks/task_exit.h"
 
 namespace tony::backend {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/status_macros.h"
-#include "os/container_logs.h"
+#include "logs/container_logs.h"
 
 namespace tony::backend {
 namespace {
@@ -113,7 +113,7 @@ absl::StatusOr<yarn::ContainerLaunchContextProto> MakeLaunchContext(
   AddEnvironment(context.environment, variables);
   for (const auto& [name, value] : variables) AddVariable(name, LaunchValue(value), &message);
   // YARN puts in which of LOG_DIRS it has chosen.
-  AddVariable(os::kLogFolderVariable, "<LOG_DIR>", &message);
+  AddVariable(logs::kLogFolderVariable, "<LOG_DIR>", &message);
   for (const LocalResource& resource : launch.resources) AddResource(resource, &message);
   AddAcl(yarn::APPACCESS_VIEW_APP, launch.view_acl, &message);
   AddAcl(yarn::APPACCESS_MODIFY_APP, launch.modify_acl, &message);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "hadoop/cluster_addresses.h"
-#include "hadoop/configuration.h"
+#include "hadoop/config/configuration.h"
+#include "hadoop/rpc/cluster_addresses.h"
 
 namespace tony::backend {
 

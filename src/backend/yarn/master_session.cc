@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "hadoop/protocols.h"
-#include "hadoop/remote_exception.h"
-#include "hadoop/token_message.h"
+#include "hadoop/auth/token_message.h"
+#include "hadoop/rpc/protocols.h"
+#include "hadoop/rpc/remote_exception.h"
 
 namespace tony::backend {
 namespace {

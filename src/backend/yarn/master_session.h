@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "common/event_loop.h"
-#include "hadoop/rpc_client.h"
+#include "hadoop/rpc/rpc_client.h"
 #include "hadoop/yarn/master_protocol.pb.h"
 
 namespace tony::backend {

@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/container_id.h"
-#include "hadoop/protocols.h"
-#include "hadoop/remote_exception.h"
+#include "hadoop/rpc/protocols.h"
+#include "hadoop/rpc/remote_exception.h"
 
 namespace tony::backend {
 namespace {

@@ -8,7 +8,7 @@ namespace {
 
 namespace yarn = ::hadoop::yarn;
 
-using Kind = spec::PlacementConstraint::Kind;
+using Kind = jobfile::PlacementConstraint::Kind;
 
 constexpr char kNodePartition[] = "yarn_node_partition/";
 constexpr int kNoNumber = -1;
@@ -35,7 +35,7 @@ yarn::PlacementConstraintTargetProto* AddTarget(
 
 }  // namespace
 
-yarn::PlacementConstraintProto ConstraintOf(const spec::PlacementConstraint& constraint) {
+yarn::PlacementConstraintProto ConstraintOf(const jobfile::PlacementConstraint& constraint) {
   yarn::PlacementConstraintProto message;
   switch (constraint.kind) {
     case Kind::kTags: {

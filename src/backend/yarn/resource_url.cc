@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "hadoop/tcp_stream.h"
+#include "hadoop/rpc/tcp_stream.h"
 
 namespace tony::backend {
 namespace {

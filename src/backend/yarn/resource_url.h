@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "backend/yarn/launch_request.h"
-#include "hadoop/cluster_addresses.h"
+#include "hadoop/rpc/cluster_addresses.h"
 
 namespace tony::backend {
 

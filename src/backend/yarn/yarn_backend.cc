@@ -11,7 +11,7 @@
 #include "backend/yarn/container_id.h"
 #include "backend/yarn/yarn_job.h"
 #include "common/logging.h"
-#include "hadoop/remote_exception.h"
+#include "hadoop/rpc/remote_exception.h"
 
 namespace tony::backend {
 namespace {

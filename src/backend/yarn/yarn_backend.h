@@ -19,7 +19,7 @@
 #include "backend/yarn/releases.h"
 #include "common/event_loop.h"
 #include "core/ports/cluster_backend.h"
-#include "hadoop/rpc_client.h"
+#include "hadoop/rpc/rpc_client.h"
 
 namespace tony::backend {
 

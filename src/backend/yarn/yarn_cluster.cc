@@ -9,13 +9,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "backend/local_job_files.h"
-#include "backend/yarn/hdfs_job_files.h"
 #include "backend/yarn/resource_url.h"
 #include "backend/yarn/uri.h"
 #include "common/status_macros.h"
-#include "hadoop/protocols.h"
-#include "os/folder_trust.h"
+#include "hadoop/rpc/protocols.h"
+#include "os/files/folder_trust.h"
+#include "storage/hdfs_job_files.h"
+#include "storage/local_job_files.h"
 
 namespace tony::backend {
 namespace {
@@ -161,19 +161,19 @@ YarnCluster YarnCluster::WithTimeout(Duration timeout) const {
   return cluster;
 }
 
-absl::StatusOr<std::unique_ptr<JobFiles>> YarnCluster::OpenStaging() const {
+absl::StatusOr<std::unique_ptr<storage::JobFiles>> YarnCluster::OpenStaging() const {
   // Nobody else looks into it, which also guards what is made in it.
   if (!hdfs_) {
     TONY_RETURN_IF_ERROR(
         Annotate(os::OpenOrMakeOwnFolder(staging_).status(), "tony.yarn.staging-dir"));
-    return std::make_unique<LocalJobFiles>(staging_);
+    return std::make_unique<storage::LocalJobFiles>(staging_);
   }
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));
   // Where nothing can be written, as in safe mode, this says it, and not a job's first file.
   TONY_RETURN_IF_ERROR(hdfs.MakeFolders(staging_, 0700));
   TONY_ASSIGN_OR_RETURN(const hadoop::HdfsFileStatus status, hdfs.Status(staging_));
   TONY_RETURN_IF_ERROR(CheckOwner(status.owner, status.mode));
-  return std::make_unique<HdfsJobFiles>(std::move(hdfs), staging_);
+  return std::make_unique<storage::HdfsJobFiles>(std::move(hdfs), staging_);
 }
 
 absl::Status YarnCluster::SetHdfs(LocalResource& resource) const {
@@ -194,9 +194,9 @@ absl::StatusOr<std::unique_ptr<hadoop::FileStore>> YarnCluster::OpenLogs(
   return std::make_unique<hadoop::HdfsStore>(std::move(hdfs));
 }
 
-absl::StatusOr<LocalResource> YarnCluster::ResourceAt(JobFiles& staging,
+absl::StatusOr<LocalResource> YarnCluster::ResourceAt(storage::JobFiles& staging,
                                                       const std::string& name) const {
-  TONY_ASSIGN_OR_RETURN(const StoredFile file, staging.Describe(name));
+  TONY_ASSIGN_OR_RETURN(const storage::StoredFile file, staging.Describe(name));
   LocalResource resource;
   resource.scheme = "file";
   if (hdfs_) TONY_RETURN_IF_ERROR(SetHdfs(resource));

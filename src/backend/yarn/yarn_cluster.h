@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "backend/job_files.h"
 #include "backend/yarn/launch_request.h"
 #include "backend/yarn/log_places.h"
 #include "common/clock.h"
-#include "hadoop/cluster_addresses.h"
-#include "hadoop/configuration.h"
-#include "hadoop/file_store.h"
-#include "hadoop/rpc_client.h"
-#include "hadoop/token.h"
-#include "hadoop/webhdfs.h"
+#include "hadoop/auth/token.h"
+#include "hadoop/config/configuration.h"
+#include "hadoop/hdfs/file_store.h"
+#include "hadoop/hdfs/webhdfs.h"
+#include "hadoop/rpc/cluster_addresses.h"
+#include "hadoop/rpc/rpc_client.h"
+#include "storage/job_files.h"
 
 namespace tony::backend {
 
@@ -69,9 +69,10 @@ class YarnCluster {
   const std::string& staging() const { return staging_; }
   /// All below staging(). FailedPrecondition – libcurl is missing; PermissionDenied – it is not the
   /// user's, or others may write there: what they leave would be run.
-  absl::StatusOr<std::unique_ptr<JobFiles>> OpenStaging() const;
+  absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenStaging() const;
   /// How a node finds `name` below staging(), with its size and time. As JobFiles::Describe.
-  absl::StatusOr<LocalResource> ResourceAt(JobFiles& staging, const std::string& name) const;
+  absl::StatusOr<LocalResource> ResourceAt(storage::JobFiles& staging,
+                                           const std::string& name) const;
   /// The same for a file that is somewhere else: of our HDFS, also by a webhdfs: URL, with its size
   /// and time; of another scheme as it is, for the node to find. InvalidArgument – it is no URL,
   /// has a query, or is a folder's; FailedPrecondition – another HDFS; the codes of

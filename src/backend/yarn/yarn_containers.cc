@@ -8,8 +8,8 @@
 #include "backend/yarn/yarn_backend.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "hadoop/remote_exception.h"
-#include "hadoop/token_message.h"
+#include "hadoop/auth/token_message.h"
+#include "hadoop/rpc/remote_exception.h"
 
 namespace tony::backend {
 namespace {

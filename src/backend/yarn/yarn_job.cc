@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backend/local_job_files.h"
-#include "backend/yarn/hdfs_job_files.h"
 #include "common/status_macros.h"
+#include "storage/hdfs_job_files.h"
+#include "storage/local_job_files.h"
 
 namespace tony::backend {
 
@@ -50,14 +50,14 @@ absl::StatusOr<v1::YarnJob> ReadYarnJob(const hadoop::TokenStore& tokens) {
   return absl::InvalidArgumentError(absl::StrCat(kYarnJobSecret, ": ", status.ToString()));
 }
 
-absl::StatusOr<std::unique_ptr<JobFiles>> OpenJobFolder(const v1::YarnJob& job,
-                                                        const hadoop::TokenStore& tokens) {
-  if (!job.has_hdfs()) return std::make_unique<LocalJobFiles>(job.folder());
+absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenJobFolder(const v1::YarnJob& job,
+                                                                 const hadoop::TokenStore& tokens) {
+  if (!job.has_hdfs()) return std::make_unique<storage::LocalJobFiles>(job.folder());
   hadoop::WebHdfsOptions options{.name_service = NameServiceOf(job.hdfs()), .user = job.user()};
   const hadoop::Token* const token = tokens.Find(hadoop::kHdfsDelegationToken);
   if (token != nullptr) options.token = *token;
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, hadoop::WebHdfs::Create(std::move(options)));
-  return std::make_unique<HdfsJobFiles>(std::move(hdfs), job.folder());
+  return std::make_unique<storage::HdfsJobFiles>(std::move(hdfs), job.folder());
 }
 
 hadoop::Endpoint EndpointOf(const v1::YarnJob::Endpoint& endpoint) {

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "backend/archived_events.h"
-#include "backend/job_files.h"
 #include "backend/yarn/launch_request.h"
-#include "hadoop/cluster_addresses.h"
-#include "hadoop/rpc_protection.h"
-#include "hadoop/token_file.h"
-#include "os/container_logs.h"
+#include "hadoop/auth/rpc_protection.h"
+#include "hadoop/auth/token_file.h"
+#include "hadoop/rpc/cluster_addresses.h"
+#include "logs/container_logs.h"
+#include "storage/archived_events.h"
+#include "storage/job_files.h"
 #include "tony/v1/yarn.pb.h"
 
 namespace tony::backend {
@@ -48,14 +48,14 @@ inline constexpr char kClientFile[] = "client.pem";  ///< what clients prove the
 inline constexpr char kStagedFolder[] = "staged";    ///< what nodes fetch
 inline constexpr char kCheckpointFolder[] = "checkpoints";
 /// Of no use once the job is over. The address is the last: executors look for it.
-inline constexpr const char* kTransientFiles[] = {kClientFile, kStagedFolder, "journal", kUsageFile,
-                                                  kAddressFile};
+inline constexpr const char* kTransientFiles[] = {kClientFile, kStagedFolder, "journal",
+                                                  storage::kUsageFile, kAddressFile};
 
 // Names in the working folder of each container.
 inline constexpr char kRuntimeLink[] = ".tony/runtime";
 /// Of the ApplicationMaster, among its container's logs. YARN quotes from files of such names when
 /// a container fails.
-inline constexpr const char* kMasterLog = os::kMasterLogName;
+inline constexpr const char* kMasterLog = logs::kMasterLogName;
 /// Followed by the archive's own name.
 inline constexpr char kArchiveLinks[] = ".tony/archives/";
 
@@ -70,8 +70,8 @@ absl::StatusOr<std::string> FindSecret(const hadoop::TokenStore& tokens, const s
 absl::StatusOr<v1::YarnJob> ReadYarnJob(const hadoop::TokenStore& tokens);
 
 /// The job's folder. `tokens`: the container's. FailedPrecondition – libcurl is missing.
-absl::StatusOr<std::unique_ptr<JobFiles>> OpenJobFolder(const v1::YarnJob& job,
-                                                        const hadoop::TokenStore& tokens);
+absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenJobFolder(const v1::YarnJob& job,
+                                                                 const hadoop::TokenStore& tokens);
 
 hadoop::Endpoint EndpointOf(const v1::YarnJob::Endpoint& endpoint);
 hadoop::NameService NameServiceOf(const v1::YarnJob::WebHdfs& hdfs);

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "collective/arena.h"
-#include "collective/status.h"
+#include "collective/base/status.h"
+#include "collective/group/arena.h"
 
 namespace tony::collective {
 

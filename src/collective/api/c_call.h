@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "collective/status.h"
+#include "collective/base/status.h"
 
 namespace tony::collective {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "collective/store.h"
+#include "collective/meeting/store.h"
 #include "tony/collective.h"
 
 namespace tony::collective {

@@ -15,9 +15,9 @@
 
 #include "collective/api/buffers.h"
 #include "collective/api/ticket.h"
+#include "collective/base/status.h"
 #include "collective/engine/engine.h"
 #include "collective/meeting/meeting.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

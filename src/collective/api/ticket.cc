@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "collective/look.h"
+#include "collective/base/look.h"
 
 namespace tony::collective {
 namespace {

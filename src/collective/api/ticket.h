@@ -6,10 +6,10 @@
 #include <memory>
 #include <mutex>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
 #include "collective/engine/engine.h"
 #include "collective/gpu/stream.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

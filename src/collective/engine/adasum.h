@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "collective/group.h"
-#include "collective/kernels.h"
-#include "collective/scratch.h"
+#include "collective/arithmetic/kernels.h"
+#include "collective/base/scratch.h"
+#include "collective/group/group.h"
 
 namespace tony::collective {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collective/request.h"
+#include "collective/request/request.h"
 
 namespace tony::collective {
 

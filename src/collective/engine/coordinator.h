@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "collective/request.h"
+#include "collective/request/request.h"
 #include "collective/watch/submission_watch.h"
 
 namespace tony::collective {

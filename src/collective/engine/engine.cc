@@ -10,10 +10,10 @@
 #include <system_error>
 #include <utility>
 
+#include "collective/base/look.h"
+#include "collective/base/thread.h"
 #include "collective/engine/messages.h"
-#include "collective/look.h"
-#include "collective/thread.h"
-#include "collective/wire.h"
+#include "collective/request/wire.h"
 
 namespace tony::collective {
 namespace {

@@ -14,13 +14,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
 #include "collective/engine/process_sets.h"
 #include "collective/engine/set_coordinators.h"
-#include "collective/members.h"
-#include "collective/request.h"
-#include "collective/status.h"
-#include "collective/tensor.h"
+#include "collective/group/members.h"
+#include "collective/request/request.h"
+#include "collective/request/tensor.h"
 #include "collective/tune/autotune.h"
 #include "collective/watch/watch.h"
 

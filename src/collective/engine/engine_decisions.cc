@@ -7,7 +7,7 @@
 
 #include "collective/engine/engine.h"
 #include "collective/engine/messages.h"
-#include "collective/wire.h"
+#include "collective/request/wire.h"
 
 namespace tony::collective {
 namespace {

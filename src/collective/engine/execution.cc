@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "collective/factors.h"
-#include "collective/kernels.h"
-#include "collective/neutral.h"
-#include "collective/rows.h"
+#include "collective/arithmetic/kernels.h"
+#include "collective/arithmetic/neutral.h"
+#include "collective/request/factors.h"
+#include "collective/request/rows.h"
 
 namespace tony::collective {
 namespace {

@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/scratch.h"
+#include "collective/base/status.h"
 #include "collective/engine/adasum.h"
 #include "collective/gpu/gpu_plane.h"
-#include "collective/group.h"
-#include "collective/request.h"
-#include "collective/scratch.h"
-#include "collective/status.h"
-#include "collective/tensor.h"
+#include "collective/group/group.h"
+#include "collective/request/request.h"
+#include "collective/request/tensor.h"
 
 namespace tony::collective {
 

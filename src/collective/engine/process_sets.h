@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
 #include "collective/engine/execution.h"
-#include "collective/group.h"
-#include "collective/request.h"
-#include "collective/status.h"
-#include "collective/tensor.h"
+#include "collective/group/group.h"
+#include "collective/request/request.h"
+#include "collective/request/tensor.h"
 
 namespace tony::collective {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
 #include "collective/engine/coordinator.h"
-#include "collective/request.h"
+#include "collective/request/request.h"
 
 namespace tony::collective {
 

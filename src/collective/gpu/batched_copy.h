@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "collective/data_type.h"
+#include "collective/arithmetic/data_type.h"
+#include "collective/base/status.h"
 #include "collective/gpu/device.h"
 #include "collective/gpu/stream.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
 #include "collective/gpu/device.h"
 #include "collective/gpu/nccl_library.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

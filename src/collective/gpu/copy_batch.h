@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "collective/data_type.h"
+#include "collective/arithmetic/data_type.h"
 
 namespace tony::collective {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "collective/base/status.h"
 #include "collective/gpu/cuda_types.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

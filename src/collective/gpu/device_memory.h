@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "collective/base/status.h"
 #include "collective/gpu/device.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

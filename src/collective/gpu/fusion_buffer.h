@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "collective/data_type.h"
+#include "collective/arithmetic/data_type.h"
+#include "collective/base/status.h"
 #include "collective/gpu/batched_copy.h"
 #include "collective/gpu/device_memory.h"
 #include "collective/gpu/stream.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

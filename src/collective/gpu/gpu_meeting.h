@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
 #include "collective/gpu/nccl_group.h"
 #include "collective/gpu/rank_gpu.h"
-#include "collective/group.h"
-#include "collective/status.h"
+#include "collective/group/group.h"
 
 namespace tony::collective {
 

@@ -3,11 +3,11 @@
 
 #include <utility>
 
-#include "collective/factors.h"
-#include "collective/fusion.h"
+#include "collective/arithmetic/fusion.h"
 #include "collective/gpu/device_memory.h"
 #include "collective/gpu/nccl_reduction.h"
-#include "collective/rows.h"
+#include "collective/request/factors.h"
+#include "collective/request/rows.h"
 
 namespace tony::collective {
 namespace {

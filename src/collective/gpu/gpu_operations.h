@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
 #include "collective/gpu/nccl_group.h"
-#include "collective/request.h"
-#include "collective/status.h"
-#include "collective/tensor.h"
+#include "collective/request/request.h"
+#include "collective/request/tensor.h"
 
 namespace tony::collective {
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "collective/base/thread.h"
 #include "collective/gpu/gpu_meeting.h"
-#include "collective/thread.h"
 
 namespace tony::collective {
 namespace {

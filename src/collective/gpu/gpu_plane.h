@@ -11,15 +11,15 @@
 #include <thread>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
 #include "collective/gpu/gpu_operations.h"
 #include "collective/gpu/nccl_group.h"
 #include "collective/gpu/options.h"
 #include "collective/gpu/rank_gpu.h"
-#include "collective/group.h"
-#include "collective/request.h"
-#include "collective/status.h"
-#include "collective/tensor.h"
+#include "collective/group/group.h"
+#include "collective/request/request.h"
+#include "collective/request/tensor.h"
 
 namespace tony::collective {
 

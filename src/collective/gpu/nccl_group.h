@@ -14,7 +14,7 @@
 #include "collective/gpu/device_memory.h"
 #include "collective/gpu/fusion_buffer.h"
 #include "collective/gpu/stream.h"
-#include "collective/group.h"
+#include "collective/group/group.h"
 
 namespace tony::collective {
 

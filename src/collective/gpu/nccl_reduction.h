@@ -1,9 +1,9 @@
 // What NCCL has for our element types and operations.
 #pragma once
 
-#include "collective/data_type.h"
+#include "collective/arithmetic/data_type.h"
+#include "collective/base/status.h"
 #include "collective/gpu/nccl_types.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

@@ -5,12 +5,12 @@
 #include <mutex>
 #include <string>
 
+#include "collective/base/status.h"
 #include "collective/gpu/cuda_driver.h"
 #include "collective/gpu/device.h"
 #include "collective/gpu/nccl_library.h"
 #include "collective/gpu/options.h"
 #include "collective/gpu/stream.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

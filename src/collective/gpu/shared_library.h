@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "collective/status.h"
+#include "collective/base/status.h"
 
 namespace tony::collective {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "collective/base/status.h"
 #include "collective/gpu/device.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "collective/copy.h"
+#include "collective/arithmetic/copy.h"
 #include "collective/host/host_group.h"
 
 namespace tony::collective {

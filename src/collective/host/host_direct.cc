@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "collective/copy.h"
+#include "collective/arithmetic/copy.h"
 #include "collective/host/host_group.h"
 
 namespace tony::collective {

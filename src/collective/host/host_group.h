@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "collective/group.h"
+#include "collective/arithmetic/kernels.h"
+#include "collective/group/group.h"
 #include "collective/host/host_pipe.h"
 #include "collective/host/shared_memory.h"
-#include "collective/kernels.h"
 
 namespace tony::collective {
 

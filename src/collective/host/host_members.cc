@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collective/random_name.h"
+#include "collective/base/random_name.h"
 
 namespace tony::collective {
 namespace {

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "collective/deadline.h"
-#include "collective/descriptor.h"
+#include "collective/base/deadline.h"
+#include "collective/base/descriptor.h"
+#include "collective/base/status.h"
+#include "collective/group/link_loop.h"
+#include "collective/group/link_members.h"
 #include "collective/host/host_group.h"
-#include "collective/link_loop.h"
-#include "collective/link_members.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

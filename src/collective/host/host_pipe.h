@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
 #include "collective/host/host_layout.h"
 #include "collective/host/host_wait.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
 #include "collective/host/host_layout.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "collective/descriptor.h"
+#include "collective/base/descriptor.h"
 
 namespace tony::collective {
 namespace {

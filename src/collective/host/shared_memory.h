@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "collective/status.h"
+#include "collective/base/status.h"
 
 namespace tony::collective {
 

@@ -1,6 +1,6 @@
 // Operations between hosts in which each rank has or gets something else: gather, reduce-scatter,
 // all to all.
-#include "collective/copy.h"
+#include "collective/arithmetic/copy.h"
 #include "collective/hosts/hosts_group.h"
 #include "collective/net/net_reduction.h"
 

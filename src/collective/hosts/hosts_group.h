@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "collective/group.h"
+#include "collective/base/scratch.h"
+#include "collective/group/group.h"
+#include "collective/group/switch_points.h"
 #include "collective/net/net_group.h"
-#include "collective/scratch.h"
-#include "collective/switch_points.h"
 
 namespace tony::collective {
 

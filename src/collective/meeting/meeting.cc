@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "collective/base/random_name.h"
 #include "collective/host/host_members.h"
 #include "collective/meeting/meeting_plan.h"
 #include "collective/meeting/net_meeting.h"
 #include "collective/meeting/signed_store.h"
-#include "collective/random_name.h"
 
 namespace tony::collective {
 namespace {

@@ -2,39 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "collective/deadline.h"
-#include "collective/members.h"
-#include "collective/status.h"
-#include "collective/store.h"
-#include "collective/switch_points.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
+#include "collective/group/members.h"
+#include "collective/meeting/meeting_parameters.h"
+#include "collective/meeting/store.h"
 
 namespace tony::collective {
-
-struct Meeting {
-  int rank = 0;
-  int ranks = 1;
-  /// Which all ranks of the job know and nobody else: HostDoor::kSecretBytes at most. Without one
-  /// ranks meet only where all of them can share memory.
-  std::string secret;
-  /// This start of the job, by the same name at all ranks: what they tell each other counts in it
-  /// and in no other one.
-  std::string scope;
-  /// Ranks that give the same share memory; empty: those whose machine, network and user are the
-  /// same.
-  std::string host;
-  /// In numbers, which other hosts reach this rank by; empty: that of the default route, or
-  /// loopback where all ranks are on one machine.
-  std::string address;
-  /// False: this rank shares memory with nobody, and speaks TCP with all.
-  bool shared_memory = true;
-  /// Data between hosts carries a MAC, at all ranks if one of them wants it. Messages do anyway.
-  bool wire_mac = false;
-  SwitchPoints points;  ///< rank 0's are those of all
-  /// Rank 0 reads its points from here; empty: those above.
-  std::string points_file;
-};
 
 /// Until all ranks are there. Each tells the others what they need to know through `store`, signed
 /// with the secret (signed_store.h), since others may write there.

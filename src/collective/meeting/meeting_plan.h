@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "collective/base/status.h"
+#include "collective/group/switch_points.h"
 #include "collective/hosts/hosts_group.h"
-#include "collective/status.h"
-#include "collective/switch_points.h"
 
 namespace tony::collective {
 

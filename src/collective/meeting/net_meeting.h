@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "collective/deadline.h"
-#include "collective/link_members.h"
-#include "collective/meeting/meeting.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
+#include "collective/group/link_members.h"
+#include "collective/meeting/meeting_parameters.h"
 #include "collective/meeting/meeting_plan.h"
 #include "collective/meeting/signed_store.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "collective/deadline.h"
-#include "collective/status.h"
-#include "collective/store.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
+#include "collective/meeting/store.h"
 
 namespace tony::collective {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "collective/descriptor.h"
-#include "collective/status.h"
+#include "collective/base/descriptor.h"
+#include "collective/base/status.h"
 
 namespace tony::collective {
 

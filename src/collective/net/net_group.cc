@@ -1,4 +1,5 @@
-// What goes whole, and what is only passed on. Reduction in pieces: net_reduction.cc.
+// The operations that send a vector whole or only pass it on. What is reduced in pieces is in
+// net_group_pieces.cc.
 #include "collective/net/net_group.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "collective/copy.h"
+#include "collective/arithmetic/copy.h"
 #include "collective/net/net_reduction.h"
 
 namespace tony::collective {
@@ -50,7 +51,7 @@ Status NetGroup::AllReduce(const void* in, void* out, size_t count, DataType typ
     CopyIfApart(result, vector, bytes);
     return mesh_->Finish(deadline);
   }
-  Reduction work(EvenEdges(count, SizeOf(type), ranks()), SizeOf(type), points_);
+  NetReduction work(EvenEdges(count, SizeOf(type), ranks()), SizeOf(type), points_);
   work.in = vector;
   work.out = result;
   work.own = result + work.ChunkBegin(rank_);
@@ -62,7 +63,7 @@ Status NetGroup::AllReduce(const void* in, void* out, size_t count, DataType typ
 Status NetGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
                                DataType type, ReduceOp op, Deadline deadline) {
   if (counts.size() != members_.size()) return WrongLength("counts", counts.size(), ranks());
-  Reduction work(EdgesOf(counts), SizeOf(type), points_);
+  NetReduction work(EdgesOf(counts), SizeOf(type), points_);
   work.in = static_cast<const std::byte*>(in);
   work.own = static_cast<std::byte*>(out);
   work.reduce = kernels_.Reduce(type, op);
@@ -71,7 +72,7 @@ Status NetGroup::ReduceScatter(const void* in, void* out, const std::vector<size
   return mesh_->Finish(deadline);
 }
 
-Status NetGroup::ReduceWhole(const Reduction& work, Deadline deadline) {
+Status NetGroup::ReduceWhole(const NetReduction& work, Deadline deadline) {
   const size_t bytes = work.bytes();
   std::byte* blocks = scratch_.Take(bytes * members_.size());
   const bool directly = members_.size() <= points_.direct_ranks;
@@ -87,7 +88,7 @@ Status NetGroup::ReduceWhole(const Reduction& work, Deadline deadline) {
   return {};
 }
 
-Status NetGroup::GatherDirectly(const Reduction& work, Deadline deadline) {
+Status NetGroup::GatherDirectly(const NetReduction& work, Deadline deadline) {
   const size_t bytes = work.bytes();
   std::byte* block = scratch_.data();
   ForOthers([&](int rank) {
@@ -99,7 +100,7 @@ Status NetGroup::GatherDirectly(const Reduction& work, Deadline deadline) {
 
 /// Each knows the blocks of itself and those that follow it: of one, of two, of four … ranks, and
 /// in the last step of all, however many there are. [Bruck et al. 1997]
-Status NetGroup::GatherByDoubling(const Reduction& work, Deadline deadline) {
+Status NetGroup::GatherByDoubling(const NetReduction& work, Deadline deadline) {
   const size_t bytes = work.bytes();
   std::memcpy(scratch_.data(), work.in, bytes);
   for (int known = 1; known < ranks(); known *= 2) {
@@ -198,7 +199,7 @@ Status NetGroup::BroadcastDownTree(std::byte* data, size_t bytes, int root, Dead
 /// everything once, and so does everybody else.
 Status NetGroup::ScatterFromRoot(std::byte* data, size_t bytes, int root, Deadline deadline) {
   const auto part_of = [&](int rank) { return rank < root ? rank : rank - 1; };
-  const Reduction parts(EvenEdges(bytes, 1, ranks() - 1), 1, points_);
+  const NetReduction parts(EvenEdges(bytes, 1, ranks() - 1), 1, points_);
   const auto piece_of = [&](int rank, size_t piece) { return parts.Piece(part_of(rank), piece); };
   std::vector<NetMesh::Ticket> coming;
   for (size_t piece = 0; piece < parts.pieces; ++piece) {

@@ -7,13 +7,15 @@
 #include <optional>
 #include <vector>
 
-#include "collective/group.h"
-#include "collective/kernels.h"
+#include "collective/arithmetic/kernels.h"
+#include "collective/base/scratch.h"
+#include "collective/group/group.h"
+#include "collective/group/switch_points.h"
 #include "collective/net/net_mesh.h"
-#include "collective/scratch.h"
-#include "collective/switch_points.h"
 
 namespace tony::collective {
+
+struct NetReduction;
 
 /// Each rank is connected with each, so data goes where it is wanted at once. Adds rank after rank,
 /// whichever way data goes, as a HostGroup does.
@@ -46,13 +48,11 @@ class NetGroup : public Group {
   int ranks() const override { return static_cast<int>(members_.size()); }
 
  private:
-  struct Reduction;
-
-  Status ReduceWhole(const Reduction& work, Deadline deadline);
-  Status GatherDirectly(const Reduction& work, Deadline deadline);
-  Status GatherByDoubling(const Reduction& work, Deadline deadline);
-  Status ReduceInPieces(const Reduction& work, Deadline deadline);
-  void ReducePiece(const Reduction& work, size_t piece, size_t slot_bytes);
+  Status ReduceWhole(const NetReduction& work, Deadline deadline);
+  Status GatherDirectly(const NetReduction& work, Deadline deadline);
+  Status GatherByDoubling(const NetReduction& work, Deadline deadline);
+  Status ReduceInPieces(const NetReduction& work, Deadline deadline);
+  void ReducePiece(const NetReduction& work, size_t piece, size_t slot_bytes);
   /// Where a rank's part of a piece waits to be reduced.
   std::byte* SlotOf(int rank, size_t piece, size_t bytes);
   Status BroadcastDownTree(std::byte* data, size_t bytes, int root, Deadline deadline);

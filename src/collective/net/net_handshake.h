@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "collective/frame_mac.h"
+#include "collective/base/frame_mac.h"
+#include "collective/base/status.h"
 #include "collective/net/hmac.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "collective/frame_mac.h"
+#include "collective/base/frame_mac.h"
 
 namespace tony::collective {
 

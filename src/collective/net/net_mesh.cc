@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collective/look.h"
+#include "collective/base/look.h"
 #include "collective/net/net_address.h"
 
 namespace tony::collective {

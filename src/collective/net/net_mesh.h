@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
-#include "collective/descriptor.h"
+#include "collective/base/deadline.h"
+#include "collective/base/descriptor.h"
+#include "collective/base/status.h"
+#include "collective/group/switch_points.h"
 #include "collective/net/net_door.h"
 #include "collective/net/net_lane.h"
-#include "collective/status.h"
-#include "collective/switch_points.h"
 
 namespace tony::collective {
 

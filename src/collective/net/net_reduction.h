@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "collective/net/net_group.h"
+#include "collective/arithmetic/kernels.h"
+#include "collective/group/switch_points.h"
 
 namespace tony::collective {
 
@@ -20,9 +21,12 @@ inline std::vector<size_t> SizesOf(const std::vector<size_t>& edges, size_t elem
 }
 
 /// Each rank has a chunk, which it reduces for all in pieces; all chunks have as many pieces.
-struct NetGroup::Reduction {
+struct NetReduction {
   /// `edges`: where chunks begin, in elements, and the end.
-  Reduction(std::vector<size_t> chunk_edges, size_t element_bytes, const SwitchPoints& points);
+  NetReduction(std::vector<size_t> chunk_edges, size_t element_bytes, const SwitchPoints& points);
+
+  /// Pieces that are on their way while one is reduced.
+  static constexpr size_t kAhead = 3;
 
   struct Range {
     size_t begin;

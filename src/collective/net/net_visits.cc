@@ -11,8 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "collective/group/switch_points.h"
 #include "collective/net/net_address.h"
-#include "collective/switch_points.h"
 
 namespace tony::collective {
 namespace {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
-#include "collective/descriptor.h"
-#include "collective/net/net_door.h"
+#include "collective/base/deadline.h"
+#include "collective/base/descriptor.h"
+#include "collective/base/status.h"
+#include "collective/net/net_connections.h"
 #include "collective/net/net_handshake.h"
-#include "collective/status.h"
 
 namespace tony::collective {
 

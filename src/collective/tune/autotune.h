@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
-#include "collective/request.h"
+#include "collective/base/deadline.h"
+#include "collective/request/request.h"
 #include "collective/tune/pace.h"
 #include "collective/tune/search.h"
 #include "collective/tune/settings.h"

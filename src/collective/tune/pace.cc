@@ -1,7 +1,7 @@
 // The mark, and what lies between two of it.
 #include "collective/tune/pace.h"
 
-#include "collective/data_type.h"
+#include "collective/arithmetic/data_type.h"
 
 namespace tony::collective {
 namespace {

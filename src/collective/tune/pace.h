@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "collective/deadline.h"
-#include "collective/request.h"
+#include "collective/base/deadline.h"
+#include "collective/request/request.h"
 
 namespace tony::collective {
 

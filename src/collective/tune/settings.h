@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "collective/group.h"
-#include "collective/switch_points.h"
+#include "collective/group/group.h"
+#include "collective/group/switch_points.h"
 
 namespace tony::collective {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
 
 namespace tony::collective {
 

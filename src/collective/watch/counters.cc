@@ -8,7 +8,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "collective/descriptor.h"
+#include "collective/base/descriptor.h"
 
 namespace tony::collective {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collective/request.h"
-#include "collective/status.h"
+#include "collective/base/status.h"
+#include "collective/request/request.h"
 
 namespace tony::collective {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
 
 namespace tony::collective {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
+#include "collective/base/deadline.h"
 #include "collective/watch/arrivals.h"
 
 namespace tony::collective {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collective/thread.h"
+#include "collective/base/thread.h"
 
 namespace tony::collective {
 namespace {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "collective/descriptor.h"
-#include "collective/status.h"
+#include "collective/base/descriptor.h"
+#include "collective/base/status.h"
 #include "collective/watch/trace_event.h"
 #include "collective/watch/trace_text.h"
 

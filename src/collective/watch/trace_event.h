@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "collective/deadline.h"
-#include "collective/request.h"
+#include "collective/base/deadline.h"
+#include "collective/request/request.h"
 
 namespace tony::collective {
 

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "collective/deadline.h"
-#include "collective/request.h"
-#include "collective/status.h"
-#include "collective/tensor.h"
+#include "collective/base/deadline.h"
+#include "collective/base/status.h"
+#include "collective/request/request.h"
+#include "collective/request/tensor.h"
 #include "collective/watch/arrivals.h"
 #include "collective/watch/clock_offset.h"
 #include "collective/watch/counters.h"

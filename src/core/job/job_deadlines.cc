@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/job/job_machine.h"
-#include "core/job/job_wait.h"
 #include "core/model/lease.h"
+#include "core/record/job_wait.h"
 
 namespace tony::core {
 namespace {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "core/cluster/cluster_spec.h"
-#include "core/job/restart_policy.h"
-#include "core/job/task_exit.h"
-#include "core/job/verdict.h"
+#include "core/judge/restart_policy.h"
+#include "core/model/cluster_spec.h"
 #include "core/ports/cluster_backend.h"
+#include "core/record/verdict.h"
 #include "core/rendezvous/worker_hosts.h"
+#include "core/tasks/task_exit.h"
 
 namespace tony::core {
 

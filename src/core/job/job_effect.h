@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
-#include "core/cluster/cluster_spec.h"
 #include "core/job/job_decision.h"
-#include "core/job/job_event.h"
+#include "core/model/cluster_spec.h"
 #include "core/ports/cluster_backend.h"
+#include "core/record/job_event.h"
 #include "core/rendezvous/elastic_rounds.h"
 #include "core/rendezvous/worker_hosts.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/job/duration_text.h"
 #include "core/job/job_machine.h"
+#include "core/record/duration_text.h"
 
 namespace tony::core {
 const ElasticSettings* JobMachine::Elastic() const {

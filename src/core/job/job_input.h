@@ -5,11 +5,11 @@
 #include <string>
 #include <variant>
 
-#include "core/job/task_exit.h"
-#include "core/job/verdict.h"
 #include "core/ports/cluster_backend.h"
+#include "core/record/verdict.h"
 #include "core/rendezvous/rendezvous_wait.h"
 #include "core/rendezvous/worker_hosts.h"
+#include "core/tasks/task_exit.h"
 
 namespace tony::core {
 

@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "core/cluster/cluster_spec.h"
 #include "core/job/job_effect.h"
 #include "core/job/job_input.h"
-#include "core/job/job_state.h"
-#include "core/job/restart_policy.h"
-#include "core/job/root_cause.h"
-#include "core/job/success_policy.h"
-#include "core/job/task_table.h"
+#include "core/judge/restart_policy.h"
+#include "core/judge/root_cause.h"
+#include "core/judge/success_policy.h"
+#include "core/model/cluster_spec.h"
 #include "core/model/job_description.h"
+#include "core/record/task_table.h"
 #include "core/rendezvous/rendezvous_wait.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "core/schedule/group_deadlines.h"
 #include "core/schedule/stage_graph.h"
+#include "core/tasks/job_state.h"
 
 namespace tony::core {
 

@@ -6,9 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "core/job/duration_text.h"
 #include "core/job/job_machine.h"
-#include "core/job/task_names.h"
+#include "core/record/duration_text.h"
+#include "core/tasks/task_names.h"
 
 namespace tony::core {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/job/failure_kind.h"
 #include "core/job/job_machine.h"
+#include "core/judge/failure_kind.h"
 
 namespace tony::core {
 namespace {

@@ -1,5 +1,5 @@
-// What a job is, once its XML has been merged and validated: plain data, produced by src/spec and
-// read by everything.
+// What a job is, once its XML has been merged and validated: plain data, produced by src/jobfile
+// and read by everything.
 #pragma once
 
 #include <chrono>

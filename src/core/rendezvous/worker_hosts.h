@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/cluster/cluster_spec.h"
+#include "core/model/cluster_spec.h"
 #include "core/model/task_id.h"
 #include "core/rendezvous/slot_plan.h"
 

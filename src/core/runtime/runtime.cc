@@ -1,10 +1,7 @@
-// The general variables of every task, and the choice of the framework's runtime.
+// The general variables of every task, and the names of frameworks.
 #include "core/runtime/runtime.h"
 
-#include "core/runtime/horovod.h"
-#include "core/runtime/pytorch.h"
-#include "core/runtime/standalone.h"
-#include "core/runtime/tensorflow.h"
+#include "core/runtime/framework_variables.h"
 
 namespace tony::core {
 namespace {
@@ -35,28 +32,10 @@ void RenderGeneral(const TaskContext& context, Environment& environment) {
 
 }  // namespace
 
-const Runtime& RuntimeOf(Framework framework) {
-  static const TensorFlowRuntime tensorflow;
-  static const PyTorchRuntime pytorch;
-  static const StandaloneRuntime standalone;
-  static const HorovodRuntime horovod;
-  switch (framework) {
-    case Framework::kTensorFlow:
-      return tensorflow;
-    case Framework::kPyTorch:
-      return pytorch;
-    case Framework::kStandalone:
-      return standalone;
-    case Framework::kHorovod:
-      return horovod;
-  }
-  return standalone;
-}
-
 Environment RenderEnvironment(const TaskContext& context) {
   Environment environment;
   RenderGeneral(context, environment);
-  RuntimeOf(context.framework).Render(context, environment);
+  AddFrameworkVariables(context, environment);
   for (const auto& [name, value] : context.user_environment) {
     // The sweep for left-over processes relies on this one.
     if (name != "TONY_CONTAINER_ID") environment[name] = value;

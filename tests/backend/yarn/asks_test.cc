@@ -112,9 +112,9 @@ TEST(AsksTest, OnlyWhatWasToldLastIsRefused) {
 AllocationOptions Placed(const std::string& constraint, const std::string& label = "") {
   AllocationOptions options;
   options.placements["ps"].tags = {"ps"};
-  spec::TypePlacement& placement = options.placements["worker"];
+  jobfile::TypePlacement& placement = options.placements["worker"];
   placement.tags = {"a", "b"};
-  if (!constraint.empty()) placement.constraint = spec::ParsePlacement(constraint).value();
+  if (!constraint.empty()) placement.constraint = jobfile::ParsePlacement(constraint).value();
   if (!label.empty()) options.node_labels["worker"] = label;
   return options;
 }
@@ -130,7 +130,7 @@ TEST(AsksTest, WhereATypeIsPlacedAllAreSchedulingRequests) {
   EXPECT_EQ(request.resourcesizing().numallocations(), 2);
   EXPECT_EQ(Describe(request.resourcesizing().resources()), "512 MiB, 1 core, 1 yarn.io/gpu");
   EXPECT_EQ(request.placementconstraint().ShortDebugString(),
-            ConstraintOf(spec::ParsePlacement("notin,node,a").value()).ShortDebugString());
+            ConstraintOf(jobfile::ParsePlacement("notin,node,a").value()).ShortDebugString());
   const auto& other = told.scheduling_requests(1);
   EXPECT_THAT(other.allocationtags(), ElementsAre("ps"));
   EXPECT_FALSE(other.has_placementconstraint());

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "common/event_loop.h"
-#include "hadoop/protocols.h"
-#include "hadoop/rpc_client.h"
+#include "hadoop/rpc/protocols.h"
+#include "hadoop/rpc/rpc_client.h"
 #include "hadoop/yarn/client_protocol.pb.h"
 #include "tests/hadoop/fake_server.h"
 

@@ -12,11 +12,11 @@
 #include "backend/yarn/container_id.h"
 #include "backend/yarn/yarn_backend.h"
 #include "gtest/gtest.h"
-#include "hadoop/token_message.h"
+#include "hadoop/auth/token_message.h"
 #include "hadoop/yarn/container_protocol.pb.h"
 #include "hadoop/yarn/master_protocol.pb.h"
 #include "tests/common/loop_driver.h"
-#include "tests/hadoop/digest_server.h"
+#include "tests/hadoop/auth/digest_server.h"
 #include "tests/hadoop/fake_server.h"
 
 namespace tony::backend {

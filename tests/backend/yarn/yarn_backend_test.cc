@@ -119,7 +119,7 @@ TEST_F(YarnBackendTest, AClusterWithoutPlacementConstraintsIsNamed) {
 
 TEST_F(YarnBackendTest, WhatTheResourceManagerGivesUpIsAskedForAgain) {
   auto& placement = options_.allocation.placements["worker"];
-  placement = {.tags = {"w"}, .constraint = spec::ParsePlacement("notin,node,w").value()};
+  placement = {.tags = {"w"}, .constraint = jobfile::ParsePlacement("notin,node,w").value()};
   options_.waiting_notice = milliseconds(20);
   MakeBackend();
   backend_->Request({{.type = "worker", .count = 3, .resources = {.memory_mb = 1, .vcores = 1}}});

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/yarn_cluster.h"
-#include "hadoop/tcp_stream.h"
+#include "hadoop/rpc/tcp_stream.h"
 #include "tests/hadoop/fake_name_node.h"
 #include "tests/os/temporary_folder.h"
 

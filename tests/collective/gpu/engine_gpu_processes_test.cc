@@ -7,9 +7,9 @@
 
 #include <new>
 
+#include "tests/collective/base/process_entries.h"
 #include "tests/collective/gpu/engine_rig.h"
 #include "tests/collective/gpu/fake/fake_processes.h"
-#include "tests/collective/process_entries.h"
 
 #if !defined(__SANITIZE_THREAD__)  // which follows no child that has threads
 namespace tony::collective {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/collective/engine/tensor_case.h"
 #include "tests/collective/gpu/engine_rig.h"
-#include "tests/collective/meeting_ranks.h"
-#include "tests/collective/tensor_case.h"
+#include "tests/collective/meeting/meeting_ranks.h"
 
 namespace tony::collective {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "collective/gpu/device_memory.h"
-#include "tests/collective/engine_ranks.h"
+#include "tests/collective/engine/engine_ranks.h"
 #include "tests/collective/gpu/gpu_rig.h"
 
 namespace tony::collective {

@@ -5,9 +5,9 @@
 
 #include <random>
 
+#include "collective/arithmetic/kernels.h"
 #include "collective/gpu/copy_batch.h"
 #include "collective/gpu/copy_kernel_ptx.h"
-#include "collective/kernels.h"
 #include "tests/collective/gpu/gpu_rig.h"
 
 namespace tony::collective {

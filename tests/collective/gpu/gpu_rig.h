@@ -16,9 +16,9 @@
 
 #include "collective/gpu/device_memory.h"
 #include "collective/gpu/nccl_group.h"
+#include "tests/collective/arithmetic/reference.h"
 #include "tests/collective/gpu/fake/fake_gpu.h"
 #include "tests/collective/patience.h"
-#include "tests/collective/reference.h"
 
 namespace tony::collective {
 

@@ -2,11 +2,11 @@
 // is known to work where there is none: docs/gpu.md.
 #include <random>
 
+#include "collective/arithmetic/kernels.h"
 #include "collective/gpu/copy_kernel_ptx.h"
 #include "collective/gpu/fusion_buffer.h"
 #include "collective/gpu/options.h"
 #include "collective/gpu/transport.h"
-#include "collective/kernels.h"
 #include "tests/collective/gpu/gpu_rig.h"
 
 namespace tony::collective {

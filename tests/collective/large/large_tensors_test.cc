@@ -11,8 +11,8 @@
 #include <set>
 #include <string>
 
-#include "tests/collective/engine_ranks.h"
-#include "tests/collective/net_ranks.h"
+#include "tests/collective/engine/engine_ranks.h"
+#include "tests/collective/net/net_ranks.h"
 
 namespace tony::collective {
 namespace {

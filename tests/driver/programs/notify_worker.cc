@@ -19,9 +19,9 @@
 #include "core/rendezvous/slot_plan.h"
 #include "driver/elastic_messages.h"
 #include "driver/worker_notifier.h"
-#include "os/peer_user.h"
-#include "web/rendezvous/local_store.h"
-#include "web/rendezvous/rendezvous_server.h"
+#include "os/network/peer_user.h"
+#include "rendezvous/local_store.h"
+#include "rendezvous/rendezvous_server.h"
 
 namespace tony::driver {
 namespace {
@@ -37,7 +37,7 @@ class Program {
   explicit Program(EventLoop& loop) : loop_(loop) {
     store_.Begin(core::PlanSlots({{"a", 1}}, 1).value());
     watch_ = store_.Watch([this](const core::StoreOperation& change) { OnChange(change); });
-    server_ = *web::RendezvousServer::Start(loop, store_, 0, os::LoopbackPeerCheck(), {});
+    server_ = *rendezvous::RendezvousServer::Start(loop, store_, 0, os::LoopbackPeerCheck(), {});
     input_watch_ = loop.WatchReadable(STDIN_FILENO, [this] { OnInput(); });
     Print(absl::StrCat(server_->port()));
   }
@@ -82,9 +82,9 @@ class Program {
   }
 
   EventLoop& loop_;
-  web::LocalStore store_{loop_, core::StoreLimits::For(1)};
+  rendezvous::LocalStore store_{loop_, core::StoreLimits::For(1)};
   std::unique_ptr<EventLoop::Handle> watch_;
-  std::unique_ptr<web::RendezvousServer> server_;
+  std::unique_ptr<rendezvous::RendezvousServer> server_;
   std::unique_ptr<EventLoop::Handle> input_watch_;
   WorkerNotifier notifier_{loop_, {}};
   WorkerAddress worker_;

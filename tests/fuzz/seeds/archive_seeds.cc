@@ -5,9 +5,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "os/archive_writer.h"
+#include "os/archives/archive_writer.h"
 #include "tests/fuzz/seeds/seeds.h"
-#include "tests/os/archive_builder.h"
+#include "tests/os/archives/archive_builder.h"
 
 namespace tony::fuzz {
 namespace {

@@ -1,10 +1,10 @@
 // Seeds as Hadoop's services and files have them.
 #include "absl/strings/escaping.h"
+#include "hadoop/auth/token_file.h"
+#include "hadoop/base/wire_frame.h"
 #include "hadoop/common/rpc.pb.h"
-#include "hadoop/token_file.h"
-#include "hadoop/wire_frame.h"
 #include "tests/fuzz/seeds/seeds.h"
-#include "tests/hadoop/aggregated_samples.h"
+#include "tests/hadoop/logs/aggregated_samples.h"
 
 namespace tony::fuzz {
 namespace {

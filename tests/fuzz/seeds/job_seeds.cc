@@ -1,14 +1,14 @@
 // Seeds as the parts of one job tell each other, and write down.
 #include <memory>
 
-#include "appmaster/journal.h"
-#include "collective/switch_points.h"
-#include "collective/wire.h"
+#include "appmaster/record/journal.h"
+#include "collective/group/switch_points.h"
+#include "collective/request/wire.h"
 #include "common/fake_clock.h"
 #include "core/rendezvous/slot_plan.h"
 #include "driver/elastic_messages.h"
-#include "rpc/convert_rendezvous.h"
-#include "rpc/event_json.h"
+#include "rpc/convert/convert_rendezvous.h"
+#include "rpc/convert/event_json.h"
 #include "tests/driver/worker_pickle.h"
 #include "tests/fuzz/seeds/seeds.h"
 #include "tests/fuzz/support/memory_job_files.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "os/unique_fd.h"
+#include "os/files/unique_fd.h"
 #include "tests/fuzz/support/fuzz_target.h"
 
 namespace tony::fuzz {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/job_files.h"
+#include "storage/job_files.h"
 
 namespace tony::fuzz {
 
@@ -15,7 +15,7 @@ using FilesByName = std::map<std::string, std::string>;
 
 /// Not thread safe. Several of them may have the same files, as ApplicationMasters one after the
 /// other do.
-class MemoryJobFiles : public backend::JobFiles {
+class MemoryJobFiles : public storage::JobFiles {
  public:
   explicit MemoryJobFiles(std::shared_ptr<FilesByName> files) : files_(std::move(files)) {}
 
@@ -35,10 +35,10 @@ class MemoryJobFiles : public backend::JobFiles {
   absl::Status CreateFrom(const std::string& name, const std::string&) override {
     return absl::UnimplementedError(name);
   }
-  absl::StatusOr<backend::StoredFile> Describe(const std::string& name) override {
+  absl::StatusOr<storage::StoredFile> Describe(const std::string& name) override {
     const auto found = files_->find(name);
     if (found == files_->end()) return absl::NotFoundError(name);
-    return backend::StoredFile{.bytes = static_cast<int64_t>(found->second.size())};
+    return storage::StoredFile{.bytes = static_cast<int64_t>(found->second.size())};
   }
   absl::Status Remove(const std::string& name) override {
     files_->erase(name);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/status_macros.h"
-#include "hadoop/aggregated_logs.h"
-#include "hadoop/file_store.h"
+#include "hadoop/hdfs/file_store.h"
+#include "hadoop/logs/open_logs.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 
@@ -45,7 +45,7 @@ absl::Status ReadAll(std::string_view input) {
   TONY_ASSIGN_OR_RETURN(
       const hadoop::StoredFile file,
       hadoop::StoredFile::Open(store, "/logs/node_1", static_cast<int64_t>(input.size())));
-  TONY_ASSIGN_OR_RETURN(const auto logs, hadoop::AggregatedLogs::Open(file));
+  TONY_ASSIGN_OR_RETURN(const auto logs, hadoop::OpenAggregatedLogs(file));
   size_t read = 0;
   std::string buffer(size_t{32} << 10, '\0');
   for (int i = 0; i < kMostLogs; ++i) {

@@ -13,8 +13,8 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "os/archive_reader.h"
-#include "os/files.h"
+#include "os/archives/archive_reader.h"
+#include "os/files/files.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/support/memory_file.h"
 #include "tests/fuzz/targets.h"

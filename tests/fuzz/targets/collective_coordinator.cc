@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "collective/engine/set_coordinators.h"
-#include "collective/wire.h"
+#include "collective/request/wire.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 

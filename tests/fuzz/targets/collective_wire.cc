@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "collective/engine/set_coordinators.h"
+#include "collective/group/switch_points.h"
 #include "collective/net/net_address.h"
-#include "collective/switch_points.h"
-#include "collective/wire.h"
+#include "collective/request/wire.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 

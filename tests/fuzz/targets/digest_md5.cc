@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "hadoop/digest_challenge.h"
-#include "hadoop/digest_md5.h"
+#include "hadoop/auth/digest_challenge.h"
+#include "hadoop/auth/digest_md5.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 

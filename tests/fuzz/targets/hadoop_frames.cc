@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "common/frame_reader.h"
+#include "hadoop/auth/sasl_negotiation.h"
+#include "hadoop/base/wire_frame.h"
 #include "hadoop/common/rpc.pb.h"
-#include "hadoop/remote_exception.h"
-#include "hadoop/sasl_negotiation.h"
-#include "hadoop/wire_frame.h"
+#include "hadoop/rpc/remote_exception.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 

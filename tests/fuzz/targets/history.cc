@@ -8,14 +8,14 @@
 #include <string>
 #include <variant>
 
-#include "appmaster/history.h"
-#include "client/change_lines.h"
-#include "client/recorded_events.h"
+#include "appmaster/record/history.h"
+#include "client/show/change_lines.h"
 #include "common/fake_clock.h"
 #include "common/logging.h"
-#include "core/job/job_view.h"
-#include "os/files.h"
-#include "rpc/event_json.h"
+#include "core/record/job_view.h"
+#include "history/recorded_events.h"
+#include "os/files/files.h"
+#include "rpc/convert/event_json.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/support/memory_file.h"
 #include "tests/fuzz/support/memory_job_files.h"
@@ -31,7 +31,7 @@ core::JobEvent ReadAsClient(const std::string& lines) {
   MemoryJobFiles files(stored);
   core::JobView view;
   core::JobEvent last;
-  const absl::Status read = client::ForEachArchivedEvent(
+  const absl::Status read = history::ForEachArchivedEvent(
       files, "", [&](int number, const absl::StatusOr<core::JobEvent>& event) {
         Require(number > 0, "lines count from 1");
         if (!event.ok()) return true;

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "spec/configuration_loader.h"
-#include "spec/job_builder.h"
-#include "spec/problem.h"
-#include "spec/xml_writer.h"
+#include "jobfile/configuration/configuration_loader.h"
+#include "jobfile/configuration/xml_writer.h"
+#include "jobfile/job/job_builder.h"
+#include "jobfile/xml/problem.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/support/memory_file.h"
 #include "tests/fuzz/targets.h"
@@ -18,28 +18,28 @@
 namespace tony::fuzz {
 namespace {
 
-spec::LoadedJob Load(const std::string& text) {
+jobfile::LoadedJob Load(const std::string& text) {
   const MemoryFile file(text);
-  return spec::LoadJob({.job_file = file.path(), .working_folder = "/w", .home_folder = "/h"},
-                       spec::FileChecks::kOff);
+  return jobfile::LoadJob({.job_file = file.path(), .working_folder = "/w", .home_folder = "/h"},
+                          jobfile::FileChecks::kOff);
 }
 
-void CheckProblems(const std::vector<spec::Problem>& problems) {
-  for (const spec::Problem& problem : problems) {
+void CheckProblems(const std::vector<jobfile::Problem>& problems) {
+  for (const jobfile::Problem& problem : problems) {
     Require(!problem.message.empty(), "a problem has a sentence");
     Require(problem.line >= 0, "lines count from 1");
   }
-  (void)spec::RenderProblems(problems);
+  (void)jobfile::RenderProblems(problems);
 }
 
 }  // namespace
 
 void FuzzJobFile(std::string_view input) {
-  const spec::LoadedJob job = Load(std::string(input));
+  const jobfile::LoadedJob job = Load(std::string(input));
   CheckProblems(job.result.problems);
   CheckProblems(job.result.notes);
   if (!job.result.ok()) return;
-  const spec::LoadedJob again = Load(spec::WriteXml(job.configuration));
+  const jobfile::LoadedJob again = Load(jobfile::WriteXml(job.configuration));
   Require(again.result.ok(), "the ApplicationMaster finds no problem where the client found none");
   Require(again.result.job == job.result.job, "both have the same job");
   Require(again.result.local == job.result.local, "both have the same settings of the machine");

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "spec/placement.h"
-#include "spec/resource_grammar.h"
-#include "spec/values.h"
+#include "jobfile/values/placement.h"
+#include "jobfile/values/resource_grammar.h"
+#include "jobfile/values/values.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 
@@ -16,25 +16,26 @@ namespace tony::fuzz {
 namespace {
 
 void CheckLists(const std::string& text) {
-  const std::vector<std::string> items = spec::SplitList(text);
-  Require(spec::SplitList(spec::JoinList(items)) == items, "a list is read as it was written");
+  const std::vector<std::string> items = jobfile::SplitList(text);
+  Require(jobfile::SplitList(jobfile::JoinList(items)) == items,
+          "a list is read as it was written");
   for (const std::string& item : items) {
-    const auto pair = spec::ParseKeyValue(item);
+    const auto pair = jobfile::ParseKeyValue(item);
     Require(!pair || !pair->first.empty(), "a pair has a name");
   }
-  (void)spec::ParseKeyValues(text);
+  (void)jobfile::ParseKeyValues(text);
 }
 
 void CheckNumbers(const std::string& text) {
-  (void)spec::ParseBoolean(text);
-  if (const auto number = spec::ParseWholeNumber(text)) {
-    Require(spec::ParseWholeNumber(std::to_string(*number)) == number, "a number is its text");
+  (void)jobfile::ParseBoolean(text);
+  if (const auto number = jobfile::ParseWholeNumber(text)) {
+    Require(jobfile::ParseWholeNumber(std::to_string(*number)) == number, "a number is its text");
   }
-  const auto decimal = spec::ParseDecimal(text);
+  const auto decimal = jobfile::ParseDecimal(text);
   Require(!decimal || std::isfinite(*decimal), "a number is finite");
-  const auto memory = spec::ParseMemoryMb(text);
+  const auto memory = jobfile::ParseMemoryMb(text);
   Require(!memory || *memory >= 0, "memory is not negative");
-  (void)spec::ParseMillisecondsWithUnit(text);
+  (void)jobfile::ParseMillisecondsWithUnit(text);
 }
 
 }  // namespace
@@ -43,17 +44,17 @@ void FuzzJobValues(std::string_view input) {
   const std::string text(input);
   CheckLists(text);
   CheckNumbers(text);
-  if (const auto constraint = spec::ParsePlacement(text); constraint.ok()) {
-    const auto again = spec::ParsePlacement(spec::FormatPlacement(*constraint));
+  if (const auto constraint = jobfile::ParsePlacement(text); constraint.ok()) {
+    const auto again = jobfile::ParsePlacement(jobfile::FormatPlacement(*constraint));
     Require(again.ok() && *again == *constraint, "a constraint is read as it was written");
   } else {
     Require(!constraint.status().message().empty(), "a refusal has a sentence");
   }
-  if (const auto entry = spec::ParseResource(text); entry.ok()) {
+  if (const auto entry = jobfile::ParseResource(text); entry.ok()) {
     Require(entry->local_name.find('/') == std::string::npos && entry->local_name != ".." &&
                 entry->local_name != "." && !entry->local_name.empty(),
             "a local name is a plain file name");
-    const auto again = spec::ParseResource(spec::FormatResource(*entry));
+    const auto again = jobfile::ParseResource(jobfile::FormatResource(*entry));
     Require(again.ok() && *again == *entry, "a file's entry is read as it was written");
   }
 }

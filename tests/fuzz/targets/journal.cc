@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "appmaster/journal.h"
+#include "appmaster/record/journal.h"
 #include "common/fake_clock.h"
 #include "core/job/job_machine.h"
-#include "rpc/convert.h"
+#include "rpc/convert/convert.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/support/memory_job_files.h"
 #include "tests/fuzz/targets.h"

@@ -8,15 +8,15 @@
 #include <string>
 #include <variant>
 
+#include "rendezvous/request_head.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
-#include "web/rendezvous/request_head.h"
 
 namespace tony::fuzz {
 namespace {
 
-using Result = std::optional<std::variant<web::RequestHead, web::Refusal>>;
-using web::RequestHead;
+using Result = std::optional<std::variant<rendezvous::RequestHead, rendezvous::Refusal>>;
+using rendezvous::RequestHead;
 
 constexpr size_t kMostBytes = size_t{8} * 1024;  // ReadHead()'s own limit
 
@@ -33,10 +33,11 @@ void CheckHead(const RequestHead& head, const std::string& bytes) {
   Require(IsPart(head.scope) && IsPart(head.key), "scope and key are parts of a path");
   Require(head.method == RequestHead::Method::kPut || head.body_bytes == 0, "only PUT has a body");
   Require(head.head_bytes <= bytes.size(), "a head ends where its bytes end, or before");
-  const Result alone = web::ReadHead(bytes.data(), head.head_bytes);
+  const Result alone = rendezvous::ReadHead(bytes.data(), head.head_bytes);
   Require(alone && std::holds_alternative<RequestHead>(*alone), "a head can stand alone");
   Require(Same(head, std::get<RequestHead>(*alone)), "what follows a head changes nothing");
-  Require(!web::ReadHead(bytes.data(), head.head_bytes - 1), "a head lacks its end, or has it");
+  Require(!rendezvous::ReadHead(bytes.data(), head.head_bytes - 1),
+          "a head lacks its end, or has it");
 }
 
 }  // namespace
@@ -45,12 +46,12 @@ void FuzzRendezvousHead(std::string_view input) {
   InputReader reader(input.substr(0, kMostBytes + 1));
   const uint8_t division = reader.Byte();
   const std::string bytes = reader.Rest();
-  const Result whole = web::ReadHead(bytes.data(), bytes.size());
+  const Result whole = rendezvous::ReadHead(bytes.data(), bytes.size());
   Result in_pieces;
   size_t come = 0;
   for (const std::string& piece : Divided(bytes, division)) {
     come += piece.size();
-    in_pieces = web::ReadHead(bytes.data(), come);
+    in_pieces = rendezvous::ReadHead(bytes.data(), come);
     if (in_pieces) break;
   }
   Require(whole.has_value() == in_pieces.has_value(), "a head is whole however it comes");
@@ -62,7 +63,7 @@ void FuzzRendezvousHead(std::string_view input) {
     return;
   }
   constexpr std::array kRefusals = {400, 403, 405, 411, 505};
-  const auto& refusal = std::get<web::Refusal>(*whole);
+  const auto& refusal = std::get<rendezvous::Refusal>(*whole);
   Require(std::find(kRefusals.begin(), kRefusals.end(), refusal.status) != kRefusals.end(),
           "a refusal's status is documented");
   Require(!refusal.sentence.empty(), "a refusal has a sentence");

@@ -11,7 +11,7 @@
 
 #include "common/frame_reader.h"
 #include "core/rendezvous/rendezvous_store.h"
-#include "rpc/convert_rendezvous.h"
+#include "rpc/convert/convert_rendezvous.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 

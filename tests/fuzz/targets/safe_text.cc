@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "client/terminal.h"
+#include "client/cli/terminal.h"
 #include "common/safe_text.h"
 #include "common/utf8.h"
 #include "tests/fuzz/support/fuzz_target.h"

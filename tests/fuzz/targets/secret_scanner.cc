@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "executor/pattern_redactor.h"
-#include "executor/secret_scanner.h"
+#include "executor/output/pattern_redactor.h"
+#include "executor/output/secret_scanner.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "hadoop/token_file.h"
+#include "hadoop/auth/token_file.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 

@@ -3,8 +3,8 @@
 //   yarn_submit CONFIGURATION_FOLDER USER COMMAND [FILE_IN_HDFS]
 //
 // COMMAND runs as the ApplicationMaster. FILE_IN_HDFS is written, looked at in all ways that
-// hadoop/webhdfs.h has, and localized as "input" for COMMAND. On a cluster with Kerberos USER is of
-// no meaning, and only the first calls use the ticket; then delegation tokens do. Prints
+// hadoop/hdfs/webhdfs.h has, and localized as "input" for COMMAND. On a cluster with Kerberos USER
+// is of no meaning, and only the first calls use the ticket; then delegation tokens do. Prints
 // "application ID", then "end STATE FINAL DIAGNOSTICS"; exits with 0 when it has succeeded.
 #include <cstdio>
 #include <cstdlib>
@@ -15,13 +15,13 @@
 #include "common/clock.h"
 #include "common/process_setup.h"
 #include "common/status_macros.h"
-#include "hadoop/blocking_rpc.h"
-#include "hadoop/cluster_addresses.h"
-#include "hadoop/configuration.h"
-#include "hadoop/delegation_tokens.h"
-#include "hadoop/protocols.h"
-#include "hadoop/token_file.h"
-#include "hadoop/webhdfs.h"
+#include "hadoop/auth/token_file.h"
+#include "hadoop/config/configuration.h"
+#include "hadoop/hdfs/webhdfs.h"
+#include "hadoop/rpc/blocking_rpc.h"
+#include "hadoop/rpc/cluster_addresses.h"
+#include "hadoop/rpc/delegation_tokens.h"
+#include "hadoop/rpc/protocols.h"
 #include "hadoop/yarn/client_protocol.pb.h"
 
 namespace tony::hadoop {

@@ -20,7 +20,7 @@ using ::hadoop::yarn::SimplePlacementConstraintProto;
 
 // Empty where there is none.
 std::string Difference(const std::string& text, const std::string& base64) {
-  const auto constraint = spec::ParsePlacement(text);
+  const auto constraint = jobfile::ParsePlacement(text);
   if (!constraint.ok()) return constraint.status().ToString() + "\n";
   std::string bytes;
   PlacementConstraintProto theirs;

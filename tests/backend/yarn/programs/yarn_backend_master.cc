@@ -20,8 +20,8 @@
 #include "backend/yarn/yarn_backend.h"
 #include "common/process_setup.h"
 #include "common/status_macros.h"
-#include "hadoop/token_file.h"
-#include "os/unique_fd.h"
+#include "hadoop/auth/token_file.h"
+#include "os/files/unique_fd.h"
 
 namespace tony::backend {
 namespace {
@@ -173,10 +173,10 @@ absl::Status Place(const std::string& argument, AllocationOptions& allocation) {
   } else if (name[sign] == '+') {
     allocation.other_resources[type][name.substr(sign + 1)] = std::atoi(value.c_str());
   } else {
-    spec::TypePlacement& placement = allocation.placements[type];
+    jobfile::TypePlacement& placement = allocation.placements[type];
     placement.tags = {name.substr(sign + 1)};
     if (value.empty()) return absl::OkStatus();
-    TONY_ASSIGN_OR_RETURN(placement.constraint, spec::ParsePlacement(value));
+    TONY_ASSIGN_OR_RETURN(placement.constraint, jobfile::ParsePlacement(value));
   }
   return absl::OkStatus();
 }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "collective/data_type.h"
+#include "collective/arithmetic/data_type.h"
 #include "tests/collective/gpu/fake/fake_gpu.h"
 
 namespace tony::collective {

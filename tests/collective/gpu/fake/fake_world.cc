@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "tests/collective/arithmetic/reference.h"
 #include "tests/collective/gpu/fake/fake_gpu.h"
-#include "tests/collective/reference.h"
 
 namespace tony::collective {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "collective/data_type.h"
+#include "collective/arithmetic/data_type.h"
 #include "collective/gpu/nccl_types.h"
 
 namespace tony::collective {

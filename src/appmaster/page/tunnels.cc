@@ -1,0 +1,84 @@
+// Looking up what a client wants to reach, and asking its executor.
+#include "appmaster/page/tunnels.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace tony::appmaster {
+
+absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks,
+                                              const rpc::TunnelRelay::Wish& wish) {
+  const core::TaskId& id = wish.task;
+  if (wish.by_executor && id.type != core::kDriverType) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("an executor may reach the job's driver, not ", id.ToString()));
+  }
+  const core::Task* const task = tasks.Find(id);
+  if (task == nullptr) {
+    return absl::NotFoundError(absl::StrCat("the job has no task ", id.ToString()));
+  }
+  if (task->state != core::TaskState::kRunning || !task->container) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        id.ToString(), " is ", core::TaskStateName(task->state), ", so nothing listens there"));
+  }
+  if (!task->attached) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the executor of ", id.ToString(), " has no connection at the moment"));
+  }
+  const int wanted = wish.port != 0                  ? wish.port
+                     : task->visualization_port != 0 ? task->visualization_port
+                                                     : task->port;
+  if (wanted <= 0 || (wanted != task->port && wanted != task->visualization_port)) {
+    return absl::NotFoundError(absl::StrCat(
+        "port ", wanted, " is none that ", id.ToString(), " has registered; it has ", task->port,
+        task->visualization_port != 0 ? absl::StrCat(" and ", task->visualization_port) : ""));
+  }
+  return TunnelTarget{task->container->id, wanted};
+}
+
+absl::Status CheckLogContainer(const core::TaskTable& tasks, const std::string& id) {
+  const core::Task* const task = tasks.FindByContainer(id);
+  if (task == nullptr) {
+    return absl::NotFoundError(absl::StrCat("the job does not hold container ", id));
+  }
+  if (!task->attached) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the executor of ", task->id.ToString(), " has no connection at the moment"));
+  }
+  return absl::OkStatus();
+}
+
+void Tunnels::Take(const rpc::TunnelRelay::Wish& wish) {
+  const absl::Status asked = Ask(wish);
+  if (!asked.ok()) return relay_.Refuse(wish.tunnel, asked);
+  deadlines_[wish.tunnel] = loop_.After(kAnswerPatience, [this, wish] {
+    relay_.Refuse(wish.tunnel,
+                  absl::DeadlineExceededError(absl::StrCat(
+                      "the executor of ", wish.logs ? wish.logs->container() : wish.task.ToString(),
+                      " has not answered within ", kAnswerPatience.count(), " s")));
+    deadlines_.erase(wish.tunnel);
+  });
+}
+
+absl::Status Tunnels::Ask(const rpc::TunnelRelay::Wish& wish) {
+  v1::MasterMessage message;
+  v1::OpenTunnel& open = *message.mutable_open_tunnel();
+  open.set_tunnel(wish.tunnel);
+  std::string container;
+  if (wish.logs) {
+    container = wish.logs->container();
+    if (wish.logs->master()) return send_own_logs_(wish);
+    TONY_RETURN_IF_ERROR(CheckLogContainer(machine_.tasks(), container));
+    *open.mutable_logs() = *wish.logs;
+  } else {
+    TONY_ASSIGN_OR_RETURN(const TunnelTarget target, FindTunnelTarget(machine_.tasks(), wish));
+    container = target.container_id;
+    open.set_port(target.port);
+  }
+  relay_.Expect(wish.tunnel, container);
+  return executors_.Send(container, message);
+}
+
+}  // namespace tony::appmaster

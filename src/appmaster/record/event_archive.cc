@@ -1,0 +1,176 @@
+// Names of the files, and the thread that makes them.
+#include "appmaster/record/event_archive.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+
+namespace tony::appmaster {
+namespace {
+
+std::string PathOf(const storage::EventFile& file) {
+  return absl::StrCat(storage::kEventFolder, "/", file.name);
+}
+
+absl::StatusOr<rpc::HistoryEnd> ReadEndOnce(storage::JobFiles& files) {
+  TONY_ASSIGN_OR_RETURN(storage::EventFiles listed, storage::ListEventFiles(files));
+  rpc::HistoryEnd end;
+  for (; end.sequence == 0 && !listed.kept.empty(); listed.kept.pop_back()) {
+    TONY_ASSIGN_OR_RETURN(const std::string text, files.Read(PathOf(listed.kept.back())));
+    end = rpc::FindHistoryEnd(text);
+  }
+  end.bytes = end.rest = 0;
+  return end;
+}
+
+}  // namespace
+
+absl::StatusOr<rpc::HistoryEnd> EventArchive::ReadEnd(storage::JobFiles& files) {
+  return storage::ReadWhileMerging([&] { return ReadEndOnce(files); });
+}
+
+absl::StatusOr<std::unique_ptr<EventArchive>> EventArchive::Open(
+    std::unique_ptr<storage::JobFiles> files, Duration pause) {
+  TONY_ASSIGN_OR_RETURN(storage::EventFiles listed, storage::ListEventFiles(*files));
+  for (const storage::EventFile& file : listed.kept) {
+    if (file.first == 0) {
+      return absl::DataLossError(absl::StrCat(PathOf(file), " is no file of events"));
+    }
+  }
+  return std::unique_ptr<EventArchive>(
+      new EventArchive(std::move(files), pause, std::move(listed)));
+}
+
+EventArchive::EventArchive(std::unique_ptr<storage::JobFiles> files, Duration pause,
+                           storage::EventFiles listed)
+    : files_(std::move(files)),
+      pause_(pause),
+      kept_(std::move(listed.kept)),
+      covered_(std::move(listed.covered)) {
+  small_ = static_cast<size_t>(std::count_if(
+      kept_.begin(), kept_.end(), [](const storage::EventFile& file) { return !file.merged(); }));
+  thread_ = std::thread([this] { Run(); });
+}
+
+EventArchive::~EventArchive() {
+  {
+    std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void EventArchive::Add(const std::string& lines) {
+  {
+    std::lock_guard lock(mutex_);
+    lines_ += lines;
+  }
+  changed_.notify_one();
+}
+
+void EventArchive::KeepUsage(const std::string& lines) {
+  {
+    std::lock_guard lock(mutex_);
+    usage_ = lines;
+  }
+  changed_.notify_one();
+}
+
+void EventArchive::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return leaving_ || usage_ || !lines_.empty(); });
+    // The end of the job, or of this process, waits for events only.
+    if (usage_ && !leaving_) {
+      const std::string usage = *std::exchange(usage_, std::nullopt);
+      lock.unlock();
+      WriteUsage(usage);
+      lock.lock();
+    }
+    if (lines_.empty()) {
+      if (leaving_) return;
+      continue;
+    }
+    const std::string lines = std::exchange(lines_, "");
+    const bool last_try = leaving_;
+    lock.unlock();
+    const bool written = WriteEvents(lines);
+    if (!last_try) MergeIfMany();
+    lock.lock();
+    if (!written && !last_try) lines_ = lines + lines_;
+    changed_.wait_for(lock, pause_, [this] { return leaving_; });
+  }
+}
+
+bool EventArchive::WriteEvents(const std::string& lines) {
+  const int number = kept_.empty() ? 1 : kept_.back().last + 1;
+  const storage::EventFile file = storage::EventFile::Of(number, number);
+  const absl::Status written = files_->Create(PathOf(file), lines);
+  if (written.ok()) {
+    kept_.push_back(file);
+    ++small_;
+    said_loss_ = false;
+  } else if (!std::exchange(said_loss_, true)) {
+    LogError(absl::StrCat("events cannot be kept: ", std::string(written.message())));
+  }
+  return written.ok();
+}
+
+void EventArchive::MergeIfMany() {
+  if (small_ < kMostSmallFiles) return;
+  small_ = 0;
+  absl::Status merged = Merge();
+  if (merged.ok()) merged = RemoveCovered();
+  if (!merged.ok()) {
+    LogDebug(absl::StrCat("small files of events stay as they are for now: ",
+                          std::string(merged.message())));
+  }
+}
+
+absl::Status EventArchive::Merge() {
+  std::string text;
+  size_t begin = kept_.size();
+  while (begin > 0) {
+    TONY_RETURN_IF_ERROR(CheckStaying());
+    TONY_ASSIGN_OR_RETURN(const std::string part, files_->Read(PathOf(kept_[begin - 1])));
+    if (text.size() + part.size() > kMostMergedBytes) break;
+    text.insert(0, part);
+    --begin;
+  }
+  if (kept_.size() - begin < 2) return absl::OkStatus();
+  const auto first = kept_.begin() + static_cast<std::ptrdiff_t>(begin);
+  const std::vector<storage::EventFile> parts(first, kept_.end());
+  const storage::EventFile whole = storage::EventFile::Of(parts.front().first, parts.back().last);
+  TONY_RETURN_IF_ERROR(files_->Create(PathOf(whole), text));
+  kept_.erase(first, kept_.end());
+  kept_.push_back(whole);
+  covered_.insert(covered_.end(), parts.begin(), parts.end());
+  return absl::OkStatus();
+}
+
+absl::Status EventArchive::RemoveCovered() {
+  for (; !covered_.empty(); covered_.pop_back()) {
+    TONY_RETURN_IF_ERROR(CheckStaying());
+    TONY_RETURN_IF_ERROR(files_->Remove(PathOf(covered_.back())));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EventArchive::CheckStaying() {
+  std::lock_guard lock(mutex_);
+  return leaving_ ? absl::CancelledError("the job ends") : absl::OkStatus();
+}
+
+void EventArchive::WriteUsage(const std::string& lines) {
+  const absl::Status written = files_->Replace(storage::kUsageFile, lines);
+  if (!written.ok() && !said_usage_loss_) {
+    LogWarning(absl::StrCat("measurements cannot be kept: ", std::string(written.message())));
+  }
+  said_usage_loss_ = !written.ok();
+}
+
+}  // namespace tony::appmaster

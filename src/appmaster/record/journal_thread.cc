@@ -1,0 +1,59 @@
+// The thread's loop, and the way back to the event loop.
+#include "appmaster/record/journal_thread.h"
+
+#include <utility>
+
+namespace tony::appmaster {
+
+JournalThread::JournalThread(Journal journal, EventLoop& loop)
+    : journal_(std::move(journal)), incarnation_(journal_.incarnation()), loop_(loop) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+JournalThread::~JournalThread() {
+  *here_ = false;
+  {
+    std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void JournalThread::Append(const core::Decisions& decisions, OnKept on_kept) {
+  {
+    std::lock_guard lock(mutex_);
+    next_.decisions.insert(next_.decisions.end(), decisions.begin(), decisions.end());
+    next_.waiting.push_back(std::move(on_kept));
+  }
+  changed_.notify_one();
+}
+
+void JournalThread::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return leaving_ || !next_.waiting.empty(); });
+    if (next_.waiting.empty()) return;
+    Batch batch = std::exchange(next_, {});
+    lock.unlock();
+    const absl::Status status = journal_.Write(batch.decisions);
+    lock.lock();
+    written_.emplace_back(std::move(batch), status);
+    loop_.Post([this, here = here_] {
+      if (*here) Answer();
+    });
+  }
+}
+
+void JournalThread::Answer() {
+  std::vector<std::pair<Batch, absl::Status>> written;
+  {
+    std::lock_guard lock(mutex_);
+    written.swap(written_);
+  }
+  for (const auto& [batch, status] : written) {
+    for (const OnKept& on_kept : batch.waiting) on_kept(status);
+  }
+}
+
+}  // namespace tony::appmaster

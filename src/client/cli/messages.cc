@@ -1,0 +1,35 @@
+// Writes to the two streams of tony-submit.
+#include "client/cli/messages.h"
+
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/terminal.h"
+#include "common/safe_text.h"
+#include "os/files/files.h"
+
+namespace tony::client {
+
+void PrintError(const std::string& text) { PrintNotice(absl::StrCat("tony-submit: ", text)); }
+
+int FailWith(const absl::Status& status, int exit_code) {
+  PrintError(std::string(status.message()));
+  return exit_code;
+}
+
+int ExitOf(const absl::Status& no_verdict) {
+  return absl::IsCancelled(no_verdict) ? kKilled : kInfrastructure;
+}
+
+void WriteOut(const std::string& text) { (void)PrintForPeople(STDOUT_FILENO, text); }
+
+void WriteBytes(const std::string& bytes) {
+  (void)os::WriteAll(STDOUT_FILENO, bytes.data(), bytes.size(), "stdout");
+}
+
+void WriteJobId(const SubmitOptions& options, const std::string& job_id) {
+  options.json ? WriteBytes(absl::StrCat("{\"job_id\":\"", job_id, "\"}\n"))
+               : WriteOut(job_id + "\n");
+}
+
+}  // namespace tony::client

@@ -1,0 +1,205 @@
+// The table of tony-submit's options and their translation into configuration.
+#include "client/cli/options.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/command_line.h"
+#include "common/status_macros.h"
+#include "jobfile/values/paths.h"
+#include "jobfile/values/resource_grammar.h"
+#include "jobfile/values/values.h"
+#include "jobfile/xml/files.h"
+
+namespace tony::client {
+namespace {
+
+constexpr char kFlag[] = "";
+
+const OptionTable& SubmitTable() {
+  static const OptionTable table = {
+      {"conf_file", "FILE", false, "the job file (XML); the same as naming it without an option"},
+      {"conf", "KEY=VALUE", true, "a configuration key, stronger than every file; adds to lists"},
+      {"executes", "COMMAND", false,
+       "what each task runs; --python_binary_path goes in front, --task_params behind"},
+      {"task_params", "TEXT", false, "appended to the command of --executes as it is"},
+      {"src_dir", "PATH", false,
+       "folder or archive with the program, laid into each task's working folder"},
+      {"python_venv", "PATH", false,
+       "virtual environment (zip or folder), found as venv/ by each task"},
+      {"python_binary_path", "PATH", false,
+       "the Python interpreter: absolute, or inside the virtual environment"},
+      {"shell_env", "NAME=VALUE", true, "a variable for the user's processes"},
+      {"container_env", "NAME=VALUE", true, "a variable for the containers"},
+      {"hdfs_classpath", "PATHS", false,
+       "comma list of files and folders for every container; missing ones are skipped with a "
+       "warning"},
+      {"sidecar_tensorboard_log_dir", "PATH", false,
+       "starts TensorBoard beside the job on this log folder"},
+      {"backend", "NAME", false,
+       "where the job runs: local, this machine, or yarn, a Hadoop cluster"},
+      {"detach", kFlag, false, "print the job's id and return while the job goes on"},
+      {"dry-run", kFlag, false, "check everything and print what would run, without running it"},
+      {"json", kFlag, false, "print events, or the dry run, as JSON"},
+      {"quiet", kFlag, false, "print the verdict only"},
+      {"debug", kFlag, false, "keep temporary files"},
+      {"version", kFlag, false, "print the version"},
+      {"help", kFlag, false, "print this text", "h"},
+  };
+  return table;
+}
+
+/// Options that are stored under a key as they are.
+struct PlainOption {
+  const char* name;
+  const char* key;
+};
+constexpr PlainOption kPlainOptions[] = {
+    {"backend", "tony.backend"},
+    {"src_dir", "tony.application.src-dir"},
+    {"python_venv", "tony.application.python-venv"},
+    {"python_binary_path", "tony.application.python-binary-path"},
+    {"sidecar_tensorboard_log_dir", "tony.application.tensorboard-log-dir"},
+};
+
+/// Options whose NAME=VALUE becomes an item of the list under a key.
+constexpr PlainOption kVariableOptions[] = {
+    {"shell_env", "tony.execution.envs"},
+    {"container_env", "tony.containers.envs"},
+};
+
+absl::StatusOr<std::string> JobFile(const CommandLine& line) {
+  std::vector<std::string> files = line.Values("conf_file");
+  for (const std::string& word : line.positionals) {
+    if (!absl::EndsWith(word, ".xml")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("unexpected argument '", word,
+                       "'; name the program with --executes and put its parameters into "
+                       "--task_params='…'; a job file "
+                       "whose name does not end in .xml is named with --conf_file"));
+    }
+    files.push_back(word);
+  }
+  if (files.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("two job files: '", files[0], "' and '", files[1],
+                     "'; give one, and change single keys with --conf"));
+  }
+  if (files.size() == 1 && files[0].empty()) {
+    return absl::InvalidArgumentError("--conf_file is empty; name the job file");
+  }
+  return files.empty() ? std::string() : files[0];
+}
+
+/// The command of all containers, or nothing without --executes.
+absl::StatusOr<std::optional<std::string>> ComposeCommand(const CommandLine& line) {
+  if (!line.Has("executes")) {
+    if (line.Has("task_params")) {
+      return absl::InvalidArgumentError(
+          "--task_params has no effect without --executes; give the command with --executes");
+    }
+    return std::optional<std::string>();
+  }
+  std::string interpreter = line.Value("python_binary_path");
+  if (!interpreter.empty() && interpreter[0] != '/' && line.Has("python_venv")) {
+    interpreter = absl::StrCat("venv/", interpreter);
+  }
+  std::string command = line.Value("executes");
+  if (command.empty())
+    return absl::InvalidArgumentError("--executes is empty; name the command to run");
+  if (!interpreter.empty()) command = absl::StrCat(interpreter, " ", command);
+  if (!line.Value("task_params").empty()) absl::StrAppend(&command, " ", line.Value("task_params"));
+  return std::optional<std::string>(command);
+}
+
+/// Resources that are there; a warning for each that is not. What lies on another file system is
+/// for later to check.
+void AddClassPath(const CommandLine& line, SubmitOptions& options) {
+  for (const std::string& item : jobfile::SplitList(line.Value("hdfs_classpath"))) {
+    const absl::StatusOr<core::ResourceEntry> entry = jobfile::ParseResource(item);
+    const std::string source = entry.ok() ? entry->source : item;
+    const absl::Status readable =
+        jobfile::UriScheme(source).empty()
+            ? jobfile::CheckReadable(jobfile::ResolvePath(source, ".", ""))
+            : absl::OkStatus();
+    if (!readable.ok()) {
+      options.warnings.push_back(absl::StrCat("--hdfs_classpath: '", source, "' ",
+                                              std::string(readable.message()), "; it is skipped"));
+      continue;
+    }
+    options.overrides.push_back(
+        {"tony.containers.resources", jobfile::EscapeListItem(item), "--hdfs_classpath"});
+  }
+}
+
+absl::Status AddOverrides(const CommandLine& line, SubmitOptions& options) {
+  for (const std::string& text : line.Values("conf")) {
+    TONY_ASSIGN_OR_RETURN(jobfile::Override conf, ParseOverride("--conf", text));
+    options.overrides.push_back(std::move(conf));
+  }
+  TONY_ASSIGN_OR_RETURN(const std::optional<std::string> command, ComposeCommand(line));
+  if (command) options.overrides.push_back({"tony.containers.command", *command, "--executes"});
+  for (const PlainOption& option : kPlainOptions) {
+    if (!line.Has(option.name)) continue;
+    options.overrides.push_back(
+        {option.key, line.Value(option.name), absl::StrCat("--", option.name)});
+  }
+  for (const PlainOption& option : kVariableOptions) {
+    const std::string name = absl::StrCat("--", option.name);
+    for (const std::string& text : line.Values(option.name)) {
+      TONY_RETURN_IF_ERROR(ParseOverride(name, text).status());
+      options.overrides.push_back({option.key, jobfile::EscapeListItem(text), name});
+    }
+  }
+  AddClassPath(line, options);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<jobfile::Override> ParseOverride(const std::string& option,
+                                                const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " '", text, "' is not of the form NAME=VALUE; write ", option, " ",
+                     equals == 0 ? "NAME" : text, "=VALUE"));
+  }
+  return jobfile::Override{text.substr(0, equals), text.substr(equals + 1), option};
+}
+
+absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments) {
+  TONY_ASSIGN_OR_RETURN(const CommandLine line, SplitCommandLine(SubmitTable(), arguments));
+  SubmitOptions options;
+  options.help = line.Has("help");
+  options.version = line.Has("version");
+  if (options.help || options.version) return options;
+  options.detach = line.Has("detach");
+  options.dry_run = line.Has("dry-run");
+  options.json = line.Has("json");
+  options.quiet = line.Has("quiet");
+  options.debug = line.Has("debug");
+  TONY_ASSIGN_OR_RETURN(options.job_file, JobFile(line));
+  TONY_RETURN_IF_ERROR(AddOverrides(line, options));
+  if (options.job_file.empty() && options.overrides.empty()) {
+    return absl::InvalidArgumentError(
+        "there is no job: name a job file, or a command with --executes (--help lists all "
+        "options)");
+  }
+  return options;
+}
+
+std::string RenderSubmitHelp(int width) {
+  return absl::StrCat(
+      "Usage: tony-submit [OPTIONS] [job.xml]\n"
+      "Runs a distributed job, follows it, and ends with its verdict. Ctrl-C stops the job.\n\n"
+      "Options, with one or two dashes, as --name=VALUE or --name VALUE:\n",
+      RenderOptionTable(SubmitTable(), width),
+      "\nExit status: 0 succeeded, 1 the program failed, 2 bad usage or a bad job file,\n"
+      "3 infrastructure (lost nodes, backend errors, time-outs), 4 killed, 5 can never fit.\n");
+}
+
+}  // namespace tony::client

@@ -1,0 +1,39 @@
+// The command line of tony-submit and what it means for the job's configuration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "jobfile/configuration/configuration_loader.h"
+
+namespace tony::client {
+
+/// What the user asked of tony-submit. Plain data.
+struct SubmitOptions {
+  std::string job_file;  ///< empty: the job is described by options alone
+  /// Configuration keys and values in the order in which they apply: first every --conf, then what
+  /// the other options stand for. Keys with several values are given once for each.
+  std::vector<jobfile::Override> overrides;
+  std::vector<std::string> warnings;  ///< sentences for the user that stop nothing
+  bool detach = false;                ///< return the job's id and leave
+  bool dry_run = false;               ///< show what would run
+  bool json = false;
+  bool quiet = false;  ///< only the verdict
+  bool debug = false;  ///< keep temporary files
+  bool version = false;
+  bool help = false;
+};
+
+/// Reads the arguments (without the program's name). With --help or --version nothing else is
+/// checked. InvalidArgument – bad usage; the message is for the user and complete.
+absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments);
+
+/// The `KEY=VALUE` of `option` as an override. InvalidArgument – there is no `=`, or nothing in
+/// front of it.
+absl::StatusOr<jobfile::Override> ParseOverride(const std::string& option, const std::string& text);
+
+/// The text of `tony-submit --help`, wrapped at `width` columns.
+std::string RenderSubmitHelp(int width);
+
+}  // namespace tony::client

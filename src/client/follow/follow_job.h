@@ -1,0 +1,27 @@
+// Shows a submitted job until it has ended.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/cli/environment.h"
+#include "client/cli/options.h"
+#include "client/follow/master_source.h"
+#include "client/follow/submission.h"
+#include "common/clock.h"
+#include "common/event_loop.h"
+#include "core/record/verdict.h"
+#include "jobfile/configuration/configuration.h"
+
+namespace tony::client {
+
+/// Submission::FollowToEnd() with the printer that `options` and the terminal ask for.
+/// ResourceExhausted – this process may start too few threads to hear of the job.
+absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
+                                        const Environment& environment,
+                                        const jobfile::Configuration& configuration,
+                                        const MakeSource& make_source);
+
+}  // namespace tony::client

@@ -1,0 +1,80 @@
+// ApplicationMasters as children of the client, on this machine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "client/follow/master_process.h"
+#include "client/follow/master_source.h"
+#include "common/clock.h"
+#include "common/event_loop.h"
+#include "core/job/master_restarts.h"
+#include "storage/job_folder.h"
+
+namespace tony::client {
+
+/// Starts another one when one is lost, as core::MasterRestarts says. Never blocks the loop for
+/// long: Ctrl-C is heard also while one is being started. Not thread safe: owned by the event loop.
+class LocalMasterSource : public MasterSource {
+ public:
+  struct Options {
+    storage::JobFolder folder;
+    Duration start_deadline{0};  ///< for an ApplicationMaster's first answer
+    Duration exit_deadline{0};   ///< for it to be gone after its last word
+    int restarts = 0;            ///< how often one that was lost is replaced
+    uint64_t open_files = 0;     ///< see MasterProcess
+  };
+
+  /// `loop` and `clock` outlive this. `master` was just started.
+  LocalMasterSource(EventLoop& loop, const Clock& clock, Options options, MasterProcess master);
+
+  void Start(Callbacks callbacks) override;
+  void OnAnswer() override { heard_ = true; }
+  void OnNoAnswer() override;
+  void OnConcluded() override;
+  void OnStreamClosed(const absl::Status& why) override;
+  void Abandon(const std::string& sentence, std::function<void(absl::Status)> done) override;
+  absl::Status ReadEvents(const history::UseEvent& use) override;
+  std::string AfterLeaving() const override;
+
+ private:
+  void Watch();
+  void Connect();
+  void OnMasterOver();
+  /// The ApplicationMaster is gone, but the end of its stream does not come.
+  void OnStreamOverdue();
+  void AwaitExit();
+  void GoOn();
+  void Restart();
+  /// The one that is being started is ready, or has ended before that.
+  void OnStarted();
+  void OnStartOverdue();
+  void OnStartFailed(const absl::Status& why);
+  /// There is none, and none will be; `more`, which may be empty, says why.
+  void End(const std::string& more = "");
+
+  EventLoop& loop_;
+  const Clock& clock_;
+  const Options options_;
+  MasterProcess master_;
+  TimePoint started_at_;              ///< of master_, or of the one that could not be started
+  std::optional<MasterStart> start_;  ///< of the next one, not ready yet
+  core::MasterRestarts restarts_;
+  Callbacks callbacks_;
+  bool stream_over_ = false;
+  bool master_over_ = false;
+  bool concluded_ = false;
+  bool killed_ = false;  ///< for not having ended in time
+  bool heard_ = false;   ///< an ApplicationMaster has answered, so gRPC has threads
+  bool ended_ = false;   ///< it was said that there will be none
+  std::unique_ptr<EventLoop::Handle> connect_;
+  std::unique_ptr<EventLoop::Handle> master_watch_;
+  std::unique_ptr<EventLoop::Handle> start_watch_;
+  std::unique_ptr<EventLoop::Handle> start_deadline_;
+  std::unique_ptr<EventLoop::Handle> exit_deadline_;
+  std::unique_ptr<EventLoop::Handle> stream_deadline_;
+  std::unique_ptr<EventLoop::Handle> restart_;
+};
+
+}  // namespace tony::client

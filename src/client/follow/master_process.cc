@@ -1,0 +1,94 @@
+// Starting tony-am and waiting for its word.
+#include "client/follow/master_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "logs/last_lines.h"
+#include "os/files/files.h"
+#include "os/files/wait_readable.h"
+#include "os/processes/own_program.h"
+
+namespace tony::client {
+namespace {
+
+/// In the child, where inherited descriptors become 3, 4, ….
+constexpr int kClientFd = 3;
+/// How long a process may take to end after it was killed or has closed its pipe. A client that
+/// restarts it is deaf to Ctrl-C meanwhile.
+constexpr std::chrono::milliseconds kEndPatience{500};
+
+}  // namespace
+
+absl::StatusOr<MasterStart> MasterStart::Begin(const storage::JobFolder& folder,
+                                               const MasterProcess::Options& options) {
+  const std::string log_path = folder.am_log();
+  os::UniqueFd log = os::OpenOrMakeFile(log_path, O_WRONLY | O_APPEND);
+  if (!log.valid()) return os::ErrnoError(errno, log_path);
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return os::ErrnoError(errno, "cannot make a pair of sockets");
+  }
+  os::UniqueFd own_end(ends[0]);
+  const os::UniqueFd master_end(ends[1]);
+
+  os::SubprocessRequest request;
+  TONY_ASSIGN_OR_RETURN(const std::string program, os::ProgramBeside("tony-am"));
+  request.arguments = {program, absl::StrCat("--job-folder=", folder.root()),
+                       absl::StrCat("--client-fd=", kClientFd)};
+  if (options.open_files > 0) {
+    request.arguments.push_back(absl::StrCat("--open-files=", options.open_files));
+  }
+  if (options.detached) {
+    request.arguments.push_back("--detached");
+    request.arguments.push_back(absl::StrCat("--restarts=", options.restarts));
+  }
+  request.working_folder = folder.root();
+  request.stdout_fd = log.get();
+  request.stderr_fd = log.get();
+  request.inherited_fds = {master_end.get()};
+  if (options.detached && options.guard_fd >= 0) request.inherited_fds.push_back(options.guard_fd);
+  TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::StartOwnProgram(request));
+  return MasterStart(MasterProcess(std::move(process), std::move(own_end)), log_path);
+}
+
+absl::StatusOr<MasterProcess> MasterStart::Finish() && {
+  char byte;
+  if (read(fd(), &byte, 1) == 1) return std::move(process_);
+  Reap();
+  return absl::UnavailableError(absl::StrCat("the ApplicationMaster ended at once; ", EndOfLog()));
+}
+
+absl::Status MasterStart::GiveUp() && {
+  process_.Kill();
+  Reap();
+  return absl::DeadlineExceededError(absl::StrCat(
+      "the ApplicationMaster was not ready in time (tony.client.am-start-timeout-ms); ",
+      EndOfLog()));
+}
+
+void MasterStart::Reap() {
+  if (os::WaitReadable(process_.pidfd(), kEndPatience)) (void)process_.ended();
+}
+
+std::string MasterStart::EndOfLog() const {
+  return absl::StrCat("its log ", log_path_, " ends with\n", logs::LastLines(log_path_, 10));
+}
+
+absl::StatusOr<MasterProcess> MasterProcess::Start(const storage::JobFolder& folder,
+                                                   const Options& options) {
+  TONY_ASSIGN_OR_RETURN(MasterStart start, MasterStart::Begin(folder, options));
+  if (!os::WaitReadable(start.fd(), options.deadline)) return std::move(start).GiveUp();
+  return std::move(start).Finish();
+}
+
+void MasterProcess::Kill() const { process_.SignalSession(SIGKILL); }
+
+}  // namespace tony::client

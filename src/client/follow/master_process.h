@@ -1,0 +1,82 @@
+// The ApplicationMaster as a child process of the client, on the local backend.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "os/files/unique_fd.h"
+#include "os/processes/subprocess.h"
+#include "storage/job_folder.h"
+
+namespace tony::client {
+
+class MasterStart;
+
+/// As long as it lives, and this process with it, the ApplicationMaster knows that there is
+/// somebody to own its job. Not thread safe.
+class MasterProcess {
+ public:
+  /// How it is started.
+  struct Options {
+    bool detached = false;  ///< the job outlives the client
+    int guard_fd = -1;      ///< the lock on am_guard(), which a detached one inherits
+    int restarts = 0;       ///< how often a detached one is started again by its keeper
+    Duration deadline{0};   ///< for its first answer
+    /// The soft limit on open files of the users' programs; 0: this process's own.
+    uint64_t open_files = 0;
+  };
+
+  /// MasterStart, waited for: at most `options.deadline`. Blocks. The codes of MasterStart.
+  static absl::StatusOr<MasterProcess> Start(const storage::JobFolder& folder,
+                                             const Options& options);
+
+  pid_t pid() const { return process_.pid(); }
+  /// Readable once the process has ended.
+  int pidfd() const { return process_.pidfd(); }
+  bool ended() { return process_.TryWait().has_value(); }
+  /// Its keeper, too.
+  void Kill() const;
+
+ private:
+  friend class MasterStart;
+  MasterProcess(os::Subprocess process, os::UniqueFd socket)
+      : process_(std::move(process)), socket_(std::move(socket)) {}
+
+  os::Subprocess process_;
+  os::UniqueFd socket_;  ///< its end tells the ApplicationMaster that this process is gone
+};
+
+/// An ApplicationMaster that was started and has not published its address yet. Destroying it does
+/// not end the process, but tells it that nobody wants it any more. Not thread safe.
+class MasterStart {
+ public:
+  /// Starts tony-am, which lies beside this program. Codes of os::StartOwnProgram(), and of the
+  /// opening of its log.
+  static absl::StatusOr<MasterStart> Begin(const storage::JobFolder& folder,
+                                           const MasterProcess::Options& options);
+
+  /// Readable once it has published its address, or has ended.
+  int fd() const { return process_.socket_.get(); }
+  /// When fd() is readable; once. Unavailable – it ended before it had an address; the message has
+  /// the last lines of its log.
+  absl::StatusOr<MasterProcess> Finish() &&;
+  /// Kills it, since it was not ready in time. DeadlineExceeded, with the last lines of its log.
+  absl::Status GiveUp() &&;
+
+ private:
+  MasterStart(MasterProcess process, std::string log_path)
+      : process_(std::move(process)), log_path_(std::move(log_path)) {}
+  /// Waits for a process that is about to end, so that its log is complete.
+  void Reap();
+  /// "its log PATH ends with", and the last lines.
+  std::string EndOfLog() const;
+
+  MasterProcess process_;
+  std::string log_path_;
+};
+
+}  // namespace tony::client

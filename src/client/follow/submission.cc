@@ -1,0 +1,205 @@
+// The client's event loop while a job runs.
+#include "client/follow/submission.h"
+
+#include <signal.h>
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/terminal.h"
+#include "common/status_macros.h"
+
+namespace tony::client {
+namespace {
+
+constexpr std::chrono::milliseconds kRedrawInterval{200};
+/// Between two attempts to read what was recorded.
+constexpr std::chrono::milliseconds kReadPause{500};
+/// Between two attempts to say that the job is to be stopped.
+constexpr std::chrono::seconds kStopPause{1};
+
+}  // namespace
+
+Submission::Submission(EventLoop& loop, const Clock& clock, Options options, MasterSource& source,
+                       ProgressPrinter& printer)
+    : loop_(loop), clock_(clock), options_(options), source_(source), printer_(printer) {}
+
+Submission::~Submission() = default;
+
+absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
+  auto signals =
+      loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  source_.Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
+                 [this](const auto& verdict, const absl::Status& why) { OnOver(verdict, why); }});
+  Redraw();
+  loop_.Run();
+  redraw_.reset();
+  printer_.Refresh();
+  if (verdict_) return *verdict_;
+  if (stream_status_.ok()) return why_;
+  return Annotate(why_, std::string(stream_status_.message()));
+}
+
+void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
+  client_ = std::move(client);
+  answer_deadline_ = loop_.After(options_.answer_deadline, [this] { source_.OnNoAnswer(); });
+  // The stream may end after this object has: only the loop runs what is posted, and outlives the
+  // client.
+  rpc::JobClient::FollowCallbacks callbacks;
+  callbacks.on_event = [this, &loop = loop_](core::JobEvent event) {
+    loop.Post([this, event = std::move(event)] { OnEvent(event); });
+  };
+  callbacks.on_closed = [this, &loop = loop_, number = ++streams_](absl::Status status) {
+    loop.Post([this, number, status] {
+      if (number == streams_) OnStreamClosed(status);  // not of one that was given up before
+    });
+  };
+  callbacks.on_open = [this, &loop = loop_] { loop.Post([this] { OnOpen(); }); };
+  if (printer_.shows_measurements()) {
+    callbacks.on_measurement = [this, &loop = loop_](core::JobEvent measurement) {
+      loop.Post(
+          [this, measurement = std::move(measurement)] { printer_.OnMeasurement(measurement); });
+    };
+  }
+  client_->Follow(last_sequence_, /*owner=*/true, std::move(callbacks));
+  if (!stop_reason_.empty()) SendStop();
+}
+
+void Submission::OnOpen() {
+  answer_deadline_.reset();
+  source_.OnAnswer();
+}
+
+void Submission::OnEvent(const core::JobEvent& event) {
+  last_sequence_ = event.sequence;
+  printer_.OnEvent(event);
+  const auto* change = std::get_if<core::JobStateChanged>(&event.body);
+  if (change != nullptr && change->state == core::JobState::kStopping) {
+    // It is in the journal by now. The answer to the wish may come later than this.
+    being_stopped_ = true;
+    stop_reason_.clear();
+  }
+  const auto* ended = std::get_if<core::JobEnded>(&event.body);
+  if (ended == nullptr) return;
+  verdict_ = ended->verdict;
+  if (!over_) source_.OnConcluded();
+}
+
+void Submission::OnStreamClosed(const absl::Status& status) {
+  stream_status_ = status;
+  answer_deadline_.reset();
+  client_.reset();
+  if (std::exchange(stopping_, false)) OnStopSent(status);
+  source_.OnStreamClosed(status);
+}
+
+void Submission::OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why) {
+  over_ = true;
+  next_stop_.reset();
+  backends_verdict_ = verdict;
+  why_ = why;
+  if (verdict_) return loop_.Stop();
+  ReadRest();
+}
+
+void Submission::GiveUp(const absl::Status& why) {
+  if (!over_) OnOver(std::nullopt, why);
+}
+
+void Submission::ReadRest() {
+  const absl::Status read =
+      source_.ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
+        // With a full disk between two ApplicationMasters the second one's numbers may be lower
+        // than those of what the first one could only tell.
+        const bool news = event.ok() && (event->sequence > last_sequence_ ||
+                                         std::holds_alternative<core::JobEnded>(event->body));
+        if (news) OnEvent(*event);
+        return true;
+      });
+  if (verdict_) return loop_.Stop();
+  if (read.ok()) return EndWithoutEvents();
+  if (read_deadline_ == nullptr) {
+    PrintNotice(
+        absl::StrCat("the job is over, but what it has recorded cannot be read now; trying again "
+                     "for ",
+                     options_.read_deadline / std::chrono::seconds(1),
+                     " s (tony.client.am-exit-timeout-ms): ", std::string(read.message())));
+    read_deadline_ = loop_.After(options_.read_deadline, [this] { EndWithoutEvents(); });
+  }
+  next_read_ = loop_.After(kReadPause, [this] { ReadRest(); });
+}
+
+void Submission::EndWithoutEvents() {
+  read_deadline_.reset();
+  next_read_.reset();
+  if (backends_verdict_) {
+    core::JobEvent event;
+    event.sequence = last_sequence_ + 1;
+    event.unix_millis = clock_.UnixMillis();
+    event.body = core::JobEnded{*backends_verdict_};
+    OnEvent(event);
+  }
+  loop_.Stop();
+}
+
+void Submission::OnSignal(int number) {
+  const char* name = number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
+  // What is known of the end by now is what it ends with.
+  if (over_) return EndWithoutEvents();
+  if (++interrupts_ > 2 || verdict_) return Leave();
+  if (interrupts_ == 1) PrintNotice("stopping the job; twice more to leave at once");
+  if (being_stopped_) return;
+  stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
+  SendStop();
+}
+
+void Submission::Leave() {
+  std::string sentence = "leaving; the job is being stopped without anybody watching";
+  if (verdict_) {
+    sentence = "leaving; the job is over";
+  } else if (!stop_reason_.empty()) {
+    sentence = absl::StrCat("leaving before anybody could be told to stop the job; ",
+                            source_.AfterLeaving());
+  }
+  why_ = absl::CancelledError(sentence);
+  stream_status_ = absl::OkStatus();
+  loop_.Stop();
+}
+
+void Submission::SendStop() {
+  next_stop_.reset();
+  if (verdict_) stop_reason_.clear();
+  if (stop_reason_.empty()) return;
+  if (client_ != nullptr) return SendStopToMaster();
+  source_.Abandon(stop_reason_, [this](const absl::Status& status) { OnStopSent(status); });
+}
+
+void Submission::SendStopToMaster() {
+  if (std::exchange(stopping_, true)) return;
+  client_->StopLater(stop_reason_, options_.stop_deadline,
+                     [this, &loop = loop_, number = ++stops_](const absl::Status& status) {
+                       loop.Post([this, number, status] {
+                         // Of another ApplicationMaster by now?
+                         if (number != stops_ || !std::exchange(stopping_, false)) return;
+                         OnStopSent(status);
+                       });
+                     });
+}
+
+void Submission::OnStopSent(const absl::Status& status) {
+  if (stop_reason_.empty()) return;
+  if (status.ok() || verdict_) return stop_reason_.clear();
+  if (!std::exchange(unheard_, true)) {
+    PrintNotice(absl::StrCat("cannot say that the job is to stop yet; trying again and again: ",
+                             std::string(status.message())));
+  }
+  next_stop_ = loop_.After(kStopPause, [this] { SendStop(); });
+}
+
+void Submission::Redraw() {
+  printer_.Refresh();
+  redraw_ = loop_.After(kRedrawInterval, [this] { Redraw(); });
+}
+
+}  // namespace tony::client

@@ -1,0 +1,102 @@
+// What may go, and the thread that takes it away.
+#include "client/jobs/history_retention.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/jobs/job_remains.h"
+#include "client/jobs/local_folder.h"
+#include "os/files/file_lock.h"
+#include "os/files/folder_handle.h"
+#include "os/files/folder_trust.h"
+#include "os/files/unique_fd.h"
+#include "storage/job_folder.h"
+#include "storage/job_proof.h"
+
+namespace tony::client {
+namespace {
+
+constexpr int64_t kMillisPerDay = 24 * 3600 * int64_t{1000};
+/// 2020. There was no tony before: a folder that is older was made by a clock that had lost the
+/// time, and nobody knows its age.
+constexpr int64_t kEarliestMillis = 18262 * kMillisPerDay;
+/// Of one submission; the next one goes on.
+constexpr int kJobsAtOnce = 1000;
+
+int64_t Millis(const timespec& time) {
+  return int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
+
+/// Names and times of folders that were not changed since `limit`, oldest first. Asks for nothing
+/// but each folder's status.
+std::vector<std::pair<int64_t, std::string>> OldFolders(const os::FolderHandle& jobs, int64_t limit,
+                                                        const std::atomic<bool>& stop) {
+  std::vector<std::pair<int64_t, std::string>> old;
+  const absl::StatusOr<std::vector<std::string>> names = jobs.List();
+  if (!names.ok()) return old;
+  for (const std::string& name : *names) {
+    if (stop) break;
+    struct stat status {};
+    if (fstatat(jobs.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISDIR(status.st_mode)) {
+      const int64_t changed = Millis(status.st_mtim);
+      if (changed >= kEarliestMillis && changed < limit) old.emplace_back(changed, name);
+    }
+  }
+  std::sort(old.begin(), old.end());
+  return old;
+}
+
+/// Removes the job unless it lives or holds checkpoints.
+bool RemoveJob(const os::FolderHandle& jobs, const std::string& name) {
+  // Before anything is made in it: a lock, say, which would look like proof the next time.
+  if (!storage::IsJobFolder(jobs, name)) return false;
+  const storage::JobFolder folder(jobs.PathOf(name));
+  std::error_code error;
+  if (std::filesystem::exists(folder.checkpoints(), error) &&
+      !std::filesystem::is_empty(folder.checkpoints(), error)) {
+    return false;
+  }
+  if (error) return false;
+  const absl::StatusOr<os::UniqueFd> guard = os::LockFile(folder.am_guard());
+  const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
+  return guard.ok() && lock.ok() && storage::RemoveJobFolder(jobs, name).ok();
+}
+
+}  // namespace
+
+int RemoveOldJobs(const std::string& local_dir, int days, int64_t now_unix_millis, int most,
+                  const std::atomic<bool>& stop) {
+  const absl::StatusOr<os::FolderHandle> jobs = os::OpenOwnFolder(storage::JobsFolder(local_dir));
+  if (!jobs.ok()) return 0;
+  int removed = 0;
+  for (const auto& [millis, name] :
+       OldFolders(*jobs, now_unix_millis - days * kMillisPerDay, stop)) {
+    if (stop || removed == most) break;
+    if (RemoveJob(*jobs, name)) ++removed;
+  }
+  return removed;
+}
+
+HistorySweep::HistorySweep(std::string local_dir, int days, ClockReading now) {
+  thread_ = std::thread([this, local_dir = std::move(local_dir), days, now = std::move(now)] {
+    (void)RemoveRemainsOfLostJobs(local_dir);
+    const absl::StatusOr<int64_t> time = SeeTime(now, SeenTimeFile(local_dir));
+    if (days <= 0 || !time.ok()) return;
+    (void)RemoveOldJobs(local_dir, days, *time, kJobsAtOnce, stop_);
+  });
+}
+
+HistorySweep::~HistorySweep() {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace tony::client

@@ -1,0 +1,118 @@
+// Conversion of jobs to JSON.
+#include "client/jobs/job_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "common/safe_text.h"
+
+namespace tony::client {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json OrNull(int64_t number) { return number == 0 ? Json() : Json(number); }
+Json OrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json ExitToJson(const core::TaskExit& exit) {
+  Json json;
+  json["description"] = exit.Describe();
+  json["code"] = exit.cause == core::TaskExit::Cause::kExited ? Json(exit.code) : Json();
+  json["signal"] = exit.cause == core::TaskExit::Cause::kSignaled ? Json(exit.signal) : Json();
+  json["tail"] = exit.tail;
+  return json;
+}
+
+Json VerdictToJson(const core::Verdict& verdict) {
+  Json json;
+  json["outcome"] = core::OutcomeName(verdict.outcome);
+  json["reason"] = core::ReasonName(verdict.reason);
+  json["sentence"] = verdict.sentence;
+  json["guilty"] = verdict.guilty ? Json(verdict.guilty->ToString()) : Json();
+  json["exit"] = verdict.exit ? ExitToJson(*verdict.exit) : Json();
+  json["exit_code"] = core::ExitCode(verdict);
+  return json;
+}
+
+Json TaskToJson(const core::JobView::Task& task, const core::ObservedJob& job) {
+  const core::TaskChanged& last = task.last;
+  Json json;
+  json["task"] = last.task.ToString();
+  json["state"] = core::TaskStateName(last.state);
+  json["attempt"] = last.attempt;
+  json["container"] = OrNull(last.container);
+  json["containment"] = OrNull(last.containment);
+  json["log_url"] = OrNull(last.log_url);
+  json["host"] = OrNull(last.host);
+  json["port"] = OrNull(last.port);
+  json["pid"] = OrNull(last.pid);
+  const auto times = job.times.find(last.task);
+  json["started_millis"] = times == job.times.end() ? Json() : OrNull(times->second.started_millis);
+  json["ended_millis"] = times == job.times.end() ? Json() : OrNull(times->second.ended_millis);
+  json["sentence"] = OrNull(last.sentence);
+  json["exit"] = last.exit ? ExitToJson(*last.exit) : Json();
+  if (task.usage) {
+    json["usage"] = {{"cpu_seconds", task.usage->cpu_seconds},
+                     {"memory_bytes", task.usage->memory_bytes},
+                     {"max_memory_bytes", task.usage->max_memory_bytes},
+                     {"read_bytes", task.usage->read_bytes},
+                     {"write_bytes", task.usage->write_bytes},
+                     {"processes", task.usage->processes}};
+    if (const auto& collective = task.usage->collective) {
+      json["usage"]["collective"] = {{"tensors", collective->tensors},
+                                     {"bytes", collective->bytes},
+                                     {"operations", collective->operations},
+                                     {"by_number", collective->by_number},
+                                     {"by_request", collective->by_request},
+                                     {"negotiation_seconds", collective->negotiation_seconds},
+                                     {"operation_seconds", collective->operation_seconds},
+                                     {"waited_for_seconds", collective->waited_for_seconds}};
+    }
+  }
+  return json;
+}
+
+Json WaitingToJson(const core::JobView& view) {
+  if (!view.waiting) return Json();
+  return {{"what", view.waiting->what},
+          {"since_millis", view.waiting_since_millis},
+          {"missing", view.waiting->missing},
+          {"unblock", view.waiting->unblock}};
+}
+
+}  // namespace
+
+Json JobToJson(const StoredJob& stored, bool details) {
+  const core::JobView& view = stored.job.view;
+  Json json;
+  json["id"] = stored.id;
+  json["name"] = OrNull(view.job.name);
+  json["user"] = OrNull(view.job.user);
+  json["framework"] = OrNull(view.job.framework);
+  json["backend"] = OrNull(view.job.backend);
+  json["state"] = stored.job.StateName();
+  json["alive"] = stored.alive;
+  json["epoch"] = view.epoch;
+  json["submitted_millis"] = OrNull(stored.submitted_millis);
+  json["ended_millis"] = OrNull(view.ended_millis);
+  json["sentence"] = OrNull(stored.sentence);
+  json["verdict"] = view.verdict ? VerdictToJson(*view.verdict) : Json();
+  if (!details) return json;
+  json["waiting"] = WaitingToJson(view);
+  json["visualization"] = view.visualization ? Json(view.visualization->url) : Json();
+  json["log_folder"] = OrNull(view.job.log_folder);
+  json["notes"] = view.notes;
+  json["tasks"] = Json::array();
+  for (const core::JobView::Task& task : view.tasks)
+    json["tasks"].push_back(TaskToJson(task, stored.job));
+  return json;
+}
+
+std::string DumpJson(const Json& json) {
+  return SafeJson(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+std::string DumpJsonLine(const Json& json) {
+  return SafeJson(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+}  // namespace tony::client

@@ -1,0 +1,92 @@
+// Which jobs are lost, by locks alone.
+#include "client/jobs/job_remains.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "backend/local/ledger.h"
+#include "common/status_macros.h"
+#include "os/files/file_lock.h"
+#include "os/files/files.h"
+#include "os/files/folder_handle.h"
+#include "os/files/folder_trust.h"
+#include "storage/job_proof.h"
+
+namespace tony::client {
+namespace {
+
+bool HasRemains(const storage::JobFolder& folder) {
+  const std::vector<std::string> paths = folder.transient();
+  return std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
+    std::error_code unseen;
+    return std::filesystem::exists(path, unseen);
+  });
+}
+
+/// Ids of jobs with remains. Of what is tidy, or no job's, it asks for nothing but the existence of
+/// files.
+std::vector<std::string> JobsWithRemains(const os::FolderHandle& jobs) {
+  std::vector<std::string> ids;
+  const absl::StatusOr<std::vector<std::string>> names = jobs.List();
+  if (!names.ok()) return ids;
+  for (const std::string& name : *names) {
+    if (HasRemains(storage::JobFolder(jobs.PathOf(name))) && storage::IsJobFolder(jobs, name)) {
+      ids.push_back(name);
+    }
+  }
+  return ids;
+}
+
+/// Whether the lock on the job's share is held: executors hold it as long as they live.
+absl::StatusOr<bool> HoldsShare(const std::string& local_dir, const std::string& job_id) {
+  TONY_ASSIGN_OR_RETURN(const backend::Ledger ledger,
+                        backend::Ledger::Open(storage::LedgerFolder(local_dir)));
+  TONY_ASSIGN_OR_RETURN(const std::vector<core::Claim> claims, ledger.Claims());
+  return std::any_of(claims.begin(), claims.end(),
+                     [&](const core::Claim& claim) { return claim.job_id == job_id; });
+}
+
+}  // namespace
+
+absl::Status RemoveRemains(const storage::JobFolder& folder) {
+  absl::Status first;
+  for (const std::string& path : folder.transient()) first.Update(os::RemoveTree(path));
+  return first;
+}
+
+int RemoveRemainsOfLostJobs(const std::string& local_dir) {
+  const absl::StatusOr<os::FolderHandle> jobs = os::OpenOwnFolder(storage::JobsFolder(local_dir));
+  if (!jobs.ok()) return 0;
+  int removed = 0;
+  for (const std::string& id : JobsWithRemains(*jobs)) {
+    const storage::JobFolder folder(jobs->PathOf(id));
+    const absl::StatusOr<os::UniqueFd> guard = os::LockFile(folder.am_guard());
+    if (!guard.ok()) continue;
+    const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
+    if (!lock.ok()) continue;
+    const absl::StatusOr<bool> alive = HoldsShare(local_dir, id);
+    if (alive.ok() && !*alive && RemoveRemains(folder).ok()) ++removed;
+  }
+  return removed;
+}
+
+int RemoveLostStaging(const std::string& staging) {
+  const absl::StatusOr<os::FolderHandle> folder = os::OpenOwnFolder(staging);
+  if (!folder.ok()) return 0;
+  const absl::StatusOr<std::vector<std::string>> names = folder->List();
+  if (!names.ok()) return 0;
+  int removed = 0;
+  for (const std::string& name : *names) {
+    // One that has not got its name yet has nothing in it, and nobody may hold its guard for now.
+    if (absl::StartsWith(name, ".") || !storage::IsJobFolder(*folder, name)) continue;
+    const absl::StatusOr<os::UniqueFd> guard =
+        os::LockFile(storage::JobFolder(folder->PathOf(name)).am_guard());
+    if (guard.ok() && storage::RemoveJobFolder(*folder, name).ok()) ++removed;
+  }
+  return removed;
+}
+
+}  // namespace tony::client

@@ -1,0 +1,192 @@
+// A folder with a file for each node, and what each has of the containers.
+#include "client/remote_logs/collected_logs.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/remote_logs/log_origins.h"
+#include "common/status_macros.h"
+#include "hadoop/logs/open_logs.h"
+#include "logs/container_logs.h"
+#include "rpc/convert/log_piece.h"
+
+namespace tony::client {
+namespace {
+
+constexpr size_t kPartBytes = 256 << 10;
+// Of a file that a node still writes.
+constexpr char kUnfinished[] = ".tmp";
+// Of a file that is none of logs.
+constexpr char kChecksum[] = "-checksum";
+
+/// The application's folder of collected logs. A plain value.
+struct Found {
+  std::unique_ptr<hadoop::FileStore> store;
+  std::string folder;
+  std::vector<hadoop::FolderEntry> entries;
+};
+
+void AppendSentence(std::string& text, const std::string& sentence) {
+  absl::StrAppend(&text, text.empty() ? "" : "; ", sentence);
+}
+
+/// The first of the place's folders that is there. NotFound – none is; the codes of LogFolders,
+/// YarnCluster::OpenLogs and FileStore::List.
+absl::StatusOr<Found> FindFolderIn(const backend::YarnCluster& cluster,
+                                   const backend::LogPlace& place, const std::string& application) {
+  TONY_ASSIGN_OR_RETURN(auto store, cluster.OpenLogs(place));
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> folders,
+                        backend::LogFolders(place, cluster.user(), application));
+  absl::Status why = absl::NotFoundError("there is none");
+  for (const std::string& folder : folders) {
+    auto entries = store->List(folder);
+    if (entries.ok()) return Found{std::move(store), folder, *std::move(entries)};
+    if (absl::IsNotFound(why)) why = entries.status();
+    // Who does not answer takes until the deadline each time.
+    if (absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why)) break;
+  }
+  if (!absl::IsNotFound(why)) return why;
+  return absl::NotFoundError(folders.front());
+}
+
+/// NotFound – there is none (yet); otherwise the codes of FindLogPlaces and FindFolderIn, when
+/// there is none in the places that can be looked into.
+absl::StatusOr<Found> FindFolder(const backend::YarnCluster& cluster,
+                                 const std::string& application) {
+  TONY_RETURN_IF_ERROR(cluster.log_places().status());
+  std::string likeliest;
+  absl::Status first;
+  std::string errors;
+  for (const backend::LogPlace& place : *cluster.log_places()) {
+    absl::StatusOr<Found> found = FindFolderIn(cluster, place, application);
+    if (found.ok()) return found;
+    const std::string why(found.status().message());
+    if (absl::IsNotFound(found.status())) {
+      if (likeliest.empty()) likeliest = why;
+      continue;
+    }
+    if (first.ok()) first = found.status();
+    if (!absl::StrContains(errors, why)) AppendSentence(errors, why);
+  }
+  if (!first.ok()) return absl::Status(first.code(), errors);
+  return absl::NotFoundError(
+      absl::StrCat("YARN has collected no logs of ", application, " in ", likeliest, " (yet)"));
+}
+
+/// The copying of one application's. Not thread safe.
+class Copier {
+ public:
+  Copier(const std::vector<LogOrigin>& origins, const history::LogSelection& selection,
+         LogMirror& mirror)
+      : selection_(selection), mirror_(mirror) {
+    for (const LogOrigin& origin : origins) {
+      const std::optional<ContainerUrl> shown = ParseContainerUrl(origin.url);
+      origins_.emplace(shown ? shown->container : origin.container, origin);
+    }
+  }
+
+  /// What is selected of all that one node's file has. Containers of which something could not be
+  /// read are not in `containers()`.
+  absl::Status CopyNode(hadoop::FileStore& store, const std::string& path, int64_t bytes) {
+    TONY_ASSIGN_OR_RETURN(const auto file, hadoop::StoredFile::Open(store, path, bytes));
+    TONY_ASSIGN_OR_RETURN(const auto logs, hadoop::OpenAggregatedLogs(file));
+    std::set<std::string> whole;
+    while (true) {
+      const absl::StatusOr<bool> more = logs->Next();
+      const auto name = logs::ParseContainerLog(logs->name());
+      const std::optional<LogOrigin> origin = OriginOf(logs->container(), name);
+      absl::Status copied = more.status();
+      if (more.ok() && *more && origin && name) copied = CopyLog(*logs, *name, *origin);
+      if (copied.ok() && *more && origin) whole.insert(origin->container);
+      if (!copied.ok() && origin) whole.erase(origin->container);
+      if (!copied.ok() || !*more) {
+        containers_.merge(whole);
+        return copied;
+      }
+    }
+  }
+
+  std::set<std::string> TakeContainers() { return std::move(containers_); }
+
+ private:
+  /// Of a log in a container's; nothing: it is nobody's.
+  std::optional<LogOrigin> OriginOf(const std::string& container,
+                                    const std::optional<logs::ContainerLogFile>& log) const {
+    const auto known = origins_.find(container);
+    if (known != origins_.end()) return known->second;
+    const std::optional<int> attempt = AttemptOf(container);
+    const bool of_master = log && log->stream == logs::ContainerLogFile::Stream::kMaster;
+    if (!of_master || !attempt || !selection_.of_master()) return std::nullopt;
+    return LogOrigin{
+        .task = core::kMasterTaskType, .folder = "", .container = container, .order = *attempt};
+  }
+
+  absl::Status CopyLog(hadoop::AggregatedLogs& logs, const logs::ContainerLogFile& log,
+                       const LogOrigin& origin) {
+    const v1::LogWish wish = WishFor(origin, selection_, /*follow=*/false);
+    if (!rpc::IsWanted(wish, log)) return absl::OkStatus();
+    logs::LogPiece piece;
+    piece.file = log;
+    piece.version = mirror_.VersionOf(origin, log);  // the same file, of which a part may be there
+    while (true) {
+      piece.bytes.resize(kPartBytes);
+      TONY_ASSIGN_OR_RETURN(const size_t count, logs.Read(piece.bytes.data(), kPartBytes));
+      piece.bytes.resize(count);
+      if (count == 0) return absl::OkStatus();
+      TONY_RETURN_IF_ERROR(mirror_.Take(origin, piece));
+      piece.offset += static_cast<int64_t>(count);
+    }
+  }
+
+  const history::LogSelection& selection_;
+  LogMirror& mirror_;
+  std::map<std::string, LogOrigin> origins_;  // by YARN's id of the container
+  std::set<std::string> containers_;
+};
+
+}  // namespace
+
+CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::string& application,
+                                const std::vector<LogOrigin>& origins,
+                                const history::LogSelection& selection, LogMirror& mirror) {
+  CollectedLogs collected;
+  const absl::StatusOr<Found> found = FindFolder(cluster, application);
+  if (!found.ok()) {
+    collected.absent = std::string(found.status().message());
+    return collected;
+  }
+  Copier copier(origins, selection, mirror);
+  for (const hadoop::FolderEntry& entry : found->entries) {
+    const std::string path = absl::StrCat(found->folder, "/", entry.name);
+    if (absl::EndsWith(entry.name, kChecksum)) continue;
+    if (absl::EndsWith(entry.name, kUnfinished)) {
+      const std::string node = entry.name.substr(0, entry.name.size() - sizeof(kUnfinished) + 1);
+      AppendSentence(collected.absent,
+                     absl::StrCat("aggregation of the logs of ", application, " has not ended on ",
+                                  node, " yet (", path, " is being written)"));
+      continue;
+    }
+    const absl::Status copied = entry.folder
+                                    ? absl::UnimplementedError("it is a folder, or an archive")
+                                    : copier.CopyNode(*found->store, path, entry.bytes);
+    if (copied.ok()) continue;
+    AppendSentence(
+        collected.missing,
+        absl::StrCat(path, ": ", std::string(copied.message()),
+                     absl::IsUnimplemented(copied) ? absl::StrCat("; yarn logs -applicationId ",
+                                                                  application, " shows what it has")
+                                                   : ""));
+  }
+  collected.containers = copier.TakeContainers();
+  if (collected.absent.empty() && collected.missing.empty()) {
+    collected.absent = absl::StrCat(found->folder, " has no file of their nodes (yet)");
+  }
+  return collected;
+}
+
+}  // namespace tony::client

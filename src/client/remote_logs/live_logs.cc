@@ -1,0 +1,317 @@
+// Events, tunnels and the end.
+#include "client/remote_logs/live_logs.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+#include "os/files/file_lock.h"
+#include "rpc/convert/event_json.h"
+
+namespace tony::client {
+namespace {
+
+/// Of one container's tunnel, one after the other.
+constexpr int kRetriesInSilence = 10;
+/// Each is a pause longer than the one before, up to this.
+constexpr int kMostPauses = 10;
+/// In a sentence.
+constexpr size_t kMostNamed = 10;
+
+/// The executor may be on its way to another ApplicationMaster, or be busy; or that one may be
+/// about to go, or have no room for another tunnel.
+bool MayComeBack(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsFailedPrecondition(status) ||
+         absl::IsCancelled(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LiveLogs>> LiveLogs::Start(LogMirror& mirror, Options options) {
+  const storage::JobFolder& folder = mirror.folder();
+  TONY_RETURN_IF_ERROR(os::MakeFolders(folder.logs()));
+  TONY_ASSIGN_OR_RETURN(os::UniqueFd lock, os::LockFile(folder.am_lock()));
+  TONY_ASSIGN_OR_RETURN(os::AppendFile events, os::AppendFile::Open(folder.events()));
+  std::unique_ptr<LiveLogs> live(
+      new LiveLogs(mirror, std::move(options), std::move(events), std::move(lock)));
+  live->copier_thread_ = std::thread([live = live.get()] { live->copier_.Run(); });
+  live->thread_ = std::thread([live = live.get()] { live->Run(); });
+  return live;
+}
+
+LiveLogs::LiveLogs(LogMirror& mirror, Options options, os::AppendFile events, os::UniqueFd lock)
+    : mirror_(mirror),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      lock_(std::move(lock)),
+      origins_(options_.selection) {}
+
+LiveLogs::~LiveLogs() {
+  loop_.Post([this] { loop_.Stop(); });
+  thread_.join();
+  copier_.Stop();
+  copier_thread_.join();
+  // Their callbacks post to the loop.
+  client_.reset();
+  copies_.clear();
+}
+
+void LiveLogs::Run() {
+  const auto signals =
+      loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  source_ = options_.make_source(loop_, clock_);
+  source_->Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
+                  [this](const std::optional<core::Verdict>& verdict, const absl::Status& why) {
+                    OnOver(verdict, why);
+                  }});
+  loop_.Run();
+  source_.reset();
+}
+
+void LiveLogs::OnSignal(int number) {
+  mirror_.Close();
+  (void)os::RemoveTree(mirror_.folder().root());
+  signal(number, SIG_DFL);
+  kill(getpid(), number);
+}
+
+void LiveLogs::OnFound(std::unique_ptr<rpc::JobClient> client) {
+  if (over_) return;
+  client_ = std::move(client);
+  connected_ = true;
+  const int stream = ++stream_;
+  client_->Follow(last_sequence_, /*owner=*/false,
+                  {[this, stream](core::JobEvent event) {
+                     loop_.Post([this, stream, event = std::move(event)] {
+                       if (stream == stream_) OnEvent(event);
+                     });
+                   },
+                   [this, stream](const absl::Status& status) {
+                     loop_.Post([this, stream, status] {
+                       if (stream == stream_ && connected_) OnStreamClosed(status);
+                     });
+                   },
+                   [this, stream] {
+                     loop_.Post([this, stream] {
+                       if (stream == stream_ && connected_) OnAnswer();
+                     });
+                   }});
+  for (Copy& copy : copies_) {
+    copy.retries = 0;
+    Open(copy);
+  }
+}
+
+void LiveLogs::OnAnswer() {
+  silent_since_.reset();
+  source_->OnAnswer();
+}
+
+void LiveLogs::OnEvent(const core::JobEvent& event) {
+  last_sequence_ = event.sequence;
+  const std::string line = absl::StrCat(rpc::EventToJsonLine(event), "\n");
+  if (std::holds_alternative<core::JobEnded>(event.body)) {
+    last_line_ = line;
+    return;
+  }
+  const absl::Status written = events_.Append(line);
+  if (!written.ok()) Say(std::string(written.message()));
+  std::optional<LogOrigin> origin = origins_.Take(event);
+  if (origin) Add(*std::move(origin));
+  const auto* change = std::get_if<core::TaskChanged>(&event.body);
+  if (change == nullptr || change->containment.empty()) return;
+  for (Copy& copy : copies_) {
+    if (copy.origin.container != change->container || copy.ready) continue;
+    copy.ready = true;
+    Open(copy);
+  }
+}
+
+void LiveLogs::Add(LogOrigin origin) {
+  // What the containers before have written stands before what this one writes.
+  for (Copy& copy : copies_) {
+    if (copy.origin.task == origin.task && !copy.complete && !copy.at_node) CopyFromNode(copy);
+  }
+  Copy& copy = copies_.emplace_back();
+  copy.origin = std::move(origin);
+  copy.ready = copy.origin.master();
+  Open(copy);
+}
+
+void LiveLogs::OnStreamClosed(const absl::Status& status) {
+  connected_ = false;
+  for (Copy& copy : copies_) copy.retry.reset();
+  if (!last_line_.empty()) {
+    over_ = true;
+    return EndIfAllCame();
+  }
+  const TimePoint now = clock_.Now();
+  if (!silent_since_) silent_since_ = now;
+  if (now - *silent_since_ >= options_.answer_patience) {
+    return OnOver(std::nullopt,
+                  absl::UnavailableError(absl::StrCat(
+                      "the ApplicationMaster does not answer, can this machine reach the cluster's "
+                      "nodes? ",
+                      std::string(status.message()))));
+  }
+  source_->OnStreamClosed(status);
+}
+
+void LiveLogs::OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why) {
+  if (std::exchange(over_, true)) return;
+  lost_ = !verdict && !why.ok();
+  if (lost_) Say(std::string(why.message()));
+  EndIfAllCame();
+}
+
+void LiveLogs::Open(Copy& copy) {
+  if (!connected_ || !copy.ready || copy.complete || copy.at_node || copy.receiver) return;
+  const bool before = std::any_of(copies_.begin(), copies_.end(), [&copy](const Copy& other) {
+    return other.copying && other.origin.task == copy.origin.task;
+  });
+  if (before) return;
+  const auto on_trouble = [this, &copy](const std::string& trouble) {
+    Say(absl::StrCat(copy.origin.task, ": ", trouble));
+  };
+  const auto on_done = [this, &copy](const absl::Status& status) { OnReceived(copy, status); };
+  copy.receiver = std::make_unique<LogReceiver>(
+      loop_, mirror_, copy.origin, WishFor(copy.origin, options_.selection, /*follow=*/true),
+      std::nullopt, client_->tunnels(), LogReceiver::Callbacks{on_trouble, on_done});
+}
+
+void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
+  copy.receiver.reset();
+  copy.complete = status.ok();
+  if (!status.ok() && connected_) {
+    if (MayComeBack(status)) {
+      Retry(copy, status);
+    } else {
+      // A container that is known to be over is nothing to talk about.
+      if (!absl::IsNotFound(status)) {
+        Say(absl::StrCat(copy.origin.task, ": ", std::string(status.message()),
+                         "; what its node has of its logs is shown"));
+      }
+      CopyFromNode(copy);
+    }
+  }
+  EndIfAllCame();
+}
+
+void LiveLogs::Retry(Copy& copy, const absl::Status& why) {
+  ++copy.retries;
+  if (absl::IsResourceExhausted(why) && copy.retries == 1) {
+    Say(absl::StrCat("some logs will come later: ", std::string(why.message())));
+  } else if (copy.retries == kRetriesInSilence) {
+    Say(absl::StrCat(copy.origin.task, ": its logs cannot be had at the moment, tried again: ",
+                     std::string(why.message())));
+  }
+  copy.retry = loop_.After(options_.retry_pause * std::min(copy.retries, kMostPauses),
+                           [this, &copy] { Open(copy); });
+}
+
+void LiveLogs::CopyFromNode(Copy& copy) {
+  copy.receiver.reset();
+  copy.retry.reset();
+  copy.at_node = true;
+  copy.copying = true;
+  copier_.Post([this, &copy, origin = copy.origin] {
+    loop_.Post([this, &copy, status = options_.copy_from_node(origin)] { OnCopied(copy, status); });
+  });
+}
+
+void LiveLogs::OnCopied(Copy& copy, const absl::Status& status) {
+  copy.copying = false;
+  copy.lacks = std::string(status.message());
+  if (ending_) {
+    copy.complete = status.ok();
+  } else {
+    if (!status.ok()) Say(absl::StrCat(copy.origin.task, ": ", copy.lacks));
+    // What the next container of the task writes stands behind it.
+    for (Copy& other : copies_) {
+      if (other.origin.task == copy.origin.task) Open(other);
+    }
+  }
+  EndIfAllCame();
+}
+
+void LiveLogs::EndIfAllCame() {
+  const bool coming = std::any_of(copies_.begin(), copies_.end(), [](const Copy& copy) {
+    return copy.receiver != nullptr || copy.copying;
+  });
+  if (!over_ || coming) return;
+  return std::exchange(ending_, true) ? CopyCollected() : CopyRest();
+}
+
+void LiveLogs::CopyRest() {
+  bool complete = true;
+  for (Copy& copy : copies_) {
+    if (copy.complete) continue;
+    complete = false;
+    // It may have been copied while it still grew.
+    CopyFromNode(copy);
+  }
+  if (complete) End();
+}
+
+void LiveLogs::CopyCollected() {
+  std::vector<LogOrigin> lacking;
+  for (const Copy& copy : copies_) {
+    if (!copy.complete) lacking.push_back(copy.origin);
+  }
+  if (lacking.empty()) return End();
+  copier_.Post([this, lacking = std::move(lacking)] {
+    loop_.Post([this, whole = options_.copy_collected(lacking)] { OnCollected(whole); });
+  });
+}
+
+void LiveLogs::OnCollected(const std::set<std::string>& containers) {
+  for (Copy& copy : copies_) {
+    if (copy.complete) continue;
+    copy.complete = containers.contains(copy.origin.container);
+    if (!copy.complete) Say(absl::StrCat(copy.origin.task, ": ", copy.lacks));
+  }
+  End();
+}
+
+void LiveLogs::End() {
+  {
+    const std::lock_guard lock(mutex_);
+    result_ = MakeResult();
+  }
+  if (last_line_.empty() || !events_.Append(last_line_).ok()) lock_.Reset();
+  loop_.Stop();
+}
+
+absl::Status LiveLogs::MakeResult() {
+  if (lost_) return absl::UnavailableError("these may not be all logs: the job's end is not known");
+  std::set<std::string> lacking;
+  for (const Copy& copy : copies_) {
+    if (!copy.complete) lacking.insert(copy.origin.task);
+  }
+  if (lacking.empty()) return absl::OkStatus();
+  std::vector<std::string> named(lacking.begin(), lacking.end());
+  if (named.size() > kMostNamed) {
+    named.resize(kMostNamed);
+    named.push_back("…");
+  }
+  return absl::UnavailableError(
+      absl::StrCat("not all logs could be read, those of ", absl::StrJoin(named, ", "), " lack"));
+}
+
+absl::Status LiveLogs::result() const {
+  const std::lock_guard lock(mutex_);
+  return result_;
+}
+
+void LiveLogs::Say(const std::string& sentence) {
+  if (std::exchange(said_, sentence) != sentence) options_.notice(sentence);
+}
+
+}  // namespace tony::client

@@ -1,0 +1,113 @@
+// Paths from numbers.
+#include "client/remote_logs/log_mirror.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "logs/log_segments.h"
+#include "os/files/files.h"
+#include "os/files/unique_fd.h"
+
+namespace tony::client {
+namespace {
+
+using Stream = logs::ContainerLogFile::Stream;
+
+/// Between the segments of one container and those of the next, which are fewer.
+constexpr int kShift = 100'000;
+constexpr int kMostMasters = 20'000;
+
+bool IsOrder(int number) { return number >= 1 && number <= kMostMasters; }
+
+bool IsTaskFolder(const std::string& name) {
+  return !absl::StartsWith(name, ".") && !absl::StrContains(name, "/") &&
+         absl::StrContains(name, "-");
+}
+
+}  // namespace
+
+std::string LogMirror::LogPath(const LogOrigin& origin, const logs::ContainerLogFile& file) const {
+  const std::string folder = absl::StrCat(folder_.logs(), "/", origin.folder);
+  switch (file.stream) {
+    case Stream::kMaster:
+      return folder_.am_log();
+    case Stream::kExecutor:
+      return absl::StrCat(folder, "/executor.log");
+    case Stream::kStdout:
+      return absl::StrCat(folder, "/attempt-", file.attempt, "/stdout.log");
+    case Stream::kStderr:
+      return absl::StrCat(folder, "/attempt-", file.attempt, "/stderr.log");
+  }
+  return "";
+}
+
+std::string LogMirror::PathOf(const LogOrigin& origin, const logs::ContainerLogFile& file) {
+  const std::string log = LogPath(origin, file);
+  const int segment = file.segment + ShiftOf(origin, log);
+  return file.times ? logs::LogTimesPath(log, segment) : logs::LogSegmentPath(log, segment);
+}
+
+int LogMirror::ShiftOf(const LogOrigin& origin, const std::string& log) {
+  if (origin.master()) return (origin.order - 1) * kShift;
+  std::map<std::string, int>& shifts = shifts_[log];
+  const int next = static_cast<int>(shifts.size()) * kShift;
+  return shifts.emplace(origin.container, next).first->second;
+}
+
+absl::Status LogMirror::Take(const LogOrigin& origin, const logs::LogPiece& piece) {
+  if (!logs::IsContainerLog(piece.file) ||
+      origin.master() != (piece.file.stream == Stream::kMaster) ||
+      (origin.master() ? !IsOrder(origin.order) : !IsTaskFolder(origin.folder))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("what came as a log of ", origin.task, " is none"));
+  }
+  const std::lock_guard lock(mutex_);
+  if (closed_) return absl::CancelledError("no more logs are copied");
+  const std::string path = PathOf(origin, piece.file);
+  Copy& copy = copies_[{origin.container, piece.file}];
+  if (copy.version != piece.version) {
+    unlink(path.c_str());
+    copy = {piece.version, 0};
+  }
+  if (piece.offset > copy.size) {
+    return absl::DataLossError(absl::StrCat("a part of a log of ", origin.task, " has not come"));
+  }
+  const auto known = static_cast<size_t>(copy.size - piece.offset);
+  if (piece.bytes.size() <= known) return absl::OkStatus();
+  TONY_RETURN_IF_ERROR(os::MakeFolders(path.substr(0, path.rfind('/'))));
+  const os::UniqueFd fd(os::OpenOrMakeFile(path, O_WRONLY | O_APPEND | O_NOFOLLOW));
+  if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
+  const size_t size = piece.bytes.size() - known;
+  const absl::Status written = os::WriteAll(fd.get(), piece.bytes.data() + known, size, path);
+  if (!written.ok()) {
+    // A part of it may have been, which does not count.
+    (void)ftruncate(fd.get(), copy.size);
+    return written;
+  }
+  copy.size += static_cast<int64_t>(size);
+  return absl::OkStatus();
+}
+
+void LogMirror::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+int64_t LogMirror::VersionOf(const LogOrigin& origin, const logs::ContainerLogFile& file) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = copies_.find({origin.container, file});
+  return found == copies_.end() ? 0 : found->second.version;
+}
+
+int64_t LogMirror::SizeOf(const LogOrigin& origin, const logs::ContainerLogFile& file) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = copies_.find({origin.container, file});
+  return found == copies_.end() ? 0 : found->second.size;
+}
+
+}  // namespace tony::client

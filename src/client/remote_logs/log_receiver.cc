@@ -1,0 +1,115 @@
+// From the tunnel into the mirror.
+#include "client/remote_logs/log_receiver.h"
+
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/remote_logs/log_origins.h"
+#include "common/on_loop.h"
+#include "rpc/convert/log_piece.h"
+
+namespace tony::client {
+
+namespace {
+
+/// For one piece of a log that is there.
+constexpr std::chrono::seconds kPatience{30};
+/// Of an ApplicationMaster's tunnels, which it has for all who read logs.
+constexpr size_t kMostAtOnce = 256;
+
+}  // namespace
+
+LogReceiver::LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin,
+                         const v1::LogWish& wish, std::optional<Duration> patience,
+                         const rpc::TunnelDialer& dialer, Callbacks callbacks)
+    : loop_(loop),
+      mirror_(mirror),
+      origin_(std::move(origin)),
+      patience_(patience),
+      callbacks_(std::move(callbacks)),
+      end_(dialer.OpenLogs(wish, {OnLoop(loop_, alive_, this, &LogReceiver::OnFrame),
+                                  OnLoop(loop_, alive_, this, &LogReceiver::OnWritten),
+                                  OnLoop(loop_, alive_, this, &LogReceiver::OnClosed)})) {
+  AwaitFrame();
+}
+
+LogReceiver::~LogReceiver() { *alive_ = false; }
+
+void LogReceiver::AwaitFrame() {
+  if (patience_) {
+    late_ = loop_.After(*patience_, [this] {
+      Done(absl::DeadlineExceededError(absl::StrCat("for ", *patience_ / std::chrono::seconds(1),
+                                                    " s nothing of its logs has come")));
+    });
+  }
+  end_->Read();
+}
+
+void LogReceiver::OnWritten() {
+  if (std::exchange(sent_end_, true)) return;
+  // There is nothing to say but what is wished for.
+  v1::TunnelFrame frame;
+  frame.mutable_end();
+  end_->Write(std::move(frame));
+}
+
+void LogReceiver::OnFrame(v1::TunnelFrame frame) {
+  if (frame.has_log()) {
+    const absl::StatusOr<logs::LogPiece> piece = rpc::FromProto(std::move(*frame.mutable_log()));
+    if (!piece.ok()) return Done(piece.status());
+    if (!piece->trouble.empty()) {
+      trouble_ = absl::DataLossError(piece->trouble);
+      if (callbacks_.on_trouble) callbacks_.on_trouble(piece->trouble);
+    } else {
+      const absl::Status taken = mirror_.Take(origin_, *piece);
+      if (!taken.ok()) return Done(taken);
+    }
+  } else if (frame.has_end()) {
+    received_end_ = true;
+  }
+  AwaitFrame();
+}
+
+void LogReceiver::OnClosed(absl::Status status) {
+  // All that is to come has: how the stream ends does not matter any more.
+  if (received_end_) return Done(trouble_);
+  Done(status.ok() ? absl::UnavailableError("the logs ended before their end") : status);
+}
+
+void LogReceiver::Done(absl::Status status) {
+  *alive_ = false;
+  late_.reset();
+  end_.reset();
+  const auto done = callbacks_.on_done;
+  done(status);
+}
+
+std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
+                                                const std::vector<LogOrigin>& origins,
+                                                const history::LogSelection& selection,
+                                                LogMirror& mirror) {
+  EventLoop loop;
+  std::vector<UnreachedOrigin> unreached;
+  std::list<LogReceiver> receivers;
+  size_t left = origins.size();
+  size_t next = 0;
+  std::function<void()> open_next = [&] {
+    if (next == origins.size()) return;
+    const LogOrigin& origin = origins[next++];
+    const auto on_done = [&](const absl::Status& status) {
+      if (!status.ok()) unreached.push_back({origin, status});
+      if (--left == 0) loop.Stop();
+      open_next();
+    };
+    receivers.emplace_back(loop, mirror, origin, WishFor(origin, selection, /*follow=*/false),
+                           kPatience, dialer, LogReceiver::Callbacks{nullptr, on_done});
+  };
+  for (size_t opened = 0; opened < std::min(kMostAtOnce, origins.size()); ++opened) open_next();
+  if (left > 0) loop.Run();
+  return unreached;
+}
+
+}  // namespace tony::client

@@ -1,0 +1,73 @@
+// Logs of one container, as they come through a tunnel.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/remote_logs/log_mirror.h"
+#include "common/event_loop.h"
+#include "history/job_logs.h"
+#include "rpc/tunnel/tunnel_end.h"
+
+namespace tony::client {
+
+/// Writes each piece into the mirror before it takes the next, so that a slow disk holds up who
+/// sends, and no memory fills. Not thread safe: owned by the event loop.
+class LogReceiver {
+ public:
+  struct Callbacks {
+    /// Why a part of the logs does not come; null: it is told at the end only.
+    std::function<void(const std::string& trouble)> on_trouble;
+    /// OK: all has come. DataLoss: a part could not be read; the codes of the Tunnel call and of
+    /// LogMirror::Take(). May destroy the receiver.
+    std::function<void(const absl::Status&)> on_done;
+  };
+
+  /// `patience`: how long nothing may come before it is done, DeadlineExceeded; none: for ever, as
+  /// logs are followed. `loop` and `mirror` outlive this.
+  LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin, const v1::LogWish& wish,
+              std::optional<Duration> patience, const rpc::TunnelDialer& dialer,
+              Callbacks callbacks);
+  ~LogReceiver();
+  LogReceiver(const LogReceiver&) = delete;
+  LogReceiver& operator=(const LogReceiver&) = delete;
+
+ private:
+  void AwaitFrame();
+  void OnWritten();
+  void OnFrame(v1::TunnelFrame frame);
+  void OnClosed(absl::Status status);
+  /// A copy: the owner may destroy this object.
+  void Done(absl::Status status);
+
+  EventLoop& loop_;
+  LogMirror& mirror_;
+  const LogOrigin origin_;
+  const std::optional<Duration> patience_;
+  const Callbacks callbacks_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<EventLoop::Handle> late_;
+  absl::Status trouble_;  ///< of what came last of that
+  bool sent_end_ = false;
+  bool received_end_ = false;
+  std::unique_ptr<rpc::TunnelEnd> end_;  ///< last: its callbacks use the rest
+};
+
+/// A container whose logs did not come, and why.
+struct UnreachedOrigin {
+  LogOrigin origin;
+  absl::Status why;  ///< the codes of LogReceiver
+};
+
+/// Copies what `selection` means and is there now, of many of `origins` at a time. Blocks. Returns
+/// those of which not all has come.
+std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
+                                                const std::vector<LogOrigin>& origins,
+                                                const history::LogSelection& selection,
+                                                LogMirror& mirror);
+
+}  // namespace tony::client

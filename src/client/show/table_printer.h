@@ -1,0 +1,30 @@
+// Progress for terminals: a table that is redrawn in place.
+#pragma once
+
+#include "client/show/progress_printer.h"
+#include "common/clock.h"
+#include "core/record/observed_job.h"
+
+namespace tony::client {
+
+/// Failures, new epochs and notes stay above the table, since the table forgets them. Not thread
+/// safe: owned by the event loop.
+class TablePrinter : public ProgressPrinter {
+ public:
+  TablePrinter(Writer write, ScreenSource screen, const Clock& clock)
+      : write_(std::move(write)), screen_(std::move(screen)), clock_(clock) {}
+
+  void OnEvent(const core::JobEvent& event) override;
+  void Refresh() override;
+
+ private:
+  Writer write_;
+  ScreenSource screen_;
+  const Clock& clock_;
+  core::ObservedJob job_;
+  std::string lasting_;  // lines to print above the table at the next drawing
+  std::string drawn_;    // the table on the screen
+  bool over_ = false;    // the last table was drawn
+};
+
+}  // namespace tony::client

@@ -1,0 +1,157 @@
+// The steps of a submission.
+#include "client/submit/submit_command.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "backend/local/capacity_probe.h"
+#include "client/cli/messages.h"
+#include "client/follow/follow_job.h"
+#include "client/follow/local_master_source.h"
+#include "client/jobs/history_retention.h"
+#include "client/jobs/job_remains.h"
+#include "client/jobs/seen_time.h"
+#include "client/staging/staging.h"
+#include "client/submit/dry_run.h"
+#include "client/submit/job_id.h"
+#include "client/yarn/yarn_submit.h"
+#include "common/safe_text.h"
+#include "common/status_macros.h"
+#include "core/model/master_task.h"
+#include "core/schedule/admission.h"
+#include "core/schedule/stage_graph.h"
+#include "jobfile/job/job_builder.h"
+#include "jobfile/xml/problem.h"
+#include "os/files/file_lock.h"
+#include "os/files/unique_fd.h"
+#include "os/machine/machine.h"
+
+namespace tony::client {
+namespace {
+
+jobfile::LoadedJob Load(const SubmitOptions& options, const Environment& environment) {
+  jobfile::Sources sources;
+  sources.site_file = SiteFile(environment);
+  sources.job_file = options.job_file;
+  sources.overrides = options.overrides;
+  std::error_code error;
+  sources.working_folder = std::filesystem::current_path(error).string();
+  sources.home_folder = environment.home;
+  return jobfile::LoadJob(sources);
+}
+
+/// Refuses what this machine could never run; gives back nothing when it could. Of types with an
+/// order only what certainly runs together has to fit together.
+absl::StatusOr<std::optional<core::NeverFits>> CheckCapacity(const jobfile::BuildResult& built) {
+  const core::JobDescription job = core::WithMasterTask(built.job);
+  bool gpus = false;
+  for (const core::TaskType& type : job.types) {
+    gpus = gpus || (type.instances > 0 && type.resources.gpus > 0);
+  }
+  TONY_ASSIGN_OR_RETURN(const os::Machine machine, os::ReadMachine());
+  const core::Capacity capacity = backend::ProbeCapacity(built.local, machine, gpus);
+  const core::StageGraph graph(job.types);
+  for (const core::Stage& stage : graph.stages()) {
+    std::vector<core::ContainerRequest> requests;
+    for (const std::string& name : stage.together) {
+      const core::TaskType& type = *job.FindType(name);
+      if (type.instances > 0) requests.push_back({type.name, type.instances, type.resources});
+    }
+    if (auto refused = core::CheckFits(capacity, requests)) return refused;
+  }
+  return std::nullopt;
+}
+
+/// For a job that has no ApplicationMaster to do it.
+void Unstage(const storage::JobFolder& folder) {
+  const absl::Status removed = RemoveStaged(folder);
+  if (!removed.ok()) PrintError(std::string(removed.message()));
+}
+
+void PrintProblems(const std::vector<jobfile::Problem>& problems) {
+  (void)PrintForPeople(STDERR_FILENO, jobfile::RenderProblems(problems));
+}
+
+int RunLocalJob(const SubmitOptions& options, const Environment& environment,
+                const jobfile::LoadedJob& job) {
+  SystemClock clock;
+  const std::string job_id = MakeLocalJobId(clock.UnixMillis(), std::random_device()());
+  const storage::JobFolder folder(
+      absl::StrCat(storage::JobsFolder(job.result.local.dir), "/", job_id));
+  absl::StatusOr<os::UniqueFd> guard = StageJob(job, job_id, folder);
+  if (!guard.ok()) {
+    const bool full = absl::IsResourceExhausted(guard.status());
+    return FailWith(guard.status(), full ? kInfrastructure : kBadUsage);
+  }
+  const jobfile::Configuration& conf = job.configuration;
+  const LocalMasterSource::Options limits{
+      .folder = folder,
+      .start_deadline = conf.GetDuration("tony.client.am-start-timeout-ms"),
+      .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
+      .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
+      .open_files = environment.open_files};
+  const HistorySweep sweep(job.result.local.dir, job.result.local.history_days,
+                           ReadClocks(clock.UnixMillis()));
+  absl::StatusOr<MasterProcess> master =
+      MasterProcess::Start(folder, {.detached = options.detach,
+                                    .guard_fd = guard->get(),
+                                    .restarts = limits.restarts,
+                                    .deadline = limits.start_deadline,
+                                    .open_files = limits.open_files});
+  if (!master.ok()) {
+    Unstage(folder);
+    return FailWith(master.status(), kInfrastructure);
+  }
+  if (options.detach) {
+    WriteJobId(options, job_id);
+    return 0;
+  }
+  const absl::StatusOr<core::Verdict> verdict =
+      FollowJob(options, environment, conf, [&](EventLoop& loop, const Clock& clock) {
+        return std::make_unique<LocalMasterSource>(loop, clock, limits, *std::move(master));
+      });
+  // Without the lock an ApplicationMaster lives, whom the user did not wait for: it cleans up.
+  const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
+  if (verdict.ok()) {
+    // One that was killed after the verdict has not cleaned up, or not to the end.
+    if (lock.ok()) (void)RemoveRemains(folder);
+    return core::ExitCode(*verdict);
+  }
+  // Executors may still be ending their tasks, but nobody needs the secrets any more.
+  if (lock.ok()) Unstage(folder);
+  return FailWith(verdict.status(), ExitOf(verdict.status()));
+}
+
+}  // namespace
+
+int RunSubmit(const SubmitOptions& options, const Environment& environment) {
+  for (const std::string& warning : options.warnings) PrintError(warning);
+  const jobfile::LoadedJob job = Load(options, environment);
+  if (!job.result.ok()) {
+    PrintProblems(job.result.problems);
+    return kBadUsage;
+  }
+  if (!options.quiet) PrintProblems(job.result.notes);
+  const bool local = job.result.backend == jobfile::Backend::kLocal;
+  if (local) {
+    absl::StatusOr<std::optional<core::NeverFits>> refused = CheckCapacity(job.result);
+    if (!refused.ok()) return FailWith(refused.status(), kInfrastructure);
+    if (*refused) {
+      PrintError((*refused)->sentence);
+      return kNeverFits;
+    }
+  }
+  if (options.dry_run) {
+    options.json ? WriteBytes(RenderDryRunJson(job)) : WriteOut(RenderDryRun(job));
+    return 0;
+  }
+  if (!local) return RunYarnJob(options, environment, job);
+  return RunLocalJob(options, environment, job);
+}
+
+}  // namespace tony::client

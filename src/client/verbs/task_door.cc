@@ -1,0 +1,102 @@
+// Taking connections in, and waiting for the end.
+#include "client/verbs/task_door.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/terminal.h"
+#include "common/status_macros.h"
+#include "os/network/peer_user.h"
+
+namespace tony::client {
+namespace {
+
+bool IsOwnConnection(const TcpSocket& socket) {
+  return os::CheckLoopbackPeer(static_cast<uint16_t>(socket.peer_port()),
+                               static_cast<uint16_t>(socket.local_port()))
+      .ok();
+}
+
+}  // namespace
+
+TaskDoor::TaskDoor(std::unique_ptr<rpc::JobClient> client, core::TaskId task, Writer err)
+    : task_(std::move(task)),
+      err_(std::move(err)),
+      result_(std::nullopt),
+      client_(std::move(client)),
+      dialer_(client_->tunnels()) {}
+
+TaskDoor::~TaskDoor() {
+  // Its callbacks post to the loop.
+  client_.reset();
+}
+
+absl::StatusOr<std::unique_ptr<TaskDoor>> TaskDoor::Open(std::unique_ptr<rpc::JobClient> client,
+                                                         const core::TaskId& task, int port,
+                                                         Writer err) {
+  auto door = std::unique_ptr<TaskDoor>(new TaskDoor(std::move(client), task, std::move(err)));
+  TONY_ASSIGN_OR_RETURN(door->listener_, TcpListener::Listen(door->loop_, "127.0.0.1", port,
+                                                             [door = door.get()](auto socket) {
+                                                               door->OnAccepted(std::move(socket));
+                                                             }));
+  return door;
+}
+
+absl::StatusOr<std::optional<core::Verdict>> TaskDoor::Serve() {
+  const auto signals =
+      loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int) { Stop(std::nullopt); });
+  client_->Follow(0, false,
+                  {[this](const core::JobEvent& event) {
+                     const auto* ended = std::get_if<core::JobEnded>(&event.body);
+                     if (ended == nullptr) return;
+                     loop_.Post([this, verdict = ended->verdict] { Stop({verdict}); });
+                   },
+                   [this](const absl::Status& status) {
+                     loop_.Post([this, status] {
+                       Stop(absl::UnavailableError(
+                           absl::StrCat("the ApplicationMaster is gone, and the tunnel with it: ",
+                                        std::string(status.message()))));
+                     });
+                   }});
+  loop_.Run();
+  return result_;
+}
+
+void TaskDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
+  if (!IsOwnConnection(*socket)) {
+    Say("a connection of another user of this machine was closed");
+    return socket->Break();
+  }
+  auto& pump = pumps_.emplace_back();
+  pump = std::make_unique<rpc::TunnelPump>(
+      loop_, std::move(socket),
+      [this](auto callbacks) { return dialer_.Open(task_, 0, std::move(callbacks)); },
+      [this, &pump](const absl::Status& status) { OnDone(pump.get(), status); });
+}
+
+void TaskDoor::OnDone(const rpc::TunnelPump* pump, const absl::Status& status) {
+  pumps_.remove_if([pump](const auto& other) { return other.get() == pump; });
+  // What a browser breaks off concerns nobody.
+  if (status.ok() || absl::IsDeadlineExceeded(status)) return;
+  Say(std::string(status.message()));
+}
+
+void TaskDoor::Say(const std::string& sentence) {
+  if (sentence == said_) return;
+  said_ = sentence;
+  err_(absl::StrCat("tony: ", SafeText(absl::StrCat(task_.ToString(), ": ", sentence)), "\n"));
+}
+
+void TaskDoor::Stop(absl::StatusOr<std::optional<core::Verdict>> result) {
+  // What comes first counts: the stream's end follows the verdict.
+  if (listener_ == nullptr) return;
+  listener_.reset();
+  result_ = std::move(result);
+  pumps_.clear();
+  loop_.Stop();
+}
+
+}  // namespace tony::client

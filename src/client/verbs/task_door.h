@@ -1,0 +1,56 @@
+// A port of this machine that leads to a port of a task.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/verbs/verbs.h"
+#include "common/event_loop.h"
+#include "common/tcp_socket.h"
+#include "core/record/job_event.h"
+#include "rpc/services/job_client.h"
+#include "rpc/tunnel/tunnel_pump.h"
+
+namespace tony::client {
+
+/// Listens on 127.0.0.1 and carries each connection through the job's ApplicationMaster to the
+/// task, until the job ends or somebody ends this. Connections of other users of the machine are
+/// closed: what a task shows may ask nobody for a name. Not thread safe.
+class TaskDoor {
+ public:
+  /// To the task's visualization port, or, where it has none, to its own. Port 0: any free one.
+  /// InvalidArgument, Unavailable – as TcpListener::Listen.
+  static absl::StatusOr<std::unique_ptr<TaskDoor>> Open(std::unique_ptr<rpc::JobClient> client,
+                                                        const core::TaskId& task, int port,
+                                                        Writer err);
+  ~TaskDoor();
+
+  int port() const { return listener_->port(); }
+
+  /// Carries what comes. The verdict when the job has ended; nothing after Ctrl-C.
+  /// Unavailable – the ApplicationMaster is gone.
+  absl::StatusOr<std::optional<core::Verdict>> Serve();
+
+ private:
+  TaskDoor(std::unique_ptr<rpc::JobClient> client, core::TaskId task, Writer err);
+  void OnAccepted(std::unique_ptr<TcpSocket> socket);
+  void OnDone(const rpc::TunnelPump* pump, const absl::Status& status);
+  /// Tells the user, but not the same thing again and again.
+  void Say(const std::string& sentence);
+  void Stop(absl::StatusOr<std::optional<core::Verdict>> result);
+
+  EventLoop loop_;
+  const core::TaskId task_;
+  const Writer err_;
+  std::string said_;
+  absl::StatusOr<std::optional<core::Verdict>> result_;
+  std::unique_ptr<TcpListener> listener_;
+  std::unique_ptr<rpc::JobClient> client_;
+  const rpc::TunnelDialer dialer_;
+  std::list<std::unique_ptr<rpc::TunnelPump>> pumps_;
+};
+
+}  // namespace tony::client

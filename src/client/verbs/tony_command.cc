@@ -1,0 +1,109 @@
+// Dispatch and help of `tony`.
+#include "client/verbs/tony_command.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/terminal.h"
+#include "client/cli/version.h"
+#include "common/status_macros.h"
+#include "jobfile/values/nearest_name.h"
+
+namespace tony::client {
+namespace {
+
+std::vector<Verb> AllVerbs() {
+  return {ListVerb(), StatusVerb(), LogsVerb(), OpenVerb(), KillVerb(), ValidateVerb()};
+}
+
+OptionTable TableOf(const Verb& verb) {
+  OptionTable table = verb.options;
+  table.push_back({"backend", "NAME", false, "where the job is: local or yarn"});
+  table.push_back({"json", "", false, "print JSON"});
+  table.push_back({"conf", "KEY=VALUE", true, "a configuration key, e.g. tony.local.dir"});
+  table.push_back({"help", "", false, "print this text", "h"});
+  return table;
+}
+
+constexpr char kExitStatus[] =
+    "\nExit status: 0 done, 1 no such job or task, 2 bad usage or a bad job file,\n"
+    "3 the machine or the job's ApplicationMaster failed.\n";
+
+std::string GeneralHelp() {
+  std::string text =
+      "Usage: tony VERB [ARGUMENTS]\nLooks after the jobs that tony-submit has "
+      "started.\n\nVerbs:\n";
+  for (const Verb& verb : AllVerbs()) {
+    absl::StrAppend(&text, "  ", PadToWidth(absl::StrCat(verb.name, " ", verb.arguments), 22),
+                    verb.meaning, "\n");
+  }
+  absl::StrAppend(&text, "  help [VERB]           how a verb is used\n");
+  return absl::StrCat(text, kExitStatus);
+}
+
+std::string HelpOf(const Verb& verb, int width) {
+  return absl::StrCat("Usage: tony ", verb.name, " [OPTIONS] ", verb.arguments,
+                      "\nMeaning: ", verb.meaning, ".\n", verb.details, "\nOptions:\n",
+                      RenderOptionTable(TableOf(verb), width), kExitStatus);
+}
+
+absl::StatusOr<Verb> FindVerb(const std::string& name) {
+  std::vector<std::string> names;
+  for (Verb& verb : AllVerbs()) {
+    if (verb.name == name) return std::move(verb);
+    names.push_back(verb.name);
+  }
+  const std::optional<std::string> nearest = jobfile::NearestName(name, names);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown verb '", name, "'; ",
+      nearest ? absl::StrCat("did you mean '", *nearest, "'?") : "tony --help lists all verbs"));
+}
+
+absl::StatusOr<int> RunVerb(const std::string& name, const std::vector<std::string>& arguments,
+                            const VerbContext& context) {
+  TONY_ASSIGN_OR_RETURN(const Verb verb, FindVerb(name));
+  TONY_ASSIGN_OR_RETURN(const CommandLine line, SplitCommandLine(TableOf(verb), arguments));
+  if (line.Has("help")) {
+    context.out(HelpOf(verb, std::min(context.screen.width, 100)));
+    return kVerbDone;
+  }
+  if (line.positionals.size() > verb.max_positionals) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unexpected argument '", line.positionals[verb.max_positionals],
+                     "'; usage: tony ", verb.name, " ", verb.arguments));
+  }
+  return verb.run(line, context);
+}
+
+absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
+                             const VerbContext& context) {
+  if (arguments.empty()) {
+    return absl::InvalidArgumentError("name a verb; tony --help lists them");
+  }
+  const std::string& first = arguments[0];
+  const bool help = first == "help" || first == "--help" || first == "-help" || first == "-h";
+  if (help && arguments.size() > 1) return RunVerb(arguments[1], {"--help"}, context);
+  if (help) {
+    context.out(GeneralHelp());
+    return kVerbDone;
+  }
+  if (first == "--version" || first == "-version") {
+    context.out(absl::StrCat("tony ", kVersion, "\n"));
+    return kVerbDone;
+  }
+  return RunVerb(first, {arguments.begin() + 1, arguments.end()}, context);
+}
+
+}  // namespace
+
+int RunTony(const std::vector<std::string>& arguments, const VerbContext& context) {
+  const absl::StatusOr<int> exit = Dispatch(arguments, context);
+  if (exit.ok()) return *exit;
+  context.err(absl::StrCat("tony: ", SafeText(std::string(exit.status().message())), "\n"));
+  if (absl::IsNotFound(exit.status())) return kVerbNotPossible;
+  return absl::IsInvalidArgument(exit.status()) ? kVerbBadUsage : kVerbFailed;
+}
+
+}  // namespace tony::client

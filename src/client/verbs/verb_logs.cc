@@ -1,0 +1,201 @@
+// `tony logs`: what a job's tasks print.
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/cli/terminal.h"
+#include "client/jobs/job_json.h"
+#include "client/verbs/verbs.h"
+#include "common/status_macros.h"
+#include "history/first_error.h"
+#include "history/log_stream.h"
+#include "jobfile/values/values.h"
+
+namespace tony::client {
+namespace {
+
+/// JOB and TASK of the command line; a single word with a colon, or "am", is a task.
+struct Target {
+  std::string job = "latest";
+  std::string task;
+};
+
+Target ReadTarget(const std::vector<std::string>& words) {
+  Target target;
+  if (words.size() == 1 &&
+      (words[0] == core::kMasterTaskType || absl::StrContains(words[0], ":"))) {
+    target.task = words[0];
+    return target;
+  }
+  if (!words.empty()) target.job = words[0];
+  if (words.size() > 1) target.task = words[1];
+  return target;
+}
+
+/// "2026-01-31 12:34:56.789" in the user's time zone; as many spaces when it is not known.
+std::string TimeText(int64_t unix_millis) {
+  if (unix_millis == 0) return std::string(23, ' ');
+  return absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::FromUnixMillis(unix_millis),
+                          absl::LocalTimeZone());
+}
+
+absl::StatusOr<history::LogStreamOptions> ReadOptions(const CommandLine& line, const Clock& clock) {
+  history::LogStreamOptions options;
+  if (line.Has("stdout") || line.Has("stderr") || line.Has("executor")) {
+    options.selection.standard_output = line.Has("stdout");
+    options.selection.standard_error = line.Has("stderr");
+    options.selection.executor = line.Has("executor");
+  }
+  if (line.Has("tail") &&
+      (!absl::SimpleAtoi(line.Value("tail"), &options.tail) || options.tail < 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tail '", line.Value("tail"), "' is no number of lines; write --tail=20"));
+  }
+  if (line.Has("since")) {
+    const std::optional<int64_t> age = jobfile::ParseMillisecondsWithUnit(line.Value("since"));
+    if (!age) {
+      return absl::InvalidArgumentError(absl::StrCat("--since '", line.Value("since"),
+                                                     "' is no duration; write --since=5m, or a "
+                                                     "number with ms, s, h or d"));
+    }
+    options.since = clock.UnixMillis() - *age;
+  }
+  return options;
+}
+
+nlohmann::ordered_json TimeJson(int64_t unix_millis) {
+  return unix_millis == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(unix_millis);
+}
+
+/// Lines of logs are a program's own bytes: only what reads them from a pipe or a file gets them as
+/// they are.
+const Writer& LogWriter(const VerbContext& context) {
+  return context.terminal ? context.out : context.bytes;
+}
+
+/// How a line reaches the user.
+history::LogLineUse MakePrinter(const CommandLine& options, bool prefix,
+                                const VerbContext& context) {
+  if (options.Has("json")) {
+    return [&context](const history::LogFile& log, const logs::LogLine& line) {
+      nlohmann::ordered_json entry;
+      entry["task"] = log.task;
+      entry["attempt"] = log.attempt;
+      entry["stream"] = log.stream;
+      entry["time_millis"] = TimeJson(line.unix_millis);
+      entry["line"] = line.text;
+      context.bytes(DumpJsonLine(entry));
+    };
+  }
+  const bool times = options.Has("timestamps");
+  return [&context, prefix, times](const history::LogFile& log, const logs::LogLine& line) {
+    LogWriter(context)(absl::StrCat(times ? absl::StrCat(TimeText(line.unix_millis), " ") : "",
+                                    prefix ? absl::StrCat(log.task, " | ") : "", line.text, "\n"));
+  };
+}
+
+void PrintErrorJson(const history::FoundError& found, const VerbContext& context) {
+  nlohmann::ordered_json json;
+  json["task"] = found.log.task;
+  json["attempt"] = found.log.attempt;
+  json["stream"] = found.log.stream;
+  json["time_millis"] = TimeJson(found.error.unix_millis);
+  json["line_number"] = found.error.line_number;
+  json["before"] = found.error.before;
+  json["lines"] = found.error.lines;
+  context.bytes(DumpJson(json));
+}
+
+void PrintErrorText(const history::FoundError& found, const VerbContext& context) {
+  const logs::PrintedError& error = found.error;
+  context.out(absl::StrCat(
+      found.log.task, found.log.attempt > 0 ? absl::StrCat(", attempt ", found.log.attempt) : "",
+      ", ", found.log.stream, ", line ", error.line_number,
+      error.unix_millis > 0 ? absl::StrCat(", at ", TimeText(error.unix_millis)) : "", ":\n"));
+  for (const std::string& line : error.before) {
+    LogWriter(context)(absl::StrCat("  | ", line, "\n"));
+  }
+  for (const std::string& line : error.lines) {
+    LogWriter(context)(absl::StrCat("  > ", line, "\n"));
+  }
+}
+
+int PrintFirstError(const CommandLine& line, const StoredJob& job,
+                    const history::LogSelection& selection, const VerbContext& context) {
+  const std::optional<history::FoundError> found =
+      selection.task.empty() ? history::FindFirstErrorOfJob(job.folder, selection)
+                             : history::FindFirstError(job.folder, selection);
+  if (!found) {
+    context.err(absl::StrCat("tony: there is no error in these logs of job ", job.id, "\n"));
+    return kVerbNotPossible;
+  }
+  line.Has("json") ? PrintErrorJson(*found, context) : PrintErrorText(*found, context);
+  return kVerbDone;
+}
+
+absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context) {
+  const Target target = ReadTarget(line.positionals);
+  TONY_ASSIGN_OR_RETURN(history::LogStreamOptions options, ReadOptions(line, *context.clock));
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs,
+                        OpenJobs(line, context, target.job));
+  TONY_ASSIGN_OR_RETURN(StoredJob job, jobs->Find(target.job));
+  if (!target.task.empty()) {
+    TONY_ASSIGN_OR_RETURN(options.selection.task, history::ResolveTask(job.job.view, target.task));
+  }
+  // Errors are looked for in what is there.
+  const bool follow = line.Has("follow") && !line.Has("first-error");
+  const auto notice = [&context](const std::string& sentence) {
+    context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
+  };
+  TONY_ASSIGN_OR_RETURN(const JobCatalog::Logs logs,
+                        jobs->FindLogs(job, {options.selection, follow, notice}));
+  if (!logs.missing.empty()) notice(logs.missing);
+  job.folder = logs.folder;
+  if (line.Has("first-error")) return PrintFirstError(line, job, options.selection, context);
+  const bool one_task =
+      options.selection.of_master() || absl::StrContains(options.selection.task, ":");
+  history::LogStream stream(job.folder, options, *context.clock,
+                            MakePrinter(line, !one_task, context));
+  if (follow && logs.live) {
+    TONY_RETURN_IF_ERROR(stream.Follow());
+    if (logs.result) TONY_RETURN_IF_ERROR(logs.result());
+  } else if (stream.PrintAll() == 0) {
+    context.err(absl::StrCat("tony: job ", job.id, " has no such logs (yet)\n"));
+  }
+  return kVerbDone;
+}
+
+}  // namespace
+
+Verb LogsVerb() {
+  return {"logs",
+          "[JOB] [TASK]",
+          "what the tasks print, also while they run",
+          "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
+          "default).\n"
+          "TASK is one task (worker:0), all tasks of a type (worker), or the ApplicationMaster "
+          "(am); without it\n"
+          "the logs of all tasks are printed, each line behind its task's name. A single word with "
+          "a colon is a "
+          "TASK.\n"
+          "Lines of several logs are merged by the time at which they were printed.\n"
+          "--first-error looks into the logs of the task that failed the job, and into all others "
+          "when there is\nno error in them; known kinds of secrets never stand in logs "
+          "(tony.task.log.redact adds to them).\n",
+          {{"follow", "", false, "go on printing until the job has ended", "f"},
+           {"tail", "N", false, "only the last N lines of each log"},
+           {"since", "5m", false, "only lines that are not older (ms, s, m, h, d)"},
+           {"timestamps", "", false, "print when each line was printed"},
+           {"first-error", "", false,
+            "print the first error, a Python traceback whole, with the lines before it"},
+           {"stdout", "", false, "only the standard output"},
+           {"stderr", "", false, "only the standard error"},
+           {"executor", "", false, "the executor's own log"}},
+          2,
+          &RunLogs};
+}
+
+}  // namespace tony::client

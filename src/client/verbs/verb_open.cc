@@ -1,0 +1,144 @@
+// `tony open`: the job's page, or what a task shows, in a browser.
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/terminal.h"
+#include "client/jobs/job_json.h"
+#include "client/verbs/task_door.h"
+#include "client/verbs/verbs.h"
+#include "common/port_number.h"
+#include "common/status_macros.h"
+#include "history/job_logs.h"
+#include "os/files/files.h"
+#include "os/processes/subprocess.h"
+
+namespace tony::client {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The port to listen on; 0: any.
+absl::StatusOr<int> ReadPort(const CommandLine& line) {
+  int port = 0;
+  if (!line.Has("port")) return port;
+  if (!absl::SimpleAtoi(line.Value("port"), &port) || port < 1 || port > kLargestPort) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--port '", line.Value("port"), "' is no port; write --port=6006"));
+  }
+  return port;
+}
+
+/// The task whose port is wanted.
+absl::StatusOr<core::TaskId> ChooseTask(const CommandLine& line, const StoredJob& job) {
+  const core::JobView& view = job.job.view;
+  if (line.Has("task")) {
+    TONY_ASSIGN_OR_RETURN(const std::string name, history::ResolveTask(view, line.Value("task")));
+    for (const core::JobView::Task& task : view.tasks) {
+      if (task.last.task.ToString() == name) return task.last.task;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("--task=", name, " is not one task; write --task=TYPE:INDEX"));
+  }
+  if (!view.visualization) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("no task of job ", job.id, " has its visualization port yet: the job is ",
+                     job.job.StateName(), "; or name a task: --task=TYPE:INDEX"));
+  }
+  return view.visualization->task;
+}
+
+void PrintUrl(const CommandLine& line, const VerbContext& context, const std::string& url) {
+  line.Has("json") ? context.bytes(DumpJsonLine(Json{{"url", url}}))
+                   : context.out(absl::StrCat(url, "\n"));
+}
+
+/// Shows `url` where there is a screen; nothing depends on it. An address with a code is a secret
+/// for a moment, so it goes by way of a file that only the user can read, not on a command line,
+/// which everybody can.
+void TryBrowser(const VerbContext& context, const storage::JobFolder& folder,
+                const std::string& url) {
+  if (!context.terminal || !context.environment.has_display) return;
+  os::SubprocessRequest request;
+  request.arguments = {"xdg-open", url};
+  if (absl::StrContains(url, "?code=")) {
+    request.arguments.back() = absl::StrCat(folder.secrets(), "/page.html");
+    const std::string page = absl::StrCat(
+        "<!DOCTYPE html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" "
+        "content=\"0; url=",
+        url, "\">\n");
+    if (!os::WriteFileAtomically(request.arguments.back(), page).ok()) return;
+  }
+  (void)os::Subprocess::Start(request);
+}
+
+absl::StatusOr<int> OpenPage(const CommandLine& line, const VerbContext& context,
+                             const StoredJob& job, rpc::JobClient& client, Duration limit) {
+  if (line.Has("port")) {
+    return absl::InvalidArgumentError("--port is for --tensorboard and --task");
+  }
+  TONY_ASSIGN_OR_RETURN(const std::string url, client.OpenPage(limit));
+  PrintUrl(line, context, url);
+  TryBrowser(context, job.folder, url);
+  return kVerbDone;
+}
+
+absl::StatusOr<int> OpenTask(const CommandLine& line, const VerbContext& context,
+                             const StoredJob& job, std::unique_ptr<rpc::JobClient> client) {
+  TONY_ASSIGN_OR_RETURN(const int port, ReadPort(line));
+  TONY_ASSIGN_OR_RETURN(const core::TaskId task, ChooseTask(line, job));
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<TaskDoor> door,
+                        TaskDoor::Open(std::move(client), task, port, context.err));
+  PrintUrl(line, context, absl::StrCat("http://127.0.0.1:", door->port(), "/"));
+  context.err(absl::StrCat("tony: ", SafeText(task.ToString()), " of job ", job.id,
+                           " is there until Ctrl-C, or until the job ends\n"));
+  TONY_ASSIGN_OR_RETURN(const std::optional<core::Verdict> verdict, door->Serve());
+  if (verdict) {
+    context.err(absl::StrCat("tony: job ", job.id, " has ended, ",
+                             core::OutcomeName(verdict->outcome), ": ", SafeText(verdict->sentence),
+                             "\n"));
+  }
+  return kVerbDone;
+}
+
+absl::StatusOr<int> RunOpen(const CommandLine& line, const VerbContext& context) {
+  TONY_ASSIGN_OR_RETURN(const jobfile::Configuration configuration, ConfigurationOf(line, context));
+  const std::string wish = line.positionals.empty() ? "latest" : line.positionals[0];
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs, OpenJobs(line, context, wish));
+  TONY_ASSIGN_OR_RETURN(const StoredJob job, jobs->Find(wish));
+  if (job.ended() || !job.alive) {
+    return absl::NotFoundError(
+        absl::StrCat("job ", job.id, " does not run any more (", job.job.StateName(),
+                     "), and its page has gone with it; tony status ", job.id, " and tony logs ",
+                     job.id, " tell what there was"));
+  }
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<rpc::JobClient> client, jobs->Connect(job));
+  if (line.Has("tensorboard") || line.Has("task")) {
+    return OpenTask(line, context, job, std::move(client));
+  }
+  return OpenPage(line, context, job, *client,
+                  configuration.GetDuration("tony.client.stop-timeout-ms"));
+}
+
+}  // namespace
+
+Verb OpenVerb() {
+  return {
+      "open",
+      "[JOB]",
+      "the page of a running job, or its TensorBoard, in a browser",
+      "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
+      "default).\nPrints an address. That of the page is good for one visit within two minutes: "
+      "the\nbrowser then has a cookie. With --tensorboard or --task a port of this machine "
+      "leads\nto the task, for your own connections, until Ctrl-C or the job's end.\n",
+      {{"tensorboard", "", false, "what the job's visualization task shows"},
+       {"task", "TYPE:INDEX", false,
+        "what this task shows: at its visualization port, or else at its own"},
+       {"port", "NUMBER", false, "to listen on; any free one unless given"}},
+      1,
+      &RunOpen};
+}
+
+}  // namespace tony::client

@@ -1,0 +1,75 @@
+// The verbs of `tony`: what each one takes, says and returns.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/catalog/job_catalog.h"
+#include "client/cli/command_line.h"
+#include "client/cli/environment.h"
+#include "client/show/progress_printer.h"
+#include "common/clock.h"
+#include "jobfile/configuration/configuration_loader.h"
+
+namespace tony::client {
+
+/// Exit statuses of the verbs.
+enum VerbExit {
+  kVerbDone = 0,
+  kVerbNotPossible = 1,  ///< no such job or task
+  kVerbBadUsage = 2,     ///< also: the job file is not valid
+  kVerbFailed = 3,       ///< the machine or the job's ApplicationMaster did not play along
+};
+
+/// Where a verb runs. Plain data; `clock` is owned by the caller.
+struct VerbContext {
+  Environment environment;
+  std::string working_folder;  ///< absolute
+  std::string site_file;       ///< empty: none
+  Writer out;                  ///< text for people, who get it by PrintForPeople()
+  Writer bytes;           ///< to the same place, as it is: JSON, and logs where `terminal` is false
+  Writer err;             ///< as `out`
+  Screen screen;          ///< of `out`
+  bool terminal = false;  ///< `out` is a terminal
+  const Clock* clock = nullptr;
+};
+
+/// One verb. Plain data.
+struct Verb {
+  std::string name;
+  std::string arguments;  ///< for the help, e.g. "[JOB] [TASK]"
+  std::string meaning;    ///< one line
+  std::string details;    ///< further lines for its help; may be empty
+  OptionTable options;    ///< besides --backend, --json, --conf and --help, which all verbs take
+  size_t max_positionals = 0;
+  /// Returns the exit status, or an error whose message goes to the user: NotFound becomes
+  /// kVerbNotPossible, InvalidArgument kVerbBadUsage, all others kVerbFailed.
+  absl::StatusOr<int> (*run)(const CommandLine& line, const VerbContext& context);
+};
+
+/// The rows of the table of verbs, each in a file of its own (verb_list.cc, …).
+Verb ListVerb();
+Verb StatusVerb();
+Verb LogsVerb();
+Verb KillVerb();
+Verb OpenVerb();
+Verb ValidateVerb();
+
+/// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
+/// InvalidArgument – a --conf that is no KEY=VALUE.
+absl::StatusOr<jobfile::Sources> SourcesOf(const CommandLine& line, const VerbContext& context,
+                                           const std::string& job_file);
+
+/// Site file and --conf. InvalidArgument – a --conf that is no KEY=VALUE, an unreadable site file.
+absl::StatusOr<jobfile::Configuration> ConfigurationOf(const CommandLine& line,
+                                                       const VerbContext& context);
+
+/// The jobs of the backend that --backend names, or else tony.backend; an application's id means
+/// YARN. The codes of ConfigurationOf(), FindCluster() and YarnJobs::Open().
+absl::StatusOr<std::unique_ptr<JobCatalog>> OpenJobs(const CommandLine& line,
+                                                     const VerbContext& context,
+                                                     const std::string& wish);
+
+}  // namespace tony::client

@@ -1,0 +1,82 @@
+// A look into each job's folder, and a question about those that are not tidy.
+#include "client/yarn/yarn_remains.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backend/yarn/application_client.h"
+#include "backend/yarn/yarn_job.h"
+#include "common/clock.h"
+#include "common/status_macros.h"
+
+namespace tony::client {
+namespace {
+
+/// Of jobs, newest first: so many are looked at.
+constexpr size_t kMostLooks = 100;
+constexpr std::chrono::hours kOldAge{24};
+
+bool IsOld(storage::JobFiles& files, const std::string& folder, const Clock& clock) {
+  const absl::StatusOr<storage::StoredFile> stored = files.Describe(folder);
+  if (!stored.ok()) return false;
+  const int64_t age = clock.UnixMillis() - stored->modified_millis;
+  return age > std::chrono::milliseconds(kOldAge).count();
+}
+
+/// Another cluster's job is that one's to judge.
+absl::StatusOr<bool> IsOfCluster(storage::JobFiles& files, const std::string& folder,
+                                 const backend::YarnCluster& cluster) {
+  const auto name = files.Read(absl::StrCat(folder, "/", backend::kClusterFile));
+  if (absl::IsNotFound(name.status())) return false;
+  TONY_RETURN_IF_ERROR(name.status());
+  return *name == cluster.Name();
+}
+
+bool IsTransient(const std::string& name) {
+  return std::find(std::begin(backend::kTransientFiles), std::end(backend::kTransientFiles),
+                   name) != std::end(backend::kTransientFiles);
+}
+
+}  // namespace
+
+absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster, const Clock& clock,
+                                           const std::stop_token& stop) {
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<storage::JobFiles> files, cluster.OpenStaging());
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> jobs, files->List(backend::kJobsFolder));
+  std::erase_if(jobs, [](const std::string& id) { return !backend::IsApplicationId(id); });
+  std::sort(jobs.begin(), jobs.end(), [](const std::string& left, const std::string& right) {
+    return backend::IsOlderApplication(right, left);
+  });
+  if (jobs.size() > kMostLooks) jobs.resize(kMostLooks);
+  backend::ApplicationClient client(cluster.application_client(), cluster.timeout());
+  int untidy = 0;
+  for (const std::string& id : jobs) {
+    if (stop.stop_requested()) break;
+    const std::string folder = backend::JobFolderName(id);
+    TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(folder));
+    if (std::none_of(names.begin(), names.end(), IsTransient)) continue;
+    const absl::StatusOr<backend::ApplicationReport> report = client.Report(id);
+    if (!report.ok() && !absl::IsNotFound(report.status())) return report.status();
+    if (report.ok() && !report->over()) continue;
+    if (!report.ok()) {
+      // It may be being staged.
+      if (!IsOld(*files, folder, clock)) continue;
+      TONY_ASSIGN_OR_RETURN(const bool ours, IsOfCluster(*files, folder, cluster));
+      if (!ours) continue;
+    }
+    ++untidy;
+    for (const char* name : backend::kTransientFiles) {
+      if (stop.stop_requested()) break;
+      TONY_RETURN_IF_ERROR(files->Remove(absl::StrCat(folder, "/", name)));
+    }
+  }
+  return untidy;
+}
+
+}  // namespace tony::client

@@ -1,0 +1,287 @@
+// From the cluster's configuration to the verdict.
+#include "client/yarn/yarn_submit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "backend/yarn/application_client.h"
+#include "client/cli/messages.h"
+#include "client/follow/follow_job.h"
+#include "client/jobs/job_remains.h"
+#include "client/staging/staging.h"
+#include "client/staging/yarn_cache.h"
+#include "client/staging/yarn_staging.h"
+#include "client/yarn/yarn_access.h"
+#include "client/yarn/yarn_master_source.h"
+#include "client/yarn/yarn_remains.h"
+#include "common/status_macros.h"
+#include "core/model/master_task.h"
+#include "core/schedule/admission.h"
+#include "hadoop/rpc/remote_exception.h"
+#include "os/files/files.h"
+#include "rpc/security/credentials.h"
+
+namespace tony::client {
+namespace {
+
+/// Of each call of the tidying: the client's exit waits for the one that is under way.
+constexpr std::chrono::seconds kTidyingTimeout{2};
+/// Of the tidying after a submission that does not wait for the job's end.
+constexpr std::chrono::milliseconds kBriefTidying{500};
+
+/// What is missing or wrong in a configuration is the caller's to put right.
+int FailBeforeItRuns(const absl::Status& status) {
+  const bool bad_usage = absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
+                         absl::IsFailedPrecondition(status);
+  return FailWith(status, bad_usage ? kBadUsage : kInfrastructure);
+}
+
+/// What is larger than any container of the cluster's; empty: nothing is.
+std::string NeverFits(const core::JobDescription& job, const core::Resources& largest) {
+  const auto excess = [&largest](const std::string& who,
+                                 const core::Resources& wanted) -> std::string {
+    const auto say = [&](const std::string& amount, const std::string& most) {
+      return absl::StrCat(who, " asks for ", amount,
+                          ", but the largest container of the cluster has ", most,
+                          "; ask for less");
+    };
+    if (wanted.gpus > largest.gpus) {
+      return say(absl::StrCat(wanted.gpus, " GPUs"), absl::StrCat(largest.gpus));
+    }
+    if (wanted.memory_mb > largest.memory_mb) {
+      return say(absl::StrCat(wanted.memory_mb, " MiB of memory"),
+                 absl::StrCat(largest.memory_mb, " MiB"));
+    }
+    if (wanted.vcores > largest.vcores) {
+      return say(absl::StrCat(wanted.vcores, " virtual cores"), absl::StrCat(largest.vcores));
+    }
+    return "";
+  };
+  std::string sentence = excess("the ApplicationMaster (tony.am.…)", job.am_resources);
+  for (const core::TaskType& type : core::WithMasterTask(job).types) {
+    if (sentence.empty() && type.instances > 0) sentence = excess(type.name, type.resources);
+  }
+  return sentence;
+}
+
+/// Likewise of resource types that core does not know; `largest` has all that the cluster has.
+std::string OthersNeverFit(const core::JobDescription& job, const jobfile::YarnSettings& yarn,
+                           const std::map<std::string, int64_t>& largest) {
+  for (const auto& [type, amounts] : yarn.other_resources) {
+    const auto runs = [&, name = type](const core::TaskType& known) {
+      return known.name == name && known.instances > 0;
+    };
+    if (std::none_of(job.types.begin(), job.types.end(), runs)) continue;
+    for (const auto& [name, amount] : amounts) {
+      const auto most = largest.find(name);
+      if (most != largest.end() && amount <= most->second) continue;
+      const std::string asked = absl::StrCat(type, " asks for ", amount, " ", name);
+      if (most == largest.end()) {
+        return absl::StrCat(asked,
+                            ", a resource type that the cluster does not have; correct tony.", type,
+                            ".yarn-resources");
+      }
+      return absl::StrCat(asked, ", but the largest container of the cluster has ", most->second,
+                          "; ask for less");
+    }
+  }
+  return "";
+}
+
+/// YARN itself lets requests with placement constraints wait for ever for a label that it does not
+/// have. Empty: it has all.
+std::string LabelIsMissing(const jobfile::YarnSettings& yarn, const std::set<std::string>& labels) {
+  for (const auto& [type, label] : yarn.node_labels) {
+    if (labels.contains(label)) continue;
+    return absl::StrCat(type == core::kMasterTaskType ? "the ApplicationMaster" : type,
+                        " is to run on nodes with the label ", label,
+                        ", which the cluster does not have; its labels are: ",
+                        labels.empty() ? "none" : absl::StrJoin(labels, ", "));
+  }
+  return "";
+}
+
+/// A job between its staging and its end. Not thread safe.
+class YarnSubmission {
+ public:
+  YarnSubmission(const SubmitOptions& options, const Environment& environment,
+                 const jobfile::LoadedJob& job, const backend::YarnCluster& cluster)
+      : options_(options),
+        environment_(environment),
+        job_(job),
+        cluster_(cluster),
+        client_(cluster.application_client(), cluster.timeout()) {}
+
+  int Run() {
+    const bool in_docker = !job_.result.yarn.docker_images.empty();
+    if (in_docker && !cluster_.docker().ok()) return FailWith(cluster_.docker(), kBadUsage);
+    const auto created = client_.Create(job_.result.yarn.gpu_resource);
+    if (!created.ok()) return FailWith(created.status(), kInfrastructure);
+    std::string excess = NeverFits(job_.result.job, created->largest);
+    if (excess.empty())
+      excess = OthersNeverFit(job_.result.job, job_.result.yarn, created->largest_others);
+    if (!excess.empty()) {
+      PrintError(excess);
+      return kNeverFits;
+    }
+    if (const absl::Status labels = CheckLabels(); !labels.ok()) {
+      return FailBeforeItRuns(labels);
+    }
+    job_id_ = created->id;
+    const absl::StatusOr<rpc::Credentials> credentials = StageAndSubmit();
+    if (!credentials.ok()) {
+      return FailBeforeItRuns(credentials.status());
+    }
+    if (options_.detach) {
+      WriteJobId(options_, job_id_);
+      TidyBriefly();
+      return 0;
+    }
+    return Follow(*credentials);
+  }
+
+ private:
+  absl::Status CheckLabels() {
+    const jobfile::YarnSettings& yarn = job_.result.yarn;
+    if (yarn.node_labels.empty()) return absl::OkStatus();
+    TONY_ASSIGN_OR_RETURN(const std::set<std::string> labels, client_.NodeLabels());
+    const std::string missing = LabelIsMissing(yarn, labels);
+    return missing.empty() ? absl::OkStatus() : absl::InvalidArgumentError(missing);
+  }
+
+  /// What the client proves itself by to the job's ApplicationMaster.
+  absl::StatusOr<rpc::Credentials> StageAndSubmit() {
+    const storage::JobFolder staged(
+        absl::StrCat(storage::StagingFolder(job_.result.local.dir), "/", job_id_));
+    TONY_ASSIGN_OR_RETURN(const os::UniqueFd guard, StageJob(job_, job_id_, staged));
+    absl::StatusOr<rpc::Credentials> credentials =
+        rpc::LoadCredentials(staged.client_credentials());
+    absl::Status submitted = credentials.status();
+    if (submitted.ok()) submitted = SubmitStaged(staged);
+    const absl::Status removed = os::RemoveTree(staged.root());
+    if (!removed.ok()) PrintError(std::string(removed.message()));
+    TONY_RETURN_IF_ERROR(submitted);
+    return credentials;
+  }
+
+  absl::Status SubmitStaged(const storage::JobFolder& staged) {
+    const absl::StatusOr<backend::ApplicationRequest> request =
+        StageOnCluster(job_, job_id_, options_.detach, staged, cluster_, clock_);
+    absl::Status submitted = request.status();
+    if (submitted.ok()) {
+      submitted = client_.Submit(*request);
+      if (submitted.ok()) return submitted;
+      const absl::StatusOr<bool> taken = WasTaken(submitted);
+      if (taken.ok() && *taken) return absl::OkStatus();
+      if (!taken.ok()) return Annotate(submitted, MayRun(taken.status()));
+    }
+    const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
+    // Where nothing may be written nothing can be removed: that need not be said twice.
+    const bool same = removed.ok() || removed.message() == submitted.message();
+    return same ? submitted : Annotate(submitted, std::string(removed.message()));
+  }
+
+  /// Whether YARN has the application all the same: the answer may have been lost, and it would run
+  /// without its files. An error: nobody says.
+  absl::StatusOr<bool> WasTaken(const absl::Status& submitted) {
+    // An exception is an answer.
+    if (!hadoop::RemoteExceptionName(submitted).empty()) return false;
+    const absl::Status known = client_.Report(job_id_).status();
+    if (absl::IsNotFound(known)) return false;
+    if (!known.ok()) return known;
+    PrintError(absl::StrCat("YARN has taken ", job_id_,
+                            ", though its answer was lost: ", std::string(submitted.message())));
+    return true;
+  }
+
+  std::string MayRun(const absl::Status& unknown) const {
+    return absl::StrCat("whether YARN has taken ", job_id_, " nobody says either (",
+                        std::string(unknown.message()), "), so its files stay; ",
+                        options_.detach
+                            ? "it may run"
+                            : "if it runs, then without a client for tony.client.lease at most",
+                        ", and tony kill ", job_id_, " ends it");
+  }
+
+  int Follow(const rpc::Credentials& credentials) {
+    const jobfile::Configuration& conf = job_.configuration;
+    // Meanwhile; what it has not come to at the end is left for the next submission.
+    const std::jthread tidying([this](const std::stop_token& stop) { Tidy(stop); });
+    const absl::StatusOr<core::Verdict> verdict =
+        FollowJob(options_, environment_, conf, [&](EventLoop& loop, const Clock& clock) {
+          return std::make_unique<YarnMasterSource>(
+              loop, clock, cluster_,
+              YarnMasterSource::Options{
+                  .job_id = job_id_,
+                  .credentials = credentials,
+                  .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
+                  .lease = conf.GetDuration("tony.client.lease"),
+                  .waiting_notice = conf.GetDuration("tony.am.waiting-notice-ms")});
+        });
+    if (verdict.ok()) return core::ExitCode(*verdict);
+    // Only what YARN has refused never ran: else there may be checkpoints.
+    if (!absl::IsInvalidArgument(verdict.status())) {
+      return FailWith(verdict.status(), ExitOf(verdict.status()));
+    }
+    const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
+    if (!removed.ok()) PrintError(std::string(removed.message()));
+    return FailWith(verdict.status(), kBadUsage);
+  }
+
+  /// Nobody waits for the job meanwhile.
+  void TidyBriefly() const {
+    std::stop_source stop;
+    const std::future<void> tidied =
+        std::async(std::launch::async, [&] { Tidy(stop.get_token()); });
+    (void)tidied.wait_for(kBriefTidying);
+    stop.request_stop();
+  }
+
+  void Tidy(const std::stop_token& stop) const {
+    RemoveLostStaging(storage::StagingFolder(job_.result.local.dir));
+    const backend::YarnCluster hasty = cluster_.WithTimeout(kTidyingTimeout);
+    absl::Status tidied = RemoveRemainsOnCluster(hasty, clock_, stop).status();
+    if (tidied.ok()) {
+      tidied =
+          RemoveUnusedFromCache(hasty, clock_, std::chrono::days(job_.result.yarn.cache_days), stop)
+              .status();
+    }
+    if (!tidied.ok() && !stop.stop_requested()) {
+      PrintError(
+          absl::StrCat("what earlier jobs left is not tidied up this time, which does not "
+                       "concern this one: ",
+                       std::string(tidied.message())));
+    }
+  }
+
+  const SystemClock clock_;
+  const SubmitOptions& options_;
+  const Environment& environment_;
+  const jobfile::LoadedJob& job_;
+  const backend::YarnCluster& cluster_;
+  backend::ApplicationClient client_;
+  std::string job_id_;
+};
+
+}  // namespace
+
+int RunYarnJob(const SubmitOptions& options, const Environment& environment,
+               const jobfile::LoadedJob& job) {
+  const absl::StatusOr<backend::YarnCluster> cluster = FindCluster(environment, job.result.yarn);
+  if (!cluster.ok()) {
+    return FailBeforeItRuns(cluster.status());
+  }
+  return YarnSubmission(options, environment, job, *cluster).Run();
+}
+
+}  // namespace tony::client

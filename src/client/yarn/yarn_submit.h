@@ -1,0 +1,15 @@
+// The steps of a submission to a YARN cluster.
+#pragma once
+
+#include "client/cli/environment.h"
+#include "client/cli/options.h"
+#include "jobfile/job/job_builder.h"
+
+namespace tony::client {
+
+/// Stages the job, submits it and follows it; returns tony-submit's exit status. Errors are
+/// printed.
+int RunYarnJob(const SubmitOptions& options, const Environment& environment,
+               const jobfile::LoadedJob& job);
+
+}  // namespace tony::client

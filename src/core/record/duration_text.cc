@@ -1,0 +1,19 @@
+// The coarser, the longer.
+#include "core/record/duration_text.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tony::core {
+
+std::string FormatDuration(int64_t millis) {
+  if (millis < 0) return "-";
+  const int64_t seconds = millis / 1000;
+  const auto two = [](int64_t number) { return absl::StrCat(number < 10 ? "0" : "", number); };
+  if (seconds < 10) return absl::StrCat(seconds, ".", millis / 100 % 10, "s");
+  if (seconds < 60) return absl::StrCat(seconds, "s");
+  if (seconds < 3600) return absl::StrCat(seconds / 60, "m ", two(seconds % 60), "s");
+  if (seconds < 24 * 3600) return absl::StrCat(seconds / 3600, "h ", two(seconds / 60 % 60), "m");
+  return absl::StrCat(seconds / (24 * 3600), "d ", two(seconds / 3600 % 24), "h");
+}
+
+}  // namespace tony::core

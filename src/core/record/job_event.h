@@ -1,0 +1,132 @@
+// What happened in a job: the one schema behind the terminal, `tony status`, pages and the history.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/model/task_id.h"
+#include "core/record/verdict.h"
+#include "core/tasks/job_state.h"
+#include "core/tasks/task_exit.h"
+
+namespace tony::core {
+
+/// Version of this schema, written into every history. Raised when a reader of the old one would
+/// misunderstand.
+inline constexpr int kJobEventVersion = 1;
+
+/// First event: what the job consists of.
+struct JobSubmitted {
+  struct Type {
+    std::string name;
+    int instances = 0;
+    bool tracked = true;  ///< the job waits for the ends of its tasks
+    bool operator==(const Type&) const = default;
+  };
+  std::string job_id;
+  std::string name;
+  std::string user;
+  std::string framework;
+  std::string backend;
+  std::vector<Type> types;
+  std::string
+      log_folder;  ///< where the tasks' logs are found; empty where they stay on other hosts
+  std::string master_log_url;  ///< where the backend shows the ApplicationMaster's log; empty:
+                               ///< nowhere
+  bool operator==(const JobSubmitted&) const = default;
+};
+
+struct JobStateChanged {
+  JobState state = JobState::kNew;
+  int epoch = 0;
+  std::string sentence;  ///< why; may be empty
+  bool operator==(const JobStateChanged&) const = default;
+};
+
+/// The job waits: for what, who is missing, what would unblock it. Each replaces the one before.
+struct JobWaiting {
+  std::string what;
+  std::vector<std::string> missing;
+  std::string unblock;
+  bool operator==(const JobWaiting&) const = default;
+};
+
+struct TaskChanged {
+  TaskId task;
+  TaskState state = TaskState::kNew;
+  int epoch = 0;
+  int attempt = 0;        ///< starts of this task, from 1; 0 before the first
+  std::string container;  ///< empty without one
+  std::string host;
+  int port = 0;     ///< the task's address in the cluster spec; 0 before registration
+  int64_t pid = 0;  ///< of the user's process; 0 when it does not run
+  std::optional<TaskExit> exit;
+  std::string sentence;     ///< why; may be empty
+  std::string containment;  ///< how its processes are held together: "cgroup"; empty before its
+                            ///< executor has attached
+  std::string log_url;      ///< where the backend shows the container's logs; empty: nowhere
+  bool operator==(const TaskChanged&) const = default;
+};
+
+/// A new epoch begins because of a failure.
+struct EpochOpened {
+  int epoch = 0;
+  std::string cause;
+  std::optional<TaskId> guilty;
+  int retries_left = 0;                 ///< after failures of the user's program
+  int infrastructure_retries_left = 0;  ///< after lost containers and executors
+  bool operator==(const EpochOpened&) const = default;
+};
+
+/// Where the job's TensorBoard (or notebook) will listen.
+struct VisualizationReady {
+  TaskId task;
+  std::string url;
+  bool operator==(const VisualizationReady&) const = default;
+};
+
+/// What a task's run has used. An event only when the run is over, with the newest measurement of
+/// it, whose sums and peaks are the whole run's. Those before it are shown to whoever looks and are
+/// not kept: see effect::ShowMeasurement.
+struct TaskMeasured {
+  TaskId task;
+  TaskUsage usage;
+  int attempt = 0;  ///< of the run; 0 in histories of earlier versions, which kept each measurement
+  bool operator==(const TaskMeasured&) const = default;
+};
+
+/// The ApplicationMaster was lost; another one has taken over and goes on from its decisions.
+struct MasterRestarted {
+  int incarnation = 0;  ///< of the new one; the first is 1
+  std::string log_url;  ///< where the backend shows its log; empty: nowhere
+  bool operator==(const MasterRestarted&) const = default;
+};
+
+/// Something a person should know that changes no state.
+struct JobNote {
+  std::string sentence;
+  bool operator==(const JobNote&) const = default;
+};
+
+/// Last event.
+struct JobEnded {
+  Verdict verdict;
+  bool operator==(const JobEnded&) const = default;
+};
+
+using JobEventBody =
+    std::variant<JobSubmitted, JobStateChanged, JobWaiting, TaskChanged, EpochOpened,
+                 VisualizationReady, TaskMeasured, MasterRestarted, JobNote, JobEnded>;
+
+/// An event as it is stored and sent.
+struct JobEvent {
+  int64_t sequence = 0;     ///< from 1, without gaps; 0: a measurement, which is no event
+  int64_t unix_millis = 0;  ///< when, by the ApplicationMaster's clock
+  JobEventBody body;
+  bool operator==(const JobEvent&) const = default;
+};
+
+}  // namespace tony::core

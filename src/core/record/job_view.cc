@@ -1,0 +1,102 @@
+// Folding of events into a view.
+#include "core/record/job_view.h"
+
+#include <algorithm>
+
+namespace tony::core {
+namespace {
+
+/// The task's place in the view, whose tasks stand in the order of the types; nothing for an
+/// unknown one.
+std::optional<size_t> PositionOf(const JobView& view, const TaskId& id) {
+  size_t first = 0;
+  for (const JobSubmitted::Type& type : view.job.types) {
+    if (type.name == id.type) {
+      if (id.index < 0 || id.index >= type.instances) return std::nullopt;
+      return first + static_cast<size_t>(id.index);
+    }
+    first += static_cast<size_t>(std::max(0, type.instances));
+  }
+  return std::nullopt;
+}
+
+JobView::Task* FindMutable(JobView& view, const TaskId& id) {
+  const std::optional<size_t> position = PositionOf(view, id);
+  return position ? &view.tasks[*position] : nullptr;
+}
+
+/// Applies each kind of event to the view.
+struct Folder {
+  JobView& view;
+  int64_t unix_millis;
+
+  void operator()(const JobSubmitted& event) {
+    view.job = event;
+    view.submitted_millis = unix_millis;
+    view.tasks.clear();
+    for (const JobSubmitted::Type& type : event.types) {
+      for (int index = 0; index < type.instances; ++index) {
+        JobView::Task task;
+        task.last.task = TaskId{type.name, index};
+        view.tasks.push_back(std::move(task));
+      }
+    }
+  }
+  void operator()(const JobStateChanged& event) {
+    view.state = event.state;
+    view.epoch = event.epoch;
+    view.state_since_millis = unix_millis;
+    view.waiting.reset();
+  }
+  void operator()(const JobWaiting& event) {
+    if (!view.waiting || view.waiting->what != event.what) view.waiting_since_millis = unix_millis;
+    view.waiting = event;
+  }
+  void operator()(const TaskChanged& event) {
+    JobView::Task* task = FindMutable(view, event.task);
+    if (task == nullptr) return;
+    // Another run begins.
+    if (event.attempt != task->last.attempt) task->usage.reset();
+    task->last = event;
+  }
+  void operator()(const EpochOpened& event) {
+    view.epoch = event.epoch;
+    // Both belong to processes that end now.
+    view.visualization.reset();
+    for (JobView::Task& task : view.tasks) task.usage.reset();
+  }
+  void operator()(const VisualizationReady& event) { view.visualization = event; }
+  void operator()(const TaskMeasured& event) {
+    if (JobView::Task* task = FindMutable(view, event.task)) task->usage = event.usage;
+  }
+  void operator()(const MasterRestarted& event) { view.incarnation = event.incarnation; }
+  void operator()(const JobNote& event) { view.notes.push_back(event.sentence); }
+  void operator()(const JobEnded& event) {
+    view.state = JobState::kEnded;
+    view.state_since_millis = unix_millis;
+    view.verdict = event.verdict;
+    view.ended_millis = unix_millis;
+    view.waiting.reset();
+  }
+};
+
+}  // namespace
+
+void JobView::Apply(const JobEvent& event) {
+  if (event.sequence <= last_sequence) return;
+  last_sequence = event.sequence;
+  std::visit(Folder{*this, event.unix_millis}, event.body);
+}
+
+void JobView::Measure(const TaskMeasured& measured) {
+  Task* task = FindMutable(*this, measured.task);
+  if (task == nullptr || task->last.state != TaskState::kRunning) return;
+  if (task->last.attempt == measured.attempt) task->usage = measured.usage;
+}
+
+const JobView::Task* JobView::FindTask(const TaskId& id) const {
+  const std::optional<size_t> position = PositionOf(*this, id);
+  return position ? &tasks[*position] : nullptr;
+}
+
+}  // namespace tony::core

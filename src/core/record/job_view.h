@@ -1,0 +1,43 @@
+// A job as a person sees it, folded from its events: for the terminal, `tony status` and pages.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/record/job_event.h"
+
+namespace tony::core {
+
+/// State after a prefix of a job's events. Plain data; not thread safe.
+struct JobView {
+  struct Task {
+    TaskChanged last;  ///< the newest change
+    std::optional<TaskUsage> usage;
+  };
+
+  JobSubmitted job;
+  JobState state = JobState::kNew;
+  int epoch = 0;
+  int incarnation = 1;  ///< of the ApplicationMaster
+  int64_t submitted_millis = 0;
+  int64_t state_since_millis = 0;
+  int64_t ended_millis = 0;           ///< 0 while the job lives
+  std::optional<JobWaiting> waiting;  ///< only while it waits
+  int64_t waiting_since_millis = 0;
+  std::optional<VisualizationReady> visualization;
+  std::vector<std::string> notes;
+  std::vector<Task> tasks;         ///< in the order of the job's types, then by index
+  std::optional<Verdict> verdict;  ///< set by the last event
+  int64_t last_sequence = 0;
+
+  /// Folds one more event in. Events that were seen already (by sequence) change nothing.
+  void Apply(const JobEvent& event);
+  /// Takes in the newest measurement of a run that goes on; one of another run changes nothing.
+  void Measure(const TaskMeasured& measured);
+  /// Null when the job has no such task.
+  const Task* FindTask(const TaskId& id) const;
+};
+
+}  // namespace tony::core

@@ -1,0 +1,155 @@
+// The job's tasks, found by name or by container, with counts by state, by type and by gang.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "common/clock.h"
+#include "core/model/job_description.h"
+#include "core/model/task_id.h"
+#include "core/ports/cluster_backend.h"
+#include "core/record/job_event.h"
+#include "core/tasks/job_state.h"
+#include "core/tasks/task_exit.h"
+#include "core/tasks/task_names.h"
+
+namespace tony::core {
+
+/// The tasks of one type, counted.
+struct TypeCounts {
+  Tracking tracking = Tracking::kTracked;  ///< the type's, unless nobody waits for it any longer
+  int size = 0;
+  int bound = 0;   ///< that have a container
+  int listed = 0;  ///< whose address of this epoch is in the cluster spec
+  int over = 0;    ///< whose run has ended
+  int succeeded = 0;
+
+  bool complete() const { return tracking == Tracking::kTracked && succeeded == size; }
+};
+
+/// Tasks that start together, when all of them have registered.
+struct Gang {
+  int size = 0;
+  int bound = 0;  ///< that have a container
+  int ready = 0;
+  TimePoint since;                             ///< it was formed, or got its last container
+  TimePoint not_before;                        ///< of its start
+  std::optional<TimePoint> incomplete_since;   ///< it had a part of its containers, and never all
+  std::optional<TimePoint> partly_held_since;  ///< while a part of its containers is there
+  TimePoint ask_after;                         ///< it has given them back, and waits with the rest
+  bool said_missing = false;                   ///< its missing tasks were named
+  bool said_held_back = false;                 ///< its time to start was named
+};
+
+/// One task within the current epoch, with the container it is bound to.
+struct Task {
+  TaskId id;
+  const TaskType* type = nullptr;
+  const TypeCounts* fellows = nullptr;  ///< of its type
+  TaskState state = TaskState::kNew;
+  TimePoint since;     ///< of the newest change of state
+  int attempt = 0;     ///< starts, the one that is prepared included; 0 before the first container
+  bool asked = false;  ///< a container is asked for
+  std::optional<Container> container;  ///< bound
+  bool attached = false;               ///< its executor's stream is open
+  std::string containment;             ///< of that executor
+  std::string boot_id;                 ///< of the machine that it runs on; empty: not known
+  bool kept = false;  ///< the container is older than this epoch, or than this ApplicationMaster
+  bool dismissed = false;                ///< told to shut down: how it ends says nothing
+  bool killed = false;                   ///< tony ends the container: its executor is not heard
+  TimePoint killed_at;                   ///< when that was asked for, last
+  TimePoint waiting_since;               ///< container granted, or epoch opened when kept
+  TimePoint last_heard;                  ///< newest message of its executor
+  std::optional<TimePoint> reattach_by;  ///< while the executor is to open another stream
+  bool awaited_back = false;             ///< since the ApplicationMaster was restarted
+  int port = 0;
+  int visualization_port = 0;
+  int64_t pid = 0;
+  std::optional<TaskExit> exit;          ///< set in kFailed and kSucceeded
+  std::optional<TaskMeasured> measured;  ///< newest of this run, until that is over
+  int gang = 0;                          ///< number of the gang that it is to start with; 0: none
+  int told_to_start = 0;                 ///< the attempt that was, by this ApplicationMaster
+  bool listed = false;                   ///< its address of this epoch is in the cluster spec
+  std::string stranger;                  ///< who took one of its ports, if anybody did
+
+  Tracking tracking() const { return fellows->tracking; }
+  /// It is to start for the first time in this epoch.
+  bool gathering() const { return gang != 0 && !listed; }
+  /// Its run in this epoch has ended.
+  bool over() const { return IsOver(state); }
+};
+
+/// Not thread safe: owned by the state machine. References stay valid: the set of tasks never
+/// changes.
+class TaskTable {
+ public:
+  /// `types` must outlive the table.
+  explicit TaskTable(const std::vector<TaskType>& types);
+
+  std::vector<Task>& all() { return tasks_; }
+  const std::vector<Task>& all() const { return tasks_; }
+  /// Null when no task is bound to the container.
+  Task* FindByContainer(const std::string& container_id);
+  const Task* FindByContainer(const std::string& container_id) const;
+  /// Null when the job has no such task.
+  Task* Find(const TaskId& id);
+  const Task* Find(const TaskId& id) const;
+  /// The first task of `type` for which a container is asked; null when there is none.
+  Task* FirstAsked(const std::string& type);
+
+  void SetState(Task& task, TaskState state);
+  void Ask(Task& task);
+  /// No container is asked for any more, for nobody.
+  void ForgetAsked();
+  void Bind(Task& task, const Container& container);
+  void Unbind(Task& task);
+  /// 0 takes it out of its gang; a gang is there as long as it has members.
+  void SetGang(Task& task, int number);
+  void SetListed(Task& task, bool listed);
+  /// Counts the tasks of `type` as untracked from here on.
+  void StopTracking(const std::string& type);
+
+  int count(TaskState state) const { return counts_[static_cast<size_t>(state)]; }
+  /// The same, of tracked tasks only.
+  int tracked(TaskState state) const { return tracked_counts_[static_cast<size_t>(state)]; }
+  int tracked() const;
+  int bound() const { return static_cast<int>(by_container_.size()); }
+  int size() const { return static_cast<int>(tasks_.size()); }
+  /// Of one of the job's types.
+  const TypeCounts& of(const std::string& type) const { return types_.at(type); }
+  /// By number. Clocks and marks are the caller's to set, counts are not.
+  std::map<int, Gang>& gangs() { return gangs_; }
+  const std::map<int, Gang>& gangs() const { return gangs_; }
+  /// Of the tasks for which `predicate` holds; see TaskNames().
+  template <typename Predicate>
+  std::vector<std::string> Names(Predicate predicate, size_t limit = kMostTaskNames) const {
+    return TaskNames(tasks_, predicate, limit);
+  }
+
+ private:
+  /// Adds the task to all counts, or with -1 takes it out.
+  void Count(const Task& task, int sign);
+  /// Changes what is counted.
+  template <typename Function>
+  void Change(Task& task, Function change) {
+    Count(task, -1);
+    change();
+    Count(task, 1);
+  }
+
+  std::vector<Task> tasks_;
+  absl::flat_hash_map<std::string, size_t> by_container_;
+  absl::flat_hash_map<std::string, std::set<size_t>> asked_;  ///< by type
+  absl::flat_hash_map<std::string, size_t> first_of_type_;
+  std::map<std::string, TypeCounts> types_;  ///< tasks point into it
+  std::map<int, Gang> gangs_;
+  std::array<int, 7> counts_{};
+  std::array<int, 7> tracked_counts_{};
+};
+
+}  // namespace tony::core

@@ -1,0 +1,94 @@
+// Renders the variables of TensorFlow, PyTorch and Horovod.
+#include "core/runtime/framework_variables.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/rendezvous/worker_hosts.h"
+
+namespace tony::core {
+
+void AddTensorFlowVariables(const TaskContext& context, Environment& environment) {
+  environment["CLUSTER_SPEC"] = context.cluster.ToJson();
+  // TensorFlow counts an evaluator as no member of the training cluster.
+  std::vector<std::string> without;
+  if (context.task.type != "evaluator") without.push_back("evaluator");
+  nlohmann::ordered_json config;
+  config["cluster"] = nlohmann::ordered_json::parse(context.cluster.ToJson(without));
+  config["task"]["type"] = context.task.type;
+  config["task"]["index"] = context.task.index;
+  environment["TF_CONFIG"] = config.dump();
+  // The executor holds the port while TensorFlow's server binds it.
+  environment["TF_GRPC_REUSE_PORT"] = "true";
+}
+
+void AddPyTorchVariables(const TaskContext& context, Environment& environment) {
+  const Endpoint* master = context.cluster.Find(TaskId{"worker", 0});
+  if (master == nullptr) return;
+  environment["INIT_METHOD"] = absl::StrCat("tcp://", master->Address());
+  environment["MASTER_ADDR"] = master->host;
+  environment["MASTER_PORT"] = std::to_string(master->port);
+  const auto workers =
+      std::count_if(context.cluster.endpoints.begin(), context.cluster.endpoints.end(),
+                    [](const Endpoint& endpoint) { return endpoint.task.type == "worker"; });
+  environment["WORLD"] = std::to_string(workers);
+  environment["WORLD_SIZE"] = std::to_string(workers);
+  if (context.task.type != "worker") return;
+  environment["RANK"] = std::to_string(context.task.index);
+  const LocalRank local = LocalRankOf(context.cluster, context.task);
+  environment["LOCAL_RANK"] = std::to_string(local.rank);
+  environment["LOCAL_WORLD_SIZE"] = std::to_string(local.size);
+}
+
+void AddHorovodVariables(const TaskContext& context, Environment& environment) {
+  environment["CLUSTER_SPEC"] = context.cluster.ToJson({kDriverType});
+  if (context.task.type == kDriverType) {
+    environment["CLUSTER_WORKER_LIST"] = FormatWorkerList(WorkerHostsOf(context.cluster));
+  }
+  if (!context.horovod) return;
+  const HorovodPlace& place = *context.horovod;
+  const auto set = [&environment](const char* name, int value) {
+    environment[absl::StrCat("HOROVOD_", name)] = std::to_string(value);
+  };
+  environment["HOROVOD_HOSTNAME"] = place.slot.host;
+  set("RANK", place.slot.rank);
+  set("SIZE", place.slot.size);
+  set("LOCAL_RANK", place.slot.local_rank);
+  set("LOCAL_SIZE", place.slot.local_size);
+  set("CROSS_RANK", place.slot.cross_rank);
+  set("CROSS_SIZE", place.slot.cross_size);
+  environment["HOROVOD_GLOO_RENDEZVOUS_ADDR"] = place.address;
+  set("GLOO_RENDEZVOUS_PORT", place.port);
+  environment["HOROVOD_CONTROLLER"] = "gloo";
+  environment["HOROVOD_CPU_OPERATIONS"] = "gloo";
+  environment["PYTHONUNBUFFERED"] = "1";
+  if (place.elastic) {
+    environment["HOROVOD_ELASTIC"] = "1";
+    environment["TONY_ROUND"] = std::to_string(place.round);
+    // Elastic workers speak with the driver through Python's urllib, which knows of proxies.
+    environment["no_proxy"] = environment["NO_PROXY"] = absl::StrCat("localhost,", place.address);
+  }
+  environment["LOCAL_RANK"] = std::to_string(place.slot.local_rank);
+  if (place.interfaces.empty()) return;
+  // Gloo takes one, NCCL any of several.
+  environment["HOROVOD_GLOO_IFACE"] = place.interfaces.substr(0, place.interfaces.find(','));
+  environment["NCCL_SOCKET_IFNAME"] = place.interfaces;
+}
+
+void AddFrameworkVariables(const TaskContext& context, Environment& environment) {
+  switch (context.framework) {
+    case Framework::kTensorFlow:
+      return AddTensorFlowVariables(context, environment);
+    case Framework::kPyTorch:
+      return AddPyTorchVariables(context, environment);
+    case Framework::kHorovod:
+      return AddHorovodVariables(context, environment);
+    case Framework::kStandalone:
+      return;
+  }
+}
+
+}  // namespace tony::core

@@ -1,0 +1,31 @@
+// Counting of looks.
+#include "executor/horovod/driver_watch.h"
+
+#include <utility>
+
+namespace tony::executor {
+
+DriverWatch::DriverWatch(EventLoop& loop, Pace pace, std::function<bool()> is_suspended,
+                         std::function<void()> on_silent)
+    : loop_(loop),
+      pace_(pace),
+      is_suspended_(std::move(is_suspended)),
+      on_silent_(std::move(on_silent)) {}
+
+void DriverWatch::OnBeat() {
+  silent_looks_ = 0;
+  if (!std::exchange(begun_, true)) LookLater();
+}
+
+void DriverWatch::LookLater() {
+  look_ = loop_.After(pace_.interval, [this] { Look(); });
+}
+
+void DriverWatch::Look() {
+  // The first one after a beat says nothing yet.
+  silent_looks_ = is_suspended_() ? 0 : silent_looks_ + 1;
+  if (silent_looks_ <= pace_.looks) return LookLater();
+  on_silent_();
+}
+
+}  // namespace tony::executor

@@ -1,0 +1,49 @@
+// Reading the file, and running the program.
+#include "executor/master/address_source.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "os/files/files.h"
+#include "os/processes/run_program.h"
+
+namespace tony::executor {
+namespace {
+
+constexpr std::chrono::seconds kLimit{10};
+constexpr int kJobOver = 1;
+
+absl::StatusOr<std::string> AddressFrom(const absl::StatusOr<os::FinishedProgram>& finished) {
+  if (!finished.ok()) return absl::UnavailableError(std::string(finished.status().message()));
+  const std::string error(absl::StripAsciiWhitespace(finished->standard_error));
+  if (finished->status.signal == 0 && finished->status.code == kJobOver) {
+    return absl::NotFoundError(error);
+  }
+  if (finished->status.signal != 0 || finished->status.code != 0) {
+    return absl::UnavailableError(error);
+  }
+  return std::string(absl::StripAsciiWhitespace(finished->standard_output));
+}
+
+}  // namespace
+
+void AddressFile::Look(OnAnswer on_answer) { on_answer(os::ReadFile(path_)); }
+
+AddressCommand::~AddressCommand() {
+  *here_ = false;
+  if (thread_.joinable()) thread_.join();
+}
+
+void AddressCommand::Look(OnAnswer on_answer) {
+  if (thread_.joinable()) thread_.join();
+  thread_ = std::thread([this, here = here_, on_answer = std::move(on_answer)] {
+    const absl::StatusOr<std::string> address =
+        AddressFrom(os::RunWithDeadline(arguments_, kLimit));
+    loop_.Post([here, on_answer, address] {
+      if (*here) on_answer(address);
+    });
+  });
+}
+
+}  // namespace tony::executor

@@ -1,0 +1,45 @@
+// Variables of a NodeManager's, which are lists of folders on different disks.
+#include "executor/place/container_places.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "logs/container_logs.h"
+
+namespace tony::executor {
+namespace {
+
+std::string FirstOf(const std::string& folders) { return folders.substr(0, folders.find(',')); }
+
+}  // namespace
+
+std::string Variable(const std::vector<std::string>& environment, const std::string& name) {
+  const std::string beginning = absl::StrCat(name, "=");
+  for (const std::string& variable : environment) {
+    if (absl::StartsWith(variable, beginning)) return variable.substr(beginning.size());
+  }
+  return "";
+}
+
+std::string LogFolder(const std::vector<std::string>& environment,
+                      const std::string& working_folder) {
+  const std::string folder = Variable(environment, logs::kLogFolderVariable);
+  return folder.empty() ? working_folder : folder;
+}
+
+std::string LogPrefix(const v1::Assignment& assignment, int attempt,
+                      const std::vector<std::string>& environment,
+                      const std::string& working_folder) {
+  const std::string name = absl::StrCat("/attempt-", attempt);
+  if (!assignment.log_folder().empty()) return absl::StrCat(assignment.log_folder(), name, "/");
+  return absl::StrCat(LogFolder(environment, working_folder), name, ".");
+}
+
+std::string CacheFolder(const v1::Assignment& assignment,
+                        const std::vector<std::string>& environment,
+                        const std::string& working_folder) {
+  if (!assignment.cache_folder().empty()) return assignment.cache_folder();
+  const std::string folder = FirstOf(Variable(environment, "LOCAL_DIRS"));
+  return absl::StrCat(folder.empty() ? working_folder : folder, "/tony-cache");
+}
+
+}  // namespace tony::executor

@@ -1,0 +1,241 @@
+// Events of the keeper turned into one end of the task.
+#include "executor/task/task_process.h"
+
+#include <signal.h>
+
+#include <cerrno>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "executor/task/command_request.h"
+#include "os/files/files.h"
+
+namespace tony::executor {
+namespace {
+
+/// What a shell's own exit codes and well-known errors mean to the person who wrote the command.
+std::string Explain(int code, const std::vector<std::string>& tail) {
+  if (code == 127) return "the command was not found";
+  if (code == 126) return "the command is not executable";
+  for (const std::string& line : tail) {
+    if (line.find("ddress already in use") != std::string::npos) {
+      return "an address was in use; if it is the task's own reserved port, the server sets "
+             "neither "
+             "SO_REUSEADDR nor SO_REUSEPORT: set tony.<type>.port-release=true";
+    }
+  }
+  return "";
+}
+
+// What a shell exits with when the program that it waited for died of SIGKILL.
+constexpr int kShellOfKilled = 128 + SIGKILL;
+
+/// Why fork(), exec() or what is done between them failed.
+absl::Status SpawnError(const os::KeeperSpawnFailed& failed) {
+  switch (failed.error_number) {
+    case EAGAIN:  // processes
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return absl::ResourceExhaustedError(failed.message);
+    default:
+      return absl::InvalidArgumentError(failed.message);
+  }
+}
+
+/// "2.1 GiB", "512 MiB"
+std::string BytesText(int64_t bytes) {
+  const bool large = bytes >= int64_t{1} << 30;
+  const double tenths = std::round(static_cast<double>(bytes) * 10 / (large ? 1 << 30 : 1 << 20));
+  return absl::StrCat(tenths / 10, large ? " GiB" : " MiB");
+}
+
+}  // namespace
+
+core::TaskExit NotStarted(const absl::Status& why) {
+  const std::string message(why.message());
+  if (absl::IsResourceExhausted(why)) {
+    return core::TaskExit::Lost(absl::StrCat("the machine has no room to start it: ", message));
+  }
+  if (absl::IsUnavailable(why)) return core::TaskExit::Lost(message);
+  return {core::TaskExit::Cause::kNotStarted, 0, 0, message, {}};
+}
+
+TaskProcess::TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callbacks)
+    : loop_(loop), keeper_(keeper), callbacks_(std::move(callbacks)) {
+  keeper_watch_ = loop_.WatchReadable(keeper_.fd(), [this] { OnKeeperReadable(); });
+}
+
+void TaskProcess::Run(const Command& command) {
+  active_ = true;
+  ended_ = false;
+  timed_out_ = false;
+  stopped_ = false;
+  memory_limit_bytes_ = command.memory_limit_bytes;
+  memory_key_ = command.memory_key;
+  exceeding_bytes_ = 0;
+  tail_ = OutputTail(static_cast<size_t>(command.tail_lines));
+  const absl::Status spawned = Spawn(command);
+  if (!spawned.ok()) {
+    std::string why(spawned.message());
+    if (keeper_.containment_name().empty()) {
+      absl::StrAppend(&why, "; set tony.task.containment to auto or another way");
+    }
+    End(NotStarted(absl::Status(spawned.code(), why)));
+    TreeGone();
+    return;
+  }
+  if (command.timeout > Duration::zero()) {
+    timeout_ = loop_.After(command.timeout, [this, grace = command.kill_grace] {
+      timed_out_ = true;
+      Kill(grace);
+    });
+  }
+}
+
+absl::Status TaskProcess::Spawn(const Command& command) {
+  const std::string& prefix = command.log_prefix;
+  TONY_RETURN_IF_ERROR(os::MakeFolders(prefix.substr(0, prefix.rfind('/'))));
+  pumps_.clear();
+  for (int stream = 0; stream < 2; ++stream) {
+    const std::string path = absl::StrCat(prefix, stream == 0 ? "stdout.log" : "stderr.log");
+    TONY_ASSIGN_OR_RETURN(
+        std::unique_ptr<LogPump> pump,
+        LogPump::Open(
+            loop_, clock_, path, command.logs,
+            {[this, stream](const char* data, size_t size) { tail_.Add(stream, data, size); },
+             [this](const std::string& sentence) { OnLogLoss(sentence); }}));
+    pumps_.push_back(std::move(pump));
+  }
+  os::SpawnRequest request =
+      RequestFor(command.shell_command, command.environment, command.working_folder);
+  request.environment = command.environment;
+  request.working_folder = command.working_folder;
+  request.stdout_fd = pumps_[0]->write_end();
+  request.stderr_fd = pumps_[1]->write_end();
+  request.leftover_grace = command.kill_grace;
+  const absl::Status status = keeper_.Spawn(request);
+  for (auto& pump : pumps_) pump->CloseWriteEnd();
+  return status;
+}
+
+void TaskProcess::Kill(Duration grace) {
+  if (!active_) {
+    callbacks_.on_tree_gone();
+    return;
+  }
+  if (!timed_out_) {
+    stopped_ = true;
+    timeout_.reset();
+  }
+  const absl::Status status = keeper_.Kill(grace);
+  if (!status.ok()) LogError(absl::StrCat("cannot end the process tree: ", status.ToString()));
+}
+
+void TaskProcess::OnKeeperReadable() {
+  while (std::optional<os::KeeperEvent> event = keeper_.Next()) {
+    const bool lost = std::holds_alternative<os::KeeperLost>(*event);
+    std::visit([this](const auto& kind) { On(kind); }, *event);
+    if (lost) return;
+  }
+}
+
+void TaskProcess::On(const os::KeeperStarted& started) {
+  if (memory_limit_bytes_ > 0 && !keeper_.limits_memory()) WatchMemory();
+  callbacks_.on_started(started.pid);
+}
+
+void TaskProcess::WatchMemory() {
+  memory_watch_ = std::make_unique<MemoryWatch>(
+      loop_, memory_limit_bytes_, [this] { return keeper_.Processes(); },
+      [this](int64_t bytes) {
+        exceeding_bytes_ = bytes;
+        Kill(Duration::zero());
+      });
+}
+
+void TaskProcess::JudgeMemory(const os::KeeperExited& exited, core::TaskExit& exit) const {
+  const int64_t peak = exceeding_bytes_ > 0 ? exceeding_bytes_ : exited.memory.peak_bytes;
+  const std::string numbers = absl::StrCat("peak ", BytesText(peak), ", limit ",
+                                           BytesText(memory_limit_bytes_), " (", memory_key_, ")");
+  const bool killed = exited.status.signal == SIGKILL || exited.status.code == kShellOfKilled;
+  if (exceeding_bytes_ > 0 || (exited.memory.kills > 0 && killed)) {
+    exit.cause = core::TaskExit::Cause::kOutOfMemory;
+    exit.message = numbers;
+  } else if (exited.memory.kills > 0) {
+    absl::StrAppend(&exit.message, exit.message.empty() ? "" : "; ", exited.memory.kills,
+                    exited.memory.kills == 1 ? " process that it had started was"
+                                             : " processes that it had started were",
+                    " ended since they used more memory than the container has: ", numbers);
+  }
+}
+
+void TaskProcess::On(const os::KeeperSpawnFailed& failed) {
+  End(NotStarted(SpawnError(failed)));
+  TreeGone();
+}
+
+void TaskProcess::On(const os::KeeperExited& exited) {
+  for (auto& pump : pumps_) pump->Drain();
+  core::TaskExit exit;
+  exit.tail = tail_.Lines();
+  if (timed_out_ && exceeding_bytes_ == 0) {
+    exit.cause = core::TaskExit::Cause::kTimedOut;
+    exit.message = "tony.task.executor.execution-timeout-ms has passed";
+  } else if (exited.status.signal != 0) {
+    exit.cause = core::TaskExit::Cause::kSignaled;
+    exit.signal = exited.status.signal;
+  } else {
+    exit.code = exited.status.code;
+    exit.message = exit.code == 0 ? "" : Explain(exit.code, exit.tail);
+  }
+  if (stopped_ && !exit.ok() && exceeding_bytes_ == 0) {
+    exit.cause = core::TaskExit::Cause::kStopped;
+    exit.message.clear();
+  } else if (!timed_out_ || exceeding_bytes_ > 0) {
+    JudgeMemory(exited, exit);
+  }
+  End(std::move(exit));
+}
+
+void TaskProcess::On(const os::KeeperTreeGone& gone) {
+  if (gone.leftovers > 0) {
+    LogInfo(absl::StrCat(gone.leftovers, " processes outlived the program and were ended"));
+  }
+  TreeGone();
+}
+
+void TaskProcess::On(const os::KeeperLost& lost) {
+  keeper_watch_.reset();
+  for (auto& pump : pumps_) pump->Drain();
+  const std::string why = absl::StrCat("the keeper of the process tree was killed; ",
+                                       lost.survivors, " processes could not be ended");
+  End({core::TaskExit::Cause::kLost, 0, 0, why, tail_.Lines()});
+  active_ = false;
+  callbacks_.on_keeper_lost(why);
+}
+
+void TaskProcess::End(core::TaskExit exit) {
+  timeout_.reset();
+  memory_watch_.reset();
+  if (std::exchange(ended_, true)) return;
+  exit.ended_millis = clock_.UnixMillis();
+  callbacks_.on_ended(std::move(exit));
+}
+
+void TaskProcess::TreeGone() {
+  // Every writer is gone, so what is in the pipes now is all there will be.
+  for (auto& pump : pumps_) pump->Finish();
+  pumps_.clear();
+  active_ = false;
+  callbacks_.on_tree_gone();
+}
+
+void TaskProcess::OnLogLoss(const std::string& sentence) {
+  LogWarning(sentence);
+  if (callbacks_.on_log_loss) callbacks_.on_log_loss(sentence);
+}
+
+}  // namespace tony::executor

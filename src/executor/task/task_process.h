@@ -1,0 +1,101 @@
+// One run of the user's program: spawned through the keeper, its output carried to files, its end
+// told once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "common/event_loop.h"
+#include "core/tasks/task_exit.h"
+#include "executor/output/log_pump.h"
+#include "executor/output/output_tail.h"
+#include "executor/task/memory_watch.h"
+#include "os/containment/keeper.h"
+
+namespace tony::executor {
+
+/// The end of a program that could not be started: by its own fault, or lost, at the
+/// infrastructure's expense, for lack of what the machine has to give (ResourceExhausted:
+/// descriptors, processes, memory, room on the disk) or because its keeper was killed
+/// (Unavailable).
+core::TaskExit NotStarted(const absl::Status& why);
+
+/// Runs programs one after the other in one container. Not thread safe: owned by the event loop.
+class TaskProcess {
+ public:
+  struct Command {
+    std::string shell_command;             ///< as for bash -c
+    std::vector<std::string> environment;  ///< "NAME=value", complete
+    std::string working_folder;
+    std::string log_prefix;  ///< of stdout.log and stderr.log: "/folder/", "/folder/attempt-1."
+    LogOptions logs;
+    Duration timeout{0};  ///< 0: none
+    Duration kill_grace{0};
+    int tail_lines = 20;
+    int64_t memory_limit_bytes = 0;  ///< of the whole tree, as the keeper was told; 0: none
+    std::string memory_key;          ///< where a user sets it
+  };
+
+  struct Callbacks {
+    std::function<void(pid_t)> on_started;
+    /// The program ended, or could not be started. Once for each Run().
+    std::function<void(core::TaskExit)> on_ended;
+    /// No process of its tree is left; Run() may be called again. Follows each Run() or Kill().
+    std::function<void()> on_tree_gone;
+    /// The keeper was killed: nothing can be run any more.
+    std::function<void(std::string)> on_keeper_lost;
+    /// Output could not be kept: a sentence for people. May be empty.
+    std::function<void(const std::string&)> on_log_loss = {};
+  };
+
+  /// `keeper` must outlive this.
+  TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callbacks);
+
+  /// Starts the program; failures arrive as on_ended with what NotStarted() makes of them, then
+  /// on_tree_gone.
+  void Run(const Command& command);
+  /// Ends the whole tree; on_tree_gone follows, at once when nothing runs. The program has then
+  /// ended by kStopped, unless it manages to succeed.
+  void Kill(Duration grace);
+  /// From Run() until on_tree_gone.
+  bool active() const { return active_; }
+
+ private:
+  absl::Status Spawn(const Command& command);
+  void OnKeeperReadable();
+  void On(const os::KeeperStarted& started);
+  void On(const os::KeeperSpawnFailed& failed);
+  void On(const os::KeeperExited& exited);
+  void On(const os::KeeperTreeGone& gone);
+  void On(const os::KeeperLost& lost);
+  void WatchMemory();
+  /// The end by lack of memory, if it was that; otherwise what is to be said of it goes into
+  /// `exit`.
+  void JudgeMemory(const os::KeeperExited& exited, core::TaskExit& exit) const;
+  void End(core::TaskExit exit);
+  void TreeGone();
+  void OnLogLoss(const std::string& sentence);
+
+  EventLoop& loop_;
+  os::Keeper& keeper_;
+  const Callbacks callbacks_;
+  const SystemClock clock_;
+  std::unique_ptr<EventLoop::Handle> keeper_watch_;
+  std::unique_ptr<EventLoop::Handle> timeout_;
+  std::vector<std::unique_ptr<LogPump>> pumps_;
+  OutputTail tail_{0};
+  bool active_ = false;
+  bool ended_ = true;  ///< the end of the newest run was told, or there was none
+  bool timed_out_ = false;
+  bool stopped_ = false;  ///< Kill() came before the end
+  int64_t memory_limit_bytes_ = 0;
+  std::string memory_key_;
+  std::unique_ptr<MemoryWatch> memory_watch_;
+  int64_t exceeding_bytes_ = 0;  ///< the program was ended because it used them; 0: it was not
+};
+
+}  // namespace tony::executor

@@ -1,0 +1,31 @@
+// dlopen and dlsym.
+#include "hadoop/base/shared_library.h"
+
+#include <dlfcn.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace tony::hadoop {
+
+absl::StatusOr<SharedLibrary> SharedLibrary::Open(std::initializer_list<const char*> files,
+                                                  const std::string& need,
+                                                  const std::string& package) {
+  std::string reasons;
+  for (const char* const file : files) {
+    void* const handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) return SharedLibrary(file, handle);
+    absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", dlerror());
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      need, ", and that cannot be loaded; install it (package ", package, "): ", reasons));
+}
+
+void* SharedLibrary::Address(const char* name) {
+  void* const address = dlsym(handle_, name);
+  if (address == nullptr) {
+    status_.Update(absl::FailedPreconditionError(absl::StrCat(file_, " has no function ", name)));
+  }
+  return address;
+}
+
+}  // namespace tony::hadoop

@@ -1,0 +1,161 @@
+// libcurl's easy interface.
+#include "hadoop/hdfs/http_client.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "hadoop/hdfs/curl_library.h"
+
+namespace tony::hadoop {
+namespace {
+
+constexpr size_t kLargestBody = size_t{16} * 1024 * 1024;
+constexpr long kBufferBytes = 256 * 1024;
+constexpr int kFirstGood = 200;
+constexpr int kFirstNotGood = 300;
+
+/// One request on its way. Not thread safe.
+struct Exchange {
+  const CurlLibrary& curl;
+  CURL* handle;
+  const HttpRequest& request;
+  HttpResponse response;
+  absl::Status status;  ///< of the source or the sink
+};
+
+size_t OnSource(char* data, size_t /*one*/, size_t size, void* exchange) {
+  auto* const self = static_cast<Exchange*>(exchange);
+  const auto bytes = self->request.source(data, size);
+  if (bytes.ok()) return *bytes;
+  self->status = bytes.status();
+  return CURL_READFUNC_ABORT;
+}
+
+size_t OnBody(char* data, size_t /*one*/, size_t size, void* exchange) {
+  auto* const self = static_cast<Exchange*>(exchange);
+  long code = 0;
+  self->curl.easy_getinfo(self->handle, CURLINFO_RESPONSE_CODE, &code);
+  if (self->request.sink != nullptr && code >= kFirstGood && code < kFirstNotGood) {
+    self->status = self->request.sink(data, size);
+  } else if (self->response.body.size() + size > kLargestBody) {
+    self->status = absl::ResourceExhaustedError("the server's answer is longer than 16 MiB");
+  } else {
+    self->response.body.append(data, size);
+  }
+  return self->status.ok() ? size : 0;
+}
+
+/// Scheme, host and port of `url`.
+std::string ServerOf(const std::string& url) {
+  const size_t host = url.find("://");
+  return host == std::string::npos ? url : url.substr(0, url.find_first_of("/?#", host + 3));
+}
+
+long Millis(Duration duration) {
+  return static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+}
+
+}  // namespace
+
+/// libcurl's handle. What holds for all requests is set once, and the rest by each:
+/// curl_easy_reset() before libcurl 8.0 loses the memory in which CURLOPT_COOKIEFILE is kept. Not
+/// thread safe.
+struct HttpClient::Handle {
+  explicit Handle(const CurlLibrary& library) : curl(library), easy(library.easy_init()) {}
+  ~Handle() {
+    if (easy != nullptr) curl.easy_cleanup(easy);
+    curl.slist_free_all(headers);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  void SetUp(Duration timeout, bool cookies) {
+    for (const char* const header : {"Content-Type: application/octet-stream", "Expect:"}) {
+      headers = curl.slist_append(headers, header);
+    }
+    curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+    curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    if (cookies) curl.easy_setopt(easy, CURLOPT_COOKIEFILE, "");  // they are kept, none are read
+    // libcurl obeys http_proxy, https_proxy, all_proxy and no_proxy unless it is told otherwise.
+    curl.easy_setopt(easy, CURLOPT_PROXY, "");
+    curl.easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, Millis(timeout));
+    curl.easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl.easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, 1 + Millis(timeout) / 1000);
+    curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
+    curl.easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kBufferBytes);
+    curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
+    curl.easy_setopt(easy, CURLOPT_READFUNCTION, OnSource);
+  }
+
+  CURLcode Perform(Exchange* exchange) {
+    const HttpRequest& request = exchange->request;
+    if (std::string server = ServerOf(request.url); server != server_of_cookies) {
+      curl.easy_setopt(easy, CURLOPT_COOKIELIST, "ALL");  // forgets them
+      server_of_cookies = std::move(server);
+    }
+    curl.easy_setopt(easy, CURLOPT_URL, request.url.c_str());
+    curl.easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
+    curl.easy_setopt(easy, CURLOPT_READDATA, exchange);
+    curl.easy_setopt(easy, CURLOPT_UPLOAD, request.source != nullptr ? 1L : 0L);
+    curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    curl.easy_setopt(easy, CURLOPT_HTTPAUTH,
+                     request.negotiate ? CURLAUTH_NEGOTIATE : CURLAUTH_BASIC);
+    // An empty name is whoever the ticket is for.
+    curl.easy_setopt(easy, CURLOPT_USERPWD, request.negotiate ? ":" : nullptr);
+    return curl.easy_perform(easy);
+  }
+
+  const CurlLibrary& curl;
+  CURL* const easy;
+  curl_slist* headers = nullptr;
+  std::string server_of_cookies;
+};
+
+HttpClient::HttpClient(std::unique_ptr<Handle> with_cookies,
+                       std::unique_ptr<Handle> without_cookies)
+    : with_cookies_(std::move(with_cookies)), without_cookies_(std::move(without_cookies)) {}
+HttpClient::HttpClient(HttpClient&&) noexcept = default;
+HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
+HttpClient::~HttpClient() = default;
+
+absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout) {
+  TONY_ASSIGN_OR_RETURN(const CurlLibrary* const library, CurlLibrary::Load());
+  auto with_cookies = std::make_unique<Handle>(*library);
+  auto without_cookies = std::make_unique<Handle>(*library);
+  if (with_cookies->easy == nullptr || without_cookies->easy == nullptr) {
+    return absl::FailedPreconditionError("libcurl does not start");
+  }
+  with_cookies->SetUp(timeout, true);
+  without_cookies->SetUp(timeout, false);
+  return HttpClient(std::move(with_cookies), std::move(without_cookies));
+}
+
+absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
+  Handle& handle = request.without_cookies ? *without_cookies_ : *with_cookies_;
+  const CurlLibrary& curl = handle.curl;
+  if (request.negotiate &&
+      (curl.version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO) == 0) {
+    return absl::FailedPreconditionError(
+        "this cluster's web servers want Kerberos, and the installed libcurl was built without it");
+  }
+  Exchange exchange{.curl = curl, .handle = handle.easy, .request = request, .status = {}};
+  const CURLcode result = handle.Perform(&exchange);
+  const std::string where = request.url.substr(0, request.url.find('?'));
+  if (!exchange.status.ok()) return Annotate(exchange.status, where);
+  if (result != CURLE_OK) {
+    return absl::UnavailableError(absl::StrCat(where, ": ", curl.easy_strerror(result)));
+  }
+  long code = 0;
+  const char* location = nullptr;
+  curl.easy_getinfo(handle.easy, CURLINFO_RESPONSE_CODE, &code);
+  curl.easy_getinfo(handle.easy, CURLINFO_REDIRECT_URL, &location);
+  exchange.response.code = static_cast<int>(code);
+  exchange.response.location = location == nullptr ? "" : location;
+  return std::move(exchange.response);
+}
+
+}  // namespace tony::hadoop

@@ -1,0 +1,121 @@
+// Calls move between the connection and the list of those that wait for the next one.
+#include "hadoop/rpc/rpc_client.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "hadoop/rpc/remote_exception.h"
+
+namespace tony::hadoop {
+namespace {
+
+// Between half and all of `duration`, so that many clients do not come back in step.
+Duration WithJitter(Duration duration) {
+  std::random_device random;
+  return duration / 2 + Duration(random() % std::max<Duration::rep>(1, duration.count() / 2));
+}
+
+}  // namespace
+
+RpcClient::RpcClient(EventLoop& loop, RpcClientOptions options)
+    : loop_(loop), options_(std::move(options)), alive_(std::make_shared<bool>(true)) {}
+
+RpcClient::~RpcClient() { *alive_ = false; }
+
+void RpcClient::CallBytes(const std::string& method, std::string request, Duration timeout,
+                          Retry retry, Done done) {
+  calls_.push_back({.method = method,
+                    .request = std::move(request),
+                    .deadline = clock_.Now() + timeout,
+                    .timeout = timeout,
+                    .retry = retry,
+                    .done = std::move(done)});
+  Send(std::prev(calls_.end()));
+}
+
+void RpcClient::Connect() {
+  const uint64_t number = ++connection_number_;
+  connection_ = std::make_unique<RpcConnection>(
+      loop_, options_.servers[server_], options_.protocol, options_.identity, options_.connection,
+      [this, number](const absl::Status& why) { LeaveServer(number, why); });
+}
+
+void RpcClient::Send(CallIterator call) {
+  const Duration left = call->deadline - clock_.Now();
+  if (backoff_ != nullptr) {
+    call->timer = loop_.After(left, [this, call] {
+      waiting_.remove(call);
+      // What it has heard itself names the method already.
+      if (call->last_error.ok()) call->last_error = Annotate(why_left_, call->method);
+      Finish(call, absl::DeadlineExceededError(call->method));
+    });
+    waiting_.push_back(call);
+    return;
+  }
+  call->timer = nullptr;
+  call->sent = clock_.Now();
+  if (connection_ == nullptr) Connect();
+  connection_->Call(call->method, call->request, left,
+                    [this, call, number = connection_number_](absl::StatusOr<std::string> result) {
+                      OnResult(call, number, std::move(result));
+                    });
+}
+
+void RpcClient::OnResult(CallIterator call, uint64_t connection,
+                         absl::StatusOr<std::string> result) {
+  const bool silent = absl::IsDeadlineExceeded(result.status()) &&
+                      connection == connection_number_ && connection_ != nullptr &&
+                      connection_->last_heard() < call->sent;
+  if (silent) LeaveServer(connection, result.status());
+  if (!absl::IsUnavailable(result.status())) {
+    // Any answer shows that this is the right server.
+    if (!silent) failures_ = 0;
+    return Finish(call, std::move(result));
+  }
+  LeaveServer(connection, result.status());
+  if (call->retry == Retry::kNever) return Finish(call, std::move(result));
+  call->last_error = result.status();
+  Send(call);
+}
+
+void RpcClient::Finish(CallIterator call, absl::StatusOr<std::string> result) {
+  PendingCall finished = std::move(*call);
+  calls_.erase(call);
+  if (absl::IsDeadlineExceeded(result.status()) && !finished.last_error.ok()) {
+    result = absl::DeadlineExceededError(
+        absl::StrCat(std::string(finished.last_error.message()), "; tried again for ",
+                     std::chrono::duration<double>(finished.timeout).count(), " s"));
+  }
+  finished.done(std::move(result));
+}
+
+// Once for each connection, whichever of its calls hears of it first.
+void RpcClient::LeaveServer(uint64_t connection, const absl::Status& why) {
+  if (connection != connection_number_ || connection_ == nullptr) return;
+  why_left_ = why;
+  // A connection that was good and is lost may be had again at the same server: it may have been
+  // idle for too long.
+  const bool was_good = connection_->last_heard() != TimePoint() &&
+                        !absl::IsDeadlineExceeded(why) && RemoteExceptionName(why).empty();
+  if (!was_good) server_ = (server_ + 1) % options_.servers.size();
+  // Later, since it may be what calls this. It ends its other calls, which come back here.
+  loop_.Post([alive = alive_, left = std::shared_ptr<RpcConnection>(std::move(connection_)), why] {
+    if (*alive) left->Close(absl::UnavailableError(why.message()));
+  });
+  ++failures_;
+  // The other servers are tried at once; when all have failed there is something to wait for.
+  if (failures_ % options_.servers.size() != 0) return;
+  const size_t rounds = std::min<size_t>(failures_ / options_.servers.size() - 1, 16);
+  const Duration backoff =
+      std::min(options_.longest_backoff, options_.first_backoff * (int64_t{1} << rounds));
+  backoff_ = loop_.After(WithJitter(backoff), [this] { Resume(); });
+}
+
+void RpcClient::Resume() {
+  backoff_ = nullptr;
+  for (const CallIterator call : std::exchange(waiting_, {})) Send(call);
+}
+
+}  // namespace tony::hadoop

@@ -1,0 +1,122 @@
+// Recognition of log files by their paths.
+#include "history/job_logs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <tuple>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "logs/log_segments.h"
+
+namespace tony::history {
+namespace {
+
+using core::kMasterTaskType;
+
+/// The task whose folder is called `name` ("parameter-server-0").
+std::optional<core::TaskId> ParseTaskFolder(const std::string& name) {
+  const size_t dash = name.rfind('-');
+  core::TaskId task;
+  if (dash == std::string::npos || dash == 0 ||
+      !absl::SimpleAtoi(name.substr(dash + 1), &task.index)) {
+    return std::nullopt;
+  }
+  task.type = name.substr(0, dash);
+  return task;
+}
+
+/// The log at `parts` below the folder of logs.
+std::optional<LogFile> Classify(const std::vector<std::string>& parts) {
+  if (parts.size() == 1 && parts[0] == "am.log")
+    return LogFile{kMasterTaskType, 0, kMasterTaskType, ""};
+  if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  const std::optional<core::TaskId> task = ParseTaskFolder(parts[0]);
+  if (!task) return std::nullopt;
+  LogFile log{task->ToString(), 0, "", ""};
+  if (parts.size() == 2) {
+    if (parts[1] != "executor.log") return std::nullopt;
+    log.stream = "executor";
+    return log;
+  }
+  if (!absl::StartsWith(parts[1], "attempt-") ||
+      !absl::SimpleAtoi(parts[1].substr(8), &log.attempt)) {
+    return std::nullopt;
+  }
+  if (parts[2] != "stdout.log" && parts[2] != "stderr.log") return std::nullopt;
+  log.stream = parts[2].substr(0, 6);
+  return log;
+}
+
+bool IsWanted(const LogFile& log, const LogSelection& selection) {
+  if (selection.attempt > 0 && log.attempt != selection.attempt) return false;
+  if (log.task == kMasterTaskType || selection.of_master()) return log.task == selection.task;
+  const std::string type = log.task.substr(0, log.task.rfind(':'));
+  if (!selection.task.empty() && log.task != selection.task && type != selection.task) return false;
+  if (log.stream == "stdout") return selection.standard_output;
+  if (log.stream == "stderr") return selection.standard_error;
+  return selection.executor;
+}
+
+/// Sorts worker:10 behind worker:9.
+auto OrderOf(const LogFile& log) {
+  const size_t colon = log.task.rfind(':');
+  int index = 0;
+  if (colon != std::string::npos && !absl::SimpleAtoi(log.task.substr(colon + 1), &index))
+    index = 0;
+  return std::make_tuple(log.task.substr(0, colon), index, log.attempt, log.stream == "stderr");
+}
+
+}  // namespace
+
+std::optional<LogFile> RecognizeLog(const storage::JobFolder& folder, const LogSelection& selection,
+                                    const std::string& path) {
+  const std::string logs = absl::StrCat(folder.logs(), "/");
+  const std::optional<logs::LogSegmentName> segment = logs::ParseLogSegment(path);
+  if (!segment || !absl::StartsWith(segment->path, logs)) return std::nullopt;
+  std::optional<LogFile> log = Classify(absl::StrSplit(segment->path.substr(logs.size()), '/'));
+  if (!log || !IsWanted(*log, selection)) return std::nullopt;
+  log->path = segment->path;
+  return log;
+}
+
+std::vector<LogFile> FindLogs(const storage::JobFolder& folder, const LogSelection& selection) {
+  std::vector<LogFile> found;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator entry(folder.logs(), error);
+  while (!error && entry != std::filesystem::recursive_directory_iterator()) {
+    const std::string path = entry->path().string();
+    std::optional<LogFile> log = RecognizeLog(folder, selection, path);
+    // Further segments belong to a log that is found by its first.
+    if (log && log->path == path) found.push_back(*std::move(log));
+    entry.increment(error);
+  }
+  std::sort(found.begin(), found.end(), ComesBefore);
+  return found;
+}
+
+bool ComesBefore(const LogFile& left, const LogFile& right) {
+  return OrderOf(left) < OrderOf(right);
+}
+
+absl::StatusOr<std::string> ResolveTask(const core::JobView& view, const std::string& wish) {
+  if (wish == kMasterTaskType) return wish;
+  std::vector<std::string> tasks;
+  for (const core::JobView::Task& task : view.tasks) {
+    const core::TaskId& id = task.last.task;
+    if (wish == id.ToString() || wish == id.ToPath()) return id.ToString();
+    if (wish == id.type) return wish;
+    if (tasks.size() < 10) tasks.push_back(id.ToString());
+  }
+  if (tasks.size() < view.tasks.size()) tasks.push_back("…");
+  tasks.push_back(kMasterTaskType);
+  return absl::NotFoundError(absl::StrCat("no task '", wish, "' in job ", view.job.job_id,
+                                          "; its tasks: ", absl::StrJoin(tasks, ", ")));
+}
+
+}  // namespace tony::history

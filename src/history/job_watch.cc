@@ -1,0 +1,62 @@
+// Waiting for a job's end without asking it.
+#include "history/job_watch.h"
+
+#include <algorithm>
+
+#include "common/status_macros.h"
+#include "rpc/convert/event_json.h"
+#include "rpc/convert/event_lines.h"
+#include "storage/job_liveness.h"
+
+namespace tony::history {
+namespace {
+
+// The kernel tells of the closing of a file just before it gives up the file's lock, so look a few
+// times.
+constexpr int kLooks = 20;
+constexpr std::chrono::milliseconds kLookInterval{20};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobWatch>> JobWatch::Start(const storage::JobFolder& folder) {
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<os::FolderWatcher> watcher, os::FolderWatcher::Create());
+  TONY_RETURN_IF_ERROR(watcher->Watch(folder.root()));
+  std::unique_ptr<JobWatch> watch(new JobWatch(folder, std::move(watcher)));
+  watch->CheckAlive();
+  watch->ReadEvents();
+  return watch;
+}
+
+absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::milliseconds timeout) {
+  if (looks_left_ > 0)
+    timeout = timeout.count() < 0 ? kLookInterval : std::min(timeout, kLookInterval);
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> paths, watcher_->Wait(timeout));
+  const auto changed = [&](const std::string& path) {
+    return std::find(paths.begin(), paths.end(), path) != paths.end();
+  };
+  const bool lost_count = changed(folder_.root());
+  if (lost_count || changed(folder_.am_lock()) || changed(folder_.am_guard())) looks_left_ = kLooks;
+  if (lost_count || changed(folder_.events())) ReadEvents();
+  // Who does not wait has not given the kernel time.
+  if (looks_left_ > 0 && timeout.count() != 0) {
+    --looks_left_;
+    CheckAlive();
+  }
+  return paths;
+}
+
+void JobWatch::ReadEvents() {
+  events_.Read([this](const std::string& line) {
+    // Nobody looks for what tasks use here, of which old histories have a line for each heartbeat.
+    if (rpc::ScanMeasurement(line)) return;
+    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
+    if (event.ok()) view_.Apply(*event);
+  });
+}
+
+void JobWatch::CheckAlive() {
+  gone_ = !storage::IsAlive(folder_);
+  if (gone_) ReadEvents();
+}
+
+}  // namespace tony::history

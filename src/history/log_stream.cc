@@ -1,0 +1,134 @@
+// Merging and following of logs.
+#include "history/log_stream.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <queue>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "common/status_macros.h"
+#include "history/job_watch.h"
+
+namespace tony::history {
+
+size_t LogStream::PrintAll() {
+  for (const LogFile& log : FindLogs(folder_, options_.selection)) Touch(log.path);
+  for (auto& [path, open] : logs_) noted_.insert(&open);
+  Merge(-1, true);
+  return logs_.size();
+}
+
+absl::Status LogStream::Follow() {
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<JobWatch> watch, JobWatch::Start(folder_));
+  for (const LogFile& log : FindLogs(folder_, options_.selection)) Touch(log.path);
+  started_ = true;
+  // The folder may have grown since: watch first, then read again what is there.
+  TONY_RETURN_IF_ERROR(Visit(*watch, folder_.logs()));
+  while (!watch->over()) {
+    // All that was written until now is noted before lines are given out by that time: this process
+    // may have been kept waiting for longer than any line waits.
+    const int64_t now = clock_.UnixMillis();
+    TONY_RETURN_IF_ERROR(NoteChanges(*watch, std::chrono::milliseconds(0)));
+    if (watch->over()) break;
+    Merge(now - kOrderingPatience.count(), false);
+    const bool waiting = !noted_.empty();
+    TONY_RETURN_IF_ERROR(
+        NoteChanges(*watch, waiting ? kOrderingPatience : std::chrono::milliseconds(-1)));
+  }
+  PrintAll();
+  return absl::OkStatus();
+}
+
+absl::Status LogStream::NoteChanges(JobWatch& watch, std::chrono::milliseconds timeout) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths, watch.Wait(timeout));
+  for (const std::string& path : paths) {
+    if (path == folder_.root()) TONY_RETURN_IF_ERROR(Visit(watch, folder_.logs()));
+    if (absl::StartsWith(path, folder_.logs())) TONY_RETURN_IF_ERROR(Visit(watch, path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LogStream::Visit(JobWatch& watch, const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) {
+    Touch(path);
+    return absl::OkStatus();
+  }
+  const absl::Status watched = watch.Watch(path);
+  if (absl::IsNotFound(watched)) return absl::OkStatus();  // removed again
+  TONY_RETURN_IF_ERROR(watched);
+  std::vector<std::string> entries;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(path, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    entries.push_back(entry->path().string());
+    entry.increment(error);
+  }
+  std::sort(entries.begin(), entries.end());
+  for (const std::string& name : entries) TONY_RETURN_IF_ERROR(Visit(watch, name));
+  return absl::OkStatus();
+}
+
+void LogStream::Touch(const std::string& path) {
+  const std::optional<LogFile> log = RecognizeLog(folder_, options_.selection, path);
+  if (!log) return;
+  auto found = logs_.find(log->path);
+  if (found == logs_.end()) {
+    found = logs_.emplace(log->path, Open{*log, logs::LogReader(log->path), std::nullopt}).first;
+    logs::LogReader& reader = found->second.reader;
+    if (options_.tail >= 0 && !started_) {
+      reader.SkipToLast(options_.tail);
+    } else if (options_.since >= 0) {
+      reader.SkipToTime(options_.since);
+    }
+  }
+  noted_.insert(&found->second);
+}
+
+bool LogStream::ByOrder::operator()(const Open* left, const Open* right) const {
+  // The queue gives out the largest first.
+  if (left->head->unix_millis != right->head->unix_millis) {
+    return left->head->unix_millis > right->head->unix_millis;
+  }
+  return ComesBefore(right->log, left->log);
+}
+
+void LogStream::Merge(int64_t horizon, bool to_end) {
+  std::vector<Open*> ready;
+  for (auto open = noted_.begin(); open != noted_.end();) {
+    if (ReadHead(**open, to_end)) {
+      ready.push_back(*open++);
+    } else {
+      open = noted_.erase(open);
+    }
+  }
+  std::priority_queue<Open*, std::vector<Open*>, ByOrder> queue(ByOrder(), std::move(ready));
+  while (!queue.empty()) {
+    Open* const next = queue.top();
+    const int64_t time = next->head->unix_millis;
+    // What comes from further in the future was written before the clock was set back.
+    if (horizon >= 0 && time > horizon && time <= horizon + 2 * kOrderingPatience.count()) return;
+    queue.pop();
+    use_(next->log, *next->head);
+    next->head.reset();
+    if (ReadHead(*next, to_end)) {
+      queue.push(next);
+    } else {
+      noted_.erase(next);
+    }
+  }
+}
+
+bool LogStream::ReadHead(Open& open, bool to_end) {
+  while (!open.head) {
+    logs::LogLine line;
+    if (!(to_end ? open.reader.Finish(&line) : open.reader.Next(&line))) return false;
+    const bool old = line.unix_millis != 0 && line.unix_millis < options_.since;
+    if (!old) open.head = std::move(line);
+  }
+  return true;
+}
+
+}  // namespace tony::history

@@ -1,0 +1,31 @@
+// Lines of the file, one after the other.
+#include "history/recorded_events.h"
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "common/status_macros.h"
+#include "rpc/convert/event_lines.h"
+#include "storage/archived_events.h"
+
+namespace tony::history {
+
+void ForEachRecordedEvent(const storage::JobFolder& folder, const UseEvent& use) {
+  std::ifstream file(folder.events(), std::ios::binary);
+  rpc::ForEachEventLine(file, use);
+}
+
+absl::Status ForEachArchivedEvent(storage::JobFiles& files, const std::string& folder,
+                                  const UseEvent& use) {
+  TONY_ASSIGN_OR_RETURN(const std::string text, storage::ReadArchivedEvents(files, folder));
+  std::istringstream lines(text);
+  rpc::ForEachEventLine(lines, use);
+  return absl::OkStatus();
+}
+
+void AddMeasurements(const std::string& lines, core::JobView& view) {
+  for (const core::TaskMeasured& measured : rpc::ParseMeasurements(lines)) view.Measure(measured);
+}
+
+}  // namespace tony::history

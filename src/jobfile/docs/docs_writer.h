@@ -1,0 +1,11 @@
+// Renders docs/configuration.md from the key table.
+#pragma once
+
+#include <string>
+
+namespace tony::jobfile {
+
+/// The whole file, in Markdown.
+std::string RenderConfigurationDocs();
+
+}  // namespace tony::jobfile

@@ -1,0 +1,179 @@
+// Assembles the job from its parts and gathers the problems of all of them.
+#include "jobfile/job/job_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "jobfile/job/framework.h"
+#include "jobfile/job/horovod_settings.h"
+#include "jobfile/job/job_order.h"
+#include "jobfile/job/job_rules.h"
+#include "jobfile/job/job_types.h"
+#include "jobfile/job/key_check.h"
+
+namespace tony::jobfile {
+namespace {
+
+/// Longer than YARN takes by default to find that an ApplicationMaster's node is gone.
+constexpr std::chrono::minutes kReattachOnYarn{15};
+
+core::Timeouts BuildTimeouts(const Configuration& configuration) {
+  core::Timeouts timeouts;
+  timeouts.application = configuration.GetDuration("tony.application.timeout");
+  timeouts.allocation = configuration.GetDuration("tony.container.allocation.timeout");
+  timeouts.registration = configuration.GetDuration("tony.container.registration.timeout");
+  timeouts.container_kill = configuration.GetDuration("tony.container.kill.timeout");
+  timeouts.registry = configuration.GetDuration("tony.task.executor.registry-timeout-sec");
+  timeouts.execution = configuration.GetDuration("tony.task.executor.execution-timeout-ms");
+  timeouts.heartbeat_interval = configuration.GetDuration("tony.task.heartbeat-interval-ms");
+  timeouts.max_missed_heartbeats =
+      static_cast<int>(configuration.GetNumber("tony.task.max-missed-heartbeats"));
+  timeouts.metrics_interval = configuration.GetDuration("tony.task.metrics-interval-ms");
+  timeouts.kill_grace = configuration.GetDuration("tony.task.kill-grace-ms");
+  timeouts.reattach = configuration.GetDuration("tony.am.reattach-timeout-ms");
+  timeouts.client_lease = configuration.GetDuration("tony.client.lease");
+  timeouts.silence = configuration.GetDuration("tony.am.silence-timeout-ms");
+  timeouts.shutdown = configuration.GetDuration("tony.am.shutdown-timeout-ms");
+  timeouts.reconnect = configuration.GetDuration("tony.task.reconnect-timeout-ms");
+  timeouts.root_cause = configuration.GetDuration("tony.am.root-cause-timeout-ms");
+  timeouts.waiting_notice = configuration.GetDuration("tony.am.waiting-notice-ms");
+  timeouts.localization = configuration.GetDuration("tony.task.localization-timeout-ms");
+  timeouts.last_events = configuration.GetDuration("tony.am.wait-client-signal-stop-timeout-sec");
+  return timeouts;
+}
+
+core::LogPolicy BuildLogPolicy(const Configuration& configuration) {
+  core::LogPolicy logs;
+  logs.rotate_mb = configuration.GetMemoryMb("tony.task.log.rotate-size");
+  logs.stream_mb = configuration.GetMemoryMb("tony.task.log.max-size");
+  logs.job_mb = configuration.GetMemoryMb("tony.application.log.max-size");
+  logs.redact = configuration.GetList("tony.task.log.redact");
+  return logs;
+}
+
+Packaging BuildPackaging(const Configuration& configuration) {
+  Packaging packaging;
+  packaging.src_dir = configuration.GetText("tony.application.src-dir");
+  packaging.python_venv = configuration.GetText("tony.application.python-venv");
+  packaging.python_binary_path = configuration.GetText("tony.application.python-binary-path");
+  if (packaging.python_binary_path.empty()) {
+    packaging.python_binary_path = configuration.GetText("tony.python-exec-path");
+  }
+  return packaging;
+}
+
+LocalSettings BuildLocalSettings(const Configuration& configuration, BuildResult* result) {
+  LocalSettings local;
+  local.dir = configuration.GetText("tony.local.dir");
+  local.gpus = static_cast<int>(configuration.GetNumber("tony.local.gpus"));
+  local.vcores = static_cast<int>(configuration.GetNumber("tony.local.vcores"));
+  local.memory_mb = configuration.GetMemoryMb("tony.local.memory");
+  local.history_days = static_cast<int>(configuration.GetNumber("tony.local.history-retention"));
+  local.gpu_program = configuration.GetText("tony.gpu-exec-path");
+  local.gpu_timeout = configuration.GetDuration("tony.gpu-exec-timeout-ms");
+  local.ledger_timeout = configuration.GetDuration("tony.local.ledger-timeout-ms");
+  if (!absl::StartsWith(local.dir, "/") && !configuration.IsSet("tony.local.dir")) {
+    result->problems.push_back({configuration.job_file(), 0, "tony.local.dir",
+                                "the default, ~/.tony, needs a home folder",
+                                "set HOME, or this key to an absolute path"});
+  }
+  return local;
+}
+
+// The parts that do not depend on task types.
+void BuildApplication(const Configuration& configuration, core::JobDescription* job) {
+  job->name = configuration.GetText("tony.application.name");
+  job->framework = FrameworkOf(configuration);
+  if (job->framework == core::Framework::kHorovod) {
+    job->horovod = BuildHorovodSettings(configuration);
+  }
+  job->am_resources.memory_mb = configuration.GetMemoryMb("tony.am.memory");
+  job->am_resources.vcores = static_cast<int>(configuration.GetNumber("tony.am.vcores"));
+  job->am_resources.gpus = static_cast<int>(configuration.GetNumber("tony.am.gpus"));
+  job->execution_env = configuration.GetKeyValues("tony.execution.envs");
+  job->container_env = configuration.GetKeyValues("tony.containers.envs");
+  job->fail_on_worker_failure =
+      configuration.GetBoolean("tony.application.fail-on-worker-failure-enabled");
+  job->retry_count = static_cast<int>(configuration.GetNumber("tony.am.retry-count"));
+  job->infrastructure_retry_count =
+      static_cast<int>(configuration.GetNumber("tony.am.infrastructure-retry-count"));
+  job->retry_backoff = configuration.GetDuration("tony.am.retry-backoff-ms");
+  job->retry_backoff_max = configuration.GetDuration("tony.am.retry-backoff-max-ms");
+  job->containment = absl::AsciiStrToLower(configuration.GetText("tony.task.containment"));
+  job->timeouts = BuildTimeouts(configuration);
+  job->logs = BuildLogPolicy(configuration);
+  job->error_message_max_depth = static_cast<int>(
+      configuration.GetNumber("tony.task.executor.execution.error-message-max-depth"));
+  job->checkpoint_dir = configuration.GetText("tony.application.checkpoint-dir");
+}
+
+/// Whether the checks of types and of the job would only repeat what is wrong, a thousand times: of
+/// keys that nobody knows, or of types that could never all run.
+bool IsHopeless(const Configuration& configuration, BuildResult* result) {
+  const size_t types = DeclaredTaskTypes(configuration).size();
+  if (types > kMaxTasks) {
+    result->problems.push_back(
+        {configuration.job_file(), 0, "",
+         absl::StrCat("the job has ", types, " task types, and no more than ", kMaxTasks,
+                      " tasks are possible"),
+         "ask for fewer"});
+  }
+  return types > kMaxTasks || result->problems.size() >= kMostProblems;
+}
+
+void BuildSingleContainer(const Configuration& configuration, BuildResult* result) {
+  core::JobDescription& job = result->job;
+  job.am_command = configuration.GetText("tony.am.command");
+  if (job.am_command.empty()) job.am_command = configuration.GetText("tony.containers.command");
+  job.am_files = BuildFiles(configuration, "am", result);
+}
+
+}  // namespace
+
+BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks) {
+  BuildResult result;
+  if (absl::AsciiStrToLower(configuration.GetText("tony.backend")) == "yarn") {
+    result.backend = Backend::kYarn;
+  }
+  CheckKeys(configuration, file_checks, &result);
+  if (IsHopeless(configuration, &result)) return result;
+  result.packaging = BuildPackaging(configuration);
+  result.local = BuildLocalSettings(configuration, &result);
+  BuildApplication(configuration, &result.job);
+  result.job.python_interpreter = result.packaging.python_binary_path;
+  BuildTaskTypes(configuration, &result);
+  BuildTaskOrder(configuration, &result);
+  result.yarn = BuildYarnSettings(configuration, DeclaredTaskTypes(configuration));
+  if (result.job.types.empty()) BuildSingleContainer(configuration, &result);
+  if (result.backend == Backend::kYarn && !configuration.IsSet("tony.am.reattach-timeout-ms")) {
+    result.job.timeouts.reattach = kReattachOnYarn;
+  }
+  if (result.backend == Backend::kYarn) {
+    // This machine gives all of a gang's containers or none.
+    result.job.timeouts.gang_hold = configuration.GetDuration("tony.container.hold-timeout-ms");
+  }
+  CheckJob(configuration, &result);
+  return result;
+}
+
+LoadedJob LoadJob(const Sources& sources, FileChecks file_checks) {
+  LoadResult loaded = LoadConfiguration(sources);
+  LoadedJob job{std::move(loaded.configuration), {}};
+  if (loaded.readable) job.result = BuildJob(job.configuration, file_checks);
+  std::vector<Problem>& problems = job.result.problems;
+  problems.insert(problems.begin(), loaded.problems.begin(), loaded.problems.end());
+  job.result.notes.insert(job.result.notes.begin(), loaded.notes.begin(), loaded.notes.end());
+  return job;
+}
+
+std::string InterpreterInTask(const Packaging& packaging) {
+  const std::string& path = packaging.python_binary_path;
+  const bool inside_venv =
+      !path.empty() && !absl::StartsWith(path, "/") && !packaging.python_venv.empty();
+  return inside_venv ? absl::StrCat("venv/", path) : path;
+}
+
+}  // namespace tony::jobfile

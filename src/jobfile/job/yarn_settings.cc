@@ -1,0 +1,99 @@
+// One key after the other.
+#include "jobfile/job/yarn_settings.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/model/master_task.h"
+#include "jobfile/values/values.h"
+
+namespace tony::jobfile {
+namespace {
+
+// The constraint of a key; nothing where it has none, or one that the user was told about.
+std::optional<PlacementConstraint> ConstraintAt(const Configuration& configuration,
+                                                const std::string& key) {
+  auto constraint = ParsePlacement(configuration.GetText(key));
+  if (!constraint.ok()) return std::nullopt;
+  return *std::move(constraint);
+}
+
+TypePlacement PlacementOf(const Configuration& configuration, const std::string& type) {
+  const auto key = [](const std::string& owner, const std::string& last_word) {
+    return absl::StrCat("tony.", owner, ".", last_word);
+  };
+  TypePlacement placement;
+  placement.tags = configuration.GetList(key(type, "allocation-tags"));
+  if (placement.tags.empty())
+    placement.tags = configuration.GetList("tony.containers.allocation-tags");
+  placement.constraint = ConstraintAt(configuration, key(type, "placement-spec"));
+  if (!placement.constraint.has_value()) {
+    placement.constraint = ConstraintAt(configuration, "tony.containers.placement-spec");
+  }
+  auto common = ConstraintAt(configuration, "tony.application.placement-spec");
+  if (!common.has_value()) return placement;
+  if (placement.constraint.has_value()) {
+    PlacementConstraint both;
+    both.kind = PlacementConstraint::Kind::kAnd;
+    both.parts = {*std::move(common), *std::move(placement.constraint)};
+    common = std::move(both);
+  }
+  placement.constraint = std::move(common);
+  return placement;
+}
+
+void AddDocker(const Configuration& configuration, const std::vector<std::string>& types,
+               YarnSettings* yarn) {
+  if (!configuration.GetBoolean("tony.docker.enabled")) return;
+  std::vector<std::string> owners = types;
+  owners.push_back(core::kMasterTaskType);
+  for (const std::string& owner : owners) {
+    std::string image = configuration.GetText(absl::StrCat("tony.docker.", owner, ".image"));
+    if (image.empty()) image = configuration.GetText("tony.docker.containers.image");
+    yarn->docker_images[owner] = image;
+  }
+  yarn->docker_mounts = configuration.GetList("tony.docker.containers.mount");
+}
+
+}  // namespace
+
+YarnSettings BuildYarnSettings(const Configuration& configuration,
+                               const std::vector<std::string>& types) {
+  YarnSettings yarn;
+  yarn.conf_dir = configuration.GetText("tony.yarn.conf-dir");
+  yarn.queue = configuration.GetText("tony.yarn.queue");
+  yarn.staging_dir = configuration.GetText("tony.yarn.staging-dir");
+  yarn.runtime = configuration.GetText("tony.yarn.runtime");
+  yarn.application_type = configuration.GetText("tony.application.type");
+  yarn.tags = configuration.GetList("tony.application.tags");
+  yarn.priority = static_cast<int>(configuration.GetNumber("tony.yarn.priority"));
+  yarn.gpu_resource = configuration.GetText("tony.yarn.gpu-resource");
+  yarn.view_acl = configuration.GetText("tony.yarn.view-acl");
+  yarn.modify_acl = configuration.GetText("tony.yarn.modify-acl");
+  yarn.timeout = configuration.GetDuration("tony.yarn.timeout-ms");
+  yarn.cache_days = static_cast<int>(configuration.GetNumber("tony.yarn.cache-retention"));
+  const std::string label = configuration.GetText("tony.application.node-label");
+  const std::string master = configuration.GetText("tony.am.node-label");
+  yarn.am_node_label = master.empty() ? label : master;
+  // Of a job without task types: its one task is of this type.
+  if (!yarn.am_node_label.empty()) yarn.node_labels[core::kMasterTaskType] = yarn.am_node_label;
+  for (const std::string& type : types) {
+    const std::string own = configuration.GetText(absl::StrCat("tony.", type, ".node-label"));
+    if (!own.empty() || !label.empty()) yarn.node_labels[type] = own.empty() ? label : own;
+    const auto amounts = configuration.GetKeyValues(absl::StrCat("tony.", type, ".yarn-resources"));
+    for (const auto& [name, amount] : amounts) {
+      yarn.other_resources[type][name] = ParseWholeNumber(amount).value_or(0);
+    }
+    TypePlacement placement = PlacementOf(configuration, type);
+    if (placement != TypePlacement()) yarn.placements[type] = std::move(placement);
+  }
+  AddDocker(configuration, types, &yarn);
+  if (yarn.placements.empty()) return yarn;
+  for (const std::string& type : types) {
+    std::vector<std::string>& tags = yarn.placements[type].tags;
+    if (tags.empty()) tags.push_back(type);
+  }
+  return yarn;
+}
+
+}  // namespace tony::jobfile

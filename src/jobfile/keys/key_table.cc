@@ -1,0 +1,153 @@
+// Assembles the key table and looks keys up in it.
+#include "jobfile/keys/key_table.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "jobfile/keys/key_groups.h"
+#include "jobfile/values/nearest_name.h"
+
+namespace tony::jobfile {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Row {
+  const Key* key;
+  bool per_type;
+  Words words;  // of the name
+};
+
+struct Index {
+  std::vector<Row> rows;  // literal names before those with angle brackets
+  std::set<std::string> reserved;
+};
+
+bool HasPlaceholder(const std::string& name) { return absl::StrContains(name, "<"); }
+
+bool IsNameCharacter(char character) {
+  return absl::ascii_isalnum(character) || character == '_' || character == '-';
+}
+
+bool IsName(const std::string& word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), IsNameCharacter);
+}
+
+std::vector<KeyGroup> AssembleGroups() {
+  return {ApplicationKeys(),
+          ProgramKeys(),
+          TaskTypeKeys(),
+          TypeProgramKeys(),
+          ContainerKeys(),
+          OrderKeys(),
+          OutcomeKeys(),
+          TimeLimitKeys(),
+          RetryKeys(),
+          TotalLimitKeys(),
+          ExecutorKeys(),
+          TaskOutputKeys(),
+          ApplicationMasterKeys(),
+          MasterWaitKeys(),
+          LocalKeys(),
+          ClientKeys(),
+          YarnKeys(),
+          LabelKeys(),
+          TypeLabelKeys(),
+          HadoopKeys(),
+          JavaKeys(),
+          DockerKeys(),
+          HorovodKeys(),
+          HorovodTuningKeys(),
+          HorovodWatchKeys(),
+          HistoryKeys(),
+          PortalKeys(),
+          VersionKeys()};
+}
+
+Index BuildIndex() {
+  Index index;
+  for (const KeyGroup& group : KeyGroups()) {
+    for (const Key& key : group.keys) {
+      const Words words = absl::StrSplit(key.name, '.');
+      if (!group.per_type) index.reserved.insert(words[1]);
+      index.rows.push_back({&key, group.per_type, words});
+    }
+  }
+  std::stable_partition(index.rows.begin(), index.rows.end(),
+                        [](const Row& row) { return !HasPlaceholder(row.key->name); });
+  return index;
+}
+
+const Index& TableIndex() {
+  static const Index* const index = new Index(BuildIndex());
+  return *index;
+}
+
+bool Matches(const Row& row, const Words& words) {
+  if (row.words.size() != words.size()) return false;
+  if (row.per_type && !IsTaskTypeName(words[1])) return false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const bool matches = HasPlaceholder(row.words[i]) ? IsName(words[i]) : row.words[i] == words[i];
+    if (!matches) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const std::vector<KeyGroup>& KeyGroups() {
+  static const auto* const groups = new std::vector<KeyGroup>(AssembleGroups());
+  return *groups;
+}
+
+std::optional<KeyMatch> FindKey(const std::string& name) {
+  const Words words = absl::StrSplit(name, '.');
+  for (const Row& row : TableIndex().rows) {
+    if (Matches(row, words)) return KeyMatch{row.key, row.per_type ? words[1] : ""};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> ReservedTypeNames() {
+  const std::set<std::string>& reserved = TableIndex().reserved;
+  return {reserved.begin(), reserved.end()};
+}
+
+bool IsReservedWord(const std::string& word) { return TableIndex().reserved.contains(word); }
+
+bool IsTaskTypeName(const std::string& word) { return IsName(word) && !IsReservedWord(word); }
+
+std::optional<std::string> NearestKey(const std::string& name,
+                                      const std::vector<std::string>& task_types) {
+  std::vector<std::string> candidates;
+  for (const Row& row : TableIndex().rows) {
+    if (!HasPlaceholder(row.key->name)) candidates.push_back(row.key->name);
+  }
+  for (const Row& row : TableIndex().rows) {
+    if (!absl::StartsWith(row.key->name, "tony.<type>.")) continue;
+    for (const std::string& type : task_types) {
+      candidates.push_back(absl::StrCat("tony.", type, ".", row.words[2]));
+    }
+  }
+  return NearestName(name, candidates);
+}
+
+std::optional<std::string> NearestOwner(const std::string& task_type, const std::string& name,
+                                        const std::vector<std::string>& task_types) {
+  const std::string rest = name.substr(absl::StrCat("tony.", task_type).size());
+  Words owners;
+  const auto consider = [&](const std::string& owner) {
+    if (owner != task_type && FindKey(absl::StrCat("tony.", owner, rest))) owners.push_back(owner);
+  };
+  for (const std::string& type : task_types) consider(type);
+  for (const std::string& word : TableIndex().reserved) consider(word);
+  const std::optional<std::string> owner = NearestName(task_type, owners);
+  if (!owner) return std::nullopt;
+  return absl::StrCat("tony.", *owner, rest);
+}
+
+}  // namespace tony::jobfile

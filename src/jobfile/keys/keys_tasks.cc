@@ -1,0 +1,145 @@
+// Rows of the executors.
+#include "jobfile/keys/key_groups.h"
+
+namespace tony::jobfile {
+
+KeyGroup TotalLimitKeys() {
+  KeyGroup group;
+  group.title = "Limits over all tasks";
+  group.introduction = "For site files: what one job may ask for in total.";
+  group.keys = {
+      {.name = "tony.task.max-total-instances",
+       .type = ValueType::kCount,
+       .default_value = "-1",
+       .minimum = -1,
+       .meaning = "The most tasks that a job may ask for; -1: no limit of its own."},
+      {.name = "tony.task.max-total-memory",
+       .type = ValueType::kMemory,
+       .default_value = "-1",
+       .minimum = -1,
+       .meaning = "The most memory of all tasks together; -1: any."},
+      {.name = "tony.task.max-total-vcores",
+       .type = ValueType::kCount,
+       .default_value = "-1",
+       .minimum = -1,
+       .meaning = "The most virtual cores of all tasks together; -1: any."},
+      {.name = "tony.task.max-total-gpus",
+       .type = ValueType::kCount,
+       .default_value = "-1",
+       .minimum = -1,
+       .meaning = "The most GPUs of all tasks together; -1: any."},
+  };
+  return group;
+}
+
+KeyGroup ExecutorKeys() {
+  KeyGroup group;
+  group.title = "Executors";
+  group.introduction = "How an executor watches the task that it runs.";
+  group.keys = {
+      {.name = "tony.task.heartbeat-interval-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "1000",
+       .minimum = 10,
+       .meaning =
+           "How often an executor says that it is alive. In a job of more than 500 tasks less "
+           "often, so that no more than 500 of them say so in a second, but four times in the "
+           "time after which its program would be suspended (see the next key)."},
+      {.name = "tony.task.max-missed-heartbeats",
+       .type = ValueType::kCount,
+       .default_value = "25",
+       .minimum = 1,
+       .meaning =
+           "After how many missed heartbeats a task counts as lost. Its program does not run "
+           "on then: an executor whose heartbeats were not answered for so long, or for "
+           "`tony.am.reattach-timeout-ms` if that is less, has its program suspended."},
+      {.name = "tony.task.reconnect-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "3000",
+       .minimum = 1,
+       .meaning = "How long an executor whose stream to the ApplicationMaster broke has to open "
+                  "another one, before its task counts as lost."},
+      {.name = "tony.task.localization-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "600000",
+       .minimum = 1,
+       .meaning = "How long a task waits for another one of its host that unpacks what both need."},
+      {.name = "tony.task.kill-grace-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "5000",
+       .meaning = "Time between SIGTERM and SIGKILL for a user process and all that it started."},
+      {.name = "tony.task.containment",
+       .type = ValueType::kChoice,
+       .default_value = "auto",
+       .choices = {"auto", "cgroup", "namespace", "process-tree"},
+       .meaning = "How a task's processes are held together, so that none outlives it: by a "
+                  "control group, which also holds them to their memory where the kernel can; by a "
+                  "process namespace; by descent. `auto`: the first of these that works. A way "
+                  "that does not work ends the task."},
+      {.name = "tony.task.collective-package",
+       .type = ValueType::kBoolean,
+       .default_value = "true",
+       .meaning =
+           "Whether Python programs find `tony.collective` ([collective.md](collective.md)): "
+           "its folder is put at the end of `PYTHONPATH`."},
+      {.name = "tony.task.executor.execution-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "0",
+       .minimum = -1,
+       .meaning = "Time limit of one run of the user's process; 0: none."},
+      {.name = "tony.task.executor.registry-timeout-sec",
+       .type = ValueType::kSeconds,
+       .default_value = "0",
+       .minimum = -1,
+       .maximum = 100'000'000,
+       .meaning = "How long an executor tries to register before it gives up; 0: forever."},
+  };
+  return group;
+}
+
+KeyGroup TaskOutputKeys() {
+  KeyGroup group;
+  group.title = "Output and measurements of tasks";
+  group.introduction =
+      "What is kept of what a task prints, and how its use of the machine is measured.";
+  group.keys = {
+      {.name = "tony.task.metrics-interval-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "5000",
+       .minimum = 100,
+       .meaning = "How often an executor reports the use of processors, memory and GPUs."},
+      {.name = "tony.task.executor.execution.error-message-max-depth",
+       .type = ValueType::kCount,
+       .default_value = "20",
+       .maximum = 1000,
+       .meaning =
+           "How many of the last lines of a failed task's output the verdict shows; a Python "
+           "traceback is shown whole, up to 200 lines."},
+      {.name = "tony.task.log.rotate-size",
+       .type = ValueType::kMemory,
+       .default_value = "256m",
+       .minimum = 1,
+       .meaning = "Size of one file of a task's log, after which the next one begins."},
+      {.name = "tony.task.log.max-size",
+       .type = ValueType::kMemory,
+       .default_value = "2g",
+       .minimum = 1,
+       .meaning = "Size of all files of one stream (stdout, stderr) of one attempt of a task: the "
+                  "first and the newest ones are kept."},
+      {.name = "tony.task.log.redact",
+       .type = ValueType::kPatterns,
+       .meaning = "What is taken out of the output before it is written, besides well-known kinds "
+                  "of passwords, tokens and keys. A match lies within a line."},
+      {.name = "tony.gpu-exec-path",
+       .default_value = "nvidia-smi",
+       .meaning = "The program, by name or path, that lists GPUs and their use."},
+      {.name = "tony.gpu-exec-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "10000",
+       .minimum = 1,
+       .meaning = "How long that program may take for one answer."},
+  };
+  return group;
+}
+
+}  // namespace tony::jobfile

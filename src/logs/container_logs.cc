@@ -1,0 +1,70 @@
+// Numbers and names.
+#include "logs/container_logs.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "logs/log_segments.h"
+
+namespace tony::logs {
+namespace {
+
+using Stream = ContainerLogFile::Stream;
+
+constexpr char kAttempt[] = "attempt-";
+constexpr char kTimes[] = ".times";
+constexpr char kLog[] = ".log";
+/// More segments of a log than there can be: each has its file.
+constexpr int kMostSegments = 100'000;
+
+std::string LogName(const ContainerLogFile& file) {
+  switch (file.stream) {
+    case Stream::kStdout:
+      return absl::StrCat(kAttempt, file.attempt, ".stdout.log");
+    case Stream::kStderr:
+      return absl::StrCat(kAttempt, file.attempt, ".stderr.log");
+    case Stream::kExecutor:
+      return "executor.log";
+    case Stream::kMaster:
+      return kMasterLogName;
+  }
+  return "";
+}
+
+/// "stdout.log.00002" of the times' "stdout.times.00002"; nothing for what has no times.
+std::optional<std::string> LogOfTimes(const std::string& name) {
+  const size_t found = name.rfind(kTimes);
+  if (found == std::string::npos) return std::nullopt;
+  return absl::StrCat(name.substr(0, found), kLog, name.substr(found + sizeof kTimes - 1));
+}
+
+}  // namespace
+
+bool IsContainerLog(const ContainerLogFile& file) {
+  return file.segment >= 1 && file.segment < kMostSegments &&
+         (file.of_program() ? file.attempt >= 1 : file.attempt == 0 && !file.times);
+}
+
+std::string ContainerLogName(const ContainerLogFile& file) {
+  const std::string name = LogName(file);
+  return file.times ? LogTimesPath(name, file.segment) : LogSegmentPath(name, file.segment);
+}
+
+std::optional<ContainerLogFile> ParseContainerLog(const std::string& name) {
+  const std::optional<std::string> of_times = LogOfTimes(name);
+  const std::optional<LogSegmentName> segment = ParseLogSegment(of_times.value_or(name));
+  if (!segment) return std::nullopt;
+  ContainerLogFile file{Stream::kExecutor, 0, segment->number, of_times.has_value()};
+  if (absl::StartsWith(segment->path, kAttempt)) {
+    const std::string rest = segment->path.substr(sizeof kAttempt - 1);
+    if (!absl::SimpleAtoi(rest.substr(0, rest.find('.')), &file.attempt)) return std::nullopt;
+    file.stream = absl::EndsWith(rest, ".stderr.log") ? Stream::kStderr : Stream::kStdout;
+  } else if (segment->path == kMasterLogName) {
+    file.stream = Stream::kMaster;
+  }
+  // Nothing but its own spelling: "attempt-02.stdout.log" is another file.
+  if (!IsContainerLog(file) || ContainerLogName(file) != name) return std::nullopt;
+  return file;
+}
+
+}  // namespace tony::logs

@@ -1,0 +1,209 @@
+// Segments, lines and times of a log that may grow.
+#include "logs/log_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "os/files/unique_fd.h"
+
+namespace tony::logs {
+namespace {
+
+constexpr size_t kChunk = 64 << 10;
+constexpr size_t kRecords = 256;
+
+os::UniqueFd OpenToRead(const std::string& path) {
+  return os::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+int64_t SizeOf(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 ? status.st_size : 0;
+}
+
+/// Where the last lines of a file begin, and how many of the wanted ones it has.
+struct LastLines {
+  int64_t start = 0;
+  int64_t count = 0;
+};
+
+/// Lines are counted at their ends; a last line without '\n' counts where `counts_open_end` is set.
+LastLines FindLastLines(int fd, int64_t lines, bool counts_open_end) {
+  const int64_t size = SizeOf(fd);
+  if (lines <= 0) return {size, 0};
+  std::string chunk(kChunk, '\0');
+  int64_t count = 0;
+  for (int64_t end = size; end > 0;) {
+    const int64_t start = std::max<int64_t>(0, end - static_cast<int64_t>(kChunk));
+    const ssize_t length = pread(fd, chunk.data(), static_cast<size_t>(end - start), start);
+    if (length <= 0) break;
+    for (ssize_t position = length - 1; position >= 0; --position) {
+      const bool newline = chunk[static_cast<size_t>(position)] == '\n';
+      if (newline && count == lines) return {start + position + 1, count};
+      if (newline || (counts_open_end && start + position == size - 1)) ++count;
+    }
+    end = start;
+  }
+  return {0, count};
+}
+
+/// The number of the last of `count` records that is older than `unix_millis`; -1: none.
+int64_t LastRecordBefore(int fd, int64_t count, int64_t unix_millis) {
+  int64_t low = -1;
+  for (int64_t high = count; high - low > 1;) {
+    const int64_t middle = low + (high - low) / 2;
+    const std::vector<LogTime> record = ReadLogTimes(fd, middle, 1);
+    if (!record.empty() && record[0].unix_millis < unix_millis) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+int64_t LogTimes::At(int64_t offset) {
+  while (true) {
+    if (next_ == records_.size()) {
+      if (at_end_) return unix_millis_;
+      const os::UniqueFd fd = OpenToRead(path_);
+      records_ = ReadLogTimes(fd.get(), records_read_, kRecords);
+      records_read_ += static_cast<int64_t>(records_.size());
+      next_ = 0;
+      at_end_ = records_.empty();
+      continue;
+    }
+    if (records_[next_].offset > offset) return unix_millis_;
+    unix_millis_ = records_[next_++].unix_millis;
+  }
+}
+
+void LogReader::GoTo(int number, int64_t offset) {
+  number_ = number;
+  inode_ = 0;
+  offset_ = offset;
+  times_ = LogTimes(LogTimesPath(path_, number));
+}
+
+void LogReader::SkipToLast(int64_t lines) {
+  std::vector<int> segments = FindLogSegments(path_);
+  std::reverse(segments.begin(), segments.end());
+  bool newest = true;
+  for (const int number : segments) {
+    const os::UniqueFd fd = OpenToRead(LogSegmentPath(path_, number));
+    const LastLines found = FindLastLines(fd.get(), lines, newest);
+    lines -= found.count;
+    GoTo(number, found.start);
+    if (found.start > 0) return;
+    newest = false;
+  }
+}
+
+void LogReader::SkipToTime(int64_t unix_millis) {
+  std::vector<int> segments = FindLogSegments(path_);
+  std::reverse(segments.begin(), segments.end());
+  for (const int number : segments) {
+    const os::UniqueFd fd = OpenToRead(LogTimesPath(path_, number));
+    const int64_t count = SizeOf(fd.get()) / kLogTimeBytes;
+    const int64_t record = LastRecordBefore(fd.get(), count, unix_millis);
+    const std::vector<LogTime> time = ReadLogTimes(fd.get(), std::max<int64_t>(0, record), 1);
+    GoTo(number, record < 0 || time.empty() ? 0 : time[0].offset);
+    if (record >= 0) return;
+  }
+}
+
+bool LogReader::Next(LogLine* line) {
+  while (true) {
+    const size_t newline = pending_.find('\n', searched_);
+    if (newline != std::string::npos) {
+      Take(newline + 1, newline, line);
+      return true;
+    }
+    searched_ = pending_.size();
+    const size_t size = pending_.size() - begin_;
+    if (size >= kMaxLineBytes || (cut_ && size > 0)) {
+      Take(pending_.size(), pending_.size(), line);
+      return true;
+    }
+    cut_ = false;
+    if (!Fill()) return false;
+  }
+}
+
+bool LogReader::Finish(LogLine* line) {
+  if (Next(line)) return true;
+  if (begin_ == pending_.size()) return false;
+  Take(pending_.size(), pending_.size(), line);
+  return true;
+}
+
+void LogReader::Take(size_t end, size_t line_end, LogLine* line) {
+  if (line_time_ < 0) {
+    line_time_ = times_.At(offset_ - static_cast<int64_t>(pending_.size() - begin_));
+  }
+  newest_ = std::max(newest_, line_time_);
+  line->text.assign(pending_, begin_, line_end - begin_);
+  line->unix_millis = newest_;
+  begin_ = end;
+  searched_ = end;
+  line_time_ = -1;
+  if (begin_ == pending_.size()) {
+    pending_.clear();
+    begin_ = searched_ = 0;
+    cut_ = false;
+  }
+}
+
+bool LogReader::Fill() {
+  pending_.erase(0, begin_);
+  searched_ -= begin_;
+  begin_ = 0;
+  while (true) {
+    const ssize_t count = number_ == 0 ? -1 : ReadSegment();
+    if (count > 0 || cut_) return true;
+    const std::vector<int> segments = FindLogSegments(path_);
+    const auto next = std::upper_bound(segments.begin(), segments.end(), number_);
+    if (next == segments.end()) return false;
+    // A segment is complete once the next one is there; it may have grown before that.
+    if (count == 0 && ReadSegment() > 0) return true;
+    const bool pending = !pending_.empty();
+    if (pending && line_time_ < 0) {
+      line_time_ = times_.At(offset_ - static_cast<int64_t>(pending_.size()));
+    }
+    cut_ = pending && *next != number_ + 1;
+    GoTo(*next, 0);
+    if (cut_) return true;
+  }
+}
+
+ssize_t LogReader::ReadSegment() {
+  const os::UniqueFd fd = OpenToRead(LogSegmentPath(path_, number_));
+  struct stat status {};
+  if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return -1;
+  const bool other_file = inode_ != 0 && status.st_ino != inode_;
+  if (other_file || status.st_size < offset_) {
+    cut_ = !pending_.empty();
+    if (cut_ && line_time_ < 0) line_time_ = newest_;
+    GoTo(number_, 0);
+    inode_ = status.st_ino;
+    if (cut_) return 0;
+  }
+  inode_ = status.st_ino;
+  const size_t before = pending_.size();
+  const size_t more =
+      std::min<size_t>(kChunk, static_cast<size_t>(std::max<int64_t>(1, status.st_size - offset_)));
+  pending_.resize(before + more);
+  const ssize_t count = pread(fd.get(), pending_.data() + before, more, offset_);
+  pending_.resize(before + static_cast<size_t>(std::max<ssize_t>(0, count)));
+  if (count > 0) offset_ += count;
+  times_.LookAgain();
+  return count;
+}
+
+}  // namespace tony::logs

@@ -1,0 +1,77 @@
+// Groups first, then what is found by its environment or by its descent.
+#include "os/containment/container_remains.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "common/clock.h"
+#include "os/containment/cgroup_folder.h"
+#include "os/processes/process_tree.h"
+
+namespace tony::os {
+namespace {
+
+constexpr std::chrono::seconds kLimit{1};
+constexpr int kLooks = 2;  // since a process in the middle of an exec shows no environment
+
+// Processes with the container's id that are not on the way from the first process to this one, and
+// all below them.
+std::set<pid_t> OrphansOf(const std::string& container_id) {
+  const pid_t self = ::getpid();
+  std::set<pid_t> orphans;
+  for (const pid_t marked : ProcessesOfContainer(container_id)) {
+    const std::vector<pid_t> below = Descendants(marked);
+    const std::set<pid_t> tree(below.begin(), below.end());
+    if (marked == self || tree.contains(self)) continue;
+    orphans.insert(marked);
+    orphans.insert(tree.begin(), tree.end());
+  }
+  return orphans;
+}
+
+// Leaves those that are still there: a grandchild becomes the caller's child only when those
+// between have ended. Only they are reaped, so that nobody else's exit status is lost.
+void Reap(std::set<pid_t>& processes) {
+  std::erase_if(processes, [](pid_t pid) {
+    const pid_t reaped = ::waitpid(pid, nullptr, WNOHANG);
+    return reaped > 0 || (reaped < 0 && ::kill(pid, 0) != 0 && errno == ESRCH);
+  });
+}
+
+}  // namespace
+
+int EndContainer(const std::string& container_id, ProcessesBelow below) {
+  std::set<pid_t>& dying = below.dying;
+  // Once they have ended nobody can tell any more whose they were.
+  for (const CgroupFolder& group : ContainerGroups(container_id)) {
+    group.Freeze();
+    for (const pid_t pid : group.Members()) dying.insert(pid);
+  }
+  RemoveContainerGroups(container_id);
+  const SystemClock clock;
+  const TimePoint deadline = clock.Now() + kLimit;
+  int looks_in_vain = 0;
+  while (true) {
+    std::set<pid_t> orphans = OrphansOf(container_id);
+    if (below.own) {
+      // Zombies, too: a namespace's first process ends only when those that are this one's children
+      // have been reaped.
+      const std::vector<pid_t> others = DescendantsAndZombies(::getpid(), *below.own);
+      orphans.insert(others.begin(), others.end());
+    }
+    for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
+    dying.insert(orphans.begin(), orphans.end());
+    Reap(dying);
+    looks_in_vain = orphans.empty() && dying.empty() ? looks_in_vain + 1 : 0;
+    if (looks_in_vain == kLooks || clock.Now() >= deadline) return static_cast<int>(orphans.size());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace tony::os

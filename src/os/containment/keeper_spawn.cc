@@ -1,0 +1,140 @@
+// fork, child set-up and exec, with the reason of a failure sent back through a pipe that exec
+// closes.
+#include "os/containment/keeper_spawn.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace tony::os {
+namespace {
+
+enum class Step : int { kContainment, kSetUp, kWorkingFolder, kExec };
+
+struct Failure {
+  Step step = Step::kSetUp;
+  int error_number = 0;
+};
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void ResetSignals() {
+  for (int number = 1; number <= SIGRTMAX; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Leaves 0, 1, 2 and the pipe, which moves to 3.
+bool SetUpDescriptors(int& pipe_end, int stdout_fd, int stderr_fd) {
+  const int null_fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  // The sources are all above 3 before anything is put in its place.
+  const int out = ::fcntl(stdout_fd, F_DUPFD_CLOEXEC, 4);
+  const int err = ::fcntl(stderr_fd, F_DUPFD_CLOEXEC, 4);
+  const int pipe_copy = ::fcntl(pipe_end, F_DUPFD_CLOEXEC, 4);
+  if (null_fd < 0 || out < 0 || err < 0 || pipe_copy < 0) return false;
+  if (::dup2(null_fd, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) return false;
+  if (::dup3(pipe_copy, 3, O_CLOEXEC) < 0) return false;
+  pipe_end = 3;
+  ::closefrom(4);
+  return true;
+}
+
+// Nobody reads the pipe any more, so the keeper is gone. Its number as a parent would not tell in a
+// namespace, where it is always 0.
+bool KeeperGone(int pipe_end) {
+  pollfd watched{.fd = pipe_end};
+  return ::poll(&watched, 1, 0) > 0 && (watched.revents & POLLERR) != 0;
+}
+
+// Returns only when the exec has failed.
+Failure BecomeProgram(Containment& containment, const SpawnPayload& payload, int& pipe_end,
+                      int stdout_fd, int stderr_fd) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (KeeperGone(pipe_end)) ::_exit(127);  // it died before the line above
+  if (const int error = containment.Join(); error != 0) return {Step::kContainment, error};
+  ::setsid();
+  const std::vector<char*> arguments = Pointers(payload.arguments);
+  std::vector<char*> environment = Pointers(payload.environment);
+  if (!SetUpDescriptors(pipe_end, stdout_fd, stderr_fd)) return {Step::kSetUp, errno};
+  if (::chdir(payload.working_folder.c_str()) != 0) return {Step::kWorkingFolder, errno};
+  ResetSignals();
+  ::environ = environment.data();  // execvp() takes PATH from it
+  if (payload.program.empty()) {
+    ::execvp(arguments[0], arguments.data());
+  } else {
+    ::execv(payload.program.c_str(), arguments.data());
+    if (!payload.fallback.empty()) {
+      const std::vector<char*> fallback = Pointers(payload.fallback);
+      ::execv(fallback[0], fallback.data());
+    }
+  }
+  return {Step::kExec, errno};
+}
+
+std::string Describe(const Containment& containment, const SpawnPayload& payload,
+                     const Failure& failure) {
+  const std::string reason = std::strerror(failure.error_number);
+  switch (failure.step) {
+    case Step::kContainment:
+      return "cannot enter the containment '" + containment.name() + "': " + reason;
+    case Step::kSetUp:
+      return "cannot set up the program's process: " + reason;
+    case Step::kWorkingFolder:
+      return "cannot enter the working folder '" + payload.working_folder + "': " + reason;
+    case Step::kExec:
+      break;
+  }
+  const std::string& program = payload.program.empty() ? payload.arguments[0] : payload.program;
+  if (failure.error_number == ENOENT && program.find('/') == std::string::npos) {
+    return "command '" + program + "' is not found in any folder of PATH";
+  }
+  return "cannot run '" + program + "': " + reason;
+}
+
+}  // namespace
+
+SpawnResult SpawnProgram(Containment& containment, const SpawnPayload& payload, int stdout_fd,
+                         int stderr_fd) {
+  const auto failed = [&](const Failure& failure) {
+    return SpawnResult{.error_number = failure.error_number,
+                       .message = Describe(containment, payload, failure)};
+  };
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failed({Step::kSetUp, errno});
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  const pid_t pid = containment.Fork();
+  if (pid < 0) return failed({Step::kSetUp, errno});
+  if (pid == 0) {
+    read_end.Reset();
+    int pipe_end = write_end.get();
+    const Failure failure = BecomeProgram(containment, payload, pipe_end, stdout_fd, stderr_fd);
+    (void)!::write(pipe_end, &failure, sizeof(failure));
+    ::_exit(127);
+  }
+  write_end.Reset();
+  Failure failure;
+  ssize_t count;
+  do {
+    count = ::read(read_end.get(), &failure, sizeof(failure));
+  } while (count < 0 && errno == EINTR);
+  if (count != static_cast<ssize_t>(sizeof(failure))) return {.pid = pid};
+  ::waitpid(pid, nullptr, 0);
+  return failed(failure);
+}
+
+}  // namespace tony::os

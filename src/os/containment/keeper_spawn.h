@@ -1,0 +1,26 @@
+// Starting the user's program from the keeper: fork, set the child up, exec.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "os/containment/containment.h"
+#include "os/processes/spawn_payload.h"
+
+namespace tony::os {
+
+/// Either `pid` counts, or error_number is not zero and the message says what could not be done.
+struct SpawnResult {
+  pid_t pid = 0;
+  int error_number = 0;
+  std::string message;
+};
+
+/// Starts the program in `containment`; returns when its exec has succeeded or failed. The child
+/// dies with the calling process (PR_SET_PDEATHSIG), which must have one thread, and whose
+/// descriptors 0 to 2 must be open.
+SpawnResult SpawnProgram(Containment& containment, const SpawnPayload& payload, int stdout_fd,
+                         int stderr_fd);
+
+}  // namespace tony::os

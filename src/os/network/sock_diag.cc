@@ -1,0 +1,143 @@
+// Requests for one socket, and for all of one state. The kernel answers within the calls, or not at
+// all: nothing here waits.
+#include "os/network/sock_diag.h"
+
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+
+#include "os/files/unique_fd.h"
+
+namespace tony::os {
+namespace {
+
+constexpr size_t kAnswerBytes = size_t{32} << 10;  // of one datagram
+
+struct Request {
+  nlmsghdr head{};
+  inet_diag_req_v2 body{};
+};
+
+Request RequestFor(uint8_t family, uint32_t states, uint16_t flags) {
+  Request request;
+  request.head.nlmsg_len = sizeof(request);
+  request.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  request.head.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | flags);
+  request.body.sdiag_family = family;
+  request.body.sdiag_protocol = IPPROTO_TCP;
+  request.body.idiag_states = states;
+  return request;
+}
+
+/// Nothing: the kernel does not take such requests.
+UniqueFd Send(const Request& request) {
+  UniqueFd netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  const bool sent = netlink.valid() && ::send(netlink.get(), &request, sizeof(request), 0) >= 0;
+  return sent ? std::move(netlink) : UniqueFd();
+}
+
+/// The messages of one datagram: `take(type, found)`, with nothing found in those of other types.
+template <typename Take>
+bool Receive(const UniqueFd& netlink, const Take& take) {
+  alignas(nlmsghdr) std::array<char, kAnswerBytes> bytes;
+  const ssize_t size = ::recv(netlink.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (size <= 0) return false;
+  size_t at = 0;
+  const auto end = static_cast<size_t>(size);
+  while (end - at >= sizeof(nlmsghdr)) {
+    nlmsghdr head{};
+    std::memcpy(&head, bytes.data() + at, sizeof(head));
+    if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > end - at) return false;
+    inet_diag_msg found{};
+    const bool whole = head.nlmsg_len >= NLMSG_LENGTH(sizeof(found));
+    if (whole) std::memcpy(&found, bytes.data() + at + NLMSG_HDRLEN, sizeof(found));
+    take(head.nlmsg_type, found);
+    at += NLMSG_ALIGN(head.nlmsg_len);
+    if (at > end) break;
+  }
+  return true;
+}
+
+/// False: not all that listen are known.
+bool AddListening(uint8_t family, std::vector<ListeningSocket>& sockets) {
+  const UniqueFd netlink = Send(RequestFor(family, 1U << TCP_LISTEN, NLM_F_DUMP));
+  if (!netlink.valid()) return false;
+  bool done = false;
+  bool refused = false;
+  const auto take = [&](uint16_t type, const inet_diag_msg& found) {
+    if (type == NLMSG_DONE) done = true;
+    if (type == NLMSG_ERROR) refused = true;
+    if (type != SOCK_DIAG_BY_FAMILY || found.idiag_state != TCP_LISTEN) return;
+    sockets.push_back(
+        {.port = ntohs(found.id.idiag_sport), .inode = found.idiag_inode, .uid = found.idiag_uid});
+  };
+  while (!done) {
+    if (!Receive(netlink, take) || refused) return false;
+  }
+  return true;
+}
+
+/// Whether the other end of `found` is 127.0.0.1. A socket of version 6 may be connected to an
+/// address of version 4 (::ffff:127.0.0.1), as gRPC's and Java's are.
+bool IsConnectedToLoopback(const inet_diag_msg& found) {
+  const auto& address = found.id.idiag_dst;
+  if (found.idiag_family == AF_INET) return address[0] == htonl(INADDR_LOOPBACK);
+  return address[0] == 0 && address[1] == 0 && address[2] == htonl(0xFFFF) &&
+         address[3] == htonl(INADDR_LOOPBACK);
+}
+
+bool AnswersForTcp() {
+  static const bool answers = AskForListeningSockets().has_value();
+  return answers;
+}
+
+}  // namespace
+
+std::optional<std::vector<ListeningSocket>> AskForListeningSockets() {
+  std::vector<ListeningSocket> sockets;
+  if (!AddListening(AF_INET, sockets) || !AddListening(AF_INET6, sockets)) return {};
+  return sockets;
+}
+
+absl::StatusOr<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port) {
+  Request request = RequestFor(AF_INET, ~0U, 0);
+  inet_diag_sockid& id = request.body.id;
+  id.idiag_sport = htons(port);
+  id.idiag_dport = htons(peer_port);
+  id.idiag_src[0] = htonl(INADDR_LOOPBACK);
+  id.idiag_dst[0] = htonl(INADDR_LOOPBACK);
+  id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+  id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  const UniqueFd netlink = Send(request);
+  std::optional<uid_t> user;
+  bool refused = false;
+  const auto take = [&](uint16_t type, const inet_diag_msg& found) {
+    if (type == NLMSG_ERROR) refused = true;
+    // Where there is none, one that listens on the port is answered. One that is only being made
+    // is not the peer of a connection that there is: its port was another one's before.
+    if (type == SOCK_DIAG_BY_FAMILY && found.idiag_inode != 0 &&
+        found.idiag_state != TCP_SYN_SENT && found.id.idiag_dport == id.idiag_dport &&
+        IsConnectedToLoopback(found)) {
+      user = found.idiag_uid;
+    }
+  };
+  if (!netlink.valid() || !Receive(netlink, take)) {
+    return absl::UnavailableError("the kernel does not answer sock_diag");
+  }
+  if (user) return *user;
+  // A kernel that lacks the module refuses with the same number as one that knows of no such
+  // connection.
+  if (refused && !AnswersForTcp()) {
+    return absl::UnavailableError("the kernel does not answer sock_diag for TCP");
+  }
+  return absl::NotFoundError("the connection is not there any more");
+}
+
+}  // namespace tony::os

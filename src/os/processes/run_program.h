@@ -1,0 +1,28 @@
+// Running a small helper program to its end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "os/processes/exit_status.h"
+
+namespace tony::os {
+
+/// What a program that ran to its end left.
+struct FinishedProgram {
+  ExitStatus status;
+  std::string standard_output;  // at most 1 MiB of each; the rest is read and dropped
+  std::string standard_error;
+};
+
+/// Runs a program with `environment` ("NAME=value", complete; by default this process's own) and
+/// waits for its end and for that of its output. Blocks. DeadlineExceeded – it took longer than
+/// `limit` and was killed, with all that is in its session. Else the codes of Subprocess::Start().
+absl::StatusOr<FinishedProgram> RunWithDeadline(
+    const std::vector<std::string>& arguments, Duration limit,
+    std::optional<std::vector<std::string>> environment = std::nullopt);
+
+}  // namespace tony::os

@@ -1,0 +1,40 @@
+// Those who wait for a value that is not there yet.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/event_loop.h"
+#include "core/rendezvous/rendezvous_store.h"
+#include "rendezvous/key_value_store.h"
+
+namespace tony::rendezvous {
+
+/// Not thread safe: owned by the event loop.
+class Waiters {
+ public:
+  explicit Waiters(EventLoop& loop) : loop_(loop) {}
+  Waiters(const Waiters&) = delete;
+  Waiters& operator=(const Waiters&) = delete;
+
+  /// `on_value` follows Notify(), from the loop, unless the handle is destroyed before.
+  [[nodiscard]] std::unique_ptr<EventLoop::Handle> Add(const std::string& scope,
+                                                       const std::string& key,
+                                                       KeyValueStore::OnValue on_value);
+  /// All who wait for it by now get `value`.
+  void Notify(const std::string& scope, const std::string& key, const core::Blob& value);
+
+ private:
+  struct Waiter;
+  using Place = std::pair<std::string, std::string>;  ///< scope and key
+  using Places = std::map<Place, std::list<std::shared_ptr<Waiter>>>;
+
+  EventLoop& loop_;
+  /// Shared with the handles, which may live longer.
+  const std::shared_ptr<Places> places_ = std::make_shared<Places>();
+};
+
+}  // namespace tony::rendezvous

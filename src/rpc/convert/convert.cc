@@ -1,0 +1,216 @@
+// Conversion of ids, exits, usage and the cluster spec. Events are converted in convert_event.cc.
+#include "rpc/convert/convert.h"
+
+#include "rpc/convert/utf8.h"
+
+namespace tony::rpc {
+
+v1::TaskId ToProto(const core::TaskId& id) {
+  v1::TaskId proto;
+  proto.set_type(ToUtf8(id.type));
+  proto.set_index(id.index);
+  return proto;
+}
+
+core::TaskId FromProto(const v1::TaskId& id) { return core::TaskId{id.type(), id.index()}; }
+
+v1::TaskExit ToProto(const core::TaskExit& exit) {
+  v1::TaskExit proto;
+  switch (exit.cause) {
+    case core::TaskExit::Cause::kExited:
+      proto.set_cause(v1::TaskExit::EXITED);
+      break;
+    case core::TaskExit::Cause::kSignaled:
+      proto.set_cause(v1::TaskExit::SIGNALED);
+      break;
+    case core::TaskExit::Cause::kNotStarted:
+      proto.set_cause(v1::TaskExit::NOT_STARTED);
+      break;
+    case core::TaskExit::Cause::kTimedOut:
+      proto.set_cause(v1::TaskExit::TIMED_OUT);
+      break;
+    case core::TaskExit::Cause::kOutOfMemory:
+      proto.set_cause(v1::TaskExit::OUT_OF_MEMORY);
+      break;
+    case core::TaskExit::Cause::kLost:
+      proto.set_cause(v1::TaskExit::LOST);
+      break;
+    case core::TaskExit::Cause::kStopped:
+      proto.set_cause(v1::TaskExit::STOPPED);
+      break;
+  }
+  proto.set_code(exit.code);
+  proto.set_signal(exit.signal);
+  proto.set_message(ToUtf8(exit.message));
+  for (const std::string& line : exit.tail) proto.add_tail(ToUtf8(line));
+  proto.set_ended_millis(exit.ended_millis);
+  return proto;
+}
+
+core::TaskExit FromProto(const v1::TaskExit& proto) {
+  core::TaskExit exit;
+  switch (proto.cause()) {
+    case v1::TaskExit::EXITED:
+      exit.cause = core::TaskExit::Cause::kExited;
+      break;
+    case v1::TaskExit::SIGNALED:
+      exit.cause = core::TaskExit::Cause::kSignaled;
+      break;
+    case v1::TaskExit::NOT_STARTED:
+      exit.cause = core::TaskExit::Cause::kNotStarted;
+      break;
+    case v1::TaskExit::TIMED_OUT:
+      exit.cause = core::TaskExit::Cause::kTimedOut;
+      break;
+    case v1::TaskExit::STOPPED:
+      exit.cause = core::TaskExit::Cause::kStopped;
+      break;
+    case v1::TaskExit::OUT_OF_MEMORY:
+      exit.cause = core::TaskExit::Cause::kOutOfMemory;
+      break;
+    // An unknown cause of a newer peer is no success.
+    default:
+      exit.cause = core::TaskExit::Cause::kLost;
+      break;
+  }
+  exit.code = proto.code();
+  exit.signal = proto.signal();
+  exit.message = proto.message();
+  exit.tail.assign(proto.tail().begin(), proto.tail().end());
+  exit.ended_millis = proto.ended_millis();
+  return exit;
+}
+
+v1::CollectiveUsage ToProto(const core::CollectiveUsage& usage) {
+  v1::CollectiveUsage proto;
+  proto.set_tensors(usage.tensors);
+  proto.set_bytes(usage.bytes);
+  proto.set_operations(usage.operations);
+  proto.set_by_number(usage.by_number);
+  proto.set_by_request(usage.by_request);
+  proto.set_negotiation_seconds(usage.negotiation_seconds);
+  proto.set_operation_seconds(usage.operation_seconds);
+  proto.set_waited_for_seconds(usage.waited_for_seconds);
+  return proto;
+}
+
+core::CollectiveUsage FromProto(const v1::CollectiveUsage& proto) {
+  core::CollectiveUsage usage;
+  usage.tensors = proto.tensors();
+  usage.bytes = proto.bytes();
+  usage.operations = proto.operations();
+  usage.by_number = proto.by_number();
+  usage.by_request = proto.by_request();
+  usage.negotiation_seconds = proto.negotiation_seconds();
+  usage.operation_seconds = proto.operation_seconds();
+  usage.waited_for_seconds = proto.waited_for_seconds();
+  return usage;
+}
+
+v1::TaskUsage ToProto(const core::TaskUsage& usage) {
+  v1::TaskUsage proto;
+  proto.set_cpu_seconds(usage.cpu_seconds);
+  proto.set_memory_bytes(usage.memory_bytes);
+  proto.set_max_memory_bytes(usage.max_memory_bytes);
+  proto.set_read_bytes(usage.read_bytes);
+  proto.set_write_bytes(usage.write_bytes);
+  proto.set_processes(usage.processes);
+  proto.set_gpu_utilization(usage.gpu_utilization);
+  proto.set_gpu_memory_bytes(usage.gpu_memory_bytes);
+  if (usage.collective) *proto.mutable_collective() = ToProto(*usage.collective);
+  return proto;
+}
+
+core::TaskUsage FromProto(const v1::TaskUsage& proto) {
+  core::TaskUsage usage;
+  usage.cpu_seconds = proto.cpu_seconds();
+  usage.memory_bytes = proto.memory_bytes();
+  usage.max_memory_bytes = proto.max_memory_bytes();
+  usage.read_bytes = proto.read_bytes();
+  usage.write_bytes = proto.write_bytes();
+  usage.processes = proto.processes();
+  usage.gpu_utilization = proto.gpu_utilization();
+  usage.gpu_memory_bytes = proto.gpu_memory_bytes();
+  if (proto.has_collective()) usage.collective = FromProto(proto.collective());
+  return usage;
+}
+
+v1::ClusterSpec ToProto(const core::ClusterSpec& spec) {
+  v1::ClusterSpec proto;
+  for (const core::Endpoint& endpoint : spec.endpoints) {
+    v1::ClusterSpec::Endpoint* added = proto.add_endpoints();
+    *added->mutable_task() = ToProto(endpoint.task);
+    added->set_host(ToUtf8(endpoint.host));
+    added->set_port(endpoint.port);
+    added->set_host_id(endpoint.host_id);
+    added->set_devices(endpoint.devices);
+    added->set_sidecar(endpoint.sidecar);
+  }
+  return proto;
+}
+
+core::ClusterSpec FromProto(const v1::ClusterSpec& proto) {
+  core::ClusterSpec spec;
+  spec.endpoints.reserve(proto.endpoints_size());
+  for (const v1::ClusterSpec::Endpoint& endpoint : proto.endpoints()) {
+    spec.endpoints.push_back(core::Endpoint{FromProto(endpoint.task()), endpoint.host(),
+                                            endpoint.port(), endpoint.host_id(), endpoint.devices(),
+                                            endpoint.sidecar()});
+  }
+  return spec;
+}
+
+v1::HeldTask ToProto(const core::input::HeldTask& held) {
+  using Phase = core::input::HeldTask::Phase;
+  v1::HeldTask proto;
+  switch (held.phase) {
+    case Phase::kPreparing:
+      proto.set_phase(v1::HeldTask::PREPARING);
+      break;
+    case Phase::kRegistered:
+      proto.set_phase(v1::HeldTask::REGISTERED);
+      break;
+    case Phase::kRunning:
+      proto.set_phase(v1::HeldTask::RUNNING);
+      break;
+    case Phase::kEnded:
+      proto.set_phase(v1::HeldTask::ENDED);
+      *proto.mutable_exit() = ToProto(held.exit);
+      break;
+  }
+  proto.set_epoch(held.epoch);
+  proto.set_attempt(held.attempt);
+  proto.set_port(held.port);
+  proto.set_visualization_port(held.visualization_port);
+  proto.set_pid(held.pid);
+  return proto;
+}
+
+core::input::HeldTask FromProto(const v1::HeldTask& proto) {
+  using Phase = core::input::HeldTask::Phase;
+  core::input::HeldTask held;
+  switch (proto.phase()) {
+    case v1::HeldTask::REGISTERED:
+      held.phase = Phase::kRegistered;
+      break;
+    case v1::HeldTask::RUNNING:
+      held.phase = Phase::kRunning;
+      break;
+    case v1::HeldTask::ENDED:
+      held.phase = Phase::kEnded;
+      break;
+    // An unknown phase of a newer peer is none that could be built upon.
+    default:
+      held.phase = Phase::kPreparing;
+      break;
+  }
+  held.epoch = proto.epoch();
+  held.attempt = proto.attempt();
+  held.port = proto.port();
+  held.visualization_port = proto.visualization_port();
+  held.pid = proto.pid();
+  if (proto.has_exit()) held.exit = FromProto(proto.exit());
+  return held;
+}
+
+}  // namespace tony::rpc

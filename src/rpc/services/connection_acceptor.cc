@@ -1,0 +1,312 @@
+// A thread that polls its listening sockets.
+#include "rpc/services/connection_acceptor.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "os/network/peer_user.h"
+
+namespace tony::rpc {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// Connections that the kernel keeps for us; it may allow less (net.core.somaxconn).
+constexpr int kBacklog = 4096;
+/// How often a full table looks whether handshakes have come to their end.
+constexpr int kFullPauseMs = 20;
+/// A shortage that lasts writes a line of the log at 1, 2, 4, 8, … pauses.
+bool IsPowerOfTwo(uint64_t number) { return (number & (number - 1)) == 0; }
+
+/// Number and port of a socket's address.
+struct Place {
+  std::string number;
+  int port = 0;
+};
+
+Place PlaceOf(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+    ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+    return {text.data(), ntohs(v6.sin6_port)};
+  }
+  const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+  ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+  return {text.data(), ntohs(v4.sin_port)};
+}
+
+void SetPort(sockaddr_storage& address, int port) {
+  const auto number = htons(static_cast<uint16_t>(port));
+  if (address.ss_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6&>(address).sin6_port = number;
+  } else {
+    reinterpret_cast<sockaddr_in&>(address).sin_port = number;
+  }
+}
+
+Place LocalPlace(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  return PlaceOf(address);
+}
+
+/// 0: the descriptor is not open, or no socket.
+uint64_t InodeOf(int fd) {
+  struct stat state {};
+  return ::fstat(fd, &state) == 0 && S_ISSOCK(state.st_mode) ? state.st_ino : 0;
+}
+
+absl::StatusOr<std::vector<sockaddr_storage>> Resolve(const std::string& host) {
+  const addrinfo hints{.ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+  addrinfo* found = nullptr;
+  if (const int error = ::getaddrinfo(host.c_str(), "0", &hints, &found); error != 0) {
+    return absl::UnavailableError(::gai_strerror(error));
+  }
+  std::vector<sockaddr_storage> addresses;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    sockaddr_storage address{};
+    std::memcpy(&address, one->ai_addr, std::min<size_t>(one->ai_addrlen, sizeof address));
+    addresses.push_back(address);
+  }
+  ::freeaddrinfo(found);
+  return addresses;
+}
+
+absl::StatusOr<os::UniqueFd> ListenAt(const sockaddr_storage& address) {
+  os::UniqueFd fd(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const socklen_t size = address.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  const int on = 1;
+  if (!fd.valid() || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      (address.ss_family == AF_INET6 &&
+       ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
+      ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+      ::listen(fd.get(), kBacklog) != 0) {
+    return absl::UnavailableError(std::strerror(errno));
+  }
+  return fd;
+}
+
+os::UniqueFd Duplicate(const os::UniqueFd& fd) {
+  return os::UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+}
+
+/// Errors of accept() that are the connection's own, which is gone.
+bool IsOfConnection(int error) {
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Listen(
+    const std::string& host, Peers peers, Limits limits) {
+  os::UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  os::UniqueFd spare = Duplicate(wake);
+  if (!spare.valid()) {
+    return absl::UnavailableError(absl::StrCat("cannot make an eventfd: ", std::strerror(errno)));
+  }
+  std::unique_ptr<ConnectionAcceptor> acceptor(
+      new ConnectionAcceptor(peers, limits, std::move(wake), std::move(spare)));
+  if (const absl::Status listening = acceptor->ListenOn(host); !listening.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", host, ": ", std::string(listening.message())));
+  }
+  return acceptor;
+}
+
+ConnectionAcceptor::ConnectionAcceptor(Peers peers, Limits limits, os::UniqueFd wake,
+                                       os::UniqueFd spare)
+    : limits_(limits), wake_(std::move(wake)), spare_(std::move(spare)) {
+  if (peers == Peers::kOwnUser) {
+    filter_.emplace("the ApplicationMaster's port", os::LoopbackPeerCheck());
+  }
+}
+
+ConnectionAcceptor::~ConnectionAcceptor() { Stop(); }
+
+absl::Status ConnectionAcceptor::ListenOn(const std::string& host) {
+  TONY_ASSIGN_OR_RETURN(std::vector<sockaddr_storage> addresses, Resolve(host));
+  absl::Status last = absl::UnavailableError("it has no address");
+  for (sockaddr_storage& address : addresses) {
+    SetPort(address, port_);  // the first one's, for the others
+    absl::StatusOr<os::UniqueFd> listener = ListenAt(address);
+    if (!listener.ok()) {
+      last = listener.status();
+      LogDebug(absl::StrCat("not listening on ", PlaceOf(address).number, ": ",
+                            std::string(last.message())));
+      continue;
+    }
+    if (listeners_.empty()) {
+      const Place place = LocalPlace(listener->get());
+      port_ = place.port;
+      number_ = place.number;
+    }
+    listeners_.push_back(*std::move(listener));
+  }
+  return listeners_.empty() ? last : absl::OkStatus();
+}
+
+absl::Status ConnectionAcceptor::Start(OnConnection on_connection) {
+  on_connection_ = std::move(on_connection);
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot start a thread: ", error.what(),
+                     "; raise the limit on processes and threads (ulimit -u)"));
+  }
+  return absl::OkStatus();
+}
+
+void ConnectionAcceptor::Stop() {
+  if (!thread_.joinable()) return;
+  (void)::eventfd_write(wake_.get(), 1);
+  thread_.join();
+  listeners_.clear();  // who comes from here on is refused by the kernel
+}
+
+void ConnectionAcceptor::Run() {
+  while (!stopped_) {
+    if (!HasRoom()) {
+      Wait(kFullPauseMs, /*accepting=*/false);
+      continue;
+    }
+    Wait(-1, /*accepting=*/true);
+    bool shortage = false;
+    for (const os::UniqueFd& listener : listeners_) {
+      if (!stopped_ && !AcceptAll(listener.get())) shortage = true;
+    }
+    if (shortage) Wait(static_cast<int>(limits_.pause.count()), /*accepting=*/false);
+  }
+}
+
+void ConnectionAcceptor::Wait(int limit_ms, bool accepting) {
+  std::vector<pollfd> watched = {{.fd = wake_.get(), .events = POLLIN}};
+  for (const os::UniqueFd& listener : listeners_) {
+    if (accepting) watched.push_back({.fd = listener.get(), .events = POLLIN});
+  }
+  ::poll(watched.data(), watched.size(), limit_ms);
+  stopped_ = stopped_ || watched.front().revents != 0;
+}
+
+bool ConnectionAcceptor::AcceptAll(int listener) {
+  while (HasRoom()) {
+    if (!reserve_.valid()) reserve_ = Duplicate(wake_);
+    if (!reserve_.valid()) return Shortage(errno);
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    os::UniqueFd connection(::accept4(listener, reinterpret_cast<sockaddr*>(&peer), &size,
+                                      SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (connection.valid()) {
+      Admit(listener, std::move(connection), PlaceOf(peer).port);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      return true;
+    } else if (!IsOfConnection(errno)) {
+      return Shortage(errno);
+    }
+  }
+  return true;
+}
+
+bool ConnectionAcceptor::Shortage(int error) {
+  uint64_t pauses = 0;
+  {
+    std::lock_guard lock(mutex_);
+    pauses = ++counts_.pauses;
+  }
+  if (IsPowerOfTwo(pauses)) {
+    LogWarning(
+        absl::StrCat("connections wait to be accepted: ", std::strerror(error),
+                     error == EMFILE ? "; raise the hard limit on open files (ulimit -Hn)" : "",
+                     " (pause ", pauses, ")"));
+  }
+  return false;
+}
+
+void ConnectionAcceptor::Admit(int listener, os::UniqueFd connection, int peer_port) {
+  // To ask who the peer is takes a descriptor, and the connection may have taken the last one.
+  reserve_.Reset();
+  if (filter_ && !filter_->Admits(connection.get())) {
+    std::lock_guard lock(mutex_);
+    ++counts_.refused;
+    return;
+  }
+  const int on = 1;
+  ::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  {
+    std::lock_guard lock(mutex_);
+    ++counts_.accepted;
+    // Before gRPC has it: its first call may come at once.
+    handshakes_.push_back({.fd = connection.get(),
+                           .inode = InodeOf(connection.get()),
+                           .peer_port = peer_port,
+                           .since = steady_clock::now()});
+  }
+  on_connection_(listener, connection.Release());
+}
+
+bool ConnectionAcceptor::HasRoom() {
+  std::lock_guard lock(mutex_);
+  if (handshakes_.size() < limits_.handshakes) return true;
+  handshakes_.remove_if(
+      [](const Handshake& handshake) { return InodeOf(handshake.fd) != handshake.inode; });
+  if (handshakes_.size() < limits_.handshakes) return true;
+  if (steady_clock::now() - handshakes_.front().since < limits_.grace) return false;
+  Evict(handshakes_.front());
+  handshakes_.pop_front();
+  ++counts_.evicted;
+  return true;
+}
+
+void ConnectionAcceptor::Evict(const Handshake& oldest) {
+  // The descriptor is gRPC's, which may close it at any moment, and the number may be another
+  // socket's at once. A duplicate holds on to whatever it is now, and its inode tells.
+  if (::dup3(oldest.fd, spare_.get(), O_CLOEXEC) < 0) return;
+  if (InodeOf(spare_.get()) == oldest.inode) ::shutdown(spare_.get(), SHUT_RDWR);
+  ::dup3(wake_.get(), spare_.get(), O_CLOEXEC);
+}
+
+void ConnectionAcceptor::OnCall(std::string_view peer) {
+  int port = 0;
+  const std::string_view digits = peer.substr(peer.rfind(':') + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  std::lock_guard lock(mutex_);
+  // Two hosts may come from the same number. Then one of them is not counted any more, which is
+  // little: gRPC's own limit on the time of handshakes ends it.
+  handshakes_.remove_if([port](const Handshake& handshake) { return handshake.peer_port == port; });
+}
+
+ConnectionAcceptor::Counts ConnectionAcceptor::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace tony::rpc

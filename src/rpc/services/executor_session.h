@@ -1,0 +1,39 @@
+// The executor's side of its one stream to the ApplicationMaster.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "rpc/security/credentials.h"
+#include "tony/v1/application_master.grpc.pb.h"
+
+namespace tony::rpc {
+
+/// Open from construction until OnClosed or destruction. Send() is thread safe; callbacks come from
+/// gRPC's threads, one at a time, and none after the destructor has returned.
+class ExecutorSession {
+ public:
+  struct Callbacks {
+    std::function<void(v1::MasterMessage)> on_message;
+    /// The stream is over; `status` says why. Comes exactly once.
+    std::function<void(absl::Status)> on_closed;
+  };
+
+  ExecutorSession(const std::string& master_address, const Credentials& credentials,
+                  Callbacks callbacks);
+  /// Breaks the stream if it is open and waits until gRPC has let go of it.
+  ~ExecutorSession();
+
+  /// Queues a message; dropped when the stream is over.
+  void Send(v1::ExecutorMessage message);
+  /// Sends what is queued and then ends the stream; on_closed follows.
+  void Close();
+
+ private:
+  class Stream;
+  std::unique_ptr<Stream> stream_;
+};
+
+}  // namespace tony::rpc

@@ -1,0 +1,167 @@
+// JobClient on gRPC's callback API.
+#include "rpc/services/job_client.h"
+
+#include <utility>
+
+#include "common/status_macros.h"
+#include "rpc/convert/convert.h"
+#include "rpc/convert/status_convert.h"
+#include "rpc/convert/utf8.h"
+#include "rpc/grpc/pending_call.h"
+#include "rpc/security/grpc_credentials.h"
+
+namespace tony::rpc {
+namespace {
+
+/// For gRPC to let go of a call that was cancelled: that takes no time unless it has no threads.
+constexpr std::chrono::seconds kLetGoPatience{2};
+
+std::chrono::system_clock::time_point DeadlineIn(Duration time) {
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(time);
+}
+
+}  // namespace
+
+/// Reads one Follow stream. Its owner waits for OnDone before destroying it: were it left to gRPC's
+/// thread, that would destroy the channel, too, and with it itself. It has a share in the channel,
+/// in case that it is never destroyed.
+class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
+ public:
+  FollowStream(const std::shared_ptr<grpc::Channel>& channel, int64_t after_sequence, bool owner,
+               FollowCallbacks callbacks)
+      : stub_(v1::JobService::NewStub(channel)), callbacks_(std::move(callbacks)) {
+    request_.set_after_sequence(after_sequence);
+    request_.set_owner(owner);
+    request_.set_measurements(callbacks_.on_measurement != nullptr);
+  }
+
+  void Start() {
+    stub_->async()->Follow(&context_, &request_, this);
+    StartRead(&incoming_);
+    StartCall();
+  }
+
+  void OnReadInitialMetadataDone(bool ok) override {
+    if (ok && callbacks_.on_open) call_.Tell(callbacks_.on_open);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      // The end; or an event that could not be read: then the stream does not end before the next
+      // one is taken.
+      if (!std::exchange(read_failed_, true)) StartRead(&incoming_);
+      return;
+    }
+    if (read_failed_) {
+      context_.TryCancel();
+      return;
+    }
+    // An event of a kind that this version does not know is left out.
+    absl::StatusOr<core::JobEvent> event = FromProto(incoming_);
+    if (event.ok()) call_.Tell([&] { Take(*std::move(event)); });
+    StartRead(&incoming_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    call_.Tell([&] { callbacks_.on_closed(FromGrpc(status)); });
+    call_.SetDone();
+  }
+
+  /// False: gRPC may still use this.
+  bool CancelAndWait(Duration patience) {
+    context_.TryCancel();
+    return call_.AwaitDone(patience);
+  }
+
+ private:
+  void Take(core::JobEvent event) {
+    if (event.sequence != 0) return callbacks_.on_event(std::move(event));
+    if (callbacks_.on_measurement) callbacks_.on_measurement(std::move(event));
+  }
+
+  const std::unique_ptr<v1::JobService::Stub> stub_;
+  const FollowCallbacks callbacks_;
+  grpc::ClientContext context_;
+  v1::FollowRequest request_;
+  v1::JobEvent incoming_;
+  bool read_failed_ = false;
+  PendingCall call_;
+};
+
+/// One Stop that is answered later; owned as a FollowStream is.
+class JobClient::StopCall {
+ public:
+  StopCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& reason,
+           Duration deadline, std::function<void(absl::Status)> on_answer)
+      : stub_(v1::JobService::NewStub(channel)), on_answer_(std::move(on_answer)) {
+    context_.set_deadline(DeadlineIn(deadline));
+    request_.set_reason(ToUtf8(reason));
+  }
+
+  void Start() {
+    stub_->async()->Stop(&context_, &request_, &response_, [this](const grpc::Status& status) {
+      call_.Tell([&] { on_answer_(FromGrpc(status)); });
+      call_.SetDone();
+    });
+  }
+
+  /// False: gRPC may still use this.
+  bool CancelAndWait(Duration patience) {
+    context_.TryCancel();
+    return call_.AwaitDone(patience);
+  }
+
+ private:
+  const std::unique_ptr<v1::JobService::Stub> stub_;
+  const std::function<void(absl::Status)> on_answer_;
+  grpc::ClientContext context_;
+  v1::StopRequest request_;
+  v1::StopResponse response_;
+  PendingCall call_;
+};
+
+JobClient::JobClient(const std::string& master_address, const Credentials& credentials,
+                     std::optional<Duration> silence_limit)
+    : channel_(MakeMasterChannel(master_address, credentials, silence_limit)),
+      stub_(v1::JobService::NewStub(channel_)) {}
+
+JobClient::~JobClient() {
+  // Where gRPC does not answer one call it does not answer the other either.
+  const bool answers = follow_ == nullptr || follow_->CancelAndWait(kLetGoPatience);
+  if (!answers) (void)follow_.release();
+  const Duration patience = answers ? Duration(kLetGoPatience) : Duration::zero();
+  if (stop_ != nullptr && !stop_->CancelAndWait(patience)) (void)stop_.release();
+}
+
+void JobClient::Follow(int64_t after_sequence, bool owner, FollowCallbacks callbacks) {
+  follow_ = std::make_unique<FollowStream>(channel_, after_sequence, owner, std::move(callbacks));
+  follow_->Start();
+}
+
+absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(DeadlineIn(deadline));
+  v1::StopRequest request;
+  request.set_reason(ToUtf8(reason));
+  v1::StopResponse response;
+  return FromGrpc(stub_->Stop(&context, request, &response));
+}
+
+void JobClient::StopLater(const std::string& reason, Duration deadline,
+                          std::function<void(absl::Status)> on_answer) {
+  // It has answered, but may not be done with that yet.
+  if (stop_ != nullptr && !stop_->CancelAndWait(kLetGoPatience)) (void)stop_.release();
+  stop_ = std::make_unique<StopCall>(channel_, reason, deadline, std::move(on_answer));
+  stop_->Start();
+}
+
+absl::StatusOr<std::string> JobClient::OpenPage(Duration deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(DeadlineIn(deadline));
+  v1::OpenPageResponse response;
+  TONY_RETURN_IF_ERROR(FromGrpc(stub_->OpenPage(&context, v1::OpenPageRequest(), &response)));
+  return response.url();
+}
+
+}  // namespace tony::rpc

@@ -1,0 +1,189 @@
+// The calls of clients.
+#include "rpc/services/job_service.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "rpc/convert/status_convert.h"
+#include "rpc/convert/utf8.h"
+#include "rpc/security/peer_role.h"
+#include "rpc/services/refused.h"
+
+namespace tony::rpc {
+namespace {
+
+/// OK for a client of this job.
+grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::string& job_id) {
+  absl::StatusOr<Role> role = PeerRole(*context.auth_context(), job_id);
+  if (!role.ok()) {
+    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, std::string(role.status().message()));
+  }
+  if (role->kind != RoleKind::kClient) {
+    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                        "only a client of the job may do this");
+  }
+  return grpc::Status::OK;
+}
+
+/// A question for the page, which is answered later or given up. Lives until gRPC is done with it
+/// and nobody can answer any more. Thread safe.
+class PageCall : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<PageCall> {
+ public:
+  explicit PageCall(v1::OpenPageResponse* response) : response_(response) {}
+
+  /// Keeps it alive for gRPC.
+  void Hold() { self_ = shared_from_this(); }
+
+  void Answer(const absl::StatusOr<std::string>& url) {
+    {
+      std::lock_guard lock(mutex_);
+      if (std::exchange(answered_, true)) return;
+    }
+    if (url.ok()) response_->set_url(ToUtf8(*url));
+    Finish(ToGrpc(url.status()));
+  }
+
+  void OnCancel() override { Answer(absl::CancelledError("nobody waits for the page any more")); }
+  void OnDone() override { self_.reset(); }
+
+ private:
+  v1::OpenPageResponse* const response_;
+  std::mutex mutex_;
+  bool answered_ = false;
+  std::shared_ptr<PageCall> self_;
+};
+
+/// Writes the log to one client, one event at a time, and measurements when no event is left.
+/// Deletes itself when gRPC is done with it. Its state is guarded by the log's mutex.
+class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public EventLog::Follower {
+ public:
+  FollowStream(EventLog& log, const v1::FollowRequest& request, std::function<void()> on_broken)
+      : log_(log),
+        next_(std::clamp<int64_t>(request.after_sequence(), 0,
+                                  std::numeric_limits<int64_t>::max() - 1) +
+              1),
+        measurements_(request.measurements()),
+        on_broken_(std::move(on_broken)) {
+    // The next event may be far off, and the client is to know that it was heard.
+    StartSendInitialMetadata();
+    std::lock_guard lock(log_.mutex());
+    log_.AddLocked(this);
+    OnChangeLocked();
+  }
+
+  void OnChangeLocked() override {
+    if (writing_ || over_) return;
+    current_ = NextLocked();
+    if (current_ != nullptr) {
+      writing_ = true;
+      StartWrite(current_.get());
+    } else if (log_.closed_locked() && !log_.AwaitsLocked(next_)) {
+      over_ = true;
+      finished_ = true;
+      Finish(grpc::Status::OK);
+    }
+  }
+
+  void OnWriteDone(bool ok) override {
+    {
+      std::lock_guard lock(log_.mutex());
+      writing_ = false;
+      if (ok && !over_) {
+        if (current_->sequence() != 0) next_ = current_->sequence() + 1;
+        OnChangeLocked();
+        return;
+      }
+    }
+    Break();
+  }
+
+  void OnCancel() override { Break(); }
+
+  void OnDone() override {
+    {
+      std::lock_guard lock(log_.mutex());
+      log_.RemoveLocked(this);
+    }
+    delete this;
+  }
+
+ private:
+  /// What is written next. Events come first, so that a measurement is of a run that the client
+  /// knows; while the past is awaited there is none.
+  std::shared_ptr<const v1::JobEvent> NextLocked() {
+    std::shared_ptr<const v1::JobEvent> event = log_.NextLocked(next_);
+    if (event != nullptr || !measurements_ || log_.AwaitsLocked(next_) || log_.closed_locked()) {
+      return event;
+    }
+    const std::optional<EventLog::Measurement> measured = log_.NextMeasurementLocked(measured_);
+    if (!measured) return nullptr;
+    measured_ = measured->position;
+    return measured->event;
+  }
+
+  /// The client is gone, as a failed write or gRPC says, whichever comes first.
+  void Break() {
+    bool broken;
+    {
+      std::lock_guard lock(log_.mutex());
+      broken = !std::exchange(over_, true);
+      if (!writing_ && !std::exchange(finished_, true)) {
+        Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"));
+      }
+    }
+    if (broken && on_broken_) on_broken_();
+  }
+
+  EventLog& log_;
+  int64_t next_;
+  const bool measurements_;  ///< are wanted
+  int64_t measured_ = 0;     ///< position of the last that was written
+  const std::function<void()> on_broken_;
+  std::shared_ptr<const v1::JobEvent> current_;
+  bool writing_ = false;
+  bool over_ = false;      ///< nothing is written any more: the log's end, or the client is gone
+  bool finished_ = false;  ///< Finish() was called
+};
+
+}  // namespace
+
+JobService::JobService(std::string job_id, EventLog& log, TunnelRelay& tunnels, Callbacks callbacks)
+    : job_id_(std::move(job_id)), log_(log), tunnels_(tunnels), callbacks_(std::move(callbacks)) {}
+
+grpc::ServerWriteReactor<v1::JobEvent>* JobService::Follow(grpc::CallbackServerContext* context,
+                                                           const v1::FollowRequest* request) {
+  const grpc::Status allowed = CheckClient(*context, job_id_);
+  if (!allowed.ok()) return new Refused<grpc::ServerWriteReactor<v1::JobEvent>>(allowed);
+  if (request->owner()) callbacks_.on_owner_attached();
+  return new FollowStream(log_, *request, request->owner() ? callbacks_.on_owner_gone : nullptr);
+}
+
+grpc::ServerUnaryReactor* JobService::Stop(grpc::CallbackServerContext* context,
+                                           const v1::StopRequest* request, v1::StopResponse*) {
+  const grpc::Status allowed = CheckClient(*context, job_id_);
+  if (allowed.ok()) callbacks_.on_stop(request->reason());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(allowed);
+  return reactor;
+}
+
+TunnelReactor* JobService::Tunnel(grpc::CallbackServerContext* context) {
+  const grpc::Status allowed = CheckClient(*context, job_id_);
+  if (!allowed.ok()) return new Refused<TunnelReactor>(allowed);
+  return tunnels_.FromClient(context);
+}
+
+grpc::ServerUnaryReactor* JobService::OpenPage(grpc::CallbackServerContext* context,
+                                               const v1::OpenPageRequest*,
+                                               v1::OpenPageResponse* response) {
+  const grpc::Status allowed = CheckClient(*context, job_id_);
+  if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
+  const auto call = std::make_shared<PageCall>(response);
+  call->Hold();
+  callbacks_.on_page([call](const absl::StatusOr<std::string>& url) { call->Answer(url); });
+  return call.get();
+}
+
+}  // namespace tony::rpc

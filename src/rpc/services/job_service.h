@@ -1,0 +1,48 @@
+// The ApplicationMaster's service for clients: following and stopping the job, its page, tunnels.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "rpc/services/event_log.h"
+#include "rpc/tunnel/tunnel_relay.h"
+#include "tony/v1/application_master.grpc.pb.h"
+
+namespace tony::rpc {
+
+/// Checks the role `client` on every call. Thread safe; callbacks come from gRPC's threads.
+class JobService : public v1::JobService::CallbackService {
+ public:
+  /// To be called once, from any thread; later calls do nothing.
+  using AnswerPage = std::function<void(const absl::StatusOr<std::string>& url)>;
+  struct Callbacks {
+    std::function<void(const std::string& reason)> on_stop;
+    std::function<void()> on_owner_attached;
+    /// The stream of the client that owns the job broke before the job's end.
+    std::function<void()> on_owner_gone;
+    /// Somebody wants to see the job's page.
+    std::function<void(AnswerPage answer)> on_page;
+  };
+
+  /// `log` and `tunnels` must outlive the server.
+  JobService(std::string job_id, EventLog& log, TunnelRelay& tunnels, Callbacks callbacks);
+
+  grpc::ServerWriteReactor<v1::JobEvent>* Follow(grpc::CallbackServerContext* context,
+                                                 const v1::FollowRequest* request) override;
+  grpc::ServerUnaryReactor* Stop(grpc::CallbackServerContext* context,
+                                 const v1::StopRequest* request,
+                                 v1::StopResponse* response) override;
+  TunnelReactor* Tunnel(grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* OpenPage(grpc::CallbackServerContext* context,
+                                     const v1::OpenPageRequest* request,
+                                     v1::OpenPageResponse* response) override;
+
+ private:
+  const std::string job_id_;
+  EventLog& log_;
+  TunnelRelay& tunnels_;
+  const Callbacks callbacks_;
+};
+
+}  // namespace tony::rpc

@@ -1,0 +1,93 @@
+// Building and ending the server.
+#include "rpc/services/master_server.h"
+
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/process_setup.h"
+#include "common/status_macros.h"
+#include "rpc/security/grpc_credentials.h"
+
+namespace tony::rpc {
+namespace {
+
+namespace experimental = grpc::experimental;
+using Creators = std::vector<std::unique_ptr<experimental::ServerInterceptorFactoryInterface>>;
+
+/// For a peer to show its certificate. gRPC's own is two minutes, for which a silent connection
+/// would cost 24 KB.
+constexpr int kHandshakeLimitMs = 10'000;
+/// Of all descriptors that the process may have: one in so many, for peers that nobody knows yet.
+constexpr uint64_t kHandshakeShare = 4;
+
+/// Tells the acceptor whose connection has made a call, which only a connection with a certificate
+/// of the job can. It intercepts nothing. Thread safe.
+class CallWatch : public experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit CallWatch(ConnectionAcceptor& acceptor) : acceptor_(acceptor) {}
+
+  experimental::Interceptor* CreateServerInterceptor(experimental::ServerRpcInfo* call) override {
+    acceptor_.OnCall(call->server_context()->peer());
+    return nullptr;
+  }
+
+ private:
+  ConnectionAcceptor& acceptor_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MasterServer>> MasterServer::Start(
+    const std::string& host, Peers peers, const Credentials& credentials, JobService& job_service,
+    ExecutorService& executor_service) {
+  auto server = std::unique_ptr<MasterServer>(new MasterServer());
+  ConnectionAcceptor::Limits limits;
+  limits.handshakes = std::clamp<size_t>(OpenFilesLimit() / kHandshakeShare, 1, limits.handshakes);
+  TONY_ASSIGN_OR_RETURN(server->acceptor_, ConnectionAcceptor::Listen(host, peers, limits));
+  grpc::ServerBuilder builder;
+  const std::shared_ptr<experimental::ExternalConnectionAcceptor> hand_over =
+      builder.experimental().AddExternalConnectionAcceptor(
+          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+          MakeServerCredentials(credentials));
+  Creators creators;
+  creators.push_back(std::make_unique<CallWatch>(*server->acceptor_));
+  builder.experimental().SetInterceptorCreators(std::move(creators));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeLimitMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, kBandwidthProbe);
+  // Who pings is of the job: gRPC would break with one that does it every few minutes.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.RegisterService(&job_service);
+  builder.RegisterService(&executor_service);
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr) {
+    return absl::UnavailableError("gRPC refuses to serve the ApplicationMaster");
+  }
+  TONY_RETURN_IF_ERROR(server->acceptor_->Start([hand_over](int listener_fd, int fd) {
+    experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.listener_fd = listener_fd;
+    connection.fd = fd;
+    hand_over->HandleNewConnection(&connection);
+  }));
+  server->address_ = absl::StrCat(host, ":", server->acceptor_->port());
+  return server;
+}
+
+MasterServer::~MasterServer() {
+  if (server_ != nullptr) Shutdown(Duration::zero());
+}
+
+void MasterServer::Shutdown(Duration patience) {
+  acceptor_->Stop();
+  server_->Shutdown(std::chrono::system_clock::now() +
+                    std::chrono::duration_cast<std::chrono::system_clock::duration>(patience));
+  server_->Wait();
+}
+
+}  // namespace tony::rpc

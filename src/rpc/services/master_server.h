@@ -1,0 +1,44 @@
+// The ApplicationMaster's gRPC server: its listening socket and both services.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "grpcpp/server.h"
+#include "rpc/security/credentials.h"
+#include "rpc/services/connection_acceptor.h"
+#include "rpc/services/executor_service.h"
+#include "rpc/services/job_service.h"
+
+namespace tony::rpc {
+
+/// Serves from Start() until destruction. Thread safe.
+class MasterServer {
+ public:
+  /// Listens on a free port of `host`, with mutual TLS only; a peer has ten seconds to show its
+  /// certificate. Both services must outlive the server.
+  /// Unavailable – the socket cannot be had; ResourceExhausted – no thread can be started.
+  static absl::StatusOr<std::unique_ptr<MasterServer>> Start(const std::string& host, Peers peers,
+                                                             const Credentials& credentials,
+                                                             JobService& job_service,
+                                                             ExecutorService& executor_service);
+  ~MasterServer();
+
+  /// "host:port"
+  const std::string& address() const { return address_; }
+  /// Who has connected, and where to.
+  const ConnectionAcceptor& acceptor() const { return *acceptor_; }
+  /// Lets open streams end by themselves for at most `patience`, then breaks them.
+  void Shutdown(Duration patience);
+
+ private:
+  MasterServer() = default;
+
+  std::unique_ptr<ConnectionAcceptor> acceptor_;  ///< outlives the server, whose calls it hears of
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+}  // namespace tony::rpc

@@ -1,0 +1,60 @@
+// Joins a socket with one end of a tunnel.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "common/event_loop.h"
+#include "common/tcp_socket.h"
+#include "rpc/tunnel/tunnel_end.h"
+
+namespace tony::rpc {
+
+/// Carries bytes between the socket and the tunnel, in each direction one piece at a time, until
+/// both directions have ended or something breaks; then the socket breaks, too. Not thread safe:
+/// owned by the event loop.
+class TunnelPump {
+ public:
+  /// Without a byte in either direction for so long, the tunnel is given up: whoever used it may
+  /// have gone without a word.
+  static constexpr std::chrono::minutes kLongestSilence{15};
+
+  using Dial = std::function<std::unique_ptr<TunnelEnd>(TunnelEnd::Callbacks)>;
+  /// OK: both directions have ended. Codes of the Tunnel call; Unavailable – the socket's peer
+  /// broke the connection; DeadlineExceeded – nothing was carried for too long. May destroy the
+  /// pump.
+  using OnDone = std::function<void(const absl::Status&)>;
+
+  TunnelPump(EventLoop& loop, std::unique_ptr<TcpSocket> socket, const Dial& dial, OnDone on_done,
+             Duration longest_silence = kLongestSilence);
+  /// Breaks what is still open; `on_done` is not called any more.
+  ~TunnelPump();
+  TunnelPump(const TunnelPump&) = delete;
+  TunnelPump& operator=(const TunnelPump&) = delete;
+
+ private:
+  void OnWritten();
+  void OnFrame(v1::TunnelFrame frame);
+  void OnClosed(absl::Status status);
+  void ReadSocket();
+  void OnSocketRead(absl::StatusOr<std::string> bytes);
+  void OnSocketWritten(const absl::Status& status);
+  void AwaitBytes();
+  void Finish(const absl::Status& status);
+
+  EventLoop& loop_;
+  const OnDone on_done_;
+  const Duration longest_silence_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<TcpSocket> socket_;
+  bool sent_end_ = false;      ///< of what the socket's peer sends
+  bool received_end_ = false;  ///< of what the tunnel brings
+  bool carried_ = false;       ///< something, since the silence is measured
+  std::unique_ptr<EventLoop::Handle> silence_;
+  std::unique_ptr<TunnelEnd> end_;  ///< last: its callbacks use the rest
+};
+
+}  // namespace tony::rpc

@@ -1,0 +1,238 @@
+// Frames from leg to leg.
+#include "rpc/tunnel/tunnel_relay.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "logs/log_feed.h"
+#include "rpc/convert/convert.h"
+#include "rpc/convert/status_convert.h"
+
+namespace tony::rpc {
+
+static_assert(TunnelRelay::kMostFrameBytes >= logs::LogFeed::kMostBytes, "pieces of logs pass");
+
+using grpc::StatusCode;
+
+namespace {
+
+grpc::Status TooMany(int most) {
+  return grpc::Status(
+      StatusCode::RESOURCE_EXHAUSTED,
+      absl::StrCat("the job has ", most, " open tunnels, and no more are allowed; close some"));
+}
+
+/// Of an executor that says no.
+grpc::Status Refusal(const v1::TunnelAnswer& answer) {
+  const bool known =
+      answer.code() >= StatusCode::CANCELLED && answer.code() <= StatusCode::UNAUTHENTICATED;
+  return grpc::Status(known ? static_cast<StatusCode>(answer.code()) : StatusCode::UNAVAILABLE,
+                      answer.refusal());
+}
+
+}  // namespace
+
+/// One stream. Deletes itself when gRPC is done with it. Its state is guarded by the relay's mutex.
+class TunnelRelay::Leg : public TunnelReactor {
+ public:
+  enum class Of { kClient, kReachingExecutor, kAnsweringExecutor };
+
+  /// `container_id`: of an executor that answers.
+  Leg(TunnelRelay& relay, grpc::CallbackServerContext* context, Of of, std::string container_id)
+      : relay_(relay), context_(context), of_(of), container_id_(std::move(container_id)) {
+    std::lock_guard lock(relay_.mutex_);
+    relay_.legs_.insert(this);
+    if (is_client()) ++relay_.clients_;
+    if (!relay_.closed_.empty()) {
+      EndLocked(grpc::Status(StatusCode::UNAVAILABLE, relay_.closed_));
+    } else if (relay_.clients_ > kMostTunnels + kMostLogTunnels) {
+      EndLocked(TooMany(kMostTunnels + kMostLogTunnels));
+    } else {
+      StartRead(&incoming_);
+    }
+  }
+
+  bool is_client() const { return of_ == Of::kClient; }
+  /// It begins with a wish, not with the answer to one.
+  bool wishes() const { return of_ != Of::kAnsweringExecutor; }
+  /// The container whose executor may answer this one's wish.
+  void set_expected_container(const std::string& id) { expected_container_ = id; }
+
+  void OnReadDone(bool ok) override {
+    std::lock_guard lock(relay_.mutex_);
+    if (ended_) return;
+    if (!ok) return BreakLocked();
+    if (peer_ != nullptr) {
+      ForwardLocked();
+    } else if (wishes()) {
+      WishLocked();
+    } else {
+      AnswerLocked();
+    }
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::lock_guard lock(relay_.mutex_);
+    writing_ = false;
+    if (ended_) return (void)Finish(status_);
+    if (!ok || peer_ == nullptr) return BreakLocked();
+    if (outgoing_.has_end()) {
+      peer_->direction_over_ = true;
+      if (direction_over_) EndBothLocked(grpc::Status::OK);
+      return;  // nothing more is read from a leg that has ended its direction
+    }
+    peer_->StartRead(&peer_->incoming_);
+  }
+
+  void OnCancel() override {
+    std::lock_guard lock(relay_.mutex_);
+    BreakLocked();
+  }
+
+  void OnDone() override {
+    {
+      std::lock_guard lock(relay_.mutex_);
+      relay_.legs_.erase(this);
+      relay_.waiting_.erase(tunnel_);
+      if (is_client()) --relay_.clients_;
+      if (counted_ != nullptr) --*counted_;
+      if (peer_ != nullptr) peer_->peer_ = nullptr;
+    }
+    delete this;
+  }
+
+  /// Ends the stream; what is being written may be lost.
+  void EndLocked(const grpc::Status& status) {
+    if (std::exchange(ended_, true)) return;
+    relay_.waiting_.erase(tunnel_);
+    status_ = status;
+    if (writing_) {
+      // Who takes nothing would hold the stream for ever.
+      context_->TryCancel();
+    } else {
+      Finish(status_);
+    }
+  }
+
+ private:
+  /// The first frame of one that wishes.
+  void WishLocked() {
+    if (!incoming_.has_open()) {
+      return EndLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
+                                    "a tunnel begins with the port that it is to reach"));
+    }
+    const v1::TunnelOpen& open = incoming_.open();
+    logs_ = open.has_logs() && is_client();
+    counted_ = !is_client() ? &relay_.executors_
+               : logs_      ? &relay_.log_clients_
+                            : &relay_.port_clients_;
+    const int most = !is_client() ? kMostExecutorTunnels : logs_ ? kMostLogTunnels : kMostTunnels;
+    if (++*counted_ > most) return EndLocked(TooMany(most));
+    tunnel_ = ++relay_.last_tunnel_;
+    relay_.waiting_[tunnel_] = this;
+    Wish wish{tunnel_, FromProto(open.task()), open.port(), std::nullopt, !is_client()};
+    if (logs_) wish.logs = open.logs();
+    relay_.on_wish_(wish);
+  }
+
+  /// An executor's first frame.
+  void AnswerLocked() {
+    const auto found = relay_.waiting_.find(incoming_.answer().tunnel());
+    if (!incoming_.has_answer() || found == relay_.waiting_.end() ||
+        found->second->expected_container_ != container_id_) {
+      return EndLocked(
+          grpc::Status(StatusCode::NOT_FOUND, "nobody waits for this tunnel (any more)"));
+    }
+    Leg* const wisher = found->second;
+    relay_.waiting_.erase(found);
+    if (incoming_.answer().code() != 0 || !incoming_.answer().refusal().empty()) {
+      wisher->EndLocked(Refusal(incoming_.answer()));
+      return EndLocked(grpc::Status::OK);
+    }
+    peer_ = wisher;
+    wisher->peer_ = this;
+    StartRead(&incoming_);
+    wisher->StartRead(&wisher->incoming_);
+  }
+
+  /// What was read goes to the peer.
+  void ForwardLocked() {
+    // Pieces of logs come from executors only.
+    const bool log = incoming_.has_log() && peer_->logs_;
+    if (!incoming_.has_data() && !incoming_.has_end() && !log) {
+      return EndBothLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
+                                        "after a tunnel's first frame come bytes and an end"));
+    }
+    if (incoming_.data().size() + incoming_.log().data().size() > kMostFrameBytes) {
+      return EndBothLocked(
+          grpc::Status(StatusCode::INVALID_ARGUMENT,
+                       absl::StrCat("a frame has more than ", kMostFrameBytes, " bytes")));
+    }
+    if (peer_->ended_) return;
+    peer_->outgoing_.Swap(&incoming_);
+    peer_->writing_ = true;
+    peer_->StartWrite(&peer_->outgoing_);
+  }
+
+  /// The other side of this stream is gone.
+  void BreakLocked() {
+    EndBothLocked(grpc::Status(StatusCode::UNAVAILABLE,
+                               is_client() ? "the client's end of the tunnel is gone"
+                               : wishes()  ? "the executor's end of the tunnel is gone"
+                                           : "the task's end of the tunnel is gone"));
+  }
+
+  void EndBothLocked(const grpc::Status& status) {
+    EndLocked(status);
+    if (peer_ != nullptr) peer_->EndLocked(status);
+  }
+
+  TunnelRelay& relay_;
+  grpc::CallbackServerContext* const context_;
+  const Of of_;
+  const std::string container_id_;
+  std::string expected_container_;
+  int64_t tunnel_ = 0;      ///< of a client, when it has said what it wants
+  bool logs_ = false;       ///< of a client, and it wants them
+  int* counted_ = nullptr;  ///< of a client that has said so, among the others of its kind
+  Leg* peer_ = nullptr;     ///< the other stream, once they are joined
+  v1::TunnelFrame incoming_;
+  v1::TunnelFrame outgoing_;
+  bool writing_ = false;
+  bool direction_over_ = false;  ///< this leg's end was passed on
+  bool ended_ = false;           ///< Finish() was called, or will be when the write is done
+  grpc::Status status_;
+};
+
+TunnelReactor* TunnelRelay::FromClient(grpc::CallbackServerContext* context) {
+  return new Leg(*this, context, Leg::Of::kClient, "");
+}
+
+TunnelReactor* TunnelRelay::FromReachingExecutor(grpc::CallbackServerContext* context) {
+  return new Leg(*this, context, Leg::Of::kReachingExecutor, "");
+}
+
+TunnelReactor* TunnelRelay::FromExecutor(grpc::CallbackServerContext* context,
+                                         const std::string& container_id) {
+  return new Leg(*this, context, Leg::Of::kAnsweringExecutor, container_id);
+}
+
+void TunnelRelay::Expect(int64_t tunnel, const std::string& container_id) {
+  std::lock_guard lock(mutex_);
+  const auto found = waiting_.find(tunnel);
+  if (found != waiting_.end()) found->second->set_expected_container(container_id);
+}
+
+void TunnelRelay::Refuse(int64_t tunnel, const absl::Status& why) {
+  std::lock_guard lock(mutex_);
+  const auto found = waiting_.find(tunnel);
+  if (found != waiting_.end()) found->second->EndLocked(ToGrpc(why));
+}
+
+void TunnelRelay::Close(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  closed_ = why;
+  for (Leg* leg : legs_) leg->EndLocked(grpc::Status(StatusCode::UNAVAILABLE, why));
+}
+
+}  // namespace tony::rpc

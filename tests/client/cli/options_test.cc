@@ -1,0 +1,166 @@
+// The command line of tony-submit: every option, every way to write it, and what is refused.
+#include "client/cli/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace tony::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> Pairs(const SubmitOptions& options) {
+  std::vector<std::string> pairs;
+  for (const jobfile::Override& override : options.overrides) {
+    pairs.push_back(absl::StrCat(override.key, "=", override.value));
+  }
+  return pairs;
+}
+
+SubmitOptions Parse(const std::vector<std::string>& arguments) {
+  absl::StatusOr<SubmitOptions> options = ParseSubmitOptions(arguments);
+  EXPECT_TRUE(options.ok()) << options.status();
+  return options.ok() ? *options : SubmitOptions();
+}
+
+std::string ErrorOf(const std::vector<std::string>& arguments) {
+  absl::StatusOr<SubmitOptions> options = ParseSubmitOptions(arguments);
+  EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(options.status().message());
+}
+
+TEST(SubmitOptions, ReadsTheCommandLineOfTonysReadme) {
+  const SubmitOptions options =
+      Parse({"-executes", "src/models/mnist_distributed.py", "-task_params",
+             "--input_dir /path/in --output_dir /path/out --steps 2500 --batch_size 64",
+             "-python_venv", "my-venv.zip", "-python_binary_path", "Python/bin/python", "-src_dir",
+             "src", "-shell_env", "LD_LIBRARY_PATH=/usr/java/latest/jre/lib/amd64/server", "-conf",
+             "tony.ps.instances=2", "-conf", "tony.worker.instances=2"});
+  EXPECT_THAT(
+      Pairs(options),
+      ElementsAre("tony.ps.instances=2", "tony.worker.instances=2",
+                  "tony.containers.command=venv/Python/bin/python src/models/mnist_distributed.py "
+                  "--input_dir /path/in --output_dir /path/out --steps 2500 --batch_size 64",
+                  "tony.application.src-dir=src", "tony.application.python-venv=my-venv.zip",
+                  "tony.application.python-binary-path=Python/bin/python",
+                  "tony.execution.envs=LD_LIBRARY_PATH=/usr/java/latest/jre/lib/amd64/server"));
+  EXPECT_EQ(options.overrides[0].option, "--conf");
+  EXPECT_EQ(options.overrides[2].option, "--executes");
+}
+
+class Spelling : public ::testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(Spelling, AllMeanTheSame) {
+  EXPECT_THAT(Pairs(Parse(GetParam())), ElementsAre("tony.application.src-dir=code"));
+}
+
+INSTANTIATE_TEST_SUITE_P(SubmitOptions, Spelling,
+                         ::testing::Values(std::vector<std::string>{"--src_dir", "code"},
+                                           std::vector<std::string>{"--src_dir=code"},
+                                           std::vector<std::string>{"-src_dir", "code"},
+                                           std::vector<std::string>{"-src_dir=code"},
+                                           std::vector<std::string>{"--src-dir", "code"},
+                                           std::vector<std::string>{"-src-dir=code"}));
+
+TEST(SubmitOptions, ComposesTheCommand) {
+  EXPECT_THAT(Pairs(Parse({"--executes", "run me.sh"})),
+              ElementsAre("tony.containers.command=run me.sh"));
+  EXPECT_THAT(Pairs(Parse({"--executes=a.py", "--python_binary_path=/usr/bin/python3",
+                           "--python_venv=v.zip"})),
+              ::testing::Contains("tony.containers.command=/usr/bin/python3 a.py"));
+  EXPECT_THAT(Pairs(Parse({"--executes=a.py", "--python_binary_path=python3"})),
+              ::testing::Contains("tony.containers.command=python3 a.py"));
+  EXPECT_THAT(Pairs(Parse({"--python_binary_path=python3", "--conf", "a=b"})),
+              ElementsAre("a=b", "tony.application.python-binary-path=python3"));
+}
+
+TEST(SubmitOptions, KeepsQuotesDollarsAndSpacesAsTheyAre) {
+  EXPECT_THAT(Pairs(Parse({"--executes", "echo \"$HOME\"", "--task_params", "'a b' \\$c"})),
+              ElementsAre("tony.containers.command=echo \"$HOME\" 'a b' \\$c"));
+}
+
+TEST(SubmitOptions, OptionsWinOverConf) {
+  EXPECT_THAT(Pairs(Parse({"--executes=new", "--conf=tony.containers.command=old"})),
+              ElementsAre("tony.containers.command=old", "tony.containers.command=new"));
+}
+
+TEST(SubmitOptions, EscapesCommasOfVariables) {
+  EXPECT_THAT(Pairs(Parse({"--shell_env", "A=1,2", "--container_env=B=x=y"})),
+              ElementsAre("tony.execution.envs=A=1\\,2", "tony.containers.envs=B=x=y"));
+}
+
+TEST(SubmitOptions, SkipsMissingClassPathWithAWarning) {
+  const std::string there = ::testing::TempDir() + "options_test.jar";
+  std::ofstream(there) << "x";
+  const SubmitOptions options =
+      Parse({"--hdfs_classpath", there + ",/nowhere/a.jar,hdfs://name/b.jar", "--conf=a=b"});
+  EXPECT_THAT(Pairs(options), ElementsAre("a=b", "tony.containers.resources=" + there,
+                                          "tony.containers.resources=hdfs://name/b.jar"));
+  EXPECT_THAT(options.warnings, ElementsAre(HasSubstr("'/nowhere/a.jar' does not exist")));
+}
+
+TEST(SubmitOptions, TakesTheJobFileWithAndWithoutOption) {
+  EXPECT_EQ(Parse({"job.xml"}).job_file, "job.xml");
+  EXPECT_EQ(Parse({"--conf_file", "job.conf"}).job_file, "job.conf");
+  EXPECT_EQ(Parse({"--", "-odd.xml"}).job_file, "-odd.xml");
+  EXPECT_EQ(Parse({"--sidecar_tensorboard_log_dir=/logs"}).overrides[0].key,
+            "tony.application.tensorboard-log-dir");
+}
+
+TEST(SubmitOptions, ReadsFlags) {
+  const SubmitOptions options =
+      Parse({"job.xml", "--detach", "-dry_run", "--dry-run", "--json", "--quiet", "--debug"});
+  EXPECT_TRUE(options.detach && options.dry_run && options.json && options.quiet && options.debug);
+  EXPECT_FALSE(options.help || options.version);
+  EXPECT_TRUE(Parse({"--version"}).version);
+  EXPECT_TRUE(Parse({"-h", "stray"}).help);
+}
+
+TEST(SubmitOptions, NamesTheNearestOption) {
+  EXPECT_THAT(ErrorOf({"--exectues", "x"}), HasSubstr("'--exectues'; did you mean '--executes'"));
+  EXPECT_THAT(ErrorOf({"job.xml", "--dry-rum"}), HasSubstr("did you mean '--dry-run'"));
+  EXPECT_THAT(ErrorOf({"--bananas"}), HasSubstr("--help lists all options"));
+}
+
+TEST(SubmitOptions, RefusesBadUsage) {
+  EXPECT_THAT(ErrorOf({"--executes"}), HasSubstr("--executes needs a value: --executes=COMMAND"));
+  EXPECT_THAT(ErrorOf({"--executes", "--conf", "a=b"}),
+              HasSubstr("followed by the option '--conf'"));
+  EXPECT_THAT(ErrorOf({"--executes=a", "--executes=b"}), HasSubstr("given twice: 'a' and 'b'"));
+  EXPECT_THAT(ErrorOf({"--executes="}), HasSubstr("--executes is empty"));
+  EXPECT_THAT(ErrorOf({"--json=yes", "job.xml"}), HasSubstr("--json takes no value"));
+  EXPECT_THAT(ErrorOf({"--conf", "tony.worker.instances"}),
+              HasSubstr("write --conf tony.worker.instances=VALUE"));
+  EXPECT_THAT(ErrorOf({"--shell_env", "=x"}), HasSubstr("--shell_env '=x' is not of the form"));
+  EXPECT_THAT(ErrorOf({"--container_env", "x"}), HasSubstr("--container_env 'x'"));
+  EXPECT_THAT(ErrorOf({"--task_params", "x", "job.xml"}),
+              HasSubstr("no effect without --executes"));
+  EXPECT_THAT(ErrorOf({"a.xml", "b.xml"}), HasSubstr("two job files: 'a.xml' and 'b.xml'"));
+  EXPECT_THAT(ErrorOf({"a.xml", "--conf_file=b"}), HasSubstr("two job files"));
+  EXPECT_THAT(ErrorOf({"job.xml", "train.py"}), HasSubstr("unexpected argument 'train.py'"));
+  EXPECT_THAT(ErrorOf({}), HasSubstr("there is no job"));
+}
+
+TEST(SubmitOptions, HelpNamesEveryOptionWithinTheWidth) {
+  const std::string help = RenderSubmitHelp(80);
+  for (const char* name :
+       {"hdfs_classpath", "python_binary_path", "python_venv", "executes", "task_params",
+        "shell_env", "container_env", "conf", "conf_file", "src_dir", "sidecar_tensorboard_log_dir",
+        "help", "debug", "detach", "dry-run", "json", "quiet", "version"}) {
+    EXPECT_THAT(help, HasSubstr(absl::StrCat("--", name))) << help;
+  }
+  size_t column = 0;
+  for (char character : help) {
+    column = character == '\n' ? 0 : column + 1;
+    EXPECT_LE(column, 95u);
+  }
+}
+
+}  // namespace
+}  // namespace tony::client

@@ -1,0 +1,118 @@
+// Golden texts of a job's table and verdict.
+#include "client/show/job_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_split.h"
+#include "client/cli/terminal.h"
+#include "tests/client/sample_events.h"
+#include "tests/client/show/golden.h"
+
+namespace tony::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+core::ObservedJob Fold(const SampleEvents& events) {
+  core::ObservedJob job;
+  for (const core::JobEvent& event : events.events()) job.Apply(event);
+  return job;
+}
+
+TEST(JobTable, ShowsEachTask) {
+  const SampleEvents events = RunningJob();
+  ExpectGolden("table_running",
+               RenderJobTable(Fold(events), events.now() + 63'000, Screen{100, 20, false}));
+}
+
+TEST(JobTable, ColoursOnlyTheStates) {
+  const SampleEvents events = RunningJob();
+  const core::ObservedJob job = Fold(events);
+  const std::string colored = RenderJobTable(job, events.now(), Screen{100, 20, true});
+  ExpectGolden("table_colored", colored);
+  EXPECT_NE(colored, RenderJobTable(job, events.now(), Screen{100, 20, false}));
+}
+
+TEST(JobTable, KeepsEveryLineWithinTheWidth) {
+  const SampleEvents events = FailedJob();
+  const core::ObservedJob job = Fold(events);
+  for (int width : {10, 25, 40, 80}) {
+    const std::vector<std::string> lines =
+        absl::StrSplit(RenderJobTable(job, events.now(), Screen{width, 20, false}), '\n');
+    for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), width) << line;
+  }
+  ExpectGolden("table_narrow_colored", RenderJobTable(job, events.now(), Screen{40, 20, true}));
+}
+
+TEST(JobTable, CollapsesManyTasksToCounts) {
+  SampleEvents events;
+  events.Submit({{"ps", 4}, {"worker", 200}});
+  events.State(core::JobState::kRunning);
+  for (int index = 0; index < 200; ++index) {
+    const bool failed = index % 40 == 7;
+    core::TaskChanged change =
+        events.Task("worker", index, failed ? core::TaskState::kFailed : core::TaskState::kRunning);
+    if (failed) change.exit = NastyExit();
+    events.Add(change, 1);
+  }
+  ExpectGolden("table_counts", RenderJobTable(Fold(events), events.now(), Screen{80, 20, false}));
+}
+
+TEST(JobTable, SaysWhatIsWaitedFor) {
+  SampleEvents events;
+  events.Submit({{"worker", 12}});
+  core::JobWaiting waiting{
+      "4 of 12 tasks are not ready", {}, "tony.container.registration.timeout ends it"};
+  for (int index = 0; index < 12; ++index)
+    waiting.missing.push_back("worker:" + std::to_string(index));
+  events.Add(waiting);
+  const core::ObservedJob job = Fold(events);
+  EXPECT_EQ(RenderWaiting(job.view, events.now() + 12'000),
+            "Waiting for 12s: 4 of 12 tasks are not ready; awaited: worker:0, worker:1, worker:2, "
+            "worker:3, "
+            "worker:4, worker:5, worker:6, worker:7 and 4 more; "
+            "tony.container.registration.timeout ends it");
+  ExpectGolden("table_waiting", RenderJobTable(job, events.now() + 12'000, Screen{80, 20, false}));
+}
+
+TEST(JobTable, StopsTheClockWhenTheJobHasEnded) {
+  const SampleEvents events = FailedJob();
+  const core::ObservedJob job = Fold(events);
+  EXPECT_EQ(RenderJobTable(job, events.now(), Screen{}),
+            RenderJobTable(job, events.now() + 5'000'000, Screen{}));
+  ExpectGolden("table_failed", RenderJobTable(job, events.now(), Screen{100, 20, false}));
+}
+
+TEST(JobTable, StartsTheClockAnewForANewAttempt) {
+  SampleEvents events = RunningJob();
+  core::ObservedJob job = Fold(events);
+  EXPECT_GT(job.RunningMillis({"worker", 0}, events.now()), 0);
+  events.AddTask("worker", 0, core::TaskState::kReady);
+  job = Fold(events);
+  EXPECT_EQ(job.RunningMillis({"worker", 0}, events.now()), -1);
+  events.AddTask("worker", 0, core::TaskState::kRunning);
+  job = Fold(events);
+  EXPECT_EQ(job.RunningMillis({"worker", 0}, events.now() + 7), 7);
+  EXPECT_EQ(job.RunningMillis({"nobody", 0}, events.now()), -1);
+}
+
+TEST(Verdict, ShowsTheGuiltyTaskAndItsHarmlessTail) {
+  const std::string text = RenderVerdict(Fold(FailedJob()).view, Screen{});
+  ExpectGolden("verdict_failed", text);
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("owned")));
+}
+
+TEST(Verdict, IsShortForASuccess) {
+  SampleEvents events = RunningJob();
+  EXPECT_EQ(RenderVerdict(Fold(events).view, Screen{}), "");
+  events.End(core::Outcome::kSucceeded, core::Reason::kTasksSucceeded,
+             "All tracked tasks ended with code 0.");
+  EXPECT_EQ(RenderVerdict(Fold(events).view, Screen{}),
+            "SUCCEEDED (TASKS_SUCCEEDED): All tracked tasks ended with code 0.\n");
+}
+
+}  // namespace
+}  // namespace tony::client

@@ -1,0 +1,49 @@
+// Names of log files in a container's folder, and what is none.
+#include "logs/container_logs.h"
+
+#include <gtest/gtest.h>
+
+namespace tony::logs {
+namespace {
+
+using Stream = ContainerLogFile::Stream;
+
+TEST(ContainerLogs, NamesAreTakenApartAsTheyArePutTogether) {
+  const std::pair<const char*, ContainerLogFile> names[] = {
+      {"attempt-1.stdout.log", {Stream::kStdout, 1, 1, false}},
+      {"attempt-12.stderr.log", {Stream::kStderr, 12, 1, false}},
+      {"attempt-2.stdout.log.00003", {Stream::kStdout, 2, 3, false}},
+      {"attempt-2.stdout.times", {Stream::kStdout, 2, 1, true}},
+      {"attempt-2.stderr.times.00010", {Stream::kStderr, 2, 10, true}},
+      {"executor.log", {Stream::kExecutor, 0, 1, false}},
+      {"executor.log.00002", {Stream::kExecutor, 0, 2, false}},
+      {"amstderr.log", {Stream::kMaster, 0, 1, false}},
+  };
+  for (const auto& [name, file] : names) {
+    EXPECT_EQ(ParseContainerLog(name), file) << name;
+    EXPECT_EQ(ContainerLogName(file), name);
+    EXPECT_TRUE(IsContainerLog(file)) << name;
+  }
+}
+
+TEST(ContainerLogs, OtherNamesAreNone) {
+  for (const char* name :
+       {"", "stdout.log", "attempt-.stdout.log", "attempt-0.stdout.log", "attempt--1.stdout.log",
+        "attempt-1.stdin.log", "attempt-1.stdout.log.00001", "attempt-01.stdout.log",
+        "attempt-1.x/../stdout.log", "../attempt-1.stdout.log", "attempt-1/stdout.log",
+        "attempt-1.stdout.log.999999", "executor.times", "amstderr.times", "prelaunch.err",
+        "syslog", "other.log", "attempt-9999999999.stdout.log"}) {
+    EXPECT_FALSE(ParseContainerLog(name)) << name;
+  }
+}
+
+TEST(ContainerLogs, NumbersThatNoFileHas) {
+  EXPECT_FALSE(IsContainerLog({Stream::kStdout, 0, 1, false}));
+  EXPECT_FALSE(IsContainerLog({Stream::kStdout, 1, 0, false}));
+  EXPECT_FALSE(IsContainerLog({Stream::kStdout, 1, 1 << 30, false}));
+  EXPECT_FALSE(IsContainerLog({Stream::kExecutor, 1, 1, false}));
+  EXPECT_FALSE(IsContainerLog({Stream::kMaster, 0, 1, true}));
+}
+
+}  // namespace
+}  // namespace tony::logs

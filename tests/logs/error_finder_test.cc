@@ -1,0 +1,91 @@
+// Which lines of an output count as errors, and how much of one is taken.
+#include "logs/error_finder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_split.h"
+
+namespace tony::logs {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+std::optional<PrintedError> Find(const std::string& text) {
+  ErrorFinder finder;
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
+    if (finder.Add({line, 7})) break;
+  }
+  return finder.Finish();
+}
+
+TEST(ErrorFinder, KnowsErrorsAndMentionsOfThem) {
+  for (const char* line :
+       {"ValueError: x", "torch.cuda.OutOfMemoryError: CUDA out of memory", "KeyboardInterrupt",
+        "RuntimeError: NCCL error in: x", "bash: line 1: 123 Segmentation fault (core dumped)",
+        "Fatal Python error: Aborted", "FATAL: no", "NCCL WARN Cuda failure", "ncclSystemError",
+        "terminate called after throwing", "a.cc:1: Assertion `x' failed.", "panic: oh",
+        "CUDA error: device-side assert", "Killed", "bash: nothing: command not found"}) {
+    EXPECT_EQ(SignOf(line), ErrorSign::kError) << line;
+  }
+  for (const char* line :
+       {"ERROR:root:x", "2026 error: no", "E0000 00:00 cuda_dnn.cc", "Error 3"}) {
+    EXPECT_EQ(SignOf(line), ErrorSign::kMention) << line;
+  }
+  for (const char* line : {"", "0 errors", "error rate 0.1", "mean_error=2", "no terrors",
+                           "caf\xE9", "UserWarning: x", "handled MyErrors"}) {
+    EXPECT_EQ(SignOf(line), ErrorSign::kNone) << line;
+  }
+}
+
+TEST(ErrorFinder, TakesATracebackWholeWithTheLinesBefore) {
+  const auto error = Find(
+      "1\n2\n3\n4\n5\n6\nTraceback (most recent call last):\n  File \"a\", line 1\n    f()\n\n"
+      "ValueError: bad\nafter");
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->before, ElementsAre("2", "3", "4", "5", "6"));
+  EXPECT_THAT(error->lines, ElementsAre("Traceback (most recent call last):",
+                                        "  File \"a\", line 1", "    f()", "", "ValueError: bad"));
+  EXPECT_EQ(error->line_number, 7);
+  EXPECT_EQ(error->unix_millis, 7);
+}
+
+TEST(ErrorFinder, FollowsTheChainOfExceptions) {
+  const std::string chain =
+      "Traceback (most recent call last):\n  one\nKeyError: 1\n\nDuring handling of the above "
+      "exception, another exception occurred:\n\nTraceback (most recent call last):\n  two\n"
+      "ValueError: 2";
+  const auto error = Find(chain + "\n\nunrelated");
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->lines, SizeIs(9));
+  EXPECT_EQ(error->lines.back(), "ValueError: 2");
+}
+
+TEST(ErrorFinder, UnderstandsPrefixesOfRanks) {
+  const auto error = Find(
+      "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"a\"\n[rank0]: OSError: x\n"
+      "[rank0]: next");
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->lines, SizeIs(3));
+  EXPECT_EQ(error->lines.back(), "[rank0]: OSError: x");
+}
+
+TEST(ErrorFinder, AnErrorBeatsAnEarlierMention) {
+  const std::string mention = "ERROR: harmless";
+  EXPECT_EQ(Find(mention + "\nKeyError: 'a'")->lines[0], "KeyError: 'a'");
+  EXPECT_EQ(Find(mention + "\nERROR: second")->lines[0], mention);
+  EXPECT_FALSE(Find("all is well"));
+}
+
+TEST(ErrorFinder, ATracebackThatBreaksOffIsTakenAsFarAsItGoes) {
+  const auto error = Find("Traceback (most recent call last):\n  File \"a\"");
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->lines, SizeIs(2));
+  std::string endless = "Traceback (most recent call last):";
+  for (int i = 0; i < 2000; ++i) endless += "\n  frame";
+  EXPECT_THAT(Find(endless)->lines, SizeIs(ErrorFinder::kMaxLines));
+}
+
+}  // namespace
+}  // namespace tony::logs

@@ -1,4 +1,5 @@
-// All-to-all: what is short with the announcement of it, the rest in pieces.
+// All-to-all. Each rank announces the sizes in its slot; short data goes with the announcement,
+// long data in pieces through the windows.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -9,8 +10,8 @@
 namespace tony::collective {
 namespace {
 
-/// What a rank tells all others in its slot: where in its data the part of each rank lies; and the
-/// data itself if there is room for it.
+/// The content of a rank's slot: the edges of each rank's part in its data, and the data itself if
+/// there is room for it.
 class Announcement {
  public:
   Announcement(std::byte* slot, size_t ranks) : slot_(slot), ranks_(ranks) {}
@@ -33,8 +34,9 @@ class Announcement {
   const size_t ranks_;
 };
 
-/// Who sends how much to whom only these two know. So each tells all others first; then what did
-/// not fit into a slot goes through windows, with a part of each piece for each rank.
+/// Only the two ranks of a pair know how much one sends to the other. But all ranks must take the
+/// same number of pieces, so each rank announces its sizes to all first. Data that did not fit into
+/// the slots then goes through the windows, each piece with a part for each rank.
 class HostAllToAll {
  public:
   HostAllToAll(HostPipe& pipe, const Kernels& kernels, const void* in,
@@ -56,7 +58,8 @@ class HostAllToAll {
     Status told = Announce();
     if (!told.ok()) return told;
     Copy(kernels_, out_ + out_edges_[me_], in_ + in_edges_[me_], missing_[me_], stream_);
-    // Between other ranks there may be more than this one sends or receives.
+    // The number of pieces follows from the largest amount between any two ranks. That may be more
+    // than this rank sends or receives.
     const auto pieces = static_cast<uint32_t>(PartsOf(most_, part_));
     if (pieces == 0) return {};
     const auto fill = [this](std::byte* window, uint32_t step) { Fill(window, step); };
@@ -79,6 +82,8 @@ class HostAllToAll {
     const auto read = [&](int rank, std::byte* slot) {
       const Announcement other(slot, sent_.size());
       const auto r = static_cast<size_t>(rank);
+      // A rank whose data fits into its slot sends nothing through its window. Each rank computes
+      // `most_` from the same announcements, so all come to the same number of pieces.
       if (other.BytesOf(me_) != missing_[r]) {
         unexpected = rank;
       } else if (other.HasData()) {
@@ -92,7 +97,8 @@ class HostAllToAll {
     };
     Status came = pipe_.Exchange(write, read, deadline_);
     if (!came.ok() || unexpected < 0) return came;
-    pipe_.Fail(pipe_.rank());  // the others would wait for it
+    // This rank does not go on, so the others would wait for it in vain.
+    pipe_.Fail(pipe_.rank());
     return {Code::kInternal, "rank " + std::to_string(unexpected) +
                                  " sends another number of bytes than is expected of it"};
   }
@@ -119,12 +125,12 @@ class HostAllToAll {
   const std::vector<size_t> in_edges_;
   std::byte* const out_;
   const std::vector<size_t> out_edges_;
-  std::vector<size_t> missing_;  ///< comes from each rank through its window
-  const bool stream_;            ///< past the caches
+  std::vector<size_t> missing_;  ///< bytes still to come from each rank, through its window
+  const bool stream_;            ///< received data is written past the caches
   const Deadline deadline_;
   const size_t part_ = PartBytes(kPieceBytes, pipe_.ranks());
-  bool has_room_ = false;  ///< for the data that this rank sends, in its slot
-  size_t most_ = 0;        ///< that one rank sends to one, through windows
+  bool has_room_ = false;  ///< the data that this rank sends fits into its slot
+  size_t most_ = 0;        ///< most bytes that any rank sends to another through the windows
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Operations that move data as it is: allgather and broadcast.
+// All-gather and broadcast: through the slots in one exchange if the data fits, else in pieces
+// through the windows.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -19,6 +20,7 @@ Status HostGroup::AllGather(const void* in, void* out, const std::vector<size_t>
   if (edges.back() == 0) return {};
   if (from != to + edges[me]) Copy(kernels_, to + edges[me], from, bytes[me], stream);
   if (ranks() == 1) return {};
+  // All ranks know all sizes, so all make the same choice and count the same number of pieces.
   const size_t most = *std::max_element(bytes.begin(), bytes.end());
   if (most <= kSlotBytes) {
     const auto write = [&](std::byte* slot) { Copy(kernels_, slot, from, bytes[me], false); };
@@ -44,7 +46,8 @@ Status HostGroup::AllGather(const void* in, void* out, const std::vector<size_t>
   return Keep(pipe_.InPieces(pieces, fill, take, deadline));
 }
 
-/// Only the root's window is used. It goes on as soon as its last piece is there.
+/// A long broadcast uses only the root's window. The root does not wait for the others at the end:
+/// it goes on as soon as its last piece is in the window.
 Status HostGroup::Broadcast(void* data, size_t bytes, int root, Deadline deadline) {
   if (!failure_.ok()) return failure_;
   if (root < 0 || root >= ranks()) {

@@ -1,4 +1,5 @@
-// Where a rank joins, and barriers. Operations on data are in files of their own.
+// Joining, leaving and the barrier. Operations on data are in host_reduce.cc, host_direct.cc,
+// host_exchange.cc and host_all_to_all.cc; subgroups are in host_subgroup.cc.
 #include "collective/host/host_group.h"
 
 #include <sys/random.h>
@@ -11,11 +12,11 @@
 namespace tony::collective {
 namespace {
 
-/// Of this process, which is never 0. Those of other containers may have the same process number,
-/// and a process that was forked has the same random one.
+/// A number that tells this process from others; never 0. The process id alone may be the same in
+/// another container, and the random number alone is the same in a forked process.
 uint32_t ProcessNumber() {
   static const uint32_t random = [] {
-    uint32_t bytes = 0;  // and if there are none, the process number alone
+    uint32_t bytes = 0;  // without random numbers, the process id alone
     return getrandom(&bytes, sizeof(bytes), 0) == sizeof(bytes) ? bytes : 0;
   }();
   const uint32_t number = random ^ static_cast<uint32_t>(getpid());
@@ -55,6 +56,8 @@ Result<std::unique_ptr<HostGroup>> HostGroup::Join(std::shared_ptr<SharedMemory>
     }
     std::byte* const own = place.arenas[static_cast<size_t>(rank)];
     place.arena = std::make_shared<Arena>(memory, own, kArenaBytes);
+    // `process` is set only behind a successful claim. A rank without a lock is never taken for
+    // ended, so its buffers are never discarded under it.
     if (memory->Claim(static_cast<size_t>(rank)).ok()) {
       host.Of(rank).line.process = ProcessNumber();
     }
@@ -72,6 +75,8 @@ HostGroup::HostGroup(Place place)
       offers_(names_.size()),
       copies_(names_.size()) {}
 
+// No goodbye is needed to find out who has ended: the kernel drops a process's lock on its arena,
+// whatever ends it.
 HostGroup::~HostGroup() {
   if (OthersGoOn()) return;
   for (size_t rank = 0; rank < arenas_.size(); ++rank) {
@@ -81,6 +86,8 @@ HostGroup::~HostGroup() {
   }
 }
 
+// A process does not see its own locks, so the process number tells its own claims apart. That
+// matters when several ranks are threads of one process.
 bool HostGroup::HasEnded(int name) const {
   const uint32_t process = all().Of(name).line.process.load();
   return process != 0 && process != ProcessNumber() &&

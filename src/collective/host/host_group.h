@@ -1,4 +1,4 @@
-// A group of ranks on one host, through memory that they share.
+// Collective operations among the ranks of one host, through shared memory.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,22 @@
 
 namespace tony::collective {
 
-/// Adds rank after rank, whichever way data goes. A sub-group's windows lie in the arena of its
-/// first rank, which all ranks of the host reach.
+/// Every algorithm adds the ranks in ascending order. The windows of a subgroup lie in the arena of
+/// its first rank, which all ranks of the host have mapped.
 class HostGroup : public Group {
  public:
-  /// What CreateMemory() makes is mapped by each rank (SharedMemory::Map).
+  /// Makes the memory for a group of `ranks` ranks. Each other rank maps it with SharedMemory::Map.
+  /// The codes are those of SharedMemory::Create.
   static Result<std::unique_ptr<SharedMemory>> CreateMemory(int ranks);
-  /// `rank` counts on this host, from 0.
-  /// InvalidArgument: the memory is of another number of ranks.
+  /// `rank`: the own rank on this host, from 0.
+  /// InvalidArgument: the memory was made for another number of ranks, or `rank` is out of range.
   static Result<std::unique_ptr<HostGroup>> Join(std::shared_ptr<SharedMemory> memory, int rank,
                                                  int ranks);
 
-  /// Where a process has ended without freeing its buffers, these go: they would stay as long as
-  /// any other process keeps one of its own. The last one to leave sees to it, since parts of the
-  /// group lie in the same memory, and others may fetch there what the ended one has done last.
+  /// Frees the arenas of processes that have ended without freeing their buffers. Otherwise these
+  /// buffers would take memory as long as any process keeps a buffer of its own. Only the last rank
+  /// to leave does so: subgroups lie in the arenas, too, and other ranks may still fetch there what
+  /// the ended process has done last.
   ~HostGroup() override;
 
   Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
@@ -50,65 +52,70 @@ class HostGroup : public Group {
   int ranks() const override { return pipe_.ranks(); }
 
  private:
-  /// Where it lies, and whose it is.
+  /// A rank's place in a group: its memory, its arenas and its rank.
   struct Place {
     std::shared_ptr<SharedMemory> memory;
-    HostMemory& host;        ///< in it
-    std::vector<int> names;  ///< as of HostWait
-    int rank;
-    std::vector<std::byte*> arenas;  ///< of each rank; none
-    std::shared_ptr<Arena> arena;    ///< the own one
+    HostMemory& host;                ///< the group's part of `memory`
+    std::vector<int> names;          ///< as for HostWait
+    int rank;                        ///< the own rank in the group
+    std::vector<std::byte*> arenas;  ///< beginning of each rank's arena; empty: no arenas
+    std::shared_ptr<Arena> arena;    ///< the own arena; null: no arenas
   };
   explicit HostGroup(Place place);
 
-  /// Whether the process of a rank, by its name, has ended.
+  /// Whether another process that had claimed an arena has ended. `name`: the rank, as in HostWait.
   bool HasEnded(int name) const;
-  /// Whether any other of the host's ranks has not left, and lives.
+  /// Whether any other rank of the host has neither left nor ended.
   bool OthersGoOn() const;
 
-  /// In this rank's arena: memory for a group of so many ranks. ResourceExhausted.
+  /// Allocates memory for a group of `ranks` ranks in the own arena.
+  /// ResourceExhausted: the arena or the machine has not so much.
   Result<std::byte*> AllocateFor(size_t ranks);
 
-  /// After an error nobody knows who is where: it stays.
+  /// Keeps an error: after it no rank knows how far the others are, so the group stays failed.
   Status Keep(Status done) {
     if (!done.ok()) failure_ = done;
     return done;
   }
-  /// Ok, or that a list is not of as many ranks.
+  /// InvalidArgument: a list with `size` entries does not have one for each rank. `what`: its name.
   Status CheckList(const char* what, size_t size) const;
 
-  /// Where a rank's vectors begin in its arena, or that they lie elsewhere.
+  /// The offsets of a rank's vectors in its arena, or kElsewhere if they do not lie there.
   struct Offer {
     static constexpr uint64_t kElsewhere = ~uint64_t{0};
     uint64_t in = kElsewhere;
     uint64_t out = kElsewhere;
   };
 
+  /// Exchanges whole vectors through the slots; each rank reduces all of them.
   Status ReduceSlots(const Fusion& fusion, ReduceKernel reduce, Deadline deadline);
-  /// What is in the slots.
+  /// Reduces `copies_` and scatters the result.
   void AddUp(const Fusion& fusion, ReduceKernel reduce) const;
-  /// All tell all where their vectors lie. Who does not offer them, and is to, copies them.
+  /// Each rank tells all others where its vectors lie. `copy`: a rank whose vectors lie outside its
+  /// arena puts a copy into its slot.
   Status OfferVectors(const Fusion& fusion, bool copy, Deadline deadline);
   bool AllOffer() const;
   bool NoneOffers() const;
   Status ReduceWhereTheyLie(const Fusion& fusion, ReduceKernel reduce, Deadline deadline);
-  /// Only with arenas.
+  /// The beginning of `rank`'s arena. It is called only if there are arenas.
   std::byte* ArenaOf(int rank) const { return arenas_[static_cast<size_t>(rank)]; }
+  /// The memory of the host's whole group.
   HostMemory& all() const { return *reinterpret_cast<HostMemory*>(memory_->data()); }
 
   const std::shared_ptr<SharedMemory> memory_;
   HostPipe pipe_;
   const Kernels& kernels_;
   Status failure_;
-  uint32_t barriers_ = 0;
-  uint32_t placed_ = 0;
-  const std::vector<int> names_;
+  uint32_t barriers_ = 0;         ///< own count of RankLine::barrier
+  uint32_t placed_ = 0;           ///< own count of RankLine::placed
+  const std::vector<int> names_;  ///< as for HostWait
   const std::vector<std::byte*> arenas_;
   const std::shared_ptr<Arena> arena_;
-  std::byte* block_ = nullptr;  ///< of the arena, that a sub-group lies in
-  // Of all ranks, for the vectors that are reduced now:
+  /// The block of the own arena in which this subgroup lies. Null: none, or another rank's.
+  std::byte* block_ = nullptr;
+  // State of the current allreduce, by rank:
   std::vector<Offer> offers_;
-  std::vector<const std::byte*> copies_;  ///< in their slots, until the next exchange
+  std::vector<const std::byte*> copies_;  ///< vectors in the slots, valid until the next exchange
 };
 
 }  // namespace tony::collective

@@ -1,4 +1,5 @@
-// Unix sockets: SO_PEERCRED, SCM_RIGHTS, and an end of file for each process that is gone.
+// A Unix socket does three things here: SO_PEERCRED tells the user at the other end, SCM_RIGHTS
+// hands over the memory, and an end of file tells that a process is gone.
 #include "collective/host/host_members.h"
 
 #include <poll.h>
@@ -20,19 +21,20 @@ namespace {
 constexpr uint32_t kGreeting = 0x746f6e02;  // "ton", form 2
 constexpr auto kStrangersTime = std::chrono::seconds(2);
 constexpr int kBacklog = 1024;
-/// Longer than rank 0 needs to say who is missing.
+/// How long a rank waits beyond its deadline, so that rank 0 can still tell it who is missing.
 constexpr auto kLastWordsTime = std::chrono::seconds(2);
 constexpr size_t kMostWords = 4096;
-/// A rank's patience, a year: so that no sum overflows.
+/// The most patience that is believed of a rank: a year, so that no sum overflows.
 constexpr int64_t kMostMs = int64_t{365} * 24 * 3600 * 1000;
 
-/// What a rank says when it enters. Both are of the same machine and the same library.
+/// The message by which a rank enters. Both sides run on the same machine with the same library, so
+/// the struct is sent as it is.
 struct Entrance {
   uint32_t greeting;
   int32_t rank;
   int32_t ranks;
   uint32_t secret_bytes;
-  int64_t patience_ms;  ///< for which it waits for all others
+  int64_t patience_ms;  ///< how long it waits for all others, in ms
   std::array<char, HostDoor::kSecretBytes> secret;
 };
 
@@ -67,7 +69,8 @@ bool IsOwnUser(int connection) {
          peer.uid == geteuid();
 }
 
-/// Until something has come at one of them, or its other side is gone; which one. -1: the deadline.
+/// Waits until one of the descriptors has input or its other side is gone, and returns its index.
+/// -1: the deadline has passed.
 int WaitForAny(std::vector<pollfd>& descriptors, Deadline deadline) {
   for (;;) {
     const int64_t left = MillisecondsUntil(deadline);
@@ -81,13 +84,14 @@ int WaitForAny(std::vector<pollfd>& descriptors, Deadline deadline) {
   }
 }
 
-/// Whether something has come, or the other side is gone.
+/// Waits for one descriptor. True: it has input, or its other side is gone. False: the deadline has
+/// passed.
 bool WaitForInput(int descriptor, Deadline deadline) {
   std::vector<pollfd> one = {{.fd = descriptor, .events = POLLIN, .revents = 0}};
   return WaitForAny(one, deadline) == 0;
 }
 
-/// False: it did not come, or not in time.
+/// Receives exactly `bytes` bytes. False: they did not come, or not in time.
 bool ReceiveAll(int connection, void* data, size_t bytes, Deadline deadline) {
   auto* at = static_cast<char*>(data);
   while (bytes > 0) {
@@ -100,7 +104,7 @@ bool ReceiveAll(int connection, void* data, size_t bytes, Deadline deadline) {
   return true;
 }
 
-/// However long it takes depends on `secret` alone.
+/// Compares in constant time: the duration depends on `secret` alone.
 bool IsSecret(const Entrance& entrance, const std::string& secret) {
   if (entrance.secret_bytes != secret.size()) return false;
   int different = 0;
@@ -108,11 +112,12 @@ bool IsSecret(const Entrance& entrance, const std::string& secret) {
   return different == 0;
 }
 
-/// With which rank 0 begins its answer.
-constexpr char kAllHere = 1;  ///< the shared memory comes with it
-constexpr char kRefused = 0;  ///< its reason follows, a code and a sentence
+/// The first byte of rank 0's answer.
+constexpr char kAllHere = 1;  ///< the descriptor of the shared memory comes with it
+constexpr char kRefused = 0;  ///< the reason follows: a code and a sentence
 
-/// A message of one byte with room for a descriptor. It points into itself.
+/// A message of one byte with room for a descriptor. It points into the object, so it cannot be
+/// copied.
 struct DescriptorMessage {
   char byte = kAllHere;
   iovec data = {.iov_base = &byte, .iov_len = 1};
@@ -139,15 +144,16 @@ bool SendDescriptor(int connection, int descriptor) {
   return sendmsg(connection, &sent.message, MSG_NOSIGNAL) == 1;
 }
 
-/// Tells a rank that has entered why the others do not meet.
+/// Tells a rank why it does not get the memory.
 void SendReason(int connection, const Status& reason) {
   std::string words = {kRefused, static_cast<char>(reason.code())};
   words += reason.message().substr(0, kMostWords - words.size());
-  // Who is not there any more needs no reason.
+  // A failed send does not matter: the rank is not there any more.
   (void)send(connection, words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// Rank 0's answer: the memory, or why there is none. Nothing: it has gone without a word.
+/// Receives rank 0's answer: the memory's descriptor, or the reason why there is none. An empty
+/// Descriptor: rank 0 has gone without a word.
 Result<Descriptor> ReceiveAnswer(int connection) {
   DescriptorMessage received;
   if (recvmsg(connection, &received.message, MSG_CMSG_CLOEXEC) != 1) return Descriptor();
@@ -165,11 +171,11 @@ Result<Descriptor> ReceiveAnswer(int connection) {
   return Descriptor(descriptor);
 }
 
-/// Rank 0's view of those who come.
+/// Rank 0's record of the ranks that have entered.
 struct Guests {
   std::vector<LinkLoop::Peer> peers;
-  std::vector<bool> here;  ///< by rank
-  Deadline deadline;       ///< of the least patient one
+  std::vector<bool> here;  ///< by rank: it has entered
+  Deadline deadline;       ///< of the least patient rank
 
   Status Missing() const {
     const auto missing = std::find(here.begin(), here.end(), false) - here.begin();
@@ -178,8 +184,8 @@ struct Guests {
             "rank " + std::to_string(missing) + " of this host has not come" +
                 (others > 0 ? ", and " + std::to_string(others) + " more" : "")};
   }
-  /// -1: a guest is at the door. OK and above: that one of `peers` has ended, since none has
-  /// anything to say yet.
+  /// Waits for the next event. -1: a guest is at the door. From 0 on: the index in `peers` of a
+  /// rank that has ended; input means its end, since no rank sends anything yet. DeadlineExceeded.
   Result<int> Wait(int door) const {
     std::vector<pollfd> all = {{.fd = door, .events = POLLIN, .revents = 0}};
     for (const LinkLoop::Peer& peer : peers) {
@@ -189,7 +195,8 @@ struct Guests {
     if (found < 0) return Missing();
     return found - 1;
   }
-  /// Aborted: one has ended; those who do not have the memory yet are told.
+  /// Sends the memory to all. Aborted: a rank has ended; the ranks that have not got the memory yet
+  /// are told.
   Status HandOver(int memory) const {
     for (size_t i = 0; i < peers.size(); ++i) {
       if (!SendDescriptor(peers[i].connection.get(), memory)) {
@@ -202,7 +209,7 @@ struct Guests {
     return {Code::kAborted,
             "rank " + std::to_string(rank) + " of this host has ended before all were there"};
   }
-  /// `reason`, of which all but the first `begin` hear.
+  /// Sends `reason` to all peers but the first `begin`, and returns it.
   Status Refuse(Status reason, size_t begin = 0) const {
     for (size_t i = begin; i < peers.size(); ++i) SendReason(peers[i].connection.get(), reason);
     return reason;
@@ -236,6 +243,8 @@ Result<HostDoor::Place> HostDoor::Gather(std::shared_ptr<SharedMemory> memory, i
     if (*ended >= 0) {
       return guests.Refuse(Guests::Ended(guests.peers[static_cast<size_t>(*ended)].rank));
     }
+    // Guests are served one at a time. A stranger delays the ranks by kStrangersTime at most, and
+    // only processes of the same user get as far as that.
     Descriptor guest(accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (guest.get() < 0 && (errno == EMFILE || errno == ENFILE)) {
       return guests.Refuse(Failed("cannot accept"));
@@ -257,6 +266,8 @@ Result<HostDoor::Place> HostDoor::Gather(std::shared_ptr<SharedMemory> memory, i
       continue;
     }
     guests.here[static_cast<size_t>(entrance.rank)] = true;
+    // A rank that waits less long than rank 0 shortens the wait for all: without it the group
+    // cannot be complete, so all hear of it at once.
     const auto theirs =
         std::chrono::milliseconds(std::clamp<int64_t>(entrance.patience_ms, 0, kMostMs));
     guests.deadline = std::min(guests.deadline, After(theirs));
@@ -280,14 +291,14 @@ Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int
   std::copy(secret.begin(), secret.end(), entrance.secret.begin());
   Descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connection.get() < 0) return Failed("cannot make a socket");
-  // For connect() as well, which waits where many come at once.
+  // SO_SNDTIMEO also limits connect(), which blocks while the backlog is full.
   const auto left = std::chrono::ceil<std::chrono::microseconds>(
       std::max(deadline - std::chrono::steady_clock::now(), Deadline::duration(1)));
   const timeval patience = {.tv_sec = left.count() / 1000000, .tv_usec = left.count() % 1000000};
   setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
   const sockaddr_un name = AddressOf(address);
   if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) != 0) {
-    // Its address was told, so it has been there.
+    // Rank 0 has published the address, so it was there and has ended.
     return Status(Code::kAborted,
                   std::string("rank 0 of this host is not there: ") + std::strerror(errno));
   }

@@ -1,4 +1,4 @@
-// How the ranks of one host meet.
+// The rendezvous of the ranks of one host, which hands them their shared memory.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@
 
 namespace tony::collective {
 
-/// 1. Rank 0 opens a door, an abstract Unix socket whose address it tells the others by other
+/// 1. Rank 0 opens a door, an abstract Unix socket, and tells the others its address by other
 /// means.
-/// 2. Each other rank enters with its rank, the secret, and how long it waits. Anybody who does not
-/// belong there is sent away, and the wait goes on.
-/// 3. When all are there, all get the shared memory; when one does not come while the least patient
-/// one waits, or ends, all are told which.
-/// Both sides are processes of the same user, which the kernel says. Not thread safe.
+/// 2. Each other rank connects and sends its rank, the secret, and how long it waits. Rank 0
+/// refuses connections that do not belong to the group, and goes on waiting.
+/// 3. When all ranks have come, rank 0 sends each the descriptor of the shared memory. If a rank
+/// does not come while the least patient rank waits, or a rank ends, rank 0 tells all which one.
+/// Both sides ask the kernel whether the other process is of the same user. Not thread safe.
 class HostDoor {
  public:
   /// Longest secret, in bytes.
@@ -29,29 +29,34 @@ class HostDoor {
 
   /// ResourceExhausted: no descriptor.
   static Result<std::unique_ptr<HostDoor>> Open();
+  /// The name of the abstract socket, without the leading zero byte.
   const std::string& address() const { return address_; }
 
-  /// What a rank has of the others.
+  /// The result of the rendezvous for one rank.
   struct Place {
     std::shared_ptr<SharedMemory> memory;
-    std::vector<LinkLoop::Peer> peers;  ///< rank 0's to each, of each to rank 0
+    std::vector<LinkLoop::Peer> peers;  ///< on rank 0: to each other rank; elsewhere: to rank 0
   };
-  /// For rank 0, with memory of HostGroup::CreateMemory: until ranks 1 … `ranks` - 1 have entered.
-  /// DeadlineExceeded: names who is missing. Aborted: a rank that had entered has ended.
+  /// Rank 0's side: waits until ranks 1 … `ranks` - 1 have entered, and hands them `memory`, which
+  /// HostGroup::CreateMemory() has made.
+  /// DeadlineExceeded: names the ranks that are missing. Aborted: a rank that had entered has
+  /// ended.
   Result<Place> Gather(std::shared_ptr<SharedMemory> memory, int ranks, const std::string& secret,
                        Deadline deadline);
-  /// For another rank: until all have entered.
-  /// FailedPrecondition: rank 0 sends us away. DeadlineExceeded, Aborted: as rank 0 says, or it is
-  /// not there any more.
+  /// Another rank's side: enters, and waits until all have entered.
+  /// FailedPrecondition: rank 0 refuses this rank, or another user's process listens there.
+  /// DeadlineExceeded, Aborted: as rank 0 says, or rank 0 does not answer or has ended.
+  /// InvalidArgument: the secret or the address is too long.
   static Result<Place> Come(const std::string& address, int rank, int ranks,
                             const std::string& secret, Deadline deadline);
 
-  /// Both with nobody but this host's ranks. Also ResourceExhausted: no shared memory.
+  /// Gather() and Come() for a job that is on this host only. Admit() makes the memory, too.
+  /// The codes are those of Gather() and Come(). Also ResourceExhausted: no shared memory.
   Result<std::unique_ptr<LinkMembers>> Admit(int ranks, const std::string& secret,
                                              Deadline deadline);
   static Result<std::unique_ptr<LinkMembers>> Enter(const std::string& address, int rank, int ranks,
                                                     const std::string& secret, Deadline deadline);
-  /// Of a place that was found, with these ranks.
+  /// Makes the members of a job on one host from the result of Gather() or Come().
   static Result<std::unique_ptr<LinkMembers>> WithGroup(Result<Place> place, int rank, int ranks);
 
  private:

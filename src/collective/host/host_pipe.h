@@ -1,4 +1,4 @@
-// One rank's end of what ranks of a host share: slots for what is short, windows for what is long.
+// One rank's access to a host's shared memory: slots for short vectors, windows for long ones.
 #pragma once
 
 #include <atomic>
@@ -14,22 +14,24 @@
 
 namespace tony::collective {
 
-/// All ranks take the same number of slots and pieces, in the same order: where they are is counted
-/// and not agreed on. Not thread safe: of one rank.
+/// All ranks use the same number of slots and pieces, in the same order. So each rank counts them
+/// for itself, and none has to be agreed on. Not thread safe: of one rank.
 class HostPipe {
  public:
-  /// `all` and `names`: as of HostWait.
+  /// `host`, `all` and `names`: as for HostWait. `rank`: the own rank in this group.
   HostPipe(HostMemory& host, int rank, HostMemory& all, std::vector<int> names)
       : host_(host),
         rank_(rank),
         ranks_(static_cast<int>(names.size())),
         wait_(host, all, std::move(names)) {}
 
-  /// `write(slot)` puts at most kSlotBytes into the own slot; `read(rank, slot)` is called for all
-  /// ranks, one after the other from 0, the own one included.
+  /// Exchanges short data among all ranks. `write(slot)` puts at most kSlotBytes into the own slot.
+  /// `read(rank, slot)` is called for each rank in ascending order, the own one included.
+  /// The errors are those of HostWait::Until.
   ///
-  /// A slot is written again two exchanges later. By then all have come to the one in between,
-  /// since each waits for all, so they have read it.
+  /// Double buffering: the two slots are used in turn. A slot is written again two exchanges later.
+  /// By then this rank has waited for all ranks in the exchange between. A rank that has come to
+  /// that one has read all slots of the exchange before it.
   template <typename Write, typename Read>
   Status Exchange(const Write& write, const Read& read, Deadline deadline) {
     const uint32_t sequence = ++exchanges_;
@@ -50,38 +52,43 @@ class HostPipe {
   }
 
   // Pieces are counted since the group's beginning. Those of one operation begin at next_piece().
+  // The errors of the functions below are those of HostWait::Until.
 
   uint32_t next_piece() const { return pieces_; }
-  /// A piece's place in a rank's window: kPieceBytes.
+  /// The place of a piece in `rank`'s window: kPieceBytes bytes.
   std::byte* Window(int rank, uint32_t piece) const {
     return host_.Of(rank).window[piece % kWindowPieces];
   }
 
-  /// `write(window)` into the own one, once the others have read what was there.
+  /// Calls `write(window)` for a place of the own window, once all others have fetched the piece
+  /// that was there before. Then publishes the piece as copied.
   template <typename Write>
   Status Fill(uint32_t piece, const Write& write, Deadline deadline) {
-    // Not only this rank's part of it: pieces of another size have theirs at other places.
+    // The wait is for `fetched`, not only `reduced`: pieces of different sizes have their chunks at
+    // different places, so the new piece may overwrite a chunk that others are still to fetch.
     Status free = UntilOthers(&RankLine::fetched, piece + 1 - kWindowPieces, deadline);
     if (!free.ok()) return free;
     write(Window(rank_, piece));
     Publish(&RankLine::copied, piece + 1);
     return {};
   }
-  /// `read(rank, window)` for each other rank, as soon as it has come so far with the piece.
+  /// Calls `read(rank, window)` for each other rank, as soon as `counter` of that rank has passed
+  /// the piece.
   template <typename Read>
   Status ReadOthers(std::atomic<uint32_t> RankLine::*counter, uint32_t piece, const Read& read,
                     Deadline deadline) {
     for (int turn = 1; turn < ranks_; ++turn) {
-      const int rank = (rank_ + turn) % ranks_;  // not all from the same one at once
+      // Each rank begins with its next one, so that not all read from the same rank at once.
+      const int rank = (rank_ + turn) % ranks_;
       Status there = Until(rank, counter, piece + 1, deadline);
       if (!there.ok()) return there;
       read(rank, Window(rank, piece));
     }
     return {};
   }
-  /// Each of the operation's pieces: `fill(window, n)` the own one, then `take(piece, n)`, which
-  /// waits for what it reads, for n from 0. The steps of two pieces follow each other, so that
-  /// nobody has to wait for who is a bit slower.
+  /// Runs an operation of `pieces` pieces. For each piece n, from 0, it calls `fill(window, n)` for
+  /// the own window and then `take(piece, n)`, which waits for the data that it reads. Piece n + 1
+  /// is filled before piece n is taken, so a rank need not wait for one that is slightly slower.
   template <typename FillPiece, typename TakePiece>
   Status InPieces(uint32_t pieces, const FillPiece& fill, const TakePiece& take,
                   Deadline deadline) {
@@ -101,8 +108,8 @@ class HostPipe {
     FinishPieces(pieces);
     return {};
   }
-  /// The operation has taken so many. Its counters all stand there then, also those that it does
-  /// not use.
+  /// Ends an operation of `pieces` pieces. All three counters are set to its end, also those that
+  /// the operation does not use, so that the next operation can wait for any of them.
   void FinishPieces(uint32_t pieces) {
     pieces_ += pieces;
     Publish(&RankLine::copied, pieces_);
@@ -110,10 +117,12 @@ class HostPipe {
     Publish(&RankLine::fetched, pieces_);
   }
 
+  /// Waits until `counter` of `rank` has reached `wanted`.
   Status Until(int rank, std::atomic<uint32_t> RankLine::*counter, uint32_t wanted,
                Deadline deadline) {
     return wait_.Until(host_.Of(rank).line.*counter, wanted, rank, deadline);
   }
+  /// Waits until `counter` of all other ranks has reached `wanted`.
   Status UntilOthers(std::atomic<uint32_t> RankLine::*counter, uint32_t wanted, Deadline deadline) {
     for (int turn = 1; turn < ranks_; ++turn) {
       Status there = Until((rank_ + turn) % ranks_, counter, wanted, deadline);
@@ -121,11 +130,11 @@ class HostPipe {
     }
     return {};
   }
-  /// Of this rank.
+  /// Sets an own counter and wakes the ranks that sleep.
   void Publish(std::atomic<uint32_t> RankLine::*counter, uint32_t value) {
     wait_.Publish(host_.Of(rank_).line.*counter, value);
   }
-  /// As HostWait::Prepare(). Of this rank.
+  /// As HostWait::Prepare(), for an own counter.
   void Prepare(std::atomic<uint32_t> RankLine::*counter) {
     wait_.Prepare(host_.Of(rank_).line.*counter);
   }
@@ -142,8 +151,8 @@ class HostPipe {
   const int rank_;
   const int ranks_;
   HostWait wait_;
-  uint32_t exchanges_ = 0;
-  uint32_t pieces_ = 0;
+  uint32_t exchanges_ = 0;  ///< since the group's beginning
+  uint32_t pieces_ = 0;     ///< of finished operations, since the group's beginning
 };
 
 }  // namespace tony::collective

@@ -1,4 +1,5 @@
-// Reductions: short vectors in one exchange, long ones in pieces through windows.
+// Allreduce and reduce-scatter. Short vectors take one exchange through the slots; long ones take a
+// pipelined reduce-scatter + all-gather, in pieces through the windows.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -9,7 +10,7 @@
 namespace tony::collective {
 namespace {
 
-/// One allreduce of long vectors.
+/// One allreduce of a long vector.
 class PiecewiseAllReduce {
  public:
   PiecewiseAllReduce(HostPipe& pipe, const Fusion& fusion, ReduceKernel reduce, Deadline deadline)
@@ -20,11 +21,12 @@ class PiecewiseAllReduce {
         first_(pipe.next_piece()),
         deadline_(deadline) {}
 
-  /// 1. Each copies of its vector what others reduce into its window.
-  /// 2. Each reduces its chunk, from its vector and the others' windows, into its own window.
-  /// 3. Each fetches the others' chunks.
-  /// The steps of three pieces follow each other, so that nobody has to wait for who is a bit
-  /// slower.
+  /// 1. Each rank copies the chunks of its vector that others reduce into its window.
+  /// 2. Each rank reduces its own chunk, from its vector and the others' windows, into its own
+  /// window.
+  /// 3. Each rank fetches the others' chunks from their windows.
+  /// A pipeline of three pieces: piece n is copied, then piece n - 1 reduced, then piece n - 2
+  /// fetched. So a rank need not wait for one that is slightly slower.
   Status Run() {
     const auto pieces = static_cast<uint32_t>(PartsOf(fusion_.bytes(), kPieceBytes));
     for (uint32_t step = 0; step < pieces + 2; ++step) {
@@ -39,15 +41,17 @@ class PiecewiseAllReduce {
   }
 
  private:
-  /// The piece's place in the vector, in bytes.
+  /// The piece's range in the vector, in bytes.
   Part Piece(uint32_t piece) const {
     return Part::Of(fusion_.bytes(), kPieceBytes, piece - first_);
   }
-  /// The part of the piece, from its beginning, that `rank` reduces: whole cache lines.
+  /// The part of a piece that `rank` reduces, relative to the piece: whole cache lines.
   Part Chunk(size_t piece_bytes, int rank) const {
     return Part::OfRank(piece_bytes, rank, pipe_.ranks());
   }
 
+  /// The own chunk is left out: only this rank reads it, and it reads it where it lies. Its place
+  /// in the window is used for the result.
   Status CopyIn(uint32_t piece) {
     const auto [begin, size] = Piece(piece);
     const Part own = Chunk(size, pipe_.rank());
@@ -64,6 +68,7 @@ class PiecewiseAllReduce {
     if (!there.ok()) return there;
     const auto [begin, size] = Piece(piece);
     const Part chunk = Chunk(size, pipe_.rank());
+    // Blocks stay in the first cache while they are reduced and copied to the own result.
     alignas(kCacheLine) std::array<std::byte, kBlockBytes> gathered;
     for (size_t done = 0; done < chunk.size; done += kBlockBytes) {
       const size_t block = std::min(kBlockBytes, chunk.size - done);
@@ -98,7 +103,7 @@ class PiecewiseAllReduce {
   HostPipe& pipe_;
   const Fusion& fusion_;
   const ReduceKernel reduce_;
-  const bool stream_;  ///< past the caches
+  const bool stream_;  ///< results are written past the caches
   const uint32_t first_;
   const Deadline deadline_;
 };
@@ -114,6 +119,7 @@ Status HostGroup::AllReduce(const void* in, void* out, size_t count, DataType ty
   }
   if (!failure_.ok()) return failure_;
   if (bytes == 0) return {};
+  // The fast path for tiny vectors: no Fusion, and the sum is made while the slots come in.
   const ReduceKernel reduce = kernels_.Reduce(type, op);
   auto* const to = static_cast<std::byte*>(out);
   const std::byte* sum = nullptr;
@@ -125,7 +131,8 @@ Status HostGroup::AllReduce(const void* in, void* out, size_t count, DataType ty
   return Keep(pipe_.Exchange(write, read, deadline));
 }
 
-/// Which way they go depends on what all ranks know alike: how many tensors, and how large.
+/// The choice of the algorithm depends only on what all ranks know alike: the number and size of
+/// the tensors, and the offers, which all ranks have exchanged.
 Status HostGroup::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) {
   if (!failure_.ok()) return failure_;
   if (fusion.bytes() == 0) return {};
@@ -139,7 +146,8 @@ Status HostGroup::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline dea
     return {};
   }
   const ReduceKernel reduce = kernels_.Reduce(fusion.type(), op);
-  // In a slot each reads all of the others' vectors, instead of a part of them and of the result.
+  // The bytes that a rank reads if vectors are exchanged whole: all other ranks' vectors, where in
+  // pieces it reads only a part of them and of the result.
   const size_t read = fusion.bytes() * static_cast<size_t>(ranks() - 1);
   if (read <= kTinyBytes) return Keep(ReduceSlots(fusion, reduce, deadline));
   const bool is_short = read <= kExchangeBytes;
@@ -151,7 +159,8 @@ Status HostGroup::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline dea
       AddUp(fusion, reduce);
       return {};
     }
-    // Who offers has copied nothing into a slot.
+    // Some ranks offer and some do not. Those that offer have put no copy into their slot, so the
+    // vectors are exchanged once more, without offers.
   }
   if (is_short) return Keep(ReduceSlots(fusion, reduce, deadline));
   return Keep(PiecewiseAllReduce(pipe_, fusion, reduce, deadline).Run());
@@ -174,7 +183,8 @@ void HostGroup::AddUp(const Fusion& fusion, ReduceKernel reduce) const {
   fusion.Scatter(0, fusion.bytes(), sum.data(), false);
 }
 
-/// Each piece of a window has a part for each rank, with as much of what that one reduces.
+/// Through the windows, each piece is divided into one part for each rank, of equal size. The part
+/// of a rank carries the next bytes of the elements that this rank reduces.
 Status HostGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
                                 DataType type, ReduceOp op, Deadline deadline) {
   if (!failure_.ok()) return failure_;

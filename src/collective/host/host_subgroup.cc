@@ -1,4 +1,5 @@
-// Some of a host's ranks, in memory from the arena of the first one of them.
+// Subgroups need no new descriptor: their counters and windows lie in the arena of their first
+// member, which all ranks of the host have mapped already.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 namespace tony::collective {
 namespace {
 
-// What ranks tell each other: where the memory lies, or why it does not.
+// What a rank tells all others: from kReady on the offset of the memory in the first member's arena
+// (0 from any other rank), below it the reason why there is none.
 constexpr int64_t kReady = 0;
 constexpr int64_t kNoMemory = -1;
 constexpr int64_t kNoArena = -2;
@@ -23,12 +25,13 @@ size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * u
 
 Result<std::byte*> HostGroup::AllocateFor(size_t ranks) {
   const size_t bytes = HostMemory::BytesFor(static_cast<int>(ranks));
-  // The arena gives less than the lines' alignment.
+  // The arena aligns to less than kLineBytes, so there is room to round up.
   auto* const block = static_cast<std::byte*>(arena_->Allocate(bytes + kLineBytes));
   const Status none(Code::kResourceExhausted,
                     "no " + std::to_string(bytes) + " bytes of shared memory");
   if (block == nullptr) return none;
-  // A page that is missing later would be a signal in the middle of an operation.
+  // All pages are taken now. A page that is missing later would be a SIGBUS in the middle of an
+  // operation, where it could not be handled; here it is an error.
   const int error = posix_fallocate(memory_->descriptor(), block - memory_->data(),
                                     static_cast<off_t>(bytes + kLineBytes));
   if (error != 0) {
@@ -57,13 +60,15 @@ Result<std::unique_ptr<Group>> HostGroup::Subgroup(const std::vector<int>& membe
       own = kNoMemory;
     }
   }
-  // All hear of all, so all come to the same result.
+  // All ranks learn the answers of all, also those that are no members. So all come to the same
+  // result, and this group goes on after a refusal.
   std::vector<int64_t> said(static_cast<size_t>(ranks()));
   Status told =
       AllGather(&own, said.data(), std::vector<size_t>(said.size(), sizeof(own)), deadline);
   const auto refused =
       std::find_if(said.begin(), said.end(), [](int64_t one) { return one < kReady; });
   if (!told.ok() || refused != said.end()) {
+    // After a failed exchange others may take the subgroup as made, so the block stays.
     if (block != nullptr && told.ok()) arena_->Free(block);
     if (!told.ok()) return told;
     const std::string rank =

@@ -1,4 +1,5 @@
-// Looping, yielding and futex(2).
+// The slow part of a wait: sched_yield(2) for a millisecond, then futex(2) on a bell that all ranks
+// of the group share.
 #include "collective/host/host_wait.h"
 
 #include <linux/futex.h>
@@ -17,11 +18,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kSpins = 2000;  // some 50 microseconds
+constexpr int kSpins = 2000;  // about 50 microseconds
 constexpr auto kYieldTime = std::chrono::milliseconds(1);
 constexpr auto kSleepStep = std::chrono::milliseconds(100);
 
-/// Between processes: not "private".
+/// The futex is shared by processes, so FUTEX_PRIVATE_FLAG must not be set.
 void Futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* time) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, time, nullptr, 0);
 }
@@ -43,7 +44,8 @@ void HostWait::Close(int rank, uint32_t why) {
   uint32_t nobody = 0;
   const auto name = static_cast<uint32_t>(NameOf(rank));
   all_.line.failed_rank.compare_exchange_strong(nobody, (name + 1) | why);
-  // Who sleeps for another part of the host's ranks sees it at the end of his step.
+  // A rank that sleeps on the bell of another subgroup is not rung. It sees the failure when its
+  // step ends, after kSleepStep at most.
   Ring(host_);
   if (&all_ != &host_) Ring(all_);
 }
@@ -77,7 +79,9 @@ Status HostWait::UntilSlowly(const std::atomic<uint32_t>& counter, uint32_t want
   for (;;) {
     if (reached()) return {};
     if (const Status health = Health(); !health.ok()) return health;
-    // Its counter was changed before that, and a failure known, so both are looked at once more.
+    // The rank may have published its counter, or a failure may have been recorded, between the
+    // checks above and its leaving. So the counter is read again here, and Left() checks the
+    // health.
     if (left.load(std::memory_order_acquire) != 0 && !reached()) return Left(rank);
     const auto now = steady_clock::now();
     if (now >= until) {
@@ -91,6 +95,8 @@ Status HostWait::UntilSlowly(const std::atomic<uint32_t>& counter, uint32_t want
       sched_yield();
       continue;
     }
+    // The bell is read before the last checks. If it rings after that, FUTEX_WAIT sees another
+    // value and returns at once. The order of `sleepers` and the counter pairs with Publish().
     const uint32_t bell = host_.line.bell.load(std::memory_order_acquire);
     host_.line.sleepers.fetch_add(1, std::memory_order_seq_cst);
     if (!HasReached(counter.load(std::memory_order_seq_cst), wanted) && Health().ok() &&

@@ -1,4 +1,4 @@
-// Waiting for ranks of the same host.
+// Waits for counters of other ranks on the same host, and tells which rank has gone.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@
 
 namespace tony::collective {
 
-/// Whether a wrapping counter has come to `wanted`.
+/// Whether a counter that wraps around has reached `wanted`.
 inline bool HasReached(uint32_t counter, uint32_t wanted) {
   return static_cast<int32_t>(counter - wanted) >= 0;
 }
 
-/// 1. Looks at the other's counter in a tight loop, as long as a rank of its own core takes.
-/// 2. Lets other threads run in between.
-/// 3. Sleeps until a rank rings, in steps, so that a rank whose end nobody tells is noticed by the
-///    deadline.
+/// 1. A spin wait on the other rank's counter, for longer than a rank on a core of its own takes.
+/// 2. Polling that yields the processor in between.
+/// 3. Sleep on a futex until a rank rings, in steps of a limited time, so that the deadline is
+///    noticed even if a rank ends and nobody tells.
 /// Not thread safe: of one rank.
 class HostWait {
  public:
-  /// `names`: by which this group's ranks are known in the memory of the host's whole group, `all`,
-  /// where it is said who has failed or left. That is `host` itself, unless this one is a part.
-  /// With more ranks than there are processors nobody loops.
+  /// `host`: the memory of this group. `all`: the memory of the host's whole group, which records
+  /// the ranks that have failed or left; it is `host` itself unless this group is a subgroup.
+  /// `names`: the number of each of this group's ranks in `all`.
+  /// With more ranks than processors the wait does not spin.
   HostWait(HostMemory& host, HostMemory& all, std::vector<int> names);
 
-  /// Until `counter` of `rank` has come to `wanted`.
-  /// Aborted: a rank has failed or left. DeadlineExceeded: it has not come; then the group has
-  /// failed because of it, for all.
+  /// Waits until `counter`, which `rank` writes, has reached `wanted`.
+  /// Aborted: a rank has failed or left. DeadlineExceeded: `rank` has not come; the group has then
+  /// failed because of it, for all its ranks.
   Status Until(const std::atomic<uint32_t>& counter, uint32_t wanted, int rank, Deadline deadline) {
     for (int turn = 0; turn < spins_; ++turn) {
       if (HasReached(counter.load(std::memory_order_acquire), wanted)) return {};
@@ -38,8 +39,8 @@ class HostWait {
     return UntilSlowly(counter, wanted, rank, deadline);
   }
 
-  /// The own counter will change soon. Others have read it, so its cache line has to be fetched
-  /// back from them, for which Publish() would wait.
+  /// Prefetches an own counter that will be published soon. Other ranks have read it, so its cache
+  /// line is in their caches, and Publish() would have to wait for it.
   static void Prepare(std::atomic<uint32_t>& counter) {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(counter));
@@ -47,19 +48,21 @@ class HostWait {
     __builtin_prefetch(&counter, 1);
 #endif
   }
-  /// The own counter's next value: wakes who sleeps.
+  /// Sets an own counter and wakes the ranks that sleep.
   void Publish(std::atomic<uint32_t>& counter, uint32_t value) {
-    // Who is about to sleep says so first and looks at the counter after that; here it is the other
-    // way round. Of four operations in one order at least one side sees the other.
+    // No wake-up is lost: a waiting rank increments `sleepers` and then reads the counter; here the
+    // counter is written and then `sleepers` is read. All four accesses are seq_cst, so at least
+    // one side sees the other's write.
     counter.store(value, std::memory_order_seq_cst);
     if (host_.line.sleepers.load(std::memory_order_seq_cst) != 0) Ring(host_);
   }
 
-  /// The group cannot be used any more, because of `rank`. The first one counts. Thread safe.
+  /// Marks the group as failed because `rank` has ended. The first failed rank is kept. Thread
+  /// safe.
   void Fail(int rank) { Close(rank, 0); }
-  /// Ok, or who has failed.
+  /// Ok, or Aborted or DeadlineExceeded with the rank that has failed.
   Status Health() const;
-  /// Ok, or who has failed, or that one of the others has left.
+  /// Ok, or the error of Health(), or Aborted: a rank of this group has left.
   Status WithAll() const {
     uint32_t gone = all_.line.failed_rank.load(std::memory_order_acquire);
     for (const int name : names_) gone |= LeftOf(name).load(std::memory_order_acquire);
@@ -67,10 +70,11 @@ class HostWait {
   }
 
  private:
-  /// `why`: 0, or kLate.
+  /// Records the failed rank and wakes the sleepers. `why`: 0 (it has ended) or kLate.
   void Close(int rank, uint32_t why);
-  /// Why `rank`, which has left, is waited for in vain.
+  /// The error of a wait for `rank`, which has left. A failure of the group comes first.
   Status Left(int rank) const;
+  /// The error of the first rank that has left, else that of Health().
   Status WhoHasGone() const;
   const std::atomic<uint32_t>& LeftOf(int name) const { return all_.Of(name).line.left; }
   int NameOf(int rank) const { return names_[static_cast<size_t>(rank)]; }

@@ -1,4 +1,5 @@
-// memfd_create(2), with seals.
+// memfd_create(2), filled by posix_fallocate(3) and sealed against changes of its size. Claims are
+// POSIX record locks on single bytes of the file.
 #include "collective/host/shared_memory.h"
 
 #include <fcntl.h>
@@ -26,8 +27,8 @@ Status Failed(const std::string& what, int error) {
   return {lack ? Code::kResourceExhausted : Code::kInternal, what + ": " + std::strerror(error)};
 }
 
-/// Whether files may be so large. A file that grows beyond it gets its process a signal, which ends
-/// it, so nobody may try.
+/// Whether RLIMIT_FSIZE allows files of `bytes` bytes. A process that makes a file larger gets
+/// SIGXFSZ, which ends it, so the limit is checked before.
 bool IsAllowed(size_t bytes) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
@@ -53,7 +54,7 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::Create(size_t bytes, size_t 
   if (const int error = posix_fallocate(memory.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     return Failed(what, error);
   }
-  // Where files may not be so large there are none.
+  // If the limit does not allow such a file, there are no lazy bytes.
   const bool lazy = lazy_bytes > 0 && IsAllowed(bytes + lazy_bytes) &&
                     ftruncate(memory.get(), static_cast<off_t>(bytes + lazy_bytes)) == 0;
   if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) return Failed(what, errno);
@@ -63,6 +64,8 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::Create(size_t bytes, size_t 
 Result<std::unique_ptr<SharedMemory>> SharedMemory::Map(int descriptor, size_t bytes,
                                                         size_t lazy_bytes) {
   Descriptor memory(descriptor);
+  // Without the seals the other process could shrink the file, and an access behind its end would
+  // be a SIGBUS here.
   const int seals = fcntl(memory.get(), F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals) {
     return Status(Code::kInvalidArgument, "this is no shared memory of a fixed size");
@@ -81,7 +84,7 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::Map(int descriptor, size_t b
   if (lazy_bytes > 0 && size >= bytes + lazy_bytes) {
     const size_t all = bytes + lazy_bytes;
     if (void* data = map(all); data != MAP_FAILED) {
-      // A core is not to have as many bytes as there are addresses.
+      // A core dump must not become as large as the range of addresses.
       madvise(static_cast<std::byte*>(data) + bytes, lazy_bytes, MADV_DONTDUMP);
       return std::unique_ptr<SharedMemory>(
           new SharedMemory(memory.Release(), static_cast<std::byte*>(data), all));
@@ -93,7 +96,8 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::Map(int descriptor, size_t b
       new SharedMemory(memory.Release(), static_cast<std::byte*>(data), bytes));
 }
 
-// A lock of the whole process's: the kernel takes it back with the process's last breath.
+// A POSIX record lock belongs to the whole process, and the kernel releases it when the process
+// ends, in whatever way.
 
 Status SharedMemory::Claim(size_t part) {
   struct flock lock = LockOf(part);
@@ -107,7 +111,7 @@ bool SharedMemory::IsClaimed(size_t part) const {
 }
 
 void SharedMemory::Discard(size_t begin, size_t bytes) {
-  // Where the kernel refuses, it is kept.
+  // If the kernel refuses, the memory stays allocated.
   madvise(data_ + begin, bytes, MADV_REMOVE);
 }
 

@@ -1,4 +1,5 @@
-// Memory that processes of one host share, without a name that could be left behind.
+// Anonymous shared memory (memfd) of the processes of one host; it has no name that could be left
+// behind.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +9,22 @@
 
 namespace tony::collective {
 
-/// A memfd: not bounded by /dev/shm, gone with its last user. Thread safe: it does not change.
+/// A mapped memfd. It is not bounded by /dev/shm, and it is gone with its last user. Thread safe:
+/// it does not change.
 class SharedMemory {
  public:
-  /// All of it is there when this returns: what the machine or its control group does not have is
-  /// an error here, not a signal later. Its size cannot be changed by anybody.
-  /// `lazy_bytes`: after those, so many more that take memory page by page when they are used, as
-  /// the rest of a program's memory does.
-  /// ResourceExhausted: not so much memory, or no descriptor.
+  /// Makes memory of `bytes` bytes, all of which are allocated when this returns: if the machine or
+  /// its control group has not enough, that is an error here and not a signal later. Nobody can
+  /// change its size.
+  /// `lazy_bytes`: size of a second part behind it, which takes memory page by page when it is
+  /// used, as the rest of a program's memory does. ResourceExhausted: not enough memory, or no
+  /// descriptor.
   static Result<std::unique_ptr<SharedMemory>> Create(size_t bytes, size_t lazy_bytes = 0);
-  /// Takes the descriptor of another process, which may not be trusted with its size. Of the lazy
-  /// bytes all are mapped or, where they are not there or addresses are limited, none: see size().
-  /// InvalidArgument: it has fewer, or could be made smaller under our feet. ResourceExhausted.
+  /// Maps the memory behind `descriptor`, which this object then owns. The descriptor comes from
+  /// another process, whose word about the size is not trusted. The lazy bytes are mapped whole, or
+  /// not at all if the memory has none or addresses are limited; size() tells.
+  /// InvalidArgument: the memory has less than `bytes` bytes, or is not sealed against shrinking
+  /// and growing. ResourceExhausted: not enough addresses or memory to map it.
   static Result<std::unique_ptr<SharedMemory>> Map(int descriptor, size_t bytes,
                                                    size_t lazy_bytes = 0);
 
@@ -27,19 +32,20 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory();
 
-  /// Marks `part` of it, any number, as this process's, until it no longer has the memory: when
-  /// this object goes, or the process ends, however it does. ResourceExhausted: the kernel has no
-  /// more locks.
+  /// Claims `part`, any number, for this process. The claim lasts until this object is destroyed or
+  /// the process ends, in whatever way.
+  /// ResourceExhausted: the kernel has no more locks.
   Status Claim(size_t part);
-  /// Whether another process has claimed it. A process does not see its own claims.
+  /// Whether another process has claimed `part`. A process does not see its own claims.
   bool IsClaimed(size_t part) const;
-  /// Forgets what is there, whole pages, and what they take.
+  /// Drops the content of whole pages and gives their memory back.
   void Discard(size_t begin, size_t bytes);
 
-  /// For handing over.
+  /// The descriptor, to be handed to other processes. This object keeps owning it.
   int descriptor() const { return descriptor_; }
-  /// On a page's start.
+  /// The beginning of the memory, at the start of a page.
   std::byte* data() const { return data_; }
+  /// Bytes that are mapped: with the lazy bytes, or without.
   size_t size() const { return size_; }
 
  private:

@@ -1,5 +1,6 @@
-// Operations between hosts in which each rank has or gets something else: gather, reduce-scatter,
-// all to all.
+// HostsGroup's operations on data that lies in the order of ranks: all-gather, reduce-scatter and
+// all-to-all. A host's ranks need not be consecutive, so the data is copied into the order of hosts
+// and back if they are not.
 #include "collective/arithmetic/copy.h"
 #include "collective/hosts/hosts_group.h"
 #include "collective/net/net_reduction.h"
@@ -33,12 +34,13 @@ void HostsGroup::Sort(const std::byte* from, std::byte* to, const std::vector<si
   }
 }
 
-/// 1. Each host's ranks gather what they have in memory: the host's block.
-/// 2. Hosts exchange their blocks, each rail its part of them.
-/// 3. Each host's ranks gather the parts of each other block.
+/// 1. Each host's ranks all-gather their data in shared memory: the host's block.
+/// 2. Hosts exchange their blocks through TCP; each rail sends and receives its part of them.
+/// 3. Each host's ranks all-gather the parts of each other host's block.
 Status HostsGroup::AllGather(const void* in, void* out, const std::vector<size_t>& bytes,
                              Deadline deadline) {
   if (!failure_.ok()) return failure_;
+  // NetGroup refuses a list of the wrong length with InvalidArgument.
   if (bytes.size() != order_.size()) return all_.AllGather(in, out, bytes, deadline);
   const std::vector<size_t> edges = HostEdges(bytes);
   auto* const result = static_cast<std::byte*>(out);
@@ -50,6 +52,8 @@ Status HostsGroup::AllGather(const void* in, void* out, const std::vector<size_t
   } else {
     CopyIfApart(own, static_cast<const std::byte*>(in), bytes[static_cast<size_t>(rank())]);
   }
+  // The blocks go between hosts once, as if each host were one rank. With an all-gather of all
+  // ranks, each rank's data would go once to every rank of every other host.
   if (done.ok()) done = ExchangeBlocks(all, edges, deadline);
   for (size_t host = 0; host < hosts_.size() && done.ok() && host_ != nullptr; ++host) {
     if (host == own_host()) continue;
@@ -72,7 +76,7 @@ Status HostsGroup::ExchangeBlocks(std::byte* all, const std::vector<size_t>& edg
   };
   const auto [own, own_bytes] = part_of(own_host());
   for (size_t turn = 1; turn < hosts_.size(); ++turn) {
-    // Not all to the same one at once.
+    // Each host begins with its next one, so that not all send to the same host at once.
     const size_t host = (own_host() + turn) % hosts_.size();
     const auto [place, bytes] = part_of(host);
     mesh_->Send(hosts_[host][rail], own, own_bytes);
@@ -81,9 +85,9 @@ Status HostsGroup::ExchangeBlocks(std::byte* all, const std::vector<size_t>& edg
   return OfNet(mesh_->Finish(deadline));
 }
 
-/// 1. Each host's ranks reduce in memory what each host is to get, each rail its part of it.
-/// 2. Each rail reduces between hosts the parts of each host.
-/// 3. Each host's ranks gather the parts, of which each takes what is its own.
+/// 1. Each host's ranks reduce-scatter in memory the block of each host; each rail gets its part.
+/// 2. Each rail reduce-scatters these parts between hosts, so each host gets its own block reduced.
+/// 3. Each host's ranks all-gather the parts of their block, and each rank copies its own share.
 Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
                                  DataType type, ReduceOp op, Deadline deadline) {
   if (!failure_.ok()) return failure_;
@@ -108,7 +112,7 @@ Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<si
     return OfNet(rail_.ReduceScatter(vector, out, SizesOf(edges), type, op, deadline));
   }
   std::vector<std::vector<size_t>> parts;
-  std::vector<size_t> own_counts;  // of this rail's part of each host
+  std::vector<size_t> own_counts;  // elements of this rail's part of each host's block
   for (size_t host = 0; host < hosts_.size(); ++host) {
     parts.push_back(SizesOf(PartsOf(edges[host + 1] - edges[host], element)));
     own_counts.push_back(parts.back()[rail]);
@@ -116,7 +120,7 @@ Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<si
   const std::vector<size_t> own_edges = EdgesOf(own_counts);
   const size_t block_bytes = (edges[own_host() + 1] - edges[own_host()]) * element;
   std::byte* const block = block_.Take(block_bytes + own_edges.back() * element);
-  std::byte* const mine = block + block_bytes;
+  std::byte* const mine = block + block_bytes;  // this rail's parts, host after host
   Status done;
   for (size_t host = 0; host < hosts_.size() && done.ok(); ++host) {
     done = OfHost(host_->ReduceScatter(vector + edges[host] * element,
@@ -125,6 +129,8 @@ Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<si
   }
   std::vector<size_t> sizes = parts[own_host()];
   for (size_t& size : sizes) size *= element;
+  // The rail's result goes straight to its place in the block, so that the all-gather below is in
+  // place.
   std::byte* const part = block + EdgesOf(sizes)[rail];
   if (done.ok() && IsOnRail()) {
     done = OfNet(rail_.ReduceScatter(mine, part, own_counts, type, op, deadline));
@@ -137,6 +143,9 @@ Status HostsGroup::ReduceScatter(const void* in, void* out, const std::vector<si
   return {};
 }
 
+/// Data for this host's ranks goes through memory, all other data directly through the mesh. The
+/// host's operation takes one contiguous range of `in` and `out`, which exists only if the host's
+/// ranks are consecutive. Otherwise all goes through TCP. NetGroup also refuses wrong lists.
 Status HostsGroup::AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
                             const std::vector<size_t>& received, Deadline deadline) {
   if (!failure_.ok()) return failure_;

@@ -1,4 +1,5 @@
-// Shared memory within hosts, TCP between them. What differs from rank to rank: hosts_exchange.cc.
+// Allreduce, broadcast, barrier, subgroups and failures. The operations in which each rank has data
+// of its own size (all-gather, reduce-scatter, all-to-all) are in hosts_exchange.cc.
 #include "collective/hosts/hosts_group.h"
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 namespace tony::collective {
 namespace {
 
-/// For the word who has gone, when this host's ranks have heard already that somebody has.
+/// How long OfHost() waits for the mesh to name the rank that has gone, when this host's memory
+/// says that one has.
 constexpr auto kWordsTime = std::chrono::seconds(1);
 
 const std::vector<int>& HostOf(const HostTable& hosts, int rank) {
@@ -37,7 +39,8 @@ std::vector<int> AllOf(const HostTable& hosts) {
   return ranks;
 }
 
-/// What is left of the hosts, in the order of their first ranks.
+/// The hosts with only those of their ranks that are in `ranks`, in the order of their first ranks.
+/// Hosts without such a rank are left out.
 HostTable Only(const std::vector<int>& ranks, const HostTable& hosts) {
   HostTable left;
   for (const std::vector<int>& host : hosts) {
@@ -50,7 +53,7 @@ HostTable Only(const std::vector<int>& ranks, const HostTable& hosts) {
   return left;
 }
 
-/// Of a rank that is on none: alone.
+/// The ranks of `rank`'s rail, by host. A rank that is on no rail gets itself alone.
 std::vector<int> RailOf(const HostTable& hosts, int rank) {
   const int place = PlaceIn(HostOf(hosts, rank), rank);
   if (place >= Smallest(hosts)) return {rank};
@@ -89,6 +92,8 @@ HostsGroup::HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<Group> hos
   in_order_ = std::is_sorted(order_.begin(), order_.end());
 }
 
+// A short vector takes one rail. SwitchPoints::rails_bytes is the size from which on several rails
+// are faster.
 std::vector<size_t> HostsGroup::PartsOf(size_t count, size_t element) const {
   const int rails = count * element >= points_.rails_bytes ? rail_count_ : 1;
   std::vector<size_t> edges = EvenEdges(count, element, rails);
@@ -97,7 +102,7 @@ std::vector<size_t> HostsGroup::PartsOf(size_t count, size_t element) const {
 }
 
 std::byte* HostsGroup::PlaceFor(const void* in, void* out, size_t begin, size_t bytes) {
-  // What is reduced must not be overwritten while others of this host read it.
+  // Other ranks of this host may still read `in` while this rank writes its part of the result.
   if (in != out) return static_cast<std::byte*>(out) + begin;
   if (part_.size() < bytes) part_.resize(bytes);
   return part_.data();
@@ -122,14 +127,17 @@ Status HostsGroup::AllReduce(const void* in, void* out, size_t count, DataType t
   return OfHost(host_->AllGather(part, out, sizes, deadline));
 }
 
-/// A process set of one host, say: its memory needs no vector in one place.
+/// A group of one host, as a process set may be, reduces the tensors where they lie: HostGroup
+/// needs no fusion buffer. Otherwise Group's version gathers them into one buffer.
 Status HostsGroup::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) {
   if (!failure_.ok()) return failure_;
   if (!one_host_) return Group::AllReduceFused(fusion, op, deadline);
   return OfHost(host_->AllReduceFused(fusion, op, deadline));
 }
 
-/// Within the root's host to all, then on each rail its part, then within the other hosts.
+/// 1. The root's host broadcasts the vector in its memory.
+/// 2. Each rail broadcasts its part from the root's host to the other hosts.
+/// 3. The ranks of each other host all-gather the parts.
 Status HostsGroup::Broadcast(void* data, size_t bytes, int root, Deadline deadline) {
   if (!failure_.ok()) return failure_;
   if (root < 0 || root >= ranks()) return all_.Broadcast(data, bytes, root, deadline);
@@ -151,7 +159,8 @@ Status HostsGroup::Broadcast(void* data, size_t bytes, int root, Deadline deadli
   return OfHost(host_->AllGather(at + edges[static_cast<size_t>(local_)], at, sizes, deadline));
 }
 
-/// Each host's first rank knows of all its ranks, then of all hosts, then all know of it.
+/// Three barriers: within each host, among the first ranks of all hosts, and within each host again
+/// to let the others know.
 Status HostsGroup::Barrier(Deadline deadline) {
   if (!failure_.ok()) return failure_;
   Status done;
@@ -163,7 +172,7 @@ Status HostsGroup::Barrier(Deadline deadline) {
 
 Result<std::unique_ptr<Group>> HostsGroup::SubgroupOfHost(const std::vector<int>& members,
                                                           Deadline deadline) {
-  std::vector<int> places;  // of those that are on this host
+  std::vector<int> places;  // of the members on this host, in locals_
   for (size_t local = 0; local < locals_.size(); ++local) {
     if (std::binary_search(members.begin(), members.end(), locals_[local])) {
       places.push_back(static_cast<int>(local));
@@ -182,7 +191,8 @@ Result<std::unique_ptr<Group>> HostsGroup::Subgroup(const std::vector<int>& memb
   const Code code = host.status().code();
   const bool refused = code == Code::kResourceExhausted || code == Code::kFailedPrecondition;
   if (!host.ok() && !refused) return OfHost(host.status());
-  // Other hosts may have memory for it; all go the same way.
+  // Other hosts may have memory for the subgroup, but all must take the same way. So all ranks
+  // learn by an allreduce whether any host was refused, and then all use TCP alone.
   uint8_t without = refused ? 1 : 0;
   Status told = AllReduce(&without, &without, 1, DataType::kUint8, ReduceOp::kMax, deadline);
   if (!told.ok()) return told;
@@ -194,6 +204,8 @@ Result<std::unique_ptr<Group>> HostsGroup::Subgroup(const std::vector<int>& memb
   }
   if (!is_member) return std::unique_ptr<Group>();
   auto group = std::make_unique<HostsGroup>(mesh_, std::move(*host), Only(ranks, hosts_), points_);
+  // The failed rank is recorded in the memory of the host's whole group, so errors in a subgroup
+  // count this host's ranks as the whole group does.
   group->neighbours_ = neighbours_;
   return std::unique_ptr<Group>(std::move(group));
 }
@@ -219,7 +231,8 @@ void HostsGroup::Retire() {
 Status HostsGroup::OfHost(Status done) {
   if (done.ok()) return done;
   if (done.code() == Code::kAborted) {
-    // The host's memory knows that somebody has gone, the mesh who.
+    // The host's memory may only say that a rank has gone: OfNet() marks the own rank as failed.
+    // The mesh knows which rank it was.
     Status known = mesh_->WhoHasGone(locals_, After(kWordsTime));
     if (!known.ok()) return Keep(std::move(known));
   }
@@ -231,7 +244,8 @@ Status HostsGroup::OfHost(Status done) {
 }
 
 Status HostsGroup::OfNet(Status done) {
-  // Others of this host may wait in its memory, where they hear nothing from other hosts.
+  // Other ranks of this host may wait in its memory, where no word from other hosts reaches them.
+  // Failing the own rank there wakes them.
   if (done.code() == Code::kAborted && host_ != nullptr) host_->Fail(local_);
   return Keep(std::move(done));
 }

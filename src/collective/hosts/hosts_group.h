@@ -1,4 +1,4 @@
-// A group of ranks on several hosts, of which some share memory.
+// Hierarchical collective operations: shared memory within each host, TCP between hosts.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,29 @@
 
 namespace tony::collective {
 
-/// Host h's ranks, in their order, by host; hosts in the order of their first ranks.
+/// The ranks of each host, in ascending order. Hosts are in the order of their first ranks.
 using HostTable = std::vector<std::vector<int>>;
 
-/// 1. Each host's ranks reduce a vector in their shared memory; what is a rail gets a part of it.
-/// 2. Ranks of the same rail, one of each host, reduce their part through TCP.
-/// 3. Each host's ranks gather the parts.
-/// There are as many rails as the smallest host has ranks, and one for short vectors. Adds rank
-/// after rank within each host, then host after host.
+/// A rail is a set of ranks with the same place on their hosts, one of each host. An allreduce:
 ///
-/// The other operations go the same way, so that between two hosts nothing goes twice: what is for
-/// a host's ranks, or of them, goes in parts on the rails. In an all-to-all each sends to each; to
-/// those of its host through memory, if their ranks follow each other.
+/// 1. Each host's ranks reduce-scatter the vector in shared memory; each rail gets a part of it.
+/// 2. The ranks of each rail allreduce their part through TCP.
+/// 3. Each host's ranks all-gather the parts.
+/// There are as many rails as the smallest host has ranks, and one for short vectors. The sum goes
+/// rank after rank within each host, then host after host.
 ///
-/// Fail() wakes who waits for TCP everywhere, and who waits in this host's memory. On other hosts
-/// one rank has to be told besides: the links between a host's ranks do so.
+/// The other operations use the same rails, so that no byte goes twice between two hosts: data for
+/// a host's ranks, or from them, is divided among the rails. In an all-to-all each rank sends to
+/// each other rank directly. Data for ranks of its own host goes through memory, if that host's
+/// ranks are consecutive.
+///
+/// Fail() wakes all ranks that wait for TCP, on every host, and all ranks that wait in this host's
+/// memory. On each other host one rank must be told besides, to wake those that wait in memory; the
+/// links between a host's ranks do so.
 class HostsGroup : public Group {
  public:
-  /// `host`: of those of this host's ranks that are in the table, none where it is one alone.
-  /// `hosts`: all of the mesh's ranks, or some of them, the own one among them.
+  /// `host`: the group of this host's ranks that are in `hosts`; null if that is this rank alone.
+  /// `hosts`: all ranks of the mesh, or some of them, the own one among them.
   HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<Group> host, const HostTable& hosts,
              SwitchPoints points);
 
@@ -47,7 +51,7 @@ class HostsGroup : public Group {
   Status AllToAll(const void* in, const std::vector<size_t>& sent, void* out,
                   const std::vector<size_t>& received, Deadline deadline) override;
   Status AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) override;
-  /// Through TCP alone where a host has no memory for it.
+  /// The subgroup uses TCP alone if any host has no memory for it.
   Result<std::unique_ptr<Group>> Subgroup(const std::vector<int>& members,
                                           Deadline deadline) override;
   std::optional<Ways> ways() const override;
@@ -59,52 +63,57 @@ class HostsGroup : public Group {
   int ranks() const override { return all_.ranks(); }
 
  private:
-  /// Of `count` elements: where the rails' parts begin and end. Empty behind the last rail.
+  /// Divides `count` elements among the rails: the edges of the parts, one part for each of this
+  /// host's ranks. Ranks behind the last rail have an empty part.
   std::vector<size_t> PartsOf(size_t count, size_t element) const;
   bool IsOnRail() const { return local_ < rail_count_; }
   size_t own_host() const { return static_cast<size_t>(host_of_[static_cast<size_t>(rank())]); }
-  /// Of what ranks have of something, host after host, where each host's begins, and the end.
+  /// The edges of the hosts' blocks when data lies host after host. `of_ranks`: each rank's size.
   std::vector<size_t> HostEdges(const std::vector<size_t>& of_ranks) const;
-  /// Of what this host's ranks have of it, in their order.
+  /// The entries of `of_ranks` for this host's ranks, in their order.
   std::vector<size_t> OfLocals(const std::vector<size_t>& of_ranks) const;
-  /// From the order of ranks to that of hosts, or back.
+  /// Copies data from the order of ranks to the order of hosts, or `back`. `bytes`: by rank.
   void Sort(const std::byte* from, std::byte* to, const std::vector<size_t>& bytes,
             bool back) const;
-  /// Each host's block from its rail to those of the other hosts, each rail its part.
+  /// Exchanges the hosts' blocks between hosts. Each rail sends and receives its part of them.
   Status ExchangeBlocks(std::byte* all, const std::vector<size_t>& edges, Deadline deadline);
-  /// A part of it for this rank.
+  /// The place for this rank's part of a reduction: in `out`, or in `part_` if `in` is `out`.
   std::byte* PlaceFor(const void* in, void* out, size_t begin, size_t bytes);
 
-  /// Of this host's ranks those that are among `members`; null: they need none. The codes of
-  /// Subgroup(); only what ends the group is told to all hosts.
+  /// The group of this host's ranks that are among `members`, which are ranks of the mesh. Null:
+  /// fewer than two of them are here. The codes are those of Subgroup(): a refusal is known on this
+  /// host only, while an error that ends the group is told to all hosts.
   Result<std::unique_ptr<Group>> SubgroupOfHost(const std::vector<int>& members, Deadline deadline);
-  /// What an operation of this host's ranks, or between hosts, came to, for all of the job.
+  /// Takes the result of an operation of `host_`. An error gets the names of the job's ranks.
   Status OfHost(Status done);
+  /// Takes the result of an operation over TCP. An abort wakes this host's ranks, too.
   Status OfNet(Status done);
+  /// Keeps an error, other than InvalidArgument, in `failure_`.
   Status Keep(Status done);
 
   const std::shared_ptr<NetMesh> mesh_;
   const std::unique_ptr<Group> host_;
   SwitchPoints points_;
-  // As the mesh counts ranks:
+  // Members with ranks as the mesh counts them:
   const HostTable hosts_;
-  const std::vector<int> locals_;  ///< this host's
-  std::vector<int> neighbours_;    ///< those of the whole mesh, as errors of this host count them
-  const int local_;                ///< the own place among them
-  const int rail_count_;
-  NetGroup all_;
-  NetGroup rail_;
-  const bool one_host_;                ///< of several ranks
-  const std::vector<int> mesh_ranks_;  ///< by rank
-  // As this group counts them:
+  const std::vector<int> locals_;  ///< this host's ranks in this group
+  /// This host's ranks in the whole mesh. Errors of `host_` name ranks by their place here.
+  std::vector<int> neighbours_;
+  const int local_;                    ///< place of the own rank in `locals_`
+  const int rail_count_;               ///< number of rails: ranks of the smallest host
+  NetGroup all_;                       ///< all ranks of this group
+  NetGroup rail_;                      ///< the own rail; the own rank alone if it is on none
+  const bool one_host_;                ///< the group is one host with several ranks
+  const std::vector<int> mesh_ranks_;  ///< rank in the mesh, by rank in this group
+  // Members with ranks as this group counts them:
   HostTable members_;
-  std::vector<int> host_of_;  ///< by rank
-  std::vector<int> local_of_;
-  std::vector<int> order_;  ///< all of them, host after host
-  bool in_order_ = true;    ///< which is 0, 1, 2 …
-  std::vector<std::byte> part_;
-  Scratch sorted_;  ///< what others see rank after rank, host after host
-  Scratch block_;
+  std::vector<int> host_of_;     ///< index of the host, by rank
+  std::vector<int> local_of_;    ///< place on its host, by rank
+  std::vector<int> order_;       ///< all ranks, host after host
+  bool in_order_ = true;         ///< `order_` is 0, 1, 2 …
+  std::vector<std::byte> part_;  ///< of PlaceFor()
+  Scratch sorted_;               ///< a vector in the order of hosts
+  Scratch block_;                ///< this host's block and the parts of the own rail
   Status failure_;
 };
 

@@ -1,4 +1,5 @@
-// Who is where; then one door on one host, or a mesh between several.
+// Each rank publishes its whereabouts. Rank 0 makes a plan of them and publishes it. All ranks then
+// follow the plan: a HostDoor if all share memory, else MeetByNet().
 #include "collective/meeting/meeting.h"
 
 #include <sys/stat.h>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr char kPlanKey[] = "plan";
 constexpr char kKeys[] = "host/";
-/// Of a random name: so many digits that nobody meets an earlier one again.
+/// Digits of Whereabouts::number: enough that no earlier number comes again.
 constexpr size_t kNumberDigits = 16;
 
 std::string InodeOf(const char* path) {
@@ -28,8 +29,9 @@ std::string InodeOf(const char* path) {
   return stat(path, &found) == 0 ? std::to_string(found.st_ino) : "";
 }
 
-/// Ranks of one host reach each other through a Unix socket, and know each other's user: of one
-/// boot of one machine, one network and one table of users.
+/// The own whereabouts. Ranks can share memory if they reach each other through an abstract Unix
+/// socket and the kernel can compare their users. That takes the same boot of the same machine, the
+/// same network namespace, the same user namespace, and the same user.
 Result<Whereabouts> Here(const Meeting& meeting) {
   auto number = RandomName();
   if (!number.ok()) return number.status();
@@ -45,14 +47,14 @@ Result<Whereabouts> Here(const Meeting& meeting) {
   return here;
 }
 
-/// Other users of the machine, too, connect to loopback addresses and listen there. So without a
-/// key there is no TCP at all, whatever somebody has put into the store.
+/// Without a key there is no TCP at all, whatever the store says: other users of the machine can
+/// connect to loopback addresses and listen there, too.
 Status NoKey(const std::string& why) {
   return {Code::kFailedPrecondition,
           why + ", and there is no key: give all ranks the same TONY_COLLECTIVE_KEY"};
 }
 
-/// Rank 0's, of all that have said where they are.
+/// Rank 0's plan, from the whereabouts of all ranks. `memory`: set if all ranks share it.
 Result<MeetingPlan> Decide(const std::vector<Whereabouts>& ranks, bool has_secret,
                            std::shared_ptr<SharedMemory>& memory) {
   MeetingPlan plan;
@@ -75,7 +77,7 @@ Result<MeetingPlan> Decide(const std::vector<Whereabouts>& ranks, bool has_secre
     memory = std::move(*created);
     return plan;
   }
-  if (count == 1) return plan;  // it has nobody to share with
+  if (count == 1) return plan;  // a single rank has nobody to share with
   plan.reason = created.status().message();
   if (!has_secret) return NoKey("the ranks of this host cannot share memory (" + plan.reason + ")");
   plan.hosts = MeetingPlan::Apart(count);
@@ -94,6 +96,9 @@ Met AsMembers(Result<std::unique_ptr<LinkMembers>> met) {
   return met.ok() ? Met(std::move(*met)) : met.status();
 }
 
+/// Rank 0's side. It uses its own whereabouts directly and asks the store for nothing that it
+/// knows, so nobody can forge them. Whatever fails before the plan is published is published
+/// instead of the plan, so the others need not wait for their deadline.
 Met MeetAsFirst(SignedStore& store, const Meeting& meeting, const Whereabouts& here,
                 Deadline deadline) {
   std::vector<Whereabouts> ranks = {here};
@@ -121,7 +126,7 @@ Met MeetAsFirst(SignedStore& store, const Meeting& meeting, const Whereabouts& h
     if (opened.ok()) door = std::move(*opened);
   }
   if (!status.ok()) {
-    // The others' own deadline follows where this cannot be told either.
+    // If the store does not take this either, the others wait until their own deadline.
     (void)store.Put(kPlanKey, Refusal(status));
     return status;
   }
@@ -134,14 +139,16 @@ Met MeetAsFirst(SignedStore& store, const Meeting& meeting, const Whereabouts& h
       door->Gather(std::move(memory), meeting.ranks, meeting.secret, deadline), 0, meeting.ranks));
 }
 
-/// What another rank does with rank 0's plan.
+/// Another rank's side: reads rank 0's plan and follows it.
 Met MeetByPlan(SignedStore& store, const Meeting& meeting, const Whereabouts& here,
                Deadline deadline) {
   auto told = store.Get(kPlanKey, 0, deadline);
   if (!told.ok()) return OfAll(told.status(), store, meeting, kKeys);
   auto plan = MeetingPlan::Decode(*told, meeting.ranks);
   if (!plan.ok()) return plan.status();
-  // Signed values of an earlier start that was called the same are in the store.
+  // The signature alone does not prove that the plan is of this start: launchers may use a scope
+  // again, with the same key, and the store may still hold values of that start. The plan must
+  // return the random number that this rank has just published.
   if (plan->numbers[static_cast<size_t>(meeting.rank)] != here.number) {
     const std::string key = kKeys + std::to_string(meeting.rank);
     return Status(Code::kAborted, "rank 0 has not read what this rank has put under '" + key +

@@ -1,4 +1,4 @@
-// How the ranks of a job find each other.
+// The rendezvous of all ranks of a job, through a key-value store.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,19 @@
 
 namespace tony::collective {
 
-/// Until all ranks are there. Each tells the others what they need to know through `store`, signed
-/// with the secret (signed_store.h), since others may write there.
+/// Waits until all ranks have come, and connects them. The ranks tell each other what they need to
+/// know through `store`. Others may write there, so values are signed with the secret
+/// (signed_store.h).
 ///
-/// On one host through shared memory, on several through TCP between them, and where memory cannot
-/// be shared through TCP alone: Members::transport() says which.
-/// InvalidArgument: a rank out of range, a secret too long, an address that is none; of rank 0:
-/// switch points out of range, or a file that is none of them.
-/// FailedPrecondition: ranks cannot all share memory and there is no secret; a value in the store
-/// is not of the rank whose it should be; a rank has given up, or refuses us. DeadlineExceeded:
-/// names who is missing. Aborted: a rank has ended meanwhile, or the store has values of another
-/// start.
-/// ResourceExhausted: no descriptors.
+/// Ranks of one host use shared memory, several hosts use TCP between them, and if memory cannot be
+/// shared, all ranks use TCP alone. Members::transport() tells which.
+/// InvalidArgument: the rank is out of range, the secret is too long, the host's name is not one
+/// line, or the address is none; on rank 0 also: switch points are out of range, or the file of
+/// switch points is not valid.
+/// FailedPrecondition: the ranks cannot all share memory and there is no secret; a value in the
+/// store is not from the rank that should have written it; a rank has given up, or refuses this
+/// one. DeadlineExceeded: names the ranks that are missing. Aborted: a rank has ended meanwhile, or
+/// the store has values of another start. ResourceExhausted: no descriptors.
 Result<std::unique_ptr<Members>> Meet(Store& store, const Meeting& meeting, Deadline deadline);
 
 }  // namespace tony::collective

@@ -1,4 +1,4 @@
-// What a rank says when it meets the others of its job.
+// The parameters with which a rank meets the others of its job.
 #pragma once
 
 #include <string>
@@ -10,24 +10,24 @@ namespace tony::collective {
 struct Meeting {
   int rank = 0;
   int ranks = 1;
-  /// Which all ranks of the job know and nobody else: HostDoor::kSecretBytes at most. Without one
-  /// ranks meet only where all of them can share memory.
+  /// The job's key, which only its ranks know; at most HostDoor::kSecretBytes bytes. Without a key,
+  /// ranks meet only if all of them can share memory.
   std::string secret;
-  /// This start of the job, by the same name at all ranks: what they tell each other counts in it
-  /// and in no other one.
+  /// The name of this start of the job, the same on all ranks. Values that ranks tell each other
+  /// are valid in this start only.
   std::string scope;
-  /// Ranks that give the same share memory; empty: those whose machine, network and user are the
-  /// same.
+  /// Ranks with the same name here share memory. Empty: ranks with the same machine, network and
+  /// user do.
   std::string host;
-  /// In numbers, which other hosts reach this rank by; empty: that of the default route, or
-  /// loopback where all ranks are on one machine.
+  /// The numeric address by which other hosts reach this rank. Empty: that of the default route, or
+  /// loopback if all ranks are on one machine.
   std::string address;
-  /// False: this rank shares memory with nobody, and speaks TCP with all.
+  /// False: this rank shares memory with no other rank, and uses TCP with all.
   bool shared_memory = true;
-  /// Data between hosts carries a MAC, at all ranks if one of them wants it. Messages do anyway.
+  /// Data sent through TCP carries a MAC; on all ranks if any rank sets this. Messages always do.
   bool wire_mac = false;
-  SwitchPoints points;  ///< rank 0's are those of all
-  /// Rank 0 reads its points from here; empty: those above.
+  SwitchPoints points;  ///< all ranks use those of rank 0
+  /// The file from which rank 0 reads its switch points. Empty: `points`.
   std::string points_file;
 };
 

@@ -1,4 +1,5 @@
-// Lines of text.
+// Plans and whereabouts are lines of text, in a fixed order. A refusal begins with a character of
+// its own.
 #include "collective/meeting/meeting_plan.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr char kRefusal = '!';
 constexpr char kWireMac[] = "wire_mac";
-constexpr char kLate = '?';  ///< a refusal since somebody has not come
+constexpr char kLate = '?';  ///< a refusal because a rank has not come
 
 Status NoPlan() {
   return {Code::kFailedPrecondition, "rank 0 says what this version does not know"};
@@ -95,11 +96,13 @@ Result<MeetingPlan> MeetingPlan::Decode(const std::string& text, int ranks) {
   plan.loopback = !TakeLine(rest).empty();
   plan.reason = TakeLine(rest);
   plan.wire_mac = TakeLine(rest) == kWireMac;
+  // With a door all ranks share memory, and the lines about TCP are not used.
   if (!plan.door.empty()) return plan;
   std::istringstream words(TakeLine(rest));
   auto points = SwitchPoints::Decode(rest, "rank 0");
   if (!points.ok()) return NoPlan();
   plan.points = *points;
+  // Hosts are numbered in the order of their first ranks, so a new host has the next number.
   size_t host = 0;
   int rank = 0;
   for (; words >> host; ++rank) {

@@ -1,4 +1,5 @@
-// What rank 0 has decided about how ranks meet.
+// The plan by which ranks meet, which rank 0 makes from the whereabouts of all, and their text
+// form.
 #pragma once
 
 #include <string>
@@ -10,12 +11,12 @@
 
 namespace tony::collective {
 
-/// What each rank tells of itself.
+/// What each rank publishes about itself.
 struct Whereabouts {
-  std::string host;     ///< ranks with the same one can share memory
-  std::string network;  ///< those with the same one reach each other by loopback
-  /// A random name of this call of Meet(), which comes back in the plan: a plan without it was made
-  /// for another call.
+  std::string host;     ///< ranks with the same value can share memory
+  std::string network;  ///< ranks with the same value reach each other through loopback
+  /// A random name of this call of Meet(). The plan must return it; a plan without it was made for
+  /// another call.
   std::string number;
   bool wire_mac = false;  ///< Meeting::wire_mac
 
@@ -24,33 +25,33 @@ struct Whereabouts {
 };
 
 struct MeetingPlan {
-  /// A random name: nothing that was said in another run is believed in this one.
+  /// A random name of this run. Values and connections of another run are not believed in this one.
   std::string run;
   std::vector<std::string> numbers;  ///< by rank: Whereabouts::number, as rank 0 has read it
-  std::string door;                  ///< of one host's shared memory; empty: TCP
-  HostTable hosts;                   ///< for TCP: who shares memory with whom
-  bool loopback = false;
-  std::string reason;     ///< why memory is not shared, as a sentence; empty: it is, or need not
+  std::string door;                  ///< HostDoor::address() if all ranks share memory; empty: TCP
+  HostTable hosts;                   ///< for TCP: the ranks that share memory, by host
+  bool loopback = false;             ///< all ranks reach each other through loopback
+  std::string reason;     ///< why memory is not shared, as a sentence; empty: it is, or need not be
   SwitchPoints points;    ///< for TCP
-  bool wire_mac = false;  ///< of TCP: a rank wants a MAC of all data
+  bool wire_mac = false;  ///< for TCP: some rank wants a MAC on all data
 
-  /// Ranks by host, in the order of each host's first one.
+  /// The ranks by host; hosts are in the order of their first ranks.
   static HostTable HostsOf(const std::vector<Whereabouts>& ranks);
-  /// Each rank by itself.
+  /// A table in which each rank is a host of its own.
   static HostTable Apart(int ranks);
 
   std::string Encode() const;
-  /// FailedPrecondition, DeadlineExceeded: it says why there is none (Refusal). FailedPrecondition:
-  /// it is no plan of `ranks`.
+  /// FailedPrecondition, DeadlineExceeded: `text` is a Refusal, whose reason is the message.
+  /// FailedPrecondition: `text` is no plan for `ranks` ranks.
   static Result<MeetingPlan> Decode(const std::string& text, int ranks);
 };
 
-/// What others find instead of something that was to be told: why it is not.
+/// The text that a rank publishes instead of a value that it cannot provide, with the reason `why`.
 std::string Refusal(const Status& why);
-/// Its sentence, as FailedPrecondition, or DeadlineExceeded where somebody has not come. Ok: it is
-/// none.
+/// The reason in a Refusal: DeadlineExceeded if a rank has not come, else FailedPrecondition. Ok:
+/// `text` is no refusal.
 Status AsRefusal(const std::string& text);
-/// Without the line's end; the rest stays in `text`.
+/// Removes the first line from `text` and returns it without its end.
 std::string TakeLine(std::string& text);
 
 }  // namespace tony::collective

@@ -1,4 +1,6 @@
-// Addresses through the store, then a mesh, then each host's memory.
+// Three steps: open the doors, exchange their addresses through the store, and connect the mesh and
+// then each host's memory. A door is open before its address is published, so a rank that reads the
+// address can connect at once.
 #include "collective/meeting/net_meeting.h"
 
 #include <algorithm>
@@ -16,25 +18,25 @@ namespace {
 
 constexpr char kTableKey[] = "net";
 constexpr char kKeys[] = "net/";
-/// For what is in the store, if it is.
+/// How long OfAll() looks for a value that is in the store already, if at all.
 constexpr auto kLook = std::chrono::seconds(1);
 
 std::string KeyOf(int rank) { return kKeys + std::to_string(rank); }
 
-/// What a rank has opened for others.
+/// The doors that a rank has opened for others.
 struct Doors {
   std::unique_ptr<NetDoor> net;
-  // Of the first one of a host that has several ranks:
+  // Only on the first rank of a host with several ranks:
   std::unique_ptr<HostDoor> host;
   std::shared_ptr<SharedMemory> memory;
   std::string reason;  ///< why there is no memory
 };
 
-/// What all know of all.
+/// The table that rank 0 publishes.
 struct Table {
-  std::string reason;                  ///< why memory is not shared on some host
-  std::vector<std::string> addresses;  ///< by rank
-  std::vector<std::string> hosts;      ///< doors of hosts, by their first rank
+  std::string reason;                  ///< why some host has no memory; empty: all have
+  std::vector<std::string> addresses;  ///< of the TCP doors, by rank
+  std::vector<std::string> hosts;      ///< of the HostDoors, by rank; empty: the rank has none
 };
 
 std::string ListeningHost(const Meeting& meeting, const MeetingPlan& plan) {
@@ -61,8 +63,8 @@ Result<Doors> Open(const Meeting& meeting, const MeetingPlan& plan,
   return doors;
 }
 
-/// Rank 0's: what all ranks have opened, for all to see. `own`: what it says itself, which it does
-/// not ask of the store.
+/// Rank 0's side: collects what all ranks have opened into the text of the table. `own`: rank 0's
+/// own value, which it does not read from the store.
 Result<std::string> Collect(SignedStore& store, const std::string& own, int ranks,
                             Deadline deadline) {
   std::string reason;
@@ -89,6 +91,9 @@ Table DecodeTable(std::string text, int ranks) {
   return table;
 }
 
+/// Publishes what this rank has opened and returns the table of all. `opened`: the value of
+/// `doors`; null: opening has failed, and the refusal is published in its place, so that all hear
+/// the reason.
 Result<Table> Exchange(SignedStore& store, const Meeting& meeting, const Result<Doors>& doors,
                        const Doors* opened, Deadline deadline) {
   const std::string said = opened == nullptr ? Refusal(doors.status())
@@ -110,7 +115,8 @@ Result<Table> Exchange(SignedStore& store, const Meeting& meeting, const Result<
   return DecodeTable(std::move(*told), meeting.ranks);
 }
 
-/// The memory of this host, and connections to those of its ranks that have no other one here.
+/// Joins the memory of this host. Appends to `links` the connections between this host's ranks,
+/// unless rank 0 of the job is one of them.
 Result<std::unique_ptr<HostGroup>> ShareMemory(Doors& doors, const Meeting& meeting,
                                                const std::vector<int>& locals, const Table& table,
                                                std::vector<LinkLoop::Peer>& links,
@@ -127,7 +133,7 @@ Result<std::unique_ptr<HostGroup>> ShareMemory(Doors& doors, const Meeting& meet
                                              std::to_string(locals[0]) + ")");
   }
   for (LinkLoop::Peer& peer : place->peers) {
-    // Rank 0 has links to all anyway.
+    // Rank 0 of the job has links to all ranks anyway.
     if (locals[0] == 0) break;
     links.push_back({locals[static_cast<size_t>(peer.rank)], std::move(peer.connection)});
   }
@@ -182,6 +188,7 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(SignedStore& store, const Meeting
   const std::shared_ptr<NetMesh> mesh = std::move(*created);
   const std::string reason = plan.reason + table->reason;
   const size_t hosts = plan.hosts.size();
+  // All ranks read the same reasons from the plan and the table, so all make the same choice.
   const bool shares = hosts < static_cast<size_t>(meeting.ranks) && reason.empty();
   if (!shares) {
     std::vector<int> all(static_cast<size_t>(meeting.ranks));

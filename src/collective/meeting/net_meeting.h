@@ -1,4 +1,4 @@
-// How ranks meet that do not all share one memory.
+// The rendezvous of ranks that do not all share one memory.
 #pragma once
 
 #include <memory>
@@ -13,20 +13,22 @@
 
 namespace tony::collective {
 
-/// 1. Each rank opens a door, and the first one of each host that has several makes their memory.
-/// 2. Rank 0 tells all of all.
-/// 3. All connect to each other, and each host's ranks share its memory. Where one host has none,
-/// all speak TCP.
-/// All of it belongs to the plan's run, and there is a secret, or one rank only. The errors are
-/// Meet's.
+/// 1. Each rank opens a TCP door. The first rank of each host with several ranks also makes the
+/// host's memory and a HostDoor. Each rank publishes the addresses.
+/// 2. Rank 0 collects all addresses and publishes them as one table.
+/// 3. All ranks connect to each other, and each host's ranks share its memory. If any host has no
+/// memory, all ranks use TCP alone.
+/// All values in the store belong to the plan's run. The caller makes sure that there is a secret,
+/// or one rank only. The errors are those of Meet().
 Result<std::unique_ptr<LinkMembers>> MeetByNet(SignedStore& store, const Meeting& meeting,
                                                const MeetingPlan& plan, Deadline deadline);
 
-/// What it means that a rank has not put something: who is missing.
+/// The error of a wait for a value of `rank`: DeadlineExceeded becomes "rank … has not come".
 Status OfRank(const Status& got, int rank);
-/// What it means that rank 0 has not put what it tells all when it has heard of each: who has not
-/// put his, of which `key` is the name without his number. Rank 0 waits no longer than this one,
-/// and would have told it too late.
+/// The error of a wait for the value that rank 0 publishes once it has heard from all ranks. After
+/// DeadlineExceeded it looks which rank has not published its own value, under `key` and its
+/// number, and names that one. Rank 0's own refusal does not help here: rank 0 may wait as long as
+/// this rank, and would publish it too late.
 Status OfAll(const Status& got, SignedStore& store, const Meeting& meeting, const std::string& key);
 
 }  // namespace tony::collective

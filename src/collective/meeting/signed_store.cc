@@ -1,4 +1,5 @@
-// HMAC-SHA256 in front of each value.
+// A reader computes the signature that the expected author would have written and compares it with
+// the one in the store. If they differ, it tells a missing key from a wrong one.
 #include "collective/meeting/signed_store.h"
 
 #include <utility>
@@ -8,7 +9,7 @@
 namespace tony::collective {
 namespace {
 
-/// Tells these HMACs from all others under the job's key.
+/// A label that separates these HMACs from all other uses of the job's key.
 constexpr char kPurpose[] = "tony.collective store 1";
 constexpr char kUnsigned[] = "unsigned";
 constexpr char kSigned[] = "signed ";
@@ -21,7 +22,7 @@ std::string Hex(const Digest& digest) {
   return text;
 }
 
-/// However long it takes does not depend on where they differ.
+/// Compares in constant time: the duration does not depend on where the texts differ.
 bool AreSame(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned different = 0;

@@ -1,4 +1,5 @@
-// SHA-256 one block after the other.
+// A plain implementation of FIPS 180-4, RFC 2104 and RFC 5869. Messages are short and few, so it is
+// not tuned for speed.
 #include "collective/net/hmac.h"
 
 #include <bit>
@@ -10,7 +11,8 @@ namespace {
 
 constexpr size_t kBlock = 64;
 
-/// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
+/// FIPS 180-4, section 4.2.2: the first 32 bits of the fractional parts of the cube roots of the
+/// first 64 primes.
 constexpr std::array<uint32_t, 64> kRounds = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -21,7 +23,8 @@ constexpr std::array<uint32_t, 64> kRounds = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-/// The same of the square roots of the first eight.
+/// FIPS 180-4, section 5.3.3: the first 32 bits of the fractional parts of the square roots of the
+/// first eight primes.
 constexpr std::array<uint32_t, 8> kStart = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                             0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
@@ -64,7 +67,7 @@ std::string_view View(const Digest& digest) {
 }  // namespace
 
 Digest Sha256(std::string_view bytes) {
-  // A one bit, zeros, and the length in bits as the last eight bytes of a block.
+  // Section 5.1.1: a one bit, zeros, and the length in bits as the last eight bytes of a block.
   std::string padded(bytes);
   padded += static_cast<char>(0x80);
   padded.append((2 * kBlock - 8 - padded.size() % kBlock) % kBlock, '\0');
@@ -79,6 +82,7 @@ Digest Sha256(std::string_view bytes) {
   return digest;
 }
 
+// RFC 2104: a key longer than a block is replaced by its hash; 0x36 and 0x5c are ipad and opad.
 Digest Hmac(std::string_view key, std::string_view message) {
   const Digest hashed = key.size() > kBlock ? Sha256(key) : Digest{};
   std::string padded(key.size() > kBlock ? View(hashed) : key);
@@ -101,6 +105,7 @@ Digest Hmac(std::string_view key, std::initializer_list<std::string_view> fields
 }
 
 Digest DeriveKey(std::string_view secret, std::string_view salt, std::string_view info) {
+  // HKDF-Extract, then HKDF-Expand up to its first block, whose counter is the byte 1.
   const Digest extracted = Hmac(salt, secret);
   return Hmac(View(extracted), std::string(info) += '\1');
 }

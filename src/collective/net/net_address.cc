@@ -1,4 +1,5 @@
-// inet_pton(3), and what the kernel would take.
+// Parses with inet_pton(3). A connected UDP socket, which sends nothing, tells the own address that
+// the kernel would use for the default route.
 #include "collective/net/net_address.h"
 
 #include <arpa/inet.h>
@@ -15,11 +16,13 @@
 namespace tony::collective {
 namespace {
 
-/// Of no host in the world: a way to it is the default route. Nothing is sent there.
+/// An address from TEST-NET-1 (RFC 5737), which no host has, so its route is the default route.
+/// Nothing is sent there.
 constexpr char kElsewhere[] = "192.0.2.1";
 
-/// Seconds until a host that does not answer is taken for gone: idle, and between questions. With
-/// data on its way operations have their own deadline.
+/// TCP keepalive: seconds of silence before the first probe, seconds between probes, and number of
+/// unanswered probes after which the host counts as gone. Keepalive covers idle connections only;
+/// with data in flight, operations have their own deadline.
 constexpr int kIdleTime = 20;
 constexpr int kQuestionTime = 10;
 constexpr int kQuestions = 4;
@@ -79,7 +82,7 @@ std::string NetAddress::Host() const {
 }
 
 std::string NetAddress::Text() const {
-  // The port has the same place in both.
+  // The port lies at the same offset in sockaddr_in and sockaddr_in6.
   const auto port = ntohs(reinterpret_cast<const sockaddr_in&>(storage_).sin_port);
   return Host() + " " + std::to_string(port);
 }

@@ -1,4 +1,4 @@
-// Addresses of TCP sockets, as numbers.
+// Numeric IP addresses with ports, and the options of TCP sockets.
 #pragma once
 
 #include <netinet/in.h>
@@ -12,18 +12,20 @@
 
 namespace tony::collective {
 
-/// IPv4 or IPv6. Names are looked up by nobody here.
+/// An IPv4 or IPv6 address and port. The class looks up no host names.
 class NetAddress {
  public:
-  /// InvalidArgument: no address in numbers.
+  /// InvalidArgument: `host` is no numeric address.
   static Result<NetAddress> Of(const std::string& host, uint16_t port);
-  /// From Text(). InvalidArgument: it is from elsewhere.
+  /// Parses what Text() returns. InvalidArgument: `text` has another form, or port 0.
   static Result<NetAddress> Parse(const std::string& text);
-  /// Which a socket has (getsockname, getpeername).
+  /// The address of one end of a socket. `side`: getsockname for the own end, getpeername for the
+  /// other.
   static NetAddress OfSocket(int socket, decltype(&getsockname) side = &getsockname);
 
-  /// "192.0.2.7 40000"
+  /// Address and port: "192.0.2.7 40000".
   std::string Text() const;
+  /// The address alone: "192.0.2.7".
   std::string Host() const;
   bool IsLoopback() const;
 
@@ -37,13 +39,15 @@ class NetAddress {
   sockaddr_storage storage_{};
 };
 
-/// This host's, as others see it: that of the default route, else of the first network that is up.
-/// Loopback where there is none.
+/// The address by which other hosts reach this host: that of the default route, else that of the
+/// first IPv4 network interface that is up, else loopback.
 std::string OwnHost();
 
-/// What the operating system says, as ResourceExhausted or Internal.
+/// `what` with the text of `errno`. ResourceExhausted: descriptors or memory are lacking. Internal:
+/// any other error.
 Status SocketError(const std::string& what);
-/// Without delay, not blocking, and ended by the kernel when the other host is gone for a minute.
+/// Makes a TCP socket non-blocking, turns off Nagle's delay, and turns on keepalive: the kernel
+/// ends the connection when the other host has been gone for a minute.
 void PrepareStream(int socket);
 
 }  // namespace tony::collective

@@ -1,4 +1,4 @@
-// The connections between ranks that share no host, and what each must know to make them.
+// The TCP connections of one rank, and the table from which it makes them.
 #pragma once
 
 #include <optional>
@@ -13,29 +13,29 @@ namespace tony::collective {
 
 struct NetConnection {
   Descriptor socket;
-  std::optional<ConnectionKeys> keys;  ///< none: frames carry no MAC
+  std::optional<ConnectionKeys> keys;  ///< empty: frames carry no MAC
 };
 
-/// Connections to one other rank; none of the own one.
+/// The connections to one other rank. The own rank has none.
 struct NetPeer {
   std::vector<NetConnection> streams;  ///< for data
-  NetConnection words;                 ///< who has ended, and that this rank leaves
+  NetConnection words;                 ///< for the words "has ended" and "leaves" of NetMesh
 };
 
-/// Of all ranks of a job to each other.
+/// The connections of this rank to all other ranks of the job.
 struct NetConnections {
   std::vector<NetPeer> peers;         ///< by rank
-  std::vector<LinkLoop::Peer> links;  ///< of rank 0 to each, of each to rank 0
+  std::vector<LinkLoop::Peer> links;  ///< on rank 0: to each other rank; elsewhere: to rank 0
 };
 
-/// What all ranks have heard of each other before they connect.
+/// What all ranks know of each other before they connect.
 struct NetTable {
-  int rank = 0;
-  std::vector<std::string> addresses;  ///< of the doors, by rank: NetDoor::address()
-  std::string secret;                  ///< the job's
-  std::string run;                     ///< NetHandshake
-  int streams = 2;                     ///< to each rank below, for data
-  bool wire_mac = false;               ///< data carries a MAC, as messages do
+  int rank = 0;                        ///< the own one
+  std::vector<std::string> addresses;  ///< NetDoor::address() of each rank, by rank
+  std::string secret;                  ///< the job's key
+  std::string run;                     ///< the run's name, as in NetHandshake
+  int streams = 2;                     ///< data connections between two ranks
+  bool wire_mac = false;               ///< data carries a MAC, as messages always do
 };
 
 }  // namespace tony::collective

@@ -1,4 +1,4 @@
-// A listening socket, and what goes on at it and at others' doors.
+// Checks that no rank trusts a peer without a key, then leaves the connecting to NetVisits.
 #include "collective/net/net_door.h"
 
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-// How ranks that share no host are connected with each other.
+// The acceptor of a rank: opens its listening TCP socket and connects it with all other ranks.
 #pragma once
 
 #include <memory>
@@ -12,23 +12,25 @@
 
 namespace tony::collective {
 
-/// 1. Each rank opens a door, a listening socket, and tells its address by other means.
-/// 2. It calls at the doors of all ranks below, several times, and is called by those above.
-/// 3. Both sides of each connection prove that they know the secret (net_handshake.h). Strangers
-/// are sent away, also those that say nothing, and the wait goes on. Not thread safe.
+/// 1. Each rank opens a door, a listening socket, and publishes its address by other means.
+/// 2. Each rank connects several times to the doors of all lower ranks, and accepts the connections
+/// of all higher ranks.
+/// 3. Both sides of each connection prove that they know the secret (net_handshake.h). Connections
+/// of strangers are closed, also those that send nothing, and the wait goes on. Not thread safe.
 class NetDoor {
  public:
-  /// `host`: the address to listen on, in numbers. Without a secret only loopback ones are.
-  /// InvalidArgument: it is none, or no loopback one without a secret. ResourceExhausted: no
-  /// descriptor. Internal: this host has no such address.
+  /// `host`: the numeric address to listen on. Without a secret it must be a loopback address.
+  /// InvalidArgument: `host` is no address, or there is no secret and it is no loopback address.
+  /// ResourceExhausted: no descriptor. Internal: this host has no such address.
   static Result<std::unique_ptr<NetDoor>> Open(const std::string& host, bool has_secret);
 
+  /// The address and port that the socket listens on, as NetAddress::Text().
   const std::string& address() const { return address_; }
 
-  /// Until all ranks are connected.
-  /// DeadlineExceeded: names who is missing. FailedPrecondition: somebody is not there, or refuses
-  /// us, or does not know the secret; there is none; the table has another address for this rank.
-  /// ResourceExhausted: no descriptors.
+  /// Waits until all ranks are connected.
+  /// DeadlineExceeded: names the ranks that are missing. FailedPrecondition: a rank is not there,
+  /// refuses this rank, or does not know the secret; there is no secret; the table has another
+  /// address for this rank. ResourceExhausted: no descriptors.
   Result<NetConnections> Meet(const NetTable& table, Deadline deadline);
 
  private:

@@ -1,5 +1,5 @@
-// The operations that send a vector whole or only pass it on. What is reduced in pieces is in
-// net_group_pieces.cc.
+// Direct exchange, Bruck's all-gather, a dissemination barrier, and broadcast by a binomial tree or
+// by scatter and all-gather. The reduction in pieces is in net_group_pieces.cc.
 #include "collective/net/net_group.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ NetGroup::NetGroup(std::shared_ptr<NetMesh> mesh, std::vector<int> members, Swit
                              members_.begin())),
       kernels_(BestKernels()) {}
 
-/// Over the same connections, so nobody has to be asked.
+/// A subgroup uses the same connections, so no rank has to be asked.
 Result<std::unique_ptr<Group>> NetGroup::Subgroup(const std::vector<int>& members, Deadline) {
   if (std::find(members.begin(), members.end(), rank_) == members.end()) {
     return std::unique_ptr<Group>();
@@ -56,6 +56,8 @@ Status NetGroup::AllReduce(const void* in, void* out, size_t count, DataType typ
   work.out = result;
   work.own = result + work.ChunkBegin(rank_);
   work.reduce = kernels_.Reduce(type, op);
+  // Sent whole, each rank receives n - 1 vectors. In pieces it receives 2 (n - 1) / n of one
+  // vector, but needs a second exchange, which is not worth it for a short vector.
   const bool is_short = bytes * static_cast<size_t>(ranks() - 1) <= points_.whole_bytes;
   return is_short ? ReduceWhole(work, deadline) : ReduceInPieces(work, deadline);
 }
@@ -78,11 +80,13 @@ Status NetGroup::ReduceWhole(const NetReduction& work, Deadline deadline) {
   const bool directly = members_.size() <= points_.direct_ranks;
   Status there = directly ? GatherDirectly(work, deadline) : GatherByDoubling(work, deadline);
   if (!there.ok()) return there;
+  // Both gathers put the block of the rank that follows by k at place k.
   const auto block = [&](int rank) {
     return blocks + bytes * static_cast<size_t>((rank - rank_ + ranks()) % ranks());
   };
   const auto of = [&](int rank) { return rank == rank_ ? work.in : block(rank); };
-  // The own vector may lie where the result is to be.
+  // `in` may be `out`. The intermediate sum goes to `out` only on rank 0, whose own vector is the
+  // first operand; elsewhere it would overwrite the own vector before that is added.
   std::byte* const sum = rank_ == 0 ? work.out : block(0);
   ReduceAll(work.reduce, work.out, sum, of, ranks(), bytes / work.element);
   return {};
@@ -98,8 +102,8 @@ Status NetGroup::GatherDirectly(const NetReduction& work, Deadline deadline) {
   return mesh_->Finish(deadline);
 }
 
-/// Each knows the blocks of itself and those that follow it: of one, of two, of four … ranks, and
-/// in the last step of all, however many there are. [Bruck et al. 1997]
+/// Recursive doubling for any number of ranks [Bruck et al. 1997]. Each rank has its own block and
+/// those of the ranks that follow it: one block, then two, four, …, and after the last step all.
 Status NetGroup::GatherByDoubling(const NetReduction& work, Deadline deadline) {
   const size_t bytes = work.bytes();
   std::memcpy(scratch_.data(), work.in, bytes);
@@ -113,7 +117,8 @@ Status NetGroup::GatherByDoubling(const NetReduction& work, Deadline deadline) {
   return {};
 }
 
-/// Who has heard of so many ranks tells the next ones, and twice as many have been heard of.
+/// A dissemination barrier: in each step a rank signals the rank `known` places ahead and waits for
+/// the one `known` places behind. The number of ranks that it has heard of doubles with each step.
 Status NetGroup::Barrier(Deadline deadline) {
   std::byte said{1};
   std::byte heard{0};
@@ -171,15 +176,16 @@ Status NetGroup::Broadcast(void* data, size_t bytes, int root, Deadline deadline
             "there is no rank " + std::to_string(root) + " among " + std::to_string(ranks())};
   }
   auto* at = static_cast<std::byte*>(data);
-  // With one other rank there is nobody to pass it on to.
+  // With two ranks there is nobody to pass a part on to, so scattering gains nothing.
   if (ranks() <= 2 || bytes < points_.scatter_bytes) {
     return BroadcastDownTree(at, bytes, root, deadline);
   }
   return ScatterFromRoot(at, bytes, root, deadline);
 }
 
-/// A binomial tree: who has it sends it to half of those that it stands for, then to half of the
-/// rest.
+/// A binomial tree rooted at `root`. A rank receives the vector from its parent, then sends it to
+/// its children, the one with the largest subtree first. `place`: the rank's distance from the
+/// root.
 Status NetGroup::BroadcastDownTree(std::byte* data, size_t bytes, int root, Deadline deadline) {
   const int place = (rank_ - root + ranks()) % ranks();
   const auto at = [&](int other) { return (other + root) % ranks(); };
@@ -195,8 +201,9 @@ Status NetGroup::BroadcastDownTree(std::byte* data, size_t bytes, int root, Dead
   return mesh_->Finish(deadline);
 }
 
-/// Each other rank gets a part from the root and passes it on, piece after piece: the root sends
-/// everything once, and so does everybody else.
+/// A scatter and an all-gather, pipelined in pieces. Each other rank gets its part from the root
+/// and passes it on to all others. The root sends the vector once in total, and no other rank sends
+/// more than that, where the root of a tree would send it several times.
 Status NetGroup::ScatterFromRoot(std::byte* data, size_t bytes, int root, Deadline deadline) {
   const auto part_of = [&](int rank) { return rank < root ? rank : rank - 1; };
   const NetReduction parts(EvenEdges(bytes, 1, ranks() - 1), 1, points_);
@@ -209,6 +216,7 @@ Status NetGroup::ScatterFromRoot(std::byte* data, size_t bytes, int root, Deadli
         Send(rank, data + begin, size);
       } else {
         const auto [begin, size] = piece_of(rank == root ? rank_ : rank, piece);
+        // The root sends this rank's part, each other rank its own part.
         const NetMesh::Ticket ticket = Receive(rank, data + begin, size);
         if (rank == root) coming.push_back(ticket);
       }

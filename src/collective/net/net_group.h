@@ -1,4 +1,4 @@
-// A group of ranks that share no memory, through TCP.
+// Collective operations over TCP, among ranks that share no memory.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,13 @@ namespace tony::collective {
 
 struct NetReduction;
 
-/// Each rank is connected with each, so data goes where it is wanted at once. Adds rank after rank,
-/// whichever way data goes, as a HostGroup does.
+/// Each rank has a connection to each other rank, so data goes directly to the rank that wants it.
+/// Every algorithm adds the ranks in ascending order, as HostGroup does, so the result has the same
+/// bits whichever algorithm is taken.
 class NetGroup : public Group {
  public:
-  /// `members`: which of the mesh's ranks these are, the own one among them. Errors name them as
-  /// the mesh does. Groups of one mesh are used in the same order by all their ranks.
+  /// `members`: the mesh's ranks that form this group, the own one among them. Errors name ranks by
+  /// their number in the mesh. All ranks must use the groups of one mesh in the same order.
   NetGroup(std::shared_ptr<NetMesh> mesh, std::vector<int> members, SwitchPoints points);
 
   Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
@@ -48,12 +49,14 @@ class NetGroup : public Group {
   int ranks() const override { return static_cast<int>(members_.size()); }
 
  private:
+  /// An allreduce of a short vector: an all-gather of the whole vectors, then a reduction of all of
+  /// them by each rank.
   Status ReduceWhole(const NetReduction& work, Deadline deadline);
   Status GatherDirectly(const NetReduction& work, Deadline deadline);
   Status GatherByDoubling(const NetReduction& work, Deadline deadline);
   Status ReduceInPieces(const NetReduction& work, Deadline deadline);
   void ReducePiece(const NetReduction& work, size_t piece, size_t slot_bytes);
-  /// Where a rank's part of a piece waits to be reduced.
+  /// The place in `scratch_` where `rank`'s part of `piece` is received. `bytes`: size of a slot.
   std::byte* SlotOf(int rank, size_t piece, size_t bytes);
   Status BroadcastDownTree(std::byte* data, size_t bytes, int root, Deadline deadline);
   Status ScatterFromRoot(std::byte* data, size_t bytes, int root, Deadline deadline);
@@ -64,7 +67,8 @@ class NetGroup : public Group {
   NetMesh::Ticket Receive(int from, std::byte* data, size_t bytes) {
     return mesh_->Receive(members_[static_cast<size_t>(from)], data, bytes);
   }
-  /// After the own rank, so that not all begin with the same one.
+  /// Calls `call` for each other rank, beginning after the own one, so that not all ranks begin
+  /// with the same rank.
   void ForOthers(const std::function<void(int)>& call) const;
 
   const std::shared_ptr<NetMesh> mesh_;

@@ -1,5 +1,5 @@
-// A NetGroup's reduce-scatter and all-gather in pieces: each rank reduces its chunk, while the next
-// pieces come and the results of the last ones go.
+// NetGroup's pipelined reduce-scatter + all-gather: a rank reduces a piece of its chunk while the
+// next pieces arrive and the results of earlier pieces are sent.
 #include <algorithm>
 #include <vector>
 
@@ -9,11 +9,11 @@
 
 namespace tony::collective {
 
-/// 1. Each sends of its vector to each other rank that one's chunk.
-/// 2. Each reduces its own when all have sent it.
-/// 3. Each sends the result to all, if they want it.
-/// Both sides of a connection know the order: a piece to be reduced, then the result of an earlier
-/// one.
+/// 1. Each rank sends every other rank that rank's chunk of its vector.
+/// 2. Each rank reduces its own chunk once all others have sent theirs.
+/// 3. For an allreduce, each rank sends the result of its chunk to all others.
+/// Both sides of a connection queue the transfers in the same order: in each step a piece to be
+/// reduced, then the result of the piece kAhead steps earlier.
 Status NetGroup::ReduceInPieces(const NetReduction& work, Deadline deadline) {
   size_t slot = 0;
   for (size_t piece = 0; piece < work.pieces; ++piece) {
@@ -33,6 +33,8 @@ Status NetGroup::ReduceInPieces(const NetReduction& work, Deadline deadline) {
         ticket(rank, step) = Receive(rank, place, work.Piece(rank_, step).size);
       });
     }
+    // The pieces between `piece` and `step` are in flight during the reduction. A slot is free
+    // again after kAhead + 1 steps, when its piece has been reduced.
     if (step < NetReduction::kAhead) continue;
     const size_t piece = step - NetReduction::kAhead;
     for (int turn = 1; turn < ranks(); ++turn) {
@@ -65,7 +67,8 @@ void NetGroup::ReducePiece(const NetReduction& work, size_t piece, size_t slot_b
     const auto of = [&, first = begin](int rank) -> const std::byte* {
       return rank == rank_ ? work.in + first + done : SlotOf(rank, piece, slot_bytes) + done;
     };
-    // The own part may lie where the result is to be.
+    // `in` may be `out`. Only rank 0's own part is the first operand, so only there may the
+    // intermediate sum go to the result's place.
     std::byte* const sum = rank_ == 0 ? result : SlotOf(0, piece, slot_bytes) + done;
     ReduceAll(work.reduce, result, sum, of, ranks(), count);
   }

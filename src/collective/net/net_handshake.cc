@@ -1,4 +1,4 @@
-// Challenge and response with HMAC-SHA256.
+// Mutual challenge and response with HMAC-SHA256; HKDF derives one key for each direction.
 #include "collective/net/net_handshake.h"
 
 #include <sys/random.h>
@@ -12,10 +12,10 @@ namespace {
 constexpr uint32_t kGreeting = 0x746f6e12;  // "ton", TCP, form 2
 constexpr std::string_view kConnector = "connector";
 constexpr std::string_view kAcceptor = "acceptor";
-/// Tell these HMACs from all others under the job's key.
+/// Labels that separate these HMACs from all other uses of the job's key.
 constexpr std::string_view kProof = "tony.collective handshake 2";
 constexpr std::string_view kKeyTo = "tony.collective key to ";
-/// Of an answer, what its proof is of.
+/// The leading bytes of an answer, which its proof covers.
 constexpr size_t kProvenBytes = NetHandshake::kAnswerBytes - sizeof(Digest);
 
 template <typename T>
@@ -53,6 +53,7 @@ std::optional<NetHandshake::Number> NetHandshake::ReadChallenge(std::string_view
   return Read<Number>(message, sizeof(kGreeting));
 }
 
+// The rank comes from a message whose proof has not been checked yet, so it may be any number.
 std::string_view NetHandshake::AddressOf(int32_t rank) const {
   if (rank < 0 || static_cast<size_t>(rank) >= addresses_.size()) return {};
   return addresses_[static_cast<size_t>(rank)];
@@ -68,7 +69,7 @@ Digest NetHandshake::Proof(std::string_view side, std::string_view answer,
 
 MacKey NetHandshake::KeyTo(std::string_view side, std::string_view answer,
                            const Number& challenge) const {
-  // Both random numbers are in the salt, and what the connection is for with them.
+  // The salt contains both random numbers and the channel.
   const std::string salt = std::string(BytesOf(challenge)).append(answer.substr(0, kProvenBytes));
   return DeriveKey(secret_, salt, std::string(kKeyTo).append(side).append(run_));
 }
@@ -96,6 +97,7 @@ std::optional<NetChannel> NetHandshake::Check(std::string_view answer, const Num
   if (answer.size() != kAnswerBytes || Read<uint32_t>(answer, 0) != kGreeting) return {};
   const Digest proof = Proof(kConnector, answer, challenge);
   if (!AreSame(proof, Read<Digest>(answer, kProvenBytes))) return {};
+  // An answer meant for another acceptor does not count here, even with a valid proof.
   const auto channel = Read<NetChannel>(answer, sizeof(kGreeting));
   if (channel.acceptor != own) return {};
   return channel;

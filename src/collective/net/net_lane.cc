@@ -1,4 +1,5 @@
-// send(2) and recv(2), or with a MAC behind each unit sendmsg(2) and recvmsg(2).
+// Plain lanes use send(2) and recv(2). Lanes with MACs move a unit and its tag by one sendmsg(2) or
+// recvmsg(2), so the MAC costs no additional system call.
 #include "collective/net/net_lane.h"
 
 #include <sys/socket.h>
@@ -11,7 +12,8 @@
 namespace tony::collective {
 namespace {
 
-/// A unit and its MAC, or what is left of them, for one system call. It points into itself.
+/// The rest of a unit and of its MAC, for one system call. The message points into the object, so
+/// it cannot be copied.
 struct Pair {
   Pair(std::byte* at, size_t left, MacTag& tag, size_t tag_left)
       : parts{{{.iov_base = at, .iov_len = left},
@@ -47,6 +49,7 @@ bool NetLane::Moved(ssize_t size, bool sending) {
     closed_ = size == 0 || errno != EAGAIN;
     return false;
   }
+  // The call moves the unit's bytes first, then those of its MAC.
   Unit& unit = units_[next_];
   const size_t data = std::min(static_cast<size_t>(size), unit.left);
   unit.at += data;
@@ -90,7 +93,7 @@ bool NetLane::ReceiveWithMac(int socket) {
   Pair pair(unit.at, unit.left, tag_, tag_left_);
   if (!Moved(recvmsg(socket, &pair.message, 0), false)) return false;
   if (unit.left + tag_left_ > 0) return true;
-  // It is still in a cache.
+  // The check follows at once, while the unit is still in a cache.
   changed_ = !mac_->Check(unit.at - unit.size, unit.size, tag_.data());
   if (!changed_) Finish();
   return !changed_;

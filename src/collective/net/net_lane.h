@@ -1,4 +1,4 @@
-// One direction of a connection for data.
+// A queue of transfers for one direction of a data connection.
 #pragma once
 
 #include <sys/types.h>
@@ -12,55 +12,54 @@
 
 namespace tony::collective {
 
-/// Bytes that are to be sent, or received, in units, one after the other. With a key the MAC of
-/// each unit follows it (frame_mac.h); a unit that does not fit its MAC is never done. Not thread
-/// safe.
+/// Sends or receives units of bytes, one after the other. With a key, the MAC of each unit follows
+/// it (frame_mac.h); a unit that does not fit its MAC is never done. Not thread safe.
 class NetLane {
  public:
-  /// Before the first unit.
+  /// Turns MACs on. It is called before the first unit.
   void Authenticate(const MacKey& key) { mac_.emplace(key); }
 
-  /// What is to be moved next. Both ends say the same sizes.
+  /// Queues a unit of `bytes` bytes at `at`. Both ends queue units of the same sizes.
   void Add(std::byte* at, size_t bytes) { units_.push_back({at, bytes, bytes}); }
   bool HasWork() const { return next_ < units_.size(); }
-  /// Units, since the beginning.
+  /// The number of units done since the beginning.
   uint64_t done() const { return done_; }
-  /// What was to be moved.
+  /// Drops all queued units.
   void Forget();
 
-  /// As much as `socket` takes, or has, of the unit that is next. False: nothing.
+  /// Moves as much of the next unit as `socket` takes, or has, without blocking. False: nothing was
+  /// moved.
   bool Send(int socket);
   bool Receive(int socket);
 
-  /// As far as is known, something can be moved.
+  /// False after a call that would have blocked, until the caller sets it on an event.
   bool ready = true;
-  /// By the other side.
+  /// The other side has closed the connection, or it has failed.
   bool closed() const { return closed_; }
-  /// A unit did not fit its MAC: nothing more is moved.
+  /// A unit did not fit its MAC. Nothing more is received then.
   bool changed() const { return changed_; }
 
  private:
   struct Unit {
-    std::byte* at;
-    size_t left;
-    size_t size;  ///< with what has been moved, which lies before `at`
+    std::byte* at;  ///< the next byte to move
+    size_t left;    ///< bytes still to move
+    size_t size;    ///< bytes of the whole unit; those already moved lie before `at`
   };
 
   bool SendWithMac(int socket);
   bool ReceiveWithMac(int socket);
-  /// What a system call has moved of the next unit, or why it has moved nothing.
+  /// Accounts for the result `size` of a system call on the next unit. False: nothing was moved.
   bool Moved(ssize_t size, bool sending);
   void Finish();
 
   std::vector<Unit> units_;
-  size_t next_ = 0;  ///< in `units_`
+  size_t next_ = 0;  ///< index of the next unit in `units_`
   uint64_t done_ = 0;
   bool closed_ = false;
   bool changed_ = false;
-  // Of the unit that is next:
   std::optional<FrameMac> mac_;
-  MacTag tag_{};
-  size_t tag_left_ = 0;  ///< to be moved; 0: the unit has not begun
+  MacTag tag_{};         ///< MAC of the next unit
+  size_t tag_left_ = 0;  ///< bytes of `tag_` still to move; 0: the unit has not begun
 };
 
 }  // namespace tony::collective

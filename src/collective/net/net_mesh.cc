@@ -1,4 +1,5 @@
-// epoll(7), edge-triggered: a connection is asked again only after it has had something to say.
+// One edge-triggered epoll(7) for all connections. Each lane remembers whether it is ready, so a
+// system call is tried again only after an event for its connection.
 #include "collective/net/net_mesh.h"
 
 #include <sched.h>
@@ -21,7 +22,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// What ranks tell each other besides data.
+/// A message about a rank, on the words connection.
 struct Word {
   uint32_t kind;
   uint32_t rank;
@@ -29,12 +30,14 @@ struct Word {
 constexpr uint32_t kLeaves = 1;
 constexpr uint32_t kHasEnded = 2;
 
-/// Events are told apart by rank and stream; these are no streams.
+/// The epoll data holds the rank above bit 16 and the stream below. These values are no streams.
 constexpr uint64_t kWordsOfRank = 0xffff;
 constexpr uint64_t kWake = ~uint64_t{0};
-/// In which the word that a rank leaves comes after its stream's end, by another connection.
+/// How long a closed stream's rank may take to say that it leaves. The word comes through another
+/// connection, so it may arrive after the stream's end.
 constexpr auto kDoubt = std::chrono::seconds(1);
-/// So few are asked for themselves, which is one call instead of epoll's and theirs.
+/// With at most so many pending units, the mesh tries the sockets directly: one system call
+/// instead of epoll's and the socket's.
 constexpr size_t kFewUnits = 2;
 
 Status HasLeft(int rank) { return {Code::kAborted, "rank " + std::to_string(rank) + " has left"}; }
@@ -73,7 +76,8 @@ NetMesh::NetMesh(int rank, Descriptor wake, Descriptor events, std::vector<NetPe
 }
 
 NetMesh::~NetMesh() {
-  // A connection that is closed with unread words would take back what was said in it.
+  // Closing a socket with unread bytes makes TCP reset the connection, and the other side could
+  // lose the last words of this rank. So the words are read before.
   for (int rank = 0; rank < ranks(); ++rank) {
     if (rank != rank_) ReadWords(rank);
   }
@@ -106,7 +110,8 @@ int NetMesh::streams() const {
 
 void NetMesh::Send(int to, const void* data, size_t bytes) {
   Peer& peer = peers_[static_cast<size_t>(to)];
-  // It is not written to: units are of one type for both directions.
+  // The data is not written to. The cast is needed because a lane has one unit type for both
+  // directions.
   auto* at = static_cast<std::byte*>(const_cast<void*>(data));
   for (; bytes > 0; ++undone_) {
     const size_t size = std::min(bytes, kUnitBytes);
@@ -136,7 +141,7 @@ Status NetMesh::Finish(Deadline deadline) { return Wait(nullptr, deadline); }
 bool NetMesh::IsDone(const Ticket* ticket) const {
   if (ticket == nullptr || undone_ == 0) return undone_ == 0;
   const std::vector<Stream>& streams = peers_[static_cast<size_t>(ticket->rank)].streams;
-  // Of each stream the last unit is enough.
+  // A stream's units are done in order, so the last unit of each stream is enough.
   const uint64_t last = std::min<uint64_t>(streams.size(), ticket->end - ticket->first);
   for (uint64_t unit = ticket->end - last; unit < ticket->end; ++unit) {
     if (streams[unit % streams.size()].in.done() <= unit / streams.size()) return false;
@@ -146,7 +151,9 @@ bool NetMesh::IsDone(const Ticket* ticket) const {
 
 Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
   if (!failure_.ok()) return failure_;
-  auto last = steady_clock::now();  // when something was moved
+  // The deadline counts from the last byte moved, not from the start: a large vector on a slow
+  // network is no failure while something moves.
+  auto last = steady_clock::now();
   bool ask_all = false;
   for (;;) {
     const bool moved = Move(ask_all);
@@ -157,6 +164,8 @@ Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
       last = now;
       continue;
     }
+    // A message within a network often comes faster than a thread is woken, so the wait polls for
+    // kLookTime before it sleeps.
     if (now - last < kLookTime) {
       sched_yield();
       ask_all = undone_ <= kFewUnits;
@@ -186,7 +195,7 @@ Status NetMesh::Stop(Status failure) {
 bool NetMesh::Move(bool ask_all) {
   bool moved = false;
   for (int turn = 1; turn < ranks(); ++turn) {
-    // Not all to the same one at once.
+    // Each rank begins with its next one, so that not all send to the same rank at once.
     Peer& peer = peers_[static_cast<size_t>((rank_ + turn) % ranks())];
     for (Stream& stream : peer.streams) {
       if (stream.out.HasWork() && (stream.out.ready || ask_all)) moved = MoveOut(stream) || moved;
@@ -232,13 +241,14 @@ Status NetMesh::Look(std::chrono::milliseconds time) {
 void NetMesh::OnEvent(uint64_t what, uint32_t events) {
   if (what == kWake) {
     uint64_t count = 0;
-    // What it is about is asked for afterwards.
+    // The event only ends the sleep. Health() finds the cause afterwards.
     if (read(wake_.get(), &count, sizeof(count)) < 0) return;
     return;
   }
   const uint64_t rank = what >> 16;
   const uint64_t index = what & 0xffff;
   if (index == kWordsOfRank) return ReadWords(static_cast<int>(rank));
+  // Errors and hang-ups make both directions ready: the next send() or recv() reports them.
   Stream& stream = peers_[rank].streams[index];
   if ((events & ~EPOLLOUT) != 0) stream.in.ready = true;
   if ((events & ~EPOLLIN) != 0) stream.out.ready = true;
@@ -283,6 +293,8 @@ bool NetMesh::WaitsFor(const Peer& peer, NetLane Stream::*lane, bool closed_only
 Status NetMesh::Health() {
   if (left_) return {Code::kAborted, "this rank has left"};
   const auto now = steady_clock::now();
+  // A closed stream is ambiguous: the rank has ended, or it is leaving and its word is still on
+  // the way. Such a rank gets until `doubt_`. A closed words connection is a sure end.
   Deadline doubt = Deadline::max();
   for (int rank = 0; rank < ranks() && failed_ < 0; ++rank) {
     const Peer& peer = peers_[static_cast<size_t>(rank)];
@@ -300,7 +312,8 @@ Status NetMesh::Health() {
   }
   doubt_ = doubt;
   if (failed_ < 0) return {};
-  // Who is not told of it would take this rank's own end for the first one.
+  // All ranks must hear who ended first. Otherwise they would take this rank, which stops because
+  // of the failure, for the first one that ended.
   TellOfFailure();
   return {Code::kAborted, "rank " + std::to_string(failed_) + " has ended"};
 }
@@ -340,12 +353,13 @@ void NetMesh::Tell(uint32_t kind, int about) {
         const MacTag tag = peer.mac->send.Next(&word, sizeof(word));
         frame.append(reinterpret_cast<const char*>(tag.data()), tag.size());
       }
-      // Few words are ever said, so there is room. Who does not hear it has gone.
+      // A rank sends few words in its life, so the socket has room for them. A send that fails
+      // means that the other rank has gone.
       (void)send(peer.words.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
   }
   const uint64_t one = 1;
-  // Full: it is awake anyway.
+  // A full eventfd needs no write: the waiting thread is awake anyway.
   if (write(wake_.get(), &one, sizeof(one)) < 0) return;
 }
 
@@ -362,6 +376,7 @@ void NetMesh::TellOfFailure() {
 void NetMesh::Leave() {
   if (left_.exchange(true)) return;
   Tell(kLeaves, rank_);
+  // A half-close, so that data in flight still arrives.
   for (const Peer& peer : peers_) {
     for (const Stream& stream : peer.streams) shutdown(stream.connection.get(), SHUT_WR);
   }

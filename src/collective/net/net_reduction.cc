@@ -1,5 +1,5 @@
-// Cuts chunks on cache lines, and pieces so small that all that are on their way fit into the
-// window.
+// Chunks begin on cache lines. Pieces are small enough that those in flight to one rank fit into
+// SwitchPoints::window_bytes: a switch would drop more.
 #include "collective/net/net_reduction.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::vector<size_t> EvenEdges(size_t count, size_t element, int ranks) {
   const size_t line = std::max<size_t>(kCacheLine / element, 1);
   std::vector<size_t> edges;
   for (size_t part = 0; part < static_cast<size_t>(ranks); ++part) {
-    // Not count * part, which may be too large.
+    // count * part / parts, without the product that may overflow.
     const auto parts = static_cast<size_t>(ranks);
     const size_t edge = count / parts * part + count % parts * part / parts;
     edges.push_back(edge / line * line);

@@ -1,4 +1,5 @@
-// poll(2) and sockets that never block.
+// A state machine for each connection, over one poll(2) and non-blocking sockets, so that no slow
+// or hostile peer holds up the others.
 #include "collective/net/net_visits.h"
 
 #include <poll.h>
@@ -17,18 +18,19 @@
 namespace tony::collective {
 namespace {
 
-/// In which a guest has to say who it is.
+/// How long a guest may take to send its answer.
 constexpr auto kStrangersTime = std::chrono::seconds(5);
-/// Until a door that has closed a connection without a word is tried again.
+/// The pause before a door that closed a connection without a word is tried again.
 constexpr auto kRest = std::chrono::milliseconds(50);
-/// At once; of more the oldest is sent away.
+/// The most guests at once; one more replaces the oldest guest.
 constexpr size_t kMostGuests = 512;
-/// A channel's number; those above are data's.
+/// Channel numbers. Data streams have the numbers from 1 up to `streams`.
 constexpr uint32_t kWords = 0;
 constexpr uint32_t kLink = 0xffff;
 
 bool SendWhole(int connection, const std::string& message) {
-  // The first bytes of a connection always have room.
+  // A handshake message always fits into the empty send buffer of a new connection, so a partial
+  // write is a failure.
   return send(connection, message.data(), message.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(message.size());
 }
@@ -102,6 +104,8 @@ Status NetVisits::UntilAll(Deadline deadline) {
   return {};
 }
 
+// poll() ignores entries with a negative descriptor, so resting visits keep their place in the
+// list, and ready_ stays aligned with visits_.
 void NetVisits::Wait(Deadline deadline) {
   std::vector<pollfd> watched;
   for (const Visit& visit : visits_) {
@@ -130,12 +134,13 @@ Status NetVisits::Accept() {
     if (guest.get() < 0) {
       const bool lack = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
       if (lack) return SocketError("cannot accept other ranks' connections");
-      return {};  // nobody is left, or one that has gone again
+      return {};  // no guest is left, or one has gone again
     }
     auto challenge = NetHandshake::NewNumber();
     if (!challenge.ok()) return challenge.status();
     PrepareStream(guest.get());
     if (!SendWhole(guest.get(), NetHandshake::Challenge(*challenge))) continue;
+    // Strangers that connect and say nothing must not keep ranks out: the oldest guest gives way.
     const auto is_guest = [](const Visit& visit) { return !visit.IsOwn(); };
     if (std::count_if(visits_.begin(), visits_.end(), is_guest) >=
         static_cast<std::ptrdiff_t>(kMostGuests)) {
@@ -152,6 +157,8 @@ bool NetVisits::Receive(Visit& visit, bool& closed) {
   size_t wanted = NetHandshake::kAnswerBytes;
   if (visit.stage == Stage::kChallenge) wanted = NetHandshake::kChallengeBytes;
   if (visit.stage == Stage::kAcceptance) wanted = NetHandshake::kAcceptanceBytes;
+  // Never more than this stage's message: the bytes behind the handshake are data, and belong to
+  // the mesh.
   std::string piece(wanted - visit.received.size(), '\0');
   const ssize_t size = recv(visit.connection.get(), piece.data(), piece.size(), 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
@@ -172,6 +179,8 @@ Result<NetVisits::Outcome> NetVisits::Advance(Visit& visit, bool ready) {
   if (!ready) return Outcome::kGoesOn;
   auto outcome = AdvanceOwn(visit);
   if (!outcome.ok() || *outcome != Outcome::kClosed) return outcome;
+  // The acceptor closes a connection without a word when it has too many guests, or when this rank
+  // was too slow. Both may be over at the next attempt.
   visit.connection = Descriptor();
   visit.stage = Stage::kResting;
   visit.until = After(kRest);
@@ -218,6 +227,8 @@ Result<NetVisits::Outcome> NetVisits::AdvanceOwn(Visit& visit) {
   return Outcome::kTaken;
 }
 
+// A guest that fails the handshake is closed and the wait goes on: any program may connect to the
+// port. On an own connection the same is an error, since the table says who listens there.
 NetVisits::Outcome NetVisits::AdvanceGuest(Visit& visit) {
   bool closed = false;
   if (!Receive(visit, closed)) return closed ? Outcome::kClosed : Outcome::kGoesOn;
@@ -250,6 +261,7 @@ bool NetVisits::IsFree(const NetChannel& channel) const {
   const auto rank = static_cast<size_t>(OtherOf(channel));
   const NetPeer& peer = found_.peers[rank];
   if (channel.number == kLink) return !linked_[rank];
+  // All connections of one rank must name the same number of streams.
   if (!peer.streams.empty() && peer.streams.size() != channel.streams) return false;
   if (channel.number == kWords) return peer.words.socket.get() < 0;
   return peer.streams.empty() || peer.streams[channel.number - 1].socket.get() < 0;
@@ -270,6 +282,7 @@ void NetVisits::Keep(const NetChannel& channel, Descriptor connection, const Con
   }
   NetConnection& stream = peer.streams[channel.number - 1];
   stream.socket = std::move(connection);
+  // Words and links always carry a MAC. Data does so on request only, because of the cost.
   if (table_.wire_mac) stream.keys = keys;
 }
 

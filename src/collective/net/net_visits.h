@@ -1,4 +1,4 @@
-// Connections between two ranks until both are sure of each other.
+// Makes, accepts and authenticates all TCP connections of one rank.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,27 @@
 
 namespace tony::collective {
 
-/// One wait for all connections of a rank, those that it makes and those that come.
+/// A visit is a connection whose handshake is not complete. One poll loop drives all visits of a
+/// rank: own ones, which it makes, and guests, which come to its door.
 ///
-///   made:  kConnecting -> kChallenge -> kAcceptance -> taken
-///               ^             |             |
-///               +-- kResting <+-------------+    (the other side closed it without a word)
-///   come:  kAnswer -> taken, or closed
+///   own:    kConnecting -> kChallenge -> kAcceptance -> taken
+///                ^             |             |
+///                +-- kResting <+-------------+    (the other side closed it without a word)
+///   guest:  kAnswer -> taken, or closed
 ///
 /// Not thread safe.
 class NetVisits {
  public:
-  /// Both live until the end.
+  /// `door`: the listening socket. `door` and `table` must outlive this object.
   NetVisits(int door, const NetTable& table);
 
-  /// FailedPrecondition: an address that must not be, or nobody is there.
+  /// Begins a connection to each rank below, for words and each data stream; to rank 0 also one
+  /// for messages.
+  /// FailedPrecondition: an address is not valid, or nobody is there.
   Status Start();
-  /// As NetDoor::Meet.
+  /// Waits until all ranks are connected. The errors are those of NetDoor::Meet.
   Status UntilAll(Deadline deadline);
+  /// Hands out the connections, once UntilAll() has returned Ok.
   NetConnections Take() { return std::move(found_); }
 
  private:
@@ -40,32 +44,39 @@ class NetVisits {
   struct Visit {
     Descriptor connection;
     Stage stage = Stage::kAnswer;
-    NetChannel channel;  ///< of one that comes: not before it is taken
+    NetChannel channel;  ///< of an own visit only; a guest's is known when it is taken
     NetHandshake::Number challenge{};
-    std::string answer;    ///< the own one
-    std::string received;  ///< of what this stage waits for
+    std::string answer;    ///< the own one, of an own visit
+    std::string received;  ///< bytes received so far of this stage's message
+    /// End of a guest's time to answer, or of an own visit's rest.
     Deadline until = Deadline::max();
 
     bool IsOwn() const { return stage != Stage::kAnswer; }
   };
 
   Status Connect(Visit& visit) const;
+  /// Accepts all pending guests and sends each a challenge.
   Status Accept();
-  /// Until something has come, or the next visit's time is over.
+  /// Polls until something has come, the time of a visit is over, or the deadline passes.
   void Wait(Deadline deadline);
-  /// Closed: as far as it is ours, by the other side, without a word.
+  /// Takes one step of a visit. An own visit that the other side closes without a word rests and
+  /// connects again; a guest is closed, also when its time is over.
   Result<Outcome> Advance(Visit& visit, bool ready);
   Result<Outcome> AdvanceOwn(Visit& visit);
   Outcome AdvanceGuest(Visit& visit);
-  /// Whether what the stage waits for is there. `closed`: nothing more will come.
+  /// True: the stage's message is complete. `closed`: set when nothing more will come.
   static bool Receive(Visit& visit, bool& closed);
+  /// Whether a rank of this job may make such a connection to this rank.
   bool Fits(const NetChannel& channel) const;
+  /// Whether there is no connection for the channel yet.
   bool IsFree(const NetChannel& channel) const;
-  /// Where this channel's connection belongs, if it is not there yet.
+  /// Stores an authenticated connection in `found_`.
   void Keep(const NetChannel& channel, Descriptor connection, const ConnectionKeys& keys);
+  /// The rank at the other end.
   int OtherOf(const NetChannel& channel) const;
   bool IsComplete(int rank) const;
   bool AllAreHere() const;
+  /// DeadlineExceeded, with the ranks that are not connected.
   Status Missing() const;
   std::string Name(int rank) const;
 
@@ -74,8 +85,8 @@ class NetVisits {
   const int ranks_;
   const NetHandshake handshake_;
   std::list<Visit> visits_;
-  std::vector<bool> linked_;  ///< by rank: its link is among those found
-  std::vector<char> ready_;   ///< by visit, of the last Wait()
+  std::vector<bool> linked_;  ///< by rank: whether its link is in `found_`
+  std::vector<char> ready_;   ///< by visit: whether the last Wait() found it ready
   bool door_ready_ = false;
   NetConnections found_;
 };

@@ -14,6 +14,7 @@ foreach(name tony_headers tony_test_headers)
     <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/strings/str_split.h>)
 endforeach()
 target_precompile_headers(tony_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+target_link_libraries(tony_test_headers PRIVATE GTest::gmock)
 
 # tony_library(NAME [LIBRARIES ...]): the folder's sources, without main.cc, as a static library.
 function(tony_library name)

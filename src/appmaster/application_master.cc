@@ -1,4 +1,4 @@
-// Construction in the order of dependence; destruction is its reverse.
+// Members are constructed in the order of their dependencies and torn down in reverse.
 #include "appmaster/application_master.h"
 
 #include <google/protobuf/util/json_util.h>
@@ -29,28 +29,30 @@
 namespace tony::appmaster {
 namespace {
 
-/// Between two files of events, which somebody has to keep for ever.
+/// Pause between two files of archived events: each file costs the cluster's file system memory for
+/// ever.
 constexpr std::chrono::seconds kArchivePause{2};
-/// More events than there may be in that time.
+/// More events than can happen within kArchivePause.
 constexpr int64_t kUnknownEvents = 100'000;
 
-/// Between two writings of the newest measurements: here, where a file costs little, with a part
-/// for each task, since all lines are written anew; and in a cluster's file system.
+/// Pauses between two writes of the newest measurements. Each write rewrites all lines. On this
+/// machine a file costs little, so the pause is short and grows with the number of tasks; in a
+/// cluster's file system it is long.
 constexpr std::chrono::seconds kUsagePause{1};
 constexpr std::chrono::milliseconds kUsagePauseOfTask{1};
 constexpr std::chrono::seconds kArchivedUsagePause{30};
 
-/// Of a past that cannot be read at first.
+/// Retries and pause for a past that cannot be read at first.
 constexpr int kPastRetries = 20;
 constexpr std::chrono::seconds kPastPause{5};
 
-/// How long readers of the own log may take for the last of it.
+/// How long the readers of this process's own log may take to receive the end of it.
 constexpr std::chrono::seconds kSayPatience{1};
 
-/// What the key of the job's ranks is derived for.
+/// Purpose from which the secret key of the job's ranks is derived.
 constexpr char kCollectivePurpose[] = "tony.collective";
 
-/// Exit code of one that has been replaced, or will be.
+/// Exit code of an ApplicationMaster that has been replaced or will be.
 constexpr int kDeposed = 3;
 
 absl::StatusOr<v1::StagedFiles> ReadStaged(const std::string& path) {
@@ -61,12 +63,13 @@ absl::StatusOr<v1::StagedFiles> ReadStaged(const std::string& path) {
   return staged;
 }
 
-/// The job as the client merged and validated it; the files that it names were looked for there.
+/// The job as the client merged and validated it. File checks are off, because the client has
+/// already looked for the files that the job names.
 absl::StatusOr<jobfile::LoadedJob> ReadJob(const storage::JobFolder& folder) {
   jobfile::Sources sources;
   sources.job_file = folder.job_xml();
   sources.working_folder = std::string("/");
-  // The client may have taken it from its home folder, which is not this process's business.
+  // The client may have taken this setting from its home folder, which this process does not read.
   sources.overrides = {{"tony.local.dir", storage::LocalDir(folder), "the job's folder"}};
   jobfile::LoadedJob loaded = jobfile::LoadJob(sources, jobfile::FileChecks::kOff);
   jobfile::BuildResult& result = loaded.result;
@@ -75,12 +78,13 @@ absl::StatusOr<jobfile::LoadedJob> ReadJob(const storage::JobFolder& folder) {
   return loaded;
 }
 
-/// Of each task: its executor's connection, and its process or what stands for it.
+/// Descriptors per task: its executor's connection, and its process or what stands for it.
 constexpr uint64_t kFilesPerTask = 2;
-/// Of the ApplicationMaster itself.
+/// Descriptors of the ApplicationMaster itself.
 constexpr uint64_t kOwnFiles = 32;
 
-/// Too few descriptors show in the middle of a job, as containers that are lost.
+/// Checked at the start, because a shortage of descriptors would show in the middle of the job, as
+/// lost containers.
 absl::Status CheckOpenFiles(uint64_t tasks) {
   const uint64_t needed = tasks * kFilesPerTask + kOwnFiles;
   if (OpenFilesLimit() >= needed) return absl::OkStatus();
@@ -105,6 +109,8 @@ absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(
 }
 
 absl::Status ApplicationMaster::Open() {
+  // The claim comes first: until it succeeds, the job's files may belong to another
+  // ApplicationMaster. The journal comes before everything that depends on where the job stands.
   TONY_RETURN_IF_ERROR(platform_->Claim());
   TONY_ASSIGN_OR_RETURN(const jobfile::LoadedJob loaded, ReadJob(platform_->folder()));
   const jobfile::BuildResult& built = loaded.result;
@@ -129,7 +135,7 @@ absl::Status ApplicationMaster::Open() {
 
 absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<storage::JobFiles> files, platform_->OpenFiles());
-  // Nobody misses them that cannot be read.
+  // Old measurements are only a convenience, so an unreadable file counts as empty.
   const std::string usage = files->Read(storage::kUsageFile).value_or("");
   TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(std::move(files), clock_, os::BootId()));
   machine_ = std::make_unique<core::JobMachine>(std::move(job));
@@ -156,7 +162,8 @@ absl::StatusOr<History> ApplicationMaster::OpenArchivedHistory() {
   history.set_copy([this](const std::string& line) {
     if (archive_ != nullptr) archive_->Add(line);
   });
-  // Followers may have seen events that were not kept.
+  // Followers may have seen events that were not archived. Skipping numbers keeps a new event from
+  // getting a number that a follower already knows.
   if (past.sequence > 0) history.SkipNumbers(kUnknownEvents);
   return history;
 }
@@ -168,6 +175,7 @@ absl::Status ApplicationMaster::OpenHistory() {
                             : History::Open(platform_->folder().events(), clock_, event_log_));
   history_ = std::make_unique<History>(std::move(history));
   OpenMeasurements();
+  // Only the job's first ApplicationMaster records the submission; the others continue its history.
   if (history_->past_sequence() > 0) return absl::OkStatus();
   const core::JobDescription& job = machine_->job();
   core::JobSubmitted submitted;
@@ -220,6 +228,8 @@ absl::Status ApplicationMaster::ReadPast() {
 }
 
 void ApplicationMaster::MakeServices() {
+  // gRPC's threads call the callbacks of the relay and of both services. Each one only posts to the
+  // event loop, so that the state machine and everything around it needs no lock.
   relay_ = std::make_unique<rpc::TunnelRelay>([this](const rpc::TunnelRelay::Wish& wish) {
     loop_.Post([this, wish] { tunnels_->Take(wish); });
   });
@@ -245,6 +255,8 @@ void ApplicationMaster::MakeServices() {
 
 absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                                            std::vector<std::string> executor_arguments) {
+  // gRPC never reports a thread that it could not start, so its threads are started and checked
+  // before anything depends on them.
   TONY_ASSIGN_OR_RETURN(grpc_threads_, rpc::GrpcThreads::Start());
   TONY_ASSIGN_OR_RETURN(rpc::CertificateAuthority authority,
                         rpc::CertificateAuthority::Load(authority_pem));
@@ -284,7 +296,7 @@ absl::Status ApplicationMaster::Start() {
   const bool leased = platform_->ClientLease(machine_->job().timeouts) > Duration::zero();
   if (leased && !platform_->detached()) AwaitOwner();
   if (client_.valid()) {
-    // An ApplicationMaster that was started again may find nobody there who waits for it.
+    // The result is ignored: after a restart there may be no client that waits for this line.
     (void)os::WriteAll(client_.get(), "ready\n", 6, "the client's socket");
     if (platform_->detached()) {
       client_.Reset();
@@ -293,7 +305,7 @@ absl::Status ApplicationMaster::Start() {
     }
   }
   if (history_->ended()) {
-    // An earlier one has done it all, but for going.
+    // An earlier ApplicationMaster has finished the job; only the conclusion is left.
     loop_.Post([this] { OnFinished(); });
   } else {
     runner_->Apply(core::input::Start{journal_->incarnation(), platform_->own_log_url()});
@@ -303,6 +315,8 @@ absl::Status ApplicationMaster::Start() {
 
 void ApplicationMaster::OnSignal(int number) {
   if (finished_) return loop_.Stop();
+  // The process exits at once, without the usual teardown: the job goes on under the next
+  // ApplicationMaster, so nothing of it may be stopped or removed here.
   if (platform_->signal_means_another()) {
     LogInfo(absl::StrCat("told to end by signal ", number, "; the next one goes on"));
     archive_.reset();
@@ -330,7 +344,7 @@ void ApplicationMaster::AwaitOwner() {
 
 void ApplicationMaster::OnOwnerAttached() {
   lease_.reset();
-  // From now on the stream tells of its end.
+  // From now on the end of the owner's stream tells that it is gone, so the socket is not needed.
   client_watch_.reset();
   if (finished_) loop_.Stop();
 }
@@ -343,7 +357,8 @@ void ApplicationMaster::OnOwnerLost() {
 }
 
 void ApplicationMaster::OnFinished() {
-  // Whoever hears that the job is over finds all of its events.
+  // The archive is flushed first, so that anyone who hears that the job is over finds all of its
+  // events.
   archive_.reset();
   platform_->Conclude(machine_->verdict().value_or(core::Verdict{}), [this] { OnConcluded(); });
 }
@@ -372,7 +387,8 @@ void ApplicationMaster::OnSaid() {
   if (std::exchange(finished_, true)) return;
   say_deadline_.reset();
   event_log_.Close();
-  // A job may be over before its client has connected, who is to read the verdict all the same.
+  // A job may be over before its client has connected. The client must still be able to read the
+  // verdict, so the loop runs on until it attaches or is gone.
   if (client_watch_ == nullptr) loop_.Stop();
 }
 
@@ -382,7 +398,8 @@ void ApplicationMaster::OnDeposed(const std::string& why) {
 }
 
 void ApplicationMaster::OnDeaf(const std::string& why) {
-  // The tasks do not notice: the next one finds the journal, and their executors find it.
+  // The tasks do not notice this exit: the next ApplicationMaster replays the journal, and the
+  // executors attach to it.
   LogError(absl::StrCat(why, "; it ends, so that another one takes over"));
   archive_.reset();
   _exit(kDeposed);
@@ -392,12 +409,13 @@ ApplicationMaster::~ApplicationMaster() {
   listener_check_.reset();
   own_logs_.reset();
   if (relay_ != nullptr) relay_->Close("the job is over");
-  // No input may arrive while the rest goes away.
+  // The server stops before the parts that its services call are destroyed, so that no input
+  // arrives while they go away.
   if (server_ != nullptr) server_->Shutdown(machine_->job().timeouts.last_events);
   past_reader_.reset();
   backend_.reset();
   archive_.reset();
-  // One that could not start leaves to the next what that needs.
+  // After a failed start the files stay, because the next ApplicationMaster needs them.
   if (finished_) platform_->CleanUp();
 }
 

@@ -1,4 +1,5 @@
-// Wires one job's ApplicationMaster: state machine, history, services, backend; and ends it.
+// Assembles one job's ApplicationMaster from state machine, history, services and backend, runs it,
+// and shuts it down.
 #pragma once
 
 #include <memory>
@@ -29,8 +30,8 @@
 
 namespace tony::appmaster {
 
-/// Goes on where an earlier one was lost, when the job has a journal.
-/// Lives from Create() until its loop has stopped. Not thread safe: owned by the event loop.
+/// Continues where an earlier ApplicationMaster was lost, if the job has a journal. Lives from
+/// Create() until its loop has stopped. Not thread safe: owned by the event loop.
 ///
 ///   gRPC threads ── inputs ──▶ EventLoop ──▶ JobRunner ──▶ JobMachine (pure)
 ///                                               │ effects
@@ -40,35 +41,37 @@ namespace tony::appmaster {
 ///                      PastReader
 class ApplicationMaster {
  public:
-  /// Reads the job and opens everything; nothing runs yet.
-  /// AlreadyExists – another ApplicationMaster runs this job; Cancelled – there is nothing left to
-  /// do (Platform::Claim()); otherwise the error of what could not be opened.
+  /// Reads the job and opens everything; starts nothing yet. AlreadyExists – another
+  /// ApplicationMaster runs this job. Cancelled – nothing is left to do (Platform::Claim()).
+  /// Otherwise the error of the part that could not be opened.
   static absl::StatusOr<std::unique_ptr<ApplicationMaster>> Create(
       Options options, std::unique_ptr<Platform> platform, EventLoop& loop);
   ~ApplicationMaster();
 
-  /// Publishes the address and starts the job; then the loop is to be run. It stops when the job
-  /// has ended.
+  /// Publishes the address and starts the job. The caller then runs the loop, which stops when the
+  /// job has ended.
   absl::Status Start();
-  /// The process was told to end: the job ends as KILLED, or, where the platform starts another
-  /// ApplicationMaster, this one leaves the job to it.
+  /// The process was told to end by signal `number`. If the platform starts another
+  /// ApplicationMaster, this one leaves the job to it; otherwise the job ends as KILLED.
   void OnSignal(int number);
 
  private:
   ApplicationMaster(Options options, std::unique_ptr<Platform> platform, EventLoop& loop);
 
   absl::Status Open();
-  /// Reads what earlier ApplicationMasters of the job left, if there were any.
+  /// Replays the journal of the job's earlier ApplicationMasters, if there is one.
   absl::Status OpenJournal(core::JobDescription job);
-  /// Behind what earlier ones recorded, of which only the end is read: ReadPast() reads the rest.
+  /// Opens the history for appending. Only the end of the earlier ApplicationMasters' part is read
+  /// here; ReadPast() reads the rest.
   absl::Status OpenHistory();
   absl::StatusOr<History> OpenArchivedHistory();
   void OpenMeasurements();
-  /// Once everybody can reach this one: a long history holds up nobody but who wants to see it.
+  /// Starts reading the past, once this ApplicationMaster can be reached: a long history delays
+  /// only those who want to see it.
   absl::Status ReadPast();
   absl::Status OpenServer(const std::string& authority_pem,
                           std::vector<std::string> executor_arguments);
-  /// What clients and executors call.
+  /// Makes the services that clients and executors call.
   void MakeServices();
   absl::Status OpenBackend(const jobfile::BuildResult& built);
   void Stop(core::Reason reason, const std::string& sentence);
@@ -77,12 +80,12 @@ class ApplicationMaster {
   void OnFinished();
   void OnConcluded();
   void OnSaid();
-  /// Answers a tunnel with this process's own logs, as an executor does with its.
+  /// Answers a tunnel with this process's own logs, as an executor answers with its own.
   absl::Status SendOwnLogs(const rpc::TunnelRelay::Wish& wish);
-  /// The job ends when its owner's lease has run out.
+  /// Ends the job when its owner's lease has run out.
   void AwaitOwner();
   void OnDeposed(const std::string& why);
-  /// Its port takes in nobody any more, or gRPC calls nobody back.
+  /// This process's port takes in no connection any more, or gRPC has no thread for its callbacks.
   void OnDeaf(const std::string& why);
 
   const std::unique_ptr<Platform> platform_;
@@ -92,13 +95,14 @@ class ApplicationMaster {
   std::unique_ptr<rpc::GrpcThreads> grpc_threads_;
   std::unique_ptr<EventLoop::Handle> grpc_watch_;
   rpc::EventLog event_log_;
-  std::unique_ptr<EventArchive> archive_;  ///< of the events, where the folder does not last
+  /// Copy of the events, if the folder does not outlive the container.
+  std::unique_ptr<EventArchive> archive_;
   std::unique_ptr<DecisionLog> journal_;
   std::unique_ptr<core::JobMachine> machine_;
   std::unique_ptr<Assignments> assignments_;
   std::unique_ptr<History> history_;
   std::unique_ptr<Measurements> measurements_;
-  std::unique_ptr<PastReader> past_reader_;  ///< where there is a past
+  std::unique_ptr<PastReader> past_reader_;  ///< null: there is no past
   std::unique_ptr<rpc::CertificateAuthority> authority_;
   std::unique_ptr<rpc::TunnelRelay> relay_;
   std::unique_ptr<rpc::JobService> job_service_;
@@ -109,10 +113,11 @@ class ApplicationMaster {
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
   std::unique_ptr<ListenerCheck> listener_check_;
-  /// While the client that is to own the job is awaited.
+  /// Set while the ApplicationMaster waits for the owning client to connect.
   std::unique_ptr<EventLoop::Handle> client_watch_;
-  std::unique_ptr<EventLoop::Handle> lease_;       ///< of an owner who is away
-  std::shared_ptr<rpc::TunnelDialer> own_dialer_;  ///< to this process itself; null: not yet
+  std::unique_ptr<EventLoop::Handle> lease_;  ///< set while the owner is away
+  /// A connection to this process itself; null: not made yet.
+  std::shared_ptr<rpc::TunnelDialer> own_dialer_;
   std::unique_ptr<rpc::LogSenders> own_logs_;
   std::unique_ptr<EventLoop::Handle> say_deadline_;
   bool finished_ = false;

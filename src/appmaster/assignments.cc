@@ -1,4 +1,5 @@
-// Filling of assignments.
+// Fills in a v1::Assignment field by field. Variables of the task's type win over the job's, and
+// these over Horovod's.
 #include "appmaster/assignments.h"
 
 #include <algorithm>
@@ -59,6 +60,8 @@ v1::Assignment Assignments::For(const core::Task& task) const {
       environment.insert(job_.horovod.variables.begin(), job_.horovod.variables.end());
     }
   }
+  // The order of the following insertions sets the precedence: insert() keeps what is there,
+  // assignment replaces it.
   core::Environment own;
   core::SetCollectiveKey(job_, collective_key_, own);
   environment.insert(own.begin(), own.end());

@@ -1,4 +1,4 @@
-// What each task's executor is told about its task.
+// Determines what each task's executor is told about its task.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace tony::appmaster {
 
-/// Where tasks keep what outlives them. A plain value.
+/// The folders for what outlives a task. A plain value.
 struct TaskPlaces {
-  std::string logs;         ///< with a folder for each task; empty: with each container
-  std::string checkpoints;  ///< of jobs that name no place of their own
-  std::string cache;        ///< of each host; empty: the executor finds one
+  std::string logs;         ///< has a folder for each task; empty: logs stay with each container
+  std::string checkpoints;  ///< for jobs that name no checkpoint folder of their own
+  std::string cache;        ///< on each host; empty: the executor finds a folder
 };
 
 /// Makes assignments from the job's description. Thread safe (immutable).
 class Assignments {
  public:
-  /// `incarnation`: of this ApplicationMaster. `collective_key`: a secret of the job's, for those
-  /// of its tasks that have none of their own.
+  /// `incarnation`: of this ApplicationMaster. `collective_key`: a secret of the job, for those of
+  /// its tasks that have no key of their own.
   Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
               const jobfile::LocalSettings& local, TaskPlaces places, v1::StagedFiles staged,
               std::string collective_key);

@@ -1,4 +1,5 @@
-// The effects of the state machine, one by one.
+// Write-ahead rule: an effect is carried out only after the journal has kept the decisions of its
+// step; steps run strictly in order.
 #include "appmaster/job_runner.h"
 
 #include <unistd.h>
@@ -40,6 +41,8 @@ void JobRunner::Take(core::JobInput input) {
 
 void JobRunner::ApplyTaken() {
   if (deposed_) return;
+  // All inputs taken so far form one step: one journal entry for their decisions, then their
+  // effects.
   core::Decisions decisions;
   core::JobEffects effects;
   for (const core::JobInput& input : std::exchange(taken_, {})) {
@@ -64,7 +67,7 @@ void JobRunner::ApplyTaken() {
 }
 
 void JobRunner::Tick() {
-  // Where it cannot, it would say so again and again.
+  // The result is ignored: a failure would otherwise be logged again with each tick.
   (void)logs::BoundLog(STDERR_FILENO, STDOUT_FILENO);
   Apply(core::input::Tick{});
 }
@@ -98,20 +101,23 @@ void JobRunner::OnKept(const absl::Status& status) {
     return ports_.on_deposed(std::string(status.message()));
   }
   if (!status.ok() && !std::exchange(said_loss_, true)) {
-    // The job is worth more than its journal.
+    // The job goes on without its journal, because the job is worth more. A note tells the user.
     ports_.history.Record(core::JobNote{
         absl::StrCat("The journal cannot be written, so the job would not outlive its "
                      "ApplicationMaster: ",
                      std::string(status.message()))});
   }
   if (status.ok()) said_loss_ = false;
+  // The journal answers in the order of its calls, so the answer belongs to the oldest step that is
+  // not kept.
   std::find_if(steps_.begin(), steps_.end(), [](const Step& step) { return !step.kept; })->kept =
       true;
   CarryOut();
 }
 
 void JobRunner::CarryOut() {
-  // Effects may lead to further inputs, whose effects come after them.
+  // An effect may apply further inputs. Their effects are queued here and run after the present
+  // ones, not nested.
   if (std::exchange(carrying_out_, true)) return;
   while (!deposed_ && !steps_.empty() && steps_.front().kept) {
     const Step step = std::move(steps_.front());
@@ -141,13 +147,15 @@ void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
   if (!credentials.ok()) {
     LogError(absl::StrCat(effect.container_id, ": ", credentials.status().ToString()));
     const std::string why(credentials.status().message());
-    // Later: the machine is in the middle of its answer.
+    // Posted, because the machine's answer is still being carried out.
     ports_.loop.Post([this, id = effect.container_id, why] {
       Apply(core::input::ContainerEnded{id, core::ContainerEnd{true, why}});
     });
     backend_->Kill(effect.container_id);
     return;
   }
+  // The executor gets its certificate for this container only; a restarted task's next container
+  // gets a new one.
   core::LaunchContext context;
   context.arguments = {
       absl::StrCat("--container-id=", effect.container_id),
@@ -218,7 +226,7 @@ void JobRunner::Run(const core::effect::SendMembers& effect) {
 void JobRunner::Run(const core::effect::SendShutdown& effect) {
   v1::MasterMessage message;
   message.mutable_shutdown()->set_reason(rpc::ToUtf8(effect.reason));
-  // Who is gone need not be told.
+  // An executor that is gone need not be told.
   (void)ports_.executors.Send(effect.container_id, message);
   backend_->ExpectEnd(effect.container_id);
 }
@@ -247,7 +255,7 @@ void JobRunner::Run(const core::effect::Finish& effect) {
 
 void JobRunner::Send(const std::string& container_id, const v1::MasterMessage& message) {
   const absl::Status sent = ports_.executors.Send(container_id, message);
-  // Its executor is gone; the backend or the heartbeats will say so.
+  // The executor is gone; the backend or the missing heartbeats will report it.
   if (!sent.ok()) LogWarning(std::string(sent.message()));
 }
 

@@ -1,4 +1,4 @@
-// Runs one job: feeds its state machine and carries out what the machine answers.
+// Runs one job: feeds inputs to its state machine and carries out the effects that it returns.
 #pragma once
 
 #include <deque>
@@ -19,11 +19,12 @@
 
 namespace tony::appmaster {
 
-/// Not thread safe: owned by the event loop.
+/// Lives on the event loop; takes inputs from the backend and from the services. Not thread safe:
+/// owned by the event loop.
 class JobRunner : public core::ClusterBackend::Listener {
  public:
-  /// What the runner uses; all outlive it. `backend` and `master_address` are set before the first
-  /// input.
+  /// The objects that the runner uses; all must outlive it. set_backend() and set_master_address()
+  /// must be called before the first input.
   struct Ports {
     EventLoop& loop;
     const Clock& clock;
@@ -33,10 +34,10 @@ class JobRunner : public core::ClusterBackend::Listener {
     rpc::ExecutorService& executors;
     const rpc::CertificateAuthority& authority;
     const Assignments& assignments;
-    std::vector<std::string> executor_arguments;  ///< see Platform
+    std::vector<std::string> executor_arguments;  ///< see Platform::executor_arguments()
     std::function<void()> on_finished;  ///< no container is left and the last event is recorded
-    /// Another ApplicationMaster has taken over. Nothing more is done; not even this process's end
-    /// may touch the job.
+    /// Another ApplicationMaster has taken over. The runner does nothing more, and this process
+    /// must not touch the job even when it exits.
     std::function<void(const std::string& why)> on_deposed;
   };
 
@@ -45,11 +46,11 @@ class JobRunner : public core::ClusterBackend::Listener {
   void set_backend(core::ClusterBackend* backend) { backend_ = backend; }
   void set_master_address(std::string address) { master_address_ = std::move(address); }
 
-  /// One input, after those that were taken: runs the effects and sets the timer for the machine's
-  /// next deadline.
+  /// Applies one input after those already taken, runs the effects, and sets the timer for the
+  /// machine's next deadline.
   void Apply(core::JobInput input);
-  /// The same, but soon: inputs that come together are applied together, so that one entry of the
-  /// journal keeps the decisions of all.
+  /// Takes one input, to be applied in the loop's next turn. Inputs that arrive together are
+  /// applied together, so that one journal entry keeps the decisions of all of them.
   void Take(core::JobInput input);
 
   void OnContainerGranted(const core::Container& container) override;
@@ -60,19 +61,19 @@ class JobRunner : public core::ClusterBackend::Listener {
   void OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) override;
 
  private:
-  /// What the machine answered to inputs that were applied together.
+  /// The machine's answer to inputs that were applied together.
   struct Step {
-    bool kept = false;  ///< its decisions are, or it has none
+    bool kept = false;  ///< its decisions are kept, or it has none
     core::JobEffects effects;
   };
 
   void ApplyTaken();
   void Tick();
-  /// What the oldest step that waited for it decided is kept, or not.
+  /// The journal has kept the decisions of the oldest step that waits for it, or could not.
   void OnKept(const absl::Status& status);
   /// Runs the effects of steps whose decisions are kept, in order.
   void CarryOut();
-  void Run(const core::effect::Journal&) {}  // taken out by ApplyTaken()
+  void Run(const core::effect::Journal&) {}  // ApplyTaken() takes these out
   void Run(const core::effect::ReclaimContainers& effect);
   void Run(const core::effect::RequestContainers& effect);
   void Run(const core::effect::GiveBackSpare& effect);

@@ -1,4 +1,5 @@
-// Rounds of a timer.
+// A timer alternates between opening a connection and judging whether the acceptor has shown a sign
+// of life since.
 #include "appmaster/listener_check.h"
 
 #include <utility>
@@ -9,7 +10,7 @@
 namespace tony::appmaster {
 namespace {
 
-/// One may be a machine that was suspended, or has much to do.
+/// A single failure is tolerated: the machine may have been suspended or overloaded.
 constexpr int kMostFailures = 2;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Whether anybody can still connect to this ApplicationMaster.
+// Checks whether a peer can still connect to this ApplicationMaster.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 
 namespace tony::appmaster {
 
-/// An ApplicationMaster that nobody can connect to looks healthy to all that are connected: its job
-/// goes on, but cannot be killed, and a later stage's executors never attach. So it connects to its
-/// own port now and then:
+/// Connects to this process's own port from time to time. An ApplicationMaster that accepts no
+/// connection looks healthy to all connected peers: its job goes on, but it cannot be killed, and
+/// the executors of a later stage never attach.
 ///
-/// 1. Every `interval` a connection is opened, and `patience` later closed.
-/// 2. By then the acceptor has to have taken in a connection, this one or another, or to know that
-///    it pauses for want of descriptors, which it logs itself.
-/// 3. After two failures in a row `on_deaf` is called, once, with a sentence.
+/// 1. Every `interval` the check opens a connection, and closes it `patience` later.
+/// 2. By then the acceptor must have taken in a connection, this one or another, or must have
+///    paused for want of descriptors, which it logs itself.
+/// 3. After two failures in a row `on_deaf` is called once, with a sentence.
 ///
 /// Not thread safe: owned by the event loop, which outlives it.
 class ListenerCheck {
@@ -30,14 +30,14 @@ class ListenerCheck {
     std::chrono::milliseconds patience{5'000};
   };
 
-  /// `acceptor` outlives it.
+  /// `acceptor` must outlive this object.
   ListenerCheck(EventLoop& loop, const rpc::ConnectionAcceptor& acceptor, Timing timing,
                 std::function<void(const std::string& why)> on_deaf);
 
  private:
   void Begin();
   void Judge();
-  /// Signs of life of the acceptor so far.
+  /// The acceptor's signs of life so far.
   uint64_t Signs() const;
 
   EventLoop& loop_;

@@ -1,4 +1,4 @@
-// The parts of the local backend, put together.
+// Assembles the local backend's parts: the job's folder, its lock, the executor starter.
 #include "appmaster/local_platform.h"
 
 #include <sys/stat.h>
@@ -24,7 +24,7 @@
 namespace tony::appmaster {
 namespace {
 
-/// Everybody of a local job is on this machine, so nothing listens elsewhere.
+/// All processes of a local job are on this machine, so no other address is listened on.
 constexpr char kLocalHost[] = "127.0.0.1";
 
 bool WantsGpus(const core::JobDescription& job) {
@@ -45,7 +45,7 @@ TaskPlaces LocalPlatform::places() const {
 std::string LocalPlatform::host() const { return kLocalHost; }
 
 absl::Status LocalPlatform::Claim() {
-  // What is in it is run.
+  // The folder must be the user's own, because files in it are executed.
   TONY_ASSIGN_OR_RETURN(const os::FolderHandle folder, os::OpenOwnFolder(folder_.root()));
   TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
   struct stat info;
@@ -61,7 +61,8 @@ absl::StatusOr<std::unique_ptr<storage::JobFiles>> LocalPlatform::OpenFiles() {
 }
 
 void LocalPlatform::Expect(int executors) {
-  // What outlives an executor and its keeper comes to this process.
+  // As a subreaper, this process becomes the parent of whatever outlives an executor and its
+  // keeper.
   os::BecomeSubreaper();
   executor_starter_ = std::make_unique<backend::ExecutorStarter>(options_.executor_path,
                                                                  options_.job_id(), executors);
@@ -111,7 +112,7 @@ std::vector<std::string> LocalPlatform::executor_arguments() const {
 void LocalPlatform::Conclude(const core::Verdict&, std::function<void()> done) { done(); }
 
 void LocalPlatform::CleanUp() {
-  // Without the lock the folder is that of another ApplicationMaster.
+  // Without the lock the folder belongs to another ApplicationMaster.
   if (!lock_.valid()) return;
   for (const std::string& path : folder_.transient()) {
     const absl::Status removed = os::RemoveTree(path);

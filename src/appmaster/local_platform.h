@@ -1,4 +1,4 @@
-// An ApplicationMaster on the machine that its job was submitted on.
+// The platform of an ApplicationMaster on the machine where its job was submitted.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@
 
 namespace tony::appmaster {
 
-/// Everything is in the job's folder. Not thread safe: owned by the event loop.
+/// Keeps everything in the job's folder. Not thread safe: owned by the event loop.
 class LocalPlatform : public Platform {
  public:
-  /// `loop` outlives this.
+  /// `loop` must outlive this object.
   LocalPlatform(const Options& options, EventLoop& loop);
 
   std::string job_id() const override { return options_.job_id(); }
@@ -49,7 +49,7 @@ class LocalPlatform : public Platform {
   const Options options_;
   EventLoop& loop_;
   const storage::JobFolder folder_;
-  os::UniqueFd lock_;  ///< held as long as this process lives
+  os::UniqueFd lock_;  ///< the lock on the job's folder, held as long as this process lives
   std::unique_ptr<backend::ExecutorStarter> executor_starter_;
 };
 

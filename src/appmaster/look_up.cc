@@ -1,4 +1,4 @@
-// A look at the file that each ApplicationMaster replaces, and the last one removes.
+// Reads the address file that each ApplicationMaster replaces and the last one removes.
 #include "appmaster/look_up.h"
 
 #include <memory>
@@ -10,7 +10,7 @@
 namespace tony::appmaster {
 namespace {
 
-/// Not NotFound, which means that the job is over.
+/// Converts any error to FailedPrecondition, because NotFound would mean that the job is over.
 absl::Status Unknown(const absl::Status& status) {
   return absl::FailedPreconditionError(status.message());
 }

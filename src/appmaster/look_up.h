@@ -1,4 +1,4 @@
-// Where the ApplicationMaster of a job on YARN is, for its executors.
+// Finds the ApplicationMaster of a job on YARN, for the job's executors.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tony::appmaster {
 
-/// "host:port". NotFound – the job is over; otherwise the codes of backend::JobFiles::Read and of
-/// backend::ReadYarnJob.
+/// The address, "host:port". NotFound – the job is over. Otherwise the codes of
+/// storage::JobFiles::Read and of backend::ReadYarnJob.
 absl::StatusOr<std::string> LookUpMaster(const Options::Yarn& yarn);
 
 }  // namespace tony::appmaster

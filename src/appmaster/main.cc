@@ -1,4 +1,4 @@
-// tony-am: one per job. Started by tony-submit; see README.md here.
+// tony-am, the ApplicationMaster: one process per job, started by tony-submit; see README.md here.
 #include <signal.h>
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   if (!options.ok()) return Fail(options.status(), kBadUsage);
   if (options->look_up && options->yarn) return PrintMaster(*options);
   if (options->detached) tony::appmaster::SplitOffKeeper(options->restarts);
-  tony::RaiseOpenFiles();  // two for each task: its executor's connection and its process
+  tony::RaiseOpenFiles();  // two per task: its executor's connection and its process
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   tony::EventLoop loop;
   {
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
     if (!started.ok()) return Fail(started, kInfrastructure);
     loop.Run();
   }
-  // Skips the teardown of gRPC's globals: the client waits for this process to be gone.
+  // Skips the teardown of gRPC's globals, because the client waits for this process to exit.
   fflush(nullptr);
   _exit(0);
 }

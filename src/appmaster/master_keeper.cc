@@ -1,4 +1,5 @@
-// A loop of fork and wait.
+// A loop of fork and waitpid. Signals are blocked and taken with sigwaitinfo, so the keeper needs
+// no handlers.
 #include "appmaster/master_keeper.h"
 
 #include <signal.h>
@@ -27,19 +28,20 @@ sigset_t Watched() {
 }
 
 void Say(const std::string& text) {
-  // No logging yet: the ApplicationMaster is to set it up.
+  // Logging is not available yet: the ApplicationMaster sets it up after the fork.
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// Waits for the child's end, passing on what the keeper is told. True when it ended by itself, or
-/// was told to.
+/// Waits for the child's end and passes the keeper's signals on to it. True: the child exited by
+/// itself with code 0, or the keeper was told to end.
 bool KeptToItsEnd(pid_t child, int* exit_code) {
   const sigset_t signals = Watched();
   bool told = false;
   while (true) {
     int status = 0;
     const pid_t ended = ::waitpid(-1, &status, WNOHANG);
-    if (ended > 0 && ended != child) continue;  // an executor that an ApplicationMaster left behind
+    // An executor that an earlier ApplicationMaster left behind.
+    if (ended > 0 && ended != child) continue;
     if (ended == child) {
       const os::ExitStatus end = os::ExitStatusFromWait(status);
       *exit_code = end.signal != 0 ? 3 : end.code;
@@ -52,8 +54,8 @@ bool KeptToItsEnd(pid_t child, int* exit_code) {
   }
 }
 
-/// Waits before the next start. False: the keeper was told to end meanwhile, and there is nobody to
-/// pass that on to.
+/// Waits before the next start. False: the keeper was told to end during the wait, when there is no
+/// ApplicationMaster to which it could pass the signal on.
 bool Pause(Duration pause) {
   const sigset_t signals = Watched();
   const SystemClock clock;

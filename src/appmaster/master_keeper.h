@@ -1,15 +1,20 @@
-// Restarts the ApplicationMaster of a detached job, which has no client to do it.
+// Restarts the ApplicationMaster of a detached job, because no client is there to do it.
 #pragma once
 
 namespace tony::appmaster {
 
-/// Splits the calling process in two, and returns in the one that is to be the ApplicationMaster,
-/// with its number from 1. The other one keeps it: it waits for its end, and forks another when it
-/// did not end by itself with code 0, as core::MasterRestarts says with a budget of `restarts`,
-/// then ends with its code. What tells the keeper to end (SIGTERM, SIGINT, SIGHUP) is passed on,
-/// and ends it where it waits before the next start. Should the keeper be killed, the
-/// ApplicationMaster goes on without. To be called before there is a second thread; where nothing
-/// can be forked the caller goes on unkept.
+/// Forks the calling process in two. The call returns in the child, which is to become the
+/// ApplicationMaster, with the ApplicationMaster's number from 1. The parent is the keeper and
+/// never returns:
+/// 1. The keeper waits for the ApplicationMaster's end.
+/// 2. If the ApplicationMaster did not exit by itself with code 0, the keeper forks another one,
+///    as core::MasterRestarts allows with a budget of `restarts`; then it exits with the last one's
+///    code.
+/// 3. The keeper passes SIGTERM, SIGINT and SIGHUP on. While it waits before the next start,
+///    such a signal ends the keeper.
+///
+/// If the keeper itself is killed, the ApplicationMaster goes on without it. Call this while the
+/// process has only one thread. If fork fails, the caller goes on without a keeper.
 int SplitOffKeeper(int restarts);
 
 }  // namespace tony::appmaster

@@ -1,5 +1,4 @@
-// Parsing of the ApplicationMaster's flags, each "--name=value", and of what it takes from its
-// process.
+// Parses the ApplicationMaster's flags, each "--name=value", and reads its process's environment.
 #include "appmaster/options.h"
 
 #include <pwd.h>
@@ -28,7 +27,7 @@ std::string Variable(const char* name) {
 }
 
 std::string UserName() {
-  // On a cluster's node the C library may not be the one that the node's users are known to.
+  // $USER wins, because on a cluster's node the C library may not know the node's users.
   const std::string told = Variable("USER");
   if (!told.empty()) return told;
   const passwd* entry = getpwuid(getuid());

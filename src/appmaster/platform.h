@@ -1,4 +1,5 @@
-// What an ApplicationMaster finds where it runs: a folder of this machine's, or a cluster.
+// The interface to the place where an ApplicationMaster runs: a folder on this machine, or a
+// cluster.
 #pragma once
 
 #include <functional>
@@ -21,61 +22,64 @@
 
 namespace tony::appmaster {
 
-/// Not thread safe: owned by the event loop. What is called once comes in the order of the
-/// declarations from Claim() on.
+/// Supplies what differs between this machine and a cluster. From Claim() on, the functions that
+/// are called once are called in the order of their declaration. Not thread safe: owned by the
+/// event loop.
 class Platform {
  public:
   virtual ~Platform() = default;
 
   virtual std::string job_id() const = 0;
-  virtual std::string user() const = 0;          ///< who runs the job
+  virtual std::string user() const = 0;          ///< the user who runs the job
   virtual std::string backend_name() const = 0;  ///< "local", "yarn"
-  /// Where job.xml and staged.json are found and the events are written.
+  /// The folder with job.xml and staged.json, where the events are written.
   virtual const storage::JobFolder& folder() const = 0;
-  /// Where tasks keep what outlives them.
+  /// The folders for what outlives a task.
   virtual TaskPlaces places() const = 0;
-  /// This process's own logs, where they are not in folder(): the folder with them, and where
-  /// people find them; empty otherwise.
+  /// The folder of this process's own logs, and the URL under which people find them; both empty if
+  /// the logs are in folder().
   virtual std::string own_log_folder() const { return ""; }
   virtual std::string own_log_url() const { return ""; }
-  /// Nobody has to follow the job.
+  /// Whether the job may run without a follower.
   virtual bool detached() const = 0;
-  /// Whether one that is told to end by a signal is replaced by another one, which goes on with the
-  /// job; otherwise the job ends with it.
+  /// Whether an ApplicationMaster that is told to end by a signal is replaced by another one, which
+  /// goes on with the job. Otherwise the job ends with it.
   virtual bool signal_means_another() const = 0;
-  /// How long it goes on while nobody follows it who has to.
+  /// How long the job goes on while its owner, who has to follow it, is away.
   virtual Duration ClientLease(const core::Timeouts& timeouts) const = 0;
-  /// The address that the ApplicationMaster listens on, and is reached at by all of the job.
+  /// The address on which the ApplicationMaster listens and at which the whole job reaches it.
   virtual std::string host() const = 0;
-  /// Who may connect to it.
+  /// The peers that may connect to the ApplicationMaster.
   virtual rpc::Peers peers() const = 0;
-  /// Of each executor, besides what all have: how to find the next ApplicationMaster.
+  /// Extra arguments for each executor: how to find the next ApplicationMaster.
   virtual std::vector<std::string> executor_arguments() const = 0;
 
-  /// From here on this process alone runs the job. AlreadyExists – another one does; Cancelled –
-  /// the job is over, and what an earlier ApplicationMaster did not come to remove has been; errno
-  /// codes.
+  /// Makes this process the only one that runs the job. AlreadyExists – another process runs it.
+  /// Cancelled – the job is over, and this call has removed what an earlier ApplicationMaster left.
+  /// Otherwise errno codes.
   virtual absl::Status Claim() = 0;
-  /// What the next ApplicationMaster of the job finds, and whether it takes time to write there.
+  /// Opens the files that the next ApplicationMaster of the job reads. files_take_time() tells
+  /// whether writing them is slow.
   virtual absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenFiles() = 0;
   virtual bool files_take_time() const = 0;
-  /// So many executors will be started soon.
+  /// Announces that about `executors` executors will be started soon.
   virtual void Expect(int executors) = 0;
-  /// The job's certificate authority, with its key.
+  /// The PEM text of the job's certificate authority, with its key.
   virtual absl::StatusOr<std::string> ReadAuthority() = 0;
-  /// How the job's page is got to. `parts` outlive the door.
+  /// Makes the door to the job's page. `parts` outlive the door.
   virtual absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
       const PageParts& parts, const jobfile::BuildResult& built) = 0;
-  /// `address`: of this ApplicationMaster. `on_deposed`: another one runs the job now, and nothing
-  /// may be touched any more.
+  /// `address`: of this ApplicationMaster. `on_deposed` is called when another ApplicationMaster
+  /// runs the job; nothing may be touched from then on.
   virtual absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) = 0;
-  /// Clients and executors find the ApplicationMaster from here on.
+  /// Publishes the address, so that clients and executors find the ApplicationMaster.
   virtual absl::Status Publish(const std::string& address) = 0;
-  /// The job is over, and no container is left. `done` follows, maybe from within the call.
+  /// Called when the job is over and no container is left. `done` follows, possibly from within the
+  /// call.
   virtual void Conclude(const core::Verdict& verdict, std::function<void()> done) = 0;
-  /// Removes what is of no use when no process of the job lives. Only after Conclude().
+  /// Removes what is useless once no process of the job lives. Must follow Conclude().
   virtual void CleanUp() = 0;
 };
 

@@ -1,4 +1,5 @@
-// The parts of the YARN backend, put together.
+// Assembles the YARN backend's parts: the token file's secrets, the cluster's file system, the page
+// behind YARN's proxy.
 #include "appmaster/yarn_platform.h"
 
 #include <utility>
@@ -29,7 +30,8 @@ backend::YarnBackend::FinalStatus FinalStatusOf(core::Outcome outcome) {
   return FinalStatus::kFailed;
 }
 
-/// The proxy's hosts are elsewhere; whoever else connects is closed at once.
+/// The page listens on all addresses, because the proxy runs on other hosts. Connections of all
+/// other peers are closed at once.
 constexpr char kAllAddresses[] = "0.0.0.0";
 
 std::string OriginOf(const v1::YarnJob::Proxy& proxy, const v1::YarnJob::Endpoint& server) {
@@ -37,13 +39,13 @@ std::string OriginOf(const v1::YarnJob::Proxy& proxy, const v1::YarnJob::Endpoin
                       hadoop::ToString(backend::EndpointOf(server)));
 }
 
-/// Where a person finds the job's page.
+/// The URL under which a person finds the job's page.
 std::string PageUrl(const v1::YarnJob& job) {
   if (job.proxy().servers().empty()) return "the ResourceManager's page of the application";
   return absl::StrCat(OriginOf(job.proxy(), job.proxy().servers(0)), "/proxy/", job.job_id(), "/");
 }
 
-/// Of a page that is there from the start.
+/// A door to a page that is served from the start.
 class ProxyPageDoor : public PageDoor {
  public:
   ProxyPageDoor(std::unique_ptr<JobPage> page, std::string url)
@@ -55,7 +57,7 @@ class ProxyPageDoor : public PageDoor {
   const std::string url_;
 };
 
-/// The page has links to the nodes' own pages of logs.
+/// Serves no logs: the page links to the nodes' own log pages instead.
 class NodesLogs : public web::LogSource {
  public:
   void ReadTail(const core::TaskId& /*task*/, int /*attempt*/, Stream /*stream*/, size_t /*most*/,
@@ -84,7 +86,8 @@ absl::StatusOr<std::unique_ptr<YarnPlatform>> YarnPlatform::Create(const Options
 }
 
 absl::Status YarnPlatform::Claim() {
-  // YARN ends the other one; what decides is who is the first to write to the journal.
+  // No lock is needed: YARN ends the other attempt, and the attempt that writes the next journal
+  // entry first is the one that counts.
   TONY_ASSIGN_OR_RETURN(const std::string configuration,
                         backend::FindSecret(tokens_, backend::kConfigurationSecret));
   TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.job_xml(), configuration));
@@ -113,7 +116,7 @@ absl::StatusOr<std::string> YarnPlatform::ReadAuthority() {
 
 absl::StatusOr<std::string> YarnPlatform::TokensFor(const std::string& secret) const {
   hadoop::TokenStore store;
-  // The ApplicationMaster's own right is not for executors.
+  // Executors do not get the AMRMToken, which is the ApplicationMaster's own right.
   for (const auto& [name, token] : tokens_.tokens) {
     if (token.kind != hadoop::kAmRmToken) store.tokens.emplace_back(name, token);
   }
@@ -151,7 +154,8 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   for (const auto& [type, image] : built.yarn.docker_images) {
     options.environment[type] = backend::DockerEnvironment(image, built.yarn.docker_mounts);
   }
-  // Once for the node and once for the ResourceManager, and a rest.
+  // Two periods, one for the node's stop and one for giving back to the ResourceManager, plus a
+  // reserve.
   options.kill_timeout = built.job.timeouts.container_kill * 2 / 5;
   options.waiting_notice = built.job.timeouts.waiting_notice;
   backend::YarnBackend::Events events;
@@ -218,7 +222,7 @@ absl::StatusOr<std::unique_ptr<PageDoor>> YarnPlatform::MakePageDoor(
 absl::Status YarnPlatform::Publish(const std::string& address) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<storage::JobFiles> files, OpenFiles());
   TONY_RETURN_IF_ERROR(files->Replace(backend::kAddressFile, address));
-  // So that clients of any machine can speak with this one.
+  // The client credentials are published so that clients on any machine can connect.
   TONY_ASSIGN_OR_RETURN(const std::string client,
                         backend::FindSecret(tokens_, backend::kClientSecret));
   TONY_RETURN_IF_ERROR(files->Replace(backend::kClientFile, client));

@@ -1,4 +1,4 @@
-// An ApplicationMaster in a container of YARN's.
+// The platform of an ApplicationMaster in a YARN container.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,14 @@
 
 namespace tony::appmaster {
 
-/// What lasts is in the cluster's file system, secrets are in the container's token file, and the
-/// rest is in its working folder. Not thread safe: owned by the event loop.
+/// Keeps what must last in the cluster's file system, reads secrets from the container's token
+/// file, and keeps the rest in the container's working folder. Not thread safe: owned by the event
+/// loop.
 class YarnPlatform : public Platform {
  public:
-  /// Reads what the client sent along, for a process that YARN has started. `loop` outlives this.
-  /// NotFound, InvalidArgument, DataLoss – the token file is not what it has to be.
+  /// Reads what the client sent along, for a process that YARN has started. `loop` must outlive
+  /// this object. NotFound, InvalidArgument, DataLoss – the token file is missing, malformed or
+  /// damaged.
   static absl::StatusOr<std::unique_ptr<YarnPlatform>> Create(const Options& options,
                                                               EventLoop& loop);
 
@@ -31,14 +33,14 @@ class YarnPlatform : public Platform {
   std::string own_log_folder() const override { return yarn_.log_folder; }
   std::string own_log_url() const override;
   bool detached() const override { return job_.detached(); }
-  /// Its container is preempted, or its node is stopped; or the application was killed, and YARN
-  /// says so itself.
+  /// True: a signal means that the container is preempted or its node is stopped. If the
+  /// application was killed instead, YARN itself reports that.
   bool signal_means_another() const override { return true; }
   Duration ClientLease(const core::Timeouts& timeouts) const override {
     return timeouts.client_lease;
   }
   std::string host() const override { return yarn_.node_host; }
-  /// Executors are on other nodes, and the client may be another user of this one.
+  /// Executors are on other nodes, and the client may be another user of this node.
   rpc::Peers peers() const override { return rpc::Peers::kAnyHost; }
 
   absl::Status Claim() override;
@@ -58,9 +60,9 @@ class YarnPlatform : public Platform {
 
  private:
   YarnPlatform(Options::Yarn yarn, v1::YarnJob job, hadoop::TokenStore tokens, EventLoop& loop);
-  /// Of the hosts of YARN's proxy, as numbers.
+  /// The numeric addresses of the hosts of YARN's proxy.
   std::vector<std::string> ProxyAddresses() const;
-  /// Who may look at the page that is served at `port`, through a proxy at these addresses.
+  /// The access check for the page at `port`, seen through a proxy at `proxy_addresses`.
   std::unique_ptr<web::Access> MakeAccess(int port, std::vector<std::string> proxy_addresses,
                                           const std::string& viewers) const;
   absl::StatusOr<std::string> TokensFor(const std::string& secret) const;
@@ -70,8 +72,8 @@ class YarnPlatform : public Platform {
   const hadoop::TokenStore tokens_;
   EventLoop& loop_;
   const storage::JobFolder folder_;
-  std::string page_url_;                     ///< of the page, for the proxy; empty: there is none
-  backend::YarnBackend* backend_ = nullptr;  ///< the one that was made; its owner's
+  std::string page_url_;  ///< the page's URL, for the proxy; empty: there is no page
+  backend::YarnBackend* backend_ = nullptr;  ///< not owned; the backend that MakeBackend() made
 };
 
 }  // namespace tony::appmaster

@@ -1,4 +1,4 @@
-// Reading a log's segments from the last one back.
+// Reads a log's segments backwards, from the last one, until the requested number of bytes is full.
 #include "appmaster/page/folder_logs.h"
 
 #include <fcntl.h>
@@ -18,9 +18,10 @@
 namespace tony::appmaster {
 namespace {
 
-/// Adds the end of the segment before `tail`, as far as there is room for it.
+/// Puts the end of the segment `path` in front of `tail`, as far as `most` leaves room for it.
 absl::Status Prepend(const std::string& path, size_t most, web::LogTail& tail) {
-  // What the program may have put in the file's place must neither lead elsewhere nor block.
+  // The program may have replaced the file. O_NOFOLLOW keeps a symbolic link from leading
+  // elsewhere, O_NONBLOCK keeps a FIFO from blocking.
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info;
   if (!file.valid() || ::fstat(file.get(), &info) != 0) return os::ErrnoError(errno, path);
@@ -44,7 +45,7 @@ absl::StatusOr<web::LogTail> ReadLogTail(const std::string& path, size_t most) {
   web::LogTail tail;
   for (auto number = segments.rbegin(); number != segments.rend(); ++number) {
     const absl::Status read = Prepend(logs::LogSegmentPath(path, *number), most, tail);
-    // A segment may be dropped at any time; those behind it are there.
+    // The log may drop a segment at any time; the segments behind it are still there.
     if (!read.ok() && !absl::IsNotFound(read)) return read;
   }
   return tail;

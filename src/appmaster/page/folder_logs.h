@@ -1,4 +1,4 @@
-// Logs that lie in the job's folder on this machine.
+// Serves logs that lie in the job's folder on this machine.
 #pragma once
 
 #include "storage/job_folder.h"
@@ -6,7 +6,7 @@
 
 namespace tony::appmaster {
 
-/// Reads files, as executors on this machine write them. Not thread safe: owned by the event loop.
+/// Reads the files that executors on this machine write. Not thread safe: owned by the event loop.
 class FolderLogs : public web::LogSource {
  public:
   explicit FolderLogs(storage::JobFolder folder) : folder_(std::move(folder)) {}
@@ -18,8 +18,8 @@ class FolderLogs : public web::LogSource {
   const storage::JobFolder folder_;
 };
 
-/// The last bytes of the log whose first segment is `path`, at most `most`. NotFound – there is no
-/// such log; errno codes. Thread safe.
+/// The last bytes of the log whose first segment is `path`, at most `most` bytes. NotFound – there
+/// is no such log. Otherwise errno codes. Thread safe.
 absl::StatusOr<web::LogTail> ReadLogTail(const std::string& path, size_t most);
 
 }  // namespace tony::appmaster

@@ -1,4 +1,5 @@
-// Starting the page's server, and keeping up with the job.
+// Starts the page's web server; each request first applies the events that are new since the last
+// one.
 #include "appmaster/page/job_page.h"
 
 #include <utility>
@@ -38,7 +39,8 @@ const core::ObservedJob& JobPage::Job() {
     const absl::StatusOr<core::JobEvent> known = rpc::FromProto(*event);
     if (known.ok()) job_.Apply(*known);
   }
-  // Without the past there is no run that they could be of.
+  // Measurements are skipped until the past is there: without it the job has no runs to which they
+  // could belong.
   if (parts_.events.AwaitsLocked(next_event_)) return job_;
   while (const auto measured = parts_.events.NextMeasurementLocked(measured_)) {
     measured_ = measured->position;

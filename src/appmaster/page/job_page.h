@@ -1,4 +1,4 @@
-// The page of the running job: its server, fed from the event stream.
+// The web page of the running job: its server, fed from the event log.
 #pragma once
 
 #include <functional>
@@ -19,22 +19,22 @@
 
 namespace tony::appmaster {
 
-/// What the page needs of the ApplicationMaster; all outlive it.
+/// The parts of the ApplicationMaster that the page uses; all must outlive it.
 struct PageParts {
   EventLoop& loop;
   const Clock& clock;
   rpc::EventLog& events;
 };
 
-/// Serves the page from construction on. Events are looked at only when somebody looks at the page.
-/// Not thread safe: owned by the event loop.
+/// Serves the page from construction on. The page reads events only when somebody requests it. Not
+/// thread safe: owned by the event loop.
 class JobPage {
  public:
-  /// Knows the port that is listened on, since addresses are part of what is checked.
+  /// Makes the access check once the port is known, because the check includes the page's address.
   using MakeAccess = std::function<std::unique_ptr<web::Access>(int port)>;
 
-  /// Listens on `address`, a number, at a free port, for whom `peers` allows. The codes of
-  /// TcpListener::Listen.
+  /// Listens on a free port of the numeric address `address` and accepts connections that `peers`
+  /// allows. The codes of TcpListener::Listen.
   static absl::StatusOr<std::unique_ptr<JobPage>> Start(const PageParts& parts,
                                                         const std::string& address, PeerCheck peers,
                                                         std::unique_ptr<web::LogSource> logs,
@@ -46,29 +46,30 @@ class JobPage {
  private:
   JobPage(const PageParts& parts, std::unique_ptr<web::LogSource> logs)
       : parts_(parts), logs_(std::move(logs)) {}
-  /// The job with all events and measurements so far; without any while the past is read.
+  /// The job with all events and measurements so far; without measurements until the past has been
+  /// read.
   const core::ObservedJob& Job();
 
   const PageParts parts_;
   const std::unique_ptr<web::LogSource> logs_;
   core::ObservedJob job_;
   int64_t next_event_ = 1;
-  int64_t measured_ = 0;  ///< position of the last measurement that was taken in
+  int64_t measured_ = 0;  ///< position of the newest measurement that was applied
   std::unique_ptr<web::Access> access_;
   std::unique_ptr<web::JobSite> site_;
   std::unique_ptr<web::HttpServer> server_;
 };
 
-/// How a client gets to see the page. Not thread safe: owned by the event loop.
+/// Gives a client access to the page. Not thread safe: owned by the event loop.
 class PageDoor {
  public:
   virtual ~PageDoor() = default;
-  /// The address to visit, for one visit where a code is in it. Codes of JobPage::Start.
+  /// The URL to visit; a URL that contains a code is good for one visit. Codes of JobPage::Start.
   virtual absl::StatusOr<std::string> Invite() = 0;
 };
 
-/// On this machine, for programs of its user, whom `tony open` gives a code. Nothing listens before
-/// that.
+/// Access from this machine, for programs of this user: `tony open` hands out a code. The page does
+/// not listen before the first Invite().
 class LocalPageDoor : public PageDoor {
  public:
   LocalPageDoor(const PageParts& parts, std::string job_id,
@@ -82,7 +83,7 @@ class LocalPageDoor : public PageDoor {
   const std::string job_id_;
   const std::function<std::unique_ptr<web::LogSource>()> make_logs_;
   std::unique_ptr<JobPage> page_;
-  web::CodeAccess* access_ = nullptr;  ///< the page's
+  web::CodeAccess* access_ = nullptr;  ///< owned by the page
 };
 
 }  // namespace tony::appmaster

@@ -1,4 +1,5 @@
-// Looking up what a client wants to reach, and asking its executor.
+// Looks the wish up in the task table, asks the executor through its stream, and sets a deadline
+// for the answer.
 #include "appmaster/page/tunnels.h"
 
 #include <string>
@@ -53,6 +54,7 @@ absl::Status CheckLogContainer(const core::TaskTable& tasks, const std::string& 
 void Tunnels::Take(const rpc::TunnelRelay::Wish& wish) {
   const absl::Status asked = Ask(wish);
   if (!asked.ok()) return relay_.Refuse(wish.tunnel, asked);
+  // The relay ignores Refuse() for a tunnel that was answered, so the deadline needs no cancelling.
   deadlines_[wish.tunnel] = loop_.After(kAnswerPatience, [this, wish] {
     relay_.Refuse(wish.tunnel,
                   absl::DeadlineExceededError(absl::StrCat(
@@ -77,6 +79,8 @@ absl::Status Tunnels::Ask(const rpc::TunnelRelay::Wish& wish) {
     container = target.container_id;
     open.set_port(target.port);
   }
+  // The relay must know the container before the executor can answer, because it refuses an answer
+  // from any other one.
   relay_.Expect(wish.tunnel, container);
   return executors_.Send(container, message);
 }

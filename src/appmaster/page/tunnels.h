@@ -1,5 +1,5 @@
-// Who may be reached through a tunnel: running tasks, at the ports that they have registered, and
-// the logs of containers.
+// Decides what a tunnel may reach: running tasks at the ports that they have registered, and the
+// logs of containers.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace tony::appmaster {
 
-/// Answers what clients wish of the relay. Not thread safe: owned by the event loop.
+/// Answers the wishes that the relay receives. Not thread safe: owned by the event loop.
 class Tunnels {
  public:
-  /// How long an executor may take to answer.
+  /// The time within which an executor must answer.
   static constexpr std::chrono::seconds kAnswerPatience{10};
 
-  /// Sends this process's own logs. NotFound – another ApplicationMaster's are wanted, or there are
-  /// none; the codes of rpc::LogSenders::Send().
+  /// Sends this process's own logs. NotFound – the wish names another ApplicationMaster's logs, or
+  /// this one has none. Otherwise the codes of rpc::LogSenders::Send().
   using SendOwnLogs = std::function<absl::Status(const rpc::TunnelRelay::Wish& wish)>;
 
-  /// All outlive it.
+  /// All arguments must outlive this object.
   Tunnels(EventLoop& loop, const core::JobMachine& machine, rpc::ExecutorService& executors,
           rpc::TunnelRelay& relay, SendOwnLogs send_own_logs)
       : loop_(loop),
@@ -47,23 +47,25 @@ class Tunnels {
   rpc::ExecutorService& executors_;
   rpc::TunnelRelay& relay_;
   const SendOwnLogs send_own_logs_;
-  std::map<int64_t, std::unique_ptr<EventLoop::Handle>> deadlines_;  ///< by number of the tunnel
+  std::map<int64_t, std::unique_ptr<EventLoop::Handle>> deadlines_;  ///< by tunnel number
 };
 
-/// Where a tunnel leads.
+/// The container and port to which a tunnel leads.
 struct TunnelTarget {
   std::string container_id;
   int port = 0;
 };
 
-/// The container and the port that are meant by a wish for a port. NotFound – there is no such
-/// task, or it has not registered this port; FailedPrecondition – it has no program to be reached
-/// at the moment; PermissionDenied – an executor wants to reach another task than the job's driver.
+/// Finds the container and the port for a wish for a port. NotFound – there is no such task, or it
+/// has not registered this port. FailedPrecondition – the task has no running program to be
+/// reached, or its executor has no connection at the moment. PermissionDenied – an executor wants
+/// to reach another task than the job's driver.
 absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks,
                                               const rpc::TunnelRelay::Wish& wish);
 
-/// Whether the executor of container `id` can be asked for its logs. NotFound – the container is
-/// not the job's (any more); FailedPrecondition – its executor has no connection at the moment.
+/// Whether the executor of container `id` can be asked for its logs. NotFound – the job does not
+/// hold the container (any more). FailedPrecondition – its executor has no connection at the
+/// moment.
 absl::Status CheckLogContainer(const core::TaskTable& tasks, const std::string& id);
 
 }  // namespace tony::appmaster

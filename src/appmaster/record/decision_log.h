@@ -1,4 +1,4 @@
-// Where the ApplicationMaster keeps what it decides, before it does it.
+// Keeps the ApplicationMaster's decisions before they are carried out.
 #pragma once
 
 #include <functional>
@@ -8,19 +8,19 @@
 
 namespace tony::appmaster {
 
-/// Not thread safe: owned by the event loop.
+/// A write-ahead log of decisions. Not thread safe: owned by the event loop.
 class DecisionLog {
  public:
-  /// What became of decisions. OK – they are kept; Aborted – another ApplicationMaster has taken
-  /// over: nothing may be done any more; otherwise they are not kept yet, and will be with the next
-  /// ones.
+  /// The result for a set of decisions. OK – they are kept. Aborted – another ApplicationMaster has
+  /// taken over: nothing may be done any more. Any other code – they are not kept yet, and will be
+  /// written with the next ones.
   using OnKept = std::function<void(const absl::Status& status)>;
 
   virtual ~DecisionLog() = default;
-  /// Of the ApplicationMaster that has opened it, from 1.
+  /// The number, from 1, of the ApplicationMaster that has opened this log.
   virtual int incarnation() const = 0;
-  /// Calls are answered in their order, on the event loop: from within the call where keeping takes
-  /// no time worth speaking of, else later.
+  /// Appends decisions. Answers come in the order of the calls, on the event loop: from within the
+  /// call if keeping takes no noticeable time, otherwise later.
   virtual void Append(const core::Decisions& decisions, OnKept on_kept) = 0;
 };
 

@@ -1,4 +1,5 @@
-// Names of the files, and the thread that makes them.
+// A thread writes the files. It batches the lines that arrive during a write or a pause, and merges
+// small files from time to time.
 #include "appmaster/record/event_archive.h"
 
 #include <algorithm>
@@ -84,7 +85,8 @@ void EventArchive::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return leaving_ || usage_ || !lines_.empty(); });
-    // The end of the job, or of this process, waits for events only.
+    // While this object is being destroyed only events are written: the end of the job must not
+    // wait for measurements.
     if (usage_ && !leaving_) {
       const std::string usage = *std::exchange(usage_, std::nullopt);
       lock.unlock();
@@ -101,6 +103,7 @@ void EventArchive::Run() {
     const bool written = WriteEvents(lines);
     if (!last_try) MergeIfMany();
     lock.lock();
+    // Lines that could not be written go back to the front, so that the events stay in order.
     if (!written && !last_try) lines_ = lines + lines_;
     changed_.wait_for(lock, pause_, [this] { return leaving_; });
   }
@@ -132,6 +135,9 @@ void EventArchive::MergeIfMany() {
 }
 
 absl::Status EventArchive::Merge() {
+  // Collects the newest files backwards, as many as fit into kMostMergedBytes. The merged file is
+  // created before the small ones are removed, so a crash in between loses nothing: readers leave
+  // out the files that a larger one covers.
   std::string text;
   size_t begin = kept_.size();
   while (begin > 0) {

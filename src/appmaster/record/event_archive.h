@@ -1,4 +1,4 @@
-// A job's events on storage that outlives the ApplicationMaster's container and takes its time.
+// Keeps a job's events on slow storage that outlives the ApplicationMaster's container.
 #pragma once
 
 #include <condition_variable>
@@ -17,62 +17,63 @@
 
 namespace tony::appmaster {
 
-/// Files "events/00000001.jsonl", "events/00000002.jsonl", …, each made in one step and never
-/// changed: HDFS is no place for a file that grows. Each costs the NameNode memory for ever, so
-/// lines that come while a file is written, or within `pause` after it, go into the next one
-/// together; and when there are kMostSmallFiles they become one. Thread safe.
+/// Files "events/00000001.jsonl", "events/00000002.jsonl", …, each created in one step and never
+/// changed, because HDFS does not suit a file that grows. Each file costs the NameNode memory for
+/// ever. Therefore lines that arrive while a file is written, or within `pause` after it, go into
+/// the next file together, and kMostSmallFiles small files are merged into one. Thread safe.
 class EventArchive {
  public:
   static constexpr size_t kMostSmallFiles = 64;
-  /// Files that are larger than that together do not become one.
+  /// Small files that are larger than this in total are not merged into one.
   static constexpr size_t kMostMergedBytes = 16 << 20;
 
-  /// How far the events go that `files` keep; reads the last file only, if it has one. `bytes` and
-  /// `rest` are 0. Codes of JobFiles.
+  /// The end of the events that `files` keep; reads at most the last file. `bytes` and `rest` are
+  /// 0. Codes of JobFiles.
   static absl::StatusOr<rpc::HistoryEnd> ReadEnd(storage::JobFiles& files);
-  /// Goes on behind what is kept in `files`. Codes of JobFiles.
+  /// Continues behind the events kept in `files`. Codes of JobFiles.
   static absl::StatusOr<std::unique_ptr<EventArchive>> Open(
       std::unique_ptr<storage::JobFiles> files, Duration pause);
-  /// Tries once more to write what is left.
+  /// Tries once more to write the remaining lines.
   ~EventArchive();
   EventArchive(const EventArchive&) = delete;
   EventArchive& operator=(const EventArchive&) = delete;
 
-  /// Whole lines, to be kept soon.
+  /// Adds whole lines, which are written soon.
   void Add(const std::string& lines);
-  /// To be kept soon in place of what was kept last, in backend::kUsageFile. Lost where that fails:
-  /// newer ones will come.
+  /// Replaces the measurements in storage::kUsageFile soon. A failed write is not repeated, because
+  /// newer measurements follow.
   void KeepUsage(const std::string& lines);
 
  private:
   EventArchive(std::unique_ptr<storage::JobFiles> files, Duration pause,
                storage::EventFiles listed);
   void Run();
-  // All of these without the mutex.
-  /// Returns whether they are kept.
+  // The functions below are called without the mutex.
+  /// Returns whether the lines are kept.
   bool WriteEvents(const std::string& lines);
   void WriteUsage(const std::string& lines);
-  /// Makes one file of the newest ones. What fails is tried again when there are as many more.
+  /// Merges the newest files into one. After a failure it tries again when as many new files have
+  /// been added.
   void MergeIfMany();
   absl::Status Merge();
-  /// Until they are removed readers leave them out.
+  /// Removes the merged small files; until then readers leave them out.
   absl::Status RemoveCovered();
-  /// Cancelled – the job's end, or this process's, waits, and for nothing but events.
+  /// Cancelled – this object is being destroyed, and its end waits for events only.
   absl::Status CheckStaying();
 
-  const std::unique_ptr<storage::JobFiles> files_;  ///< the thread's
+  const std::unique_ptr<storage::JobFiles> files_;  ///< used by the thread only
   const Duration pause_;
-  std::vector<storage::EventFile> kept_;     ///< oldest first; the thread's
-  std::vector<storage::EventFile> covered_;  ///< to be removed; the thread's
-  size_t small_ = 0;                         ///< of them, since they were merged last; the thread's
+  std::vector<storage::EventFile> kept_;     ///< oldest first; used by the thread only
+  std::vector<storage::EventFile> covered_;  ///< merged, to be removed; used by the thread only
+  size_t small_ = 0;  ///< small files since the last merge; used by the thread only
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string lines_;                 ///< not written yet; guarded by mutex_
   std::optional<std::string> usage_;  ///< not written yet; guarded by mutex_
   bool leaving_ = false;              ///< guarded by mutex_
-  bool said_loss_ = false;            ///< the thread's
-  bool said_usage_loss_ = false;      ///< the thread's
-  std::thread thread_;                ///< last: it uses the rest
+  bool said_loss_ = false;            ///< used by the thread only
+  bool said_usage_loss_ = false;      ///< used by the thread only
+  std::thread thread_;                ///< last, because it uses the members above
 };
 
 }  // namespace tony::appmaster

@@ -1,4 +1,5 @@
-// Recording of events.
+// Appends one JSON line per event and reserves disk space ahead, so that the last event always
+// fits.
 #include "appmaster/record/history.h"
 
 #include <unistd.h>
@@ -16,10 +17,10 @@
 namespace tony::appmaster {
 namespace {
 
-/// Of events for which there is no room on the disk. Beyond it they are forgotten; a reader sees by
-/// their numbers that some are missing.
+/// Limit on the events that wait for room on the disk, in bytes. Beyond it they are dropped; the
+/// gap in the sequence numbers shows a reader that some are missing.
 constexpr size_t kMostUnwritten = 8 << 20;
-/// On the disk, for the last event.
+/// Disk space reserved for the last event, in bytes.
 constexpr int64_t kLastEventRoom = 256 << 10;
 
 std::string LineOf(const core::JobEvent& event) { return rpc::EventToJsonLine(event) + "\n"; }
@@ -29,7 +30,8 @@ std::string LineOf(const core::JobEvent& event) { return rpc::EventToJsonLine(ev
 absl::StatusOr<History> History::Open(const std::string& path, const Clock& clock,
                                       rpc::EventLog& log) {
   TONY_ASSIGN_OR_RETURN(const rpc::HistoryEnd past, rpc::ReadHistoryEnd(path));
-  // Only then, since it gives back what is reserved behind the file's end.
+  // Truncated only if needed, because truncating gives back the space reserved behind the file's
+  // end.
   if (past.rest > 0 && ::truncate(path.c_str(), static_cast<off_t>(past.bytes)) != 0) {
     return os::ErrnoError(errno, path);
   }
@@ -42,7 +44,7 @@ absl::StatusOr<History> History::Continue(const rpc::HistoryEnd& past, const std
   History history(past, std::move(file), clock, log);
   history.size_ = past.bytes;
   log.AwaitPast(past.sequence);
-  // A disk that is full already is said with the first event.
+  // A disk that is already full is reported with the first event.
   (void)history.MakeRoom();
   return history;
 }
@@ -69,11 +71,11 @@ void History::Record(core::JobEventBody body) {
 absl::Status History::MakeRoom() {
   const int64_t needed = size_ + static_cast<int64_t>(unwritten_.size()) + kLastEventRoom;
   if (needed <= reserved_end_) return absl::OkStatus();
-  // More than that, since it is asked before each event.
+  // Reserves more than needed, because MakeRoom() runs before each event.
   const int64_t end = needed + kLastEventRoom;
   const absl::Status reserved = file_.Reserve(end - size_);
   if (reserved.ok()) reserved_end_ = end;
-  // Not every file system can reserve; then writing shows whether there is room.
+  // Some file systems cannot reserve space; there the write itself shows whether there is room.
   return absl::IsResourceExhausted(reserved) ? reserved : absl::OkStatus();
 }
 
@@ -84,7 +86,7 @@ absl::Status History::WriteLines() {
     unwritten_.clear();
     return written;
   }
-  // Not half a line, behind which the next one would be lost, too.
+  // Removes a half-written line, which would spoil the next line, too.
   (void)file_.Cut(size_);
   reserved_end_ = 0;
   return written;
@@ -95,6 +97,8 @@ absl::Status History::WriteLast(core::JobEvent event) {
   const auto fits = [this] {
     return size_ + static_cast<int64_t>(unwritten_.size()) <= reserved_end_;
   };
+  // On a full disk the lines that still wait are sacrificed for the last event; if the reserved
+  // room is too small even for that, the verdict loses its output tail.
   const bool complete = room.ok() || fits();
   if (!complete) {
     unwritten_ = LineOf(event);
@@ -105,7 +109,7 @@ absl::Status History::WriteLast(core::JobEvent event) {
     }
   }
   TONY_RETURN_IF_ERROR(WriteLines());
-  (void)file_.Cut(size_);  // what was reserved
+  (void)file_.Cut(size_);  // gives back the reserved space
   return complete ? absl::OkStatus() : room;
 }
 

@@ -1,4 +1,5 @@
-// Reading and writing of journal entries, each the JSON of a tony.v1.JournalEntry.
+// A write-ahead journal: each entry is one file with the JSON of a tony.v1.JournalEntry, and the
+// exclusive creation of the next file is the fence against an older ApplicationMaster.
 #include "appmaster/record/journal.h"
 
 #include <google/protobuf/util/json_util.h>
@@ -21,7 +22,7 @@ std::string NameOf(int number) {
   return name;
 }
 
-/// Whether one monotonic clock made both times.
+/// Whether both entries were stamped by the same kernel's monotonic clock.
 bool SameKernel(const v1::JournalEntry& one, const v1::JournalEntry& other) {
   return !one.boot_id().empty() && one.boot_id() == other.boot_id();
 }
@@ -51,7 +52,8 @@ absl::StatusOr<Journal> Journal::Open(std::unique_ptr<storage::JobFiles> files, 
   TONY_RETURN_IF_ERROR(journal.Write({}));
   const TimePoint now = clock.Now();
   TimePoint next = now;
-  // From the newest on, which those before it on its machine are compared with.
+  // Goes from the newest entry to the oldest. The newest entry of each kernel is the anchor with
+  // which that kernel's earlier entries are compared.
   const Found* anchor = nullptr;
   Duration anchor_age{0};
   for (auto entry = found.rbegin(); entry != found.rend(); ++entry) {
@@ -61,7 +63,8 @@ absl::StatusOr<Journal> Journal::Open(std::unique_ptr<storage::JobFiles> files, 
     }
     const std::chrono::nanoseconds before(anchor->entry.monotonic_nanos() -
                                           entry->entry.monotonic_nanos());
-    // However far apart clocks are, the entries were made in this order.
+    // Clocks may disagree, but the entries were made in this order, so times never increase towards
+    // the past.
     entry->past.at = next = std::min(next, now - anchor_age - before);
   }
   for (Found& entry : found) {
@@ -72,6 +75,7 @@ absl::StatusOr<Journal> Journal::Open(std::unique_ptr<storage::JobFiles> files, 
 
 Duration Journal::AgeOf(const Found& found, const std::string& announcement) {
   const v1::JournalEntry& entry = found.entry;
+  // The rules 1 to 3 of Open(), in this order.
   if (!entry.boot_id().empty() && entry.boot_id() == boot_id_) {
     return std::max<Duration>(Duration(0), clock_->Now().time_since_epoch() -
                                                std::chrono::nanoseconds(entry.monotonic_nanos()));
@@ -114,6 +118,8 @@ absl::StatusOr<std::vector<Journal::Found>> Journal::Read() {
 }
 
 absl::Status Journal::Write(const core::Decisions& decisions) {
+  // Decisions of earlier failed writes are at the front, so the entry keeps the order in which they
+  // were made.
   unwritten_.insert(unwritten_.end(), decisions.begin(), decisions.end());
   v1::JournalEntry entry;
   entry.set_incarnation(incarnation_);

@@ -1,4 +1,4 @@
-// The thread's loop, and the way back to the event loop.
+// The thread writes one batch at a time; results return to the event loop as a posted function.
 #include "appmaster/record/journal_thread.h"
 
 #include <utility>
@@ -34,6 +34,7 @@ void JournalThread::Run() {
   for (;;) {
     changed_.wait(lock, [this] { return leaving_ || !next_.waiting.empty(); });
     if (next_.waiting.empty()) return;
+    // The mutex is not held during the write, so that Append() never waits for the storage.
     Batch batch = std::exchange(next_, {});
     lock.unlock();
     const absl::Status status = journal_.Write(batch.decisions);

@@ -1,4 +1,4 @@
-// A journal on storage that takes its time, written beside the event loop.
+// Writes the journal on slow storage, beside the event loop.
 #pragma once
 
 #include <condition_variable>
@@ -12,20 +12,21 @@
 
 namespace tony::appmaster {
 
-/// Decisions that come while others are being written are written together as the next entry. Owned
-/// by the event loop; a mutex guards what its thread shares with that.
+/// Group commit: decisions that arrive during a write are written together as the next entry. Owned
+/// by the event loop; a mutex guards what its thread shares with the loop.
 class JournalThread : public DecisionLog {
  public:
-  /// `loop` outlives this. `journal` is this object's alone from now on.
+  /// `loop` must outlive this object. From now on only this object may use `journal`.
   JournalThread(Journal journal, EventLoop& loop);
-  /// Waits for what is being written; who has not been answered is not answered any more.
+  /// Waits until the thread has written what is pending; callbacks not called by then are never
+  /// called.
   ~JournalThread() override;
 
   int incarnation() const override { return incarnation_; }
   void Append(const core::Decisions& decisions, OnKept on_kept) override;
 
  private:
-  /// What is written as one entry.
+  /// The decisions of one entry, and the callbacks that wait for it.
   struct Batch {
     core::Decisions decisions;
     std::vector<OnKept> waiting;
@@ -34,7 +35,7 @@ class JournalThread : public DecisionLog {
   void Run();
   void Answer();
 
-  Journal journal_;  ///< the thread's, once that has begun
+  Journal journal_;  ///< used by the thread only, once it runs
   const int incarnation_;
   EventLoop& loop_;
   std::mutex mutex_;
@@ -42,9 +43,9 @@ class JournalThread : public DecisionLog {
   Batch next_;                                           ///< guarded by mutex_
   std::vector<std::pair<Batch, absl::Status>> written_;  ///< guarded by mutex_
   bool leaving_ = false;                                 ///< guarded by mutex_
-  /// The loop's; what is posted asks it whether this object is still there.
+  /// Used by the loop: a posted function asks it whether this object still exists.
   std::shared_ptr<bool> here_ = std::make_shared<bool>(true);
-  std::thread thread_;  ///< last: it uses the rest
+  std::thread thread_;  ///< last, because it uses the members above
 };
 
 }  // namespace tony::appmaster

@@ -1,4 +1,5 @@
-// Showing measurements, and the lines of the file.
+// A timer, started by the first new measurement, rewrites the whole file from the event log's
+// newest measurements.
 #include "appmaster/record/measurements.h"
 
 #include <mutex>

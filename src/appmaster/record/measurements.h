@@ -1,4 +1,5 @@
-// The newest measurement of each running task: shown to followers, and kept in one small file.
+// Keeps the newest measurement of each running task: shows it to followers and writes it to one
+// small file.
 #pragma once
 
 #include <functional>
@@ -14,19 +15,20 @@
 
 namespace tony::appmaster {
 
-/// A measurement is no event: each takes the place of the one before, in the log and in the file,
-/// so that neither grows with time. Not thread safe: owned by the event loop.
+/// A measurement is not an event: it replaces the task's previous one, in the log and in the file,
+/// so neither grows with time. Not thread safe: owned by the event loop.
 class Measurements {
  public:
-  /// Takes the lines of the newest measurements, as rpc::EventToJsonLine() writes them, in place of
-  /// those that it took before.
+  /// Stores the lines of the newest measurements, in the form of rpc::EventToJsonLine(), in place
+  /// of the lines stored before.
   using Keep = std::function<absl::Status(const std::string& lines)>;
 
-  /// Lines are kept `pause` after the first measurement that they have new. All outlive this.
+  /// Lines are stored `pause` after the first new measurement. All arguments must outlive this
+  /// object.
   Measurements(EventLoop& loop, const Clock& clock, rpc::EventLog& log, Duration pause, Keep keep)
       : loop_(loop), clock_(clock), log_(log), pause_(pause), keep_(std::move(keep)) {}
 
-  /// Shows it at once, and keeps it soon.
+  /// Shows the measurement at once and stores it soon.
   void Take(const core::TaskMeasured& measured);
 
  private:
@@ -38,7 +40,7 @@ class Measurements {
   const Duration pause_;
   const Keep keep_;
   bool said_loss_ = false;
-  std::unique_ptr<EventLoop::Handle> timer_;  ///< while something is to be kept
+  std::unique_ptr<EventLoop::Handle> timer_;  ///< set while a new measurement waits to be stored
 };
 
 }  // namespace tony::appmaster

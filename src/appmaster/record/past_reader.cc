@@ -1,4 +1,4 @@
-// The thread, and what it makes of the lines.
+// A thread reads the history line by line and puts notes in place of events that were not kept.
 #include "appmaster/record/past_reader.h"
 
 #include <utility>
@@ -48,6 +48,8 @@ void PastReader::Run() {
                            last_sequence_));
       return log_.AddPast(std::move(events));
     }
+    // After the last retry a note takes the past's place. The log must get something: until
+    // AddPast() it makes followers that lack the past wait.
     const std::string why(lines.status().message());
     if (retries_-- <= 0) {
       LogError(absl::StrCat("the events of earlier ApplicationMasters are not shown: ", why));
@@ -63,7 +65,7 @@ void PastReader::Run() {
 std::vector<v1::JobEvent> PastReader::Read(std::istream& lines) {
   std::vector<v1::JobEvent> events;
   int64_t last = 0;
-  // The event `sequence` comes next, at `unix_millis`.
+  // Moves on to the event `sequence` at `unix_millis`, and adds a note for the numbers in between.
   const auto advance = [&](int64_t sequence, int64_t unix_millis) {
     const int64_t missing = sequence - last - 1;
     last = sequence;
@@ -89,7 +91,7 @@ std::vector<v1::JobEvent> PastReader::Read(std::istream& lines) {
         events.push_back(rpc::ToProto(*event));
         return true;
       },
-      // Of measurements that others took the place of only the numbers count.
+      // Superseded measurements count only by their numbers: they are no gap in the history.
       [&](int64_t sequence) {
         if (sequence > last && sequence <= last_sequence_) advance(sequence, 0);
       });

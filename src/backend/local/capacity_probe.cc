@@ -1,4 +1,5 @@
-// Capacity from the machine and the settings.
+// Settings win over what the machine reports; GPUs are probed only on request, because that is
+// slow.
 #include "backend/local/capacity_probe.h"
 
 #include <algorithm>

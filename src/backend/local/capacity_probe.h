@@ -1,5 +1,5 @@
-// What this machine can give to the local backend's jobs: facts of the machine, replaced by
-// settings where there are any.
+// Determines what this machine can give to the local backend's jobs: the machine's own values,
+// overridden by settings.
 #pragma once
 
 #include "core/schedule/capacity.h"
@@ -8,8 +8,9 @@
 
 namespace tony::backend {
 
-/// `with_gpus`: the GPUs are wanted, too; unless their number is declared this runs nvidia-smi,
-/// which can take seconds. A tool that is missing or fails means no GPUs and a note why.
+/// `with_gpus`: also count the GPUs. Unless the settings declare their number, this runs
+/// nvidia-smi, which can take seconds. If the tool is missing or fails, the capacity has no GPUs
+/// and a note that says why.
 core::Capacity ProbeCapacity(const jobfile::LocalSettings& settings, const os::Machine& machine,
                              bool with_gpus);
 

@@ -1,4 +1,4 @@
-// Claim ⇄ JSON.
+// The "version" member guards the format; ClaimFromJson() refuses versions that it does not know.
 #include "backend/local/claim_json.h"
 
 #include "absl/strings/str_cat.h"
@@ -54,7 +54,7 @@ std::string ClaimToJson(const core::Claim& claim) {
   }
   const json object = {{"version", kVersion},    {"job_id", claim.job_id}, {"pid", claim.pid},
                        {"ticket", claim.ticket}, {"held", held},           {"wanted", wanted}};
-  // Names that are no UTF-8 must not throw.
+  // Replaces bytes that are not UTF-8 instead of throwing.
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// A ledger claim as text.
+// Converts a ledger claim to JSON text and back.
 #pragma once
 
 #include <string>
@@ -8,11 +8,10 @@
 
 namespace tony::backend {
 
-/// One JSON object and a newline.
+/// One JSON object followed by a newline.
 std::string ClaimToJson(const core::Claim& claim);
 
-/// InvalidArgument – `text` is not what some version of ClaimToJson() writes. Members it does not
-/// know are ignored.
+/// InvalidArgument – no version of ClaimToJson() writes such a text. Unknown members are ignored.
 absl::StatusOr<core::Claim> ClaimFromJson(const std::string& text);
 
 }  // namespace tony::backend

@@ -1,4 +1,4 @@
-// By what is noted in the journal, else by the command line.
+// Looks up the noted pid and start time first; falls back to a scan of /proc for the command line.
 #include "backend/local/executor_finder.h"
 
 #include <utility>
@@ -18,7 +18,7 @@ absl::Status Gone(const std::string& container_id) {
   return absl::NotFoundError(absl::StrCat("no process is the tony-executor of ", container_id));
 }
 
-// The file that the kernel sees executed when `program` is started.
+// The file that the kernel executes when `program` is started.
 std::string ExecutedFor(const std::string& program) {
   const absl::StatusOr<std::vector<std::string>> command = os::OwnProgramCommand(program);
   return command.ok() ? command->front() : program;

@@ -13,40 +13,45 @@
 
 namespace tony::backend {
 
-/// An executor that is watched by a descriptor, although it is nobody's child here.
+/// A running executor that is not a child of this process; it is watched through a pidfd.
 struct FoundExecutor {
   os::ProcessHandle process;
   core::ExecutorProcess identity;
 };
 
-/// What identifies `pid` now; nothing when it is gone.
+/// The identity (pid and start time) of the process `pid` now; nullopt if that process is gone.
 std::optional<core::ExecutorProcess> IdentityOf(pid_t pid);
 
-/// Every user of the machine can start a process with the command line of an executor, and numbers
-/// of processes are given again. So a process is taken for a container's executor only
-/// 1. by its number and its start time, where the earlier ApplicationMaster has noted them: that is
-///    one process, whatever file it executes since an upgrade;
-/// 2. otherwise, where that one was lost between the start and the note (or was of a version that
-///    noted nothing), if it executes tony-executor and has the container's id among its arguments;
-/// and in both ways only if it runs as this user. All of that is asked when its descriptor is open,
-/// from when on the number cannot pass to another process. Not thread safe.
+/// Identifies a container's executor without being fooled by another process. Any user of the
+/// machine can start a process with an executor's command line, and the kernel reuses pids. A
+/// process is therefore taken for a container's executor only if it runs as this user and one of
+/// these holds:
+/// 1. Its pid and start time are those that the earlier ApplicationMaster noted. They denote
+///    exactly one process, whatever file it executes after an upgrade.
+/// 2. Nothing was noted, because the earlier ApplicationMaster was lost between the start and
+///    the note (or its version noted nothing), and the process executes tony-executor with the
+///    container's id among its arguments.
+///
+/// All checks are made after the pidfd is open, because from then on the pid cannot pass to another
+/// process. Not thread safe.
 class ExecutorFinder {
  public:
-  /// `executor` is the path of tony-executor, and `id_flag` ("--container-id=") what stands before
-  /// a container's id on its command line.
+  /// `executor`: path of tony-executor. `id_flag` ("--container-id="): the flag that precedes a
+  /// container's id on an executor's command line.
   ExecutorFinder(const std::string& executor, std::string id_flag);
 
-  /// NotFound – it has ended; codes of ProcessHandle::Open().
+  /// NotFound – the executor has ended. Otherwise the codes of ProcessHandle::Open().
   absl::StatusOr<FoundExecutor> Find(const core::Container& container);
 
  private:
-  /// 0: none.
+  /// The pid of the executor that has `container_id` among its arguments; 0: there is none.
   pid_t FindByArgument(const std::string& container_id);
   bool HasArgument(pid_t pid, const std::string& container_id) const;
 
-  std::string program_;  ///< what the kernel executes: the loader in a runtime bundle
+  std::string program_;  ///< the file that the kernel executes: the loader in a runtime bundle
   std::string id_flag_;
-  std::optional<std::map<std::string, pid_t>> by_argument_;  ///< /proc is read once, if at all
+  /// Pid by container id; /proc is read at most once.
+  std::optional<std::map<std::string, pid_t>> by_argument_;
 };
 
 }  // namespace tony::backend

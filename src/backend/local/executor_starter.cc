@@ -1,4 +1,4 @@
-// The fork server, and what is done without it.
+// Uses os::ForkServer when two or more executors are expected; otherwise starts each one directly.
 #include "backend/local/executor_starter.h"
 
 #include <utility>

@@ -13,23 +13,25 @@
 
 namespace tony::backend {
 
-/// Several executors are forked from one that has warmed up: that halves what a start costs, most
-/// of which is the same in each. Where that does not work, and for a single one, each is started by
-/// itself. Not thread safe.
+/// Forks executors from one warmed-up fork server, which halves the cost of a start: most of that
+/// cost is the same in every executor. Without a fork server, and for a single executor, each
+/// executor is started by itself. Not thread safe.
 class ExecutorStarter {
  public:
-  /// Begins at once, so that the warming up goes on beside the caller's own preparations.
-  /// `program` is tony-executor; `expected` is how many will be started, about.
+  /// Starts the fork server at once, so that it warms up while the caller makes its own
+  /// preparations. `program`: path of tony-executor. `expected`: approximate number of executors to
+  /// be started.
   ExecutorStarter(const std::string& program, const std::string& job_id, int expected);
 
-  /// As os::StartOwnProgram(); `request` has an environment.
+  /// Same contract as os::StartOwnProgram(); `request` must have an environment.
   absl::StatusOr<os::Subprocess> Start(const os::SubprocessRequest& request);
 
-  /// The caller's children that this has started and that are no executors.
+  /// The caller's children that this object has started and that are not executors.
   std::set<pid_t> Helpers() const;
 
  private:
-  std::unique_ptr<os::ForkServer> server_;  ///< none, or no longer: each by itself
+  /// Null: no server was started, or it was lost; each executor then starts by itself.
+  std::unique_ptr<os::ForkServer> server_;
 };
 
 }  // namespace tony::backend

@@ -1,4 +1,5 @@
-// The ledger's folder: locks decide who lives, files say what they hold.
+// File locks tell which jobs live; JSON files tell what they hold. One mutex file serializes all
+// operations.
 #include "backend/local/ledger.h"
 
 #include <dirent.h>
@@ -33,21 +34,22 @@ constexpr char kMutexName[] = "mutex";
 constexpr char kLockSuffix[] = ".lock";
 constexpr char kClaimSuffix[] = ".json";
 constexpr char kCorruptSuffix[] = ".corrupt";
-/// Of os::WriteFileAtomically, as mkostemp() fills it in.
+/// The pattern that os::WriteFileAtomically hands to mkostemp() for its temporary file.
 constexpr char kTemporaryForm[] = ".tony-XXXXXX";
 
 std::string PathOf(const std::string& folder, const std::string& job_id, const char* suffix) {
   return absl::StrCat(folder, "/", job_id, suffix);
 }
 
-/// The job that the file `name` is of, by its form; empty: of none.
+/// The id of the job to which the file `name` belongs, by the name's form; empty if it belongs to
+/// none.
 std::string JobIdOf(const std::string& name, const std::string& suffix) {
   if (!absl::EndsWith(name, suffix)) return "";
   const std::string job_id = name.substr(0, name.size() - suffix.size());
   return storage::IsLocalJobId(job_id) ? job_id : "";
 }
 
-/// Whether a claim was being written to it.
+/// Whether `name` is a temporary file to which a claim was being written.
 bool IsTemporary(const std::string& name) {
   return std::equal(name.begin(), name.end(), std::begin(kTemporaryForm),
                     std::end(kTemporaryForm) - 1, [](char letter, char form) {
@@ -56,14 +58,14 @@ bool IsTemporary(const std::string& name) {
                     });
 }
 
-/// Opens a file for its lock, and makes it where it is missing.
+/// Opens a file in order to lock it; creates it if missing.
 absl::StatusOr<os::UniqueFd> OpenLock(const std::string& path, int access) {
   os::UniqueFd fd(os::OpenOrMakeFile(path, access));
   if (!fd.valid()) return os::ErrnoError(errno, path);
   return fd;
 }
 
-// True when the lock was free and is now ours, false when somebody has it who excludes us.
+// True: the lock was free and is now ours. False: another process holds a lock that excludes ours.
 absl::StatusOr<bool> TryLock(int fd, const std::string& path, int kind = LOCK_EX) {
   while (::flock(fd, kind | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
@@ -72,15 +74,15 @@ absl::StatusOr<bool> TryLock(int fd, const std::string& path, int kind = LOCK_EX
   return true;
 }
 
-// Holds the ledger's mutex. Opened read-only, so that closing it does not wake those who watch the
-// folder for writers.
+// Holds the ledger's mutex. The mutex file is opened read-only, because closing a file opened for
+// writing wakes every LedgerWatch of the folder.
 class MutexGuard {
  public:
   static absl::StatusOr<MutexGuard> Lock(const std::string& folder, Duration limit) {
     const std::string path = absl::StrCat(folder, "/", kMutexName);
     TONY_ASSIGN_OR_RETURN(os::UniqueFd fd, OpenLock(path, O_RDONLY));
-    // Not a blocking flock: a process that was stopped at the wrong moment would stop all jobs
-    // without a word.
+    // A blocking flock would wait without limit: one process stopped while it holds the mutex would
+    // silently stop all jobs. Hence exponential backoff with a deadline.
     const auto deadline = std::chrono::steady_clock::now() + limit;
     for (std::chrono::milliseconds pause(1);; pause = std::min(pause * 2, kLongestPause)) {
       TONY_ASSIGN_OR_RETURN(const bool locked, TryLock(fd.get(), path));
@@ -96,7 +98,8 @@ class MutexGuard {
   }
   MutexGuard(MutexGuard&&) = default;
   ~MutexGuard() {
-    // A child that was forked meanwhile would keep the lock if it were only closed.
+    // Explicit unlock: a child forked in the meantime shares the open file description, so a mere
+    // close would leave the mutex locked.
     if (fd_.valid()) ::flock(fd_.get(), LOCK_UN);
   }
 
@@ -108,7 +111,7 @@ class MutexGuard {
   os::UniqueFd fd_;
 };
 
-// The jobs that have a file in the folder. Needs the mutex.
+// The jobs that have a file in the folder. The caller must hold the mutex.
 absl::StatusOr<std::set<std::string>> JobIdsIn(const std::string& folder) {
   DIR* const stream = ::opendir(folder.c_str());
   if (stream == nullptr) return os::ErrnoError(errno, folder);
@@ -119,7 +122,8 @@ absl::StatusOr<std::set<std::string>> JobIdsIn(const std::string& folder) {
       if (std::string job_id = JobIdOf(name, suffix); !job_id.empty()) job_ids.insert(job_id);
     }
     if (IsTemporary(name)) {
-      // Claims are written under the mutex, which is ours: its writer died half-way.
+      // Claims are written under the mutex, which this process holds now, so the writer of this
+      // temporary file died half-way.
       ::unlink(absl::StrCat(folder, "/", name).c_str());
     }
   }
@@ -127,7 +131,7 @@ absl::StatusOr<std::set<std::string>> JobIdsIn(const std::string& folder) {
   return job_ids;
 }
 
-// Whether some process holds the job's lock. Needs the mutex.
+// Whether some process holds the job's lock. The caller must hold the mutex.
 absl::StatusOr<bool> IsAlive(const std::string& folder, const std::string& job_id) {
   const std::string path = PathOf(folder, job_id, kLockSuffix);
   const os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -137,13 +141,14 @@ absl::StatusOr<bool> IsAlive(const std::string& folder, const std::string& job_i
   return !locked;
 }
 
-// Needs the mutex. The claim goes first: a lock file alone is taken for dead, too.
+// Removes a job's files. The caller must hold the mutex. The claim is removed first, because a lock
+// file without a claim is also taken for dead.
 void Remove(const std::string& folder, const std::string& job_id) {
   ::unlink(PathOf(folder, job_id, kClaimSuffix).c_str());
   ::unlink(PathOf(folder, job_id, kLockSuffix).c_str());
 }
 
-// NotFound – there is none; else whatever makes it unreadable.
+// NotFound – the job has no claim. Any other code – the claim is unreadable.
 absl::StatusOr<core::Claim> ReadClaim(const std::string& folder, const std::string& job_id) {
   TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(PathOf(folder, job_id, kClaimSuffix)));
   TONY_ASSIGN_OR_RETURN(core::Claim claim, ClaimFromJson(text));
@@ -206,7 +211,7 @@ absl::StatusOr<std::vector<core::Claim>> Ledger::ReadClaims() const {
     absl::StatusOr<core::Claim> claim = ReadClaim(folder_, job_id);
     if (claim.ok()) {
       claims.push_back(std::move(claim).value());
-    } else if (!absl::IsNotFound(claim.status())) {  // not found: it holds and wants nothing yet
+    } else if (!absl::IsNotFound(claim.status())) {  // NotFound: nothing held or wanted yet
       SetAside(PathOf(folder_, job_id, kClaimSuffix), claim.status());
     }
   }
@@ -223,16 +228,17 @@ absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Open(const Ledger& led
   }
   TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger.folder_, ledger.limit_));
   const std::string path = PathOf(ledger.folder_, job_id, kLockSuffix);
-  // Opened for writing, so that the close by the last holder's death is announced to those who
-  // wait.
+  // The file is opened for writing, so that inotify announces its close (IN_CLOSE_WRITE) to the
+  // waiting jobs when the last holder dies.
   TONY_ASSIGN_OR_RETURN(os::UniqueFd fd, OpenLock(path, O_RDWR));
   TONY_ASSIGN_OR_RETURN(const bool nobody_lives, TryLock(fd.get(), path));
-  // The mutex is ours, so that nobody can come between where the kernel lets go for a moment.
+  // Converting a flock is not atomic: the kernel releases it for a moment. No other process can
+  // take it then, because this one holds the mutex.
   TONY_ASSIGN_OR_RETURN(const bool shared, TryLock(fd.get(), path, LOCK_SH));
   if (!shared) return absl::UnavailableError(absl::StrCat(path, " is locked by a stranger"));
   core::Claim claim{.job_id = job_id};
   if (nobody_lives) {
-    ::unlink(PathOf(ledger.folder_, job_id, kClaimSuffix).c_str());  // of the dead
+    ::unlink(PathOf(ledger.folder_, job_id, kClaimSuffix).c_str());  // the claim of a dead job
   } else if (absl::StatusOr<core::Claim> held = ReadClaim(ledger.folder_, job_id); held.ok()) {
     claim = std::move(held).value();
   } else if (!absl::IsNotFound(held.status())) {
@@ -245,7 +251,7 @@ absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Open(const Ledger& led
 LedgerClaim::~LedgerClaim() {
   const absl::StatusOr<MutexGuard> guard = MutexGuard::Lock(ledger_.folder_, ledger_.limit_);
   lock_fd_.Reset();
-  if (!guard.ok()) return;  // the claim is dead now; whoever sees it removes it
+  if (!guard.ok()) return;  // the claim is dead now; the next process that sees it removes it
   const absl::StatusOr<bool> alive = IsAlive(ledger_.folder_, claim_.job_id);
   if (!alive.ok()) return;
   if (!*alive) {

@@ -1,4 +1,4 @@
-// inotify on the ledger's folder.
+// inotify on the ledger's folder, debounced by a short settling time and backed by a timer.
 #include "backend/local/ledger_watch.h"
 
 #include <sys/inotify.h>
@@ -13,13 +13,13 @@
 namespace tony::backend {
 namespace {
 
-// What it takes the kernel, by far, from announcing a close to dropping the lock.
+// Far longer than the kernel takes from announcing a close to dropping the lock.
 constexpr std::chrono::milliseconds kSettle(2);
 constexpr std::chrono::seconds kSafetyInterval(1);
 
-// Claims replaced (by rename), claims removed, and locks let go by those who hold them: they alone
-// have them open for writing. Not what ReadClaims() does to look, or every look would wake all
-// others.
+// Watched events: claims replaced (by rename), claims removed, and locks released. Only lock
+// holders open lock files for writing. ReadClaims() opens them read-only, which these events leave
+// out: otherwise each look at the ledger would wake all other waiting jobs.
 constexpr uint32_t kEvents = IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE;
 
 }  // namespace
@@ -57,7 +57,8 @@ void LedgerWatch::ArmSafetyCheck() {
 }
 
 void LedgerWatch::Report() {
-  const std::function<void()> changed = changed_;  // it may destroy this object
+  // Copied, because the call may destroy this object.
+  const std::function<void()> changed = changed_;
   changed();
 }
 

@@ -10,10 +10,11 @@
 
 namespace tony::backend {
 
-/// Calls `changed` on the loop soon after a claim was replaced, removed or let go by a dying
-/// process, and in any case once a second: the kernel announces the close of a file just before it
-/// drops its lock, so an announcement may come too early, and where inotify is not to be had there
-/// are none. `changed` may destroy the watch. Not thread safe: owned by the event loop.
+/// Calls `changed` on the loop soon after a claim was replaced, removed, or released by a dying
+/// process, and in any case once a second. The timer is needed for two reasons: the kernel
+/// announces the close of a file just before it drops the file's lock, so an announcement may come
+/// too early; and without inotify there are no announcements. `changed` may destroy the watch. Not
+/// thread safe: owned by the event loop.
 class LedgerWatch {
  public:
   LedgerWatch(EventLoop& loop, const std::string& folder, std::function<void()> changed);
@@ -29,7 +30,7 @@ class LedgerWatch {
   std::function<void()> changed_;
   os::UniqueFd inotify_;
   std::unique_ptr<EventLoop::Handle> readable_;
-  bool settling_ = false;  ///< soon_ is armed: further announcements say nothing new
+  bool settling_ = false;  ///< soon_ is armed, so further announcements add nothing
   std::unique_ptr<EventLoop::Handle> soon_;
   std::unique_ptr<EventLoop::Handle> safety_;
 };

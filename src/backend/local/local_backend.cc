@@ -1,4 +1,5 @@
-// Slots from the ledger, executors as child processes.
+// The ledger admits resources as slots; containers are granted only from free slots and run as
+// child processes.
 #include "backend/local/local_backend.h"
 
 #include <signal.h>
@@ -29,10 +30,11 @@
 namespace tony::backend {
 namespace {
 
-/// What is on an executor's command line, see LaunchContext, by which it may have to be found.
+/// The flag for the container's id on an executor's command line (see LaunchContext);
+/// ExecutorFinder may have to find the executor by it.
 constexpr char kContainerIdFlag[] = "--container-id=";
 
-/// 7 of "JOB-c0007"; 0 of an id of another form.
+/// The number in a container id: 7 for "JOB-c0007"; 0 for an id of another form.
 int NumberOf(const std::string& container_id) {
   int number = 0;
   const size_t at = container_id.rfind("-c");
@@ -42,7 +44,7 @@ int NumberOf(const std::string& container_id) {
 
 std::string NameOf(const std::string& variable) { return variable.substr(0, variable.find('=')); }
 
-// `added` after those of `base` whose names it does not have.
+// The variables of `base` that `added` does not replace, followed by those of `added`.
 std::vector<std::string> Merged(const std::vector<std::string>& base,
                                 const std::vector<std::string>& added) {
   std::vector<std::string> merged;
@@ -58,7 +60,7 @@ std::vector<std::string> Merged(const std::vector<std::string>& base,
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// The folder `name` in `path`, a folder in `job`; both are made where they are missing.
+/// Opens the folder `name` in `path`, which is a folder in `job`; creates both if missing.
 absl::StatusOr<os::FolderHandle> MakeIn(const os::FolderHandle& job, const std::string& path,
                                         const std::string& name) {
   TONY_ASSIGN_OR_RETURN(const os::FolderHandle folder, job.OpenOrMake(LastPart(path)));
@@ -69,7 +71,8 @@ core::ContainerEnd EndOf(const os::ExitStatus& status, const std::string& log_pa
   core::TaskExit exit{.code = status.code, .signal = status.signal};
   if (status.signal != 0) exit.cause = core::TaskExit::Cause::kSignaled;
   std::string sentence = absl::StrCat("tony-executor ", exit.Describe());
-  // What the machine does not give it: too few threads, say.
+  // kExitUnable means that the machine refused something, e.g. too few threads; the log's last line
+  // says what.
   if (status.signal == 0 && status.code == kExitUnable) {
     const std::string last = logs::LastLines(log_path, 1);
     if (!last.empty()) absl::StrAppend(&sentence, ": ", last);
@@ -79,11 +82,12 @@ core::ContainerEnd EndOf(const os::ExitStatus& status, const std::string& log_pa
 
 }  // namespace
 
-/// A child of this process, or one that an earlier ApplicationMaster started. Not thread safe.
+/// A running executor: a child of this process, or a process that an earlier ApplicationMaster
+/// started. Not thread safe.
 struct LocalBackend::Executor {
   std::variant<os::Subprocess, os::ProcessHandle> process;
-  std::string log_path;                      // of a child
-  std::unique_ptr<EventLoop::Handle> watch;  // after `process`, whose descriptor it watches
+  std::string log_path;                      // set for a child only
+  std::unique_ptr<EventLoop::Handle> watch;  // declared after `process`, whose pidfd it watches
 
   pid_t pid() const {
     return std::visit([](const auto& kind) { return kind.pid(); }, process);
@@ -94,7 +98,7 @@ struct LocalBackend::Executor {
   void Signal(int number) const {
     std::visit([number](const auto& kind) { kind.Signal(number); }, process);
   }
-  /// Nothing while it lives.
+  /// How the executor ended; nullopt while it lives.
   std::optional<core::ContainerEnd> End() {
     if (const auto* stranger = std::get_if<os::ProcessHandle>(&process)) {
       if (!stranger->ended()) return std::nullopt;
@@ -116,6 +120,8 @@ LocalBackend::~LocalBackend() {
     if (live.executor != nullptr) live.executor->Signal(SIGKILL);
   }
   const SystemClock clock;
+  // All executors share one deadline. An executor that cannot be killed keeps the job's claim alive
+  // through the inherited descriptor, so its resources stay taken.
   const TimePoint deadline = clock.Now() + options_.kill_timeout;
   for (auto& [id, live] : containers_) {
     if (live.executor == nullptr) continue;
@@ -148,6 +154,7 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
   }
   ExecutorFinder executors(options_.executor_path, kContainerIdFlag);
   for (const core::Container& container : containers) {
+    // New container ids continue behind the reclaimed ones, because an id must never be used twice.
     last_number_ = std::max(last_number_, NumberOf(container.id));
     LiveContainer live;
     live.container = container;
@@ -156,6 +163,7 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
       live.slot = SlotOf(container);
       slots_[*live.slot].taken = true;
     }
+    // An executor that has ended is reported later, on the loop: Reclaim() must return first.
     live.state = live.executor != nullptr ? State::kRunning : State::kFailedToStart;
     if (live.executor == nullptr) {
       Later([this, id = container.id] {
@@ -167,7 +175,7 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
   }
 }
 
-// Null where it has ended.
+// Finds and watches the executor of a reclaimed container; null if it has ended.
 std::unique_ptr<LocalBackend::Executor> LocalBackend::TakeOver(const core::Container& container,
                                                                ExecutorFinder& executors) {
   absl::StatusOr<FoundExecutor> found = executors.Find(container);
@@ -177,7 +185,7 @@ std::unique_ptr<LocalBackend::Executor> LocalBackend::TakeOver(const core::Conta
   }
   auto executor = std::make_unique<Executor>(Executor{.process = std::move(found->process)});
   Watch(*executor, container.id);
-  // The next ApplicationMaster is not to search again.
+  // Noting the identity in the journal spares the next ApplicationMaster the search.
   if (container.executor != found->identity) TellStarted(container.id, found->identity);
   return executor;
 }
@@ -192,7 +200,7 @@ void LocalBackend::Watch(Executor& executor, const std::string& container_id) {
                                        [this, container_id] { OnExecutorReadable(container_id); });
 }
 
-// The slot that the ledger gave for the container; a new one where the ledger does not know.
+// The free slot that matches the container's grant; a new slot if the ledger does not know it.
 size_t LocalBackend::SlotOf(const core::Container& container) {
   const core::Grant grant{.resources = container.resources, .gpus = container.gpus};
   for (size_t i = 0; i < slots_.size(); ++i) {
@@ -220,7 +228,7 @@ void LocalBackend::GiveBackSpare() {
   for (auto slot = spare.rbegin(); slot != spare.rend(); ++slot) Forget(*slot);
 }
 
-// The free slots that no request can use, in their order.
+// The free slots that no pending request can use, in their order.
 std::vector<size_t> LocalBackend::SpareSlots() const {
   std::vector<core::Resources> wanted;
   for (const Requests& requests : requests_) {
@@ -254,7 +262,7 @@ void LocalBackend::CancelRequests() {
 }
 
 // Serves requests in their order until one has to wait. What the ledger admits becomes free slots,
-// and requests are only ever granted from those.
+// and a request is granted only when free slots cover all of it.
 void LocalBackend::Advance() {
   while (!requests_.empty()) {
     const Requests missing = MissingSlots(requests_.front());
@@ -271,8 +279,8 @@ void LocalBackend::Advance() {
     } else if (const auto* admitted = std::get_if<core::Admitted>(&*admission)) {
       for (const core::Grant& grant : admitted->containers) slots_.push_back({.grant = grant});
     } else if (const auto* never = std::get_if<core::NeverFits>(&*admission)) {
-      // What the job holds is held against it: not for good, where a part of it is to be given
-      // back.
+      // The admission counts the job's own slots against it. The refusal is not final while a
+      // killed container is still to end and free its share.
       if (const std::optional<core::MustWait> end = AwaitedEnd()) return Wait(*end);
       Refuse(true, never->sentence);
     } else {
@@ -282,7 +290,7 @@ void LocalBackend::Advance() {
   }
 }
 
-// What `requests` need beyond the free slots.
+// The part of `requests` that the free slots do not cover.
 LocalBackend::Requests LocalBackend::MissingSlots(const Requests& requests) const {
   std::vector<core::Resources> free;
   for (const Slot& slot : slots_) {
@@ -303,8 +311,8 @@ LocalBackend::Requests LocalBackend::MissingSlots(const Requests& requests) cons
 
 absl::StatusOr<core::Admission> LocalBackend::Ask(const Requests& missing) {
   TONY_RETURN_IF_ERROR(OpenClaim());
-  // Asking anew would lose the place in the queue. If slots became free meanwhile, what is too much
-  // stays free.
+  // A second Want() would lose the place in the queue. Slots that became free in the meantime may
+  // make the admission larger than needed; the surplus stays free.
   if (claim_->claim().wanted.empty()) TONY_RETURN_IF_ERROR(claim_->Want(missing));
   return claim_->TryAdmit(options_.capacity);
 }
@@ -340,7 +348,7 @@ core::Container LocalBackend::TakeSlot(const core::ContainerRequest& request) {
 void LocalBackend::Wait(const core::MustWait& reason) {
   if (watch_ == nullptr) {
     watch_ = std::make_unique<LedgerWatch>(loop_, options_.ledger_folder, [this] { Advance(); });
-    Later([this] { Advance(); });  // for what changed just before the watch
+    Later([this] { Advance(); });  // catches changes made just before the watch began
   }
   if (reason.sentence == waiting_sentence_) return;
   waiting_sentence_ = reason.sentence;
@@ -374,8 +382,8 @@ void LocalBackend::StopWaiting() {
 }
 
 void LocalBackend::Launch(const std::string& container_id, const core::LaunchContext& context) {
-  // One at a time, since each takes milliseconds: executors of a large job that run already are not
-  // to wait for an answer until the last one has been started.
+  // One launch per turn of the loop, because each takes milliseconds: in a large job the executors
+  // that already run must get answers before the last executor has been started.
   launches_.emplace_back(container_id, context);
   if (launches_.size() == 1) Later([this] { LaunchNext(); });
 }
@@ -394,7 +402,7 @@ void LocalBackend::LaunchNow(const std::string& container_id, const core::Launch
   found->second.state = status.ok() ? State::kRunning : State::kFailedToStart;
   if (status.ok()) return;
   Later([this, container_id, sentence = std::string(status.message())] {
-    // It may have been killed when it had begun, for want of a descriptor to watch it by.
+    // The executor may have run and been killed again, if no descriptor was left to watch it by.
     EndRemains(container_id);
     End(container_id, {.lost = false, .sentence = sentence});
   });
@@ -426,7 +434,7 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
       .process = std::move(process),
       .log_path = absl::StrCat(options_.job_folder.logs(), "/", context.name, "/executor.log")});
   Watch(*live.executor, id);
-  // It is this process's child, and not reaped yet: the number is still its.
+  // The pid still denotes this child, because the child has not been reaped.
   if (const auto identity = IdentityOf(live.executor->pid())) TellStarted(id, *identity);
   return absl::OkStatus();
 }
@@ -438,7 +446,7 @@ void LocalBackend::OnExecutorReadable(const std::string& container_id) {
   End(container_id, *end);
 }
 
-// Something, if its keeper was killed with it.
+// Processes are left behind only if the keeper was killed together with its executor.
 void LocalBackend::EndRemains(const std::string& container_id) const {
   os::ProcessesBelow below;
   if (options_.other_children) {
@@ -451,7 +459,8 @@ void LocalBackend::EndRemains(const std::string& container_id) const {
 }
 
 void LocalBackend::End(const std::string& container_id, const core::ContainerEnd& end) {
-  const std::string id = container_id;  // the argument may live in what is erased here
+  const std::string id =
+      container_id;  // copied, because the argument may live in the entry erased below
   const auto found = containers_.find(id);
   if (found->second.slot) slots_[*found->second.slot].taken = false;
   containers_.erase(found);

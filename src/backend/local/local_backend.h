@@ -1,5 +1,5 @@
-// Containers on this machine: processes, admitted through the ledger that all of the user's jobs
-// share.
+// Provides containers on this machine as processes, admitted through the ledger that all of the
+// user's jobs share.
 #pragma once
 
 #include <deque>
@@ -26,48 +26,51 @@ namespace tony::backend {
 
 class ExecutorFinder;
 
-/// What a LocalBackend is made with. Not thread safe (plain data).
+/// Parameters of a LocalBackend. Not thread safe (plain data).
 struct LocalBackendOptions {
   std::string job_id;
   storage::JobFolder job_folder{""};
   std::string ledger_folder;
-  std::string executor_path;  ///< of tony-executor; absolute
+  std::string executor_path;  ///< absolute path of tony-executor
   /// Starts an executor as a child of this process.
   std::function<absl::StatusOr<os::Subprocess>(const os::SubprocessRequest&)> start_executor =
       os::Subprocess::Start;
-  /// This process's children that are no executors of this job, where it knows them all and is a
-  /// subreaper: then also what has outlived an executor and its keeper together is found by its
-  /// descent.
+  /// The children of this process that are not executors of this job. Set it only if this process
+  /// is a subreaper and knows all of its children: the backend then also finds, by descent,
+  /// processes that outlived both an executor and its keeper.
   std::function<std::set<pid_t>()> other_children;
-  std::vector<std::string>
-      environment;          ///< "NAME=value", what each executor has before its LaunchContext's
-  std::string host_id;      ///< of this boot of this machine
-  core::Capacity capacity;  ///< see ProbeCapacity()
+  std::vector<std::string> environment;  ///< "NAME=value", given to each executor before the
+                                         ///< variables of its LaunchContext
+  std::string host_id;                   ///< identifies the current boot of this machine
+  core::Capacity capacity;               ///< see ProbeCapacity()
   Duration ledger_timeout = std::chrono::seconds(10);  ///< see Ledger::Open()
-  Duration kill_timeout = std::chrono::seconds(5);     ///< for executors to end, in the destructor
+  Duration kill_timeout =
+      std::chrono::seconds(5);  ///< how long the destructor waits for executors to end
 };
 
-/// Not thread safe: owned by the event loop.
+/// Runs each container as a child process in a slot that the ledger has admitted. Not thread safe:
+/// owned by the event loop.
 ///
-/// After the loss of an ApplicationMaster the next one finds the executors as ExecutorFinder says,
-/// by what OnExecutorStarted() had noted, and what they hold in the ledger; they are not its
-/// children, so how they ended nobody learns.
+/// After the loss of an ApplicationMaster the next one finds the running executors with
+/// ExecutorFinder, by the identities that OnExecutorStarted() had noted, and finds their resources
+/// in the ledger. These executors are not its children, so their exit status stays unknown.
 ///
-/// Each container that the ledger admitted leaves a slot, kept until this object is destroyed or it
-/// is given back: when the container has ended, the job's next request for the same resources is
-/// granted the slot at once.
+/// Each container that the ledger admitted leaves a slot. The slot is kept until it is given back
+/// or this object is destroyed: when its container has ended, the job's next request for the same
+/// resources gets the slot at once.
 ///
-/// An executor runs in JobFolder::container(id), writes its output to logs()/NAME/executor.log,
-/// finds its secret by --credentials=FILE, leads a session of its own, and inherits the job's claim
-/// in the ledger as descriptor 3: as long as it or anyone it passes that descriptor on to lives,
-/// nobody else gets what the job holds, even if the ApplicationMaster is gone.
+/// An executor runs in JobFolder::container(id) and writes its output to logs()/NAME/executor.log.
+/// It finds its secret by --credentials=FILE and leads its own session. It inherits the job's claim
+/// in the ledger as descriptor 3: as long as the executor, or any process to which it passes that
+/// descriptor, lives, no other job gets the resources that this job holds, even if the
+/// ApplicationMaster is gone.
 class LocalBackend : public core::ClusterBackend {
  public:
-  /// `loop` and `listener` outlive this object. The ledger is not touched before the first
+  /// `loop` and `listener` must outlive this object. The ledger is not touched before the first
   /// Request().
   LocalBackend(EventLoop& loop, LocalBackendOptions options, Listener& listener);
-  /// Kills every container, waits until each is gone, kill_timeout at most, and then gives back
-  /// what the ledger granted. No event follows. Not from within a listener's call.
+  /// Kills every container, waits at most kill_timeout until all are gone, and then gives back what
+  /// the ledger granted. No event follows. Must not run from within a listener's call.
   ~LocalBackend() override;
   LocalBackend(const LocalBackend&) = delete;
   LocalBackend& operator=(const LocalBackend&) = delete;
@@ -84,10 +87,11 @@ class LocalBackend : public core::ClusterBackend {
   struct Executor;
   struct LiveContainer {
     core::Container container;
-    std::optional<size_t> slot;  ///< none: it was reclaimed and is gone, others may have it
+    std::optional<size_t>
+        slot;  ///< nullopt: the reclaimed container is gone and others may have its resources
     State state = State::kGranted;
     bool killed = false;
-    std::unique_ptr<Executor> executor;  ///< of a running one
+    std::unique_ptr<Executor> executor;  ///< set while the container runs
   };
   struct Slot {
     core::Grant grant;
@@ -95,10 +99,10 @@ class LocalBackend : public core::ClusterBackend {
   };
   using Requests = std::vector<core::ContainerRequest>;
 
-  /// Runs `function` on the loop, outside of the present call, unless this object is gone by then.
+  /// Runs `function` on the loop, after the present call, unless this object is destroyed by then.
   void Later(std::function<void()> function);
 
-  // Requests, one after the other.
+  // Requests are served one after the other.
   void Advance();
   Requests MissingSlots(const Requests& requests) const;
   std::vector<size_t> SpareSlots() const;
@@ -108,7 +112,7 @@ class LocalBackend : public core::ClusterBackend {
   void Grant(const Requests& requests);
   core::Container TakeSlot(const core::ContainerRequest& request);
   void Wait(const core::MustWait& reason);
-  /// Nothing where no container is to end that was killed.
+  /// The wait for a killed container that has not ended yet; nullopt if there is no such container.
   std::optional<core::MustWait> AwaitedEnd() const;
   void Refuse(bool never_fits, const std::string& sentence);
   void StopWaiting();
@@ -122,7 +126,7 @@ class LocalBackend : public core::ClusterBackend {
   void LaunchNow(const std::string& container_id, const core::LaunchContext& context);
   absl::Status Start(LiveContainer& live, const core::LaunchContext& context);
   void OnExecutorReadable(const std::string& container_id);
-  /// Ends what an executor that was killed may have left.
+  /// Ends the processes that a killed executor may have left behind.
   void EndRemains(const std::string& container_id) const;
   void End(const std::string& container_id, const core::ContainerEnd& end);
 
@@ -130,13 +134,14 @@ class LocalBackend : public core::ClusterBackend {
   const LocalBackendOptions options_;
   Listener& listener_;
   std::unique_ptr<LedgerClaim> claim_;
-  std::unique_ptr<LedgerWatch> watch_;  ///< while waiting
-  std::string waiting_sentence_;        ///< the last one told
+  std::unique_ptr<LedgerWatch> watch_;  ///< set while a request waits
+  std::string waiting_sentence_;        ///< the last sentence that was told
   std::deque<Requests> requests_;
   std::vector<Slot> slots_;
   std::map<std::string, LiveContainer> containers_;
-  std::deque<std::pair<std::string, core::LaunchContext>> launches_;  ///< to come
-  int last_number_ = 0;                                               ///< of a container's id
+  std::deque<std::pair<std::string, core::LaunchContext>>
+      launches_;         ///< not started yet, oldest first
+  int last_number_ = 0;  ///< number in the newest container id
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,4 +1,4 @@
-// Calls of ApplicationClientProtocol.
+// Calls of ApplicationClientProtocol, and the conversion of its messages to our reports.
 #include "backend/yarn/application_client.h"
 
 #include <cstdio>
@@ -82,7 +82,7 @@ ApplicationReport ReportOf(const yarn::ApplicationReportProto& proto) {
   report.name = proto.name();
   report.user = proto.user();
   report.queue = proto.queue();
-  // "N/A" and -1 before it has registered.
+  // Before the registration YARN reports the host "N/A" and the port -1.
   if (proto.rpc_port() > 0) {
     report.host = proto.host();
     report.port = proto.rpc_port();
@@ -106,6 +106,7 @@ yarn::ApplicationSubmissionContextProto ContextOf(const ApplicationRequest& requ
   context.add_applicationtags(kApplicationTag);
   for (const std::string& tag : request.tags) context.add_applicationtags(tag);
   context.set_maxappattempts(request.max_attempts);
+  // The containers outlive a lost ApplicationMaster: the next attempt takes them over.
   context.set_keep_containers_across_application_attempts(true);
   context.set_attempt_failures_validity_interval(std::chrono::milliseconds(kFailuresCount).count());
   AllocationOptions allocation;
@@ -119,7 +120,8 @@ yarn::ApplicationSubmissionContextProto ContextOf(const ApplicationRequest& requ
     ask->set_num_containers(1);
     ask->set_node_label_expression(request.node_label);
   }
-  // What an executor writes while it runs is collected at its end, like everything else.
+  // Nothing is collected while an executor runs; its logs are collected at its end, like everything
+  // else.
   context.mutable_log_aggregation_context()->set_rolled_logs_include_pattern("");
   return context;
 }

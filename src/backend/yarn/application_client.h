@@ -1,4 +1,4 @@
-// What a client says to the ResourceManager.
+// A client's calls to the ResourceManager.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,18 @@
 
 namespace tony::backend {
 
-/// What an application is at.
+/// The state of an application.
 enum class ApplicationState {
   kSubmitted,  ///< not yet in a queue
-  kAccepted,   ///< its ApplicationMaster has no container, or has not registered
+  kAccepted,   ///< its ApplicationMaster has no container yet, or has not registered
   kRunning,
-  kFinished,  ///< the ApplicationMaster has said how it ended
-  kFailed,    ///< it never said
+  kFinished,  ///< the ApplicationMaster has reported how the application ended
+  kFailed,    ///< the ApplicationMaster never reported an end
   kKilled,
 };
 
-/// How an application ended, as its ApplicationMaster has said, or YARN of one that could not.
+/// How an application ended: reported by its ApplicationMaster, or by YARN if that could not
+/// report.
 enum class FinalStatus { kUnknown, kSucceeded, kFailed, kKilled };
 
 /// An application as the ResourceManager sees it. A plain value.
@@ -39,18 +40,18 @@ struct ApplicationReport {
   std::string name;
   std::string user;
   std::string queue;
-  std::string host;  ///< of the ApplicationMaster; empty until it has registered
+  std::string host;  ///< the ApplicationMaster's host; empty until it has registered
   int port = 0;
   int attempt = 0;  ///< number of the ApplicationMaster, from 1; less: there was none
-  FinalStatus final_status = FinalStatus::kUnknown;  ///< until it is over
-  std::string diagnostics;                           ///< why it waits, or how it ended
+  FinalStatus final_status = FinalStatus::kUnknown;  ///< kUnknown until it is over
+  std::string diagnostics;                           ///< why the application waits, or how it ended
   int64_t submitted_millis = 0;
-  int64_t finished_millis = 0;  ///< 0 while it lives
+  int64_t finished_millis = 0;  ///< 0 while the application lives
 
   bool over() const { return state >= ApplicationState::kFinished; }
 };
 
-/// What is submitted. A plain value.
+/// The application to submit. A plain value.
 struct ApplicationRequest {
   std::string id;
   std::string name;
@@ -58,39 +59,42 @@ struct ApplicationRequest {
   std::string queue;
   std::vector<std::string> tags;
   int priority = 0;
-  std::string node_label;     ///< of the ApplicationMaster's node; empty: the queue's own
+  std::string node_label;  ///< required of the ApplicationMaster's node; empty: the queue's default
   core::Resources resources;  ///< of the ApplicationMaster
-  std::string gpu_resource;   ///< the resource type that a GPU is
-  int max_attempts = 1;       ///< ApplicationMasters, one after the other
-  LaunchTemplate launch;      ///< of each of them
+  std::string gpu_resource;   ///< the resource type that stands for a GPU
+  int max_attempts = 1;       ///< number of ApplicationMasters, one after the other
+  LaunchTemplate launch;      ///< how each of them is started
 };
 
-/// Each call blocks for `timeout` at most. All of them: DeadlineExceeded – no ResourceManager
-/// answers; Unauthenticated – it does not know who we are; otherwise the codes of its exceptions.
-/// Not thread safe.
+/// Each call blocks for at most `timeout`. Every call can fail with these codes: DeadlineExceeded –
+/// no ResourceManager answers. Unauthenticated – it does not know this user. Otherwise the codes of
+/// its exceptions. Not thread safe.
 class ApplicationClient {
  public:
   struct NewApplication {
     std::string id;
-    core::Resources largest;  ///< that a container may have
-    /// Likewise, by resource type; those that are not in it the cluster does not have.
+    core::Resources largest;  ///< the largest container
+    /// The largest amounts of other resource types; the cluster lacks the types that are missing
+    /// here.
     std::map<std::string, int64_t> largest_others;
   };
 
   ApplicationClient(hadoop::RpcClientOptions options, Duration timeout)
       : rpc_(std::move(options)), timeout_(timeout) {}
 
-  /// `gpu_resource`: the resource type that a GPU is.
+  /// Creates an application id. `gpu_resource`: the resource type that stands for a GPU.
   absl::StatusOr<NewApplication> Create(const std::string& gpu_resource);
-  /// That nodes may have, whether or not one has them now.
+  /// The labels that nodes may have, whether or not a node has one now.
   absl::StatusOr<std::set<std::string>> NodeLabels();
-  /// InvalidArgument – the ResourceManager refuses it: the queue, a resource, a label.
+  /// InvalidArgument – the ResourceManager refuses the queue, a resource or a label.
   absl::Status Submit(const ApplicationRequest& request);
-  /// NotFound – it knows of no such application (any more); InvalidArgument – `id` is none.
+  /// NotFound – the ResourceManager does not know the application (any more). InvalidArgument –
+  /// `id` is not an application id.
   absl::StatusOr<ApplicationReport> Report(const std::string& id);
-  /// Returns when the wish is noted; `sentence` is shown as the reason. As Report.
+  /// Returns when the ResourceManager has noted the wish; it shows `sentence` as the reason. Codes
+  /// as for Report().
   absl::Status Kill(const std::string& id, const std::string& sentence);
-  /// All of ours that `user` submitted and that the ResourceManager still knows.
+  /// All applications of tony that `user` submitted and the ResourceManager still knows.
   absl::StatusOr<std::vector<ApplicationReport>> List(const std::string& user);
 
  private:
@@ -98,22 +102,22 @@ class ApplicationClient {
   const Duration timeout_;
 };
 
-/// Asks for an application's report again and again, since YARN tells nobody by itself.
-/// Not thread safe: owned by the event loop.
+/// Polls an application's report, because YARN sends no notifications. Not thread safe: owned by
+/// the event loop.
 class ApplicationWatch {
  public:
-  /// An error is that of one question; the next one follows.
+  /// Receives each report. An error concerns one question only; the next one follows.
   using OnReport = std::function<void(const absl::StatusOr<ApplicationReport>&)>;
 
-  /// `loop` outlives this. `timeout`: for an answer.
+  /// `loop` must outlive this object. `timeout`: for one answer.
   ApplicationWatch(EventLoop& loop, hadoop::RpcClientOptions options, std::string id,
                    Duration timeout, OnReport on_report);
 
-  /// Asks now, and from then on every `interval`; until Stop().
+  /// Asks now and then every `interval`, until Stop().
   void Start(Duration interval);
   void Stop();
-  /// As ApplicationClient::Kill, but returns at once. `done` is called at once or from the loop,
-  /// but not after this is destroyed.
+  /// Like ApplicationClient::Kill(), but returns at once. `done` is called from within this call or
+  /// from the loop, but not after this object is destroyed.
   void Kill(const std::string& sentence, std::function<void(absl::Status)> done);
 
  private:
@@ -126,17 +130,17 @@ class ApplicationWatch {
   const OnReport on_report_;
   Duration interval_{0};
   bool on_ = false;
-  bool asked_ = false;  ///< an answer is to come
+  bool asked_ = false;  ///< an answer is pending
   std::unique_ptr<EventLoop::Handle> next_;
 };
 
-/// Whether `text` looks like the id of an application.
+/// Whether `text` has the form of an application id.
 bool IsApplicationId(const std::string& text);
-/// Whether `left` was made before `right`: by the start of the ResourceManager that made them, and
-/// its count. What is no id comes first.
+/// Whether `left` was created before `right`: compares the start time of the ResourceManager that
+/// created them, then its counter. A text that is not an id comes first.
 bool IsOlderApplication(const std::string& left, const std::string& right);
 
-/// A tag of every application of ours.
+/// The tag that every application of tony has.
 inline constexpr char kApplicationTag[] = "tony";
 
 }  // namespace tony::backend

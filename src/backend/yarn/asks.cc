@@ -1,4 +1,4 @@
-// A list that is short: a job has a handful of types.
+// A linear list is enough: a job has a handful of types.
 #include "backend/yarn/asks.h"
 
 #include <algorithm>
@@ -26,6 +26,8 @@ void Asks::Add(const std::vector<core::ContainerRequest>& requests) {
 }
 
 void Asks::Cancel() {
+  // Asks that were never told are simply dropped. The others stay with the number 0 until Tell()
+  // has told the ResourceManager.
   std::erase_if(asks_, [](const Ask& ask) { return !ask.told; });
   for (Ask& ask : asks_) {
     ask.missing = 0;
@@ -89,7 +91,8 @@ void Asks::Tell(::hadoop::yarn::AllocateRequestProto* request) {
   message.mutable_priority()->set_priority(static_cast<int>(ask.id));
   message.mutable_executiontype()->set_execution_type(::hadoop::yarn::GUARANTEED);
   for (const std::string& tag : ask.placement.tags) message.add_allocationtags(tag);
-  // One that was rejected is over for those who reject; the others never do.
+  // After a rejection only the rejected number is asked for anew: a handler that rejects has
+  // forgotten these, and a handler that keeps requests never rejects.
   message.mutable_resourcesizing()->set_numallocations(ask.rejected > 0 ? ask.rejected
                                                                         : ask.missing);
   *message.mutable_resourcesizing()->mutable_resources() = ask.capability;

@@ -1,4 +1,4 @@
-// What was asked of YARN and is still to come.
+// Keeps track of the containers that were asked of YARN and have not come yet.
 #pragma once
 
 #include <cstdint>
@@ -12,42 +12,42 @@
 
 namespace tony::backend {
 
-/// Each type of a request is an ask of its own: with an id, which comes back with each container,
-/// and a priority, so that the scheduler never takes two sizes for one. The ResourceManager is told
-/// an ask once and counts down by itself, as is done here. Asks are ResourceRequests, or in a job
-/// of which any type has tags or a placement constraint SchedulingRequests, all of them: the
-/// CapacityScheduler passes those over that come together with others.
-/// Not thread safe.
+/// Each type of a request becomes an ask of its own with two properties: an id, which comes back
+/// with each container, and a priority of its own, so that the scheduler never takes two sizes for
+/// one. The ResourceManager is told an ask once and counts down by itself; this class counts down
+/// in the same way. All asks are ResourceRequests. If any type of the job has tags or a placement
+/// constraint, all are SchedulingRequests instead: the CapacityScheduler ignores these when they
+/// come together with ResourceRequests. Not thread safe.
 class Asks {
  public:
   explicit Asks(AllocationOptions options) : options_(std::move(options)) {}
 
   void Add(const std::vector<core::ContainerRequest>& requests);
-  /// Nothing of it is wanted any more.
+  /// Drops everything that was asked for.
   void Cancel();
-  /// The ResourceManager was restarted and knows of none.
+  /// The ResourceManager was restarted and has lost all asks.
   void Forgotten();
 
-  /// The ResourceManager does not go on looking for so many of an ask. What it is for; nothing when
-  /// nobody wants them.
+  /// The ResourceManager has given up `count` containers of an ask. Returns the job type of the
+  /// ask; nullopt if it is not wanted any more.
   std::optional<std::string> Rejected(int64_t allocation_request_id, int count);
-  /// Those that were rejected are to be told again.
+  /// Marks the rejected asks to be told again.
   void Retry();
 
-  /// Adds what the ResourceManager is to be told now, and then was. Nothing mostly.
+  /// Adds what the ResourceManager must be told now; it then counts as told. Mostly adds nothing.
   void Tell(::hadoop::yarn::AllocateRequestProto* request);
-  /// The ResourceManager took nothing of what Tell() gave last, and never will: that is dropped.
-  /// False when that was nothing.
+  /// The ResourceManager took nothing of what Tell() added last, and never will: drops that. False
+  /// if Tell() had added nothing.
   bool Refused();
-  /// Whether Tell() would say something.
+  /// Whether Tell() would add something.
   bool untold() const;
 
-  /// The type of job that a container with this id is for; nothing when nobody wants it.
+  /// The job type that a container with this id is for; nullopt if no such container is wanted.
   std::optional<std::string> Take(int64_t allocation_request_id);
 
-  /// Containers that are to come.
+  /// Number of containers that have not come yet.
   int missing() const;
-  /// "2 worker (2048 MiB, 1 core, 1 yarn.io/gpu, label gpu), 1 ps (512 MiB, 1 core, placed
+  /// Example: "2 worker (2048 MiB, 1 core, 1 yarn.io/gpu, label gpu), 1 ps (512 MiB, 1 core, placed
   /// notin,node,ps)".
   std::string DescribeMissing() const;
 
@@ -55,11 +55,11 @@ class Asks {
   struct Ask {
     int64_t id = 0;
     std::string type;
-    int missing = 0;  ///< 0: it was cancelled, which is still to be told
+    int missing = 0;  ///< 0: cancelled, but the ResourceManager has not been told
     ::hadoop::yarn::ResourceProto capability;
     std::string label;
     jobfile::TypePlacement placement;
-    int rejected = 0;  ///< of the missing ones
+    int rejected = 0;  ///< part of the missing ones
     bool told = false;
   };
 

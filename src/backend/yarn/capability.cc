@@ -1,4 +1,4 @@
-// Memory and cores have fields of their own; all else is a list by name.
+// Memory and cores have fields of their own; all other resources are a list by name.
 #include "backend/yarn/capability.h"
 
 #include <vector>
@@ -12,7 +12,8 @@ namespace {
 using ::hadoop::yarn::ResourceInformationProto;
 using ::hadoop::yarn::ResourceProto;
 
-// Null where there is none. The list may have memory and cores once more, by other names.
+// The entry for `name`; null if there is none. The list may repeat memory and cores under other
+// names.
 const ResourceInformationProto* Find(const ResourceProto& capability, const std::string& name) {
   for (const ResourceInformationProto& item : capability.resource_value_map()) {
     if (item.key() == name) return &item;
@@ -91,7 +92,7 @@ std::string DescribeExcess(const ResourceProto& wanted, const ResourceProto& lar
       return absl::StrCat(item.value(), " ", item.key(),
                           ", a resource type that the cluster does not have");
     }
-    // An ask is in the cluster's own units, whatever they are.
+    // The amounts are compared as they are: an ask uses the cluster's own units.
     if (item.value() > most->value()) {
       return Excess(item.value(), most->value(), "", " " + item.key());
     }

@@ -1,4 +1,4 @@
-// One row for each of YARN's reasons.
+// Maps each of YARN's exit statuses to a ContainerExit, with the diagnostics' most useful line.
 #include "backend/yarn/container_exit.h"
 
 #include <string>
@@ -14,7 +14,7 @@
 namespace tony::backend {
 namespace {
 
-// Hadoop's names and numbers, of its class ContainerExitStatus.
+// Names and numbers of Hadoop's class ContainerExitStatus.
 enum : int {
   kInvalid = -1000,
   kAborted = -100,
@@ -29,31 +29,32 @@ enum : int {
   kKilledForExcessLogs = -109,
 };
 
-// What a shell adds to the number of the signal that ended its command.
+// The offset that a shell adds to the number of the signal that ended its command.
 constexpr int kSignalBase = 128;
 constexpr int kLastSignal = 64;
 
-// Hadoop's words, by which its one number for "aborted" is told apart.
+// Texts in Hadoop's diagnostics that distinguish the cases behind its one number for "aborted".
 constexpr char kLostNode[] = "on a *lost* node";
 constexpr char kReleased[] = "released by application";
 constexpr char kCompletedApplication[] = "of a completed application";
 constexpr char kNeverUsed[] = "expired since it was unused";
 constexpr char kNotReserved[] = "reservation no longer required";
 
-// Without the date that a NodeManager puts in brackets before it.
+// The line without the date in brackets that a NodeManager puts in front.
 std::string WithoutDate(const std::string& line) {
   const size_t end = line.find(']');
   return line.empty() || line[0] != '[' || end == std::string::npos ? line : line.substr(end + 1);
 }
 
-// A place in a stack trace, which may be the end of one: diagnostics are cut at their beginning.
+// Whether the line is part of a stack trace. Diagnostics are cut at their beginning, so it may be
+// the tail of such a line only.
 bool IsPlace(const std::string& line) {
   return absl::StartsWith(line, "at ") || absl::StartsWith(line, "...") ||
          absl::EndsWith(line, "(Native Method)") ||
          (absl::EndsWith(line, ")") && absl::StrContains(line, ".java:"));
 }
 
-// The name of an exception that says nothing more.
+// Whether the line is only the name of an exception.
 bool IsNameOnly(const std::string& line) {
   return !absl::StrContains(line, " ") && absl::EndsWith(line, "Exception");
 }
@@ -63,8 +64,8 @@ bool IsNoise(const std::string& line) {
          absl::StartsWith(line, "For more detailed output");
 }
 
-// The first line that says something, of at most this many bytes; the last cause where a name is
-// all that stands before.
+// The first informative line, at most kLongest bytes. If only exceptions' names precede a "Caused
+// by", the last cause is returned.
 std::string FirstUsefulLine(const std::string& diagnostics) {
   constexpr size_t kLongest = 300;
   constexpr char kCause[] = "Caused by: ";
@@ -88,8 +89,8 @@ std::string Because(const std::string& diagnostics) {
   return line.empty() ? line : absl::StrCat(": ", line);
 }
 
-// "2.1 GB" of "… 2.1 GB of 2 GB physical memory used …": what stands between the nearest mark
-// before `behind` and it.
+// The amounts in front of `behind`: "2.1 GB of 2 GB" in "… 2.1 GB of 2 GB physical memory used …".
+// They begin after the nearest mark ("usage: " or "; ").
 std::string Amounts(const std::string& text, const std::string& behind) {
   const size_t end = text.find(behind);
   if (end == std::string::npos) return "";

@@ -1,4 +1,4 @@
-// How YARN's words about a container's end are to be understood.
+// Interprets YARN's report of a container's end.
 #pragma once
 
 #include "core/ports/cluster_backend.h"
@@ -6,17 +6,19 @@
 
 namespace tony::backend {
 
-/// A container's end, and what it says about its node.
+/// A container's end, and what it says about the container's node.
 struct ContainerExit {
   core::ContainerEnd end;
-  bool launch_failed = false;  ///< the node could not start it: localization, its disks
-  bool fetch_failed = false;   ///< localization, that is
+  /// The node could not start the container: localization or disks failed.
+  bool launch_failed = false;
+  bool fetch_failed = false;  ///< the localization failed
 };
 
-/// Of a container of state COMPLETE. Exit statuses of 0 and more are the executor's own, above 128
-/// a signal's; those below 0 are YARN's reasons (ContainerExitStatus), which its diagnostics tell
-/// apart further: the one for "aborted" stands for a lost node, where nobody saw the processes end,
-/// for a released container, and for one that was never used.
+/// Interprets the status of a container in state COMPLETE. Exit statuses from 0 on are the
+/// executor's own; those above 128 stand for a signal. Negative statuses are YARN's reasons
+/// (ContainerExitStatus), which the diagnostics distinguish further: "aborted" stands for a lost
+/// node, where the end of the processes was not observed, for a released container, and for a
+/// container that was never used.
 ContainerExit ReadContainerExit(const ::hadoop::yarn::ContainerStatusProto& status);
 
 }  // namespace tony::backend

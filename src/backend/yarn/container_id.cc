@@ -1,4 +1,5 @@
-// The id's number has the ResourceManager's starts in its upper bits.
+// The id's number holds the count of the ResourceManager's starts in its upper bits and a sequence
+// number in the lower 40.
 #include "backend/yarn/container_id.h"
 
 #include <cinttypes>

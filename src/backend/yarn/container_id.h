@@ -1,4 +1,4 @@
-// YARN's ids of containers, in messages and as text.
+// Converts YARN's container ids between messages and text.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tony::backend {
 
-/// "container_1700000000000_0001_01_000002"; "container_e17_…" when the ResourceManager has been
+/// "container_1700000000000_0001_01_000002", or "container_e17_…" if the ResourceManager has been
 /// started more than once.
 std::string ContainerIdText(const ::hadoop::yarn::ContainerIdProto& id);
 
-/// The reverse. InvalidArgument – not of that form.
+/// The inverse of ContainerIdText(). InvalidArgument – `text` has another form.
 absl::StatusOr<::hadoop::yarn::ContainerIdProto> ParseContainerId(const std::string& text);
 
 }  // namespace tony::backend

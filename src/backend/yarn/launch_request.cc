@@ -1,4 +1,4 @@
-// Quoting for the script that a NodeManager makes of it.
+// Quotes words and values for the launch script that a NodeManager writes.
 #include "backend/yarn/launch_request.h"
 
 #include <map>
@@ -15,8 +15,9 @@ namespace {
 
 namespace yarn = ::hadoop::yarn;
 
-// YARN makes a "$" of "{{", nothing of "}}", and paths of "<LOG_DIR>" and "<CPS>", wherever they
-// stand. `nothing` is what the shell that reads the text takes for nothing: it goes between.
+// Breaks up YARN's marks. YARN replaces "{{" by "$", "}}" by nothing, and "<LOG_DIR>" and "<CPS>"
+// by paths, wherever they occur. `nothing` is inserted into each mark; it is a text that the shell
+// reading the result takes for nothing.
 std::string WithoutMarks(const std::string& text, const std::string& nothing) {
   std::string result;
   char before = '\0';
@@ -28,7 +29,7 @@ std::string WithoutMarks(const std::string& text, const std::string& nothing) {
   return result;
 }
 
-// For between double quotes.
+// Escapes `text` for use between double quotes.
 std::string Escaped(const std::string& text) {
   return absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"$", "\\$"}, {"`", "\\`"}});
 }
@@ -102,6 +103,8 @@ absl::StatusOr<yarn::ContainerLaunchContextProto> MakeLaunchContext(
   if (launch.tokens) {
     TONY_ASSIGN_OR_RETURN(*message.mutable_tokens(), launch.tokens(context.secret));
   }
+  // With `exec` the executor replaces the shell, so YARN signals the executor and reports its exit
+  // status.
   std::string command = "exec";
   for (const std::string& word : launch.command) absl::StrAppend(&command, " ", LaunchWord(word));
   for (const std::string& word : context.arguments) {
@@ -112,7 +115,7 @@ absl::StatusOr<yarn::ContainerLaunchContextProto> MakeLaunchContext(
   AddEnvironment(launch.environment, variables);
   AddEnvironment(context.environment, variables);
   for (const auto& [name, value] : variables) AddVariable(name, LaunchValue(value), &message);
-  // YARN puts in which of LOG_DIRS it has chosen.
+  // YARN replaces the mark by the one of LOG_DIRS that it has chosen.
   AddVariable(logs::kLogFolderVariable, "<LOG_DIR>", &message);
   for (const LocalResource& resource : launch.resources) AddResource(resource, &message);
   AddAcl(yarn::APPACCESS_VIEW_APP, launch.view_acl, &message);

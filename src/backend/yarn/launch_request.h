@@ -1,4 +1,4 @@
-// What a NodeManager is told to start in a container.
+// Builds the request by which a NodeManager starts a container's process.
 #pragma once
 
 #include <cstdint>
@@ -12,52 +12,54 @@
 
 namespace tony::backend {
 
-/// A file that a node fetches for a container before it is started.
+/// A file that a node fetches for a container before the container starts.
 struct LocalResource {
   enum class Type { kFile, kArchive };  ///< an archive is unpacked into a folder
   enum class Visibility {
     kPrivate,      ///< kept for all applications of the user
-    kApplication,  ///< for this one
+    kApplication,  ///< kept for this application only
   };
   std::string name;  ///< in the container's working folder
-  // Its URL; a host is not needed where the scheme has a default.
+  // The parts of its URL; `host` is not needed if the scheme has a default.
   std::string scheme;  ///< "hdfs", "file", …
   std::string host;
   int port = 0;
   std::string path;
   int64_t bytes = 0;
-  int64_t modified_millis = 0;  ///< has to be the file's; 0 for http
+  int64_t modified_millis = 0;  ///< must equal the file's time; 0 for http
   Type type = Type::kFile;
   Visibility visibility = Visibility::kApplication;
 };
 
 /// What all containers of a job are started with. A plain value.
 struct LaunchTemplate {
-  std::vector<std::string> command;  ///< before the executor's own arguments, as it is: no shell
-  std::vector<std::string> environment;  ///< "NAME=value"; a LaunchContext's own win
+  /// Precedes the executor's own arguments; used as it is, without a shell.
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  ///< "NAME=value"; a LaunchContext's variables win
   std::vector<LocalResource> resources;
-  /// The container's credentials, a token file's bytes, from a LaunchContext's secret; no function:
-  /// none.
+  /// Makes the container's credentials, the bytes of a token file, from a LaunchContext's secret.
+  /// Empty function: no credentials.
   std::function<absl::StatusOr<std::string>(const std::string& secret)> tokens;
-  std::string log = "executor.log";  ///< where its output goes, among the container's logs
-  /// Who may see the logs, and who may change something: "users groups", each with commas; "*".
+  std::string log = "executor.log";  ///< name of the output file among the container's logs
+  /// Users who may see the logs and who may modify the application: "users groups", each separated
+  /// by commas; or "*".
   std::string view_acl;
   std::string modify_acl;
 };
 
-/// The variables by which a NodeManager makes a container of `image`, with `mounts`
+/// The variables by which a NodeManager runs a container of the Docker image `image`, with `mounts`
 /// ("source:destination:mode").
 std::vector<std::string> DockerEnvironment(const std::string& image,
                                            const std::vector<std::string>& mounts);
 
-/// `text` as one word of a NodeManager's command line, which YARN searches for its own variables
-/// and gives, in double quotes, to one shell that gives it to another.
+/// `text` quoted as one word of a NodeManager's command line. YARN replaces its own marks in the
+/// line and passes it, in double quotes, to one shell, which passes it to another.
 std::string LaunchWord(const std::string& text);
 
-/// `text` as the value of a variable, which YARN searches too and puts in double quotes.
+/// `text` quoted as a variable's value; YARN replaces its marks there, too, and adds double quotes.
 std::string LaunchValue(const std::string& text);
 
-/// The errors of `tokens`.
+/// Fails with the errors of `launch.tokens`.
 absl::StatusOr<::hadoop::yarn::ContainerLaunchContextProto> MakeLaunchContext(
     const LaunchTemplate& launch, const core::LaunchContext& context);
 

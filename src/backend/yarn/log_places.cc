@@ -1,4 +1,4 @@
-// YARN's rules for folders of logs.
+// YARN's rules for log folders: one pair of root and suffix per file format, then the common ones.
 #include "backend/yarn/log_places.h"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace {
 constexpr char kRootKey[] = "yarn.nodemanager.remote-app-log-dir";
 constexpr char kDefaultRoot[] = "/tmp/logs";
 constexpr char kDefaultSuffix[] = "logs";
-// Hadoop spreads applications over so many folders.
+// Number of bucket folders over which Hadoop spreads applications.
 constexpr int64_t kBuckets = 10000;
 
-/// The value of `key`, or `fallback`.
+/// The value of `key`, or `fallback` if it is empty.
 absl::StatusOr<std::string> TextOr(const hadoop::Configuration& configuration,
                                    const std::string& key, const std::string& fallback) {
   TONY_ASSIGN_OR_RETURN(std::string text, configuration.Text(key));
@@ -45,7 +45,7 @@ absl::StatusOr<LogPlace> PlaceAt(const hadoop::Configuration& configuration,
   return place;
 }
 
-/// Of the HDFS that it lies in; empty: in none.
+/// Authority of the HDFS that holds the place; empty: no HDFS.
 std::string AuthorityOf(const LogPlace& place) { return place.hdfs ? place.hdfs->authority : ""; }
 
 }  // namespace
@@ -53,7 +53,7 @@ std::string AuthorityOf(const LogPlace& place) { return place.hdfs ? place.hdfs-
 absl::StatusOr<std::vector<LogPlace>> FindLogPlaces(const hadoop::Configuration& configuration) {
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> formats,
                         configuration.List("yarn.log-aggregation.file-formats"));
-  // YARN reads it whatever else it writes.
+  // YARN reads TFile whatever other format it writes.
   formats.push_back("TFile");
   TONY_ASSIGN_OR_RETURN(const std::string common_root,
                         TextOr(configuration, kRootKey, kDefaultRoot));
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<LogPlace>> FindLogPlaces(const hadoop::Configuration&
                           TextOr(configuration, absl::StrCat(key, "-suffix"),
                                  absl::StrCat(common_suffix, "-", absl::AsciiStrToLower(format))));
     TONY_RETURN_IF_ERROR(add(root, suffix));
-    // Before Hadoop 3.3.
+    // Suffix that IFile had before Hadoop 3.3.
     if (absl::StartsWith(format, "I")) {
       TONY_RETURN_IF_ERROR(add(root, absl::StrCat(common_suffix, "-ifile")));
     }

@@ -1,4 +1,4 @@
-// Where YARN keeps the logs of applications that have ended, once it has collected them.
+// Finds where YARN keeps the logs of ended applications, once it has collected them.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,22 @@
 
 namespace tony::backend {
 
-/// A folder below which each user has one called `suffix` for logs. A plain value.
+/// A folder that has a folder for each user, in which `suffix` holds the user's logs. A plain
+/// value.
 struct LogPlace {
-  std::optional<hadoop::NameService> hdfs;  ///< nothing: a disk that all nodes have
-  std::string root;                         ///< absolute; empty for "/"
+  std::optional<hadoop::NameService> hdfs;  ///< nullopt: on a disk that all nodes share
+  std::string root;                         ///< absolute path; empty for "/"
   std::string suffix;
 };
 
-/// From yarn.log-aggregation.* and yarn.nodemanager.remote-app-log-dir…, or YARN's defaults; the
-/// likeliest first. Unimplemented – they are in another file system than HDFS and a disk;
-/// InvalidArgument, FailedPrecondition – as hadoop::FindNameService.
+/// The places given by yarn.log-aggregation.* and yarn.nodemanager.remote-app-log-dir…, or by
+/// YARN's defaults; the likeliest first. Unimplemented – the logs are in a file system other than
+/// HDFS or a disk. InvalidArgument, FailedPrecondition – as hadoop::FindNameService.
 absl::StatusOr<std::vector<LogPlace>> FindLogPlaces(const hadoop::Configuration& configuration);
 
-/// The folders in which the logs of an application of `user` may be, a file for each node: of
-/// Hadoop 3.3 and newer, and of older ones. InvalidArgument – it is no application's id.
+/// The folders that may hold the logs of an application of `user`, one file per node: the layout of
+/// Hadoop 3.3 and newer, and the older one. InvalidArgument – `application` is not an application
+/// id.
 absl::StatusOr<std::vector<std::string>> LogFolders(const LogPlace& place, const std::string& user,
                                                     const std::string& application);
 

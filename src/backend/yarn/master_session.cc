@@ -1,4 +1,4 @@
-// One call at a time, each made by the answer to the one before.
+// At most one call is in flight; each answer, or a timer that it sets, makes the next call.
 #include "backend/yarn/master_session.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr char kAlreadyRegistered[] = "InvalidApplicationMasterRequestException"
 constexpr char kAttemptNotFound[] = "ApplicationAttemptNotFoundException";
 constexpr char kInvalidToken[] = "InvalidToken";
 
-// For one call. A server of a pair that hangs is left then.
+// Timeout of one call. It makes the client leave a hanging server for the other one of the pair.
 constexpr Duration kAnswerTimeout = std::chrono::seconds(30);
 
 }  // namespace
@@ -50,7 +50,8 @@ void MasterSession::Register() {
 
 void MasterSession::OnRegistered(const absl::StatusOr<RegisterResponse>& response) {
   last_answer_ = clock_.Now();
-  // The answer to an earlier call was lost with its connection.
+  // "Already registered" means that an earlier call succeeded and its answer was lost with the
+  // connection, so it counts as success.
   const bool repeated = RemoteExceptionName(response.status()) == kAlreadyRegistered;
   if (!response.ok() && !repeated) {
     if (finished_) return EndFinish(response.status());
@@ -67,7 +68,8 @@ void MasterSession::OnRegistered(const absl::StatusOr<RegisterResponse>& respons
 
 void MasterSession::Poke() {
   poked_ = true;
-  // Soon: what else is said in this turn of the loop goes along.
+  // Allocates on the next turn of the loop, so that everything said in this turn goes into one
+  // call.
   if (state_ == State::kHeartbeating && !in_flight_) AllocateAfter(Duration::zero());
 }
 
@@ -99,7 +101,7 @@ void MasterSession::OnAllocated(const absl::StatusOr<AllocateResponse>& response
   if (state_ != State::kHeartbeating) return;
   if (!response.ok()) return OnAllocateFailed(response.status());
   last_answer_ = clock_.Now();
-  // Those before Hadoop 2.6 said so without exceptions.
+  // Releases before Hadoop 2.6 send commands in the answer instead of exceptions.
   if (response->has_a_m_command()) {
     if (response->a_m_command() == yarn::AM_RESYNC) return Register();
     return Depose("the ResourceManager told it to shut down");
@@ -119,7 +121,8 @@ void MasterSession::OnAllocateFailed(const absl::Status& status) {
   if (clock_.Now() - last_answer_ >= options_.away_limit) {
     return Fail(Annotate(status, "the ResourceManager is away for too long"));
   }
-  // The same once more: it may have been taken, and is known by its number then.
+  // Repeats the identical call. The ResourceManager may have taken it already; the response id
+  // tells it that this is the same call.
   if (absl::IsDeadlineExceeded(status)) return SendAllocate();
   LogWarning(absl::StrCat("the ResourceManager refused a heartbeat: ", status.ToString()));
   events_.refused(status);
@@ -146,7 +149,7 @@ void MasterSession::Finish(yarn::FinishApplicationMasterRequestProto request,
       EndFinish(absl::FailedPreconditionError("this attempt is over"));
     });
   } else if (before == State::kRegistering) {
-    state_ = State::kRegistering;  // its answer goes on
+    state_ = State::kRegistering;  // the answer to the registration continues with the finish
   } else if (before == State::kNew) {
     Register();
   } else if (!in_flight_) {
@@ -165,7 +168,7 @@ void MasterSession::OnFinished(const absl::StatusOr<FinishResponse>& response) {
   if (RemoteExceptionName(response.status()) == kNotRegistered) return Register();
   if (!response.ok()) return EndFinish(response.status());
   if (response->isunregistered()) return EndFinish(absl::OkStatus());
-  // It is about to write that down.
+  // The ResourceManager has not stored the end yet, so the call is repeated.
   timer_ = loop_.After(options_.fast_heartbeat, [this] { SendFinish(); });
 }
 
@@ -176,7 +179,8 @@ void MasterSession::EndFinish(const absl::Status& status) {
 
 bool MasterSession::Deposed(const absl::Status& status) {
   const std::string name = RemoteExceptionName(status);
-  // The token of an attempt that is over is not known any more.
+  // The ResourceManager forgets the token of an attempt that is over. Before the first registration
+  // the same exception only means that the token is bad.
   if (name != kAttemptNotFound && (name != kInvalidToken || !was_registered_)) return false;
   Depose(std::string(status.message()));
   return true;

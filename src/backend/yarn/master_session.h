@@ -1,4 +1,4 @@
-// The ApplicationMaster's conversation with the ResourceManager.
+// The ApplicationMaster's session with the ResourceManager.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,16 @@
 namespace tony::backend {
 
 struct MasterSessionOptions {
-  std::vector<hadoop::Endpoint> scheduler;  ///< one, or those of a highly available pair
+  std::vector<hadoop::Endpoint> scheduler;  ///< one server, or both of a highly available pair
   hadoop::Token token;                      ///< the AMRMToken
-  hadoop::RequiredProtection protection;    ///< of the connection
+  hadoop::RequiredProtection protection;    ///< required of the connection
   ::hadoop::yarn::RegisterApplicationMasterRequestProto registration;
-  Duration fast_heartbeat{};  ///< between allocate calls while something is awaited
+  Duration fast_heartbeat{};  ///< interval of allocate calls while something is awaited
   Duration slow_heartbeat{};
-  Duration away_limit{};  ///< the ResourceManager may be away for so long
+  Duration away_limit{};  ///< the longest time for which the ResourceManager may be away
 };
 
+/// The registration, the heartbeats and the end of one attempt:
 /// ```
 ///             Start               answer
 ///   NEW ─────────▶ REGISTERING ─────────▶ HEARTBEATING ◀─┐ answer, after an interval
@@ -31,25 +32,26 @@ struct MasterSessionOptions {
 ///                      the ResourceManager       FINISHING ──▶ ENDED
 ///                      was restarted
 /// ```
-/// ENDED is also where it goes when another attempt runs, or when it cannot go on. A
-/// ResourceManager that is not there is waited for. Not thread safe: owned by the event loop.
+/// The session also goes to ENDED when another attempt runs, or when it cannot go on. It waits for
+/// a ResourceManager that does not answer. Not thread safe: owned by the event loop.
 class MasterSession {
  public:
-  /// Each is called from the loop, never from within a call to this class; none after ENDED.
+  /// All are called from the loop, never from within a call to this class, and never after ENDED.
   struct Events {
-    /// `again`: with a ResourceManager that knows nothing of what was asked for.
+    /// The session has registered. `again`: with a ResourceManager that has lost what was asked
+    /// for.
     std::function<void(const ::hadoop::yarn::RegisterApplicationMasterResponseProto&, bool again)>
         registered;
-    /// Puts what is to be told into the next allocate call.
+    /// Adds everything that is to be told to the next allocate call.
     std::function<void(::hadoop::yarn::AllocateRequestProto&)> fill;
     std::function<void(const ::hadoop::yarn::AllocateResponseProto&)> allocated;
-    /// What `fill` gave last was not taken. InvalidArgument – it never will be.
+    /// The ResourceManager did not take what `fill` added last. InvalidArgument – it never will.
     std::function<void(const absl::Status&)> refused;
-    /// Whether something is awaited.
+    /// Returns whether something is awaited.
     std::function<bool()> awaiting;
     /// Another attempt runs, or the application has ended.
     std::function<void(const std::string& sentence)> deposed;
-    /// It cannot go on.
+    /// The session cannot go on.
     std::function<void(const absl::Status&)> failed;
   };
 
@@ -58,10 +60,10 @@ class MasterSession {
   MasterSession& operator=(const MasterSession&) = delete;
 
   void Start();
-  /// There is something to be told now.
+  /// There is something to tell: makes the next allocate call as soon as possible.
   void Poke();
-  /// Instead of all further heartbeats. `done` gets OK, DeadlineExceeded when the ResourceManager
-  /// is away for too long, or its refusal.
+  /// Unregisters in place of all further heartbeats. `done` receives OK, DeadlineExceeded if the
+  /// ResourceManager is away for too long, or the ResourceManager's refusal.
   void Finish(::hadoop::yarn::FinishApplicationMasterRequestProto request,
               std::function<void(const absl::Status&)> done);
 
@@ -87,7 +89,7 @@ class MasterSession {
   void SendFinish();
   void OnFinished(const absl::StatusOr<FinishResponse>& response);
   void EndFinish(const absl::Status& status);
-  /// True when `status` says that this attempt is not the one that counts any more.
+  /// True if `status` says that this attempt is no longer the one that counts.
   bool Deposed(const absl::Status& status);
   void Depose(const std::string& sentence);
   void Fail(const absl::Status& status);
@@ -100,7 +102,7 @@ class MasterSession {
   State state_ = State::kNew;
   bool was_registered_ = false;
   int response_id_ = 0;
-  ::hadoop::yarn::AllocateRequestProto allocate_;  ///< the last
+  ::hadoop::yarn::AllocateRequestProto allocate_;  ///< the last request
   bool in_flight_ = false;
   bool poked_ = false;
   TimePoint last_answer_;

@@ -1,4 +1,4 @@
-// Counts failures of launches.
+// Counts consecutive failures per node; one success resets the count.
 #include "backend/yarn/node_failures.h"
 
 #include <utility>
@@ -21,7 +21,8 @@ bool NodeFailures::Failed(const std::string& node, int cluster_nodes) {
 std::vector<std::string> NodeFailures::Tell() {
   std::vector<std::string> names;
   for (const std::string& node : std::exchange(untold_, {})) {
-    // With yarn.scheduler.include-port-in-node-name the first, otherwise the second.
+    // A scheduler knows nodes by the first form with yarn.scheduler.include-port-in-node-name, by
+    // the second form without it.
     names.push_back(node);
     names.push_back(node.substr(0, node.rfind(':')));
   }

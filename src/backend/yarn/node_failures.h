@@ -1,4 +1,4 @@
-// Which nodes are to be left out.
+// Decides which nodes the job leaves out.
 #pragma once
 
 #include <map>
@@ -8,23 +8,25 @@
 
 namespace tony::backend {
 
-/// 1. A node on which two launches in a row have failed, for this job, is left out from then on.
-/// 2. Never the last: as many as the cluster has nodes cannot all be left out.
+/// The rules:
+/// 1. A node on which two launches of this job in a row have failed is left out from then on.
+/// 2. The last node of the cluster is never left out.
+///
 /// Not thread safe.
 class NodeFailures {
  public:
-  /// A node's name, "host:port". `cluster_nodes`: how many there are; 0: not known. True when it
-  /// is left out now.
+  /// Counts a failed launch. `node`: "host:port". `cluster_nodes`: number of the cluster's nodes; 0
+  /// if unknown. True if this failure makes the node left out.
   bool Failed(const std::string& node, int cluster_nodes);
   void Succeeded(const std::string& node) { in_a_row_.erase(node); }
 
   const std::set<std::string>& left_out() const { return left_out_; }
-  /// What the ResourceManager is to be told now, and then was: names of nodes, each in both of the
-  /// forms that a scheduler may know it by.
+  /// The names that the ResourceManager must be told now; they then count as told. Each node is
+  /// named in both forms by which a scheduler may know it.
   std::vector<std::string> Tell();
-  /// The ResourceManager was restarted and knows of none.
+  /// The ResourceManager was restarted and has lost all names.
   void Forgotten() { untold_ = left_out_; }
-  /// Whether Tell() would say something.
+  /// Whether Tell() would return something.
   bool untold() const { return !untold_.empty(); }
 
  private:

@@ -1,4 +1,4 @@
-// Gathers calls, and gives each container its part of the answer.
+// Collects the calls of one turn of the loop into one message, and splits the answer by container.
 #include "backend/yarn/node_manager.h"
 
 #include <utility>
@@ -14,10 +14,10 @@ namespace {
 
 namespace yarn = ::hadoop::yarn;
 
-// Hadoop's word for a start that comes for the second time, after a connection was lost.
+// Hadoop's text for a start that arrives twice because a connection was lost; it counts as success.
 constexpr char kAlreadyRunning[] = "already is running";
 
-// What the answer says of one of the containers.
+// The part of the answer that concerns one of the containers.
 template <typename Response>
 absl::Status StatusOf(const std::string& container_id, const absl::StatusOr<Response>& response) {
   if (!response.ok()) return response.status();
@@ -58,6 +58,8 @@ void NodeManager::Call(const std::string& method, const Request& request, Durati
       method, request, timeout, hadoop::Retry::kUntilDeadline,
       [this, callback = std::move(callback)](const absl::StatusOr<Response>& response) {
         if (--in_flight_ == 0) {
+          // A job may use many nodes, and most connections are needed only at a container's start
+          // and end.
           idle_ = loop_.After(options_.idle_timeout, [this] { client_ = nullptr; });
         }
         callback(response);
@@ -136,7 +138,8 @@ void NodeManager::Poll() {
         poll_ = nullptr;
         PollLater();
         if (!response.ok()) return;
-        // One that the node does not know any more has told its end to the ResourceManager.
+        // A container that the node has forgotten: its end has been reported to the
+        // ResourceManager.
         for (const auto& failed : response->failed_requests()) {
           Forget(ContainerIdText(failed.container_id()));
         }

@@ -1,4 +1,4 @@
-// What the ApplicationMaster says to one node.
+// The ApplicationMaster's calls to one node's NodeManager.
 #pragma once
 
 #include <functional>
@@ -17,25 +17,25 @@ namespace tony::backend {
 struct NodeManagerOptions {
   hadoop::Endpoint address;
   hadoop::Token token;                    ///< an NMToken
-  hadoop::RequiredProtection protection;  ///< of the connection
-  Duration start_timeout{};               ///< for the node to take a container's start
-  Duration stop_timeout{};                ///< for the node to take a container's stop
-  Duration poll_interval{};               ///< between questions for containers whose end is near
-  Duration idle_timeout{};  ///< the connection is closed when nothing was said for so long
+  hadoop::RequiredProtection protection;  ///< required of the connection
+  Duration start_timeout{};               ///< for the node to accept a container's start
+  Duration stop_timeout{};                ///< for the node to accept a container's stop
+  Duration poll_interval{};               ///< between polls for containers that are about to end
+  Duration idle_timeout{};  ///< after this time without a call the connection is closed
 };
 
-/// Calls for several containers that are made in one turn of the loop go in one message. Containers
-/// are named by their ids as text. Not thread safe: owned by the event loop.
+/// Sends the calls for several containers that are made in one turn of the loop in one message.
+/// Containers are named by their ids as text. Not thread safe: owned by the event loop.
 class NodeManager {
  public:
-  /// Each is called from the loop, never from within a call to this class.
+  /// All are called from the loop, never from within a call to this class.
   struct Events {
-    /// The node has taken the start; or why not: DeadlineExceeded – it does not answer, and may
-    /// have taken it all the same.
+    /// The node has accepted the start, or the reason why not. DeadlineExceeded – the node does not
+    /// answer and may have accepted it all the same.
     std::function<void(const std::string& container_id, const absl::Status&)> started;
-    /// The node has taken the stop; or why not.
+    /// The node has accepted the stop, or the reason why not.
     std::function<void(const std::string& container_id, const absl::Status&)> stopped;
-    /// The end of a watched container.
+    /// A watched container has ended.
     std::function<void(const ::hadoop::yarn::ContainerStatusProto&)> ended;
   };
 
@@ -45,12 +45,12 @@ class NodeManager {
   NodeManager(const NodeManager&) = delete;
   NodeManager& operator=(const NodeManager&) = delete;
 
-  /// Connections from now on use `token`.
+  /// Uses `token` for new connections.
   void SetToken(hadoop::Token token);
 
   void Start(const std::string& container_id, ::hadoop::yarn::StartContainerRequestProto request);
   void Stop(const ::hadoop::yarn::ContainerIdProto& id);
-  /// Asks for the container's end until it has come, or Forget() is called.
+  /// Polls for the container's end until it has come or Forget() is called.
   void Watch(const ::hadoop::yarn::ContainerIdProto& id);
   void Forget(const std::string& container_id) { watched_.erase(container_id); }
 
@@ -78,7 +78,7 @@ class NodeManager {
   ::hadoop::yarn::StartContainersRequestProto starts_;
   ::hadoop::yarn::StopContainersRequestProto stops_;
   std::map<std::string, ::hadoop::yarn::ContainerIdProto> watched_;
-  std::unique_ptr<EventLoop::Handle> poll_;  ///< null: none is due
+  std::unique_ptr<EventLoop::Handle> poll_;  ///< null: no poll is due
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

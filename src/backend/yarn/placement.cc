@@ -1,4 +1,4 @@
-// The same messages as PlacementConstraintToProtoConverter of Hadoop makes.
+// Builds the same messages as Hadoop's PlacementConstraintToProtoConverter.
 #include "backend/yarn/placement.h"
 
 #include <limits>
@@ -71,6 +71,7 @@ yarn::PlacementConstraintProto ConstraintOf(const jobfile::PlacementConstraint& 
 }
 
 void AddLabel(const std::string& label, yarn::PlacementConstraintProto* constraint) {
+  // A label alone needs a simple constraint to carry it.
   if (!constraint->has_simpleconstraint()) {
     MakeSimple("node", 1, std::numeric_limits<int>::max(), yarn::NO_OP, constraint);
   }

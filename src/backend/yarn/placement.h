@@ -1,4 +1,4 @@
-// Where containers may be, as SchedulingRequests say it.
+// Converts placement constraints to the form that SchedulingRequests use.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace tony::backend {
 
-/// In YARN's words.
+/// YARN's message for `constraint`.
 ::hadoop::yarn::PlacementConstraintProto ConstraintOf(
     const jobfile::PlacementConstraint& constraint);
 
-/// Holds only on nodes of `label` from now on. `constraint` has no parts, of which YARN's scheduler
-/// would pass the label over (spec refuses that); it may be empty.
+/// Restricts `constraint` to nodes with the label `label`. `constraint` may be empty, but must not
+/// be composite: YARN's scheduler ignores a label there, so spec refuses that.
 void AddLabel(const std::string& label, ::hadoop::yarn::PlacementConstraintProto* constraint);
 
 }  // namespace tony::backend

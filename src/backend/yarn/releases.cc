@@ -1,4 +1,4 @@
-// By the containers' ids as text.
+// A map by container id as text; the flag `told` separates what still has to be told.
 #include "backend/yarn/releases.h"
 
 #include <algorithm>

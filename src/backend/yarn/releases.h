@@ -9,20 +9,20 @@
 
 namespace tony::backend {
 
-/// Each is told to the ResourceManager once, and again to one that was restarted, until it says
-/// that the container is over. Not thread safe.
+/// Tells the ResourceManager each release once, and again after its restart, until it reports that
+/// the container is over. Not thread safe.
 class Releases {
  public:
-  /// Nothing where it was given back before.
+  /// Adds a release; does nothing if the container was given back before.
   void Add(const ::hadoop::yarn::ContainerIdProto& id);
-  /// The container is over.
+  /// The ResourceManager has reported that the container is over.
   void Over(const std::string& container_id) { releases_.erase(container_id); }
-  /// The ResourceManager was restarted and knows of none.
+  /// The ResourceManager was restarted and has lost all releases.
   void Forgotten();
 
-  /// What the ResourceManager is to be told now, and then was.
+  /// The ids that the ResourceManager must be told now; they then count as told.
   std::vector<::hadoop::yarn::ContainerIdProto> Tell();
-  /// Whether Tell() would say something.
+  /// Whether Tell() would return something.
   bool untold() const;
 
  private:

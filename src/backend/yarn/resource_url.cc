@@ -1,4 +1,4 @@
-// As Hadoop's Path reads URLs: nothing is escaped.
+// Reads URLs as Hadoop's Path does: nothing is unescaped.
 #include "backend/yarn/resource_url.h"
 
 #include <algorithm>

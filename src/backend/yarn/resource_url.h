@@ -9,24 +9,24 @@
 
 namespace tony::backend {
 
-/// A plain value.
+/// The parts of a URL. A plain value.
 struct ResourceUrl {
-  std::string scheme;     ///< in small letters
-  std::string authority;  ///< "host:port", a name, or nothing
+  std::string scheme;     ///< in lower case
+  std::string authority;  ///< "host:port", a name service, or empty
   std::string path;       ///< absolute
 
-  /// Whether it is of `hdfs`: by its RPC or, webhdfs:, by its web address. hdfs: without an
-  /// authority is.
+  /// Whether the URL belongs to `hdfs`: by its RPC address or, for webhdfs:, by its web address. An
+  /// hdfs: URL without an authority belongs to it.
   bool IsOf(const hadoop::NameService& hdfs) const;
 
-  /// For a node to find by itself, which compares neither size nor time, and keeps it for the
-  /// application only: of the next file at the same URL it would not know. InvalidArgument – there
-  /// is no host.
+  /// The resource for a node to find by itself. The node compares neither size nor time and keeps
+  /// the file for this application only, because it would not notice a new file at the same URL.
+  /// InvalidArgument – the URL has no host.
   absl::StatusOr<LocalResource> AsItIs() const;
 };
 
-/// Reads "hdfs://host:8020/path", "hdfs:///path", "http://host/path". InvalidArgument – it is no
-/// such URL, or has a query, which YARN cannot hand on.
+/// Parses "hdfs://host:8020/path", "hdfs:///path", "http://host/path". InvalidArgument – not such a
+/// URL, or one with a query, which YARN cannot pass on.
 absl::StatusOr<ResourceUrl> ParseResourceUrl(const std::string& url);
 
 }  // namespace tony::backend

@@ -1,4 +1,4 @@
-// Schemes, authorities, paths.
+// Plain string cutting; nothing is unescaped, as in Hadoop's Path.
 #include "backend/yarn/uri.h"
 
 #include "absl/strings/match.h"

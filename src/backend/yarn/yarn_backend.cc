@@ -1,4 +1,4 @@
-// Requests, grants and what the ResourceManager says. Containers' lives are in yarn_containers.cc.
+// Requests, grants and the ResourceManager's answers. Containers' lives are in yarn_containers.cc.
 #include "backend/yarn/yarn_backend.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ namespace yarn = ::hadoop::yarn;
 constexpr char kInvalidBlacklist[] = "InvalidResourceBlacklistRequestException";
 constexpr char kInvalidRelease[] = "InvalidContainerReleaseException";
 constexpr char kTooLarge[] = "greater than maximum allowed allocation";
-// Of a ResourceManager that is not set up for them, or whose scheduler cannot.
+// The message of a ResourceManager that is not set up for placement constraints, or whose scheduler
+// cannot handle them.
 constexpr char kNoPlacement[] = "cannot handle placement constraints";
 
 yarn::FinalApplicationStatusProto FinalStatusOf(YarnBackend::FinalStatus status) {
@@ -110,6 +111,8 @@ void YarnBackend::OnRegistered(const RegisterResponse& response, bool again) {
         {.largest = ResourcesOf(response.maximumcapability(), options_.allocation.gpu_resource),
          .queue = response.queue()});
   }
+  // Requests made before the registration waited for it, because only the registration tells the
+  // largest container.
   for (const Requests& requests : std::exchange(unregistered_, {})) Ask(requests);
 }
 
@@ -136,7 +139,8 @@ void YarnBackend::OnAllocated(const AllocateResponse& response) {
   if (asks_.missing() == 0) WatchWaiting();
 }
 
-// What the call had to tell was not taken, and is told again but for what was refused.
+// The ResourceManager took nothing of the last call. Everything is told again except for the part
+// that was refused.
 void YarnBackend::OnRefused(const absl::Status& status) {
   const std::string name = hadoop::RemoteExceptionName(status);
   if (name != kInvalidRelease) releases_.Forgotten();
@@ -159,7 +163,7 @@ void YarnBackend::OnRefused(const absl::Status& status) {
 }
 
 // A ResourceManager whose placement-constraints.handler is placement-processor gives a request up
-// when there is no node for it at once.
+// if it finds no node for it at once, so the request is made again after a while.
 void YarnBackend::OnRejected(const yarn::RejectedSchedulingRequestProto& rejected) {
   const yarn::SchedulingRequestProto& request = rejected.request();
   const int count = std::max(1, request.resourcesizing().numallocations());
@@ -181,6 +185,8 @@ void YarnBackend::OnRejected(const yarn::RejectedSchedulingRequestProto& rejecte
 bool YarnBackend::Awaiting() const {
   if (asks_.missing() > 0 || asks_.untold() || releases_.untold()) return true;
   for (const auto& [id, live] : containers_) {
+    // The heartbeat stays fast while the ResourceManager may report the end of a container that is
+    // to end, or a missing container.
     if (live.state >= State::kStopping || live.killed) return true;
   }
   return false;
@@ -214,6 +220,8 @@ void YarnBackend::Ask(const Requests& requests) {
     unregistered_.push_back(requests);
     return WatchWaiting();
   }
+  // A request larger than YARN's largest container is refused before it is sent, with both numbers
+  // in the sentence.
   if (const std::string sentence = NeverFits(requests); !sentence.empty()) {
     return listener_.OnAllocationRefused(true, sentence);
   }
@@ -243,7 +251,7 @@ void YarnBackend::CancelRequests() {
   if (asks_.untold()) session_.Poke();
 }
 
-// From the beginning again: what has come or changed is something.
+// Restarts the notice timer, because every grant or change is progress.
 void YarnBackend::WatchWaiting() {
   waiting_ = nullptr;
   waiting_sentence_.clear();

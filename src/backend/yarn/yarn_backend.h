@@ -1,4 +1,4 @@
-// Containers of a YARN cluster, for an ApplicationMaster that runs in one of them.
+// Provides containers of a YARN cluster to an ApplicationMaster that runs in one of them.
 #pragma once
 
 #include <functional>
@@ -23,38 +23,40 @@
 
 namespace tony::backend {
 
-/// What a YarnBackend is made with. A plain value.
+/// Parameters of a YarnBackend. A plain value.
 struct YarnBackendOptions {
-  std::vector<hadoop::Endpoint> scheduler;  ///< of the ResourceManager, or of a pair of them
-  hadoop::Token token;                      ///< the AMRMToken, from the container's token file
-  hadoop::RequiredProtection protection;    ///< of connections to YARN's servers
+  /// Addresses of the ResourceManager, or of both of a pair.
+  std::vector<hadoop::Endpoint> scheduler;
+  hadoop::Token token;                    ///< the AMRMToken, from the container's token file
+  hadoop::RequiredProtection protection;  ///< required of connections to YARN's servers
 
-  // What the ApplicationMaster registers with, for those who look at the application.
+  // Data of the registration, for people who look at the application.
   std::string host;
   int rpc_port = -1;
-  std::string user;  ///< who runs the application, for the URLs of logs
+  std::string user;  ///< the user who runs the application, for the URLs of logs
   std::string tracking_url;
 
   AllocationOptions allocation;
   LaunchTemplate launch;
-  /// By the job's type: variables of its containers, "NAME=value", beyond those of the template.
+  /// For each job type: variables of its containers, "NAME=value", in addition to the template's.
   std::map<std::string, std::vector<std::string>> environment;
 
   Duration fast_heartbeat = std::chrono::milliseconds(100);  ///< while something is awaited
   Duration slow_heartbeat = std::chrono::seconds(1);
-  Duration waiting_notice = std::chrono::seconds(5);  ///< without a grant, before it is said
-  Duration start_timeout = std::chrono::seconds(60);  ///< for a node to take a start
-  /// For a killed container to end, once before and once after it is given back instead.
+  Duration waiting_notice = std::chrono::seconds(5);  ///< time without a grant until a notice
+  Duration start_timeout = std::chrono::seconds(60);  ///< for a node to accept a start
+  /// Time for a killed container to end: once after the node's stop, once more after giving it
+  /// back.
   Duration kill_timeout = std::chrono::seconds(4);
-  /// For a container of an earlier attempt to be reported by a ResourceManager that was restarted,
-  /// too.
+  /// Time for a container of an earlier attempt to be reported, also by a ResourceManager that was
+  /// restarted.
   Duration reclaim_timeout = std::chrono::seconds(30);
-  Duration away_limit = std::chrono::minutes(10);    ///< of the ResourceManager
-  Duration idle_timeout = std::chrono::seconds(60);  ///< of a connection with a node
+  Duration away_limit = std::chrono::minutes(10);    ///< how long the ResourceManager may be away
+  Duration idle_timeout = std::chrono::seconds(60);  ///< of a connection to a node
 };
 
-/// Asks go out with heartbeats to the ResourceManager, starts and stops straight to the nodes, one
-/// connection for each node. Requests are granted as containers come, not all at once.
+/// Asks go to the ResourceManager with heartbeats; starts and stops go straight to the nodes, over
+/// one connection per node. Requests are granted container by container, not all at once.
 ///
 /// ```
 ///            Launch            started            Kill          stop refused, or time is up
@@ -63,41 +65,40 @@ struct YarnBackendOptions {
 ///     ▼                   └─ Kill: when the node has ───────┘    Kill   MISSING ──┘
 ///   gone                     taken the start
 /// ```
-/// MISSING is a container of an earlier attempt of which the ResourceManager has not spoken yet.
-/// From any of them a container ends when its node or the ResourceManager says so. One that was
-/// given back was seen by nobody, nor was one that came to an end with its node: its processes may
-/// run on.
+/// MISSING is a container of an earlier attempt that the ResourceManager has not reported yet. From
+/// any state a container ends when its node or the ResourceManager says so. The end of a container
+/// that was given back, or that was lost with its node, counts as unseen: its processes may run on.
 ///
 /// Not thread safe: owned by the event loop.
 class YarnBackend : public core::ClusterBackend {
  public:
-  /// What the ResourceManager said to the registration.
+  /// The ResourceManager's answer to the registration.
   struct Registration {
-    core::Resources largest;  ///< that a container may have
+    core::Resources largest;  ///< the largest container
     std::string queue;
   };
   enum class FinalStatus { kSucceeded, kFailed, kKilled };
 
-  /// Each is called from the loop, never from within a call to this class. Any may be empty.
+  /// All are called from the loop, never from within a call to this class. Each may be empty.
   struct Events {
     std::function<void(const Registration&)> registered;  ///< once
-    /// Another attempt of this application runs, or it has ended: nothing may be touched any more.
+    /// Another attempt of this application runs, or the application has ended: nothing may be
+    /// touched any more.
     std::function<void(const std::string& sentence)> deposed;
-    /// There are no containers to be had any more, e.g. since the ResourceManager is away for too
-    /// long.
+    /// No more containers can be obtained, e.g. because the ResourceManager is away for too long.
     std::function<void(const absl::Status& why)> failed;
-    /// Something that a person may want to know.
+    /// A sentence that a person may want to know.
     std::function<void(const std::string& sentence)> warning;
   };
 
-  /// `loop` and `listener` outlive this object.
+  /// `loop` and `listener` must outlive this object.
   YarnBackend(EventLoop& loop, YarnBackendOptions options, Listener& listener, Events events);
-  /// Containers run on; no event follows. Not from within an event or a listener's call.
+  /// Containers run on; no event follows. Must not run from within an event or a listener's call.
   ~YarnBackend() override;
   YarnBackend(const YarnBackend&) = delete;
   YarnBackend& operator=(const YarnBackend&) = delete;
 
-  /// Registers. Calls may be made before.
+  /// Registers. Other calls may be made before.
   void Start();
   /// Unregisters: the application is over, and YARN ends all its containers. `done` gets the codes
   /// of MasterSession::Finish. Nothing else is called from then on.
@@ -107,7 +108,7 @@ class YarnBackend : public core::ClusterBackend {
   void Request(const std::vector<core::ContainerRequest>& requests) override;
   void Launch(const std::string& container_id, const core::LaunchContext& context) override;
   void Kill(const std::string& container_id) override;
-  /// Its node is asked, so that the end is heard of at once and not two heartbeats later.
+  /// Asks the container's node, so that the end is known at once and not two heartbeats later.
   void ExpectEnd(const std::string& container_id) override;
   void GiveBackSpare() override {}  // YARN keeps nothing of ended containers for a job
   void CancelRequests() override;
@@ -124,7 +125,7 @@ class YarnBackend : public core::ClusterBackend {
     core::Container container;
     ContainerProto granted;  ///< only its id while it is missing
     State state = State::kGranted;
-    bool killed = false;  ///< while it is starting
+    bool killed = false;  ///< Kill() was called while it was starting
     std::unique_ptr<EventLoop::Handle> deadline;
   };
   struct Node {
@@ -135,7 +136,7 @@ class YarnBackend : public core::ClusterBackend {
   void Later(std::function<void()> function);
   MasterSession::Events SessionEvents();
 
-  // The ResourceManager's answers.
+  // Handlers of the ResourceManager's answers.
   void OnRegistered(const RegisterResponse& response, bool again);
   void Fill(::hadoop::yarn::AllocateRequestProto& request);
   void OnAllocated(const AllocateResponse& response);
@@ -188,12 +189,14 @@ class YarnBackend : public core::ClusterBackend {
   NodeFailures failures_;
   std::vector<Requests> unregistered_;  ///< made before the registration
   std::unique_ptr<EventLoop::Handle> waiting_;
-  std::string waiting_sentence_;                    ///< the last one told
-  std::string rejection_;                           ///< why some of them are not come by; or empty
-  std::unique_ptr<EventLoop::Handle> retry_;        ///< of what was rejected
-  bool claims_known_ = false;                       ///< false: Reclaim() may still be called
-  std::map<std::string, ContainerProto> previous_;  ///< of earlier attempts, until that is known
-  std::map<std::string, bool> preempted_;           ///< warned of; true: for sure
+  std::string waiting_sentence_;              ///< the last one told
+  std::string rejection_;                     ///< why YARN gave requests up; or empty
+  std::unique_ptr<EventLoop::Handle> retry_;  ///< repeats rejected requests
+  bool claims_known_ = false;                 ///< false: Reclaim() may still be called
+  /// Containers of earlier attempts, kept until claims_known_ is true.
+  std::map<std::string, ContainerProto> previous_;
+  /// Containers warned of; true: YARN will certainly take them.
+  std::map<std::string, bool> preempted_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

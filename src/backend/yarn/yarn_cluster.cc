@@ -1,4 +1,4 @@
-// From configuration to addresses, and to the folder of our files.
+// Reads addresses and users from the Hadoop configuration and finds the folder of our files.
 #include "backend/yarn/yarn_cluster.h"
 
 #include <algorithm>
@@ -41,7 +41,8 @@ absl::StatusOr<YarnCluster> YarnCluster::Find(const YarnClusterOptions& options,
   return cluster;
 }
 
-// What is said of nodes may be missing here, or be another's: only a clear word counts.
+// The client's configuration may lack settings of the nodes, or have another value. Only an
+// explicit value counts against Docker.
 absl::Status YarnCluster::FindDocker(const hadoop::Configuration& configuration) {
   const auto none = [&](const char* key, const std::string& value, const std::string& remedy) {
     return configuration.Complaint(
@@ -87,7 +88,7 @@ absl::Status YarnCluster::FindPageProxy(const hadoop::Configuration& configurati
   TONY_ASSIGN_OR_RETURN(
       page_proxy_.servers,
       hadoop::ResourceManagers(configuration, hadoop::ResourceManagerService::kWeb));
-  // One that runs by itself, not in the ResourceManager.
+  // A proxy that runs by itself, outside the ResourceManager, comes first.
   TONY_ASSIGN_OR_RETURN(const std::string own, configuration.Text("yarn.web-proxy.address"));
   if (!own.empty()) {
     TONY_ASSIGN_OR_RETURN(const hadoop::Endpoint endpoint, hadoop::ParseEndpoint(own, 0));
@@ -114,7 +115,8 @@ absl::Status YarnCluster::FindStaging(const hadoop::Configuration& configuration
     }
     TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));
     TONY_ASSIGN_OR_RETURN(const std::string home, hdfs.HomeFolder());
-    // With Kerberos this is the name that the cluster gives to the ticket's owner.
+    // With Kerberos the home folder ends with the name that the cluster gives to the ticket's
+    // owner.
     if (kerberos_) user_ = home.substr(home.rfind('/') + 1);
     staging_ = path.empty() ? absl::StrCat(home, "/", kFolder) : absl::StrCat(path, "/", user_);
     return absl::OkStatus();
@@ -162,14 +164,15 @@ YarnCluster YarnCluster::WithTimeout(Duration timeout) const {
 }
 
 absl::StatusOr<std::unique_ptr<storage::JobFiles>> YarnCluster::OpenStaging() const {
-  // Nobody else looks into it, which also guards what is made in it.
+  // Only the user may look into the folder, which also protects everything created in it.
   if (!hdfs_) {
     TONY_RETURN_IF_ERROR(
         Annotate(os::OpenOrMakeOwnFolder(staging_).status(), "tony.yarn.staging-dir"));
     return std::make_unique<storage::LocalJobFiles>(staging_);
   }
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));
-  // Where nothing can be written, as in safe mode, this says it, and not a job's first file.
+  // If nothing can be written, e.g. in safe mode, this call reports it before a job's first file
+  // does.
   TONY_RETURN_IF_ERROR(hdfs.MakeFolders(staging_, 0700));
   TONY_ASSIGN_OR_RETURN(const hadoop::HdfsFileStatus status, hdfs.Status(staging_));
   TONY_RETURN_IF_ERROR(CheckOwner(status.owner, status.mode));
@@ -179,7 +182,7 @@ absl::StatusOr<std::unique_ptr<storage::JobFiles>> YarnCluster::OpenStaging() co
 absl::Status YarnCluster::SetHdfs(LocalResource& resource) const {
   resource.scheme = "hdfs";
   resource.host = hdfs_->authority;
-  // A service's name has no port.
+  // A name service has no port.
   if (resource.host.rfind(':') == std::string::npos) return absl::OkStatus();
   TONY_ASSIGN_OR_RETURN(hadoop::Endpoint endpoint, hadoop::ParseEndpoint(hdfs_->authority, 0));
   resource.host = std::move(endpoint.host);

@@ -1,4 +1,4 @@
-// A YARN cluster as a client's Hadoop configuration describes it.
+// A YARN cluster as described by a client's Hadoop configuration.
 #pragma once
 
 #include <memory>
@@ -20,72 +20,77 @@
 
 namespace tony::backend {
 
-/// What is to be known before anything is asked of a cluster.
+/// What must be known before the cluster can be asked anything.
 struct YarnClusterOptions {
-  std::string conf_dir;  ///< with core-site.xml, …
-  /// A path or URI, of a folder with one for each user; empty: ".tony" in the user's own there.
+  std::string conf_dir;  ///< the folder with core-site.xml and the other files
+  /// Path or URI of a folder that has a folder for each user; empty: ".tony" in the user's home
+  /// there.
   std::string staging_dir;
-  std::string user;     ///< who is believed to be calling where there is no Kerberos
-  std::string home;     ///< the user's folder on this machine
+  std::string user;     ///< the user that a cluster without Kerberos takes for the caller
+  std::string home;     ///< the user's home on this machine
   Duration timeout{0};  ///< of each call
 };
 
-/// Through whom applications' pages are looked at, and by whom. A plain value.
+/// The proxy through which users look at applications' pages, and who may. A plain value.
 struct PageProxy {
-  std::vector<hadoop::Endpoint> servers;  ///< of its web pages
+  std::vector<hadoop::Endpoint> servers;  ///< the servers of the proxy's web pages
   bool https = false;
-  bool lists_apply = false;    ///< who may see an application is looked up
-  std::string administrators;  ///< who may see all: "users groups", each with commas
+  bool lists_apply = false;  ///< whether YARN checks who may see an application
+  /// Users who may see all applications: "users groups", each separated by commas.
+  std::string administrators;
 };
 
-/// Where its servers are, who we are there, and where our files lie. Thread safe (immutable).
+/// The cluster's servers, the user's identity there, and the place of our files. Thread safe
+/// (immutable).
 class YarnCluster {
  public:
-  /// Asks the NameNode where the user's folder is, unless `options.staging_dir` says it all.
-  /// FailedPrecondition, NotFound, InvalidArgument – what is configured, or is not, named with file
-  /// and line; otherwise the codes of hadoop::WebHdfs.
+  /// Reads the configuration; asks the NameNode for the user's home unless `options.staging_dir` is
+  /// enough. FailedPrecondition, NotFound, InvalidArgument – a setting is wrong or missing; the
+  /// message names file and line. Otherwise the codes of hadoop::WebHdfs.
   static absl::StatusOr<YarnCluster> Find(const YarnClusterOptions& options,
                                           hadoop::Environment environment);
 
   const std::string& user() const { return user_; }
-  /// Its ResourceManagers' addresses, which tell it from others that share its file system.
+  /// The ResourceManagers' addresses, which distinguish this cluster from others that share its
+  /// file system.
   std::string Name() const;
   bool kerberos() const { return kerberos_; }
-  /// Of the ResourceManagers, for ApplicationMasters.
+  /// The ResourceManagers' addresses for ApplicationMasters.
   const std::vector<hadoop::Endpoint>& schedulers() const { return schedulers_; }
-  /// For ApplicationClient and ApplicationWatch.
+  /// Options for ApplicationClient and ApplicationWatch.
   const hadoop::RpcClientOptions& application_client() const { return application_client_; }
-  /// FailedPrecondition – by the configuration its nodes run no Docker containers. Where that says
-  /// nothing about it OK.
+  /// FailedPrecondition – the configuration says that nodes run no Docker containers. OK also if it
+  /// says nothing about that.
   const absl::Status& docker() const { return docker_; }
   const PageProxy& page_proxy() const { return page_proxy_; }
   Duration timeout() const { return options_.timeout; }
-  /// The same cluster, for calls that may take so long.
+  /// The same cluster with another timeout for each call.
   YarnCluster WithTimeout(Duration timeout) const;
 
-  /// Where staging() lies: an HDFS, or nothing for a disk that all nodes have.
+  /// The HDFS that holds staging(); nullopt: a disk that all nodes share.
   const std::optional<hadoop::NameService>& hdfs() const { return hdfs_; }
-  /// The path of our files there.
+  /// Path of our files there.
   const std::string& staging() const { return staging_; }
-  /// All below staging(). FailedPrecondition – libcurl is missing; PermissionDenied – it is not the
-  /// user's, or others may write there: what they leave would be run.
+  /// The files below staging(). FailedPrecondition – libcurl is missing. PermissionDenied – another
+  /// user owns the folder or may write there, and files in it are executed.
   absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenStaging() const;
-  /// How a node finds `name` below staging(), with its size and time. As JobFiles::Describe.
+  /// Where and with which size and time a node finds `name` below staging(). Codes of
+  /// JobFiles::Describe.
   absl::StatusOr<LocalResource> ResourceAt(storage::JobFiles& staging,
                                            const std::string& name) const;
-  /// The same for a file that is somewhere else: of our HDFS, also by a webhdfs: URL, with its size
-  /// and time; of another scheme as it is, for the node to find. InvalidArgument – it is no URL,
-  /// has a query, or is a folder's; FailedPrecondition – another HDFS; the codes of
-  /// hadoop::WebHdfs::Status.
+  /// The same for a file elsewhere. A file of our HDFS, also given as a webhdfs: URL, gets its size
+  /// and time. A URL of another scheme is passed on unchanged, for the node to find.
+  /// InvalidArgument – not a URL, a URL with a query, or a folder's URL. FailedPrecondition –
+  /// another HDFS. Otherwise the codes of hadoop::WebHdfs::Status.
   absl::StatusOr<LocalResource> ResourceAt(const std::string& url) const;
 
-  /// Where the logs of applications that have ended may be. The codes of FindLogPlaces.
+  /// The places that may hold the logs of ended applications. The codes of FindLogPlaces.
   const absl::StatusOr<std::vector<LogPlace>>& log_places() const { return log_places_; }
-  /// The files there. FailedPrecondition – libcurl is missing.
+  /// The files in `place`. FailedPrecondition – libcurl is missing.
   absl::StatusOr<std::unique_ptr<hadoop::FileStore>> OpenLogs(const LogPlace& place) const;
 
-  /// For the ApplicationMaster and the nodes, which the ResourceManager renews; nothing where the
-  /// cluster has no Kerberos. The codes of hadoop::WebHdfs.
+  /// An HDFS token for the ApplicationMaster and the nodes, which the ResourceManager renews;
+  /// nullopt if the cluster has no Kerberos. The codes of hadoop::WebHdfs.
   absl::StatusOr<std::optional<hadoop::Token>> GetHdfsToken() const;
 
  private:
@@ -95,7 +100,7 @@ class YarnCluster {
   absl::Status FindPageProxy(const hadoop::Configuration& configuration);
   absl::Status FindStaging(const hadoop::Configuration& configuration);
   absl::StatusOr<hadoop::WebHdfs> OpenHdfs(const hadoop::NameService& hdfs) const;
-  /// The address of our HDFS.
+  /// Sets the address of our HDFS.
   absl::Status SetHdfs(LocalResource& resource) const;
   absl::Status CheckOwner(const std::string& owner, int mode) const;
 
@@ -109,7 +114,8 @@ class YarnCluster {
   PageProxy page_proxy_;
   std::optional<hadoop::NameService> hdfs_;
   std::string staging_;
-  absl::StatusOr<std::vector<LogPlace>> log_places_;  ///< of use only to who wants logs
+  /// An error matters only to callers that want logs.
+  absl::StatusOr<std::vector<LogPlace>> log_places_;
 };
 
 }  // namespace tony::backend

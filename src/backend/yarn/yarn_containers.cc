@@ -1,4 +1,4 @@
-// Containers of a YarnBackend from their start to their end.
+// The life of a YarnBackend's containers from their start to their end.
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -20,14 +20,15 @@ std::string NodeName(const yarn::NodeIdProto& node) {
   return absl::StrCat(node.host(), ":", node.port());
 }
 
-// Hadoop's words for a container that was granted too long ago, or by a ResourceManager that was
-// started again since: the node is good.
+// Whether the start failed because the container was granted too long ago, or by a ResourceManager
+// that was restarted since. The node is not to blame then.
 bool IsOfTheGrant(const absl::Status& status) {
   return absl::StrContains(status.message(), "allocated by a previous RM") ||
          absl::StrContains(status.message(), "token is expired");
 }
 
-// Where a node fetches from that neither we nor YARN have asked: its complaints may not name it.
+// The URLs that a node fetches unchecked by us and by YARN. The node's complaints may not name
+// them.
 std::string FetchedFrom(const LaunchTemplate& launch) {
   std::vector<std::string> urls;
   for (const LocalResource& resource : launch.resources) {
@@ -80,6 +81,8 @@ void YarnBackend::Reclaim(const std::vector<core::Container>& containers) {
       continue;
     }
     *live.granted.mutable_id() = *id;
+    // The ResourceManager may report the container late, from a node that registers after a
+    // restart, so a missing container is not taken for ended at once.
     live.deadline = loop_.After(options_.reclaim_timeout, [this, name = container.id] {
       End(name, {.lost = true, .sentence = "YARN knows nothing of it any more", .seen = false});
     });
@@ -89,7 +92,7 @@ void YarnBackend::Reclaim(const std::vector<core::Container>& containers) {
   ReleaseUnclaimed();
 }
 
-// One that an earlier attempt had, and that still runs.
+// A container of an earlier attempt that still runs.
 void YarnBackend::OnPrevious(const ContainerProto& previous) {
   const std::string id = ContainerIdText(previous.id());
   const auto found = containers_.find(id);
@@ -107,6 +110,8 @@ void YarnBackend::OnPrevious(const ContainerProto& previous) {
 }
 
 void YarnBackend::ReleaseUnclaimed() {
+  // The first call other than Reclaim() shows that no Reclaim() will follow, so the containers that
+  // no one claimed are given back.
   claims_known_ = true;
   for (const auto& [id, previous] : std::exchange(previous_, {})) OnPrevious(previous);
 }
@@ -143,6 +148,7 @@ void YarnBackend::OnStarted(const std::string& container_id, const absl::Status&
   LiveContainer& live = found->second;
   if (status.ok()) {
     if (live.state == State::kStarting) live.state = State::kRunning;
+    // A Kill() that came during the start is carried out now, when the node has taken the start.
     if (live.killed) Stop(live);
     return;
   }
@@ -150,7 +156,7 @@ void YarnBackend::OnStarted(const std::string& container_id, const absl::Status&
                                             " did not start it: ", std::string(status.message()));
   if (!IsOfTheGrant(status)) CountLaunch(live, true, sentence);
   Release(live.granted.id());
-  // Where the node has said so, nothing runs.
+  // An exception from the node proves that nothing runs; without an answer that is unknown.
   End(container_id,
       {.lost = true, .sentence = sentence, .seen = !hadoop::RemoteExceptionName(status).empty()});
 }
@@ -181,7 +187,8 @@ void YarnBackend::Kill(const std::string& container_id) {
   }
 }
 
-// When the node does not say in time that it has ended, the ResourceManager is to.
+// Stops the container through its node. If the node does not report its end in time, the container
+// is given back to the ResourceManager.
 void YarnBackend::Stop(LiveContainer& live) {
   ManagerOf(live).Stop(live.granted.id());
   if (live.state == State::kGivenBack) return;
@@ -198,6 +205,8 @@ void YarnBackend::OnStopped(const std::string& container_id, const absl::Status&
 }
 
 void YarnBackend::GiveBack(LiveContainer& live) {
+  // After a second period without an answer the container ends unseen. Its processes may run on, so
+  // the core waits for its lease before it starts a successor.
   live.state = State::kGivenBack;
   Release(live.granted.id());
   live.deadline = loop_.After(options_.kill_timeout, [this, id = live.container.id] {
@@ -219,7 +228,7 @@ void YarnBackend::Release(const yarn::ContainerIdProto& id) {
   session_.Poke();
 }
 
-// What its node or the ResourceManager says, whichever is first.
+// The container's end as reported by its node or the ResourceManager, whichever is first.
 void YarnBackend::OnCompleted(const ContainerStatus& status) {
   const std::string id = ContainerIdText(status.container_id());
   releases_.Over(id);
@@ -228,7 +237,7 @@ void YarnBackend::OnCompleted(const ContainerStatus& status) {
   LiveContainer& live = found->second;
   ContainerExit exit = ReadContainerExit(status);
   if (exit.fetch_failed) absl::StrAppend(&exit.end.sentence, FetchedFrom(options_.launch));
-  // Nobody has to see the end of what was never begun.
+  // Nothing ran in a container that was never started, so its end counts as seen.
   if (live.state == State::kGranted) exit.end.seen = true;
   if (live.state != State::kGranted && live.state != State::kMissing) {
     CountLaunch(live, exit.launch_failed, exit.end.sentence);
@@ -248,6 +257,8 @@ void YarnBackend::CountLaunch(const LiveContainer& live, bool failed, const std:
 }
 
 void YarnBackend::End(const std::string& container_id, const core::ContainerEnd& end) {
+  // The container is removed before the listener hears of its end, because the listener may call
+  // back.
   const auto ended = containers_.extract(container_id);
   if (ended.empty()) return;
   const auto node = nodes_.find(NodeName(ended.mapped().granted.nodeid()));

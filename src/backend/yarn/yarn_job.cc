@@ -1,4 +1,4 @@
-// Conversions of YarnJob.
+// The names, URLs, secrets and commands on which client and ApplicationMaster agree.
 #include "backend/yarn/yarn_job.h"
 
 #include <google/protobuf/util/json_util.h>
@@ -21,7 +21,7 @@ std::string CachedName(const std::string& digest) {
 }
 
 bool IsCachedFile(const std::string& name) {
-  constexpr size_t kDigits = 64;  // of SHA-256
+  constexpr size_t kDigits = 64;  // hexadecimal digits of SHA-256
   const std::string digest = name.substr(0, kDigits);
   const std::string ending = name.substr(digest.size());
   const bool hexadecimal = std::all_of(digest.begin(), digest.end(), [](char letter) {

@@ -68,7 +68,7 @@ core::TaskExit FromProto(const v1::TaskExit& proto) {
     case v1::TaskExit::OUT_OF_MEMORY:
       exit.cause = core::TaskExit::Cause::kOutOfMemory;
       break;
-    // An unknown cause of a newer peer is no success.
+    // An unknown cause comes from a newer peer; it must not count as success.
     default:
       exit.cause = core::TaskExit::Cause::kLost;
       break;
@@ -199,7 +199,7 @@ core::input::HeldTask FromProto(const v1::HeldTask& proto) {
     case v1::HeldTask::ENDED:
       held.phase = Phase::kEnded;
       break;
-    // An unknown phase of a newer peer is none that could be built upon.
+    // An unknown phase comes from a newer peer; kPreparing is the phase that promises least.
     default:
       held.phase = Phase::kPreparing;
       break;

@@ -1,4 +1,4 @@
-// Between the core's plain data and the wire's messages; the only place that knows both.
+// Converts between the core's plain data and the wire's messages; only this folder knows both.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -29,13 +29,14 @@ core::TaskId FromProto(const v1::TaskId& id);
 core::TaskExit FromProto(const v1::TaskExit& exit);
 core::CollectiveUsage FromProto(const v1::CollectiveUsage& usage);
 core::TaskUsage FromProto(const v1::TaskUsage& usage);
-/// InvalidArgument – an empty event, or a state or reason that this version does not know.
+/// InvalidArgument – an empty event, or a state or reason unknown to this version.
 absl::StatusOr<core::JobEvent> FromProto(const v1::JobEvent& event);
 core::ClusterSpec FromProto(const v1::ClusterSpec& spec);
 core::input::HeldTask FromProto(const v1::HeldTask& held);
-/// InvalidArgument – an outcome or a reason that this version does not know.
+/// InvalidArgument – an outcome or a reason unknown to this version.
 absl::StatusOr<core::Verdict> FromProto(const v1::Verdict& verdict);
-/// InvalidArgument – empty, or the verdict's reason.
+/// InvalidArgument – an empty decision, a kind unknown to this version, or a verdict with an
+/// unknown outcome or reason.
 absl::StatusOr<core::Decision> FromProto(const v1::Decision& decision);
 core::RendezvousPlan FromProto(const v1::RendezvousPlan& plan);
 

@@ -1,4 +1,4 @@
-// Conversion of the journal's decisions, kind by kind.
+// Conversion of the journal's decisions, one visitor overload for each kind.
 #include <utility>
 
 #include "common/status_macros.h"

@@ -1,4 +1,4 @@
-// Conversion of job events, kind by kind.
+// Conversion of job events, one visitor overload for each kind.
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "rpc/convert/convert.h"
@@ -32,8 +32,8 @@ absl::StatusOr<core::Verdict> FromProto(const v1::Verdict& proto) {
 
 namespace {
 
-/// Fills the body of a message from each kind of event. One string that is not UTF-8 would make the
-/// whole message unreadable, so every one is converted.
+/// Fills the body of a message from each kind of event. Every string is made valid UTF-8, because a
+/// single invalid one would make the whole message unreadable.
 struct BodyWriter {
   v1::JobEvent& proto;
 

@@ -1,4 +1,5 @@
-// Conversion of slots, plans, and a store's operations.
+// Frames are length-prefixed protobuf messages. The head of a put is encoded by hand, so that a
+// large value is shared by all replicas' frames instead of being copied into each.
 #include "rpc/convert/convert_rendezvous.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -62,7 +63,7 @@ struct OperationWriter {
   }
 };
 
-/// Takes the value out of `proto`.
+/// Moves the value out of `proto`.
 absl::StatusOr<core::StoreOperation> OperationIn(v1::StoreOperation& proto) {
   switch (proto.body_case()) {
     case v1::StoreOperation::kBegin:
@@ -80,7 +81,7 @@ absl::StatusOr<core::StoreOperation> OperationIn(v1::StoreOperation& proto) {
   return absl::InvalidArgumentError("a change of the rendezvous store is of an unknown kind");
 }
 
-/// Appends a field's beginning, after which its bytes follow.
+/// Appends the tag and the length of a field; the field's bytes follow.
 void BeginField(int number, size_t bytes, std::string& text) {
   google::protobuf::io::StringOutputStream stream(&text);
   google::protobuf::io::CodedOutputStream coded(&stream);
@@ -88,7 +89,7 @@ void BeginField(int number, size_t bytes, std::string& text) {
   coded.WriteVarint64(bytes);
 }
 
-/// As the library would write it, without the value.
+/// The bytes that protobuf's own serialization would write, without the value at their end.
 std::string HeadOf(const core::PutValue& put) {
   v1::StoreOperation::Put proto;
   proto.set_scope(put.scope);

@@ -1,4 +1,4 @@
-// Between the messages of a rendezvous store's replicas and the wire's.
+// Converts messages between a rendezvous store and its replicas to frames on the wire and back.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,24 @@
 
 namespace tony::rpc {
 
-/// Of one frame: the longest value that is put, and what is around it.
+/// The longest frame in bytes: the longest value that can be put, plus the fields around it.
 inline constexpr size_t kMostRendezvousFrameBytes = size_t{65} * 1024 * 1024;
 
-/// Frames, see rendezvous.proto.
+/// The frame of a request; rendezvous.proto describes frames.
 std::string ToFrame(const core::ReplicaRequest& request);
-/// In two parts, since its value goes to many: it follows the head. Null: the head is all.
+/// A frame in two parts, because its value goes to many replicas: `value` follows `head`. A null
+/// `value`: the head is the whole frame.
 struct ReplicaFrame {
   std::string head;
   core::Blob value;
 };
 ReplicaFrame ToFrame(const core::ReplicaMessage& message);
-/// The frame of a replica that has nothing to say.
+/// The frame that a replica sends when it has nothing to say.
 std::string SignOfLife();
 
-/// What is in a frame; nothing in a sign of life. InvalidArgument – something else.
+/// The request in a frame; nullopt for a sign of life. InvalidArgument – the frame is neither.
 absl::StatusOr<std::optional<core::ReplicaRequest>> ReplicaRequestIn(const std::string& frame);
-/// What is in a frame. InvalidArgument – something else.
+/// The message in a frame. InvalidArgument – the frame holds no such message.
 absl::StatusOr<core::ReplicaMessage> ReplicaMessageIn(const std::string& frame);
 
 }  // namespace tony::rpc

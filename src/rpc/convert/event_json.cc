@@ -1,4 +1,4 @@
-// JSON through protobuf's own mapping.
+// Protobuf's own JSON mapping, with the field names of the .proto file.
 #include "rpc/convert/event_json.h"
 
 #include <google/protobuf/util/json_util.h>
@@ -13,7 +13,7 @@ std::string EventToJsonLine(const core::JobEvent& event) {
   options.preserve_proto_field_names = true;
   std::string line;
   const auto status = google::protobuf::util::MessageToJsonString(ToProto(event), &line, options);
-  // Fails only for text that is not UTF-8, which ToProto has replaced.
+  // This fails only for text that is not UTF-8, which ToProto has replaced.
   return status.ok() ? line : absl::StrCat("{\"note\":{\"sentence\":\"", status.ToString(), "\"}}");
 }
 

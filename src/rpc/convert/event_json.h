@@ -1,4 +1,4 @@
-// Job events as lines of JSON: the history file and `--json`.
+// Job events as lines of JSON, for the history file and `--json`.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tony::rpc {
 
-/// One line without its newline; the form of proto tony.v1.JobEvent. Bytes of the output tail that
-/// are not UTF-8 are replaced.
+/// One line without its newline, in the JSON form of tony.v1.JobEvent. Bytes of the output tail
+/// that are not UTF-8 are replaced.
 std::string EventToJsonLine(const core::JobEvent& event);
 
-/// InvalidArgument – not such a line, or of a kind that this version does not know.
+/// InvalidArgument – `line` is not such a line, or is of a kind unknown to this version.
 absl::StatusOr<core::JobEvent> EventFromJsonLine(const std::string& line);
 
 }  // namespace tony::rpc

@@ -1,4 +1,5 @@
-// Scanning of lines that EventToJsonLine() has written.
+// String scanning in place of JSON parsing, which works because EventToJsonLine() writes fields in
+// a fixed order.
 #include "rpc/convert/event_lines.h"
 
 #include <fcntl.h>
@@ -24,10 +25,10 @@
 namespace tony::rpc {
 namespace {
 
-/// Read from the end of a file at first; four times as much where no event is in it.
+/// Bytes read from the end of a file at first; four times as many each time they hold no event.
 constexpr int64_t kFirstTail = 64 << 10;
 
-/// Takes digits from the front of `text`.
+/// Removes the digits at the front of `text` and returns them.
 absl::string_view TakeDigits(absl::string_view& text) {
   size_t length = 0;
   while (length < text.size() && text[length] >= '0' && text[length] <= '9') ++length;
@@ -36,10 +37,11 @@ absl::string_view TakeDigits(absl::string_view& text) {
   return digits;
 }
 
-/// Which lines are the last of their run, by their numbers.
+/// Maps each run to the number of its last measurement line.
 class LastMeasurements {
  public:
-  /// Scans from line `number`, `first`, to the end, and goes back to behind that line.
+  /// Scans from line `number`, whose text is `first`, to the end, then moves back to behind that
+  /// line.
   void Scan(std::istream& lines, int number, const std::string& first) {
     const std::istream::pos_type behind = lines.tellg();
     Note(number, first);
@@ -50,7 +52,7 @@ class LastMeasurements {
   }
   bool Supersedes(const std::string& run, int number) const {
     const auto last = last_.find(run);
-    // A file may have grown since it was scanned.
+    // A line behind the scanned ones is not superseded: the file may have grown since the scan.
     return last != last_.end() && number < last->second;
   }
 
@@ -64,8 +66,8 @@ class LastMeasurements {
   absl::flat_hash_map<std::string, int> last_;
 };
 
-/// The last event of `text`, which begins with a whole line if `whole`. Nothing: what comes before
-/// it has to be read, too.
+/// The last event in `text`; `whole`: `text` begins with a whole line. nullopt: the caller must
+/// read more of what precedes `text`.
 std::optional<HistoryEnd> FindEndIn(absl::string_view text, bool whole) {
   size_t end = text.rfind('\n');
   if (end == absl::string_view::npos && !whole) return std::nullopt;
@@ -113,14 +115,14 @@ absl::StatusOr<std::string> ReadFrom(int fd, int64_t offset, int64_t size,
 
 std::optional<MeasurementLine> ScanMeasurement(absl::string_view line) {
   MeasurementLine measured;
-  // From here on the order is that of the fields in the proto.
+  // EventToJsonLine() writes the fields in the order of the .proto file.
   if (!absl::ConsumePrefix(&line, "{\"sequence\":\"") ||
       !absl::SimpleAtoi(TakeDigits(line), &measured.sequence)) {
     return std::nullopt;
   }
   if (absl::ConsumePrefix(&line, "\",\"unix_millis\":\"")) TakeDigits(line);
   if (!absl::ConsumePrefix(&line, "\",\"task_measured\":{\"task\":{")) return std::nullopt;
-  // A type's name has no brace in it.
+  // Task type names contain no brace.
   const size_t task_end = line.find('}');
   if (task_end == absl::string_view::npos || !absl::EndsWith(line, "}}")) return std::nullopt;
   measured.run = std::string(line.substr(0, task_end));
@@ -135,6 +137,8 @@ void ForEachEventLine(std::istream& lines, const UseEventLine& use,
   std::string line;
   for (int number = 1; std::getline(lines, line) && !lines.eof(); ++number) {
     if (const std::optional<MeasurementLine> measured = ScanMeasurement(line)) {
+      // The scan of the whole history happens only at the first measurement, so histories without
+      // measurement lines are read once.
       if (!last) last.emplace().Scan(lines, number, line);
       if (last->Supersedes(measured->run, number)) {
         if (skipped) skipped(measured->sequence);
@@ -163,6 +167,7 @@ absl::StatusOr<HistoryEnd> ReadHistoryEnd(const std::string& path) {
   struct stat status {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0) return os::ErrnoError(errno, path);
   const int64_t size = status.st_size;
+  // The last event may be longer than the first tail, because the verdict contains output.
   for (int64_t tail = kFirstTail;; tail *= 4) {
     const int64_t offset = std::max<int64_t>(0, size - tail);
     TONY_ASSIGN_OR_RETURN(const std::string text, ReadFrom(fd.get(), offset, size - offset, path));

@@ -1,4 +1,5 @@
-// Streams by their names.
+// A piece names a stream, an attempt and a segment, never a path, so a peer cannot make the
+// receiver write to any other file.
 #include "rpc/convert/log_piece.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Pieces of logs as they are sent.
+// Converts pieces of logs to their messages and back.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@
 namespace tony::rpc {
 
 v1::LogPiece ToProto(logs::LogPiece piece);
-/// InvalidArgument – of no file that there can be.
+/// InvalidArgument – the piece belongs to no possible log file.
 absl::StatusOr<logs::LogPiece> FromProto(v1::LogPiece piece);
 
-/// The name of an ApplicationMaster in LogWish::container. No container of a task has it.
+/// The name that stands for the ApplicationMaster `incarnation` in LogWish::container. No task's
+/// container has such a name.
 std::string MasterContainer(int incarnation);
 
-/// Whether `wish` means the file.
+/// Whether `wish` asks for the file.
 bool IsWanted(const v1::LogWish& wish, const logs::ContainerLogFile& file);
 
 }  // namespace tony::rpc

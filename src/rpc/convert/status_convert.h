@@ -1,4 +1,4 @@
-// Between gRPC's status and absl::Status, whose codes are the same numbers.
+// Converts between gRPC's status and absl::Status, whose codes have the same numbers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// A call on a channel without credentials, on which gRPC lets every call fail, and a timer.
+// Probes gRPC with two operations that complete without a network: a call on a channel without
+// credentials, which always fails, and a timer.
 #include "rpc/grpc/grpc_threads.h"
 
 #include <atomic>
@@ -19,11 +20,11 @@
 namespace tony::rpc {
 namespace {
 
-/// For gRPC to call back, also on a machine that is very busy.
+/// How long gRPC may take to call back, also on a very busy machine.
 constexpr std::chrono::seconds kPatience{10};
-/// For gRPC to let go of the probe.
+/// How long the destructor waits for gRPC to let go of the probe.
 constexpr std::chrono::milliseconds kLetGoPatience{100};
-/// Less, and gRPC would not wait for its timer thread.
+/// With a shorter time gRPC would fire the alarm without its timer thread.
 constexpr std::chrono::milliseconds kTimer{1};
 
 absl::Status NoThread(const std::string& what) {
@@ -46,8 +47,8 @@ absl::Status TryThread() {
 
 void KeepGrpcUp() { [[maybe_unused]] static const bool kept = (grpc_init(), true); }
 
-/// The call, which is answered by a thread for calls, and the timer, which is by two others. Thread
-/// safe.
+/// A call, which is answered by a thread for calls, and a timer, which is answered by two other
+/// threads. Thread safe.
 class GrpcThreads::Probe {
  public:
   Probe()
@@ -59,7 +60,7 @@ class GrpcThreads::Probe {
   }
 
   bool answered() const { return awaited_ == 0; }
-  /// False: gRPC may still use this.
+  /// False: gRPC may still use this object.
   bool AwaitAnswers() { return call_.AwaitDone(kLetGoPatience); }
 
  private:
@@ -81,10 +82,11 @@ absl::StatusOr<std::unique_ptr<GrpcThreads>> GrpcThreads::Start() {
   TONY_RETURN_IF_ERROR(TryThread());
   KeepGrpcUp();
   auto threads = std::unique_ptr<GrpcThreads>(new GrpcThreads(std::make_unique<Probe>()));
-  // gRPC does not say what it could not start, but this process is no better off.
+  // gRPC does not report a thread that it could not start. If threads have run out, this process
+  // cannot start one either.
   const absl::Status status = TryThread();
   if (status.ok()) return threads;
-  (void)threads->probe_.release();  // see AwaitAnswers()
+  (void)threads->probe_.release();  // leaked on purpose, see AwaitAnswers()
   return status;
 }
 

@@ -1,4 +1,4 @@
-// Whether gRPC has the threads that it calls back on.
+// Makes sure that gRPC has the threads on which it calls back.
 #pragma once
 
 #include <functional>
@@ -10,28 +10,28 @@
 
 namespace tony::rpc {
 
-/// Keeps gRPC from shutting down with the last thing that uses it, up to the process's end.
-/// Shutting down waits for each of its timer threads, also for one that could not be started
-/// (`ulimit -u`): for ever. Thread safe.
+/// Keeps gRPC initialized until the process ends, instead of letting it shut down with its last
+/// user. The shutdown waits for each of gRPC's timer threads, and for ever for one that could not
+/// be started (`ulimit -u`). Thread safe.
 void KeepGrpcUp();
 
-/// gRPC starts its threads when they are first needed, and where it may start none (`ulimit -u`) it
-/// says nothing, and never calls back. This makes it start them now, before anybody waits for it,
-/// by a call that needs no connection; they stay for as long as this lives. Thread safe.
+/// Makes gRPC start its threads now, by a call that needs no connection; the threads stay as long
+/// as this object lives. By default gRPC starts them when they are first needed. If it may not
+/// start any (`ulimit -u`), it reports nothing and never calls back. Thread safe.
 class GrpcThreads {
  public:
-  /// Does not wait for gRPC. ResourceExhausted – this process may start no thread of its own,
-  /// before gRPC has started its own or after that, so gRPC has not got what it needs either; the
-  /// message names the limit.
+  /// Does not wait for gRPC. ResourceExhausted – this process cannot start a thread of its own,
+  /// before or after gRPC has started its threads, so gRPC lacks threads, too; the message names
+  /// the limit.
   static absl::StatusOr<std::unique_ptr<GrpcThreads>> Start();
   ~GrpcThreads();
   GrpcThreads(const GrpcThreads&) = delete;
   GrpcThreads& operator=(const GrpcThreads&) = delete;
 
-  /// Looks once more after some seconds, on the loop: other programs of the user may have been
-  /// faster in taking the last threads. Where gRPC, which calls back at once if it can, has not
-  /// done so by then, `on_silence` is called with ResourceExhausted. Both `loop` and this outlive
-  /// the handle.
+  /// Checks once more after some seconds, on the loop, because the user's other programs may have
+  /// taken the last threads first. If gRPC has not called back by then, `on_silence` is called with
+  /// ResourceExhausted; a gRPC that has threads calls back at once. `loop` and this object must
+  /// outlive the handle.
   [[nodiscard]] std::unique_ptr<EventLoop::Handle> Watch(
       EventLoop& loop, std::function<void(const absl::Status& why)> on_silence) const;
 

@@ -1,4 +1,5 @@
-// Keys and certificates through OpenSSL 3.
+// Builds X.509 certificates with OpenSSL 3. Encoders that OpenSSL looks up slowly are replaced by
+// code here.
 #include "rpc/security/certificate_authority.h"
 
 #include <openssl/bio.h>
@@ -24,13 +25,13 @@ namespace {
 
 constexpr long kClockSkewSeconds = 24 * 3600;
 constexpr int kLifetimeDays = 3650;
-// Bits of the keyUsage extension, as RFC 5280 numbers them.
+// Bits of the keyUsage extension, numbered as in RFC 5280, section 4.2.1.3.
 constexpr int kDigitalSignature = 0;
 constexpr int kKeyCertSign = 5;
 constexpr char kServers[] = "tony servers of a job";
 constexpr char kClients[] = "tony clients of a job";
-// Around the job's id in the authority's own certificates. Not a role: nobody can act as the
-// authority.
+// Text around the job's id in the authority's own certificates. It is not the URI of a role: nobody
+// can act as the authority.
 constexpr char kAuthorityPrefix[] = "tony://";
 constexpr char kAuthoritySuffix[] = "/authority";
 
@@ -52,7 +53,7 @@ using KeyIdentifier = Owned<AUTHORITY_KEYID, AUTHORITY_KEYID_free>;
 
 using Memory = Owned<BIO, BIO_free_all>;
 
-// The newest entry of OpenSSL's error queue, which is left empty.
+// Takes the newest entry of OpenSSL's error queue and leaves the queue empty.
 absl::Status OpenSslError(const std::string& what) {
   char text[256];
   ERR_error_string_n(ERR_peek_last_error(), text, sizeof(text));
@@ -74,8 +75,8 @@ absl::StatusOr<std::string> ToPem(X509* certificate) {
   return Contents(memory.get());
 }
 
-// PKCS#8 (RFC 5208) around an ECPrivateKey (RFC 5915) of P-256: all but the numbers is always the
-// same. OpenSSL's own encoder would take as long as all the rest of a certificate.
+// Encodes PKCS#8 (RFC 5208) around an ECPrivateKey (RFC 5915) of P-256, in which everything but the
+// numbers is constant. OpenSSL's own encoder would take as long as all the rest of a certificate.
 absl::StatusOr<std::string> ToPem(const EVP_PKEY* key) {
   constexpr std::array<unsigned char, 36> kBeforeNumber = {
       0x30, 0x81, 0x87,                                            // SEQUENCE
@@ -175,7 +176,8 @@ Bytes DigestOfKey(const X509* certificate) {
   return bytes;
 }
 
-// All jobs' authorities have the same subjects; this tells a verifier which key it needs.
+// The identifier tells a verifier which key it needs, because the authorities of all jobs have the
+// same subjects.
 bool AddAuthorityKeyIdentifier(X509* certificate, const X509* authority) {
   const KeyIdentifier identifier(AUTHORITY_KEYID_new());
   if (identifier == nullptr) return false;
@@ -198,7 +200,8 @@ bool SetCommonName(X509_NAME* name, const char* text) {
                                     reinterpret_cast<const unsigned char*>(text), -1, -1, 0) == 1;
 }
 
-// X509_set_pubkey() would do, but spends half of a certificate's time on looking for an encoder.
+// X509_set_pubkey() would do the same, but spends half of a certificate's time on looking for an
+// encoder.
 bool SetPublicKey(X509* certificate, const EVP_PKEY* key) {
   size_t size = 0;
   if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, nullptr, 0, &size) != 1) {
@@ -216,7 +219,8 @@ bool SetPublicKey(X509* certificate, const EVP_PKEY* key) {
   return false;
 }
 
-// Version, serial, validity, subject and public key; the rest is the caller's.
+// A certificate with version, serial number, validity, subject and public key; the caller adds the
+// rest.
 absl::StatusOr<Certificate> NewCertificate(EVP_PKEY* key, const char* common_name) {
   Certificate certificate(X509_new());
   if (certificate == nullptr || X509_set_version(certificate.get(), X509_VERSION_3) != 1 ||
@@ -231,7 +235,7 @@ absl::StatusOr<Certificate> NewCertificate(EVP_PKEY* key, const char* common_nam
   return certificate;
 }
 
-// The job's id in an authority's certificate; empty when there is none.
+// The job's id in an authority's certificate; empty if there is none.
 std::string JobIdOf(const X509* certificate) {
   const Names names(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
@@ -278,7 +282,7 @@ struct CertificateAuthority::Keys {
 
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Create(const std::string& job_id) {
   SetUpTls();
-  TONY_RETURN_IF_ERROR(ClientRole(job_id).ToUri().status());  // is the id well formed?
+  TONY_RETURN_IF_ERROR(ClientRole(job_id).ToUri().status());  // checks that the id is well formed
   TONY_ASSIGN_OR_RETURN(const Key key, NewKey());
   TONY_ASSIGN_OR_RETURN(const Certificate servers, SelfSigned(key.get(), kServers, job_id));
   TONY_ASSIGN_OR_RETURN(const Certificate clients, SelfSigned(key.get(), kClients, job_id));
@@ -322,6 +326,8 @@ absl::StatusOr<Credentials> CertificateAuthority::Issue(const Role& role) const 
     return absl::InvalidArgumentError(
         absl::StrCat("the authority of job ", job_id_, " cannot speak for job ", role.job_id));
   }
+  // The role decides which of the two names signs the certificate; the credentials then trust the
+  // other name (see the header).
   const bool server = role.kind == RoleKind::kApplicationMaster;
   TONY_ASSIGN_OR_RETURN(const Key key, NewKey());
   TONY_ASSIGN_OR_RETURN(const Certificate certificate, NewCertificate(key.get(), "tony"));

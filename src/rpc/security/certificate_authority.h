@@ -1,5 +1,5 @@
-// A job's own certificate authority: everything that speaks for the job is signed by it, and by
-// nothing else.
+// A job's own certificate authority: it alone signs the certificates of the processes that speak
+// for the job.
 #pragma once
 
 #include <memory>
@@ -11,32 +11,34 @@
 
 namespace tony::rpc {
 
-/// The name in the ApplicationMaster's certificate, and in no other: clients and executors require
+/// The name in the ApplicationMaster's certificate, and in no other. Clients and executors require
 /// it of the server, so that an executor's certificate cannot pose as the ApplicationMaster.
 inline constexpr char kApplicationMasterName[] = "am.tony";
 
 /// Signs certificates of one job: ECDSA P-256, valid from one day ago (hosts' clocks differ) for
 /// ten years. Thread safe (immutable once made).
 ///
-/// One key under two names: servers (the ApplicationMaster) are certified under one, clients and
-/// executors under the other, and each side trusts the other side's name alone. So a certificate is
-/// worth nothing on the other side whatever stands in it; and since OpenSSL finds no issuer of a
-/// side's own certificate in its store, it neither checks that certificate nor sends the
-/// authority's in each handshake, which is a sixth of a handshake's cost on both sides.
+/// The authority uses one key under two names. Servers (the ApplicationMaster) are certified under
+/// one name, clients and executors under the other, and each side trusts the other side's name
+/// alone. This has two effects:
+/// 1. A certificate is worthless on the other side, whatever it contains.
+/// 2. OpenSSL finds no issuer of a side's own certificate in its store. It therefore neither
+///    verifies that certificate nor sends the authority's in each handshake, which saves a sixth of
+///    a handshake's cost on both sides.
 class CertificateAuthority {
  public:
-  /// A new key and its two self-signed certificates.
-  /// InvalidArgument – a job id that Role refuses; Internal – OpenSSL's error.
+  /// Makes a new key and its two self-signed certificates. InvalidArgument – Role refuses the job
+  /// id. Internal – OpenSSL's error.
   static absl::StatusOr<CertificateAuthority> Create(const std::string& job_id);
   /// InvalidArgument – `pem` is not what ToPem() returned.
   static absl::StatusOr<CertificateAuthority> Load(const std::string& pem);
 
-  /// A new key and certificate for `role`, and the name that its peers are certified under. About
-  /// 0.15 ms.
-  /// InvalidArgument – the role is malformed or of another job; Internal – OpenSSL's error.
+  /// A new key, a certificate for `role`, and the authority certificate against which the role's
+  /// peers are checked. Takes about 0.15 ms. InvalidArgument – the role is malformed or of another
+  /// job. Internal – OpenSSL's error.
   absl::StatusOr<Credentials> Issue(const Role& role) const;
 
-  /// Certificates and private key, for a file of mode 0600.
+  /// The certificates and the private key, for a file of mode 0600.
   const std::string& ToPem() const { return pem_; }
   const std::string& job_id() const { return job_id_; }
 

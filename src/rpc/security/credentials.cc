@@ -1,4 +1,4 @@
-// Credentials as one PEM file that only its owner may read.
+// Reads and writes credentials as one PEM file, and refuses a file that other users can access.
 #include "rpc/security/credentials.h"
 
 #include <sys/stat.h>
@@ -16,7 +16,8 @@ namespace {
 constexpr char kCertificateEnd[] = "-----END CERTIFICATE-----\n";
 constexpr char kKeyEnd[] = "-----END PRIVATE KEY-----\n";
 
-// Cuts off the text up to and including the next `end_line`; empty when there is none.
+// Removes the text up to and including the next `end_line` from `rest` and returns it; empty if
+// there is no such line.
 std::string TakeBlock(std::string& rest, const std::string& end_line) {
   const size_t position = rest.find(end_line);
   if (position == std::string::npos) return "";

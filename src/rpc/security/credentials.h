@@ -1,4 +1,4 @@
-// What one process of a job proves its role with, and the file in which it is handed over.
+// The credentials by which one process of a job proves its role, and their file format.
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 
 namespace tony::rpc {
 
-/// One certificate, its private key and the authority that the peer's certificate is checked
-/// against, each as PEM text.
-/// Contains a secret: never logged. Not thread safe (plain data).
+/// One certificate, its private key, and the authority against which the peer's certificate is
+/// checked, each as PEM text. Contains a secret: never logged. Not thread safe (plain data).
 struct Credentials {
   std::string ca_pem;
   std::string certificate_pem;
@@ -21,15 +20,17 @@ struct Credentials {
 
 /// The text of one PEM file: certificate, key, authority.
 std::string FormatCredentials(const Credentials& credentials);
-/// Its inverse; `origin` is named in the message. InvalidArgument – it is not that.
+/// The inverse of FormatCredentials(); error messages name `origin`. InvalidArgument – `text` has
+/// another form.
 absl::StatusOr<Credentials> ParseCredentials(std::string text, const std::string& origin);
 
-/// NotFound – no such file; PermissionDenied – it can be read by others than its owner (the message
-/// says what to do), or not by us; InvalidArgument – it is no text of FormatCredentials().
+/// NotFound – no such file. PermissionDenied – users other than the owner can read the file (the
+/// message says what to do), or this process cannot. InvalidArgument – the file holds no text of
+/// FormatCredentials().
 absl::StatusOr<Credentials> LoadCredentials(const std::string& path);
 
-/// The contents of a file that only its owner may read.
-/// NotFound – no such file; PermissionDenied – others can read it, or we cannot.
+/// The contents of a file that only its owner may read. NotFound – no such file. PermissionDenied –
+/// other users can read it, or this process cannot.
 absl::StatusOr<std::string> ReadSecretFile(const std::string& path);
 
 }  // namespace tony::rpc

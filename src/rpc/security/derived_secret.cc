@@ -1,4 +1,4 @@
-// The private number of the authority's key as an HMAC's.
+// Uses the private number of the authority's P-256 key as the key of an HMAC.
 #include "rpc/security/derived_secret.h"
 
 #include <openssl/bio.h>
@@ -19,7 +19,7 @@
 namespace tony::rpc {
 namespace {
 
-constexpr int kNumberBytes = 32;  // of P-256
+constexpr int kNumberBytes = 32;  // length of a P-256 private number
 
 struct Freed {
   void operator()(BIO* memory) const { BIO_free_all(memory); }
@@ -30,7 +30,7 @@ struct Freed {
 absl::StatusOr<std::string> PrivateNumber(const std::string& pem) {
   const std::unique_ptr<BIO, Freed> memory(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  // Passes over the certificates.
+  // This call skips the certificates in front of the key.
   const std::unique_ptr<EVP_PKEY, Freed> key(
       PEM_read_bio_PrivateKey(memory.get(), nullptr, nullptr, nullptr));
   BIGNUM* secret = nullptr;
@@ -52,7 +52,7 @@ absl::StatusOr<std::string> DeriveSecret(const std::string& authority_pem,
                                          const std::string& purpose) {
   SetUpTls();
   TONY_ASSIGN_OR_RETURN(std::string number, PrivateNumber(authority_pem));
-  // Nothing else that is computed with the number is an HMAC of a text that begins like this.
+  // The prefix separates the purposes: no other HMAC with this key is of a text that begins so.
   const absl::StatusOr<std::string> digest =
       os::HmacSha256(number, absl::StrCat("tony, a secret for: ", purpose));
   OPENSSL_cleanse(number.data(), number.size());

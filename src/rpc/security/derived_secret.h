@@ -1,4 +1,4 @@
-// Secrets of a job's for one purpose each, of which none tells another.
+// Derives independent secrets of a job, one for each purpose.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 namespace tony::rpc {
 
 /// 64 hexadecimal digits: HMAC-SHA256 of `purpose`, keyed by the private key of the job's
-/// certificate authority (`authority_pem`, CertificateAuthority::ToPem()). The same each time, so
-/// in each ApplicationMaster of the job; it says nothing of that key, nor of the secrets for other
-/// purposes. Thread safe.
-/// InvalidArgument – there is no such key in `authority_pem`; Internal – OpenSSL's error.
+/// certificate authority (`authority_pem`, CertificateAuthority::ToPem()). The result is always the
+/// same, hence the same in each ApplicationMaster of the job. It reveals neither the key nor the
+/// secrets for other purposes. Thread safe. InvalidArgument – `authority_pem` holds no such key.
+/// Internal – OpenSSL's error.
 absl::StatusOr<std::string> DeriveSecret(const std::string& authority_pem,
                                          const std::string& purpose);
 

@@ -1,4 +1,4 @@
-// gRPC's credentials from ours.
+// Passes a job's PEM texts to gRPC's SSL credentials.
 #include "rpc/security/grpc_credentials.h"
 
 #include <arpa/inet.h>
@@ -52,7 +52,7 @@ std::shared_ptr<grpc::Channel> MakeMasterChannel(const std::string& address,
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(*silence_limit);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(limit.count()));
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(limit.count()));
-    // A follower only listens, and its pings have nothing to go along with.
+    // A follower only listens, so its pings cannot go along with data.
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   }
   return grpc::CreateCustomChannel(scheme + address, MakeChannelCredentials(credentials),

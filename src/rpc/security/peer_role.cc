@@ -1,4 +1,4 @@
-// The peer's role from gRPC's view of its certificate.
+// Reads the URI in the certificate through gRPC's AuthContext.
 #include "rpc/security/peer_role.h"
 
 #include <vector>

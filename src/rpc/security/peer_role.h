@@ -1,4 +1,4 @@
-// Reads who is at the other end of an authenticated connection.
+// Reads the role of the peer of an authenticated connection.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace tony::rpc {
 
-/// The role in the peer's certificate, which TLS has already verified.
-/// PermissionDenied – there is none, it is malformed, there are several, or it belongs to another
-/// job than `job_id`.
+/// The role in the peer's certificate, which TLS has already verified. PermissionDenied – the
+/// certificate has no role, a malformed one, or several, or its role belongs to another job than
+/// `job_id`.
 absl::StatusOr<Role> PeerRole(const grpc::AuthContext& context, const std::string& job_id);
 
 }  // namespace tony::rpc

@@ -1,4 +1,4 @@
-// Role ⇄ URI.
+// Converts a Role to its URI and back; parsing accepts exactly what writing produces.
 #include "rpc/security/role.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kScheme[] = "tony://";
 
-// What may stand in an id needs no escaping in a URI and cannot be taken for a separator.
+// The allowed characters need no escaping in a URI and cannot be taken for a separator.
 bool IsId(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '.' || c == '_' || c == '-';

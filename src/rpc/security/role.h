@@ -1,5 +1,5 @@
-// Who a certificate of a job stands for: its client, its ApplicationMaster, or the executor of one
-// container.
+// The role for which a certificate of a job stands: the client, the ApplicationMaster, or the
+// executor of one container.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 namespace tony::rpc {
 
 enum class RoleKind {
-  kClient,             ///< tony-submit and the verbs: follows and stops the job
+  kClient,             ///< tony-submit and the other commands: follows and stops the job
   kApplicationMaster,  ///< the one server
   kExecutor,           ///< tony-executor in one container
 };
 
-/// One identity within one job. Written into a certificate as the URI `tony://JOB/client`,
+/// One identity within one job. A certificate holds it as the URI `tony://JOB/client`,
 /// `tony://JOB/am` or `tony://JOB/executor/CONTAINER`. Not thread safe (plain data).
 struct Role {
   std::string job_id;
   RoleKind kind = RoleKind::kClient;
-  std::string container_id;  ///< of an executor only
+  std::string container_id;  ///< empty unless the role is an executor's
 
   bool operator==(const Role&) const = default;
 
-  /// InvalidArgument – the job's or container's id is empty, or has other characters than letters,
-  /// digits, `.`, `_` and `-`, or a container's id stands where there is none.
+  /// InvalidArgument – the job's or container's id is empty or has other characters than letters,
+  /// digits, `.`, `_` and `-`; or a role that is not an executor's has a container id.
   absl::StatusOr<std::string> ToUri() const;
   /// InvalidArgument – `uri` is not exactly what ToUri() writes.
   static absl::StatusOr<Role> FromUri(const std::string& uri);

@@ -1,6 +1,6 @@
-// A provider, in the sense of OpenSSL's provider(7), in front of OpenSSL's own: it passes on a part
-// of what that one offers. The own one lives in a library context beside the default one, where it
-// finds what it needs for itself.
+// An OpenSSL provider, see provider(7), in front of OpenSSL's own default provider: it passes on a
+// part of what that one offers. The default provider is loaded into a separate library context,
+// where it finds everything that it needs itself.
 #include "rpc/security/tls_setup.h"
 
 #include <openssl/core_dispatch.h>
@@ -22,15 +22,15 @@ namespace {
 
 constexpr char kProviderName[] = "tony-tls";
 
-// By operation: the algorithms to keep, each under one of its names. "DER" stands for the steps of
-// reading that are the same for all keys.
+// The algorithms to keep, by operation, each under one of its names. "DER" stands for the decoding
+// steps that are the same for all keys.
 const std::map<int, std::vector<std::string_view>>& KeptAlgorithms() {
   static const auto* const kept = new std::map<int, std::vector<std::string_view>>{
       {OSSL_OP_DIGEST, {"SHA1", "SHA2-256", "SHA2-384", "SHA2-512"}},
       {OSSL_OP_CIPHER,
        {"AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305",
-        "AES-256-CTR",    // of the random generator
-        "AES-256-CBC"}},  // of session tickets, should they be wanted
+        "AES-256-CTR",    // for the random generator
+        "AES-256-CBC"}},  // for session tickets, should they be wanted
       {OSSL_OP_MAC, {"HMAC"}},
       {OSSL_OP_KDF, {"HKDF", "TLS13-KDF", "TLS1-PRF"}},
       {OSSL_OP_RAND, {"CTR-DRBG", "SEED-SRC"}},
@@ -42,24 +42,25 @@ const std::map<int, std::vector<std::string_view>>& KeptAlgorithms() {
   return *kept;
 }
 
-/// What OpenSSL's callbacks need; made once and never destroyed. Thread safe once it is made.
+/// The data that OpenSSL's callbacks need; made once and never destroyed. Thread safe once it is
+/// made.
 struct Provider {
   OSSL_PROVIDER* own = nullptr;  ///< OpenSSL's own provider
   OSSL_PROVIDER* ours = nullptr;
   std::map<int, std::vector<OSSL_ALGORITHM>> tables;
 };
 
-/// Who asked for capabilities. A plain value.
+/// The caller that asked for capabilities. A plain value.
 struct Receiver {
   OSSL_CALLBACK* callback = nullptr;
   void* argument = nullptr;
 };
 
-// Null when OpenSSL refuses. The callbacks have no place of their own to find it in: the context
-// that OpenSSL hands to them has to be the own provider's.
+// The provider's data; null when OpenSSL refuses. It is global because the callbacks cannot carry a
+// pointer to it: the context that OpenSSL passes to them must be the own provider's.
 Provider* TheProvider();
 
-// `names` is like "EC:id-ecPublicKey:1.2.840.10045.2.1".
+// Whether `names`, e.g. "EC:id-ecPublicKey:1.2.840.10045.2.1", contains `wanted`.
 bool HasName(std::string_view names, std::string_view wanted) {
   while (!names.empty()) {
     const std::string_view name = names.substr(0, names.find(':'));
@@ -91,8 +92,8 @@ const OSSL_ALGORITHM* QueryOperation(void* /*context*/, int operation, int* no_s
   return found == TheProvider()->tables.end() ? nullptr : found->second.data();
 }
 
-// OpenSSL looks for the algorithm of each group whenever a context of TLS is made, at some length
-// for one that is not there: so only groups that can be used are passed on.
+// Passes on only the groups that can be used. Whenever OpenSSL makes a TLS context, it looks for
+// the algorithm of each group, and the search for a missing one takes long.
 int PassOnGroup(const OSSL_PARAM* group, void* receiver) {
   const OSSL_PARAM* const algorithm = OSSL_PARAM_locate_const(group, OSSL_CAPABILITY_TLS_GROUP_ALG);
   const char* name = nullptr;
@@ -110,7 +111,8 @@ int GetCapabilities(void* /*context*/, const char* capability, OSSL_CALLBACK* ca
   return OSSL_PROVIDER_get_capabilities(TheProvider()->own, capability, PassOnGroup, &receiver);
 }
 
-// Must be there, although there is nothing to do: the own provider stays to the process's end.
+// OpenSSL requires this function. It does nothing, because the own provider stays until the process
+// ends.
 void TearDown(void* /*context*/) {}
 
 int Initialize(const OSSL_CORE_HANDLE* /*core*/, const OSSL_DISPATCH* /*from_core*/,
@@ -121,15 +123,15 @@ int Initialize(const OSSL_CORE_HANDLE* /*core*/, const OSSL_DISPATCH* /*from_cor
       {OSSL_FUNC_PROVIDER_GET_CAPABILITIES, reinterpret_cast<void (*)()>(GetCapabilities)},
       {0, nullptr}};
   *functions = offered;
-  // The algorithms are the own provider's functions, which expect its context.
+  // The kept algorithms are the own provider's functions, which expect its context.
   *context = OSSL_PROVIDER_get0_provider_ctx(TheProvider()->own);
   return 1;
 }
 
 }  // extern "C"
 
-// OpenSSL 3.0 calls it for each connection, when it has its settings. Should another version call
-// it too early, tickets are sent as ever; a test would tell.
+// OpenSSL 3.0 calls this for each connection after applying its settings. If another version calls
+// it too early, tickets are sent as usual; a test would show that.
 void TurnOffTickets(void* connection, void* /*data*/, CRYPTO_EX_DATA* /*all*/, int /*index*/,
                     long /*number*/, void* /*argument*/) {
   SSL_set_num_tickets(static_cast<SSL*>(connection), 0);
@@ -162,7 +164,8 @@ Provider* TheProvider() {
 void SetUpTls() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // As long as no provider is loaded OpenSSL takes its own one for itself.
+    // OpenSSL loads its default provider by itself only while no provider is loaded, so loading
+    // ours keeps it out of the default context.
     Provider* const provider = TheProvider();
     if (provider != nullptr && OSSL_PROVIDER_add_builtin(nullptr, kProviderName, Initialize) == 1) {
       provider->ours = OSSL_PROVIDER_load(nullptr, kProviderName);

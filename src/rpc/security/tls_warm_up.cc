@@ -1,5 +1,5 @@
-// A handshake of two ends in memory. No key of it is used again: OpenSSL's random generators notice
-// a fork and take new seeds.
+// A handshake of two ends in memory. Its keys are never used again: OpenSSL's random generators
+// notice a fork and reseed.
 #include "rpc/security/tls_warm_up.h"
 
 #include <openssl/bio.h>
@@ -27,7 +27,7 @@ struct SslDeleter {
 };
 using Ssl = std::unique_ptr<SSL, SslDeleter>;
 
-// For both ends: who they are does not matter, and they need not trust each other.
+// One context for both ends: their identities do not matter, and they need not trust each other.
 Context MakeContext(const std::string& pem) {
   Context context(SSL_CTX_new(TLS_method()));
   BIO* const memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
@@ -64,7 +64,7 @@ void WarmUpTls() {
   SSL_set_bio(client.get(), client_end, client_end);
   SSL_set_accept_state(server.get());
   SSL_set_connect_state(client.get());
-  // Each has its turn twice in a handshake of TLS 1.3; one more does no harm.
+  // In a TLS 1.3 handshake each end has two turns; a third one does no harm.
   for (int turn = 0; turn < 3; ++turn) {
     SSL_do_handshake(client.get());
     SSL_do_handshake(server.get());

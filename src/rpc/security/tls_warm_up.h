@@ -1,11 +1,11 @@
-// The part of TLS that is the same in every process of a job.
+// Performs, ahead of a fork, the part of TLS that is the same in every process of a job.
 #pragma once
 
 namespace tony::rpc {
 
-/// Has OpenSSL load and look up what a connection of ours needs, by making one: some 5 ms that
-/// every process spends at its first connection, and that the forks of a process which has called
-/// this do not. Starts no thread. What cannot be warmed up, for whatever reason, stays cold.
+/// Makes OpenSSL load and look up what one of our connections needs, by making one. Every process
+/// spends some 5 ms on this at its first connection; the forks of a process that has called this do
+/// not. Starts no thread. A failed warm-up is ignored: the first connection is then slow again.
 void WarmUpTls();
 
 }  // namespace tony::rpc

@@ -1,4 +1,5 @@
-// A thread that polls its listening sockets.
+// One thread polls the listening sockets and an eventfd for Stop(); it stops polling the sockets
+// while there is no room, so that new connections queue up in the kernel.
 #include "rpc/services/connection_acceptor.h"
 
 #include <arpa/inet.h>
@@ -30,14 +31,14 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// Connections that the kernel keeps for us; it may allow less (net.core.somaxconn).
+/// Length of the kernel's queue of connections; the kernel may allow less (net.core.somaxconn).
 constexpr int kBacklog = 4096;
-/// How often a full table looks whether handshakes have come to their end.
+/// Interval at which a full table checks whether handshakes have ended.
 constexpr int kFullPauseMs = 20;
-/// A shortage that lasts writes a line of the log at 1, 2, 4, 8, … pauses.
+/// Limits the log: a lasting shortage is logged at the pauses 1, 2, 4, 8, …
 bool IsPowerOfTwo(uint64_t number) { return (number & (number - 1)) == 0; }
 
-/// Number and port of a socket's address.
+/// A socket address: numeric address and port.
 struct Place {
   std::string number;
   int port = 0;
@@ -71,7 +72,7 @@ Place LocalPlace(int fd) {
   return PlaceOf(address);
 }
 
-/// 0: the descriptor is not open, or no socket.
+/// The socket's inode; 0: the descriptor is not open, or not a socket.
 uint64_t InodeOf(int fd) {
   struct stat state {};
   return ::fstat(fd, &state) == 0 && S_ISSOCK(state.st_mode) ? state.st_ino : 0;
@@ -111,7 +112,8 @@ os::UniqueFd Duplicate(const os::UniqueFd& fd) {
   return os::UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
 }
 
-/// Errors of accept() that are the connection's own, which is gone.
+/// Whether an error of accept() concerns that connection only, which is gone. The other errors are
+/// shortages.
 bool IsOfConnection(int error) {
   switch (error) {
     case EMFILE:
@@ -156,7 +158,7 @@ absl::Status ConnectionAcceptor::ListenOn(const std::string& host) {
   TONY_ASSIGN_OR_RETURN(std::vector<sockaddr_storage> addresses, Resolve(host));
   absl::Status last = absl::UnavailableError("it has no address");
   for (sockaddr_storage& address : addresses) {
-    SetPort(address, port_);  // the first one's, for the others
+    SetPort(address, port_);  // all further addresses use the port of the first one
     absl::StatusOr<os::UniqueFd> listener = ListenAt(address);
     if (!listener.ok()) {
       last = listener.status();
@@ -190,7 +192,7 @@ void ConnectionAcceptor::Stop() {
   if (!thread_.joinable()) return;
   (void)::eventfd_write(wake_.get(), 1);
   thread_.join();
-  listeners_.clear();  // who comes from here on is refused by the kernel
+  listeners_.clear();  // the kernel refuses connections from here on
 }
 
 void ConnectionAcceptor::Run() {
@@ -252,7 +254,8 @@ bool ConnectionAcceptor::Shortage(int error) {
 }
 
 void ConnectionAcceptor::Admit(int listener, os::UniqueFd connection, int peer_port) {
-  // To ask who the peer is takes a descriptor, and the connection may have taken the last one.
+  // The check of the peer's user needs a descriptor, and this connection may have taken the last
+  // one, so the reserve is released for it.
   reserve_.Reset();
   if (filter_ && !filter_->Admits(connection.get())) {
     std::lock_guard lock(mutex_);
@@ -264,7 +267,7 @@ void ConnectionAcceptor::Admit(int listener, os::UniqueFd connection, int peer_p
   {
     std::lock_guard lock(mutex_);
     ++counts_.accepted;
-    // Before gRPC has it: its first call may come at once.
+    // Recorded before gRPC gets the connection, because its first call may come at once.
     handshakes_.push_back({.fd = connection.get(),
                            .inode = InodeOf(connection.get()),
                            .peer_port = peer_port,
@@ -287,8 +290,9 @@ bool ConnectionAcceptor::HasRoom() {
 }
 
 void ConnectionAcceptor::Evict(const Handshake& oldest) {
-  // The descriptor is gRPC's, which may close it at any moment, and the number may be another
-  // socket's at once. A duplicate holds on to whatever it is now, and its inode tells.
+  // gRPC may close the descriptor at any moment, and the number may then be another socket's. A
+  // duplicate pins whatever the number denotes now; its inode tells whether it still is the same
+  // socket.
   if (::dup3(oldest.fd, spare_.get(), O_CLOEXEC) < 0) return;
   if (InodeOf(spare_.get()) == oldest.inode) ::shutdown(spare_.get(), SHUT_RDWR);
   ::dup3(wake_.get(), spare_.get(), O_CLOEXEC);
@@ -299,8 +303,8 @@ void ConnectionAcceptor::OnCall(std::string_view peer) {
   const std::string_view digits = peer.substr(peer.rfind(':') + 1);
   std::from_chars(digits.data(), digits.data() + digits.size(), port);
   std::lock_guard lock(mutex_);
-  // Two hosts may come from the same number. Then one of them is not counted any more, which is
-  // little: gRPC's own limit on the time of handshakes ends it.
+  // Two hosts may use the same port number. One of them is then no longer counted, which does
+  // little harm: gRPC's own handshake limit ends it.
   handshakes_.remove_if([port](const Handshake& handshake) { return handshake.peer_port == port; });
 }
 

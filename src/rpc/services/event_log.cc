@@ -1,4 +1,5 @@
-// Appending to the log and waking its followers.
+// Events are sorted by number, so a reader's next event is found by binary search; each change
+// wakes all followers under the log's mutex.
 #include "rpc/services/event_log.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The job's events in memory, and the newest measurement of each task, for everybody who follows
-// the job.
+// Keeps the job's events and each task's newest measurement in memory, for everyone who follows the
+// job.
 #pragma once
 
 #include <cstdint>
@@ -16,45 +16,46 @@
 
 namespace tony::rpc {
 
-/// Append-only, apart from measurements, of which there is one for each task at most. Thread safe.
-/// One mutex guards the log and the positions of its followers.
+/// Append-only except for measurements, of which each task has at most one. Thread safe. One mutex
+/// guards the log and the positions of its followers.
 class EventLog {
  public:
-  /// Somebody who reads the log at an own pace.
+  /// A reader that reads the log at its own pace.
   class Follower {
    public:
     virtual ~Follower() = default;
-    /// There is something to read, or the log was closed. Called with the log's mutex held.
+    /// Called when there is something to read, or when the log was closed. The log's mutex is held.
     virtual void OnChangeLocked() = 0;
   };
 
-  /// A measurement, with its position among all that were shown.
+  /// A measurement and its position in the sequence of all shown measurements.
   struct Measurement {
-    int64_t position = 0;  ///< from 1; those that others took the place of are missing
+    int64_t position = 0;  ///< from 1; positions of replaced measurements are missing
     std::shared_ptr<const v1::JobEvent> event;
   };
 
-  /// Events come with rising sequence numbers, from 1 on; some may be missing. The measurement of a
-  /// run that is over takes the place of what was shown of that task.
+  /// Appends an event. Sequence numbers must rise, from 1 on; some may be missing. An event
+  /// `task_measured` also removes the measurement that was shown for that task, whose run is over.
   void Append(v1::JobEvent event);
-  /// Of an event `task_measured` without number: it takes the place of the task's last one.
+  /// Shows `measured`, an event `task_measured` without a sequence number, in place of the task's
+  /// last measurement.
   void ShowMeasurement(v1::JobEvent measured);
-  /// No event will follow.
+  /// Closes the log: no event will follow.
   void Close();
 
-  /// Events up to `last_sequence` have happened before, and AddPast() brings them later: until then
-  /// whoever asks for one of them waits. Before the first event.
+  /// Announces that the events up to `last_sequence` have happened before and that AddPast() will
+  /// bring them; until then a reader that needs one of them waits. Call it before the first event.
   void AwaitPast(int64_t last_sequence);
-  /// The events that are awaited, by rising numbers; some may be missing.
+  /// Adds the awaited events, by rising numbers; some may be missing.
   void AddPast(std::vector<v1::JobEvent> events);
 
   std::mutex& mutex() { return mutex_; }
-  /// The first event whose number is `sequence` or more; null when it has not happened yet, or is
-  /// awaited. The mutex must be held, also below.
+  /// The first event whose number is at least `sequence`; null if it has not happened yet or is
+  /// awaited. This function and the ones below require the mutex.
   std::shared_ptr<const v1::JobEvent> NextLocked(int64_t sequence) const;
-  /// Whether AddPast() is to bring the event of that number.
+  /// Whether AddPast() is still to bring the event with this number.
   bool AwaitsLocked(int64_t sequence) const { return awaited_ != 0 && sequence <= awaited_; }
-  /// The oldest of those after `position` that no other took the place of.
+  /// The first measurement behind `position`; nullopt: there is none.
   std::optional<Measurement> NextMeasurementLocked(int64_t position) const;
   bool closed_locked() const { return closed_; }
   void AddLocked(Follower* follower) { followers_.insert(follower); }
@@ -68,10 +69,10 @@ class EventLog {
 
   std::mutex mutex_;
   std::vector<std::shared_ptr<const v1::JobEvent>> events_;
-  std::map<Task, int64_t> position_of_;  ///< of each task's measurement
+  std::map<Task, int64_t> position_of_;  ///< position of each task's measurement
   std::map<int64_t, std::shared_ptr<const v1::JobEvent>> measurements_;  ///< by position
   int64_t last_position_ = 0;
-  int64_t awaited_ = 0;  ///< the last event that is; 0: none
+  int64_t awaited_ = 0;  ///< number of the last awaited event; 0: none
   std::set<Follower*> followers_;
   bool closed_ = false;
 };

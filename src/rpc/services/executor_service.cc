@@ -1,4 +1,5 @@
-// Streams of executors.
+// One reactor per stream, registered by container id; a queue holds the messages until gRPC has
+// written the one before.
 #include "rpc/services/executor_service.h"
 
 #include <deque>
@@ -17,7 +18,7 @@ namespace {
 
 using Reactor = grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>;
 
-/// The container of the executor that calls. PermissionDenied – it is none of this job's.
+/// The container of the calling executor. PermissionDenied – it is not an executor of this job.
 absl::StatusOr<std::string> CheckExecutor(const grpc::CallbackServerContext& context,
                                           const std::string& job_id) {
   TONY_ASSIGN_OR_RETURN(const Role role, PeerRole(*context.auth_context(), job_id));
@@ -34,7 +35,7 @@ core::input::ExecutorAttached ToInput(const std::string& container_id, const v1:
   return attached;
 }
 
-/// What a message means to the state machine; nothing for an empty one.
+/// The input that a message means for the state machine; nullopt for an empty message.
 std::optional<core::JobInput> ToInput(const std::string& container_id,
                                       const v1::ExecutorMessage& message) {
   switch (message.body_case()) {
@@ -85,8 +86,8 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
 
 }  // namespace
 
-/// One executor's stream. Deletes itself when gRPC is done with it. Its state is guarded by the
-/// service's mutex.
+/// The stream of one executor. Deletes itself when gRPC is done with it. The service's mutex guards
+/// its state.
 class ExecutorService::Stream : public Reactor {
  public:
   Stream(ExecutorService& service, std::string container_id)
@@ -95,6 +96,8 @@ class ExecutorService::Stream : public Reactor {
       std::lock_guard lock(service_.mutex_);
       auto found = service_.streams_.find(container_id_);
       if (found != service_.streams_.end()) {
+        // The old stream is finished before the new one is registered, so each container has at
+        // most one stream that speaks for it.
         found->second->FinishLocked(
             grpc::Status(grpc::StatusCode::ABORTED, "the container has opened another stream"));
       }
@@ -132,12 +135,12 @@ class ExecutorService::Stream : public Reactor {
   void OnDone() override { delete this; }
 
  private:
-  /// The executor has ended the stream, or it is gone. One that another stream has replaced says
-  /// nothing.
+  /// The executor has ended the stream, or it is gone. A stream that was replaced reports nothing.
   void Break() {
     std::lock_guard lock(service_.mutex_);
     if (!FinishLocked(grpc::Status::OK)) return;
-    // With the lock, so that it comes before anything that the container's next stream says.
+    // The mutex is held during the call, so that this report comes before anything that the
+    // container's next stream says.
     service_.sink_(core::input::ExecutorDetached{container_id_});
   }
 
@@ -147,7 +150,7 @@ class ExecutorService::Stream : public Reactor {
     StartWrite(&outgoing_.front());
   }
 
-  /// From here on nothing is sent or taken in. False when that was so before.
+  /// Ends sending and receiving. False: they had ended before.
   bool FinishLocked(const grpc::Status& status) {
     if (std::exchange(finished_, true)) return false;
     service_.streams_.erase(container_id_);

@@ -13,10 +13,10 @@
 
 namespace tony::rpc {
 
-/// Turns messages of executors into inputs of the job's state machine and carries its answers. Who
-/// speaks is what the certificate says; a second stream of a container ends the first. Thread safe;
-/// the sink is called from gRPC's threads, for one container in the order of its messages, the last
-/// of which is that its stream broke. It must not call the service.
+/// Turns executors' messages into inputs of the job's state machine and carries its answers back.
+/// The certificate identifies the container. A container's second stream ends its first. Thread
+/// safe; gRPC's threads call the sink, for each container in the order of its messages, followed by
+/// the report that its stream broke. The sink must not call the service.
 class ExecutorService : public v1::ExecutorService::CallbackService {
  public:
   using Sink = std::function<void(core::JobInput)>;
@@ -29,7 +29,8 @@ class ExecutorService : public v1::ExecutorService::CallbackService {
   TunnelReactor* Tunnel(grpc::CallbackServerContext* context) override;
   TunnelReactor* Reach(grpc::CallbackServerContext* context) override;
 
-  /// Queues a message for the container's executor. NotFound – it has no open stream (any more).
+  /// Queues a message for the container's executor. NotFound – the executor has no open stream (any
+  /// more).
   absl::Status Send(const std::string& container_id, const v1::MasterMessage& message);
 
  private:

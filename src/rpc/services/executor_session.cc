@@ -1,4 +1,4 @@
-// ExecutorSession on gRPC's callback API.
+// A reactor on gRPC's callback API. Sends are queued, because gRPC takes one write at a time.
 #include "rpc/services/executor_session.h"
 
 #include <condition_variable>
@@ -11,8 +11,8 @@
 
 namespace tony::rpc {
 
-/// State guarded by mutex_. Its owner waits for OnDone before destroying it: were it left to gRPC's
-/// thread, that would destroy the channel, too, and with it itself.
+/// mutex_ guards the state. The owner waits for OnDone and destroys the stream itself. gRPC's
+/// thread must not do that: it would also destroy the channel, and with it the thread it runs on.
 class ExecutorSession::Stream
     : public grpc::ClientBidiReactor<v1::ExecutorMessage, v1::MasterMessage> {
  public:
@@ -21,7 +21,7 @@ class ExecutorSession::Stream
 
   void Start() {
     stub_->async()->Attach(&context_, this);
-    // Held until Close(): otherwise gRPC could end the call between two writes.
+    // The hold lasts until Close(): without it gRPC could end the call between two writes.
     AddHold();
     StartRead(&incoming_);
     StartCall();
@@ -51,8 +51,8 @@ class ExecutorSession::Stream
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      // The other side is done, and nothing more can be sent either. Or a message could not be
-      // read: then what follows it has to be taken, since the stream does not end before.
+      // Either the other side is done, and nothing more can be sent; or a message could not be
+      // read. In the second case the stream ends only after one more read has been started.
       Close();
       if (!std::exchange(read_failed_, true)) StartRead(&incoming_);
       return;

@@ -1,4 +1,4 @@
-// The executor's side of its one stream to the ApplicationMaster.
+// The executor's end of its single stream to the ApplicationMaster.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,24 @@
 
 namespace tony::rpc {
 
-/// Open from construction until OnClosed or destruction. Send() is thread safe; callbacks come from
-/// gRPC's threads, one at a time, and none after the destructor has returned.
+/// Open from construction until on_closed or destruction. Send() is thread safe. Callbacks come
+/// from gRPC's threads, one at a time, and never after the destructor has returned.
 class ExecutorSession {
  public:
   struct Callbacks {
     std::function<void(v1::MasterMessage)> on_message;
-    /// The stream is over; `status` says why. Comes exactly once.
+    /// The stream is over; `status` says why. Called exactly once.
     std::function<void(absl::Status)> on_closed;
   };
 
   ExecutorSession(const std::string& master_address, const Credentials& credentials,
                   Callbacks callbacks);
-  /// Breaks the stream if it is open and waits until gRPC has let go of it.
+  /// Breaks the stream if it is open, and waits until gRPC has let go of it.
   ~ExecutorSession();
 
-  /// Queues a message; dropped when the stream is over.
+  /// Queues a message; the message is dropped if the stream is over.
   void Send(v1::ExecutorMessage message);
-  /// Sends what is queued and then ends the stream; on_closed follows.
+  /// Sends the queued messages and then ends the stream; on_closed follows.
   void Close();
 
  private:

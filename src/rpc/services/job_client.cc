@@ -1,4 +1,4 @@
-// JobClient on gRPC's callback API.
+// Two asynchronous calls on gRPC's callback API; each is leaked if gRPC never lets go of it.
 #include "rpc/services/job_client.h"
 
 #include <utility>
@@ -13,7 +13,7 @@
 namespace tony::rpc {
 namespace {
 
-/// For gRPC to let go of a call that was cancelled: that takes no time unless it has no threads.
+/// How long gRPC may take to let go of a cancelled call: no time, unless it has no threads.
 constexpr std::chrono::seconds kLetGoPatience{2};
 
 std::chrono::system_clock::time_point DeadlineIn(Duration time) {
@@ -23,9 +23,9 @@ std::chrono::system_clock::time_point DeadlineIn(Duration time) {
 
 }  // namespace
 
-/// Reads one Follow stream. Its owner waits for OnDone before destroying it: were it left to gRPC's
-/// thread, that would destroy the channel, too, and with it itself. It has a share in the channel,
-/// in case that it is never destroyed.
+/// Reads one Follow stream. The owner waits for OnDone and destroys the stream itself. gRPC's
+/// thread must not do that: it would also destroy the channel, and with it the thread it runs on.
+/// The stream shares the channel in case it is leaked.
 class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
  public:
   FollowStream(const std::shared_ptr<grpc::Channel>& channel, int64_t after_sequence, bool owner,
@@ -48,8 +48,8 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      // The end; or an event that could not be read: then the stream does not end before the next
-      // one is taken.
+      // Either the stream has ended, or an event could not be read. In the second case the stream
+      // ends only after one more read has been started.
       if (!std::exchange(read_failed_, true)) StartRead(&incoming_);
       return;
     }
@@ -57,7 +57,7 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
       context_.TryCancel();
       return;
     }
-    // An event of a kind that this version does not know is left out.
+    // Events of a kind unknown to this version are left out.
     absl::StatusOr<core::JobEvent> event = FromProto(incoming_);
     if (event.ok()) call_.Tell([&] { Take(*std::move(event)); });
     StartRead(&incoming_);
@@ -68,7 +68,7 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
     call_.SetDone();
   }
 
-  /// False: gRPC may still use this.
+  /// False: gRPC may still use this object.
   bool CancelAndWait(Duration patience) {
     context_.TryCancel();
     return call_.AwaitDone(patience);
@@ -89,7 +89,7 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
   PendingCall call_;
 };
 
-/// One Stop that is answered later; owned as a FollowStream is.
+/// One Stop call whose answer comes later; owned like a FollowStream.
 class JobClient::StopCall {
  public:
   StopCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& reason,
@@ -106,7 +106,7 @@ class JobClient::StopCall {
     });
   }
 
-  /// False: gRPC may still use this.
+  /// False: gRPC may still use this object.
   bool CancelAndWait(Duration patience) {
     context_.TryCancel();
     return call_.AwaitDone(patience);
@@ -127,7 +127,8 @@ JobClient::JobClient(const std::string& master_address, const Credentials& crede
       stub_(v1::JobService::NewStub(channel_)) {}
 
 JobClient::~JobClient() {
-  // Where gRPC does not answer one call it does not answer the other either.
+  // The second wait is skipped after a first one that timed out: gRPC without threads answers
+  // neither call.
   const bool answers = follow_ == nullptr || follow_->CancelAndWait(kLetGoPatience);
   if (!answers) (void)follow_.release();
   const Duration patience = answers ? Duration(kLetGoPatience) : Duration::zero();
@@ -150,7 +151,7 @@ absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {
 
 void JobClient::StopLater(const std::string& reason, Duration deadline,
                           std::function<void(absl::Status)> on_answer) {
-  // It has answered, but may not be done with that yet.
+  // The earlier call has been answered, but gRPC may still be using it.
   if (stop_ != nullptr && !stop_->CancelAndWait(kLetGoPatience)) (void)stop_.release();
   stop_ = std::make_unique<StopCall>(channel_, reason, deadline, std::move(on_answer));
   stop_->Start();

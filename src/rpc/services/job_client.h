@@ -16,49 +16,50 @@
 
 namespace tony::rpc {
 
-/// Thread safe.
+/// Calls of JobService from a client's side. Thread safe.
 class JobClient {
  public:
   struct FollowCallbacks {
     std::function<void(core::JobEvent)> on_event;
-    /// The stream is over: OK after the job's last event. Comes exactly once.
+    /// The stream is over; OK after the job's last event. Called exactly once.
     std::function<void(absl::Status)> on_closed;
-    /// The ApplicationMaster has taken the stream, in which nothing may come for long. Comes before
-    /// all events, and not at all when it cannot be reached. May be missing.
+    /// The ApplicationMaster has accepted the stream, on which nothing may arrive for a long time.
+    /// Called before all events, and not at all if the ApplicationMaster cannot be reached.
+    /// Optional.
     std::function<void()> on_open = nullptr;
-    /// The newest measurement of a running task, a core::TaskMeasured without number. May be
-    /// missing: then the ApplicationMaster is not asked for any.
+    /// The newest measurement of a running task: a core::TaskMeasured without a sequence number.
+    /// Optional: without it the client asks for no measurements.
     std::function<void(core::JobEvent)> on_measurement = nullptr;
   };
 
-  /// `silence_limit`: a stream ends (Unavailable) when the other side has let a ping of ours
-  /// unanswered for so long, and pings are sent as often: a machine that vanishes closes no
-  /// connection. None: as on one machine, where the kernel closes what its processes leave.
+  /// `silence_limit`: interval of pings, and the time after which an unanswered ping ends a stream
+  /// (Unavailable). It is needed because a machine that vanishes closes no connection. nullopt: no
+  /// pings; enough on one machine, where the kernel closes a dead process's connections.
   JobClient(const std::string& master_address, const Credentials& credentials,
             std::optional<Duration> silence_limit = std::nullopt);
-  /// Breaks a Follow that is open and waits until gRPC has let go of it, which takes no time; a few
-  /// seconds where gRPC could start no thread that would.
+  /// Breaks an open Follow and waits until gRPC has let go of it. That takes no time, except for a
+  /// few seconds if gRPC could start no thread.
   ~JobClient();
 
   /// Streams the events after `after_sequence` to the callbacks, on gRPC's threads, one at a time.
-  /// `owner`: the job ends when this stream breaks. At most one Follow for a client.
+  /// `owner`: the job ends when this stream breaks. At most one Follow per client.
   void Follow(int64_t after_sequence, bool owner, FollowCallbacks callbacks);
 
-  /// Asks the ApplicationMaster to end the job as KILLED; it has noted the wish when this returns
-  /// OK. Unavailable, DeadlineExceeded – it cannot be reached; PermissionDenied – the credentials
-  /// are not a client's.
+  /// Asks the ApplicationMaster to end the job as KILLED; when this returns OK, the wish is noted.
+  /// Unavailable, DeadlineExceeded – the ApplicationMaster cannot be reached. PermissionDenied –
+  /// the credentials are not a client's.
   absl::Status Stop(const std::string& reason, Duration deadline);
 
-  /// The same without waiting: the answer comes on one of gRPC's threads, at most once, and not
-  /// after this object is destroyed. Not again before it has come.
+  /// Like Stop(), without waiting. The answer comes on one of gRPC's threads, at most once, and not
+  /// after this object is destroyed. Must not be called again before the answer has come.
   void StopLater(const std::string& reason, Duration deadline,
                  std::function<void(absl::Status)> on_answer);
 
-  /// Where the job's page is to be seen; the address may be good for one visit only. The codes of
-  /// Stop(), and those of the ApplicationMaster's listening socket.
+  /// The URL of the job's page; it may be good for one visit only. The codes of Stop(), and those
+  /// of the ApplicationMaster's listening socket.
   absl::StatusOr<std::string> OpenPage(Duration deadline);
 
-  /// Makes tunnels to the job's tasks over this client's connection, which they may outlive.
+  /// Makes tunnels to the job's tasks over this client's connection; they may outlive the client.
   TunnelDialer tunnels() const { return TunnelDialer(channel_); }
 
  private:

@@ -1,4 +1,5 @@
-// The calls of clients.
+// Each call checks the client's role first; a Follow stream reads the event log at the client's
+// pace.
 #include "rpc/services/job_service.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace tony::rpc {
 namespace {
 
-/// OK for a client of this job.
+/// OK if the caller is a client of this job; otherwise PERMISSION_DENIED.
 grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::string& job_id) {
   absl::StatusOr<Role> role = PeerRole(*context.auth_context(), job_id);
   if (!role.ok()) {
@@ -27,13 +28,13 @@ grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::
   return grpc::Status::OK;
 }
 
-/// A question for the page, which is answered later or given up. Lives until gRPC is done with it
-/// and nobody can answer any more. Thread safe.
+/// A request for the page, which is answered later or cancelled. Lives until gRPC is done with it
+/// and no answer can come any more. Thread safe.
 class PageCall : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<PageCall> {
  public:
   explicit PageCall(v1::OpenPageResponse* response) : response_(response) {}
 
-  /// Keeps it alive for gRPC.
+  /// Keeps this object alive until gRPC is done with it.
   void Hold() { self_ = shared_from_this(); }
 
   void Answer(const absl::StatusOr<std::string>& url) {
@@ -55,8 +56,8 @@ class PageCall : public grpc::ServerUnaryReactor, public std::enable_shared_from
   std::shared_ptr<PageCall> self_;
 };
 
-/// Writes the log to one client, one event at a time, and measurements when no event is left.
-/// Deletes itself when gRPC is done with it. Its state is guarded by the log's mutex.
+/// Writes the log to one client: one event at a time, and measurements while no event is left.
+/// Deletes itself when gRPC is done with it. The log's mutex guards its state.
 class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public EventLog::Follower {
  public:
   FollowStream(EventLog& log, const v1::FollowRequest& request, std::function<void()> on_broken)
@@ -66,7 +67,8 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
               1),
         measurements_(request.measurements()),
         on_broken_(std::move(on_broken)) {
-    // The next event may be far off, and the client is to know that it was heard.
+    // The initial metadata goes out at once, because the next event may be far off and the client
+    // must know that its request arrived.
     StartSendInitialMetadata();
     std::lock_guard lock(log_.mutex());
     log_.AddLocked(this);
@@ -110,8 +112,8 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
   }
 
  private:
-  /// What is written next. Events come first, so that a measurement is of a run that the client
-  /// knows; while the past is awaited there is none.
+  /// The next message to write. Events come first, so that a measurement always belongs to a run
+  /// that the client knows. Measurements are held back while the past is awaited.
   std::shared_ptr<const v1::JobEvent> NextLocked() {
     std::shared_ptr<const v1::JobEvent> event = log_.NextLocked(next_);
     if (event != nullptr || !measurements_ || log_.AwaitsLocked(next_) || log_.closed_locked()) {
@@ -123,7 +125,7 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
     return measured->event;
   }
 
-  /// The client is gone, as a failed write or gRPC says, whichever comes first.
+  /// The client is gone, as reported by a failed write or by OnCancel, whichever comes first.
   void Break() {
     bool broken;
     {
@@ -138,12 +140,12 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
 
   EventLog& log_;
   int64_t next_;
-  const bool measurements_;  ///< are wanted
-  int64_t measured_ = 0;     ///< position of the last that was written
+  const bool measurements_;  ///< whether the client wants measurements
+  int64_t measured_ = 0;     ///< position of the last measurement written
   const std::function<void()> on_broken_;
   std::shared_ptr<const v1::JobEvent> current_;
   bool writing_ = false;
-  bool over_ = false;      ///< nothing is written any more: the log's end, or the client is gone
+  bool over_ = false;      ///< nothing more is written: the log has ended, or the client is gone
   bool finished_ = false;  ///< Finish() was called
 };
 

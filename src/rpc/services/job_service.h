@@ -14,14 +14,14 @@ namespace tony::rpc {
 /// Checks the role `client` on every call. Thread safe; callbacks come from gRPC's threads.
 class JobService : public v1::JobService::CallbackService {
  public:
-  /// To be called once, from any thread; later calls do nothing.
+  /// Answers a request for the page. To be called once, from any thread; later calls do nothing.
   using AnswerPage = std::function<void(const absl::StatusOr<std::string>& url)>;
   struct Callbacks {
     std::function<void(const std::string& reason)> on_stop;
     std::function<void()> on_owner_attached;
     /// The stream of the client that owns the job broke before the job's end.
     std::function<void()> on_owner_gone;
-    /// Somebody wants to see the job's page.
+    /// A client asks for the job's page.
     std::function<void(AnswerPage answer)> on_page;
   };
 

@@ -1,4 +1,5 @@
-// Building and ending the server.
+// The gRPC server has no listener of its own: a ConnectionAcceptor hands connections to it, and an
+// interceptor reports back which of them have made a call.
 #include "rpc/services/master_server.h"
 
 #include <grpcpp/server_builder.h>
@@ -20,14 +21,15 @@ namespace {
 namespace experimental = grpc::experimental;
 using Creators = std::vector<std::unique_ptr<experimental::ServerInterceptorFactoryInterface>>;
 
-/// For a peer to show its certificate. gRPC's own is two minutes, for which a silent connection
-/// would cost 24 KB.
+/// Time for a peer to show its certificate. gRPC's default is two minutes, during which a silent
+/// connection costs 24 KB.
 constexpr int kHandshakeLimitMs = 10'000;
-/// Of all descriptors that the process may have: one in so many, for peers that nobody knows yet.
+/// Divisor of the process's descriptor limit that gives the share for peers without a known
+/// certificate.
 constexpr uint64_t kHandshakeShare = 4;
 
-/// Tells the acceptor whose connection has made a call, which only a connection with a certificate
-/// of the job can. It intercepts nothing. Thread safe.
+/// Tells the acceptor which connection has made a call; only a connection with a certificate of the
+/// job can make one. Intercepts nothing. Thread safe.
 class CallWatch : public experimental::ServerInterceptorFactoryInterface {
  public:
   explicit CallWatch(ConnectionAcceptor& acceptor) : acceptor_(acceptor) {}
@@ -60,7 +62,8 @@ absl::StatusOr<std::unique_ptr<MasterServer>> MasterServer::Start(
   builder.experimental().SetInterceptorCreators(std::move(creators));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeLimitMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, kBandwidthProbe);
-  // Who pings is of the job: gRPC would break with one that does it every few minutes.
+  // Pings come only from peers of the job, and some ping every few minutes. By default gRPC breaks
+  // such connections.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.RegisterService(&job_service);

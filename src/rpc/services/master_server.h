@@ -17,9 +17,9 @@ namespace tony::rpc {
 /// Serves from Start() until destruction. Thread safe.
 class MasterServer {
  public:
-  /// Listens on a free port of `host`, with mutual TLS only; a peer has ten seconds to show its
-  /// certificate. Both services must outlive the server.
-  /// Unavailable – the socket cannot be had; ResourceExhausted – no thread can be started.
+  /// Listens on a free port of `host`, with mutual TLS only. A peer has ten seconds to show its
+  /// certificate. Both services must outlive the server. Unavailable – the socket cannot be opened.
+  /// ResourceExhausted – no thread can be started.
   static absl::StatusOr<std::unique_ptr<MasterServer>> Start(const std::string& host, Peers peers,
                                                              const Credentials& credentials,
                                                              JobService& job_service,
@@ -28,7 +28,7 @@ class MasterServer {
 
   /// "host:port"
   const std::string& address() const { return address_; }
-  /// Who has connected, and where to.
+  /// Counts of connections, and the address listened on.
   const ConnectionAcceptor& acceptor() const { return *acceptor_; }
   /// Lets open streams end by themselves for at most `patience`, then breaks them.
   void Shutdown(Duration patience);
@@ -36,7 +36,8 @@ class MasterServer {
  private:
   MasterServer() = default;
 
-  std::unique_ptr<ConnectionAcceptor> acceptor_;  ///< outlives the server, whose calls it hears of
+  /// Outlives the server, which reports calls to it.
+  std::unique_ptr<ConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };

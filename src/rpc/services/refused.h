@@ -5,7 +5,7 @@
 
 namespace tony::rpc {
 
-/// A server's reactor that only says no, and deletes itself when that is done.
+/// A server reactor that finishes the call with `why` and deletes itself when gRPC is done with it.
 template <typename StreamReactor>
 class Refused : public StreamReactor {
  public:

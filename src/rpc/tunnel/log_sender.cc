@@ -1,4 +1,4 @@
-// From the feed into the tunnel.
+// A loop of three events: the last frame was written, files have grown, the reader is gone.
 #include "rpc/tunnel/log_sender.h"
 
 #include <utility>
@@ -65,7 +65,7 @@ void LogSender::Write(v1::TunnelFrame frame) {
 }
 
 void LogSender::OnFrame(v1::TunnelFrame /*frame*/) {
-  // A reader has nothing to say but that it has.
+  // A reader sends nothing but the end of its direction, so the frame is ignored.
   end_->Read();
 }
 
@@ -79,7 +79,7 @@ void LogSender::Done(const absl::Status& status) {
   growth_.reset();
   *alive_ = false;
   end_.reset();
-  // The owner may destroy this object.
+  // Copied, because the owner may destroy this object in the call.
   const OnDone done = on_done_;
   done(status);
 }

@@ -14,28 +14,28 @@
 
 namespace tony::rpc {
 
-/// One piece at a time: the next is read when the one before is on its way, so that a slow reader
-/// holds up nothing but itself. Woken by the kernel when files grow. Not thread safe: owned by the
-/// event loop.
+/// Sends one piece at a time: it reads the next piece when gRPC has taken the one before, so that a
+/// slow reader delays only itself. The kernel wakes it when files grow. Not thread safe: owned by
+/// the event loop.
 class LogSender {
  public:
-  /// For so long a reader may take nothing, or stay when it has all; then it may have gone without
-  /// a word.
+  /// The longest time for which a reader may take nothing, or may stay after it has everything;
+  /// after that it is assumed to have gone without notice.
   static constexpr std::chrono::minutes kLongestStall{15};
 
   using Dial = std::function<std::unique_ptr<TunnelEnd>(TunnelEnd::Callbacks)>;
-  /// OK: all was sent. Codes of the Tunnel call; DeadlineExceeded – nothing is taken, or the reader
-  /// does not go. May destroy the sender.
+  /// OK – all was sent. DeadlineExceeded – the reader takes nothing, or does not go. Otherwise the
+  /// codes of the Tunnel call. May destroy the sender.
   using OnDone = std::function<void(const absl::Status&)>;
 
-  /// `follow`: goes on until Finish().
+  /// `follow`: keep sending as the logs grow, until Finish().
   LogSender(EventLoop& loop, std::unique_ptr<logs::LogFeed> feed, bool follow, const Dial& dial,
             OnDone on_done, Duration longest_stall = kLongestStall);
   ~LogSender();
   LogSender(const LogSender&) = delete;
   LogSender& operator=(const LogSender&) = delete;
 
-  /// Nothing more will be written: what is there is sent, and that it was all.
+  /// Nothing more will be written: sends the rest, then the end mark.
   void Finish();
 
  private:
@@ -52,26 +52,26 @@ class LogSender {
   const OnDone on_done_;
   const Duration longest_stall_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  bool writing_ = true;  ///< the opening frame at first
+  bool writing_ = true;  ///< true at first: the opening frame is being written
   bool sent_end_ = false;
-  std::unique_ptr<EventLoop::Handle> stall_;   ///< while the reader is to do something
-  std::unique_ptr<EventLoop::Handle> growth_;  ///< while there is nothing to send
-  std::unique_ptr<TunnelEnd> end_;             ///< last: its callbacks use the rest
+  std::unique_ptr<EventLoop::Handle> stall_;   ///< set while the reader is expected to act
+  std::unique_ptr<EventLoop::Handle> growth_;  ///< set while there is nothing to send
+  std::unique_ptr<TunnelEnd> end_;  ///< last, because its callbacks use the members above
 };
 
-/// All that read the logs of one folder. Not thread safe: owned by the event loop.
+/// All senders for the logs of one folder. Not thread safe: owned by the event loop.
 class LogSenders {
  public:
-  /// `folder`: with the logs of this process's container.
+  /// `folder`: holds the logs of this process's container.
   LogSenders(EventLoop& loop, std::string folder) : loop_(loop), folder_(std::move(folder)) {}
 
-  /// Answers tunnel number `tunnel` by way of `dialer` with what is wished for. The codes of
-  /// os::LogFeed, and the tunnel is still to be answered.
+  /// Answers tunnel `tunnel` through `dialer` with the logs named by `wish`. On an error (the codes
+  /// of logs::LogFeed) the caller still has to answer the tunnel.
   absl::Status Send(int64_t tunnel, const v1::LogWish& wish,
                     const std::shared_ptr<TunnelDialer>& dialer);
 
-  /// Nothing more will be written into the folder. `done` follows when all readers have all of it,
-  /// maybe from within the call.
+  /// Nothing more will be written into the folder. `done` is called when all readers have received
+  /// everything, possibly from within this call.
   void Finish(std::function<void()> done);
 
  private:
@@ -79,7 +79,7 @@ class LogSenders {
 
   EventLoop& loop_;
   const std::string folder_;
-  std::function<void()> done_;  ///< null: Finish() was not called, or has been answered
+  std::function<void()> done_;  ///< null: Finish() was not called, or `done` has been called
   bool finished_ = false;
   std::list<std::unique_ptr<LogSender>> senders_;
 };

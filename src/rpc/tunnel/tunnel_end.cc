@@ -1,4 +1,4 @@
-// TunnelEnd on gRPC's callback API.
+// One template on gRPC's callback API serves all kinds of streams; `Call` selects the RPC.
 #include "rpc/tunnel/tunnel_end.h"
 
 #include <condition_variable>
@@ -15,9 +15,9 @@
 namespace tony::rpc {
 namespace {
 
-/// Its owner waits for OnDone before destroying it: were it left to gRPC's thread, that would
-/// destroy the channel, too, and with it itself. State guarded by mutex_.
-/// `Call` is the stub's method that opens the stream.
+/// The stream of one tunnel end. The owner waits for OnDone and destroys the stream itself. gRPC's
+/// thread must not do that: it would also destroy the channel, and with it the thread it runs on.
+/// mutex_ guards the state. `Call`: the stub's method that opens the stream.
 template <typename Stub, auto Call>
 class Stream : public TunnelEnd, public grpc::ClientBidiReactor<v1::TunnelFrame, v1::TunnelFrame> {
  public:
@@ -33,7 +33,7 @@ class Stream : public TunnelEnd, public grpc::ClientBidiReactor<v1::TunnelFrame,
 
   void Start() {
     (stub_->async()->*Call)(&context_, this);
-    // Held until it is let go: otherwise gRPC could end the call between two operations.
+    // The hold lasts until LetGo(): without it gRPC could end the call between two operations.
     this->AddHold();
     this->StartWrite(&outgoing_);
     this->StartCall();

@@ -17,44 +17,45 @@ class Channel;
 namespace tony::rpc {
 
 /// Open from construction until on_closed or destruction. Thread safe; callbacks come from gRPC's
-/// threads, and none after the destructor has returned.
+/// threads, and never after the destructor has returned.
 class TunnelEnd {
  public:
   struct Callbacks {
     /// Answers Read().
     std::function<void(v1::TunnelFrame)> on_frame;
-    /// The opening frame is on its way; then it answers Write().
+    /// Called once when the opening frame has been written; after that it answers Write().
     std::function<void()> on_written;
-    /// The stream is over: OK when both directions had ended. Comes exactly once, as the last.
+    /// The stream is over; OK if both directions had ended. Called exactly once, as the last
+    /// callback.
     std::function<void(absl::Status)> on_closed;
   };
 
   virtual ~TunnelEnd() = default;
 
-  /// Wants the next frame, which is `data`, `log` or `end`. Not again before on_frame. The stream's
-  /// end is noticed while a frame is wanted.
+  /// Asks for the next frame, which is `data`, `log` or `end`. Must not be called again before
+  /// on_frame. The stream's end is noticed only while a frame is asked for.
   virtual void Read() = 0;
-  /// Sends a frame. Not before on_written.
+  /// Sends a frame. Must not be called before on_written.
   virtual void Write(v1::TunnelFrame frame) = 0;
 };
 
-/// Makes ends of tunnels over one connection to an ApplicationMaster. Thread safe.
+/// Opens ends of tunnels over one connection to an ApplicationMaster. Thread safe.
 class TunnelDialer {
  public:
   explicit TunnelDialer(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
-  /// With a connection of its own.
+  /// Uses a new connection of its own.
   TunnelDialer(const std::string& master_address, const Credentials& credentials);
 
-  /// For a client: to a port of a task; see TunnelOpen.
+  /// For a client: opens a tunnel to a task's port; see TunnelOpen.
   std::unique_ptr<TunnelEnd> Open(const core::TaskId& task, int port,
                                   TunnelEnd::Callbacks callbacks) const;
-  /// For a client: to logs, of which pieces come.
+  /// For a client: opens a tunnel through which pieces of logs arrive.
   std::unique_ptr<TunnelEnd> OpenLogs(const v1::LogWish& wish,
                                       TunnelEnd::Callbacks callbacks) const;
-  /// For an executor: to the port of the job's driver that it has registered.
+  /// For an executor: opens a tunnel to the port that the job's driver has registered.
   std::unique_ptr<TunnelEnd> Reach(TunnelEnd::Callbacks callbacks) const;
-  /// For an executor: answers OpenTunnel. `refusal`: why it could not connect, which the client
-  /// hears as it is; OK: it has.
+  /// For an executor: answers OpenTunnel. `refusal`: why it could not connect, passed on to the
+  /// client unchanged; OK: it has connected.
   std::unique_ptr<TunnelEnd> Answer(int64_t tunnel, const absl::Status& refusal,
                                     TunnelEnd::Callbacks callbacks) const;
 

@@ -1,4 +1,5 @@
-// Bytes from the socket to the tunnel and back.
+// Each direction reads its next piece only after the previous one was written: backpressure without
+// a buffer.
 #include "rpc/tunnel/tunnel_pump.h"
 
 #include <utility>
@@ -28,7 +29,7 @@ TunnelPump::~TunnelPump() {
 
 void TunnelPump::OnWritten() {
   carried_ = true;
-  // After its end the socket has nothing more.
+  // A socket that has ended has nothing more to read.
   if (!sent_end_) ReadSocket();
 }
 
@@ -53,7 +54,7 @@ void TunnelPump::OnFrame(v1::TunnelFrame frame) {
   if (frame.has_end()) {
     received_end_ = true;
     socket_->EndWriting();
-    end_->Read();  // the stream's end
+    end_->Read();  // waits for the stream's end
     return;
   }
   socket_->Write(std::move(*frame.mutable_data()),
@@ -88,7 +89,7 @@ void TunnelPump::Finish(const absl::Status& status) {
   silence_.reset();
   *alive_ = false;
   end_.reset();
-  // The owner may destroy this object.
+  // Copied, because the owner may destroy this object in the call.
   const OnDone done = on_done_;
   done(status);
 }

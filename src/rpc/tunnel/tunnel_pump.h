@@ -14,18 +14,18 @@
 namespace tony::rpc {
 
 /// Carries bytes between the socket and the tunnel, in each direction one piece at a time, until
-/// both directions have ended or something breaks; then the socket breaks, too. Not thread safe:
+/// both directions have ended or something breaks; then the socket is broken, too. Not thread safe:
 /// owned by the event loop.
 class TunnelPump {
  public:
-  /// Without a byte in either direction for so long, the tunnel is given up: whoever used it may
-  /// have gone without a word.
+  /// The tunnel is closed after this time without a byte in either direction, because its user may
+  /// have gone without notice.
   static constexpr std::chrono::minutes kLongestSilence{15};
 
   using Dial = std::function<std::unique_ptr<TunnelEnd>(TunnelEnd::Callbacks)>;
-  /// OK: both directions have ended. Codes of the Tunnel call; Unavailable – the socket's peer
-  /// broke the connection; DeadlineExceeded – nothing was carried for too long. May destroy the
-  /// pump.
+  /// OK – both directions have ended. Unavailable – the socket's peer broke the connection.
+  /// DeadlineExceeded – nothing was carried for too long. Otherwise the codes of the Tunnel call.
+  /// May destroy the pump.
   using OnDone = std::function<void(const absl::Status&)>;
 
   TunnelPump(EventLoop& loop, std::unique_ptr<TcpSocket> socket, const Dial& dial, OnDone on_done,
@@ -50,11 +50,11 @@ class TunnelPump {
   const Duration longest_silence_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<TcpSocket> socket_;
-  bool sent_end_ = false;      ///< of what the socket's peer sends
-  bool received_end_ = false;  ///< of what the tunnel brings
-  bool carried_ = false;       ///< something, since the silence is measured
+  bool sent_end_ = false;      ///< the end of the socket's direction was sent
+  bool received_end_ = false;  ///< the end of the tunnel's direction was received
+  bool carried_ = false;       ///< something was carried since the silence timer started
   std::unique_ptr<EventLoop::Handle> silence_;
-  std::unique_ptr<TunnelEnd> end_;  ///< last: its callbacks use the rest
+  std::unique_ptr<TunnelEnd> end_;  ///< last, because its callbacks use the members above
 };
 
 }  // namespace tony::rpc

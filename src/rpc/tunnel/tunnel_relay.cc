@@ -1,4 +1,4 @@
-// Frames from leg to leg.
+// Each stream is a Leg; a joined Leg forwards each frame that it reads to its peer's stream.
 #include "rpc/tunnel/tunnel_relay.h"
 
 #include <utility>
@@ -22,7 +22,7 @@ grpc::Status TooMany(int most) {
       absl::StrCat("the job has ", most, " open tunnels, and no more are allowed; close some"));
 }
 
-/// Of an executor that says no.
+/// The status for the client of an executor that refuses the tunnel.
 grpc::Status Refusal(const v1::TunnelAnswer& answer) {
   const bool known =
       answer.code() >= StatusCode::CANCELLED && answer.code() <= StatusCode::UNAUTHENTICATED;
@@ -32,12 +32,12 @@ grpc::Status Refusal(const v1::TunnelAnswer& answer) {
 
 }  // namespace
 
-/// One stream. Deletes itself when gRPC is done with it. Its state is guarded by the relay's mutex.
+/// One stream. Deletes itself when gRPC is done with it. The relay's mutex guards its state.
 class TunnelRelay::Leg : public TunnelReactor {
  public:
   enum class Of { kClient, kReachingExecutor, kAnsweringExecutor };
 
-  /// `container_id`: of an executor that answers.
+  /// `container_id`: set for an executor that answers.
   Leg(TunnelRelay& relay, grpc::CallbackServerContext* context, Of of, std::string container_id)
       : relay_(relay), context_(context), of_(of), container_id_(std::move(container_id)) {
     std::lock_guard lock(relay_.mutex_);
@@ -53,9 +53,9 @@ class TunnelRelay::Leg : public TunnelReactor {
   }
 
   bool is_client() const { return of_ == Of::kClient; }
-  /// It begins with a wish, not with the answer to one.
+  /// Whether the stream begins with a wish, not with the answer to one.
   bool wishes() const { return of_ != Of::kAnsweringExecutor; }
-  /// The container whose executor may answer this one's wish.
+  /// Sets the container whose executor may answer this leg's wish.
   void set_expected_container(const std::string& id) { expected_container_ = id; }
 
   void OnReadDone(bool ok) override {
@@ -79,7 +79,7 @@ class TunnelRelay::Leg : public TunnelReactor {
     if (outgoing_.has_end()) {
       peer_->direction_over_ = true;
       if (direction_over_) EndBothLocked(grpc::Status::OK);
-      return;  // nothing more is read from a leg that has ended its direction
+      return;  // a leg that has ended its direction is not read any more
     }
     peer_->StartRead(&peer_->incoming_);
   }
@@ -101,13 +101,13 @@ class TunnelRelay::Leg : public TunnelReactor {
     delete this;
   }
 
-  /// Ends the stream; what is being written may be lost.
+  /// Ends the stream; a frame that is being written may be lost.
   void EndLocked(const grpc::Status& status) {
     if (std::exchange(ended_, true)) return;
     relay_.waiting_.erase(tunnel_);
     status_ = status;
     if (writing_) {
-      // Who takes nothing would hold the stream for ever.
+      // A peer that does not read would keep the write, and so the stream, open for ever.
       context_->TryCancel();
     } else {
       Finish(status_);
@@ -115,7 +115,7 @@ class TunnelRelay::Leg : public TunnelReactor {
   }
 
  private:
-  /// The first frame of one that wishes.
+  /// Handles the first frame of a leg with a wish.
   void WishLocked() {
     if (!incoming_.has_open()) {
       return EndLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
@@ -135,7 +135,7 @@ class TunnelRelay::Leg : public TunnelReactor {
     relay_.on_wish_(wish);
   }
 
-  /// An executor's first frame.
+  /// Handles the first frame of an executor that answers.
   void AnswerLocked() {
     const auto found = relay_.waiting_.find(incoming_.answer().tunnel());
     if (!incoming_.has_answer() || found == relay_.waiting_.end() ||
@@ -149,15 +149,17 @@ class TunnelRelay::Leg : public TunnelReactor {
       wisher->EndLocked(Refusal(incoming_.answer()));
       return EndLocked(grpc::Status::OK);
     }
+    // From here on each side has one read in flight; a further read of a side starts only when its
+    // frame has been written to the other.
     peer_ = wisher;
     wisher->peer_ = this;
     StartRead(&incoming_);
     wisher->StartRead(&wisher->incoming_);
   }
 
-  /// What was read goes to the peer.
+  /// Forwards the frame that was read to the peer.
   void ForwardLocked() {
-    // Pieces of logs come from executors only.
+    // Pieces of logs may flow only from an executor to a client that asked for logs.
     const bool log = incoming_.has_log() && peer_->logs_;
     if (!incoming_.has_data() && !incoming_.has_end() && !log) {
       return EndBothLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
@@ -174,7 +176,7 @@ class TunnelRelay::Leg : public TunnelReactor {
     peer_->StartWrite(&peer_->outgoing_);
   }
 
-  /// The other side of this stream is gone.
+  /// Ends both streams, because this one's remote end is gone.
   void BreakLocked() {
     EndBothLocked(grpc::Status(StatusCode::UNAVAILABLE,
                                is_client() ? "the client's end of the tunnel is gone"
@@ -192,14 +194,14 @@ class TunnelRelay::Leg : public TunnelReactor {
   const Of of_;
   const std::string container_id_;
   std::string expected_container_;
-  int64_t tunnel_ = 0;      ///< of a client, when it has said what it wants
-  bool logs_ = false;       ///< of a client, and it wants them
-  int* counted_ = nullptr;  ///< of a client that has said so, among the others of its kind
+  int64_t tunnel_ = 0;      ///< 0 until the leg has told its wish
+  bool logs_ = false;       ///< the leg is a client's, which wants logs
+  int* counted_ = nullptr;  ///< the relay's counter that counts this leg, once it has told its wish
   Leg* peer_ = nullptr;     ///< the other stream, once they are joined
   v1::TunnelFrame incoming_;
   v1::TunnelFrame outgoing_;
   bool writing_ = false;
-  bool direction_over_ = false;  ///< this leg's end was passed on
+  bool direction_over_ = false;  ///< the end of this leg's direction was passed on
   bool ended_ = false;           ///< Finish() was called, or will be when the write is done
   grpc::Status status_;
 };

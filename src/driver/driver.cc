@@ -1,4 +1,5 @@
-// Wiring of the store with its servers, and the watch over the rendezvous.
+// Every change of the store schedules one delayed look at the progress. So a burst of thousands of
+// requests costs one look, and an idle rendezvous costs none.
 #include "driver/driver.h"
 
 #include <fcntl.h>
@@ -17,14 +18,14 @@
 namespace tony::driver {
 namespace {
 
-/// Between two looks at who is missing, while somebody waits.
+/// Interval between two looks at who is missing, while somebody waits.
 constexpr std::chrono::milliseconds kLookInterval{500};
-/// A wait that is shorter is not worth a word.
+/// A shorter wait is not reported.
 constexpr std::chrono::seconds kPatience{5};
-/// Between two sentences, each of which goes into the job's history.
+/// Least interval between two reports; each goes into the job's history.
 constexpr std::chrono::seconds kSayInterval{10};
 
-/// The driver's container is small, and so is what the ranks of a job send.
+/// The driver's container is small, and so are the values that the ranks of a job send.
 constexpr rendezvous::RendezvousServer::Limits kLimits = {.body_bytes = size_t{32} << 20,
                                                           .receiving_bytes = size_t{64} << 20};
 
@@ -53,6 +54,7 @@ Driver::Driver(EventLoop& loop, const Clock& clock, const Options& options, OnFa
                if (elastic_ != nullptr) elastic_->OnAsked(scope, key);
              }) {}
 
+// The plan is written last, because it tells the executor that the servers listen.
 absl::Status Driver::Begin() {
   watch_ = store_.Watch([this](const core::StoreOperation& operation) {
     if (elastic_ != nullptr) elastic_->OnChange(operation);
@@ -68,6 +70,7 @@ absl::Status Driver::Begin() {
   return WritePlan(plan);
 }
 
+// An elastic job has no plan yet: each round brings one, and the tasks by rank change with it.
 absl::Status Driver::BeginElastic() {
   ElasticSession::Callbacks callbacks;
   callbacks.on_round = [this](const core::RendezvousPlan& plan) {
@@ -103,6 +106,9 @@ void Driver::OnChange() {
   if (look_ == nullptr && !failed_) look_ = loop_.After(kLookInterval, [this] { LookWhoWaits(); });
 }
 
+// While somebody waits, the look schedules itself again; otherwise the next change of the store
+// does. The deadline counts from the first look at which somebody waits, and starts anew when
+// nobody does or a new round begins.
 void Driver::LookWhoWaits() {
   look_.reset();
   if (elastic_ != nullptr) elastic_->OnTick();
@@ -132,6 +138,7 @@ void Driver::LookWhoWaits() {
   OnChange();
 }
 
+// The same report is written only once; an empty one tells the executor that nobody waits any more.
 void Driver::Say(const core::RendezvousWait& wait) {
   if (std::exchange(said_, wait) == wait) return;
   if (!wait.sentence.empty()) LogInfo(wait.sentence);
@@ -141,7 +148,8 @@ void Driver::Say(const core::RendezvousWait& wait) {
 }
 
 void Driver::Beat() {
-  // Its close is what the executor sees.
+  // The executor watches the folder and sees the closing of the file. The file is truncated and
+  // nothing is written, so the beat succeeds on a full disk.
   (void)os::OpenOrMakeFile(absl::StrCat(options_.output_folder, "/", core::kBeatFileName),
                            O_WRONLY | O_TRUNC);
   beat_ = loop_.After(core::kBeatInterval, [this] { Beat(); });

@@ -1,4 +1,5 @@
-// The driver of a Horovod job: gives the ranks, runs the rendezvous, and says who is waited for.
+// The driver of a Horovod job: assigns the ranks, runs the rendezvous, and reports who is waited
+// for.
 #pragma once
 
 #include <functional>
@@ -19,16 +20,16 @@
 
 namespace tony::driver {
 
-/// What it tells its executor it writes into files, which are replaced whole (core/rendezvous/
-/// plan_text.h): the plan when its servers listen, then for whom processes wait; and that it lives.
-/// Not thread safe: owned by the event loop.
+/// Reports to its executor through files that are replaced whole (core/rendezvous/plan_text.h): the
+/// plan once its servers listen, then the tasks that processes wait for, and a regular beat as its
+/// sign of life. Not thread safe: owned by the event loop.
 class Driver {
  public:
-  /// The rendezvous was not complete in time: who is missing.
+  /// Called if the rendezvous was not complete in time; `sentence` names the missing tasks.
   using OnFailed = std::function<void(const std::string& sentence)>;
 
-  /// `loop` and `clock` outlive it. InvalidArgument – there is no plan for the hosts; Unavailable –
-  /// a port cannot be listened on; errno codes of the output folder.
+  /// `loop` and `clock` must outlive the driver. InvalidArgument – there is no plan for the hosts;
+  /// Unavailable – a port cannot be listened on; errno codes of the output folder.
   static absl::StatusOr<std::unique_ptr<Driver>> Start(EventLoop& loop, const Clock& clock,
                                                        const Options& options, OnFailed on_failed);
 
@@ -38,7 +39,7 @@ class Driver {
   absl::Status BeginElastic();
   absl::Status WritePlan(const core::RendezvousPlan& plan);
   void Fail(const core::RendezvousWait& why);
-  /// A value has come or gone.
+  /// Called when a value was put or removed.
   void OnChange();
   void LookWhoWaits();
   void Say(const core::RendezvousWait& wait);
@@ -48,12 +49,12 @@ class Driver {
   const Clock& clock_;
   const Options options_;
   const OnFailed on_failed_;
-  std::vector<std::string> tasks_;  ///< by rank, of this round
+  std::vector<std::string> tasks_;  ///< tasks of the current round, by rank
   rendezvous::LocalStore store_;
   std::unique_ptr<EventLoop::Handle> watch_;
   std::unique_ptr<rendezvous::RendezvousServer> server_;
   std::unique_ptr<ReplicaDoor> door_;
-  std::unique_ptr<ElasticSession> elastic_;  ///< of an elastic job
+  std::unique_ptr<ElasticSession> elastic_;  ///< of an elastic job; otherwise null
   std::unique_ptr<EventLoop::Handle> look_;
   std::unique_ptr<EventLoop::Handle> beat_;
   std::optional<TimePoint> waiting_since_;

@@ -1,4 +1,5 @@
-// Pickles by templates, and a reader for one form of them. Opcodes: Python's pickletools.
+// Pickles are written from templates, and read by a parser for exactly one form of them. The
+// opcodes are those of Python's pickletools.
 #include "driver/elastic_messages.h"
 
 #include <arpa/inet.h>
@@ -14,8 +15,8 @@
 namespace tony::driver {
 namespace {
 
-// Numbers in pickles and frames have the lowest byte first; the frame's length is in the worker's
-// own order, which is that of x86-64 and AArch64.
+// Numbers in pickles and frames are little-endian. A frame's length is in the worker's native byte
+// order, which is little-endian on x86-64 and AArch64.
 std::string LittleEndian(uint64_t number, size_t bytes) {
   std::string text;
   for (size_t i = 0; i < bytes; ++i) text.push_back(static_cast<char>(number >> (8 * i)));
@@ -28,8 +29,8 @@ uint64_t FromLittleEndian(std::string_view bytes) {
   return number;
 }
 
-/// Reads a pickle of ({str: [(str, int), …], …}, bytes), as Python's pickler writes it: each object
-/// where it is used, followed by "memoize", which nothing refers to.
+/// Reads a pickle of ({str: [(str, int), …], …}, bytes) as Python's pickler writes it: each object
+/// stands where it is used, followed by "memoize". Nothing refers to the memo.
 class AddressReader {
  public:
   explicit AddressReader(std::string_view pickle) : pickle_(pickle) {}
@@ -78,6 +79,9 @@ class AddressReader {
     return absl::OkStatus();
   }
 
+  // The pickler writes a single item with one opcode, and several items between a mark and one
+  // opcode for all of them; a dictionary of more than a thousand items comes in several such
+  // batches.
   absl::Status ReadInterfaces(std::vector<WorkerAddress::Endpoint>& endpoints) {
     TONY_RETURN_IF_ERROR(Expect({kEmptyDict, kMemoize}, "the interfaces"));
     if (Next(kShortText)) {
@@ -115,7 +119,7 @@ class AddressReader {
                             std::vector<WorkerAddress::Endpoint>& endpoints) {
     TONY_ASSIGN_OR_RETURN(const std::string address, ReadText("an address"));
     in_addr number{};
-    // The C string ends with a byte of 0, which the text may have in its middle.
+    // inet_pton() reads a C string, which would end at a NUL byte in the middle of the text.
     if (address.find('\0') != std::string::npos ||
         ::inet_pton(AF_INET, address.c_str(), &number) != 1) {
       return Wrong(absl::StrCat("'", absl::CHexEscape(address), "' is no IPv4 address"));
@@ -152,6 +156,7 @@ class AddressReader {
     return FromLittleEndian(taken);
   }
 
+  // Every read goes through here, so a length in the pickle can never lead beyond its end.
   absl::StatusOr<std::string_view> Take(size_t bytes) {
     if (bytes > pickle_.size() - at_) return Wrong("it is cut off");
     at_ += bytes;
@@ -160,6 +165,8 @@ class AddressReader {
 
   bool Next(Opcode opcode) const { return at_ < pickle_.size() && pickle_[at_] == opcode; }
 
+  // Every opcode is expected in turn and nothing is interpreted, so a pickle with any other opcode
+  // is refused at the first of them.
   absl::Status Expect(std::initializer_list<Opcode> opcodes, const char* what) {
     for (const Opcode opcode : opcodes) {
       if (!Next(opcode)) return Wrong(absl::StrCat("no sign of ", what));
@@ -178,12 +185,12 @@ class AddressReader {
   size_t at_ = 0;  ///< never beyond the end
 };
 
-/// A text, in a pickle.
+/// Writes a text as a pickle.
 std::string Text(const std::string& text) {
   return absl::StrCat("\x8c", LittleEndian(text.size(), 1), text);
 }
 
-/// A class that the reader looks up.
+/// Writes a reference to a class, which the reader looks up.
 std::string Class(const std::string& module, const std::string& name) {
   return absl::StrCat(Text(module), Text(name), "\x93");
 }
@@ -198,7 +205,8 @@ absl::StatusOr<WorkerAddress> ParseWorkerAddresses(const std::string& body) {
                      " bytes, more than any machine's addresses need"));
   }
   std::string pickle;
-  // The decoder takes spaces and leaves out padding; Python writes neither.
+  // The decoder accepts spaces and missing padding, which Python never writes; encoding the result
+  // again rules them out.
   if (!absl::Base64Unescape(body, &pickle) || absl::Base64Escape(pickle) != body) {
     return absl::InvalidArgumentError(
         "what a worker puts as its address is not Base64, as Horovod's workers put it");
@@ -234,6 +242,8 @@ absl::StatusOr<size_t> ReplyBytes(const std::string& head) {
   return kReplyHeadBytes + length;
 }
 
+// The digest is checked before the content, so only a message from the worker is looked at. The
+// digests are compared by SameDigest().
 absl::Status CheckAck(const std::string& secret, const std::string& frame) {
   TONY_ASSIGN_OR_RETURN(const size_t bytes, ReplyBytes(frame));
   if (bytes != frame.size()) {
@@ -246,7 +256,7 @@ absl::Status CheckAck(const std::string& secret, const std::string& frame) {
     return absl::UnauthenticatedError(
         "the reply is of somebody who does not know the worker's secret");
   }
-  // It is the worker's, so its class says enough.
+  // The digest proves that the worker sent it, so the name of its class is proof enough.
   if (pickle.find(Text("AckResponse")) == std::string::npos) {
     return absl::InvalidArgumentError("the worker's reply is no AckResponse");
   }

@@ -1,4 +1,5 @@
-// Effects of the rounds, one by one.
+// Translates between the file of members, the store's requests and core::ElasticRounds, which
+// decides; here its effects are carried out one by one.
 #include "driver/elastic_session.h"
 
 #include <utility>
@@ -16,11 +17,13 @@
 namespace tony::driver {
 namespace {
 
-/// Before a notification is sent again. A worker that is about to begin a round says that it has
-/// heard, and forgets it; one that has not forgotten knows it by its timestamp.
+/// Interval at which a notification is repeated. A worker that is about to begin a round answers
+/// that it has heard, and then forgets it. A worker that has not forgotten it recognizes the
+/// repetition by its timestamp.
 constexpr std::chrono::seconds kNotifyPause{5};
 
-/// "HOST:LOCAL-RANK", which begins at the last colon; -1: it is none.
+/// Parses "HOST:LOCAL-RANK", where the last colon separates the two; the rank is -1 if the key has
+/// another form.
 std::pair<std::string, int> PlaceIn(const std::string& key) {
   const size_t colon = key.rfind(':');
   int local_rank = -1;
@@ -32,8 +35,8 @@ std::pair<std::string, int> PlaceIn(const std::string& key) {
 
 std::string KeyOf(const core::Slot& slot) { return absl::StrCat(slot.host, ":", slot.local_rank); }
 
-/// As Horovod's workers read it, which take the first six numbers. tony.collective takes the round
-/// as well, under which its ranks meet.
+/// The form that Horovod's workers read: they take the first six numbers. tony.collective also
+/// takes the round, under which its ranks meet.
 std::string PlaceText(const core::Slot& slot, int round) {
   return absl::StrJoin({slot.rank, slot.size, slot.local_rank, slot.local_size, slot.cross_rank,
                         slot.cross_size, round},
@@ -51,7 +54,7 @@ absl::StatusOr<std::unique_ptr<ElasticSession>> ElasticSession::Begin(EventLoop&
   TONY_RETURN_IF_ERROR(watcher->Watch(options.output_folder));
   std::unique_ptr<ElasticSession> session(
       new ElasticSession(loop, clock, options, store, std::move(watcher), std::move(callbacks)));
-  // What was there before is not reported.
+  // The watcher does not report a file that was there before, so it is read once.
   loop.Post([alive = std::weak_ptr<int>(session->alive_), session = session.get()] {
     if (!alive.expired()) session->ReadMembers();
   });
@@ -79,7 +82,7 @@ ElasticSession::ElasticSession(EventLoop& loop, const Clock& clock, const Option
 void ElasticSession::ReadMembers() {
   const absl::StatusOr<std::string> text =
       os::ReadFile(absl::StrCat(folder_, "/", core::kMembersFileName));
-  if (!text.ok()) return;  // not there yet
+  if (!text.ok()) return;  // the file is not there yet
   if (*text == members_) return;
   members_ = *text;
   const absl::StatusOr<core::MemberList> list = core::ParseMembers(*text);
@@ -95,6 +98,8 @@ void ElasticSession::OnAsked(const std::string& scope, const std::string& key) {
   callbacks_.on_change();
 }
 
+// Called by the store's watcher, in the middle of a change; so a worker's address may only have
+// effects that do not call the store.
 void ElasticSession::OnChange(const core::StoreOperation& operation) {
   const auto* put = std::get_if<core::PutValue>(&operation);
   if (put == nullptr || put->scope != core::kWorkerAddressScope) return;
@@ -117,6 +122,9 @@ void ElasticSession::CarryOut(const core::ElasticEffects& effects) {
   }
 }
 
+// The store begins the round before any place is handed out, so no worker can read a value of the
+// old round with its new place. Members without a previous place are new; they learn their place
+// from the environment in which they are started.
 void ElasticSession::BeginRound(const core::elastic::Begin& begin) {
   core::RendezvousPlan plan;
   plan.round = begin.round;
@@ -138,7 +146,8 @@ void ElasticSession::BeginRound(const core::elastic::Begin& begin) {
 void ElasticSession::Notify(const core::elastic::Notify& notify) {
   const absl::StatusOr<WorkerAddress> address = ParseWorkerAddresses(*notify.address);
   if (!address.ok()) return LogError(std::string(address.status().message()));
-  // It is the first process that is told. Devices are a suffix of the machine's name.
+  // The first process is notified. The host of a slot may be the machine's name with devices as a
+  // suffix, so only its beginning is compared.
   const bool here = rounds_.places().front().slot.host.rfind(host_, 0) == 0;
   LogInfo(absl::StrCat(notify.member, " is told that processes have come or gone"));
   notifier_.Notify(*address, here ? WorkerMachine::kThis : WorkerMachine::kAnother,

@@ -1,4 +1,4 @@
-// The rounds of an elastic job, between its members' list, the store, and the workers.
+// The rounds of an elastic job: connects the list of members, the store and the workers.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace tony::driver {
 
-/// Carries out what core::ElasticRounds decides:
+/// Carries out the decisions of core::ElasticRounds:
 ///
 ///   members file ─▶ OnMembers ─┐               ┌─▶ store: begin the round, hand places out
 ///   GET rank_and_size ─▶ OnAsked ─▶ ElasticRounds ─▶ the plan, to the executor
@@ -28,20 +28,20 @@ namespace tony::driver {
 class ElasticSession {
  public:
   struct Callbacks {
-    std::function<void(const core::RendezvousPlan&)> on_round;       ///< without a port
-    std::function<void(const core::RendezvousWait& why)> on_failed;  ///< once
-    std::function<void()> on_change;  ///< of what is waited for, perhaps
+    std::function<void(const core::RendezvousPlan&)> on_round;       ///< the plan has no port yet
+    std::function<void(const core::RendezvousWait& why)> on_failed;  ///< called once
+    std::function<void()> on_change;  ///< what is waited for may have changed
   };
 
-  /// All outlive it. Codes of FolderWatcher.
+  /// All arguments must outlive the session. The codes of FolderWatcher.
   static absl::StatusOr<std::unique_ptr<ElasticSession>> Begin(EventLoop& loop, const Clock& clock,
                                                                const Options& options,
                                                                rendezvous::LocalStore& store,
                                                                Callbacks callbacks);
 
-  /// Somebody waits for a value, see LocalStore::OnAsked.
+  /// Somebody waits for a value; see LocalStore::OnAsked.
   void OnAsked(const std::string& scope, const std::string& key);
-  /// The store is about to change. Does not call it.
+  /// The store is about to change. Does not call the store.
   void OnChange(const core::StoreOperation& operation);
   void OnTick();
   core::RendezvousWait DescribeWait() const { return rounds_.DescribeWait(); }
@@ -62,7 +62,7 @@ class ElasticSession {
   rendezvous::LocalStore& store_;
   const Callbacks callbacks_;
   core::ElasticRounds rounds_;
-  std::string members_;  ///< the file, as it was read last
+  std::string members_;  ///< content of the file when it was last read
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   WorkerNotifier notifier_;
   std::unique_ptr<EventLoop::Handle> notify_again_;

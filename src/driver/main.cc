@@ -1,4 +1,5 @@
-// tony-driver: the rendezvous of a Horovod job. Started by its executor; see README.md here.
+// tony-driver: the rendezvous of a Horovod job, started by its executor. Exits with 1 and a
+// sentence if the processes did not find each other in time; see README.md here.
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,7 @@ int Fail(const std::string& why, int exit_code) {
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
-  tony::RaiseOpenFiles();  // one for each rank that waits
+  tony::RaiseOpenFiles();  // one descriptor for each rank that waits
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   const auto options = tony::driver::ParseOptions(std::vector<std::string>(argv, argv + argc));
   if (!options.ok()) return Fail(std::string(options.status().message()), kBadUsage);

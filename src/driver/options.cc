@@ -1,4 +1,5 @@
-// Parsing of the driver's flags, each "--name=value".
+// Parses flags of the form "--name=value". A job has either a fixed list of workers or an elastic
+// policy, never both.
 #include "driver/options.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What tony-driver is told on its command line by its executor.
+// The command line of tony-driver, as its executor fills it in.
 #pragma once
 
 #include <chrono>
@@ -13,22 +13,22 @@
 namespace tony::driver {
 
 struct Options {
-  std::vector<core::HostSlots> workers;  ///< "host:2,other:1"; of an elastic job: none
-  /// One for each process, by rank: "worker:0,worker:2"; of an elastic job: none.
+  std::vector<core::HostSlots> workers;  ///< "host:2,other:1"; empty for an elastic job
+  /// The task of each process, by rank: "worker:0,worker:2"; empty for an elastic job.
   std::vector<std::string> tasks;
-  /// Of an elastic job, whose members come through a file.
+  /// Set for an elastic job, whose members come through a file.
   std::optional<core::ElasticPolicy> elastic;
-  std::string host;           ///< Horovod's name of this one; of an elastic job
-  std::string output_folder;  ///< where the plan is written
-  int replica_port = 0;       ///< of 127.0.0.1, for replicas; reserved by the executor
-  std::chrono::milliseconds rendezvous{0};  ///< from the first rank that waits to the last
+  std::string host;           ///< Horovod's name of this host; of an elastic job
+  std::string output_folder;  ///< folder for the plan and the other reports
+  int replica_port = 0;       ///< port on 127.0.0.1 for replicas; reserved by the executor
+  std::chrono::milliseconds rendezvous{0};  ///< limit from the first rank that waits to the last
 };
 
-/// How many all hosts have together.
+/// Returns the number of processes on all hosts together.
 int Processes(const std::vector<core::HostSlots>& workers);
 
 /// `arguments` begins with the program's name. InvalidArgument – a flag is missing or unknown, or
-/// its value is none.
+/// its value is invalid.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments);
 
 }  // namespace tony::driver

@@ -1,4 +1,5 @@
-// Frames to replicas and from them.
+// One session per replica, with a queue of shared frames. A session that falls too far behind is
+// ended: a new connection begins with a snapshot of the current state.
 #include "driver/replica_door.h"
 
 #include <deque>
@@ -20,14 +21,15 @@
 namespace tony::driver {
 namespace {
 
-/// Small messages travel together.
+/// Small frames are joined up to this size.
 constexpr size_t kWriteBytes = size_t{64} * 1024;
-/// Of values that wait for one replica, and that the store may have given up meanwhile.
+/// Upper bound of the values queued for one replica; the store may have given them up meanwhile.
 constexpr size_t kMostQueuedBytes = size_t{256} << 20;
 
 }  // namespace
 
-/// A change is told to all replicas, one after the other: they share its frame.
+/// Makes the frames. The replicas are told of a change one after the other, so remembering the last
+/// frame lets all of them share it.
 class ReplicaDoor::Frames {
  public:
   using Frame = std::shared_ptr<const rpc::ReplicaFrame>;
@@ -36,7 +38,7 @@ class ReplicaDoor::Frames {
     const auto* operation = std::get_if<core::StoreOperation>(&message);
     const auto* put = operation == nullptr ? nullptr : std::get_if<core::PutValue>(operation);
     if (put == nullptr) return Make(message);
-    // Its value lives as long as the frame, so no other one has its address.
+    // The frame keeps its value alive, so no other value can have the same address.
     if (last_ == nullptr || last_->value != put->value || scope_ != put->scope ||
         key_ != put->key) {
       last_ = Make(message);
@@ -54,12 +56,12 @@ class ReplicaDoor::Frames {
     return std::make_shared<const rpc::ReplicaFrame>(rpc::ToFrame(message));
   }
 
-  Frame last_;  ///< of a value; null: none yet
+  Frame last_;  ///< the last frame with a value; null: none yet
   std::string scope_;
   std::string key_;
 };
 
-/// One replica, until its connection breaks or it says what makes no sense.
+/// One replica, until its connection breaks or it sends nonsense.
 class ReplicaDoor::Session {
  public:
   using OnOver = std::function<void(const std::string& why)>;
@@ -80,7 +82,8 @@ class ReplicaDoor::Session {
     queued_bytes_ += Frames::ValueBytes(*frame);
     queue_.push_back(std::move(frame));
     if (queued_bytes_ > kMostQueuedBytes) {
-      // When it comes back it is told what there is by then. Not from within the store's call.
+      // A replica that returns gets a snapshot of the current state. The end is posted, because
+      // this is called from within the store.
       loop_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
         if (!alive.expired()) End("it takes nothing");
       });
@@ -89,6 +92,8 @@ class ReplicaDoor::Session {
     Write();
   }
 
+  // One write is under way at a time. The values are shared with the store and never
+  // copied.
   void Write() {
     if (over_ || writing_ || queue_.empty()) return;
     std::vector<TcpSocket::Piece> pieces;
@@ -137,7 +142,7 @@ class ReplicaDoor::Session {
   bool over_ = false;
   FrameReader frames_{rpc::kMostRendezvousFrameBytes, "the protocol of replicas"};
   std::deque<Frames::Frame> queue_;
-  size_t queued_bytes_ = 0;  ///< of values
+  size_t queued_bytes_ = 0;  ///< bytes of the values in the queue
   bool writing_ = false;
   rendezvous::ReplicaFeed feed_;  ///< last: it calls Queue() from its constructor
 };
@@ -165,7 +170,7 @@ void ReplicaDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
   *place = std::make_unique<Session>(
       loop_, store_, *frames_, std::move(socket), [this, place](const auto& why) {
         LogInfo(absl::StrCat("a replica is gone: ", why));
-        // Later: it is in the middle of a call.
+        // The session is destroyed later, because it is in the middle of a call.
         loop_.Post([session = std::shared_ptr<Session>(std::move(*place))] {});
         sessions_.erase(place);
       });

@@ -1,4 +1,4 @@
-// Where replicas of the driver's store connect.
+// The acceptor for replicas of the driver's store.
 #pragma once
 
 #include <list>
@@ -11,13 +11,13 @@
 
 namespace tony::driver {
 
-/// Listens on this machine's 127.0.0.1 and feeds each replica that connects, which comes through
-/// the tunnel of this task's executor: a program of another user is sent away. Replicas that take
-/// nothing cost no more than what is queued for them: frames that all replicas share, whose values
-/// are the store's. Not thread safe: owned by the event loop.
+/// Listens on this machine's 127.0.0.1 and feeds each replica that connects. A replica comes
+/// through the tunnel of this task's executor; a program of another user is turned away. A replica
+/// that reads nothing costs only its queue: the frames are shared by all replicas, and their values
+/// with the store. Not thread safe: owned by the event loop.
 class ReplicaDoor {
  public:
-  /// `store` outlives the door. Unavailable – it cannot be listened on.
+  /// `store` must outlive the door. Unavailable – the port cannot be listened on.
   static absl::StatusOr<std::unique_ptr<ReplicaDoor>> Open(EventLoop& loop,
                                                            rendezvous::LocalStore& store, int port);
   ~ReplicaDoor();

@@ -1,4 +1,5 @@
-// Requests to a worker's addresses, one after the other.
+// Tries the addresses one after the other and overlapping in time, as in Happy Eyeballs (RFC 8305):
+// a slow address does not delay the others, and the first valid reply wins.
 #include "driver/worker_notifier.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 namespace tony::driver {
 namespace {
 
-/// So many addresses a sentence names.
+/// Upper bound of the addresses that a message names.
 constexpr size_t kMostNamed = 4;
 
 bool IsLoopback(const WorkerAddress::Endpoint& endpoint) {
@@ -32,6 +33,7 @@ std::string Name(const WorkerAddress::Endpoint& endpoint) {
 
 }  // namespace
 
+// The sort is stable: among equals the worker's order decides.
 std::vector<WorkerAddress::Endpoint> EndpointsToTry(const WorkerAddress& worker,
                                                     WorkerMachine machine) {
   std::vector<WorkerAddress::Endpoint> endpoints = worker.endpoints;
@@ -45,7 +47,7 @@ std::vector<WorkerAddress::Endpoint> EndpointsToTry(const WorkerAddress& worker,
 /// One request at one address.
 class WorkerNotifier::Attempt {
  public:
-  /// OK – the worker has heard. Not called again; may destroy the attempt.
+  /// OK – the worker has heard. Called once; may destroy the attempt.
   using OnOver = std::function<void(const absl::Status&)>;
 
   Attempt(EventLoop& loop, const WorkerAddress::Endpoint& endpoint, const std::string& secret,
@@ -97,7 +99,7 @@ class WorkerNotifier::Attempt {
   bool over_ = false;
 };
 
-/// One notification, until the worker has heard or will not.
+/// One notification, until the worker has heard it or it has failed.
 class WorkerNotifier::Notification {
  public:
   /// May destroy the notification.
@@ -112,7 +114,8 @@ class WorkerNotifier::Notification {
         request_(std::move(request)),
         on_over_(std::move(on_over)) {
     whole_time_ = loop_.After(limits_.in_all, [this] { OnTimeOver(); });
-    // Not from within the caller's call.
+    // The first attempt starts from the loop, so that no callback comes from within the caller's
+    // call.
     next_ = loop_.After(Duration::zero(), [this] { TryNext(); });
   }
 
@@ -135,13 +138,15 @@ class WorkerNotifier::Notification {
 
   void OnAnswer(const WorkerAddress::Endpoint& endpoint, const absl::Status& status) {
     if (status.ok()) return End(status);
-    // A refused connection says itself where.
+    // The message of a refused connection already names the address.
     const std::string where = absl::StrCat(endpoint.address, ":", endpoint.port, ": ");
     failures_.push_back(
         absl::StrCat(Name(endpoint), ": ", absl::StripPrefix(status.message(), where)));
     TryNext();
   }
 
+  // At the time-out, addresses that are still silent are listed with those that have failed, so
+  // that the message tells what happened at each.
   void OnTimeOver() {
     for (size_t i = 0; i < attempts_.size(); ++i) {
       if (!attempts_[i]->over()) failures_.push_back(Name(endpoints_[i]) + ": no answer");
@@ -179,9 +184,9 @@ class WorkerNotifier::Notification {
   const absl::StatusOr<std::string> request_;
   const OnOver on_over_;
   std::unique_ptr<EventLoop::Handle> whole_time_;
-  std::unique_ptr<EventLoop::Handle> next_;         ///< when the next address is tried, if it is
-  std::vector<std::unique_ptr<Attempt>> attempts_;  ///< as in endpoints_
-  std::vector<std::string> failures_;               ///< one for each attempt that has ended
+  std::unique_ptr<EventLoop::Handle> next_;  ///< when the next address is tried; null: it is not
+  std::vector<std::unique_ptr<Attempt>> attempts_;  ///< in the order of endpoints_
+  std::vector<std::string> failures_;               ///< one for each ended attempt
 };
 
 WorkerNotifier::WorkerNotifier(EventLoop& loop, Limits limits) : loop_(loop), limits_(limits) {}
@@ -196,7 +201,8 @@ void WorkerNotifier::Notify(const WorkerAddress& worker, WorkerMachine machine, 
       loop_, limits_, EndpointsToTry(worker, machine), worker.secret,
       HostsUpdatedRequest(worker.secret, timestamp, change),
       [this, place, on_done = std::move(on_done)](const absl::Status& status) {
-        // It ends here, with its sockets, and `on_done` may end the notifier.
+        // The notification is destroyed here, with its sockets, and `on_done` may destroy the
+        // notifier; so both callbacks are copied first.
         const OnDone done = on_done;
         notifications_.erase(place);
         done(status);

@@ -14,49 +14,51 @@
 
 namespace tony::driver {
 
-/// Where a worker runs, as the driver sees it.
+/// The machine on which a worker runs, as seen by the driver.
 enum class WorkerMachine { kThis, kAnother };
 
-/// The endpoints in the order in which to try them. Loopback addresses ("127.…", and "0.…", which
-/// the kernel takes for them) come first for a worker of this machine. For one of another machine
-/// they lead to a stranger here: they are left out, unless there are no others, for clusters whose
-/// machines share their addresses.
+/// Returns the endpoints in the order in which to try them. Loopback addresses ("127.…", and "0.…",
+/// which the kernel takes for them) come first for a worker of this machine. For a worker of
+/// another machine they would reach a stranger on this one, so they are left out, unless there are
+/// no others: the machines of a cluster may share their addresses.
 std::vector<WorkerAddress::Endpoint> EndpointsToTry(const WorkerAddress& worker,
                                                     WorkerMachine machine);
 
-/// Each notification is one request on a connection of its own. An address may lead nowhere, or to
-/// somebody else (each machine may have a 172.17.0.1), so it counts only who answers with the
-/// worker's secret.
+/// Sends each notification as one request on a connection of its own. An address may be dead, or
+/// belong to another machine (each machine may have a 172.17.0.1), so only a reply with the
+/// worker's secret counts.
 ///
-/// 1. The first address is tried. When it fails, the next one is tried at once.
-/// 2. When it says nothing for a while, the next one is tried besides it: a worker that computes
-///    may be slow to answer, and must not be taken for a dead address.
-/// 3. The first good answer ends the notification, and so does the last failure, or the time. A
-///    worker that has heard of a notification twice listens once, because of the timestamp.
+/// 1. The first address is tried. If it fails, the next one is tried at once.
+/// 2. If an address does not answer for a while, the next one is tried in parallel: a worker that
+///    computes may be slow to answer, and must not be taken for a dead address.
+/// 3. The notification ends with the first valid reply, with the last failure, or with the
+///    time-out. A worker that receives a notification twice acts on it once, because of the
+///    timestamp.
 ///
 /// Not thread safe: owned by the event loop.
 class WorkerNotifier {
  public:
   struct Limits {
-    std::chrono::milliseconds next_address{500};  ///< for an answer, before the next one is tried
-    std::chrono::milliseconds in_all{5'000};      ///< for a notification
+    std::chrono::milliseconds next_address{
+        500};  ///< wait for an answer before the next address is tried
+    std::chrono::milliseconds in_all{5'000};  ///< limit for a whole notification
   };
 
-  /// OK – the worker has heard; one that is about to begin again drops it, so repeat it with the
-  /// same timestamp until it asks for its place. DeadlineExceeded – nobody has answered in time;
-  /// Unavailable – each address has failed. Both say what was at each address. The worker may have
-  /// heard all the same.
+  /// OK – the worker has heard. A worker that is about to begin again drops the notification, so
+  /// repeat it with the same timestamp until the worker asks for its place. DeadlineExceeded –
+  /// nobody has answered in time; Unavailable – each address has failed. Both messages say what
+  /// happened at each address. The worker may have heard all the same.
   using OnDone = std::function<void(const absl::Status&)>;
 
-  /// `loop` outlives it.
+  /// `loop` must outlive this.
   WorkerNotifier(EventLoop& loop, Limits limits);
-  /// Nobody is called any more.
+  /// Ends all notifications; no callback follows.
   ~WorkerNotifier();
   WorkerNotifier(const WorkerNotifier&) = delete;
   WorkerNotifier& operator=(const WorkerNotifier&) = delete;
 
-  /// `on_done` follows, once, from the loop; it may destroy the notifier. A worker that is told
-  /// twice at a time hears of both in any order; it does not listen to the older one after the
+  /// `on_done` follows once, from the loop; it may destroy the notifier. Two notifications to the
+  /// same worker at a time may arrive in any order; the worker ignores the older one after the
   /// newer.
   void Notify(const WorkerAddress& worker, WorkerMachine machine, int64_t timestamp,
               HostChange change, OnDone on_done);

@@ -1,4 +1,6 @@
-// The executor's reactions, in the order of a container's life.
+// One function per message or event, in the order of a container's life. Each of them checks the
+// epoch and the state by itself, so that a message that comes late, or twice from two
+// ApplicationMasters, does no harm.
 #include "executor/executor.h"
 
 #include <sys/stat.h>
@@ -31,14 +33,16 @@ namespace {
 using std::chrono::milliseconds;
 using Phase = core::input::HeldTask::Phase;
 
-/// How long the last messages may take to leave.
+/// Upper bound for sending the last messages on shutdown.
 constexpr milliseconds kLeavePatience{1000};
-/// For how many leases a way that may be dead is trusted, if that is longer than at first.
+/// A connection that may be dead is trusted for this many leases, if that is longer than the
+/// initial patience.
 constexpr int kSilentLeases = 3;
-/// Hadoop's command is a shell script that takes a fraction of a second.
+/// Hadoop's command is a shell script that takes a fraction of a second; this is the limit when it
+/// hangs.
 constexpr milliseconds kHadoopPatience{10000};
 
-/// TonY makes the program executable when its command is a file of the working folder.
+/// Makes the program executable when the command is a file of the working folder, as TonY does.
 void MakeCommandExecutable(const std::string& command, const std::string& working_folder) {
   const std::vector<std::string> words = absl::StrSplit(command, ' ', absl::SkipEmpty());
   if (words.empty() || words[0].front() == '/') return;
@@ -54,7 +58,7 @@ std::vector<std::string> PathFolders(const std::vector<std::string>& environment
   return absl::StrSplit(path, ':', absl::SkipEmpty());
 }
 
-/// Null where nobody will come after this one.
+/// Null if no ApplicationMaster will follow the first one.
 std::unique_ptr<AddressSource> NextMaster(const Options& options, EventLoop& loop) {
   if (!options.address_file.empty()) return std::make_unique<AddressFile>(options.address_file);
   if (options.address_command.empty()) return nullptr;
@@ -91,6 +95,8 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
   identity_.container_id = options_.container_id;
 }
 
+// The connection goes first, because its callbacks use the other members. Both threads capture
+// `this`, so they are joined before any member is destroyed.
 Executor::~Executor() {
   connection_.reset();
   if (localizer_.joinable()) localizer_.join();
@@ -124,6 +130,8 @@ void Executor::Start(const rpc::Credentials& credentials) {
   }
 }
 
+// A machine that gives no more threads is reported with an exit code of its own (kExitUnable), at
+// the start as well as later: the program has no part in that failure.
 bool Executor::StartThreads() {
   absl::StatusOr<std::unique_ptr<rpc::GrpcThreads>> threads = rpc::GrpcThreads::Start();
   if (!threads.ok()) {
@@ -141,7 +149,7 @@ bool Executor::StartThreads() {
 }
 
 void Executor::SayUnable(const absl::Status& why) {
-  // As main() does when it fails: whoever started the executor quotes the last line of its log.
+  // The same form as in main(): whoever started the executor quotes the last line of its log.
   (void)PrintForPeople(STDERR_FILENO,
                        absl::StrCat("tony-executor: ", std::string(why.message()), "\n"));
 }
@@ -158,7 +166,7 @@ v1::ExecutorMessage Executor::Hello() {
 }
 
 void Executor::OnMessage(const v1::MasterMessage& message) {
-  // The lease goes on to the end.
+  // Answers to heartbeats are taken during the shutdown too, because the lease lasts to the end.
   if (shutting_down_ && !message.has_heartbeat_answer()) return;
   const bool order = message.has_prepare() || message.has_start() || message.has_members();
   if (order && NoticeDoubt()) return;
@@ -184,6 +192,8 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
   }
 }
 
+// Incarnations only grow. A smaller one comes from an ApplicationMaster that has been replaced but
+// does not know it yet; its stream is dropped, and the next one is looked up.
 bool Executor::Obeys(int incarnation) {
   if (incarnation < incarnation_) {
     connection_->Refuse();
@@ -201,6 +211,8 @@ void Executor::OnReattached(const v1::Reattached& reattached) {
   horovod_->OnReattached();
 }
 
+// A tunnel may reach the task's reserved ports and nothing else on this machine, even if the
+// ApplicationMaster asks for another port.
 void Executor::OnOpenTunnel(const v1::OpenTunnel& wish) {
   if (wish.has_logs()) {
     return tunnels_->Open(wish, connection_->address(),
@@ -216,6 +228,8 @@ void Executor::OnOpenTunnel(const v1::OpenTunnel& wish) {
                            "port ", wish.port(), " is not reserved for the task (any more)")));
 }
 
+// The assignment is the answer to the hello, so it renews the lease from the time of the hello.
+// Heartbeats and measurements start before unpacking, which may take minutes.
 void Executor::OnAssignment(const v1::Assignment& assignment) {
   if (!Obeys(assignment.incarnation())) return;
   LogInfo(absl::StrCat("assigned to ", assignment.task().type(), ":", assignment.task().index(),
@@ -244,7 +258,7 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
     const absl::Status status =
         Localize(archives, working_folder_, cache,
                  milliseconds(assignment_.localization_timeout_ms()), PathFolders(environment_));
-    // Last, since the job's own files count.
+    // Hadoop is looked for after unpacking, because files of the job take precedence.
     const HadoopEnvironment hadoop = FindHadoop(of_job, cache, working_folder_, kHadoopPatience);
     loop_.Post([this, status, hadoop] { OnLocalized(status, hadoop); });
   });
@@ -271,6 +285,8 @@ void Executor::OnLocalized(const absl::Status& status, const HadoopEnvironment& 
   RegisterIfReady();
 }
 
+// A Prepare ends the program that runs. The executor registers only when the keeper has
+// reported the whole tree gone, so nothing of the old run can reach the new one.
 void Executor::OnPrepare(const v1::Prepare& prepare) {
   LogInfo(absl::StrCat("preparing for epoch ", prepare.epoch(), ", attempt ", prepare.attempt()));
   preparing_ = true;
@@ -293,7 +309,8 @@ void Executor::RegisterIfReady() {
   if (!preparing_ || !localized_ || process_.active() || shutting_down_) return;
   preparing_ = false;
   if (!localization_.ok()) {
-    // Whatever its code: an archive that is too large for our limits exhausts nothing.
+    // The code of the error does not matter: an archive that exceeds our limits exhausts no
+    // resource.
     return FailTask(NotStarted(absl::InvalidArgumentError(localization_.message())));
   }
   if (!keep_ports_) {
@@ -319,7 +336,7 @@ void Executor::FailTask(core::TaskExit exit) {
 }
 
 void Executor::OnStart(const v1::Start& start) {
-  // It may come twice, once from each of two ApplicationMasters.
+  // Start may come twice, once from each of two ApplicationMasters.
   if (start.epoch() != identity_.epoch || preparing_ || process_.active() || started_) return;
   started_ = true;
   v1::ClusterSpec spec;
@@ -341,6 +358,9 @@ void Executor::RunHorovodTask(const v1::Start& start, const core::ClusterSpec& c
                     });
 }
 
+// The ports' sockets are released only here, immediately before the spawn, and only for servers
+// that set neither SO_REUSEADDR nor SO_REUSEPORT: from then on another process could take the
+// ports.
 void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec& cluster) {
   TaskProcess::Command command;
   command.shell_command = shell_command;
@@ -349,7 +369,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
       TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
   command.working_folder = working_folder_;
   command.log_prefix = LogPrefix(assignment_, identity_.attempt, environment_, working_folder_);
-  // An assignment without limits means the defaults.
+  // An assignment without limits means the default limits.
   if (assignment_.log_segment_bytes() > 0 && assignment_.log_total_bytes() > 0) {
     command.logs.limits = {assignment_.log_segment_bytes(), assignment_.log_total_bytes()};
   }
@@ -372,6 +392,9 @@ void Executor::EndHung(const std::string& why) {
   process_.Kill(milliseconds(0));
 }
 
+// The cause of the end is corrected here: a program that was killed because it hung, or because a
+// signal ended the executor, was not stopped by the job. It counts as lost, at the expense of the
+// infrastructure.
 void Executor::OnTaskEnded(core::TaskExit exit) {
   if (const std::string why = std::exchange(hung_, "");
       !why.empty() && exit.cause == core::TaskExit::Cause::kStopped) {
@@ -379,7 +402,7 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
     exit.message = why;
   }
   if (signal_ != 0 && exit.cause == core::TaskExit::Cause::kStopped) {
-    // Somebody else than the ApplicationMaster ended the executor, and the program with it.
+    // The ApplicationMaster did not end the executor (and the program with it); somebody else did.
     exit.cause = core::TaskExit::Cause::kLost;
     exit.message = absl::StrCat("signal ", signal_, " told its executor to end");
   }
@@ -389,8 +412,8 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
     held_.phase = Phase::kEnded;
     held_.exit = exit;
   }
-  // A stranger on the port explains most failures to bind, and is gone from sight with the next
-  // epoch.
+  // A stranger on the port explains most failures to bind, and it can no longer be seen in the next
+  // epoch, which has other ports.
   if (!exit.ok()) ReportStrangers();
   if (const auto usage = sampler_.AtEnd()) {
     v1::ExecutorMessage measured;
@@ -423,15 +446,16 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
   shutting_down_ = true;
   exit_code_ = exit_code;
   horovod_->Stop();
-  // Heartbeats go on, and with them the lease, without which the program would have no grace.
+  // Heartbeats continue and keep the lease alive; without a lease the program would be suspended
+  // and have no grace period.
   metrics_timer_.reset();
   process_.Kill(milliseconds(assignment_.kill_grace_ms()));
 }
 
 void Executor::Leave() {
   heartbeat_timer_.reset();
-  // What is queued, the task's end say, is to arrive, and the last of the logs; who does not take
-  // it is not waited for.
+  // Queued messages (the end of the task, for example) and the last part of the logs are still
+  // sent. A receiver that does not take them is waited for until the deadline only.
   unsaid_ = 2;
   connection_->Close();
   tunnels_->FinishLogs([this] { OnSaid(); });

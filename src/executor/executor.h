@@ -1,5 +1,5 @@
-// The TaskExecutor: does in its container what the ApplicationMaster says, and tells what became of
-// it.
+// The TaskExecutor: carries out the ApplicationMaster's orders in one container, and reports the
+// outcome.
 #pragma once
 
 #include <memory>
@@ -27,40 +27,42 @@
 
 namespace tony::executor {
 
-/// How one container lives:
+/// The life of one container:
 ///
 ///   hello ─▶ assignment: unpack ─▶ prepare(epoch): end the old tree, reserve ports ─▶ registered
 ///   ─▶ start(spec): spawn ─▶ started ─▶ ended ─▶ (prepare of the next epoch | shutdown)
 ///
-/// Unpacking happens once, on a thread of its own; everything else on the event loop. When the
-/// stream to the ApplicationMaster breaks, the program runs on: the next stream, maybe to another
-/// ApplicationMaster, begins with what the executor is at. When there is none in time, the process
-/// tree is ended and so is the executor.
+/// The archives are unpacked once, on a thread of their own; everything else runs on the event
+/// loop. When the stream to the ApplicationMaster breaks, the program runs on. The first message of
+/// the next stream, perhaps to another ApplicationMaster, says what the executor holds. When no
+/// ApplicationMaster is reached in time, the executor ends the process tree and then itself.
 ///
-/// Each sign of life that is answered is a lease: for so long after it was given no
-/// ApplicationMaster gives the task away. The keeper suspends the program when it has run out. An
-/// executor that finds so, since it was stopped or starved or nobody answers, obeys nothing that
-/// may have been on its way since then. When it is answered in time again, it says hello again,
-/// and hears what it is to do, or that it is to go. Not thread safe: owned by the loop.
+/// Each heartbeat that is answered renews a lease. The lease counts from the moment at which the
+/// heartbeat was sent; until it runs out, no ApplicationMaster gives the task away. When it has run
+/// out, the keeper suspends the program. An executor that finds its lease expired (because it was
+/// stopped, was starved, or got no answer) obeys no order, since the order may have been on its way
+/// ever since the lease ran out. As soon as a heartbeat is answered in time again, the executor
+/// says hello again; the answer tells it to go on or to shut down. Not thread safe: owned by the
+/// loop.
 class Executor {
  public:
-  /// `keeper` was started before any thread; it and `loop` must outlive this. `environment` is the
-  /// container's own.
+  /// `keeper` was started before any thread; it and `loop` must outlive this. `environment`: the
+  /// environment of the container.
   Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::string working_folder,
            std::vector<std::string> environment);
   ~Executor();
 
-  /// Connects; then the loop is to be run.
+  /// Opens the connection; afterwards the caller runs the loop.
   void Start(const rpc::Credentials& credentials);
-  /// The process was told to end (SIGTERM): ends the tree and the loop.
+  /// Handles a signal that asks this process to end (SIGTERM): ends the tree and the loop.
   void OnSignal(int number);
-  /// After the loop has stopped: 0 after an orderly shutdown.
+  /// The process's exit code, valid after the loop has stopped: 0 after an orderly shutdown.
   int exit_code() const { return exit_code_; }
 
  private:
   void OnMessage(const v1::MasterMessage& message);
   void OnAssignment(const v1::Assignment& assignment);
-  /// For programs that use tony.collective.
+  /// Finds the Python package, for programs that use tony.collective.
   void FindPackage();
   void OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop);
   void OnPrepare(const v1::Prepare& prepare);
@@ -68,7 +70,7 @@ class Executor {
   void OnReattached(const v1::Reattached& reattached);
   void OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer);
   void OnOpenTunnel(const v1::OpenTunnel& wish);
-  /// False for an ApplicationMaster that another one has replaced.
+  /// False if another ApplicationMaster has replaced the one with this incarnation.
   bool Obeys(int incarnation);
   v1::ExecutorMessage Hello();
   void OnTaskEnded(core::TaskExit exit);
@@ -77,27 +79,29 @@ class Executor {
   void RegisterIfReady();
   void FailTask(core::TaskExit exit);
   void RunHorovodTask(const v1::Start& start, const core::ClusterSpec& cluster);
-  /// `shell_command`: for `bash -c`.
+  /// `shell_command`: the argument of `bash -c`.
   void RunTask(const std::string& shell_command, const core::ClusterSpec& cluster);
-  /// Ends a program of tony's that does not answer: it counts as lost.
+  /// Ends a program of tony's own that does not answer; the task counts as lost.
   void EndHung(const std::string& why);
   void BeatLater();
   void Beat();
-  /// A sign of life that was given at `at` was answered.
+  /// Renews the lease: the sign of life (heartbeat or hello) sent at `at` was answered.
   void RenewLease(TimePoint at);
   bool LeaseExpired() const { return clock_.Now() >= lease_end_; }
-  /// Whether there is doubt, which begins when the lease has run out: then no order is obeyed.
+  /// Whether the executor is in doubt, which begins when the lease has run out. While it is in
+  /// doubt, no order is obeyed.
   bool NoticeDoubt();
   void Measure();
   void MeasureWithGpus();
   void ReportStrangers();
   void ShutDown(int exit_code, const std::string& why);
-  /// False: it may start no threads, and has said so and is ending.
+  /// False if no threads can be started; the reason has then been printed and the loop is about to
+  /// stop.
   bool StartThreads();
-  /// The machine does not give what every executor needs.
+  /// Prints that the machine lacks what every executor needs.
   void SayUnable(const absl::Status& why);
   void Leave();
-  /// The ApplicationMaster, or those who read the logs, have heard all.
+  /// Called once by the connection and once by the log readers when they have received everything.
   void OnSaid();
   void Send(v1::ExecutorMessage message) { connection_->Send(std::move(message)); }
 
@@ -111,31 +115,33 @@ class Executor {
   TaskPorts ports_;
   UsageSampler sampler_;
   v1::Assignment assignment_;
-  RunIdentity identity_;        ///< of the epoch that was prepared last
-  int incarnation_ = 0;         ///< newest of an ApplicationMaster that was heard; 0: none
-  core::input::HeldTask held_;  ///< what the next stream begins with
-  TimePoint said_hello_at_;     ///< on the newest stream
-  TimePoint renewed_from_;      ///< when the sign of life was given from which the lease counts
+  RunIdentity identity_;        ///< identity of the epoch prepared last
+  int incarnation_ = 0;         ///< newest incarnation of an ApplicationMaster heard of; 0: none
+  core::input::HeldTask held_;  ///< what the hello of the next stream reports
+  TimePoint said_hello_at_;     ///< when the hello of the newest stream was sent
+  TimePoint renewed_from_;      ///< when the sign of life was sent from which the lease counts
   TimePoint lease_end_ = TimePoint::max();
-  TimePoint beat_at_;  ///< when the newest one was given
-  /// Whether it was heard since the lease ran out last that the task is this executor's own.
+  TimePoint beat_at_;  ///< when the newest heartbeat was sent
+  /// kNone: the ApplicationMaster has confirmed the task since the lease last ran out. kAsked: a
+  /// hello was sent, to ask for that confirmation.
   enum class Doubt { kNone, kInDoubt, kAsked } doubt_ = Doubt::kNone;
-  /// In which the program was started last: its end belongs to that one.
+  /// The epoch and attempt in which the program was last started; its end is reported with them.
   struct {
     int epoch = 0;
     int attempt = 0;
   } run_;
-  bool keep_ports_ = false;  ///< of the epoch that goes on
-  bool started_ = false;     ///< told to start in the epoch that was prepared last
+  bool keep_ports_ = false;  ///< keep the reserved ports, because the epoch goes on
+  bool started_ = false;     ///< a Start of the epoch prepared last was received
   bool localized_ = false;
-  absl::Status localization_;  ///< why unpacking failed
-  core::Environment hadoop_;   ///< what the program needs to read HDFS by itself
-  bool preparing_ = false;     ///< told to register, and not done yet
+  absl::Status localization_;  ///< the error of a failed unpacking
+  core::Environment hadoop_;   ///< variables that the program needs to read HDFS by itself
+  bool preparing_ = false;     ///< a Prepare was received, and Registered is not sent yet
   bool shutting_down_ = false;
-  int unsaid_ = 0;  ///< to how many of the two there is something left to say
+  int unsaid_ =
+      0;  ///< how many of the two, connection and log readers, still have something to send
   int exit_code_ = 1;
-  int signal_ = 0;    ///< that began the shutdown; 0: none did
-  std::string hung_;  ///< why the program is being ended; empty: it is not for that
+  int signal_ = 0;    ///< the signal that began the shutdown; 0: none did
+  std::string hung_;  ///< why a hung program is being ended; empty: it is not
   bool measuring_gpus_ = false;
   std::unique_ptr<rpc::GrpcThreads> grpc_threads_;
   std::unique_ptr<EventLoop::Handle> grpc_watch_;

@@ -1,5 +1,5 @@
-// The executor's regular signs of life: heartbeats, measurements, and who listens on the task's
-// ports.
+// The part of the executor that runs on timers: heartbeats and the lease they renew, measurements,
+// and the search for strangers that listen on the task's ports.
 #include <algorithm>
 
 #include <unistd.h>
@@ -24,9 +24,10 @@ void Executor::BeatLater() {
 }
 
 void Executor::Beat() {
-  // Where it cannot, it would say so again and again.
+  // A failure is ignored: it would be reported again with every heartbeat.
   (void)logs::BoundLog(STDERR_FILENO, STDOUT_FILENO);
-  // One that cannot keep up is asked as fast as it answers.
+  // While in doubt, the next heartbeat is sent only after the previous one was answered, so that an
+  // overloaded ApplicationMaster gets no more of them than it can answer.
   if (NoticeDoubt() && beat_at_ > renewed_from_) return;
   beat_at_ = clock_.Now();
   v1::ExecutorMessage message;
@@ -36,20 +37,25 @@ void Executor::Beat() {
 
 void Executor::OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer) {
   RenewLease(TimePoint(std::chrono::nanoseconds(answer.sent())));
-  // In time: then what is asked now is likely to be answered in time, too.
+  // The answer came in time, so the answer to a hello sent now is likely to come in time, too.
   if (doubt_ != Doubt::kInDoubt || LeaseExpired()) return;
   doubt_ = Doubt::kAsked;
   Send(Hello());
 }
 
+// The lease counts from the sending of the heartbeat, not from the arrival of its answer: the time
+// that the answer was on its way must not lengthen the lease.
 void Executor::RenewLease(TimePoint at) {
   if (assignment_.lease_ms() <= 0 || at <= renewed_from_) return;
   renewed_from_ = at;
   lease_end_ = at + milliseconds(assignment_.lease_ms());
-  // A keeper that was killed has taken the program along.
+  // The result is ignored: a keeper that was killed has taken the program with it.
   (void)keeper_.RenewLease(lease_end_);
 }
 
+// Doubt begins when an expired lease is first noticed, and ends only with a confirmation
+// (OnReattached()): a lease that is merely renewed does not prove that the task was not given away
+// meanwhile.
 bool Executor::NoticeDoubt() {
   if (shutting_down_ || !LeaseExpired()) return doubt_ != Doubt::kNone;
   connection_->AwaitSign();
@@ -81,7 +87,7 @@ void Executor::MeasureWithGpus() {
   if (measuring_gpus_) return;
   measuring_gpus_ = true;
   if (gpu_reader_.joinable()) gpu_reader_.join();
-  // nvidia-smi may take seconds, for which the loop must not wait.
+  // nvidia-smi may take seconds, so it runs on a thread of its own and never blocks the loop.
   gpu_reader_ = std::thread([this, tool = assignment_.gpu_tool(),
                              limit = milliseconds(assignment_.gpu_tool_timeout_ms())] {
     os::GpuInventory inventory = os::DetectGpus(tool, limit);
@@ -96,6 +102,8 @@ void Executor::MeasureWithGpus() {
   });
 }
 
+// TreeMembers() reads the whole process tree; TaskPorts asks for it only when
+// somebody listens on a reserved port.
 void Executor::ReportStrangers() {
   const auto own = [this] {
     return os::TreeMembers(keeper_.pid(), getpid(), options_.container_id);

@@ -1,4 +1,6 @@
-// tony-executor: one per container. Started by the backend; see README.md here.
+// tony-executor: one process per container, started by the backend. The order of the steps is
+// fixed: the keeper is forked before any thread exists, and tony's secrets leave the token file
+// before the user's program can run. See README.md here.
 #include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
@@ -36,12 +38,14 @@ int Fail(const absl::Status& status, int exit_code) {
 int main(int argc, char** argv) {
   tony::SetUpProcess();
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
-  // Of its ten threads hardly two are ever awake at once: a heap for each would only cost.
+  // Hardly two of the ten threads are ever awake at once, so a heap for each would only cost
+  // memory.
   mallopt(M_ARENA_MAX, 1);
   std::vector<std::string> arguments(argv, argv + argc);
   if (tony::os::IsForkServer(argc, argv)) {
     tony::rpc::WarmUpTls();
-    arguments = tony::os::ServeForks(argc, argv);  // from here on one container's executor
+    arguments = tony::os::ServeForks(
+        argc, argv);  // from here on this process is the executor of one container
   }
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable)
@@ -49,14 +53,15 @@ int main(int argc, char** argv) {
   absl::StatusOr<tony::executor::Options> options =
       tony::executor::ParseOptions(arguments, environment);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
-  // The keeper, which starts the program, keeps the limit that the user's login has; this process
-  // needs more for tunnels and the rendezvous.
+  // The keeper starts the program, so it keeps the limit of the user's login. This process raises
+  // its own limit afterwards, for tunnels and the rendezvous.
   if (options->open_files > 0) tony::LimitOpenFiles(options->open_files);
-  // Before anything that starts a thread: the keeper is a fork of this process.
+  // The keeper is a fork of this process, so it comes before anything that starts a thread.
   absl::StatusOr<std::unique_ptr<tony::os::Keeper>> keeper =
       tony::os::Keeper::Start(options->container_id, options->containment);
   if (!keeper.ok()) {
-    // The machine does not give it a process, say: whoever started this one quotes the sentence.
+    // An example is a machine that has no process left. Whoever started this executor quotes the
+    // sentence.
     return Fail(keeper.status(),
                 absl::IsResourceExhausted(keeper.status()) ? tony::kExitUnable : kFailed);
   }
@@ -78,8 +83,8 @@ int main(int argc, char** argv) {
       loop.WatchSignals({SIGTERM, SIGINT}, [&](int number) { executor.OnSignal(number); });
   executor.Start(*credentials);
   loop.Run();
-  // Nothing but the keeper is torn down: a job's end waits for its executors, and unpacking may
-  // take minutes.
+  // Only the keeper is torn down. The end of the job waits for its executors, and joining the
+  // thread that unpacks may take minutes.
   fflush(nullptr);
   keeper->reset();
   _exit(executor.exit_code());

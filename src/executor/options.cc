@@ -1,4 +1,5 @@
-// Parsing of the executor's flags, each "--name=value".
+// Parses flags of the form "--name=value". The launcher is part of tony, so anything unknown is an
+// error, not a warning.
 #include "executor/options.h"
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 namespace tony::executor {
 namespace {
 
-constexpr int64_t kMostMegabytes = int64_t{1} << 40;  // whose bytes can be counted
+constexpr int64_t kMostMegabytes = int64_t{1}
+                                   << 40;  // largest value whose number of bytes fits into int64_t
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// The port between the rendezvous server and the values: here or, as a replica, of another process.
+// The port between the rendezvous server and the values, which are local or a replica of another
+// process's.
 #pragma once
 
 #include <functional>
@@ -11,9 +12,9 @@
 
 namespace tony::rendezvous {
 
-/// Values by scope and key, as core::RendezvousStore means them. Reads are answered at once from
-/// what is known here; changes may have to travel. Whoever has heard that a change of theirs is
-/// done reads it. Not thread safe: owned by the event loop.
+/// Values by scope and key, with the meaning of core::RendezvousStore. Reads are answered at once
+/// from the values known here; changes may have to travel. A client that has heard that its change
+/// is done reads its own change. Not thread safe: owned by the event loop.
 class KeyValueStore {
  public:
   using OnValue = std::function<void(const core::Blob&)>;
@@ -21,18 +22,18 @@ class KeyValueStore {
 
   virtual ~KeyValueStore() = default;
 
-  /// Null: there is none.
+  /// Returns the value; null: there is none.
   virtual core::Blob Get(const std::string& scope, const std::string& key) = 0;
-  /// `on_value` follows, once, with the next value that is put there, unless the handle is
-  /// destroyed before; never from within a call to the store.
+  /// `on_value` follows once, with the next value put under this key, unless the handle is
+  /// destroyed first; never from within a call to the store.
   [[nodiscard]] virtual std::unique_ptr<EventLoop::Handle> Await(const std::string& scope,
                                                                  const std::string& key,
                                                                  OnValue on_value) = 0;
-  /// `value` is not null. `on_done` follows, once, maybe from within the call. ResourceExhausted –
-  /// the store is full; Unavailable – what has the truth cannot be reached.
+  /// `value` is not null. `on_done` follows once, perhaps from within the call. ResourceExhausted –
+  /// the store is full; Unavailable – the authoritative store cannot be reached.
   virtual void Put(const std::string& scope, const std::string& key, core::Blob value,
                    OnDone on_done) = 0;
-  /// Also of what is not there. As Put, without ResourceExhausted.
+  /// Removes the value; removing a missing value is no error. As Put, without ResourceExhausted.
   virtual void Remove(const std::string& scope, const std::string& key, OnDone on_done) = 0;
 };
 

@@ -1,4 +1,5 @@
-// Each change goes to the store, then to whoever watches or waits.
+// Every change is applied to the store first. If the store accepts it, it goes to the watchers (the
+// replicas among them), then to the waiting readers, and last to its author.
 #include "rendezvous/local_store.h"
 
 #include <utility>
@@ -26,6 +27,8 @@ void LocalStore::TellAsked(const std::string& scope, const std::string& key) {
 
 absl::Status LocalStore::HandOut(const std::string& scope, const std::string& key,
                                  core::Blob value) {
+  // Putting and removing the value at once reaches exactly those who wait: they were taken off the
+  // list of waiters by the put, and nobody who asks later finds the value.
   absl::Status result;
   Put(scope, key, std::move(value), [&result](const absl::Status& status) { result = status; });
   Remove(scope, key, [](const absl::Status&) {});

@@ -1,4 +1,4 @@
-// The store that has the truth.
+// The authoritative store of a rendezvous; replicas follow it.
 #pragma once
 
 #include <functional>
@@ -16,23 +16,24 @@
 
 namespace tony::rendezvous {
 
-/// Whoever watches sees each change, in the order in which they are made: a replica to which the
-/// same operations are applied answers as this one does. Not thread safe: owned by the event loop.
+/// Reports each change to its watchers, in the order of the changes. A replica that applies the
+/// same operations answers exactly as this store does. Not thread safe: owned by the event loop.
 class LocalStore : public KeyValueStore {
  public:
   using OnChange = std::function<void(const core::StoreOperation&)>;
 
   /// Somebody, here or at a replica, waits without end (core::Patience::kNoEnd) for a value that is
-  /// not there: a worker of an elastic job, for its place in the next round. Maybe again, while the
-  /// same one waits. May call the store.
+  /// not there: a worker of an elastic job waits for its place in the next round. May be called
+  /// again for the same wait. May call the store.
   using OnAsked = std::function<void(const std::string& scope, const std::string& key)>;
 
   LocalStore(EventLoop& loop, core::StoreLimits limits, OnAsked on_asked = nullptr)
       : on_asked_(std::move(on_asked)), waiters_(loop), store_(limits) {}
 
-  /// Begins a round: forgets all of the last one. Who waits goes on waiting.
+  /// Begins a round: forgets everything of the last round. Waits for values continue.
   void Begin(const std::vector<core::Slot>& plan);
-  /// Puts a value for those only who wait for it by now, here and at replicas. The codes of Put.
+  /// Gives a value only to those who are waiting for it now, here and at replicas. The codes of
+  /// Put.
   absl::Status HandOut(const std::string& scope, const std::string& key, core::Blob value);
 
   core::Blob Get(const std::string& scope, const std::string& key) override;
@@ -43,12 +44,13 @@ class LocalStore : public KeyValueStore {
            OnDone on_done) override;
   void Remove(const std::string& scope, const std::string& key, OnDone on_done) override;
 
-  /// `on_change` hears first, from within this call, of what makes an empty store equal to this
-  /// one, then of each change, before whoever made it hears that it is done; until the handle is
-  /// destroyed, which is before the store is. It does not call the store.
+  /// `on_change` is first called from within this call, with the operations that make an empty
+  /// store equal to this one. It is then called with each change, before the author of the change
+  /// hears that it is done. It ends when the handle is destroyed, which must happen before the
+  /// store is destroyed. It must not call the store.
   [[nodiscard]] std::unique_ptr<EventLoop::Handle> Watch(OnChange on_change);
 
-  /// For a replica's feed: somebody waits there.
+  /// Called by a replica's feed: somebody waits at the replica.
   void TellAsked(const std::string& scope, const std::string& key);
 
   const core::RendezvousStore& content() const { return store_; }

@@ -1,4 +1,5 @@
-// The life of a connection.
+// A chain of asynchronous steps; each handler holds a shared pointer to the connection and stops
+// when it is closed. One deadline at a time bounds every step.
 #include "rendezvous/rendezvous_connection.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ using boost::system::error_code;
 
 namespace {
 
-/// Memory is taken as bytes come, not as a head promises them.
+/// The buffer grows with the bytes that arrive: a head may promise a large body that never comes.
 constexpr size_t kBodyStep = size_t{64} * 1024;
 
 }  // namespace
@@ -52,8 +53,9 @@ void RendezvousConnection::Finish() {
   std::exchange(on_closed_, nullptr)();
 }
 
-// One timer, which is not touched for a later deadline: most connections are over before their
-// first one.
+// There is one timer. A later deadline does not touch it; when it fires too early it is set again.
+// Most connections end before their first deadline, so resetting the timer for each step would be
+// wasted work.
 void RendezvousConnection::Allow(std::chrono::milliseconds time, Step when_over) {
   when_over_ = when_over;
   deadline_ = std::chrono::steady_clock::now() + time;
@@ -83,7 +85,8 @@ void RendezvousConnection::Read(asio::mutable_buffer place, OnBytes on_bytes) {
         self->reading_ = false;
         if (!self->open_) return;
         self->ended_ = static_cast<bool>(error);
-        if (self->answered_ && !self->parting_) return;  // what is written decides
+        if (self->answered_ && !self->parting_)
+          return;  // the end of writing decides what happens next
         if (self->ended_) return self->Finish();
         if (self->parting_) return self->Read(asio::buffer(self->input_), nullptr);
         (self.get()->*on_bytes)(bytes);
@@ -114,6 +117,8 @@ void RendezvousConnection::CarryOut() {
   FindValue();
 }
 
+// The size is reserved before the first byte of the body is read, so all bodies together cannot
+// exceed the limit. The bytes of the body that came with the head are copied.
 void RendezvousConnection::ReceiveBody() {
   const RendezvousLimits& limits = shared_->limits;
   if (request_.body_bytes > limits.body_bytes) {
@@ -156,6 +161,8 @@ void RendezvousConnection::RemoveValue() {
   shared_->store.Remove(request_.scope, request_.key, WhenChanged(&RendezvousCounts::removes));
 }
 
+// A change may be done after the deadline has answered for it, or after the connection was closed;
+// the store then calls back in vain, which the weak pointer and the flags allow for.
 KeyValueStore::OnDone RendezvousConnection::WhenChanged(uint64_t RendezvousCounts::*count) {
   return [weak = weak_from_this(), count](const absl::Status& status) {
     const auto self = weak.lock();
@@ -169,7 +176,8 @@ KeyValueStore::OnDone RendezvousConnection::WhenChanged(uint64_t RendezvousCount
 }
 
 void RendezvousConnection::FindValue() {
-  // Nobody has to ask for it, so not even the job's own programs learn it by mistake.
+  // No client has a reason to read these values (they contain workers' secrets), so even the job's
+  // own programs do not get them by mistake.
   if (core::IsForDriverOnly(request_.scope)) return AnswerMissing();
   core::Blob value = shared_->store.Get(request_.scope, request_.key);
   if (value != nullptr) {
@@ -184,6 +192,7 @@ void RendezvousConnection::FindValue() {
   AwaitValue(patience);
 }
 
+// The connection keeps reading while it waits: only so does it notice that the client has gone.
 void RendezvousConnection::AwaitValue(core::Patience patience) {
   ++shared_->counts.held;
   ++shared_->waiting;
@@ -228,6 +237,8 @@ void RendezvousConnection::Refuse(const Refusal& refusal) {
   Write(refusal.status, std::make_shared<const std::string>(refusal.sentence + "\n"));
 }
 
+// Everything reserved for the request is released before the answer is written: a client that reads
+// slowly must hold neither a place among the waiting nor bytes of the receiving limit.
 void RendezvousConnection::Write(int status, core::Blob body) {
   answered_ = true;
   EndWait();
@@ -249,7 +260,7 @@ void RendezvousConnection::Write(int status, core::Blob body) {
 void RendezvousConnection::OnWritten() {
   parting_ = true;
   Allow(shared_->limits.farewell, &RendezvousConnection::Finish);
-  error_code ignored;  // a client that is gone is heard of by the reader
+  error_code ignored;  // the reader notices a client that is gone
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   if (!reading_) Read(asio::buffer(input_), nullptr);
 }

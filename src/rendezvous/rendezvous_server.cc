@@ -1,4 +1,5 @@
-// Takes in connections.
+// The acceptor: checks each peer before it reads a byte, and holds the number of connections to the
+// limit.
 #include "rendezvous/rendezvous_server.h"
 
 #include <fcntl.h>
@@ -21,14 +22,15 @@ using Tcp = asio::ip::tcp;
 
 namespace {
 
-// After a connection could not be taken in, for want of descriptors say.
+// Pause after a failure to accept a connection, for example for lack of descriptors.
 constexpr std::chrono::milliseconds kAcceptPause{100};
-// Connections beyond the limit that are told so; those beyond that are closed without a word.
+// Connections beyond the limit that still get an answer; connections beyond these are closed
+// without one.
 constexpr size_t kMostTurnedAway = 256;
 
 }  // namespace
 
-/// Not thread safe: owned by the event loop. Handlers that are under way keep it alive.
+/// Not thread safe: owned by the event loop. Pending handlers keep it alive.
 class RendezvousServer::State : public std::enable_shared_from_this<State> {
  public:
   State(EventLoop& loop, KeyValueStore& store, PeerCheck peers, Limits limits)
@@ -43,7 +45,7 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
     acceptor_.open(place.protocol(), error);
     if (!error) KeepFromChildren(acceptor_.native_handle());
     if (!error) acceptor_.set_option(Tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.set_option(Tcp::no_delay(true), error);  // inherited
+    if (!error) acceptor_.set_option(Tcp::no_delay(true), error);  // accepted sockets inherit it
     if (!error) acceptor_.bind(place, error);
     if (!error) acceptor_.listen(kBacklog, error);
     if (!error) port_ = acceptor_.local_endpoint(error).port();
@@ -69,7 +71,7 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
   size_t connections() const { return connections_.size(); }
 
  private:
-  /// Programs that this process starts have no business with it.
+  /// Keeps the descriptor from programs that this process starts.
   static void KeepFromChildren(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
   void Accept() {
@@ -89,8 +91,10 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
     });
   }
 
+  // Making room comes before counting, so that connections that wait without end do not cause a
+  // 503.
   void OnAccepted(Tcp::socket socket) {
-    if (!peers_.Admits(socket.native_handle())) return;  // which closes it
+    if (!peers_.Admits(socket.native_handle())) return;  // the destructor closes the socket
     const size_t limit = shared_->limits.connections;
     if (connections_.size() >= limit) MakeRoom();
     const size_t others = connections_.size();
@@ -107,7 +111,8 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  /// All other connections come to an end by themselves.
+  /// Closes the oldest connection that waits without end. All other connections end by their own
+  /// deadlines.
   void MakeRoom() {
     const auto oldest =
         std::find_if(connections_.begin(), connections_.end(),

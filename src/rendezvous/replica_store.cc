@@ -1,4 +1,5 @@
-// Changes go up, operations come down.
+// Replication of one log of operations: changes are requested from the authoritative store, and
+// operations come back in its order.
 #include "rendezvous/replica_store.h"
 
 #include <limits>
@@ -8,7 +9,7 @@ namespace tony::rendezvous {
 
 namespace {
 
-/// Secrets stay where the truth is.
+/// Values with secrets stay in the authoritative store.
 bool IsForReplicas(const core::StoreOperation& operation) {
   if (const auto* put = std::get_if<core::PutValue>(&operation)) {
     return !core::IsForDriverOnly(put->scope);
@@ -51,6 +52,8 @@ void ReplicaFeed::OnChange(const core::ChangeRequest& request) {
 
 ReplicaStore::ReplicaStore(EventLoop& loop) : waiters_(loop), store_(EmptyStore()) {}
 
+// Requests without an answer are sent again: the old connection may have lost them. Waits are
+// announced again as well, because a new feed knows nothing of them.
 void ReplicaStore::Attach(Send send) {
   send_ = std::move(send);
   for (const auto& [id, pending] : pending_) send_(pending.request);
@@ -68,6 +71,9 @@ void ReplicaStore::OnMessage(const core::ReplicaMessage& message) {
   OnOperation(std::get<core::StoreOperation>(message));
 }
 
+// A snapshot is collected beside the present values, which answer reads until it is complete.
+// Afterwards every waiting reader whose value is in the snapshot is notified, since the put may
+// have happened while the replica was not connected.
 void ReplicaStore::OnMark(core::SnapshotMark mark) {
   if (mark == core::SnapshotMark::kBegin) {
     next_ = EmptyStore();
@@ -98,6 +104,8 @@ core::Blob ReplicaStore::Get(const std::string& scope, const std::string& key) {
   return store_->Get(scope, key);
 }
 
+// Waits without end are recorded until their handle is destroyed, so that they can be announced on
+// every new connection.
 std::unique_ptr<EventLoop::Handle> ReplicaStore::Await(const std::string& scope,
                                                        const std::string& key, OnValue on_value) {
   auto wait = waiters_.Add(scope, key, std::move(on_value));

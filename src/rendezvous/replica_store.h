@@ -19,14 +19,14 @@
 
 namespace tony::rendezvous {
 
-/// Where the truth is, for one replica that is connected: from construction on it is told what is
-/// there, then each change, without what is for the driver alone. Not thread safe: owned by the
-/// event loop.
+/// The authoritative end of one connected replica. From construction on it sends a snapshot, then
+/// each change, except the values for the driver alone. Not thread safe: owned by the event loop.
 class ReplicaFeed {
  public:
   using Send = std::function<void(core::ReplicaMessage)>;
 
-  /// `send` keeps the order, and does not call the feed or the store. `store` outlives the feed.
+  /// `send` keeps the order, and does not call the feed or the store. `store` must outlive the
+  /// feed.
   ReplicaFeed(LocalStore& store, Send send);
 
   void OnRequest(const core::ReplicaRequest& request);
@@ -39,20 +39,22 @@ class ReplicaFeed {
   std::unique_ptr<EventLoop::Handle> watch_;
 };
 
-/// Where the readers are. Answers from what it was told; changes are asked for and done when the
-/// truth says so. While it is not connected it answers from what it knows, and keeps what is asked
-/// for until it is connected again: both changes may be made twice. Has no limits of its own: the
-/// truth has. Not thread safe: owned by the event loop.
+/// The end with the readers. Reads are answered from the values received so far; changes are sent
+/// to the authoritative store and done when that says so. While it is not connected, it goes on
+/// answering reads and keeps the requested changes until it is connected again. A change may
+/// therefore be made twice, which Put and Remove allow. The authoritative store enforces the
+/// limits, so this one has none. Not thread safe: owned by the event loop.
 class ReplicaStore : public KeyValueStore {
  public:
   using Send = std::function<void(const core::ReplicaRequest&)>;
 
   explicit ReplicaStore(EventLoop& loop);
 
-  /// Connected: a feed begins to tell what it has. `send` keeps the order, and does not call the
-  /// store.
+  /// The replica is connected, and the feed is about to send its snapshot. `send` keeps the order,
+  /// and does not call the store.
   void Attach(Send send);
-  /// Not connected any more. What is on its way is not to come any more, either.
+  /// The replica is disconnected. Messages still on their way must not be passed to OnMessage() any
+  /// more.
   void Detach();
   void OnMessage(const core::ReplicaMessage& message);
 
@@ -81,11 +83,12 @@ class ReplicaStore : public KeyValueStore {
 
   Waiters waiters_;
   std::unique_ptr<core::RendezvousStore> store_;
-  std::unique_ptr<core::RendezvousStore> next_;  ///< while a snapshot comes
+  std::unique_ptr<core::RendezvousStore> next_;  ///< the snapshot being received; otherwise null
   Send send_;                                    ///< null: not connected
   uint64_t last_id_ = 0;
   std::map<uint64_t, Pending> pending_;
-  /// Of those who wait by now. Shared with their handles, which may live longer.
+  /// Waits without end, of readers that wait now. Shared with their handles, which may outlive the
+  /// store.
   const std::shared_ptr<Asks> asks_ = std::make_shared<Asks>();
 };
 

@@ -1,4 +1,5 @@
-// Boost.Beast's parser, for the head only.
+// Uses the parser of Boost.Beast for the head only; the connection reads the body itself, in steps
+// that it can limit.
 #include "rendezvous/request_head.h"
 
 #include <boost/asio/buffer.hpp>
@@ -67,7 +68,7 @@ std::variant<RequestHead, Refusal> Understand(const Parser& parser) {
 
 std::optional<std::variant<RequestHead, Refusal>> ReadHead(const char* bytes, size_t size) {
   Parser parser;
-  parser.body_limit(std::numeric_limits<uint64_t>::max());  // the caller's to set
+  parser.body_limit(std::numeric_limits<uint64_t>::max());  // the caller enforces the limit
   boost::system::error_code error;
   const size_t used = parser.put(boost::asio::buffer(bytes, size), error);
   if (error && error != http::error::need_more) return NotHttp(error);

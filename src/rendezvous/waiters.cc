@@ -1,4 +1,6 @@
-// A handle takes its waiter out of the list in which it still is.
+// Notify() takes all waiters of a key off the list at once and posts their callbacks. A handle
+// destroyed before Notify() leaves the list; one destroyed between Notify() and the callback only
+// withdraws its callback.
 #include "rendezvous/waiters.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Those who wait for a value that is not there yet.
+// The readers that wait for values that are not there yet.
 #pragma once
 
 #include <list>
@@ -20,11 +20,11 @@ class Waiters {
   Waiters(const Waiters&) = delete;
   Waiters& operator=(const Waiters&) = delete;
 
-  /// `on_value` follows Notify(), from the loop, unless the handle is destroyed before.
+  /// `on_value` follows Notify(), from the loop, unless the handle is destroyed first.
   [[nodiscard]] std::unique_ptr<EventLoop::Handle> Add(const std::string& scope,
                                                        const std::string& key,
                                                        KeyValueStore::OnValue on_value);
-  /// All who wait for it by now get `value`.
+  /// Gives `value` to all who wait for it now.
   void Notify(const std::string& scope, const std::string& key, const core::Blob& value);
 
  private:
@@ -33,7 +33,7 @@ class Waiters {
   using Places = std::map<Place, std::list<std::shared_ptr<Waiter>>>;
 
   EventLoop& loop_;
-  /// Shared with the handles, which may live longer.
+  /// Shared with the handles, which may outlive this.
   const std::shared_ptr<Places> places_ = std::make_shared<Places>();
 };
 

@@ -1,4 +1,5 @@
-// The check that all kinds of access share.
+// The check of host and origin, common to all kinds of access. Both are compared without regard to
+// case, as names of hosts are.
 #include "web/access.h"
 
 #include <algorithm>

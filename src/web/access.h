@@ -1,4 +1,4 @@
-// Who may see the pages of a job.
+// The check of who may see the pages of a job.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ class Access {
  public:
   virtual ~Access() = default;
 
-  /// Where the pages lie, "/" or "/…/".
+  /// The path under which the pages lie: "/" or "/…/".
   virtual std::string base_path() const = 0;
-  /// What is answered instead of a page; nothing for who may see it.
+  /// Returns the answer to send instead of a page; nothing if the sender may see the page.
   virtual std::optional<HttpResponse> Check(const HttpRequest& request) = 0;
 };
 
-/// 403 unless the request was sent to one of `hosts` ("127.0.0.1:8080"), and by a page of one of
-/// `origins` ("http://127.0.0.1:8080") if by a page that says where it is from: a name of somebody
-/// else's that leads here, or another page in the browser, gets nothing.
+/// Returns 403 unless the request names one of `hosts` ("127.0.0.1:8080") as its host. If it names
+/// the page that sent it, that page must be one of `origins` ("http://127.0.0.1:8080"). This stops
+/// DNS rebinding (a foreign name that leads here) and requests from other pages in the browser.
 std::optional<HttpResponse> CheckHostAndOrigin(const HttpRequest& request,
                                                const std::vector<std::string>& hosts,
                                                const std::vector<std::string>& origins);

@@ -1,4 +1,5 @@
-// Parsing of access lists as Hadoop does it.
+// The list is parsed as Hadoop parses it: the first space separates users from groups, and names
+// are separated by commas.
 #include "web/access_list.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ AccessList AccessList::Parse(const std::string& text) {
   AccessList list;
   list.everybody = absl::StripAsciiWhitespace(text) == "*";
   if (list.everybody) return list;
-  // A list that begins with the space has groups only.
+  // A list that begins with a space has groups only.
   const size_t space = text.find(' ');
   list.users = Names(text.substr(0, space));
   if (space != std::string::npos) list.groups = Names(text.substr(space + 1));

@@ -1,4 +1,4 @@
-// Hadoop's lists of who may do something: users and groups.
+// Hadoop's access control lists: the users and groups that may do something.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct AccessList {
   std::vector<std::string> groups;
 
   static AccessList Parse(const std::string& text);
-  /// By name: who is in a group is not known here.
+  /// Compares names of users only: the members of groups are not known here.
   bool Allows(const std::string& user) const;
 };
 

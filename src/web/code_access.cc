@@ -1,4 +1,5 @@
-// Codes and cookies.
+// Both secrets, codes and cookies, are kept in short queues in memory: they do not survive the
+// process, and the oldest give way to new ones.
 #include "web/code_access.h"
 
 #include <sys/random.h>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr char kCookie[] = "tony-page";
 constexpr size_t kTokenBytes = 16;
-/// More than one person opens; the oldest go first.
+/// Several people may open the page; the oldest entries go first.
 constexpr size_t kMostCodes = 16;
 constexpr size_t kMostVisits = 64;
 
@@ -27,7 +28,8 @@ void KeepAtMost(Secrets& secrets, size_t count) {
 
 std::string RandomToken() {
   std::string bytes(kTokenBytes, '\0');
-  // Of this size it is never cut short once the kernel has enough; without it nothing is secret.
+  // A read of this size is never cut short once the kernel's generator is ready. Without randomness
+  // nothing would be secret, so the process ends.
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     std::abort();
   }
@@ -58,6 +60,8 @@ std::string CodeAccess::Invite() {
   return absl::StrCat("http://", hosts_.front(), base_path_, "?code=", codes_.back().text);
 }
 
+// A request must come from this machine and carry the random path before a cookie or a code is
+// compared.
 std::optional<HttpResponse> CodeAccess::Check(const HttpRequest& request) {
   if (auto refused = CheckHostAndOrigin(request, hosts_, origins_)) return refused;
   if (request.peer_address != "127.0.0.1") return Refuse("It is shown on its own machine only");
@@ -73,7 +77,7 @@ std::optional<HttpResponse> CodeAccess::Check(const HttpRequest& request) {
   }
   const auto found = Find(codes_, code->second);
   if (found == codes_.end()) {
-    // Who goes back to the address of the first visit may.
+    // A visitor may return to the address of the first visit with a valid cookie.
     if (known) return std::nullopt;
     return Refuse("The code in this address is wrong, too old, or was used already");
   }
@@ -88,6 +92,8 @@ void CodeAccess::ForgetOld() {
   while (!visits_.empty() && visits_.front().end <= now) visits_.pop_front();
 }
 
+// All secrets are compared, without an early exit, so that the time does not tell which one
+// matched.
 std::deque<CodeAccess::Secret>::iterator CodeAccess::Find(std::deque<Secret>& secrets,
                                                           const std::string& text) {
   auto found = secrets.end();

@@ -1,4 +1,4 @@
-// Access by a code that is good for one visit, on the job's own machine.
+// Access by a code that is valid for one visit, on the job's own machine.
 #pragma once
 
 #include <deque>
@@ -11,14 +11,14 @@
 
 namespace tony::web {
 
-/// For a server on 127.0.0.1. Whoever holds a code gets a cookie for it:
+/// Access to a server on 127.0.0.1. A visitor exchanges a code for a cookie:
 ///
 ///   Invite() ─▶ http://127.0.0.1:PORT/PLACE/?code=CODE ─▶ 303 with the cookie ─▶ ./
 ///
-/// A code is good once and for a short time; the cookie is the browser's only, is sent by pages of
-/// this site only, and is forgotten with the browser's session. PLACE is drawn at random and bounds
-/// the cookie: browsers give the cookies of a host to all of its ports, where other users' servers
-/// may listen. Not thread safe: owned by the event loop.
+/// A code is valid once and for a short time. Scripts cannot read the cookie; it is sent with
+/// requests from pages of this site only, and is forgotten with the browser's session. PLACE is
+/// random and is the path of the cookie: browsers send the cookies of a host to all of its ports,
+/// where servers of other users may listen. Not thread safe: owned by the event loop.
 class CodeAccess : public Access {
  public:
   struct Options {
@@ -28,17 +28,17 @@ class CodeAccess : public Access {
     Duration visit_life = std::chrono::hours(12);
   };
 
-  /// `clock` outlives this.
+  /// `clock` must outlive this.
   CodeAccess(const Clock& clock, Options options);
 
-  /// The address to visit.
+  /// Makes a code and returns the address to visit.
   std::string Invite();
 
   std::string base_path() const override { return base_path_; }
   std::optional<HttpResponse> Check(const HttpRequest& request) override;
 
  private:
-  /// A code or a cookie, and when it is good no more.
+  /// A code or a cookie, and the time at which it expires.
   struct Secret {
     std::string text;
     TimePoint end;
@@ -55,13 +55,13 @@ class CodeAccess : public Access {
   const std::vector<std::string> hosts_;
   const std::vector<std::string> origins_;
   std::deque<Secret> codes_;   ///< oldest first
-  std::deque<Secret> visits_;  ///< likewise
+  std::deque<Secret> visits_;  ///< oldest first
 };
 
-/// 128 bits from the kernel's source of randomness, in hexadecimal digits.
+/// Returns 128 bits from the kernel's random number generator, as hexadecimal digits.
 std::string RandomToken();
 
-/// Whether they are the same, in a time that depends on their lengths only.
+/// Whether the texts are equal, in a time that depends on their lengths only.
 bool EqualInConstantTime(const std::string& left, const std::string& right);
 
 }  // namespace tony::web

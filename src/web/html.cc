@@ -1,4 +1,4 @@
-// Escaping, character by character.
+// Works on bytes: all characters with a meaning are ASCII, so UTF-8 passes through unchanged.
 #include "web/html.h"
 
 #include "absl/strings/ascii.h"

@@ -1,16 +1,16 @@
-// Text made fit for HTML.
+// Escapes text for HTML.
 #pragma once
 
 #include <string>
 
 namespace tony::web {
 
-/// `text` as it may stand between tags and in quoted attributes: characters with a meaning in HTML
-/// become entities; control characters, but for tabs and line breaks, become U+FFFD.
+/// Returns `text` in a form that may stand between tags and in quoted attributes: characters with a
+/// meaning in HTML become entities; control characters, except tabs and line breaks, become U+FFFD.
 std::string Escape(const std::string& text);
 
-/// `text` with everything percent-encoded but letters, digits, '-', '.', '_' and '~': for one part
-/// of a relative link.
+/// Returns `text` percent-encoded, except letters, digits, '-', '.', '_' and '~', for one part of a
+/// relative link.
 std::string EncodePathPart(const std::string& text);
 
 }  // namespace tony::web

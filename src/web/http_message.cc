@@ -1,4 +1,4 @@
-// Rendering of responses.
+// The security headers are the same for every response, so no page can forget them.
 #include "web/http_message.h"
 
 #include "absl/strings/str_cat.h"
@@ -60,6 +60,7 @@ std::string StatusText(int status) {
   }
 }
 
+// The sentence may quote the request, so it is escaped.
 HttpResponse ErrorResponse(int status, const std::string& sentence) {
   HttpResponse response;
   response.status = status;

@@ -1,4 +1,4 @@
-// One HTTP request as it was understood, and the answer to it.
+// A parsed HTTP request, and the response to it.
 #pragma once
 
 #include <map>
@@ -10,13 +10,13 @@ namespace tony::web {
 
 /// GET or HEAD, without a body. Plain data.
 struct HttpRequest {
-  bool head = false;                           ///< only the answer's header is wanted
+  bool head = false;                           ///< the response's header alone is wanted
   std::string path;                            ///< decoded; begins with '/'
-  std::map<std::string, std::string> query;    ///< decoded; of several with one name the first
+  std::map<std::string, std::string> query;    ///< decoded; the first value of each name
   std::string host;                            ///< "127.0.0.1:8080"
   std::string origin;                          ///< "http://127.0.0.1:8080"; empty: none was given
-  std::map<std::string, std::string> cookies;  ///< as they came; of several with one name the first
-  std::string peer_address;                    ///< a number
+  std::map<std::string, std::string> cookies;  ///< not decoded; the first value of each name
+  std::string peer_address;                    ///< a numeric address
 };
 
 /// Plain data.
@@ -24,18 +24,19 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "text/html; charset=utf-8";
   std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;  ///< besides those that all have
+  std::vector<std::pair<std::string, std::string>>
+      headers;  ///< besides those that all responses have
 };
 
 /// "Not Found"
 std::string StatusText(int status);
 
-/// A small page that says what is wrong, in one sentence of text.
+/// Returns a small page that says what is wrong, in one sentence of text.
 HttpResponse ErrorResponse(int status, const std::string& sentence);
 
-/// The bytes of a response of HTTP/1.1, after which the connection is closed. Whatever it is, no
-/// browser runs a script in it, guesses its type, keeps it, puts it into a frame, or tells others
-/// where it came from.
+/// Returns the bytes of an HTTP/1.1 response, after which the connection is closed. Its headers
+/// keep browsers from running scripts in it, guessing its type, storing it, framing it, or telling
+/// others where it came from.
 std::string RenderResponse(const HttpResponse& response, bool head);
 
 }  // namespace tony::web

@@ -1,4 +1,5 @@
-// The life of a connection: its request, its response, its end.
+// A state machine per connection: reading, handling, writing, parting. One deadline at a time
+// bounds each state.
 #include "web/http_server.h"
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 
 namespace tony::web {
 
-/// Reads one request, has it answered, writes the response, and waits for the client to close: who
-/// closes first, with bytes of the client unread, may destroy the response on its way.
+/// Reads one request, has it answered, writes the response, and waits for the client to close.
+/// Closing first, with bytes of the client unread, may destroy the response on its way.
 class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(HttpServer& server, std::unique_ptr<TcpSocket> socket)
@@ -21,7 +22,8 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     Read();
   }
 
-  /// Closing it takes nothing from a client that has asked for something.
+  /// Whether the connection may be closed for a new one: no client loses an answer that it has
+  /// asked for.
   bool dispensable() const { return state_ == State::kReading || state_ == State::kParting; }
 
  private:
@@ -36,7 +38,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     socket_->Read([this](const absl::StatusOr<std::string>& bytes) {
       read_pending_ = false;
       if (!bytes.ok() || bytes->empty()) return server_.Forget(*this);
-      if (state_ != State::kReading) return Read();  // too late, or after the request
+      if (state_ != State::kReading) return Read();  // too late, or behind the request
       auto result = reader_.Take(*bytes);
       if (!result) return Read();
       if (auto* refusal = std::get_if<HttpResponse>(&*result)) return Write(std::move(*refusal));
@@ -44,6 +46,8 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
+  // The handler may answer after the deadline or after the connection is gone, so its callback
+  // holds the connection weakly and is ignored in any other state.
   void Handle(const HttpRequest& request) {
     state_ = State::kHandling;
     head_ = request.head;
@@ -65,6 +69,8 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
+  // The response is complete and the writing side is shut down. Reading goes on until the client
+  // closes, for two seconds at most.
   void AwaitEnd() {
     state_ = State::kParting;
     constexpr std::chrono::milliseconds kPatience{2000};
@@ -104,7 +110,7 @@ void HttpServer::OnAccepted(std::unique_ptr<TcpSocket> socket) {
     const auto idle =
         std::find_if(connections_.begin(), connections_.end(),
                      [](const auto& connection) { return connection->dispensable(); });
-    if (idle == connections_.end()) return;  // the new one is closed
+    if (idle == connections_.end()) return;  // the new connection is closed
     connections_.erase(idle);
   }
   connections_.push_back(std::make_shared<Connection>(*this, std::move(socket)));

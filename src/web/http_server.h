@@ -1,4 +1,4 @@
-// A small HTTP/1.1 server on the event loop, for pages that are looked at.
+// A small HTTP/1.1 server on the event loop, for pages that people look at.
 #pragma once
 
 #include <chrono>
@@ -15,31 +15,31 @@
 
 namespace tony::web {
 
-/// GET and HEAD, one request for each connection, for the peers that a PeerCheck allows: others are
-/// closed at once, and take no place from these. No wait is without a deadline, and neither the
-/// size of a request nor the number of connections is without a limit: when it is reached, the
-/// oldest connection that has not sent its request, or has its answer, makes room for the new one.
+/// Serves GET and HEAD, one request per connection, to the peers that a PeerCheck allows; other
+/// connections are closed at once and do not count against the limits. Every wait has a deadline,
+/// and the size of a request and the number of connections are limited. At the limit, the oldest
+/// connection that has not sent its request, or has received its answer, is closed for the new one.
 /// Not thread safe: owned by the event loop.
 class HttpServer {
  public:
-  /// To be called once, on the loop, maybe from within the handler.
+  /// Called once, on the loop, perhaps from within the handler.
   using Respond = std::function<void(HttpResponse)>;
   using Handler = std::function<void(const HttpRequest&, Respond)>;
 
   struct Limits {
     size_t connections = 64;
-    std::chrono::milliseconds request{10'000};   ///< for the client, to send it
-    std::chrono::milliseconds handling{30'000};  ///< for the handler; then 504 is answered
-    std::chrono::milliseconds response{60'000};  ///< for the client, to take it
+    std::chrono::milliseconds request{10'000};   ///< limit for the client to send the request
+    std::chrono::milliseconds handling{30'000};  ///< limit for the handler; then the answer is 504
+    std::chrono::milliseconds response{60'000};  ///< limit for the client to read the response
   };
 
-  /// Listens on `address`, a number; port 0: any free one. `peers`: whom it serves. The codes of
-  /// TcpListener::Listen.
+  /// Listens on `address`, a numeric address; `port` 0: any free one. `peers`: the peers to serve.
+  /// The codes of TcpListener::Listen.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(EventLoop& loop,
                                                            const std::string& address, int port,
                                                            PeerCheck peers, Handler handler,
                                                            Limits limits);
-  /// Breaks what is open. A Respond that comes later does nothing.
+  /// Breaks all connections. A Respond that is called later does nothing.
   ~HttpServer();
 
   int port() const { return listener_->port(); }

@@ -1,4 +1,5 @@
-// The parts of the page, from top to bottom.
+// One function per part of the page, from top to bottom. Every text from outside passes Escape(),
+// so no name or message can add markup.
 #include "web/job_page.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ std::string TimeText(int64_t unix_millis) {
                           absl::UTCTimeZone());
 }
 
-/// The class of the style that gives a state its color.
+/// The style class that gives a state its color.
 std::string StateClass(const core::ObservedJob& job) {
   if (job.view.verdict) {
     switch (job.view.verdict->outcome) {
@@ -58,6 +59,8 @@ std::string Badge(const std::string& state_class, const std::string& text) {
   return absl::StrCat("<span class=\"badge ", state_class, "\">", Escape(text), "</span>");
 }
 
+// Helpers for markup: Badge(), Link() and Code() escape their texts; Fact() and Cell() take HTML
+// that is already escaped.
 std::string Link(const std::string& target, const std::string& text) {
   return absl::StrCat("<a href=\"", Escape(target), "\">", Escape(text), "</a>");
 }
@@ -100,7 +103,7 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis) {
 
 std::string LogLinks(const core::TaskChanged& task) {
   if (task.attempt <= 0) return "";
-  // All of them, on the page of who keeps them.
+  // The one link leads to all logs, on the page of the service that keeps them.
   if (!task.log_url.empty()) return Link(task.log_url, "all");
   return absl::StrCat(Link(LogLink(task.task, task.attempt, "stdout"), "stdout"), " ",
                       Link(LogLink(task.task, task.attempt, "stderr"), "stderr"));
@@ -128,7 +131,7 @@ std::string VerdictCard(const core::ObservedJob& job) {
 std::string WaitCard(const core::ObservedJob& job, int64_t now_millis) {
   const core::JobView& view = job.view;
   if (view.verdict || job.lost) return "";
-  // Where nothing is on record, every state has its wait.
+  // If no wait is on record, the wait that belongs to the state is shown.
   const std::optional<core::JobWaiting> waiting =
       view.waiting ? view.waiting : core::WaitIn(view.state, core::AwaitedTasks(view));
   if (!waiting) return "";
@@ -172,7 +175,7 @@ std::string Counts(const core::JobView& view) {
   return html;
 }
 
-/// "1.3 GB"; "–" for what is not known.
+/// "1.3 GB"; "–" if the number is unknown.
 std::string BytesText(int64_t bytes) {
   if (bytes <= 0) return "–";
   if (bytes < 1'000'000'000) return absl::StrCat((bytes + 500'000) / 1'000'000, " MB");
@@ -180,13 +183,13 @@ std::string BytesText(int64_t bytes) {
   return absl::StrCat(tenths / 10, ".", tenths % 10, " GB");
 }
 
-/// A cell that a narrow screen shows with its column's name, and only if there is something in it.
+/// A table cell. A narrow screen shows it with the name of its column, and only if it is not empty.
 std::string Cell(const std::string& column, const std::string& html) {
   if (html.empty()) return absl::StrCat("<td class=\"none\" data-column=\"", column, "\">–</td>");
   return absl::StrCat("<td data-column=\"", column, "\">", html, "</td>");
 }
 
-/// Whether there is something to show of operations among ranks.
+/// Whether any task has counted collective operations.
 bool HasCollectives(const std::vector<const core::JobView::Task*>& tasks) {
   return std::any_of(tasks.begin(), tasks.end(), [](const core::JobView::Task* task) {
     return task->usage && task->usage->collective;
@@ -225,7 +228,7 @@ std::string TaskRow(const core::ObservedJob& job, const core::JobView::Task& tas
   return html + "</tr>\n";
 }
 
-/// All, or the failed ones and then as many others as fit.
+/// Returns all tasks, or the failed ones and as many others as fit.
 std::vector<const core::JobView::Task*> ShownTasks(const core::JobView& view) {
   std::vector<const core::JobView::Task*> shown;
   for (const core::JobView::Task& task : view.tasks) shown.push_back(&task);
@@ -266,6 +269,8 @@ std::string Notes(const core::JobView& view) {
   return html + "</ul>\n</section>\n";
 }
 
+// The foot says how fresh the page is, since a page of a living job reloads itself and one of an
+// ended job does not.
 std::string Foot(const core::ObservedJob& job, int64_t now_millis) {
   const std::string& id = job.view.job.job_id;
   const std::string freshness = job.view.verdict

@@ -1,4 +1,4 @@
-// A job as a page of HTML.
+// Renders a job as an HTML page.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace tony::web {
 
-/// Seconds after which the browser asks for the page of a living job again.
+/// Interval in seconds at which the browser reloads the page of a living job.
 inline constexpr int kRefreshSeconds = 5;
-/// Rows of the table of tasks; failed ones come first when not all fit.
+/// Upper bound of the rows in the table of tasks; if not all fit, failed ones come first.
 inline constexpr size_t kMostTaskRows = 1000;
 
-/// The whole page: no script, links relative to it (StyleLink(), LogLink()), but for the one to
-/// what the job itself serves. `now_millis`: since 1970. Thread safe.
+/// Returns the whole page. It has no script, and its links are relative (StyleLink(), LogLink()),
+/// except the one to what the job itself serves. `now_millis`: Unix time. Thread safe.
 std::string RenderJobPage(const core::ObservedJob& job, int64_t now_millis);
 
-/// "style.css"
+/// "style.css".
 std::string StyleLink();
-/// What StyleLink() leads to.
+/// Returns the content behind StyleLink().
 std::string Style();
-/// "logs/worker-0/attempt-1/stdout"
+/// "logs/worker-0/attempt-1/stdout".
 std::string LogLink(const core::TaskId& task, int attempt, const std::string& stream);
 
 }  // namespace tony::web

@@ -1,4 +1,5 @@
-// Finding what an address means.
+// Access is checked before anything else, and paths are compared with the job's own tasks, so a
+// request can reach nothing but this job.
 #include "web/job_site.h"
 
 #include <optional>
@@ -14,14 +15,14 @@
 namespace tony::web {
 namespace {
 
-/// One log, as LogLink() names it.
+/// A log, as named by LogLink().
 struct LogPlace {
   core::TaskId task;
   int attempt = 0;
   LogSource::Stream stream = LogSource::Stream::kStdout;
 };
 
-/// Nothing for what is no log of the job.
+/// Parses a path; nothing if it is not a log of the job.
 std::optional<LogPlace> FindLog(const core::JobView& view, const std::string& place) {
   const std::vector<std::string> parts = absl::StrSplit(place, '/');
   LogPlace log;
@@ -36,7 +37,8 @@ std::optional<LogPlace> FindLog(const core::JobView& view, const std::string& pl
     return std::nullopt;
   }
   log.task.type = parts[0].substr(0, dash);
-  // What follows is a path somewhere: only a task of the job, in the one way that it is written.
+  // The task and the attempt become part of a file's path elsewhere. So only a task of the job is
+  // accepted, in exactly its canonical spelling.
   const core::JobView::Task* const task = view.FindTask(log.task);
   if (task == nullptr || log.task.ToPath() != parts[0]) return std::nullopt;
   if (log.attempt < 1 || log.attempt > task->last.attempt) return std::nullopt;
@@ -59,7 +61,7 @@ HttpResponse LogResponse(const absl::StatusOr<LogTail>& tail, const std::string&
     response.body = tail->bytes;
     return response;
   }
-  // From the beginning of a line.
+  // The text begins at the beginning of a line.
   const size_t begin = tail->bytes.find('\n') + 1;
   response.body = absl::StrCat("[", tail->left_out + static_cast<int64_t>(begin),
                                " bytes before this are not shown; all of it: ", command, "]\n",
@@ -97,6 +99,8 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
   respond(NotFound());
 }
 
+// The log is read asynchronously, perhaps from another machine, so the callback holds copies of
+// what it needs.
 void JobSite::ShowLog(const std::string& place, const HttpServer::Respond& respond) {
   const core::JobView& view = sources_.job().view;
   const std::optional<LogPlace> log = FindLog(view, place);

@@ -1,4 +1,4 @@
-// The pages of one job: which address shows what.
+// The pages of one job, and the address of each.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace tony::web {
 
-/// Below the access's base path: the job's page, its style, and the last part of each log as plain
-/// text. Not thread safe: owned by the event loop.
+/// Serves, below the access's base path, the job's page, its style, and the last part of each log
+/// as plain text. Not thread safe: owned by the event loop.
 class JobSite {
  public:
-  /// Of a log, as much as is shown.
+  /// Largest part of a log that is shown.
   static constexpr size_t kMostLogBytes = size_t{256} * 1024;
 
-  /// What the pages show; all outlive the site.
+  /// The sources of what the pages show; all must outlive the site.
   struct Sources {
     Access& access;
     LogSource& logs;
-    std::function<const core::ObservedJob&()> job;  ///< as it is now
-    std::function<int64_t()> now_millis;            ///< since 1970
+    std::function<const core::ObservedJob&()> job;  ///< returns the current state
+    std::function<int64_t()> now_millis;            ///< Unix time
   };
 
   explicit JobSite(Sources sources) : sources_(std::move(sources)) {}
 
-  /// For HttpServer.
+  /// The handler for HttpServer.
   void Handle(const HttpRequest& request, const HttpServer::Respond& respond);
 
  private:

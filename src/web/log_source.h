@@ -1,4 +1,4 @@
-// Where pages get the logs of tasks from.
+// The port through which pages read the logs of tasks.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace tony::web {
 
-/// The end of a log.
+/// The last part of a log.
 struct LogTail {
   std::string bytes;
   int64_t left_out = 0;  ///< bytes before these
 };
 
-/// Called on the event loop; answers there, once, maybe from within the call. Not thread safe.
+/// Called on the event loop; answers there once, perhaps from within the call. Not thread safe.
 class LogSource {
  public:
   enum class Stream { kStdout, kStderr };
-  /// NotFound – there is no such log (yet); or why it cannot be had.
+  /// NotFound – there is no such log (yet); any other code says why it cannot be read.
   using Take = std::function<void(absl::StatusOr<LogTail>)>;
 
   virtual ~LogSource() = default;
 
-  /// The last bytes, at most `most`, of what the program of `task` printed in its start number
-  /// `attempt`, from 1.
+  /// Reads the last bytes, at most `most`, of what the program of `task` printed in its start
+  /// number `attempt`, counted from 1.
   virtual void ReadTail(const core::TaskId& task, int attempt, Stream stream, size_t most,
                         Take take) = 0;
 };

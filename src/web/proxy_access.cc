@@ -1,4 +1,5 @@
-// Checking the proxy, and then who uses it.
+// The peer's address identifies the proxy first; only then is the user's name in the cookie
+// believed.
 #include "web/proxy_access.h"
 
 #include <cstdio>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr char kUserCookie[] = "proxy-user";
 
-/// The proxy encodes names as forms do: '+' is a space, %XX a byte.
+/// Decodes the proxy's encoding of names, which is that of forms: '+' is a space, %XX a byte.
 std::string DecodeForm(const std::string& text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {

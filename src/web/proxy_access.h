@@ -1,4 +1,4 @@
-// Access through the proxy of YARN's ResourceManager.
+// Access through the web proxy of YARN's ResourceManager.
 #pragma once
 
 #include <optional>
@@ -11,25 +11,25 @@
 
 namespace tony::web {
 
-/// The proxy fetches the page for its users over plain HTTP: it drops what their browsers send for
-/// identification, identifies them itself, and names them in a cookie, `proxy-user`. So only the
-/// proxy's hosts are answered, and what the cookie says is believed. A cluster without security
-/// names everybody the static user of its web pages, "dr.who"; where it has no such user the cookie
-/// is missing. With access lists switched off everybody may look, as at all pages of such a
-/// cluster; with them on somebody without a name may not. Lists name groups, too, but only the
-/// ResourceManager knows who is in them as the cluster sees it: they let nobody in here.
+/// The proxy fetches the page for its users over plain HTTP. It drops the credentials that their
+/// browsers send, authenticates them itself, and names them in the cookie `proxy-user`. So only the
+/// proxy's hosts are answered, and the cookie is believed. A cluster without security names
+/// everybody the static user of its web pages, "dr.who"; without such a user the cookie is missing.
+/// If access lists are switched off, everybody may look, as at all pages of such a cluster; if they
+/// are on, a visitor without a name may not. Lists also name groups, but only the ResourceManager
+/// knows their members as the cluster sees them, so groups admit nobody here.
 /// Not thread safe: owned by the event loop.
 class ProxyAccess : public Access {
  public:
   struct Options {
-    std::vector<std::string> proxy_addresses;  ///< numbers
-    std::vector<std::string> hosts;            ///< of this server in its tracking URL, "host:port"
-    std::vector<std::string> origins;          ///< of the proxy's pages, "http://rm:8088"
-    std::string page_url;                      ///< through the proxy, for who comes without it
-    bool lists_apply = false;                  ///< yarn.acl.enable
-    std::string owner;                         ///< may always look
-    AccessList administrators;                 ///< yarn.admin.acl
-    AccessList viewers;                        ///< tony's own list for the job
+    std::vector<std::string> proxy_addresses;  ///< numeric addresses
+    std::vector<std::string> hosts;    ///< names of this server in its tracking URL, "host:port"
+    std::vector<std::string> origins;  ///< origins of the proxy's pages, "http://rm:8088"
+    std::string page_url;       ///< address through the proxy, for visitors who come without it
+    bool lists_apply = false;   ///< yarn.acl.enable
+    std::string owner;          ///< may always look
+    AccessList administrators;  ///< yarn.admin.acl
+    AccessList viewers;         ///< tony's own list for the job
   };
 
   explicit ProxyAccess(Options options) : options_(std::move(options)) {}
@@ -43,9 +43,9 @@ class ProxyAccess : public Access {
   const Options options_;
 };
 
-/// Admits the proxy's hosts only, `addresses`, as numbers: requests of others would be refused, and
-/// who sends many would keep the proxy's from being read. Which user of such a host it is nobody
-/// can see here.
+/// Admits only the proxy's hosts, `addresses` (numeric). The requests of other hosts would be
+/// refused anyway, and many of them could keep the proxy's from being read. The user at such a host
+/// cannot be seen here.
 PeerCheck ProxyPeerCheck(std::vector<std::string> addresses);
 
 }  // namespace tony::web

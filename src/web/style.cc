@@ -1,4 +1,4 @@
-// The pages' style: light and dark, wide and narrow.
+// The style sheet of the pages, for light and dark themes and for wide and narrow screens.
 #include <string>
 
 #include "web/job_page.h"

@@ -1,4 +1,5 @@
-// Shares, dot products, and what becomes of two vectors.
+// Distance doubling needs a power of two of ranks. Here all dot products of a step go through one
+// small allreduce instead, since each rank holds a share of every vector.
 #include "collective/engine/adasum.h"
 
 #include <algorithm>
@@ -7,7 +8,8 @@
 namespace tony::collective {
 namespace {
 
-/// Of the sums a·b, |a|², |b|²: the factors of a and b.
+/// The factors of a and b, from the three sums a·b, |a|², |b|². A vector of zeros has the factor 1,
+/// instead of a division by 0.
 struct Factors {
   double a;
   double b;
@@ -31,7 +33,7 @@ Status Adasum::Reduce(const void* in, void* out, const std::vector<size_t>& coun
     if (in != out) std::memcpy(out, in, total * element);
     return {};
   }
-  // Not total * rank, which may be more than a number holds.
+  // total * rank might overflow.
   const auto begin_of = [&](size_t rank) {
     return total / ranks * rank + std::min(rank, total % ranks);
   };
@@ -45,12 +47,14 @@ Status Adasum::Reduce(const void* in, void* out, const std::vector<size_t>& coun
   std::vector<std::byte*> shares;
   for (size_t rank = 0; rank < ranks; ++rank) shares.push_back(all + rank * bytes[me]);
   std::vector<Segment> segments;
-  size_t begin = 0;  // of the vector
+  size_t begin = 0;  // offset of the vector in `in`
   for (size_t vector = 0; vector < counts.size(); begin += counts[vector++]) {
     const size_t from = std::max(begin, begin_of(me));
     const size_t to = std::min(begin + counts[vector], begin_of(me + 1));
     if (from < to) segments.push_back({vector, from - begin_of(me), to - from});
   }
+  // Each step halves the number of shares, rounded up: the last one of an odd number stays for the
+  // next step.
   while (done.ok() && shares.size() > 1) {
     done = Combine(shares, segments, counts.size(), type, deadline);
     std::vector<std::byte*> combined;
@@ -60,7 +64,7 @@ Status Adasum::Reduce(const void* in, void* out, const std::vector<size_t>& coun
   return done.ok() ? group_.AllGather(shares[0], out, bytes, deadline) : done;
 }
 
-/// Of each pair into the first one.
+/// One step: combines each pair of shares into the pair's first share.
 Status Adasum::Combine(const std::vector<std::byte*>& shares, const std::vector<Segment>& segments,
                        size_t vectors, DataType type, Deadline deadline) {
   const size_t pairs = shares.size() / 2;
@@ -76,6 +80,7 @@ Status Adasum::Combine(const std::vector<std::byte*>& shares, const std::vector<
                           segment.count);
     }
   }
+  // The sums of all pairs and vectors go in one allreduce. They are float64, whatever `type` is.
   Status added = group_.AllReduce(sums.data(), sums.data(), sums.size(), DataType::kFloat64,
                                   ReduceOp::kSum, deadline);
   if (!added.ok()) return added;

@@ -1,4 +1,4 @@
-// Adasum: a sum that is an average where vectors agree.
+// Adasum: a reduction that is a sum where vectors are orthogonal and an average where they agree.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +10,35 @@
 
 namespace tony::collective {
 
-/// Maleki et al., "Scaling Distributed Training with Adaptive Summation", 2020: two vectors become
+/// Maleki et al., "Scaling Distributed Training with Adaptive Summation", 2020. Two vectors become
 ///   (1 - a·b / 2|a|²) a + (1 - a·b / 2|b|²) b
-/// which is their sum where they are orthogonal, and their average where they are the same. One
-/// that is all zeros adds nothing.
+/// which is their sum if they are orthogonal, and their average if they are equal. A vector of
+/// zeros adds nothing.
 ///
-/// 1. Ranks exchange their vectors so that each has a share of all of them.
-/// 2. Neighbours are paired: 0 with 1, 2 with 3, …. Each rank computes its share of their dot
-///    products, which are added in float64, and combines its shares. Then neighbours of these
-///    pairs, and so on. Where one is left over it is paired at the next step: of 3 ranks the third
-///    with the pair of the first two. For powers of two that is the paper's distance doubling.
-/// 3. Each gets the others' shares of the result: of the same bits everywhere, since each share is
-///    made by one rank.
-/// As much data moves as of a sum, however many ranks there are. Not thread safe.
+/// 1. All-to-all: each rank gets a share of all ranks' vectors.
+/// 2. Neighbours are paired: 0 with 1, 2 with 3, and so on. Each rank computes the dot products of
+///    its shares of each pair. An allreduce adds them in float64, and each rank combines its
+///    shares. Then neighbouring pairs are paired, and so on. A vector without a partner is paired
+///    at the next step: of 3 ranks, the third vector with the combination of the first two. For
+///    powers of two the pairs are those of the paper's distance doubling.
+/// 3. All-gather: each rank gets the others' shares of the result. All ranks have the same bits,
+///    since each share is computed by one rank.
+/// The amount of data that moves is that of a sum, for any number of ranks. Not thread safe.
 class Adasum {
  public:
   explicit Adasum(Group& group) : group_(group), kernels_(BestKernels()) {}
 
-  /// `in` holds vectors one after the other, of `counts` elements, each with factors of its own;
-  /// `out`, which may be `in`, the results. `type` is floating, and each step's result is rounded
-  /// to it. Errors are the group's. std::bad_alloc.
+  /// `in`: vectors one after the other, the i-th of `counts[i]` elements; each has factors of its
+  /// own. `out`: the results, in the same places; may be `in`. `type`: a floating type, to which
+  /// each step's result is rounded. Errors are the group's. Throws std::bad_alloc.
   Status Reduce(const void* in, void* out, const std::vector<size_t>& counts, DataType type,
                 Deadline deadline);
 
  private:
-  /// What of a vector lies in this rank's share, in elements.
+  /// The part of a vector that lies in this rank's share, in elements.
   struct Segment {
     size_t vector;
-    size_t begin;  ///< in the share
+    size_t begin;  ///< offset in the share
     size_t count;
   };
   Status Combine(const std::vector<std::byte*>& shares, const std::vector<Segment>& segments,

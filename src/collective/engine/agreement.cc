@@ -1,3 +1,6 @@
+// Each request is checked on its own first, then against the first request, and last it is checked
+// whether the operation can do without the ranks that have joined. The first fault that is found is
+// the sentence.
 #include "collective/engine/agreement.h"
 
 #include <algorithm>
@@ -30,14 +33,14 @@ const char* NameOf(Operation operation) {
   return "";
 }
 
-/// Shortest form that is read back as the same number.
+/// A form that is read back as the same number: 17 digits identify every double.
 std::string NumberText(double number) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.17g", number);
   return text;
 }
 
-/// By which people know it.
+/// The request's name in sentences: "tensor 'w'" or "process set 'evens'".
 std::string Called(const Request& request) {
   return (ChangesSets(request.kind.operation) ? "process set '" : "tensor '") + request.name + "'";
 }
@@ -55,8 +58,8 @@ std::string MembersText(const Request& request) {
   return text + "]";
 }
 
-/// The shapes that have to be the same: the first dimension is each rank's own where results are
-/// put together.
+/// Whether two ranks' shapes fit. Where results are concatenated, the first dimension is each
+/// rank's own and is not compared.
 bool SameShape(const Request& a, const Request& b) {
   const bool own_length =
       a.kind.operation == Operation::kAllGather || a.kind.operation == Operation::kAllToAll;
@@ -67,7 +70,7 @@ bool SameShape(const Request& a, const Request& b) {
   return true;
 }
 
-/// What both ranks say of the first thing in which they differ.
+/// The first field in which two requests differ, as text of each; empty: they do not differ.
 struct Difference {
   std::string first;
   std::string second;
@@ -109,7 +112,8 @@ Difference DifferenceOf(const Request& a, const Request& b) {
   return {};
 }
 
-/// Of kAddSet.
+/// Empty, or what is wrong with the members of a kAddSet request. The engine has sorted them, so
+/// equal ones are neighbours.
 std::string MembersFault(const Request& request, size_t ranks) {
   const std::vector<int64_t>& members = request.members;
   if (members.empty()) return "it is to have no ranks";
@@ -123,7 +127,8 @@ std::string MembersFault(const Request& request, size_t ranks) {
   return "";
 }
 
-/// What is wrong with one rank's request, whatever the others say.
+/// Empty, or what is wrong with one rank's request, whatever the others say. `names`: the ranks of
+/// the set, as ranks of the job.
 std::string Fault(const Request& request, const std::vector<int>& names) {
   if (!request.fault.empty()) return request.fault;
   const size_t ranks = names.size();
@@ -154,7 +159,8 @@ std::string Fault(const Request& request, const std::vector<int>& names) {
       return "its " + std::to_string(request.shape[0]) + " rows cannot be split evenly among " +
              std::to_string(ranks) + " ranks, and no splits are given";
     }
-    // Not only negative ones: sums of large ones overflow.
+    // A split that is larger than the tensor is refused before the sum, which large splits would
+    // overflow.
     const auto wrong =
         std::find_if(request.splits.begin(), request.splits.end(),
                      [&](int64_t rows) { return rows < 0 || rows > request.shape[0]; });
@@ -172,10 +178,11 @@ std::string Fault(const Request& request, const std::vector<int>& names) {
   return "";
 }
 
-/// What cannot be done without a rank that has joined; empty: all can be done.
+/// The operation or reduction that needs the data of every rank; empty: neutral elements can stand
+/// in for a joined rank.
 std::string WhatNeedsAll(const Kind& kind) {
   if (kind.operation != Operation::kAllReduce) return NameOf(kind.operation);
-  // There that rank has zeros.
+  // On GPUs the neutral element is always zero, which fits a sum and an average only.
   const bool adds = kind.reduce == ReduceOp::kSum || kind.reduce == ReduceOp::kAverage;
   return kind.device == DeviceType::kCpu || adds ? "" : std::string(NameOf(kind.reduce));
 }

@@ -1,4 +1,4 @@
-// Whether the requests of all ranks for one tensor fit together.
+// Checks whether the requests of all ranks for one tensor fit together.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace tony::collective {
 
-/// `requests` is of each rank; null: it has joined. `ranks`: which ranks of the job these are;
-/// none: they count from 0. Empty: they fit. Otherwise a sentence with the tensor, two ranks and
-/// what each of them says: "tensor 'w': rank 0 submits float32[3, 4], rank 2 float32[4, 3]".
+/// `requests`: by rank; null: the rank has joined. `ranks`: the ranks of the job that these are;
+/// empty: 0, 1, 2, …. Returns empty if the requests fit. Otherwise a sentence with the tensor, two
+/// ranks and what each of them says:
+/// "tensor 'w': rank 0 submits float32[3, 4], rank 2 float32[4, 3]".
 std::string Disagreement(const std::vector<const Request*>& requests,
                          const std::vector<int>& ranks = {});
 

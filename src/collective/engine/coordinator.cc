@@ -1,4 +1,5 @@
-// Readiness, agreement, numbers and fusion.
+// Three collections hold the state: tensors that wait for ranks, groups that wait for tensors, and
+// units that are ready. Fuse() merges ready units greedily into decisions.
 #include "collective/engine/coordinator.h"
 
 #include <algorithm>
@@ -11,11 +12,12 @@
 namespace tony::collective {
 namespace {
 
-/// Of allgather and reducescatter of CPUs: up to so much, copying it once more is less than one
-/// more operation. On GPUs that would be two more launches, and memory for it.
+/// Largest fused allgather or reducescatter on CPUs, in bytes. Fusing these copies the data once
+/// more, which up to this size costs less than one more operation. On GPUs the copy would cost two
+/// more launches and memory, so there they are never fused.
 constexpr size_t kMostCopiedBytes = size_t{1} << 20;
 
-/// Whether one vector can hold tensors of both.
+/// Whether one vector of `bytes` can hold the tensors of both decisions.
 bool CanShare(const Decision& a, const Decision& b, size_t bytes) {
   const Operation operation = a.kind.operation;
   const bool fused =
@@ -25,7 +27,8 @@ bool CanShare(const Decision& a, const Decision& b, size_t bytes) {
   return fused && a.kind == b.kind && a.error.empty() && b.error.empty();
 }
 
-/// Of all ranks together, if they do not have the same.
+/// Bytes of the operation's vector: of an allgather the sum over all ranks, whose lengths differ;
+/// of anything else the bytes of one rank, which are the same on all.
 size_t BytesOf(const std::vector<const Request*>& requests) {
   size_t bytes = 0;
   for (const Request* request : requests) {
@@ -37,7 +40,7 @@ size_t BytesOf(const std::vector<const Request*>& requests) {
   return bytes;
 }
 
-/// Of a rank that has submitted it.
+/// The request of any rank that has submitted the tensor.
 const Request& AnyOf(const std::vector<const Request*>& requests) {
   return **std::find_if(requests.begin(), requests.end(),
                         [](const Request* one) { return one != nullptr; });
@@ -97,7 +100,8 @@ std::string Coordinator::Submit(int rank, const Submission& submission) {
       return RankText(place) + " submits to process set " + std::to_string(set_) +
              " what only all ranks do: process sets are made and removed by all";
     }
-    // A rank looks at the shapes of its own tensors before it submits them.
+    // The engine checks the shapes of its own tensors before it submits them, so a wrong shape here
+    // is a violation of the protocol.
     std::string fault = request.ShapeFault();
     if (!fault.empty()) return RankText(place) + " submits what it cannot: " + fault;
     std::string wrong = Take(place, request.name, &request);
@@ -113,13 +117,15 @@ void Coordinator::TakeJoin(size_t place) {
   joined_[place] = true;
   ++joined_count_;
   if (watch_ != nullptr) watch_->OnJoined(members_[place]);
-  // Copies: those that are ready now leave.
+  // The loops below go over copies, since OnReady() and Settle() remove elements.
   for (const std::string& name : std::vector<std::string>(waiting_.begin(), waiting_.end())) {
     if (waiting_.contains(name) && IsReady(tensors_[name])) OnReady(name);
   }
   std::vector<std::string> groups;
   for (const auto& [name, group] : groups_) groups.push_back(name);
   for (const std::string& name : groups) Settle(name);
+  // The last join clears all joins. A barrier at the end of the queue tells the ranks, after
+  // everything that was ready before.
   if (joined_count_ < ranks_) return;
   if (watch_ != nullptr) watch_->OnAllJoined();
   joined_.assign(joined_.size(), false);
@@ -140,11 +146,13 @@ std::string Coordinator::Take(size_t place, const std::string& name, const Reque
     tensor.submitted.resize(members_.size());
   }
   if (tensor.submitted[place]) return RankText(place) + " submits tensor '" + name + "' twice";
+  // Without a request the rank has sent the tensor's number: its last request counts, which may
+  // have been compared already.
   if (request != nullptr) {
     tensor.requests[place] = *request;
     tensor.agreed = false;
   }
-  // A copy: with its decision the tensor leaves.
+  // A copy, since the tensor may be erased by its decision before the name is used below.
   const std::string group = tensor.requests[place].group;
   if (std::string wrong = TakeIntoGroup(place, tensor.requests[place]); !wrong.empty()) {
     return wrong;
@@ -173,6 +181,8 @@ std::string Coordinator::TakeIntoGroup(size_t place, const Request& request) {
     group.error =
         what + std::to_string(size) + " tensors and of " + std::to_string(request.group_size);
   }
+  // After a contradiction the larger size counts: the group is over only when so many of its
+  // tensors have come.
   size = std::max(size, request.group_size);
   ++group.counts[place];
   if (std::find(group.names.begin(), group.names.end(), request.name) == group.names.end()) {
@@ -203,7 +213,7 @@ void Coordinator::GiveUp() {
 void Coordinator::OnReady(const std::string& name) {
   EndWait(name);
   Tensor& tensor = tensors_[name];
-  // Ranks may not agree on the group either.
+  // Ranks may disagree on the group as well, so the tensor can be in several.
   std::set<std::string> groups;
   for (const Request* request : RequestsOf(tensor)) {
     if (request != nullptr && !request->group.empty()) groups.insert(request->group);
@@ -257,7 +267,8 @@ void Coordinator::Settle(const std::string& name) {
   Group& group = found->second;
   const bool complete = IsComplete(group);
   if (complete && group.error.empty()) group.error = Gap(name, group);
-  // A join makes all tensors of a group ready at once, and OnReady() has seen the first one only.
+  // A join makes all tensors of a group ready at once. OnReady() settles the group at the first of
+  // them, before the others' requests were compared.
   if (complete && group.error.empty()) group.error = AgreeOnWaiting(group);
   if (group.error.empty()) {
     if (!complete) return;
@@ -265,9 +276,10 @@ void Coordinator::Settle(const std::string& name) {
     groups_.erase(found);
     return PushReady(names);
   }
-  // What not all ranks have yet comes later, until nothing more of the group can come.
+  // Tensors that some ranks lack fail later: the group keeps its error until none of its tensors
+  // can come any more.
   const std::string error = group.error;
-  std::set<std::string> others;  // in which some ranks have what fails here
+  std::set<std::string> others;  // groups in which some ranks have a tensor that fails here
   for (const std::string& tensor : std::exchange(group.names, {})) {
     if (!complete && !IsReady(tensors_[tensor])) {
       group.names.push_back(tensor);
@@ -290,6 +302,8 @@ void Coordinator::Settle(const std::string& name) {
 }
 
 std::string Coordinator::Agree(Tensor& tensor) const {
+  // Requests that have been compared are not compared again until one of them changes. With a
+  // joined rank they are: whether the operation can do without that rank depends on who has joined.
   const bool all = tensor.count == ranks_;
   if (tensor.agreed && all) return "";
   std::string error = Disagreement(RequestsOf(tensor), members_);
@@ -329,6 +343,8 @@ void Coordinator::PushReady(const std::vector<std::string>& names) {
     }
     unit.bytes = BytesOf(requests);
     Decided decided = {.name = name, .id = Number(name, tensor), .elements = request.elements()};
+    // Lengths need the requests of all ranks. If a rank has joined, the operation is an allreduce
+    // (agreement.h), which has no lengths.
     if (tensor.count == ranks_) decided.lengths = LengthsOf(requests);
     unit.decision.tensors.push_back(std::move(decided));
     Reset(name);
@@ -351,10 +367,13 @@ void Coordinator::Join(Unit& all, Unit& one) {
 }
 
 TensorId Coordinator::Number(const std::string& name, Tensor& tensor) {
-  // What a joined rank would have said nobody knows.
+  // A tensor gets no number while a rank has joined: that rank has sent no request, so a number
+  // would stand for an unknown one.
   if (tensor.id != 0 || tensor.count < ranks_ || names_.size() >= limits_.numbers) {
     return tensor.count < ranks_ ? 0 : tensor.id;
   }
+  // The first time a name is only remembered, in a bounded FIFO: a number that is given out is
+  // never taken back, so names that come once must not use up the table.
   if (seen_.insert(name).second) {
     seen_order_.push_back(name);
     if (seen_order_.size() <= limits_.numbers) return 0;
@@ -373,6 +392,7 @@ void Coordinator::Reset(const std::string& name) {
     tensors_.erase(found);
     return;
   }
+  // A tensor with a number keeps its requests, for ranks that submit the number the next time.
   found->second.submitted.assign(found->second.submitted.size(), false);
   found->second.count = 0;
 }
@@ -385,6 +405,7 @@ std::vector<Decision> Coordinator::Decide() {
 
 bool Coordinator::MayGrow() const {
   size_t bytes = 0;
+  // A unit that is never fused, or a full fusion buffer, is not worth a wait.
   return std::all_of(ready_.begin(), ready_.end(), [&](const Unit& unit) {
     bytes += unit.bytes;
     return CanShare(unit.decision, unit.decision, unit.bytes) && bytes < limits_.fusion_bytes;
@@ -392,6 +413,8 @@ bool Coordinator::MayGrow() const {
 }
 
 Decision Coordinator::Fuse() {
+  // Greedy: units behind one that does not fit are still tried. Skipped units keep their order, so
+  // the oldest one starts the next decision and none is skipped for ever.
   Unit fused = std::move(ready_.front());
   ready_.pop_front();
   std::deque<Unit> others;

@@ -1,4 +1,5 @@
-// Decides in which order all ranks work on their tensors.
+// The coordinator at rank 0: decides in which order the ranks of one process set execute the
+// operations on their tensors.
 #pragma once
 
 #include <chrono>
@@ -19,46 +20,53 @@ namespace tony::collective {
 
 /// Computation only, for the rank that decides:
 ///
-/// 1. Ranks submit tensors by name, in any order. One that all ranks have submitted is ready.
-/// 2. Their requests are compared. If they fit, and the name has come before, the tensor gets a
-///    number, by which ranks submit it from then on. A rank whose tensor has changed submits a
-///    request again. Names that come once, as those that a framework invents, get none.
-/// 3. Ready tensors are fused, in the order in which they became ready, while they fit into the
-///    fusion buffer; those of another kind in between are skipped and come next. A group is ready
-///    when all of it is, and what of it is of one kind is never split. It fails as a whole, at the
-///    latest when all ranks have submitted as many of it as they say that there are.
-/// 4. A joined rank counts as ready for every allreduce of all ranks.
+/// 1. Ranks submit tensors by name, in any order. A tensor is ready when all ranks have submitted
+///    it.
+/// 2. The coordinator compares the ranks' requests for a tensor. If they fit, and the name has come
+///    before, the tensor gets a number. From then on ranks submit the number instead of the
+///    request, until their request changes. Names that come only once, as frameworks invent them,
+///    get no number.
+/// 3. Ready tensors are fused in the order in which they became ready, while they fit into the
+///    fusion buffer. Tensors of another kind in between are skipped and come next. A group is ready
+///    when all of its tensors are; its tensors of one kind are never split. A group fails as a
+///    whole, at the latest when each rank has submitted as many tensors of it as the rank has
+///    announced.
+/// 4. A joined rank counts as ready for every allreduce of the set of all ranks.
 ///
-/// There is no cycle: whoever calls Decide() after an operation finds all that became ready
-/// meanwhile in one decision. Not thread safe.
+/// There is no cycle: a call of Decide() after an operation puts everything that became ready
+/// meanwhile into one decision. Not thread safe.
 class Coordinator {
  public:
   struct Limits {
-    size_t fusion_bytes = size_t{128} << 20;  ///< more only of one tensor, or group, alone
-    size_t numbers = 16384;                   ///< tensors that get one
-    /// Of SetCoordinators: for what becomes ready later and is fused with what is ready.
+    /// Most bytes of a decision, unless one tensor or group alone has more.
+    size_t fusion_bytes = size_t{128} << 20;
+    size_t numbers = 16384;  ///< most tensors that get a number
+    /// For SetCoordinators: how long ready tensors wait for more to be fused with.
     std::chrono::microseconds window{0};
   };
 
-  /// `watch`: who else is told; outlives this.
+  /// `watch`: is told what reaches the coordinator; null: nobody is. It must outlive the
+  /// coordinator.
   Coordinator(int ranks, Limits limits, SubmissionWatch* watch = nullptr);
-  /// Of a process set: `members` are ranks of the job, in ascending order, by which it knows them.
+  /// The coordinator of a process set. `members`: the set's ranks, as ranks of the job, in
+  /// ascending order; the coordinator's calls name ranks the same way.
   Coordinator(SetId set, std::vector<int> members, Limits limits, SubmissionWatch* watch = nullptr);
 
-  /// Not empty: the rank does not do what ranks do, so it has to end. A number that nobody has
-  /// given out, a tensor that is there already or larger than any memory, a second join, a rank
-  /// outside the set.
+  /// Takes a rank's submission. Returns empty, or a sentence about a violation of the protocol,
+  /// after which everything has to end: a number that was never given out, a tensor that the rank
+  /// has submitted already or that is larger than any memory, a second join, a rank outside the
+  /// set.
   std::string Submit(int rank, const Submission& submission);
-  /// What is ready by now.
+  /// Takes and returns the decisions about all tensors that are ready.
   std::vector<Decision> Decide();
 
   bool has_ready() const { return !ready_.empty(); }
-  /// Whether what becomes ready later might be fused with all that is ready.
+  /// Whether tensors that become ready later might be fused with all that are ready.
   bool MayGrow() const;
-  /// From the next decision on.
+  /// Takes effect from the next decision on.
   void SetFusionBytes(size_t bytes) { limits_.fusion_bytes = bytes; }
 
-  /// What waits is waited for no longer: the set goes.
+  /// Ends the wait for all tensors that are not ready: the set is removed.
   void GiveUp();
 
   const std::vector<int>& members() const { return members_; }
@@ -66,26 +74,28 @@ class Coordinator {
  private:
   struct Tensor {
     TensorId id = 0;
-    std::vector<Request> requests;  ///< of each rank, as it was submitted last
-    std::vector<bool> submitted;    ///< this time, by each rank
-    int count = 0;                  ///< of those that are true
-    bool agreed = false;            ///< all requests have been compared, and fit
+    std::vector<Request> requests;  ///< by rank: its last request
+    /// By rank: whether it has submitted the tensor since its last decision.
+    std::vector<bool> submitted;
+    int count = 0;        ///< ranks whose `submitted` is true
+    bool agreed = false;  ///< all ranks' requests have been compared, and fit
   };
-  /// What is not split: a tensor, or a group's of one kind.
+  /// A unit that is never split: one tensor, or a group's tensors of one kind.
   struct Unit {
     Decision decision;
     size_t bytes = 0;
   };
 
-  /// Of which some ranks have submitted some.
+  /// A group of which some ranks have submitted some tensors.
   struct Group {
-    std::vector<uint32_t> sizes;     ///< as each rank says; 0: it has said nothing yet
-    std::vector<uint32_t> counts;    ///< of each rank, submitted
-    std::vector<std::string> names;  ///< that have neither failed nor been decided
-    std::string error;               ///< of one of them: all others fail with it
+    /// By rank: the group's size as the rank says; 0: it has said nothing yet.
+    std::vector<uint32_t> sizes;
+    std::vector<uint32_t> counts;    ///< by rank: how many tensors it has submitted
+    std::vector<std::string> names;  ///< tensors that have neither failed nor been decided
+    std::string error;               ///< why one of its tensors failed: all others fail with it
   };
 
-  /// Where a rank is among the members; as many as there are: nowhere.
+  /// A rank's index in `members_`; members_.size(): it is not a member.
   size_t PlaceOf(int64_t rank) const;
   std::string RankText(size_t place) const { return "rank " + std::to_string(members_[place]); }
   std::string Take(size_t place, const std::string& name, const Request* request);
@@ -93,25 +103,27 @@ class Coordinator {
   void TakeJoin(size_t place);
   bool IsReady(const Tensor& tensor) const;
   void OnReady(const std::string& name);
-  /// Nobody waits for the others' part of it any more.
+  /// Marks a tensor as no longer waiting for other ranks.
   void EndWait(const std::string& name);
-  /// Whether all ranks have submitted all that they have of it.
+  /// Whether each rank has submitted all of its tensors of the group, or has joined.
   bool IsComplete(const Group& group) const;
-  /// What can be said of it by now.
+  /// Decides as much about a group as is known by now: pushes it when it is ready, fails its
+  /// tensors when it has an error.
   void Settle(const std::string& group);
-  /// Empty, or who lacks one of its tensors.
+  /// Empty, or a sentence that names a tensor of a complete group and a rank that lacks it.
   std::string Gap(const std::string& name, const Group& group) const;
-  /// Empty, or why one of its tensors that still waited, and is ready, cannot be done.
+  /// Empty, or why the ranks disagree on one of the group's tensors that OnReady() has not seen.
   std::string AgreeOnWaiting(const Group& group);
   std::string Agree(Tensor& tensor) const;
   void PushFailed(const std::string& name, const std::string& error);
-  /// Tensors that stay together, as far as one vector can hold them.
+  /// Makes units of tensors that stay together, one for each kind, as far as one vector can hold
+  /// them.
   void PushReady(const std::vector<std::string>& names);
   static void Join(Unit& all, Unit& one);
   std::vector<const Request*> RequestsOf(const Tensor& tensor) const;
-  /// Its number, if it gets one.
+  /// The tensor's number, newly given if it is due one; 0: it has none.
   TensorId Number(const std::string& name, Tensor& tensor);
-  /// After its decision: it may come again.
+  /// Clears a tensor after its decision: ranks may submit the name again.
   void Reset(const std::string& name);
   Decision Fuse();
 
@@ -121,8 +133,9 @@ class Coordinator {
   Limits limits_;
   SubmissionWatch* const watch_;
   std::unordered_map<std::string, Tensor> tensors_;  ///< submitted, or with a number
-  std::vector<std::string> names_;                   ///< by number, from 1
-  std::unordered_set<std::string> seen_;             ///< agreed on once
+  std::vector<std::string> names_;                   ///< by number - 1
+  /// Names agreed on once, which get a number the next time.
+  std::unordered_set<std::string> seen_;
   std::deque<std::string> seen_order_;
   std::set<std::string> waiting_;
   std::map<std::string, Group> groups_;

@@ -1,5 +1,6 @@
-// Threads, tables and the order of things. What is submitted: engine_submission.cc. What rank 0
-// decides: engine_decisions.cc.
+// The engine's two threads and its table of tensors on their way: messages between ranks, decisions
+// in order, and failures. Submission is in engine_submission.cc, rank 0's decisions are in
+// engine_decisions.cc.
 #include "collective/engine/engine.h"
 
 #include <algorithm>
@@ -18,11 +19,13 @@
 namespace tony::collective {
 namespace {
 
-/// What is with a GPU when a rank leaves in order comes to its end within this time.
+/// When a rank leaves in order, pending GPU work gets this long to finish; afterwards it is given
+/// up.
 constexpr auto kPartingTime = std::chrono::seconds(5);
 
-/// Calls `work` before the first one of them is told, which all others follow at once; now if none
-/// is this rank's.
+/// Makes the first submitted tensor's callback call `work` before itself. The other tensors of the
+/// decision are told right after, so one call serves all. Calls `work` at once if this rank has
+/// submitted none of the tensors.
 void OnFirst(std::vector<Tensor>& tensors, std::function<void(const Status&)> work) {
   const auto first = std::find_if(tensors.begin(), tensors.end(),
                                   [](const Tensor& tensor) { return tensor.submitted(); });
@@ -61,10 +64,12 @@ Engine::Engine(std::unique_ptr<Members> members, Options options)
                                                      watch_.submissions());
   }
   try {
-    // If there can be no thread, nobody is called.
+    // The data thread starts before Listen(): if it cannot start, the links' thread never calls
+    // into this object.
     data_ = StartThread([this] { RunData(); });
   } catch (const std::system_error& error) {
-    // The others have met this rank, and are told more than that it has left.
+    // The other ranks have met this rank already. The message tells them more than that it has
+    // left.
     Spread(Message(kFailure, "rank " + std::to_string(rank_) + ": " + error.what()));
     throw;
   }
@@ -107,6 +112,7 @@ Status Engine::ShutDown() { return {Code::kFailedPrecondition, "the engine was s
 
 Engine::~Engine() {
   Stop();
+  // After Stop() nobody executes decisions, so decided tensors end here as well.
   FailWaiting(ShutDown(), /*decided=*/true);
 }
 
@@ -116,6 +122,8 @@ void Engine::Stop() {
     stopping_ = true;
   }
   changed_.notify_all();
+  // The order matters: decisions that the data thread has are executed first, then the GPUs' work
+  // ends, and the watch sends its last message while the links still exist.
   data_.join();
   sets_.FinishGpus();
   watch_.Leave();
@@ -123,14 +131,15 @@ void Engine::Stop() {
 }
 
 void Engine::Flush() {
-  // Sets before that of all ranks, which may remove them.
+  // std::greater: submissions to process sets go before that to the set of all ranks, which may
+  // remove a process set.
   std::map<SetId, Submission, std::greater<>> submissions;
   {
     const std::lock_guard lock(mutex_);
     flushing_ = false;
     for (const TensorKey& key : std::exchange(unsaid_, {})) {
       const auto entry = entries_.find(key);
-      if (entry == entries_.end()) continue;  // it has failed meanwhile
+      if (entry == entries_.end()) continue;  // it has failed since
       const Request& request = entry->second.tensor.request;
       Submission& submission = submissions[key.set];
       submission.set = key.set;
@@ -171,6 +180,8 @@ void Engine::OnMessage(int from, const std::string& message) {
     auto decision = DecodeDecision(bytes);
     if (decision.ok()) return Take(std::move(*decision));
   }
+  // A message that is none of these ends everything: the ranks could no longer execute the same
+  // decisions.
   OnFailure({Code::kInternal,
              "rank " + std::to_string(from) + " says what this version does not understand"});
 }
@@ -186,6 +197,9 @@ void Engine::Take(Decision decision) {
         entry->second.decided = true;
         ++own;
       }
+      // A decision without a number takes back the number that this rank may have; the next time
+      // the rank sends its request again. That is so for tensors that have failed, and while a rank
+      // has joined.
       if (entry == entries_.end() || tensor.id == 0) {
         known_.erase(key);
       } else {
@@ -205,7 +219,7 @@ void Engine::OnFailure(const Status& status, bool parting) {
   watch_.Over();
   const auto now = std::chrono::steady_clock::now();
   sets_.FailGpus(status.message(), parting ? now + kPartingTime : now);
-  // The first one is told to all: by rank 0, which hears of it from whoever fails.
+  // Only the first failure is sent: a rank that fails tells rank 0, and rank 0 tells all others.
   if (!std::exchange(failure_told_, true)) {
     Spread(Message(parting ? kParting : kFailure, status.message()));
   }
@@ -219,7 +233,7 @@ void Engine::FailWaiting(const Status& status, bool decided) {
     const std::lock_guard lock(mutex_);
     if (failure_.ok()) failure_ = status;
     for (auto entry = entries_.begin(); entry != entries_.end();) {
-      // What is decided is done by the data thread, if it still can be.
+      // Decided tensors stay: the data thread executes them, or fails them if it cannot.
       if (entry->second.decided && !decided) {
         ++entry;
         continue;
@@ -230,6 +244,7 @@ void Engine::FailWaiting(const Status& status, bool decided) {
     }
     on_joined = std::exchange(on_joined_, nullptr);
   }
+  // The callbacks run without the mutex, since they may submit.
   for (const Tensor& tensor : waiting) tensor.Tell(status, {});
   if (on_joined) on_joined(status, -1);
 }
@@ -261,11 +276,16 @@ void Engine::RunData() {
     {
       std::unique_lock lock(mutex_);
       executing_ = false;
+      // Rank 0 decides when its data thread has nothing left to do, so that tensors which became
+      // ready during the last operation are fused. Decide() runs on the links' thread, which owns
+      // the coordinators.
       if (decisions_.empty() && rank_ == 0 && !stopping_) {
         members_->Post([this] { Decide(); });
       }
       const auto ready = [this] { return stopping_ || !decisions_.empty(); };
       lock.unlock();
+      // Spin wait before the sleep: the next decision often comes in less time than a wake-up
+      // takes.
       LookFor(kLookTime, [&] {
         const std::lock_guard look(mutex_);
         return ready();
@@ -285,6 +305,8 @@ void Engine::RunData() {
 void Engine::TellIdle(SetId set) {
   {
     const std::lock_guard lock(mutex_);
+    // With more decisions of the set in the queue this rank is not idle; the last of them will say
+    // so.
     const bool more = std::any_of(decisions_.begin(), decisions_.end(),
                                   [&](const Decision& next) { return next.set == set; });
     if (more) return;
@@ -297,7 +319,8 @@ std::vector<Tensor> Engine::TakeTensors(const Decision& decision) {
   const std::lock_guard lock(mutex_);
   for (const Decided& decided : decision.tensors) {
     auto entry = entries_.extract(TensorKey{.set = decision.set, .name = decided.name});
-    // Who has not joined has failed meanwhile, and the others do not know it yet.
+    // A rank that has not joined and lacks the tensor has given it up, and the other ranks do not
+    // know yet. Execution::Run() then fails the operation for all.
     tensors.push_back(entry.empty() ? Tensor{.joined = on_joined_ != nullptr}
                                     : std::move(entry.mapped().tensor));
   }
@@ -315,6 +338,8 @@ void Engine::Execute(const Decision& decision) {
   Status status;
   if (decision.error.empty()) {
     status = sets_.Run(decision, tensors, outputs, After(options_.patience));
+    // An error that does not end everything is that of a set that could not be made. Rank 0 drops
+    // the set's coordinator at its next decision.
     if (ProcessSets::EndsAll(decision, status)) {
       members_->Post([this, status] { OnFailure(status); });
     } else if (!status.ok() && rank_ == 0) {

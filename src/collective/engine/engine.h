@@ -1,4 +1,5 @@
-// One rank's end of the operations that all ranks do together, by name.
+// A rank's engine: takes named tensors from the program and runs the collective operations on them
+// in the order that rank 0 decides.
 #pragma once
 
 #include <atomic>
@@ -27,96 +28,111 @@
 namespace tony::collective {
 
 /// 1. Any thread submits tensors, in any order.
-/// 2. The links' thread tells rank 0 of them, which decides (set_coordinators.h) and tells those
-/// who
-///    take part. It decides when the data thread has nothing to do, so that what comes meanwhile is
-///    fused.
-/// 3. The data thread does what was decided, in that order, and calls whoever has submitted.
-/// Nothing runs while nobody submits. Thread safe.
+/// 2. The links' thread tells rank 0 about them. Rank 0 decides (set_coordinators.h) and sends each
+///    decision to the ranks that take part. It decides when its data thread is idle, so that
+///    tensors which become ready meanwhile are fused.
+/// 3. The data thread executes the decisions in their order and calls the callbacks of the
+///    submitters.
+/// No thread runs while nobody submits. Thread safe.
 class Engine {
  public:
   struct Options {
     Coordinator::Limits limits;
-    /// For ranks to come to an operation that was decided: all have submitted it by then.
+    /// How long a rank waits for the others to come to a decided operation. All ranks that take
+    /// part have submitted it by then.
     std::chrono::milliseconds patience = std::chrono::seconds(60);
     GpuOptions gpu;
     NcclGroup::Options nccl;
-    /// What users should see once, from a thread of rank 0's engine; none: nobody asks.
+    /// Receives sentences that users should see once, from a thread of rank 0's engine. Empty: the
+    /// sentences are dropped.
     std::function<void(const std::string&)> say;
   };
   using OnDone = collective::OnDone;
   using Output = collective::Output;
   using OnOutput = collective::OnOutput;
   using Tensor = collective::Tensor;
-  /// `last`: which rank was the last one to join; below 0 with an error.
+  /// `last`: the rank that joined last; below 0 with an error.
   using OnJoined = std::function<void(const Status&, int last)>;
 
-  /// Throws std::system_error where it cannot have its thread; then the others are told so.
+  /// Throws std::system_error if the data thread or the links' thread cannot be started. If it was
+  /// the data thread, the other ranks are told first.
   Engine(std::unique_ptr<Members> members, Options options);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  /// Who waits still is told that the engine was shut down.
+  /// Tensors that still wait end with FailedPrecondition: the engine was shut down.
   ~Engine();
 
-  // Tensors are of all ranks or, with `request.set`, of those of a process set; then what is said
-  // of ranks below means the set's, but for the root, which is a rank of the job.
+  // A tensor belongs to all ranks or, with `request.set`, to the ranks of a process set. Then
+  // "ranks" below means the ranks of the set, except for the root, which is a rank of the job.
   //
-  // A call is refused with InvalidArgument: this name is on its way already; a length is negative;
-  // the tensor is larger than any memory; this rank does not belong to the set. FailedPrecondition:
-  // shut down, or joined. Otherwise it ends with its callback, which is told InvalidArgument where
-  // ranks do not agree, with what they say, and where one rank asks for what there is not; Aborted,
-  // DeadlineExceeded where one of them is gone; ResourceExhausted where there is no memory here.
-  // After the latter three nothing goes on. Buffers live until the callback.
+  // A call is refused with:
+  // InvalidArgument – a tensor of this name is on its way already; a length is negative; the tensor
+  // is larger than any memory; this rank does not belong to the set. FailedPrecondition – the
+  // engine was shut down, or this rank has joined.
+  //
+  // An accepted call ends with its callback. Errors of the callback:
+  // InvalidArgument – the ranks do not agree (the message says what each submits), or one rank asks
+  // for something impossible. Aborted, DeadlineExceeded – a rank is gone. ResourceExhausted – this
+  // rank has no memory for it. After the latter three the engine does nothing more.
+  //
+  // Buffers must live until the callback.
 
-  /// `out` = the sum (or whatever `request.kind.reduce` says) of all ranks' `in`, each times
-  /// `prescale`, the result times `postscale`. Both hold the request's shape; `out` may be `in`.
+  /// `out`: the sum, or the reduction `request.kind.reduce`, of all ranks' `in`. Each `in` is
+  /// multiplied by `prescale` before, the result by `postscale` after. Both buffers have the
+  /// request's shape; `out` may be `in`.
   Status AllReduce(Request request, const void* in, void* out, OnDone on_done);
-  /// All ranks' `in`, one after the other in the first dimension, which may differ.
+  /// Concatenates all ranks' `in` in the first dimension, which may differ between ranks.
   Status AllGather(Request request, const void* in, OnOutput on_output);
-  /// `data` of the rank `request.kind.root` to all others' `data`.
+  /// Copies `data` of the rank `request.kind.root` into `data` of all other ranks.
   Status Broadcast(Request request, void* data, OnDone on_done);
-  /// Reduces as AllReduce() does. Each rank gets some rows of the result: of the first dimension
-  /// divided by the number of ranks, and the first ranks one more.
+  /// Reduces as AllReduce() does. Each rank gets its part of the result's rows (first dimension):
+  /// the rows divided by the number of ranks, and the first ranks get one row more if they do not
+  /// divide evenly.
   Status ReduceScatter(Request request, const void* in, OnOutput on_output);
-  /// Of `in` the first `request.splits[0]` rows go to rank 0, then splits[1] to rank 1, …; without
-  /// splits as many to each, if that is possible. What has come lies rank after rank.
+  /// The first `request.splits[0]` rows of `in` go to rank 0, the next splits[1] rows to rank 1,
+  /// and so on. Without splits each rank gets equally many rows, if they divide evenly. The output
+  /// has the received rows in the order of the ranks that sent them.
   Status AllToAll(Request request, const void* in, OnOutput on_output);
-  /// All of them at once or, with an error, none. With a `group`, a name that no other group has
-  /// until they are done, none of them is done before all ranks have submitted all of them.
-  /// Those whose `request.kind.device` is a GPU are told from another thread; `tensor.gpu`. For
-  /// them FailedPrecondition besides, at all ranks, where a rank has no GPU or no NCCL; the rest
-  /// goes on.
+  /// Submits all tensors, or none if it returns an error. `group`: a name that no other group has
+  /// until these tensors are done; with it no tensor of the group is done before all ranks have
+  /// submitted all of them. Callbacks of tensors whose `request.kind.device` is a GPU come from
+  /// another thread; see `tensor.gpu`. Their callbacks have one more error, which all ranks get:
+  /// FailedPrecondition – a rank has no GPU or no NCCL; the engine goes on.
   Status Submit(std::vector<Tensor> tensors, const std::string& group = "");
-  /// Until all ranks have come to the barrier of this name.
+  /// `on_done` is called when all ranks have come to the barrier of this name.
   Status Barrier(std::string name, OnDone on_done, SetId set = kAllRanks);
-  /// All ranks make a set of some of them, the `ranks` of the job, by this name; `on_output` is
-  /// told its number. One of the same ranks is the same set. Also FailedPrecondition and
-  /// ResourceExhausted, after which the rest goes on: there is no memory for it.
+  /// Makes a process set of `ranks` (ranks of the job). All ranks of the job call it with the same
+  /// `name`. `on_output` gets the set's number; a set of the same ranks that exists already is the
+  /// same set. More errors of the callback, after which the engine goes on: FailedPrecondition,
+  /// ResourceExhausted – there is no memory for the set.
   Status AddSet(std::string name, std::vector<int> ranks, OnOutput on_output);
-  /// All ranks remove a set, by this name. Who waits in it still is told so.
+  /// Removes a process set. All ranks of the job call it with the same `name`. Tensors that still
+  /// wait in the set end with FailedPrecondition.
   Status RemoveSet(std::string name, SetId set, OnDone on_done);
-  /// This rank's place in a set. InvalidArgument: there is none.
+  /// This rank's place in a set. InvalidArgument – there is no such set, or this rank does not
+  /// belong to it.
   Result<ProcessSets::Place> PlaceIn(SetId set) const { return sets_.Find(set); }
-  /// Of buffers that are reduced where they lie; null: there are none. (group.h)
+  /// The arena of buffers that are reduced where they lie (group.h); null: there is none.
   std::shared_ptr<Arena> arena() const { return members_->group().arena(); }
 
-  /// What is tried while the program trains, and where a table of it is written.
+  /// The settings that autotuning tries while the program trains, its options, and the file for its
+  /// table of samples.
   struct Tuning {
     Tunable what;
     Autotune::Options options;
-    std::string log;  ///< a file; empty: none
+    std::string log;  ///< path of the table; empty: no table
   };
-  /// Of rank 0: tries settings on what is submitted, and keeps the best ones, which
-  /// Options::say tells. Once. FailedPrecondition: this is another rank; it was called before; the
-  /// file cannot be written.
+  /// Starts autotuning, at rank 0 only: tries settings on the tensors that the program submits and
+  /// keeps the best ones. Options::say gets a sentence about the choice. FailedPrecondition – this
+  /// rank is not rank 0; it was called before; the file cannot be written.
   Status StartAutotune(const Tuning& tuning);
 
-  /// What is to be seen of it.
+  /// Counters, timeline and stall reports of this engine.
   Watch& watch() { return watch_; }
 
-  /// This rank has no more data: it takes part in the others' allreduces with neutral elements
-  /// until all have joined. `gpu`: which one it uses if they reduce on GPUs and it has not yet;
-  /// below 0: it does not say.
+  /// Says that this rank has no more data: until all ranks have joined it takes part in the others'
+  /// allreduces with neutral elements. `gpu`: the GPU that this rank uses if the others reduce on
+  /// GPUs and it has used none yet; below 0: not said.
   Status Join(OnJoined on_joined, int gpu = -1);
 
  private:
@@ -124,7 +140,7 @@ class Engine {
     Tensor tensor;
     bool decided = false;
   };
-  /// What rank 0 knows of this rank's tensor already.
+  /// Rank 0's knowledge about a tensor of this rank: its last request, and its number.
   struct Known {
     Request request;
     TensorId id = 0;
@@ -132,17 +148,19 @@ class Engine {
 
   static Status ShutDown();
   void Listen();
-  /// The threads: nothing is called from then on.
+  /// Ends the data thread and leaves the other ranks. No callback comes from the threads
+  /// afterwards.
   void Stop();
-  /// To rank 0, or from it to all others.
+  /// Sends `message` to rank 0; at rank 0, to all other ranks.
   void Spread(const std::string& message);
   Watch::Ports WatchPorts();
   Status Add(Operation operation, Tensor tensor);
-  /// Each is completed. Ok, or what is wrong with one, whatever other ranks say.
+  /// Fills in each request's missing fields. Returns ok, or what is wrong with one of the tensors,
+  /// whatever other ranks submit.
   Status Complete(std::vector<Tensor>& tensors, const std::string& group) const;
-  /// Says in the request where a GPU's tensor cannot take part.
+  /// Writes into `request.fault` why a GPU's tensor cannot take part, if it cannot.
   void Locate(Tensor& tensor) const;
-  /// Under the mutex: ok, or why nothing can be submitted.
+  /// Ok, or why nothing can be submitted. The caller holds the mutex.
   Status Refusal() const;
 
   // On the links' thread:
@@ -150,25 +168,30 @@ class Engine {
   void OnMessage(int from, const std::string& message);
   void Submit(int rank, const Submission& submission);
   void Decide();
-  /// To all that it is for.
+  /// Sends a decision to all of `members`; hands it to Take() here if rank 0 is one of them.
   void Tell(Decision decision, const std::vector<int>& members);
-  /// When a window ends.
+  /// Sets a timer that calls Decide() when the coordinators' window ends.
   void DecideLater();
   void Use(const Settings& settings);
   void Take(Decision decision);
-  /// `parting`: of a rank that has left in order, which has done its part of what GPUs do still.
+  /// `parting`: a rank has left in order. It has done its part of the work that GPUs still have, so
+  /// that work gets time to end.
   void OnFailure(const Status& status, bool parting = false);
-  /// All that are on their way; `decided`: also what the data thread would do.
+  /// Ends all tensors on their way with `status`. `decided`: includes the decided ones, which the
+  /// data thread would execute.
   void FailWaiting(const Status& status, bool decided);
-  /// Those of a set that has gone.
+  /// Ends all tensors of a set that was removed.
   void FailSet(SetId set);
 
   // On the data thread:
   void RunData();
   void Execute(const Decision& decision);
-  /// The set's first rank tells rank 0 that it has done all of it that it knows of.
+  /// Called by a set's first rank: tells rank 0 that this rank has executed all decisions of the
+  /// set that it knows of.
   void TellIdle(SetId set);
-  /// Those of this rank, no longer on their way; not submitted where it has joined.
+  /// Takes this rank's tensors of a decision out of the table of tensors on their way. A tensor
+  /// that this rank does not have is not submitted(); its `joined` says whether this rank has
+  /// joined.
   std::vector<Tensor> TakeTensors(const Decision& decision);
 
   const Options options_;
@@ -177,28 +200,30 @@ class Engine {
   Watch watch_;
   const std::shared_ptr<RankGpu> gpu_;
 
-  // Of the links' thread:
+  // Owned by the links' thread:
   std::unordered_map<TensorKey, Known, TensorKey::Hash> known_;
   bool failure_told_ = false;
-  std::unique_ptr<SetCoordinators> coordinator_;  ///< of rank 0
+  std::unique_ptr<SetCoordinators> coordinator_;  ///< rank 0 only
   std::optional<Deadline> deciding_at_;
-  std::shared_ptr<Autotune> autotune_;  ///< while there is something to try
-  std::optional<SwitchPoints> points_;  ///< that all ranks have by now, if they were changed
+  std::shared_ptr<Autotune> autotune_;  ///< null: nothing is tuned, or no longer
+  /// The switch points that all ranks have now, if they can be tuned.
+  std::optional<SwitchPoints> points_;
 
   std::atomic<bool> tuned_ = false;  ///< StartAutotune() was called
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_map<TensorKey, Entry, TensorKey::Hash> entries_;  ///< on their way
-  std::vector<TensorKey> unsaid_;  ///< of which rank 0 has not heard
+  std::unordered_map<TensorKey, Entry, TensorKey::Hash> entries_;  ///< tensors on their way
+  std::vector<TensorKey> unsaid_;  ///< tensors that rank 0 has not been told of
   std::deque<Decision> decisions_;
-  std::vector<SetId> refused_sets_;  ///< that rank 0 has decided on, but could not make
+  /// Sets that rank 0 has decided to add and that could not be made.
+  std::vector<SetId> refused_sets_;
   bool flushing_ = false;
   bool join_unsaid_ = false;
   bool executing_ = false;
   bool stopping_ = false;
   Status failure_;
-  OnJoined on_joined_;  ///< while this rank has joined
+  OnJoined on_joined_;  ///< not null while this rank has joined
 
   ProcessSets sets_;
   std::thread data_;

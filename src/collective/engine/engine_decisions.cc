@@ -1,4 +1,5 @@
-// At rank 0: what comes next, when, and with which settings.
+// Rank 0's part of the engine: decides when its data thread is idle or a window ends, sends the
+// decisions to the ranks, and applies the settings that autotuning tries.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,17 +13,18 @@
 namespace tony::collective {
 namespace {
 
-/// Each line is there as soon as it is written. Nobody else has it, nor any child of a fork.
+/// The file of autotuning's table. Each line is flushed when it is written. The file is closed on
+/// exec, so that a child process does not keep it open.
 class Table {
  public:
-  /// Null: errno says why.
+  /// Null – the file cannot be opened; errno says why.
   static std::shared_ptr<Table> Open(const std::string& path) {
     FILE* const file = std::fopen(path.c_str(), "we");
     return file == nullptr ? nullptr : std::make_shared<Table>(file);
   }
   explicit Table(FILE* file) : file_(file, std::fclose) {}
 
-  /// False: it could not be written.
+  /// False: the line could not be written.
   bool Write(const std::string& line) {
     return std::fprintf(file_.get(), "%s\n", line.c_str()) >= 0 && std::fflush(file_.get()) == 0;
   }
@@ -43,7 +45,8 @@ void Engine::Decide() {
   bool idle = false;
   {
     const std::lock_guard lock(mutex_);
-    // What becomes ready until then is fused with what is ready now.
+    // While the data thread is busy the coordinators are not asked (`idle`), so tensors that become
+    // ready meanwhile are fused with those that are ready now.
     idle = !executing_ && decisions_.empty();
     for (const SetId set : std::exchange(refused_sets_, {})) coordinator_->Drop(set);
   }
@@ -57,6 +60,8 @@ void Engine::Decide() {
     }
     Tell(std::move(decision), *members);
   }
+  // All decisions above were made with the previous settings; the new ones hold from the next
+  // decision on.
   if (settings) Use(*settings);
   if (autotune_ != nullptr && autotune_->done()) autotune_.reset();
   DecideLater();
@@ -72,6 +77,7 @@ void Engine::Tell(Decision decision, const std::vector<int>& members) {
 
 void Engine::DecideLater() {
   const auto end = coordinator_->window_end();
+  // A timer that is set for the same time or earlier is enough: Decide() then sets the next one.
   if (!end || (deciding_at_ && *deciding_at_ <= *end)) return;
   deciding_at_ = end;
   members_->PostAt(*end, [this] {
@@ -86,7 +92,8 @@ void Engine::Use(const Settings& settings) {
   points_ = settings.points;
   std::vector<int> all(static_cast<size_t>(members_->group().ranks()));
   std::iota(all.begin(), all.end(), 0);
-  // As any decision: between the same two operations at all ranks.
+  // The switch points go as a decision, so that all ranks apply them between the same two
+  // operations. Fusion and window concern rank 0 only.
   Tell({.kind = {.operation = Operation::kBarrier}, .points = points_->Encode()}, all);
 }
 
@@ -117,6 +124,7 @@ Status Engine::StartAutotune(const Tuning& tuning) {
     say("there is nothing to tune: all is fixed, or there is one rank only");
     return {};
   }
+  // A table that cannot be written, on a full disk for example, ends; the tuning goes on.
   const auto log = [table, say, path = tuning.log](const std::string& line) mutable {
     if (table == nullptr || table->Write(line)) return;
     table.reset();
@@ -124,6 +132,7 @@ Status Engine::StartAutotune(const Tuning& tuning) {
   };
   auto autotune = std::make_shared<Autotune>(present, std::move(parameters), tuning.options,
                                              Autotune::Ports{.log = log, .say = say});
+  // Both members belong to the links' thread.
   members_->Post([this, autotune = std::move(autotune), points = present.points] {
     autotune_ = autotune;
     points_ = points;

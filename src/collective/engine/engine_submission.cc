@@ -1,4 +1,5 @@
-// How operations come into the engine, and which it refuses.
+// Completes and checks requests, enters them in the table of tensors on their way, all or none, and
+// has the links' thread send them to rank 0.
 #include <algorithm>
 #include <utility>
 
@@ -7,8 +8,10 @@
 namespace tony::collective {
 namespace {
 
-/// What does not matter for its operation is the same on all ranks. Splits that need not be given
-/// are; where they have to be, rank 0 tells all.
+/// Sets fields that do not matter for the operation to the same values on all ranks, so that rank 0
+/// does not compare them. Fills in even splits of an all-to-all if its rows divide evenly.
+/// Otherwise the splits stay empty, and rank 0 tells all ranks that they are missing
+/// (agreement.cc).
 void CompleteRequest(Request& request, int ranks) {
   Kind& kind = request.kind;
   if (!Reduces(kind.operation)) {
@@ -85,6 +88,8 @@ void Engine::Locate(Tensor& tensor) const {
   Request& request = tensor.request;
   if (request.kind.device != DeviceType::kGpu || request.elements() == 0) return;
   for (const void* const data : {tensor.in, static_cast<const void*>(tensor.out)}) {
+    // A pointer that is wrong here is a fault in the request, no error of this call: all ranks are
+    // to hear of it.
     if (data != nullptr && request.fault.empty()) request.fault = gpu_->Locate(data);
   }
 }
@@ -110,6 +115,9 @@ Status Engine::Complete(std::vector<Tensor>& tensors, const std::string& group) 
     }
     auto place = sets_.Find(request.set);
     if (!place.ok()) return place.status();
+    // Requests that are wrong on their own are not refused here, but by rank 0, so that all ranks
+    // hear of it and none waits for a tensor that never comes. Only what cannot be sent or computed
+    // with is refused at once.
     CompleteRequest(request, place->ranks);
     Locate(tensor);
   }
@@ -123,7 +131,8 @@ Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
   {
     const std::lock_guard lock(mutex_);
     if (Status refusal = Refusal(); !refusal.ok()) return refusal;
-    // Again: what is of a set that goes in this moment would never be told so.
+    // The set is checked again under the mutex. It may have been removed since Complete(); then
+    // FailSet() may have run already, and a tensor entered now would never be told.
     if (auto place = sets_.Find(tensors[0].request.set); !place.ok()) return place.status();
     for (size_t i = 0; i < tensors.size(); ++i) {
       const std::string name = tensors[i].request.name;
@@ -132,6 +141,8 @@ Status Engine::Submit(std::vector<Tensor> tensors, const std::string& group) {
         unsaid_.push_back(key);
         continue;
       }
+      // The name is taken. The tensors that were entered before it leave again; the mutex was held
+      // all the time, so they are the last ones in `unsaid_`.
       for (; i > 0; --i) {
         entries_.erase(unsaid_.back());
         unsaid_.pop_back();

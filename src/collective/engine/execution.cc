@@ -1,4 +1,5 @@
-// Gathering, the group's operation, and scattering.
+// A rank that cannot take part in an operation, for lack of memory or of the tensor, fails the
+// group: otherwise the others would wait for it until their deadline.
 #include "collective/engine/execution.h"
 
 #include <cstring>
@@ -14,18 +15,19 @@
 namespace tony::collective {
 namespace {
 
-/// Of the factor 1 the same bits: large whole numbers are more than a double holds.
+/// Copies `count` elements, multiplied by `factor`. The factor 1 copies the bits: multiplied as
+/// float64, large integers would be rounded.
 void CopyScaled(void* out, const void* in, size_t count, DataType type, double factor) {
   if (factor != 1) return BestKernels().Scale(type)(out, in, count, factor);
   if (count > 0 && out != in) std::memcpy(out, in, count * SizeOf(type));
 }
 
-/// Uninitialized: the group fills it.
+/// An output of `rows` rows. Its memory is uninitialized: the group fills it.
 Output MakeOutput(const Request& request, size_t rows) {
   Output output;
   output.shape = request.shape;
   output.shape[0] = static_cast<int64_t>(rows);
-  // Not by make_shared, which would not align it for all types.
+  // std::make_shared would not align the memory for all element types.
   output.data.reset(new std::byte[rows * RowElements(request) * SizeOf(request.kind.type)]);
   return output;
 }
@@ -38,6 +40,8 @@ Status Execution::Run(const Decision& decision, const Tensors& tensors, Outputs&
   Status failed;
   try {
     for (size_t i = 0; i < tensors.size(); ++i) {
+      // A joined rank takes part without the tensor. A rank that has neither has given it up
+      // (Engine::FailWaiting()).
       if (tensors[i].submitted() || tensors[i].joined) continue;
       failed = {Code::kAborted, "tensor '" + decision.tensors[i].name +
                                     "' is decided on, but rank " + std::to_string(group_.rank()) +
@@ -54,6 +58,8 @@ Status Execution::Run(const Decision& decision, const Tensors& tensors, Outputs&
                                             decision.tensors.front().name + "' and " +
                                             std::to_string(decision.tensors.size() - 1) + " more"};
   }
+  // The other ranks are in the operation already, or will be: Fail() ends it for them and names
+  // this rank.
   group_.Fail(group_.rank());
   failure_ = failed;
   return failed;
@@ -85,7 +91,7 @@ Status Execution::Choose(const Decision& decision, const Tensors& tensors, Outpu
       return group_.Barrier(deadline);
     case Operation::kAddSet:
     case Operation::kRemoveSet:
-      break;  // of the groups themselves (process_sets.h)
+      break;  // process_sets.h handles these
   }
   return {};
 }
@@ -93,6 +99,8 @@ Status Execution::Choose(const Decision& decision, const Tensors& tensors, Outpu
 Status Execution::AllReduce(const Decision& decision, const Tensors& tensors, Deadline deadline) {
   const Kind& kind = decision.kind;
   const uint64_t neutral = NeutralBits(kind.type, kind.reduce);
+  // A joined rank has no tensors: null pointers with the decision's counts, for which the neutral
+  // element stands in.
   std::vector<Fusion::Tensor> all;
   for (size_t i = 0; i < tensors.size(); ++i) {
     all.push_back({.in = tensors[i].in,
@@ -106,7 +114,7 @@ Status Execution::AllReduce(const Decision& decision, const Tensors& tensors, De
   return group_.AllReduceFused(fusion, op, deadline);
 }
 
-/// Each tensor has coefficients of its own.
+/// Gathers the tensors into one vector, of which each tensor has Adasum factors of its own.
 Status Execution::Adasum(const Fusion& fusion, Deadline deadline) {
   std::vector<size_t> counts;
   for (const Fusion::Tensor& tensor : fusion.tensors()) counts.push_back(tensor.count);
@@ -120,7 +128,7 @@ Status Execution::Adasum(const Fusion& fusion, Deadline deadline) {
 Status Execution::AllGather(const Decision& decision, const Tensors& tensors, Outputs& outputs,
                             Deadline deadline) {
   const size_t element = SizeOf(decision.kind.type);
-  // How much each rank has of a tensor, and of all together.
+  // Bytes of tensor `i` at `rank`.
   const auto bytes_of = [&](size_t i, size_t rank) {
     return AsSize(decision.tensors[i].lengths[rank]) * RowElements(tensors[i].request) * element;
   };
@@ -136,6 +144,8 @@ Status Execution::AllGather(const Decision& decision, const Tensors& tensors, Ou
   if (tensors.size() == 1) {
     return group_.AllGather(tensors[0].in, outputs[0].data.get(), bytes, deadline);
   }
+  // The fused vector lies rank after rank, and within a rank tensor after tensor; the outputs lie
+  // tensor after tensor. So the result is copied once more, into the other order.
   std::byte* const all = fusion_.Take(total);
   std::byte* own = all;
   for (size_t rank = 0; rank < me(); ++rank) own += bytes[rank];
@@ -178,7 +188,8 @@ Status Execution::ReduceScatterOne(const Kind& kind, const Tensor& tensor, Outpu
   return done;
 }
 
-/// The vector's parts are those of ranks, and in each of them those of the tensors.
+/// The fused vector has one part for each rank, and in each part the rows of all tensors for that
+/// rank. A rank's result then is one contiguous part.
 Status Execution::ReduceScatter(const Decision& decision, const Tensors& tensors, Outputs& outputs,
                                 Deadline deadline) {
   const Kind& kind = decision.kind;
@@ -221,6 +232,7 @@ Status Execution::ReduceScatter(const Decision& decision, const Tensors& tensors
 Status Execution::AllToAll(const Decision& decision, const Tensor& tensor, Output& output,
                            Deadline deadline) {
   const size_t row = RowElements(tensor.request) * SizeOf(decision.kind.type);
+  // `lengths` has the splits of all ranks, so each rank knows what it receives without asking.
   RowsToAll all(decision.tensors[0].lengths, me(), ranks(), row);
   output = MakeOutput(tensor.request, all.rows);
   output.splits = std::move(all.received_rows);

@@ -1,4 +1,5 @@
-// What the data thread does with a decision.
+// Executes decisions on the data thread: gathers tensors, calls the group's operation, scatters the
+// results.
 #pragma once
 
 #include <chrono>
@@ -17,27 +18,28 @@
 
 namespace tony::collective {
 
-/// Tensors of one decision that is no allreduce are gathered into one vector and scattered from it,
-/// if there are several of them; those of an allreduce the group takes from where they are. Factors
-/// are applied on the way: `prescale` to what each rank has, `postscale` to the result, after the
-/// division of an average. What lies on GPUs goes to another group (gpu_plane.h), which is made at
-/// the first such decision. Not thread safe: of the data thread, but for gpu().Fail().
+/// Several tensors of one decision are gathered into one vector, and the result is scattered from
+/// it. The tensors of an allreduce are not gathered: the group takes them from where they lie.
+/// Factors are applied on the way: `prescale` to each rank's values, `postscale` to the result,
+/// after the division of an average. Tensors on GPUs go through another group (gpu_plane.h), which
+/// is made at the first decision about such tensors. Not thread safe: of the data thread, but for
+/// gpu().Fail().
 class Execution {
  public:
   using Tensors = std::vector<Tensor>;
-  /// `gpu`: for what lies on GPUs; without it that is refused.
+  /// `gpu`: for tensors on GPUs; without it decisions about them are refused.
   explicit Execution(Group& group, GpuPlane::Setup gpu = {})
       : group_(group), adasum_(group), gpu_(group, std::move(gpu)) {}
 
-  /// `tensors`: those of this rank, as in `decision.tensors`. `outputs`: as many, for those that
-  /// have one.
-  /// Errors are the group's. Aborted: this rank has given a tensor up. ResourceExhausted: no memory
-  /// here. The other ranks' operation ends then as if this one had. After any but InvalidArgument
-  /// nothing is done any more: the other ranks are elsewhere.
+  /// `tensors`: this rank's tensors, in the order of `decision.tensors`. `outputs`: as many
+  /// elements, written for operations that have an output. Errors are the group's, and:
+  /// Aborted – this rank has given a tensor up. ResourceExhausted – this rank has no memory.
+  /// After these two the other ranks' operation ends as if this rank had ended. After any error but
+  /// InvalidArgument each later call fails: the other ranks are at another place in the order.
   Status Run(const Decision& decision, const std::vector<Tensor>& tensors,
              std::vector<Output>& outputs, Deadline deadline);
-  /// A decision about tensors of GPUs: begins it, and tells them itself what comes of it, later.
-  /// See GpuPlane::Run().
+  /// Begins a decision about tensors on GPUs. The tensors' callbacks are called later, from another
+  /// thread. See GpuPlane::Run().
   void RunOnGpu(const Decision& decision, Tensors tensors, std::chrono::milliseconds patience);
   GpuPlane& gpu() { return gpu_; }
 

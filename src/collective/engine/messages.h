@@ -1,4 +1,4 @@
-// The first byte of what engines tell each other.
+// The first byte of a message between engines says what kind of message it is.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ inline constexpr char kDecision = 'd';
 inline constexpr char kFailure = 'f';
 inline constexpr char kIdle = 'i';
 inline constexpr char kWatch = 'w';
-inline constexpr char kParting = 'p';  // a failure as well
+inline constexpr char kParting = 'p';  // a failure as well: a rank has left in order
 
 inline std::string Message(char kind, const std::string& bytes) {
   return std::string(1, kind) + bytes;

@@ -1,4 +1,5 @@
-// Making and removing groups, and finding the one that a decision is for.
+// All ranks execute the adding and removing of a set at the same place in the order of decisions,
+// so no other operation on the CPU is under way meanwhile.
 #include "collective/engine/process_sets.h"
 
 #include <algorithm>
@@ -37,6 +38,8 @@ bool ProcessSets::Leads(SetId set) const {
 }
 
 bool ProcessSets::EndsAll(const Decision& decision, const Status& status) {
+  // A set that could not be made is no failure of the others: Group::Subgroup() tells all ranks the
+  // same, so none waits for it.
   const bool refused =
       status.code() == Code::kResourceExhausted || status.code() == Code::kFailedPrecondition;
   return !status.ok() && !(refused && decision.kind.operation == Operation::kAddSet);
@@ -62,6 +65,7 @@ Status ProcessSets::Run(const Decision& decision, const std::vector<Tensor>& ten
 GpuPlane::Setup ProcessSets::SetupFor(const std::vector<int>& members) const {
   GpuPlane::Setup setup = gpu_;
   setup.names = members;
+  // The group of all ranks has told the user about the GPUs already.
   setup.say = nullptr;
   return setup;
 }
@@ -75,6 +79,8 @@ void ProcessSets::RunOnGpu(const Decision& decision, std::vector<Tensor> tensors
 
 void ProcessSets::FailGpus(const std::string& why, Deadline when) {
   const std::lock_guard lock(mutex_);
+  // The failure with the earliest time counts: a rank that has ended leaves no time for a rank that
+  // leaves in order.
   if (gpu_failure_.empty() || when < gpu_failing_) {
     gpu_failure_ = why;
     gpu_failing_ = when;
@@ -93,7 +99,7 @@ void ProcessSets::FinishGpus() {
 Status ProcessSets::Add(const Decision& decision, Output& output, Deadline deadline) {
   output.set = decision.subject;
   if (sets_.contains(decision.subject)) return {};
-  // Decided for a second time before rank 0 knew that there is no such set.
+  // Rank 0 may decide to add the set again before it has learned that the set could not be made.
   const auto refused = refused_.find(decision.subject);
   if (refused != refused_.end()) return refused->second;
   try {
@@ -109,13 +115,15 @@ Status ProcessSets::Add(const Decision& decision, Output& output, Deadline deadl
       set.place = {.rank = set.group->rank(), .ranks = set.group->ranks()};
     }
     const std::lock_guard lock(mutex_);
+    // FailGpus() reaches only sets that exist, so a failure that came before is passed on here.
     if (set.execution != nullptr && !gpu_failure_.empty()) {
       set.execution->gpu().Fail(gpu_failure_, gpu_failing_);
     }
     sets_.emplace(decision.subject, std::move(set));
     return {};
   } catch (const std::bad_alloc&) {
-    // The others do not know of it, and would go on.
+    // The other ranks do not know that memory is missing here and would go on with the set, so the
+    // group of all ranks fails.
     all_.Fail(all_.rank());
     return {Code::kAborted,
             "rank " + std::to_string(all_.rank()) + " has no memory for a process set"};
@@ -133,7 +141,8 @@ Status ProcessSets::SetPoints(const std::string& table) {
 }
 
 Status ProcessSets::Remove(SetId set, Deadline deadline) {
-  // Others may still be fetching what this rank has done last.
+  // The barrier comes before the group is retired: until all ranks have come, one of them may still
+  // be fetching from the set's memory what this rank has done last.
   const auto found = sets_.find(set);
   if (found != sets_.end() && found->second.execution != nullptr) {
     found->second.execution->gpu().Finish();
@@ -141,7 +150,8 @@ Status ProcessSets::Remove(SetId set, Deadline deadline) {
   if (Status met = all_.Barrier(deadline); !met.ok()) return met;
   if (found == sets_.end()) return {};
   if (found->second.group != nullptr) found->second.group->Retire();
-  decltype(sets_)::node_type gone;  // goes after the lock: its GPUs part, which takes a while
+  // Destroyed after the lock is released: its GPUs part, which takes a while.
+  decltype(sets_)::node_type gone;
   const std::lock_guard lock(mutex_);
   gone = sets_.extract(found);
   return {};

@@ -1,4 +1,4 @@
-// The groups in which this rank takes part: of all ranks, and of process sets.
+// The groups in which this rank takes part: the group of all ranks, and those of process sets.
 #pragma once
 
 #include <chrono>
@@ -19,42 +19,44 @@
 
 namespace tony::collective {
 
-/// Sets are made and removed by decisions, which all ranks do in the same order. Run() and Leads()
-/// are of the data thread; Find() is thread safe.
+/// Sets are made and removed by decisions, which all ranks execute in the same order. Run() and
+/// Leads() are of the data thread; Find() is thread safe.
 class ProcessSets {
  public:
-  /// `gpu`: of all ranks; that of a set is like it, and says nothing.
+  /// `gpu`: the setup for the set of all ranks. Process sets get the same setup, without `say`.
   ProcessSets(Group& all, GpuPlane::Setup gpu);
 
   struct Place {
-    int rank = 0;  ///< this one, among the set's
+    int rank = 0;  ///< this rank, counted within the set
     int ranks = 0;
   };
-  /// InvalidArgument: there is no such set, or this rank does not belong to it.
+  /// InvalidArgument – there is no such set, or this rank does not belong to it.
   Result<Place> Find(SetId set) const;
-  /// Whether this rank is the first one of a set.
+  /// Whether this rank is the first rank of a set.
   bool Leads(SetId set) const;
 
-  /// As Execution::Run(), for the decision's set; of kAddSet the output tells its number.
-  /// ResourceExhausted, FailedPrecondition of kAddSet: all ranks are told the same, and the rest
-  /// goes on. After any other error than InvalidArgument nothing is done any more.
+  /// Executes a decision in its set, as Execution::Run() does; makes and removes sets. The output
+  /// of kAddSet tells the set's number. ResourceExhausted, FailedPrecondition – of kAddSet: all
+  /// ranks get the same error and the rest goes on. After any other error but InvalidArgument each
+  /// later call fails.
   Status Run(const Decision& decision, const std::vector<Tensor>& tensors,
              std::vector<Output>& outputs, Deadline deadline);
-  /// As Execution::RunOnGpu(), for the decision's set.
+  /// Begins a decision about tensors on GPUs in its set, as Execution::RunOnGpu() does.
   void RunOnGpu(const Decision& decision, std::vector<Tensor> tensors,
                 std::chrono::milliseconds patience);
-  /// See GpuPlane::Fail(), of all sets. Thread safe.
+  /// Calls GpuPlane::Fail() of all sets. Thread safe.
   void FailGpus(const std::string& why, Deadline when);
-  /// Until what GPUs have is done; when no decision follows.
+  /// Waits until the GPUs' work of all sets is done. Called when no decision follows.
   void FinishGpus();
-  /// Whether a decision that came to this ends everything.
+  /// Whether `status`, the outcome of a decision, ends everything.
   static bool EndsAll(const Decision& decision, const Status& status);
 
  private:
-  /// Of a set that this rank does not belong to only the members are known.
+  /// A set. If this rank does not belong to it, only `members` is set.
   struct Set {
     std::vector<int> members;
-    std::unique_ptr<Group> group;  ///< null also of all ranks, whose group is another's
+    /// Null for the set of all ranks, too: its group is owned elsewhere.
+    std::unique_ptr<Group> group;
     std::unique_ptr<Execution> execution;
     Place place;
   };
@@ -67,11 +69,13 @@ class ProcessSets {
 
   Group& all_;
   const GpuPlane::Setup gpu_;
-  mutable std::mutex mutex_;  ///< changes happen in the data thread, which so reads without it
+  /// Guards changes of `sets_`, which the data thread alone makes and so reads without the mutex,
+  /// and what FailGpus() keeps. Other threads always hold it.
+  mutable std::mutex mutex_;
   std::map<SetId, Set> sets_;
-  std::map<SetId, Status> refused_;  ///< sets that could not be made
+  std::map<SetId, Status> refused_;  ///< sets that could not be made, and why
   Status failure_;
-  std::string gpu_failure_;  ///< if not empty: of GPUs, also of sets to come
+  std::string gpu_failure_;  ///< if not empty: why GPUs have failed, also in sets made later
   Deadline gpu_failing_;
 };
 

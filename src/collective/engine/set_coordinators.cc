@@ -1,4 +1,5 @@
-// Sets that come and go, and who is asked.
+// Each call of Decide() asks the coordinators whose first rank is free, in the order of the sets'
+// numbers.
 #include "collective/engine/set_coordinators.h"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ SetCoordinators::Set SetCoordinators::Make(SetId id, std::vector<int> members) c
 std::string SetCoordinators::Submit(int rank, const Submission& submission) {
   const auto found = sets_.find(submission.set);
   if (found != sets_.end()) return found->second.coordinator->Submit(rank, submission);
-  // It has gone, and the rank did not know yet.
+  // The set was removed, and the rank did not know yet. Numbers are never used again, so the rank
+  // cannot mean another set.
   if (submission.set <= last_id_) return "";
   return "rank " + std::to_string(rank) + " submits to process set " +
          std::to_string(submission.set) + ", which nobody has made";
@@ -31,7 +33,8 @@ std::string SetCoordinators::Submit(int rank, const Submission& submission) {
 std::vector<SetCoordinators::Addressed> SetCoordinators::Decide(bool idle, Deadline now) {
   std::vector<Addressed> all;
   window_end_.reset();
-  // Sets may come and go meanwhile, but for the first one, which says so.
+  // The loop goes over a copy of the numbers: a decision of the first set, that of all ranks, may
+  // add and remove sets.
   std::vector<SetId> ids;
   for (const auto& [id, set] : sets_) ids.push_back(id);
   for (const SetId id : ids) {
@@ -40,6 +43,8 @@ std::vector<SetCoordinators::Addressed> SetCoordinators::Decide(bool idle, Deadl
     Set& set = found->second;
     const bool asks_first = set.members->front() == 0;
     const bool is_timed = limits_.window.count() > 0 && set.coordinator->has_ready();
+    // The window begins when the first tensor is ready, not when the first rank is free: the time
+    // of the operation before it counts.
     if (is_timed && !set.ready_since) set.ready_since = now;
     const bool is_free = asks_first ? idle : !set.busy;
     if (is_free && !IsInWindow(set, now)) Take(set, all);
@@ -67,6 +72,8 @@ void SetCoordinators::Take(Set& set, std::vector<Addressed>& to) {
   for (Decision& decision : set.coordinator->Decide()) {
     Apply(decision, to);
     to.push_back({std::move(decision), members});
+    // Rank 0 says itself whether it is idle; any other first rank sends kIdle when it has executed
+    // what it was sent.
     set.busy = members->front() != 0;
   }
 }
@@ -78,6 +85,7 @@ void SetCoordinators::Apply(Decision& decision, std::vector<Addressed>& before) 
     for (const int64_t rank : decision.tensors[0].lengths) {
       members.push_back(static_cast<int>(rank));
     }
+    // A set of the same ranks is the same set: a group and its memory are made once.
     const auto same = std::find_if(sets_.begin(), sets_.end(),
                                    [&](const auto& set) { return *set.second.members == members; });
     if (same != sets_.end()) {
@@ -94,6 +102,7 @@ void SetCoordinators::Apply(Decision& decision, std::vector<Addressed>& before) 
                                                       : " is not there, or has been removed");
       return;
     }
+    // All ranks have submitted the set's ready tensors, so these are decided before the set goes.
     Take(found->second, before);
     found->second.coordinator->GiveUp();
     sets_.erase(found);

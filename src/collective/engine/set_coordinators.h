@@ -1,4 +1,4 @@
-// Rank 0's coordinators, one for each process set, and the one order of all their decisions.
+// Rank 0's coordinators, one for each process set, and the single order of all their decisions.
 #pragma once
 
 #include <chrono>
@@ -16,51 +16,56 @@ namespace tony::collective {
 
 /// Computation only.
 ///
-/// 1. All decisions come from here one after the other, so ranks of several sets do them in the
-///    same order, and no two wait for each other.
-/// 2. A set comes and goes with a decision of all ranks. What of it was ready before it goes is
-///    decided before; what comes later is dropped, as those ranks learn from the same decision.
-/// 3. While a set's first rank is busy nothing is decided for it, so that what becomes ready
-///    meanwhile is fused.
-/// 4. With a window, what is ready waits for more from when the first of it became ready, unless
-///    nothing can be fused with it, or there is no room for more.
+/// 1. All decisions come from here, one after the other. Ranks that belong to several sets execute
+///    them in the same order, so no two ranks wait for each other.
+/// 2. A set is added and removed by a decision of all ranks. Tensors of the set that were ready
+///    before its removal are decided before it. Tensors that are submitted later are dropped; their
+///    ranks learn of the removal from the same decision.
+/// 3. Nothing is decided for a set while its first rank is busy, so that tensors which become ready
+///    meanwhile are fused.
+/// 4. With a window (`Limits::window`) ready tensors wait for more, counted from when the first of
+///    them became ready, unless nothing can be fused with them or the fusion buffer is full.
 /// Not thread safe.
 class SetCoordinators {
  public:
-  /// `watch`: as of Coordinator.
+  /// `watch`: as in Coordinator's constructor.
   SetCoordinators(int ranks, Coordinator::Limits limits, SubmissionWatch* watch = nullptr);
 
-  /// As of Coordinator.
+  /// As Coordinator::Submit(). A submission to a set that was removed is dropped.
   std::string Submit(int rank, const Submission& submission);
-  /// A decision, and whom it is for.
+  /// A decision, and the ranks that it is sent to.
   struct Addressed {
     Decision decision;
     std::shared_ptr<const std::vector<int>> members;
   };
-  /// What is ready by now. `idle`: rank 0 has nothing to do. `now`: for windows.
+  /// Takes and returns the decisions about all tensors that are ready and need not wait. `idle`:
+  /// rank 0 has nothing to do. `now`: for windows.
   std::vector<Addressed> Decide(bool idle, Deadline now = {});
-  /// When Decide() is to be called again at the latest, since a window ends.
+  /// The latest time for the next call of Decide(), since a window ends; none: no window is open.
   std::optional<Deadline> window_end() const { return window_end_; }
-  /// From the next decision on.
+  /// Takes effect from the next decision on.
   void SetFusion(size_t bytes, std::chrono::microseconds window);
-  /// The set's first rank, if that is not rank 0, has done all that it had of it.
+  /// The set's first rank, which is not rank 0, has executed all decisions of the set that it had.
   void OnIdle(SetId set);
-  /// A set that could not be made.
+  /// Forgets a set that could not be made.
   void Drop(SetId set) { sets_.erase(set); }
 
  private:
   struct Set {
     std::unique_ptr<Coordinator> coordinator;
     std::shared_ptr<const std::vector<int>> members;
-    bool busy = false;                    ///< its first rank, if that is not rank 0
-    std::optional<Deadline> ready_since;  ///< where there is a window
+    bool busy = false;  ///< its first rank has decisions to execute; unused if that is rank 0
+    /// When the first ready tensor became ready; only with a window.
+    std::optional<Deadline> ready_since;
   };
 
   Set Make(SetId id, std::vector<int> members) const;
   void Take(Set& set, std::vector<Addressed>& to);
-  /// Whether what is ready is to wait for more.
+  /// Whether the set's ready tensors wait for more; then window_end_ is set.
   bool IsInWindow(const Set& set, Deadline now);
-  /// What the decision does to sets, here. With an error it does nothing.
+  /// Adds or removes the set that `decision` adds or removes, and completes the decision. Decisions
+  /// that have to come before it are appended to `before`. A decision with an error changes
+  /// nothing.
   void Apply(Decision& decision, std::vector<Addressed>& before);
 
   Coordinator::Limits limits_;

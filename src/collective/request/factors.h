@@ -1,4 +1,4 @@
-// What results are multiplied with.
+// The factor that the result of a reduction is multiplied by.
 #pragma once
 
 #include <bit>
@@ -9,12 +9,13 @@
 
 namespace tony::collective {
 
-/// For the group's result, where that of an average is its sum.
+/// The factor for the group's result. For an average the group's result is a sum, so the factor
+/// includes the division.
 inline double FactorAfter(const Kind& kind, size_t ranks) {
   if (kind.reduce != ReduceOp::kAverage) return kind.postscale;
   const double part = 1.0 / static_cast<double>(ranks);
-  // 1/49 as a number is a bit less than that, and 49 times this less than 1, which would be cut to
-  // 0. With the next larger one whole numbers below 2^51 come out as by division.
+  // The double next to 1/49 is a bit less than 1/49; 49 times it is less than 1 and would be cut to
+  // 0 for integers. With the next larger double, whole numbers below 2^51 come out as by division.
   const bool round_up = !IsFloating(kind.type) && !std::has_single_bit(ranks);
   return kind.postscale * (round_up ? std::nextafter(part, 1.0) : part);
 }

@@ -1,4 +1,4 @@
-// What a request says for people, and whether its shape can be.
+// Texts of requests and decisions for people, and the check that a shape is possible.
 #include "collective/request/request.h"
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 namespace tony::collective {
 namespace {
 
-/// More than any machine's memory, and with it as many ranks as there will be are less than 2^63.
+/// Largest tensor, in bytes. It is more than any machine's memory, and small enough for the sum
+/// over any realistic number of ranks to stay below 2^63.
 constexpr int64_t kMostBytes = int64_t{1} << 46;
 
 }  // namespace
@@ -21,6 +22,7 @@ std::string Request::ShapeFault() const {
   int64_t most = kMostBytes / static_cast<int64_t>(SizeOf(kind.type));
   for (const int64_t length : shape) {
     if (length < 0) return "tensor '" + name + "' has a negative length: " + ShapeText();
+    // Division instead of multiplication, which could overflow.
     most /= std::max<int64_t>(length, 1);
     if (most == 0) return "tensor '" + name + "' is larger than any memory: " + ShapeText();
   }

@@ -1,4 +1,4 @@
-// How tensors are divided by their first dimension.
+// Divides tensors by their first dimension.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,22 @@ namespace tony::collective {
 
 inline size_t AsSize(int64_t count) { return static_cast<size_t>(count); }
 
-/// Elements of one index of the first dimension.
+/// Elements of one row, that is one index of the first dimension.
 inline size_t RowElements(const Request& request) {
   size_t count = 1;
   for (size_t i = 1; i < request.shape.size(); ++i) count *= AsSize(request.shape[i]);
   return count;
 }
 
-/// Of `rows` those of a rank, as even as it gets: the first ranks have one more.
+/// The number of `rows` that belong to `rank`. Rows are divided as evenly as possible; the first
+/// ranks have one more.
 inline size_t RowsOf(size_t rows, size_t rank, size_t ranks) {
   return rows / ranks + (rank < rows % ranks ? 1 : 0);
 }
 
-/// What one of the ranks sends and gets in an all-to-all: each list is by rank.
+/// The rows that one rank sends and receives in an all-to-all. Each list is by rank.
 struct RowsToAll {
-  /// `splits`: of each rank the rows for each rank. `row_bytes`: of one of them.
+  /// `splits`: rank after rank, the number of rows for each rank. `row_bytes`: bytes of a row.
   RowsToAll(const std::vector<int64_t>& splits, size_t rank, size_t ranks, size_t row_bytes) {
     for (size_t other = 0; other < ranks; ++other) {
       sent.push_back(AsSize(splits[rank * ranks + other]) * row_bytes);
@@ -35,10 +36,10 @@ struct RowsToAll {
     }
   }
 
-  std::vector<size_t> sent;      ///< bytes
-  std::vector<size_t> received;  ///< bytes
+  std::vector<size_t> sent;      ///< bytes sent to each rank
+  std::vector<size_t> received;  ///< bytes received from each rank
   std::vector<int64_t> received_rows;
-  size_t rows = 0;  ///< that are received
+  size_t rows = 0;  ///< rows received in all
 };
 
 }  // namespace tony::collective

@@ -1,3 +1,5 @@
+// Writer and Reader have the same interface, and each message has one list of fields that both go
+// through. So encoding and decoding cannot disagree.
 #include "collective/request/wire.h"
 
 #include <bit>
@@ -11,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "ranks of both kinds would not agree");
 
-/// Both directions go through the same list of fields (below), so they cannot disagree.
+/// Appends fields to a message.
 class Writer {
  public:
   template <typename T>
@@ -39,7 +41,7 @@ class Writer {
   std::string bytes_;
 };
 
-/// After the first fault it reads nothing more.
+/// Reads fields of a message. After the first fault it reads nothing more.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -61,10 +63,11 @@ class Reader {
   void List(std::vector<T>& list, const Each& each) {
     uint32_t count = 0;
     Number(count);
-    // One by one: a count that the bytes do not bear out costs nothing.
+    // Elements are added one by one, so that a count larger than the bytes that follow takes no
+    // memory.
     for (uint32_t i = 0; i < count && !failed_; ++i) each(*this, list.emplace_back());
   }
-  /// Of values below `count`.
+  /// Reads an enumerator below `count`; a larger one is a fault.
   template <typename Enum>
   void Choice(Enum& value, size_t count) {
     uint8_t number = 0;
@@ -78,7 +81,7 @@ class Reader {
     if (number > 1) return Fail();
     value = number != 0;
   }
-  /// All has been read, and was right.
+  /// Whether the whole message was read without a fault.
   bool Done() const { return !failed_ && rest_.empty(); }
 
  private:
@@ -93,7 +96,7 @@ class Reader {
 
 constexpr auto kNumber = [](auto& coder, auto& number) { coder.Number(number); };
 
-/// For a Writer the second one is const, here as below.
+/// For a Writer `kind` is const; so are the messages of the functions below.
 template <typename Coder, typename Message>
 void KindFields(Coder& coder, Message& kind) {
   coder.Choice(kind.operation, kOperations);

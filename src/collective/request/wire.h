@@ -1,4 +1,4 @@
-// Submissions and decisions as bytes.
+// Encodes submissions and decisions as bytes, and decodes them.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace tony::collective {
 
-/// Numbers in the machine's own order, little endian: lengths and counts as uint32, everything in
-/// the order of the struct. Both ends run the same library, which they make sure of when they meet.
+/// The encoding has the fields in the order of the struct. Numbers are little endian, the only byte
+/// order supported; lengths and counts are uint32. There is no version: both ends run the same
+/// library, which they make sure of when they meet.
 std::string Encode(const Submission& submission);
 std::string Encode(const Decision& decision);
 
-/// InvalidArgument: the bytes are not of such a message as a whole. Nothing is read beyond them,
-/// and no more memory is taken than they justify.
+/// InvalidArgument – the bytes are not exactly one such message. Decoding never reads beyond the
+/// bytes, and takes no more memory than they justify.
 Result<Submission> DecodeSubmission(std::string_view bytes);
 Result<Decision> DecodeDecision(std::string_view bytes);
 

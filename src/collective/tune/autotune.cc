@@ -1,4 +1,5 @@
-// Samples of steps, for the search; and what is told of it.
+// Cuts the steps into samples, gives their speeds to the search, and writes the table and the
+// sentence about the choice.
 #include "collective/tune/autotune.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ std::string Milliseconds(size_t microseconds) {
   return Short(static_cast<double>(microseconds) / 1000);
 }
 
-/// Columns that Horovod's table has as well are called the same.
+/// The table's header. Columns that Horovod's autotune log has as well have the same names.
 std::string Head(const Settings& settings) {
   return std::string("cycle_time_ms,tensor_fusion_threshold,") +
          (settings.points ? "whole_bytes,rails_bytes,window_bytes," : "") + "score,chosen";
@@ -68,6 +69,7 @@ std::optional<Settings> Autotune::Take(const Decision& decision, Deadline now) {
     ports_.say(Choice(search_.settings(), search_.speed(), samples_));
   }
   if (search_.settings() == before) return std::nullopt;
+  // The step that is under way mixes both settings, so it does not count.
   pace_.Restart();
   return search_.settings();
 }
@@ -80,7 +82,7 @@ double Autotune::TakeSpeed() {
     times.push_back(std::chrono::duration<double, std::micro>(step.time).count());
   }
   time_ = {};
-  // Two decisions within one tick of the clock.
+  // The lower limit avoids a division by 0, if two decisions come within one tick of the clock.
   return Median(std::move(bytes)) / std::max(Median(std::move(times)), 1e-3);
 }
 

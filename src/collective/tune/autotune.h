@@ -1,4 +1,4 @@
-// Tunes a job while it trains.
+// Tunes the engine's settings while a job trains, by the speed of its steps.
 #pragma once
 
 #include <chrono>
@@ -15,36 +15,38 @@
 
 namespace tony::collective {
 
-/// Computation only, of the rank that decides: what it is told of the clock is all that it knows of
-/// it. A sample is some steps (pace.h) with the same settings; the step in which these change does
-/// not count. Its speed is the median of its steps' bytes in the median of their times: a step in
-/// which the program did something else, or nothing, is one of many. When the search has ended it
-/// has no more to do. Not thread safe.
+/// Computation only, of the rank that decides: it knows the time only from `now`. A sample is
+/// several steps (pace.h) with the same settings; the step in which the settings change does not
+/// count. A sample's speed is the median of its steps' bytes divided by the median of their times,
+/// so that a step in which the program did something else, or nothing, has no weight. Nothing is
+/// left to do once the search has ended. Not thread safe.
 class Autotune {
  public:
   struct Options {
-    int warmup_samples = 3;  ///< before the first one that counts
+    int warmup_samples = 3;  ///< samples before the first one that counts
     int steps_per_sample = 10;
-    /// Of a sample at least, for steps that are shorter than what disturbs them.
+    /// A sample lasts at least this long, for steps that are shorter than what disturbs them.
     std::chrono::milliseconds least_time{100};
-    int most_tries = 20;  ///< as of Search
+    int most_tries = 20;  ///< as in Search's constructor
   };
   struct Ports {
-    /// A line of the table: first its head, then one for each sample, at last one for the choice.
+    /// Takes a line of the table: first the header, then one line for each sample, at last one for
+    /// the choice.
     std::function<void(const std::string& line)> log;
-    /// For people, once: what was chosen.
+    /// Takes a sentence for people about the choice, once.
     std::function<void(const std::string& sentence)> say;
   };
 
   Autotune(const Settings& present, std::vector<Parameter> parameters, Options options,
            Ports ports);
 
-  /// What is decided next. Returns settings that all later ones are to be decided with.
+  /// Takes the next decision of the order, made at `now`. Returns new settings, if they change; all
+  /// later decisions are to be made with them.
   std::optional<Settings> Take(const Decision& decision, Deadline now);
   bool done() const { return search_.done(); }
 
  private:
-  /// In bytes per microsecond; of the steps, which are at an end.
+  /// The sample's speed in bytes per microsecond. Clears its steps.
   double TakeSpeed();
   void Log(const Settings& settings, double speed, bool chosen) const;
 
@@ -53,7 +55,7 @@ class Autotune {
   Search search_;
   Pace pace_;
   std::vector<Pace::Step> steps_;
-  std::chrono::nanoseconds time_{0};  ///< of all of them
+  std::chrono::nanoseconds time_{0};  ///< sum of the times of `steps_`
   int samples_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// The mark, and what lies between two of it.
+// A larger tensor with a number becomes the new mark; a mark that no longer comes is forgotten
+// after kMostBetween tensors.
 #include "collective/tune/pace.h"
 
 #include "collective/arithmetic/data_type.h"
@@ -6,7 +7,7 @@
 namespace tony::collective {
 namespace {
 
-/// A mark that does not come again while so many others do is forgotten.
+/// A mark is forgotten when this many tensors were reduced since it came last.
 constexpr size_t kMostBetween = 65536;
 
 }  // namespace
@@ -22,7 +23,7 @@ std::optional<Pace::Step> Pace::Take(const Decision& decision, Deadline now) {
     if (mark_bytes_ > 0 && tensor.name == mark_.name && decision.set == mark_.set) {
       marks = true;
     } else if (tensor.id != 0 && bytes > mark_bytes_) {
-      // A number says that the name has come before.
+      // A tensor has a number only if its name has come before.
       mark_ = {.set = decision.set, .name = tensor.name};
       mark_bytes_ = bytes;
       Restart();

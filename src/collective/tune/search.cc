@@ -1,4 +1,6 @@
-// Lines, rounds, and who leaves.
+// The search of one parameter runs through BeginLine(), BeginRound(), EndRound() and EndLine(). A
+// Gaussian process, as Horovod has it, would save few samples with so few values, and would have to
+// be told the noise (docs/design/collective.md).
 #include "collective/tune/search.h"
 
 #include <algorithm>
@@ -7,7 +9,9 @@
 namespace tony::collective {
 namespace {
 
+/// Measurements of each of the last two values.
 constexpr int kRounds = 4;
+/// Rounds in which all values of a line are measured.
 constexpr int kRoundsOfAll = 2;
 
 }  // namespace
@@ -62,11 +66,15 @@ void Search::EndRound() {
   ++round_;
   if (racers_.size() == 2 && round_ >= kRounds) return EndLine();
   if (round_ >= kRoundsOfAll) {
+    // The best measurement counts, not the mean: a disturbance makes a value slower, hardly ever
+    // faster.
     const auto best = [](const Racer& racer) {
       return *std::max_element(racer.speeds.begin(), racer.speeds.end());
     };
     std::stable_sort(racers_.begin() + 1, racers_.end(),
                      [&](const Racer& one, const Racer& other) { return best(one) > best(other); });
+    // At least one rival stays beside the present value, which is not sorted, so that the line ends
+    // with a comparison of two.
     racers_.resize(std::max<size_t>((racers_.size() + 1) / 2, 2));
   }
   BeginRound();
@@ -79,13 +87,15 @@ void Search::EndLine() {
   for (size_t round = 0; round < racers_[0].speeds.size(); ++round) {
     wins += racers_[1].speeds[round] > racers_[0].speeds[round] ? 1 : 0;
   }
+  // The other value may lose one round to a disturbance.
   const bool better = other > before * kGain && wins + 1 >= racers_[0].speeds.size();
   speed_ = better ? other : before;
   if (better) {
     parameters_[at_].of(present_) = racers_[1].value;
     unchanged_ = 0;
   }
-  // The line itself need not be gone through again before another one has changed.
+  // The line counts as unchanged even if it has changed its own parameter: it need not be searched
+  // again before another parameter changes.
   ++unchanged_;
   at_ = (at_ + 1) % parameters_.size();
   BeginLine();

@@ -1,5 +1,5 @@
-// The values: few, each several times the one before, so that their speeds differ by more than the
-// noise where they differ at all.
+// The values are few, and each is several times the one before, so that their speeds differ by more
+// than the noise if they differ at all.
 #include "collective/tune/settings.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kKibibyte = size_t{1} << 10;
 constexpr size_t kMebibyte = size_t{1} << 20;
 
-/// The default is among all of them.
+/// The values of a switch point; its default is among them.
 std::vector<size_t> ValuesOf(size_t SwitchPoints::*point) {
   if (point == &SwitchPoints::whole_bytes) {
     return {16 * kKibibyte, 64 * kKibibyte, 256 * kKibibyte, kMebibyte};

@@ -1,3 +1,5 @@
+// A rank's clock runs while at least one tensor waits for that rank alone: each tensor remembers
+// its sole missing rank, and each rank counts such tensors.
 #include "collective/watch/arrivals.h"
 
 #include <algorithm>
@@ -30,7 +32,8 @@ bool Arrivals::IsMissing(const Tensor& tensor, int rank) const {
 
 void Arrivals::FindSole(Tensor& tensor, Deadline now) {
   if (tensor.sole >= 0) return;
-  // Joined ranks may have submitted it before.
+  // A cheap test first: too many ranks are missing. A joined rank that has submitted the tensor
+  // before counts twice here, so the exact loop follows.
   if (tensor.count + (tensor.of_all ? joined_ : 0) + 1 < static_cast<int>(tensor.members.size()))
     return;
   int sole = -1;
@@ -60,6 +63,8 @@ void Arrivals::Ready(const std::string& name, Deadline now) {
 }
 
 void Arrivals::Joined(int rank, Deadline now) {
+  // A join may end the wait for the joined rank, and may leave another rank as the only missing
+  // one.
   ranks_[static_cast<size_t>(rank)].joined = true;
   ++joined_;
   for (auto& [name, tensor] : tensors_) {
@@ -86,6 +91,7 @@ std::vector<Arrivals::Waiting> Arrivals::Since(Deadline since) const {
       }
     }
   }
+  // Names break ties, so that the order does not depend on the hash table.
   std::sort(all.begin(), all.end(), [](const Waiting& a, const Waiting& b) {
     return std::tie(a.since, a.name) < std::tie(b.since, b.name);
   });

@@ -1,4 +1,4 @@
-// Which ranks have submitted a tensor, since when they wait, and for whom.
+// Keeps, at rank 0, which ranks have submitted a tensor, since when they wait, and for whom.
 #pragma once
 
 #include <chrono>
@@ -11,48 +11,50 @@
 
 namespace tony::collective {
 
-/// Computation only, of the rank that decides. A rank is waited for while it is the only one that
-/// is missing at a tensor, or at several at once: so the sums of ranks can be compared with the
-/// time that a training takes. Not thread safe.
+/// Computation only, of the rank that decides. A rank is waited for while it is the only missing
+/// rank at one tensor or at several. That is a length of time, not a sum over tensors, so it can be
+/// compared with the time that the training takes. Not thread safe.
 class Arrivals {
  public:
-  /// Of some members, but not of all.
+  /// A tensor that some members have submitted, but not all.
   struct Waiting {
     std::string name;
     Deadline since;            ///< the first rank's submission
-    std::vector<int> arrived;  ///< ranks
-    std::vector<int> missing;  ///< ranks that have not joined
+    std::vector<int> arrived;  ///< ranks that have submitted it
+    std::vector<int> missing;  ///< ranks that have neither submitted it nor joined
   };
 
   explicit Arrivals(int ranks);
 
-  /// `members`: ranks, ascending, of which all are to submit it. True: nothing has waited before.
+  /// `rank` has submitted a tensor that all of `members` (ranks, ascending) are to submit. Returns
+  /// true if no tensor was waiting before.
   bool Submitted(const std::string& tensor, int rank, const std::vector<int>& members,
                  Deadline now);
   void Ready(const std::string& tensor, Deadline now);
-  /// It submits nothing until all have joined.
+  /// `rank` has joined: it submits nothing until all ranks have joined.
   void Joined(int rank, Deadline now);
   void AllJoined();
 
-  /// Those that have waited since `since` or longer, in the order of time.
+  /// The tensors that have waited since `since` or longer, the oldest first.
   std::vector<Waiting> Since(Deadline since) const;
-  /// Since when the one waits that has waited longest.
+  /// When the oldest waiting tensor was first submitted; none: nothing waits.
   std::optional<Deadline> Oldest() const;
-  /// By rank: for how long others have waited for it.
+  /// By rank: how long the others have waited for it alone.
   std::vector<std::chrono::nanoseconds> WaitedFor(Deadline now) const;
 
  private:
   struct Tensor {
     Deadline since;
     std::vector<int> members;
-    bool of_all = false;        ///< only there who has joined is not missing
-    std::vector<bool> arrived;  ///< of all ranks
+    /// Whether `members` are all ranks; only then a joined rank is not missing.
+    bool of_all = false;
+    std::vector<bool> arrived;  ///< by rank of the job
     int count = 0;
-    int sole = -1;  ///< who alone is missing; below 0: several are
+    int sole = -1;  ///< the only missing rank; below 0: several are missing
   };
   struct Rank {
-    int tensors = 0;  ///< at which it alone is missing
-    Deadline since;   ///< of the first of them
+    int tensors = 0;  ///< tensors at which it is the only missing rank
+    Deadline since;   ///< when the first of these tensors began to wait for it alone
     std::chrono::nanoseconds waited{0};
     bool joined = false;
   };

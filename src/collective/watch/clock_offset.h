@@ -1,15 +1,18 @@
-// How far this rank's clock is from rank 0's.
+// Estimates how far this rank's clock is from rank 0's, as NTP does.
 #pragma once
 
 #include <cstdint>
 
 namespace tony::collective {
 
-/// Of answers to questions what the clock there says, that of the shortest way counts: the answer
-/// was given between sending and receiving, so half of that time is the most that it can be wrong.
-/// (RFC 5905, section 8.) Nanoseconds of clocks that count evenly. Not thread safe.
+/// This rank asks for rank 0's clock several times, and the answer with the shortest round trip
+/// counts. Rank 0 read its clock at some moment of the round trip, so the offset is wrong by at
+/// most half of it. (RFC 5905, section 8.) All times are nanoseconds of clocks that run evenly. Not
+/// thread safe.
 class ClockOffset {
  public:
+  /// An answer: the question was sent at `sent` and the answer received at `received`, by this
+  /// rank's clock; `there` is the time that the answer says.
   void Add(int64_t sent, int64_t there, int64_t received) {
     const int64_t half = (received - sent) / 2;
     if (answers_++ > 0 && half >= error_) return;
@@ -18,9 +21,9 @@ class ClockOffset {
   }
 
   int answers() const { return answers_; }
-  /// What is to be added to this rank's times.
+  /// Nanoseconds to add to this rank's times.
   int64_t offset() const { return offset_; }
-  /// The offset is right within so much, in both directions.
+  /// The offset is wrong by at most so many nanoseconds, in either direction.
   int64_t error() const { return error_; }
 
  private:

@@ -1,3 +1,4 @@
+// The counters as text, and the atomic replacement of a file: written beside it, then renamed.
 #include "collective/watch/counters.h"
 
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 namespace tony::collective {
 namespace {
 
-/// With a point, whatever the program's locale says.
+/// Seconds with six decimals and a decimal point, whatever the program's locale is.
 std::string Seconds(std::chrono::nanoseconds time) {
   const int64_t microseconds = time.count() / 1000;
   std::string fraction = std::to_string(microseconds % 1'000'000);

@@ -1,3 +1,4 @@
+// One slot with a condition variable: the question that waits is taken at most once.
 #include "collective/watch/questions.h"
 
 #include <utility>

@@ -1,4 +1,5 @@
-// Where the program stands: rank 0 asks, and a thread of the program's answers.
+// Rank 0's question where the program stands, handed from the links' thread to a thread of the
+// program.
 #pragma once
 
 #include <condition_variable>
@@ -9,17 +10,20 @@
 
 namespace tony::collective {
 
-/// Questions have numbers above 0; a newer one takes the place of one that nobody has taken. Thread
+/// Questions have numbers above 0. A newer question replaces one that nobody has taken. Thread
 /// safe.
 class Questions {
  public:
-  static constexpr int64_t kNone = 0;     ///< nobody has asked until then
-  static constexpr int64_t kClosed = -1;  ///< nobody will
+  static constexpr int64_t kNone = 0;     ///< nobody has asked before the deadline
+  static constexpr int64_t kClosed = -1;  ///< nobody will ask any more
 
-  /// For the program: sleeps until somebody asks.
+  /// Called by the program: sleeps until a question comes, the deadline, or Close(). Returns the
+  /// question's number, kNone or kClosed.
   int64_t Wait(Deadline deadline);
-  /// False: the program has never waited for questions, so it will not answer.
+  /// Hands a question to the program. Returns false if nobody will answer: the program has never
+  /// called Wait(), or the questions are closed.
   bool Ask(int64_t number);
+  /// Wakes whoever waits; no question follows.
   void Close();
 
  private:

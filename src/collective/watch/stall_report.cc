@@ -1,4 +1,5 @@
-// Groups of tensors that wait for the same ranks, and sentences.
+// Tensors that wait for the same ranks, and were submitted by the same ones, share a line: a
+// stalled step has hundreds of tensors and one cause. Names, ranks and answers are cut to a limit.
 #include "collective/watch/stall_report.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr size_t kMostNames = 5;
 constexpr size_t kMostRanks = 16;
-/// Of one rank: whoever answers may say anything.
+/// Most bytes of one rank's answer, which may be anything.
 constexpr size_t kMostAnswerBytes = 8192;
 
 std::string Numbers(const std::vector<int>& ranks) {
@@ -25,7 +26,7 @@ std::string Numbers(const std::vector<int>& ranks) {
   return text;
 }
 
-/// "61 s"; "0.5 s" where that matters.
+/// "61 s"; below ten seconds with one decimal: "0.5 s".
 std::string Seconds(std::chrono::nanoseconds time) {
   const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 100;
   const std::string seconds = std::to_string(tenths / 10);
@@ -88,6 +89,8 @@ void StallReport::Keep(const std::vector<Arrivals::Waiting>& waiting) {
   std::vector<Arrivals::Waiting> kept;
   std::map<int, Rank> asked;
   for (const Arrivals::Waiting& one : waiting) {
+    // The same name may have come, gone and come again meanwhile; then its `since` differs, and it
+    // has not stalled.
     const bool is_old = std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& old) {
       return old.name == one.name && old.since == one.since;
     });
@@ -102,6 +105,8 @@ void StallReport::Keep(const std::vector<Arrivals::Waiting>& waiting) {
 std::string StallReport::Where(int rank) const {
   const Rank& asked = ranks_.at(rank);
   switch (asked.state) {
+    // The links' thread answers at once, so its silence says more than that of the program's
+    // thread.
     case State::kAsked:
       return ", which does not answer: its process is stopped, or cannot be reached";
     case State::kHeard:
@@ -141,6 +146,7 @@ std::string StallReport::Text(Deadline now) const {
       names.push_back(waiting_[j].name);
     }
     text += "  " + Sentence(names, waiting_[i], now) + "\n";
+    // The sentence says itself where a single missing rank stands.
     if (waiting_[i].missing.size() == 1) continue;
     size_t ranks = 0;
     for (const int rank : waiting_[i].missing) {

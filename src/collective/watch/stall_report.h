@@ -1,4 +1,4 @@
-// What rank 0 says of tensors that wait too long.
+// The report of rank 0 about tensors that wait too long.
 #pragma once
 
 #include <map>
@@ -10,35 +10,36 @@
 
 namespace tony::collective {
 
-/// 1. The ranks that are missing are asked where they stand.
-/// 2. Each says that it has heard, and then what its program answers: where it stands, in a line,
-///    and any lines more, which are its stacks.
-/// 3. When all have answered, or nobody does in time, there is a text, of what still waits then.
+/// 1. The missing ranks are asked where they stand.
+/// 2. Each rank says that it has heard, and then what its program answers: one line with its place,
+///    and optionally more lines with its stacks.
+/// 3. When all have answered, or the time for it is over, the report's text is made, about the
+///    tensors that still wait then.
 /// Computation only. Not thread safe.
 class StallReport {
  public:
-  /// `waiting`: not empty.
+  /// `waiting`: the tensors that wait; not empty.
   explicit StallReport(std::vector<Arrivals::Waiting> waiting);
 
-  /// Who is to be asked.
+  /// The missing ranks, which are to be asked.
   std::vector<int> missing() const;
   void OnHeard(int rank);
-  /// It has nobody who would answer.
+  /// The rank's program does not answer questions.
   void OnMute(int rank);
   void OnAnswer(int rank, const std::string& answer);
-  /// All have said what they can say.
+  /// Whether each rank has answered, or is known not to.
   bool complete() const;
-  /// `waiting`: what waits by now, in the order of time. What has not waited from the beginning on
-  /// is no part of it.
+  /// Drops the tensors that no longer wait. `waiting`: all tensors that wait now, the oldest first.
+  /// Tensors that began to wait after the report did are not added.
   void Keep(const std::vector<Arrivals::Waiting>& waiting);
   bool empty() const { return waiting_.empty(); }
 
-  // If it is not empty:
+  // Only if it is not empty():
 
-  /// Lines for people; the last one ends, too.
+  /// The report as lines for people, each with a newline at its end.
   std::string Text(Deadline now) const;
-  /// Of the tensor that has waited longest: "tensor 'fc.weight': ranks 0, 2 wait since 61 s for
-  /// rank 1, which stands at train.py:40 in load_batch".
+  /// One sentence about the tensor that has waited longest: "tensor 'fc.weight': ranks 0, 2 wait
+  /// since 61 s for rank 1, which stands at train.py:40 in load_batch".
   std::string Sentence(Deadline now) const;
 
  private:

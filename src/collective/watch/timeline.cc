@@ -1,3 +1,5 @@
+// A bounded queue that is swapped out as a whole: a thread that adds an event holds the lock for
+// one push_back, and the writing thread makes one system call for all events of kPause.
 #include "collective/watch/timeline.h"
 
 #include <fcntl.h>
@@ -15,7 +17,7 @@
 namespace tony::collective {
 namespace {
 
-/// Between two writes: so that an event does not cost a wake-up and a system call.
+/// Pause between two writes, so that not each event costs a wake-up and a system call.
 constexpr auto kPause = std::chrono::milliseconds(50);
 
 int64_t Nanoseconds(std::chrono::system_clock::duration time) {
@@ -47,7 +49,7 @@ Timeline::Timeline(Options options, Descriptor file)
 
 Timeline::~Timeline() {
   const Status written = Finish();
-  static_cast<void>(written);  // said on stderr
+  static_cast<void>(written);  // Write() has printed it on stderr
 }
 
 void Timeline::Add(TraceEvent event) {
@@ -62,6 +64,7 @@ void Timeline::Add(TraceEvent event) {
     first = events_.empty();
     events_.push_back(std::move(event));
   }
+  // Only the first event of a batch wakes the writing thread.
   if (first) changed_.notify_all();
 }
 
@@ -83,6 +86,7 @@ Status Timeline::Finish() {
     finishing_ = true;
   }
   changed_.notify_all();
+  // A thread may be joined once only, and Finish() may be called twice.
   const std::lock_guard ending(ending_);
   if (thread_.joinable()) thread_.join();
   return written_;
@@ -93,7 +97,7 @@ void Timeline::Run() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, options_.clock_patience, [this] { return finishing_ || clock_; });
   }
-  SetClock(0, -1);  // nobody has answered
+  SetClock(0, -1);  // nobody has answered in time; no effect if somebody has
   TraceText text(options_.rank, *clock_);
   Write(text.Begin(HostName(), std::chrono::steady_clock::now()));
   std::vector<TraceEvent> events;
@@ -117,6 +121,7 @@ void Timeline::Run() {
 bool Timeline::Take(std::vector<TraceEvent>& events, int64_t& dropped) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return finishing_ || !events_.empty(); });
+  // More events are collected for a moment; Finish() cuts the pause short.
   changed_.wait_for(lock, kPause, [this] { return finishing_; });
   events.swap(events_);
   dropped = std::exchange(dropped_, 0);

@@ -1,4 +1,4 @@
-// A rank's timeline: events from its threads, written to a file by a thread of its own.
+// A rank's timeline: events from all of its threads, written to a file by a thread of its own.
 #pragma once
 
 #include <chrono>
@@ -18,9 +18,9 @@
 
 namespace tony::collective {
 
-/// Who adds an event waits for no disk: where the file is slower than the events, those that find
-/// no room are dropped, counted, and said in the file and on stderr. Events wait for the clock,
-/// which rank 0 is asked for, for a moment at most. Thread safe.
+/// Add() never waits for the disk. If the file is slower than the events, events that find the
+/// queue full are dropped and counted; the file and stderr say how many. The writing thread first
+/// waits for rank 0's clock (SetClock()), at most for `clock_patience`. Thread safe.
 class Timeline {
  public:
   static constexpr size_t kMostEvents = size_t{1} << 16;
@@ -29,10 +29,12 @@ class Timeline {
     std::string path;
     int rank = 0;
     bool mark_cycles = false;
-    std::chrono::milliseconds clock_patience = std::chrono::seconds(2);  ///< for SetClock()
+    /// Longest wait for SetClock().
+    std::chrono::milliseconds clock_patience = std::chrono::seconds(2);
   };
 
-  /// FailedPrecondition: the file cannot be written; names it.
+  /// Creates the file and starts the writing thread. FailedPrecondition – the file cannot be
+  /// written; the message names it.
   static Result<std::shared_ptr<Timeline>> Start(const Options& options);
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
@@ -40,17 +42,18 @@ class Timeline {
 
   bool mark_cycles() const { return options_.mark_cycles; }
   void Add(TraceEvent event);
-  /// Once; later ones are too late.
+  /// Sets this rank's clock relative to rank 0's, in nanoseconds: see TraceText::Clock. Only the
+  /// first call counts, and none after `clock_patience`.
   void SetClock(int64_t offset, int64_t error);
-  /// What was added is in the file, which is closed; nothing is added any more. FailedPrecondition:
-  /// not all could be written; names the file.
+  /// Writes all events that were added, and the end of the file; later events are ignored.
+  /// FailedPrecondition – not all could be written; the message names the file.
   Status Finish();
 
  private:
   Timeline(Options options, Descriptor file);
 
   void Run();
-  /// Until there is something to write. False: it is the end.
+  /// Waits for events and takes them all. Returns false at the end, when Finish() was called.
   bool Take(std::vector<TraceEvent>& events, int64_t& dropped);
   void Write(const std::string& text);
 
@@ -62,7 +65,7 @@ class Timeline {
   int64_t dropped_ = 0;
   std::optional<TraceText::Clock> clock_;
   bool finishing_ = false;
-  Status written_;  ///< of the thread, until it has ended
+  Status written_;  ///< of the writing thread; others read it after the thread has ended
   std::mutex ending_;
   std::thread thread_;
 };

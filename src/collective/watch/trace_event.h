@@ -1,4 +1,4 @@
-// What happens to tensors, for the timeline.
+// The events of a timeline: what happens to tensors, and when.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace tony::collective {
 
-/// What several events are about: a decision.
+/// A decision, which several events refer to.
 struct TraceStep {
   struct Tensor {
     std::string name;
-    int64_t bytes = 0;  ///< of this rank's
+    int64_t bytes = 0;  ///< bytes of this rank's tensor
   };
 
-  int64_t number = 0;  ///< of the decision, on all ranks the same; from 1
+  int64_t number = 0;  ///< number of the decision, the same on all ranks; from 1
   Kind kind;
   std::vector<Tensor> tensors;
 };
 
 struct TraceEvent {
   enum class Kind : uint8_t {
-    kSubmitted,  ///< `name`, by this rank, for `operation`
-    kArrived,    ///< `name` of the rank `rank` at rank 0
-    kDecided,    ///< `step`: it waits for the data thread
-    kStarted,    ///< `step`: the data thread does it
-    kDone,       ///< `step`; `name`: what went wrong, or empty
-    kFailed,     ///< `name`: it will not be decided on any more
-    kCycle,      ///< rank 0 has looked what is ready, and found something
+    kSubmitted,  ///< this rank has submitted `name` for `operation`
+    kArrived,    ///< the submission of `name` by `rank` has reached rank 0
+    kDecided,    ///< `step` was decided and waits for the data thread
+    kStarted,    ///< the data thread begins to execute `step`
+    kDone,       ///< `step` is done; `name`: its error, or empty
+    kFailed,     ///< `name` has failed and will not be decided
+    kCycle,      ///< rank 0 has looked for ready tensors and has found some
   };
 
   Kind kind = Kind::kSubmitted;

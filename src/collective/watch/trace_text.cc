@@ -1,4 +1,6 @@
-// Lines of JSON, and which slice of a tensor is open.
+// Each tensor is a small state machine (none, negotiating, waiting, running). An event that does
+// not fit the state writes nothing; only a new submission first ends the slice that is open, as
+// lost.
 #include "collective/watch/trace_text.h"
 
 #include <array>
@@ -16,8 +18,9 @@ std::string_view NameOf(Operation operation) {
   return kNames[static_cast<size_t>(operation)];
 }
 
-/// Bytes of the character at the beginning of `text`, that begins with a byte above 127; 0: it is
-/// none. (RFC 3629)
+/// Length in bytes of the UTF-8 character at the beginning of `text`, whose first byte is above
+/// 127; 0: it is not UTF-8. (RFC 3629; overlong forms, surrogates and code points above U+10FFFF
+/// are refused.)
 size_t CharacterBytes(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -34,7 +37,7 @@ size_t CharacterBytes(std::string_view text) {
   return too_long || none ? 0 : size;
 }
 
-/// "12.345": microseconds of nanoseconds.
+/// Nanoseconds as microseconds with three decimals: "12.345".
 std::string Microseconds(int64_t nanoseconds) {
   std::array<char, 40> text;
   const bool negative = nanoseconds < 0;
@@ -47,6 +50,7 @@ std::string Microseconds(int64_t nanoseconds) {
 std::string FusedWith(const TraceStep& step, size_t own) {
   std::string names;
   size_t shown = 0;
+  // At most kMostNames: with all names a decision about n tensors would write n * n of them.
   for (size_t i = 0; i < step.tensors.size() && shown < kMostNames; ++i) {
     if (i == own) continue;
     names += (shown++ == 0 ? "" : ",") + JsonText(step.tensors[i].name);
@@ -109,6 +113,7 @@ std::string TraceText::Begin(const std::string& host, Deadline now) const {
           std::to_string(rank_) + "}},\n";
   text += "{\"ph\":\"M\"," + pid +
           R"(,"tid":0,"name":"thread_name","args":{"name":"this rank"}},)" + "\n";
+  // Unix time at 0 of the trace's clock, which is this rank's clock plus the offset.
   const int64_t zero = clock_.unix_nanoseconds - clock_.offset;
   std::string clock = "\"unix_microseconds_at_0\":" + Microseconds(zero);
   clock += clock_.error < 0
@@ -122,6 +127,8 @@ TraceText::Line& TraceText::LineOf(const std::string& tensor, std::string& text)
   const auto [found, fresh] = lines_.try_emplace(tensor);
   Line& line = found->second;
   if (!fresh) return line;
+  // Frameworks invent names that come once. Without the limit each of them would leave an empty
+  // line in the viewer, and an entry here for ever.
   line.named = named_ < kNamed;
   if (line.named || free_lines_.empty()) {
     line.number = ++last_line_;
@@ -158,7 +165,7 @@ void TraceText::EndSlice(Line& line, Deadline at, const std::string& arguments,
 void TraceText::Submitted(const TraceEvent& event, std::string& text) {
   Line& line = LineOf(event.name, text);
   if (line.state != State::kNone) EndSlice(line, event.at, "\"lost\":true", text);
-  // What Horovod calls it, whose timelines others' programs read.
+  // Horovod's name for this slice, which other programs that read its timelines expect.
   const std::string name = "NEGOTIATE_" + std::string(NameOf(event.operation));
   BeginSlice(line, name, event.at, "\"tensor\":" + JsonText(event.name), text);
   line.state = State::kNegotiating;
@@ -170,7 +177,8 @@ void TraceText::Add(const TraceEvent& event, std::string& text) {
     case Kind::kSubmitted:
       return Submitted(event, text);
     case Kind::kArrived: {
-      // Others may have it before rank 0, which then has no slice yet, and still gets the line.
+      // Another rank may submit the tensor before rank 0 does. Rank 0 then has no slice yet, but
+      // the tensor gets its line.
       const Line& line = LineOf(event.name, text);
       text += Instant(line.number, "rank " + std::to_string(event.rank), event.at,
                       "\"tensor\":" + JsonText(event.name));
@@ -198,7 +206,8 @@ void TraceText::Step(const TraceEvent& event, std::string& text) {
   for (size_t i = 0; i < event.step->tensors.size(); ++i) {
     const std::string& tensor = event.step->tensors[i].name;
     const auto line = lines_.find(tensor);
-    if (line == lines_.end()) continue;  // not of this rank, or from before the timeline
+    // Not this rank's tensor, or submitted before the timeline began.
+    if (line == lines_.end()) continue;
     StepOf(i, event, line->second, text);
     if (event.kind == TraceEvent::Kind::kDone) Forget(tensor);
   }
@@ -235,7 +244,7 @@ std::string TraceText::End(Deadline now) {
     if (line.state != State::kNone) EndSlice(line, now, "\"unfinished\":true", text);
   }
   text += Instant(0, "END", now, "");
-  // No comma after the last one.
+  // The array's last element has no comma.
   return text.substr(0, text.size() - 2) + "\n]\n";
 }
 

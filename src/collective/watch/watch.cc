@@ -1,4 +1,6 @@
-// What is counted and traced, and when it is published.
+// Counts and traces each step of a tensor, and publishes the counters. A step takes one look at the
+// clock and one short lock; events are built only while there is a timeline. The messages between
+// watches are in watch_messages.cc.
 #include "collective/watch/watch.h"
 
 #include <algorithm>
@@ -7,9 +9,9 @@
 namespace tony::collective {
 namespace {
 
-/// Between two writes of the counters.
+/// Time between two writes of the counters.
 constexpr auto kPublishTime = std::chrono::seconds(1);
-/// A rank is told for how long it was waited for when so much has come to it.
+/// Rank 0 tells a rank how long the others have waited for it whenever this much has been added.
 constexpr auto kWorthTelling = std::chrono::milliseconds(1);
 
 Deadline Now() { return std::chrono::steady_clock::now(); }
@@ -35,10 +37,12 @@ Watch::~Watch() {
   questions_->Close();
   if (timeline_ == nullptr) return;
   const Status written = timeline_->Finish();
-  static_cast<void>(written);  // said on stderr
+  static_cast<void>(written);  // Finish() has printed it on stderr
 }
 
 std::shared_ptr<Timeline> Watch::timeline() {
+  // The flag spares the lock while there is no timeline. Relaxed is enough: an event that is missed
+  // or dropped at the start or end of a timeline does no harm.
   if (!tracing_.load(std::memory_order_relaxed)) return nullptr;
   const std::lock_guard lock(mutex_);
   return timeline_;
@@ -73,6 +77,8 @@ void Watch::Said(size_t by_number, size_t by_request) {
 }
 
 void Watch::Settle(size_t tensors, Deadline now) {
+  // The counter is the time in which at least one tensor is undecided, not a sum over tensors; so
+  // it can be compared with the time of the training.
   if (undecided_ == 0) return;
   undecided_ -= std::min(tensors, undecided_);
   if (undecided_ == 0) counters_.negotiation += now - undecided_since_;
@@ -126,6 +132,8 @@ Watch::Operation::Operation(Watch& watch, const Decision& decision,
   int64_t number = 0;
   {
     const std::lock_guard lock(watch_.mutex_);
+    // The data thread begins decisions in the order in which Decided() was told of them, so this
+    // one is the first in the queue.
     if (!watch_.queued_.empty()) {
       number = watch_.queued_.front().number;
       watch_.counters_.queue += began_ - watch_.queued_.front().at;
@@ -149,6 +157,7 @@ void Watch::Operation::Done(const Status& status) {
   {
     const std::lock_guard lock(watch_.mutex_);
     Counters& counters = watch_.counters_;
+    // A decision with an error has executed no operation, but its tensors have failed.
     if (is_done_) {
       ++counters.operations;
       counters.operation += now - began_;
@@ -171,6 +180,7 @@ void Watch::Operation::Done(const Status& status) {
 
 Counters Watch::CountAt(Deadline now) {
   Counters counters = counters_;
+  // A wait that is still going on counts up to `now`.
   if (undecided_ > 0) counters.negotiation += now - undecided_since_;
   if (rank_ == 0) {
     counters.waited_for_ranks = arrivals_.WaitedFor(now);
@@ -198,6 +208,7 @@ void Watch::PublishLater() {
     if (publishing_ || (counters_path_.empty() && !tells)) return;
     publishing_ = true;
   }
+  // The timer is set after an operation and not renewed by itself: an idle process is never woken.
   ports_.post_at(Now() + kPublishTime, [this] { Publish(); });
 }
 
@@ -217,6 +228,7 @@ void Watch::Publish() {
     Tell(static_cast<int>(rank), kWaitedFor, waited_for.count());
   }
   if (path.empty()) return;
+  // A file that cannot be written is given up after one message, instead of a message each second.
   const Status written = Replace(path, counters.Text());
   if (written.ok()) return;
   ports_.print("tony.collective: " + written.message() + "; it is not tried again\n");
@@ -241,6 +253,8 @@ Status Watch::StartTimeline(const std::string& path, bool mark_cycles) {
     timeline_ = *started;
     tracing_ = true;
   }
+  // The links' thread compares this rank's clock with rank 0's. The timeline holds its events until
+  // then (SetClock()).
   ports_.post([this, timeline = *started] {
     if (rank_ == 0) return timeline->SetClock(0, 0);
     clock_ = {};

@@ -1,4 +1,4 @@
-// How an engine's work is seen: what it counts, its timeline, and tensors that wait too long.
+// Observes an engine: counters, the timeline, and reports about tensors that wait too long.
 #pragma once
 
 #include <atomic>
@@ -27,21 +27,23 @@
 
 namespace tony::collective {
 
-/// What an engine tells: each of its threads calls what is said of it. Nothing of it runs while
-/// nobody submits: timers are set when something waits. Thread safe.
+/// Each thread of the engine reports here what it does. Nothing runs while nobody submits: timers
+/// are set when something waits. Thread safe.
 class Watch : private SubmissionWatch {
  public:
   struct Ports {
-    /// What rank 0's report says; by default stderr.
+    /// Prints text for the user: rank 0's stall reports, and that the counters' file cannot be
+    /// written. The engine prints to stderr.
     std::function<void(const std::string& text)> print;
-    /// From the links' thread, at rank 0: nobody waits any longer.
+    /// Ends everything: no rank waits any longer. Called from the links' thread of rank 0.
     std::function<void(const Status& status)> fail;
-    /// To another rank's watch: rank 0 to each, each to rank 0.
+    /// Sends a message to another rank's watch: rank 0 to any rank, any other rank to rank 0.
     std::function<void(int rank, const std::string& message)> send;
     std::function<void(std::function<void()> work)> post;
     std::function<void(Deadline when, std::function<void()> work)> post_at;
   };
-  /// Of tensors that not all ranks submit; 0: never.
+  /// For tensors that some ranks have submitted and others have not: time until a stall report, and
+  /// until everything ends. 0: never.
   struct Patience {
     std::chrono::milliseconds report = std::chrono::seconds(60);
     std::chrono::milliseconds end{0};
@@ -50,30 +52,32 @@ class Watch : private SubmissionWatch {
   Watch(int rank, int ranks, Ports ports);
   ~Watch() override;
 
-  // Of the engine. `Submitted`, `Decided` and `Failed` under its mutex.
+  // Called by the engine. Submitted(), Decided() and Failed() are called under the engine's mutex.
 
-  /// The last `count` of `tensors`, for one operation, from any thread.
+  /// This rank has submitted the last `count` of `tensors`, for one operation. From any thread.
   void Submitted(const std::vector<TensorKey>& tensors, size_t count,
                  collective::Operation operation);
-  /// How rank 0 was told of tensors.
+  /// This rank has sent rank 0 so many tensors by number and so many by request.
   void Said(size_t by_number, size_t by_request);
-  /// From the links' thread; `own`: how many of the tensors are this rank's.
+  /// A decision has come, in the links' thread. `own`: how many of its tensors are this rank's.
   void Decided(const Decision& decision, size_t own);
-  /// It will not be decided on: an undecided one.
+  /// A tensor that is not decided yet has failed: it will not be decided.
   void Failed(const TensorKey& tensor);
-  /// At rank 0: something was ready.
+  /// Rank 0 has looked for ready tensors and has found some.
   void Cycle();
-  /// Whom the coordinator tells.
+  /// The observer for rank 0's coordinators.
   SubmissionWatch* submissions() { return this; }
-  /// From another rank's watch.
-  /// False: this is no message of a watch.
+  /// A message from another rank's watch. Returns false if it is no message of a watch.
   bool OnMessage(int from, std::string_view message);
-  /// From the links' thread: nothing is done any more, so nobody is waited for.
+  /// The engine does nothing more, so nobody is waited for. From the links' thread.
   void Over() { over_ = true; }
-  /// The last one, while others can still be told.
+  /// The engine leaves: publishes the counters once more. The last call, made while messages to
+  /// other ranks can still be sent.
   void Leave();
 
-  /// An operation that the data thread begins, one after the other; it may be done later.
+  /// An operation, from when the data thread begins it until Done(), which may come later from
+  /// another thread. The data thread begins operations one after the other, in the order of
+  /// Decided().
   class Operation {
    public:
     Operation(Watch& watch, const Decision& decision, const std::vector<Tensor>& tensors);
@@ -81,40 +85,43 @@ class Watch : private SubmissionWatch {
 
    private:
     Watch& watch_;
-    const bool is_done_;   ///< with an error nothing is
-    const size_t kind_;    ///< a collective::Operation
-    int64_t tensors_ = 0;  ///< of this rank
-    int64_t bytes_ = 0;    ///< of theirs
+    const bool is_done_;   ///< false: the decision has an error, and nothing is executed
+    const size_t kind_;    ///< the collective::Operation, as an index
+    int64_t tensors_ = 0;  ///< number of this rank's tensors
+    int64_t bytes_ = 0;    ///< bytes of this rank's tensors
     const Deadline began_;
-    std::shared_ptr<const TraceStep> step_;  ///< null: nobody traces
+    std::shared_ptr<const TraceStep> step_;  ///< null: there is no timeline
   };
 
-  // Of the program.
+  // Called by the program.
 
   void SetPatience(Patience patience);
-  /// FailedPrecondition: there is one already; the file cannot be written.
+  /// Starts writing a timeline to `path`. FailedPrecondition – there is a timeline already; the
+  /// file cannot be written.
   Status StartTimeline(const std::string& path, bool mark_cycles);
-  /// FailedPrecondition: there is none; not all could be written.
+  /// Ends the timeline; all events so far are in its file. FailedPrecondition – there is no
+  /// timeline; not all of it could be written.
   Status StopTimeline();
   Counters Count();
-  /// From now on `path` has Counters::Text(), about each second while there is something new, and
-  /// at the end. Internal: it cannot be written.
+  /// Writes Counters::Text() to `path` now, then about each second while there is something new,
+  /// and at the end. Internal – the file cannot be written.
   Status WriteCounters(const std::string& path);
-  /// Outlives the watch.
+  /// The questions that the program answers. May outlive the watch.
   std::shared_ptr<Questions> questions() { return questions_; }
-  /// `number`: of the question.
+  /// The program's answer to the question `number` of questions().
   void Answer(int64_t number, const std::string& text);
 
  private:
-  /// How a message begins. Then come a number, int64, and a text.
+  /// The first byte of a message. A number (int64) and a text follow.
   enum Word : char {
-    kWaitedFor = 'w',  ///< rank 0: others have waited for you, nanoseconds
+    /// From rank 0: how long the others have waited for this rank, in nanoseconds.
+    kWaitedFor = 'w',
     kAskClock = 'c',
-    kClock = 't',     ///< what it says at rank 0
-    kAskPlace = 'q',  ///< where do you stand; the question's number, here as below
-    kHeard = 'h',     ///< the program is asked
-    kMute = 'm',      ///< nobody will answer
-    kPlace = 'p',     ///< and the answer
+    kClock = 't',     ///< from rank 0: its clock, in nanoseconds
+    kAskPlace = 'q',  ///< from rank 0: where does the program stand? The number is the question's
+    kHeard = 'h',     ///< the program has been asked; number as in kAskPlace
+    kMute = 'm',      ///< nobody will answer; number as in kAskPlace
+    kPlace = 'p',     ///< the program's answer; number as in kAskPlace
   };
 
   void OnSubmitted(const std::string& tensor, int rank, const std::vector<int>& members) override;
@@ -132,9 +139,9 @@ class Watch : private SubmissionWatch {
   void AskClock();
   void OnClock(int64_t there);
 
-  // Of the links' thread at rank 0:
+  // On the links' thread of rank 0:
   void SetTimer(Deadline when);
-  /// For what waits since `since`.
+  /// Sets the timer for a tensor that waits since `since`.
   void SetTimerAfter(Deadline since, const Patience& patience);
   void OnTimer();
   void Ask(std::vector<Arrivals::Waiting> waiting, bool end);
@@ -146,7 +153,7 @@ class Watch : private SubmissionWatch {
   const Ports ports_;
   const std::shared_ptr<Questions> questions_ = std::make_shared<Questions>();
 
-  std::mutex starting_;  ///< a timeline or stopping it; taken before the other mutex
+  std::mutex starting_;  ///< held while a timeline is started or stopped; locked before mutex_
   std::atomic<bool> tracing_ = false;
   std::mutex mutex_;
   std::shared_ptr<Timeline> timeline_;
@@ -158,19 +165,20 @@ class Watch : private SubmissionWatch {
     Deadline at;
     int64_t number;
   };
-  std::deque<Queued> queued_;  ///< decisions that wait for the data thread
+  std::deque<Queued> queued_;  ///< decisions that the data thread has not begun
   int64_t decisions_ = 0;
   std::string counters_path_;
   bool publishing_ = false;
   Patience patience_;
 
-  // Of the links' thread:
+  // Owned by the links' thread:
   ClockOffset clock_;
   int64_t clock_asked_ = 0;
   std::shared_ptr<Timeline> clock_for_;
-  std::vector<std::chrono::nanoseconds> told_;  ///< to each rank: how long it was waited for
+  /// By rank: how long others have waited for it, as it was told last.
+  std::vector<std::chrono::nanoseconds> told_;
   std::optional<Deadline> timer_;
-  Deadline reported_;  ///< the last report
+  Deadline reported_;  ///< when the last report was printed
   int64_t question_ = 0;
   Deadline answers_until_;
   std::optional<StallReport> report_;

@@ -1,5 +1,5 @@
-// What the watches of ranks tell each other: clocks, stalls, and for how long a rank was waited
-// for.
+// The protocol between the watches of ranks: comparing clocks, asking missing ranks where they
+// stand when tensors stall, and telling a rank how long the others have waited for it.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -9,9 +9,9 @@
 namespace tony::collective {
 namespace {
 
-/// For ranks to say where they stand.
+/// How long rank 0 waits for the missing ranks to say where they stand.
 constexpr auto kAnswerTime = std::chrono::seconds(5);
-/// Questions about the clock, of which the best answer counts.
+/// How often a rank asks rank 0 for its clock; the answer with the shortest round trip counts.
 constexpr int kClockQuestions = 8;
 constexpr size_t kMostAnswerBytes = size_t{1} << 16;
 
@@ -46,6 +46,8 @@ bool Watch::OnMessage(int from, std::string_view message) {
       OnClock(number);
       return rank_ != 0;
     case kAskPlace:
+      // The links' thread answers at once that it has heard. A rank whose program then stays silent
+      // is in code that holds Python's lock; a rank that is silent altogether is stopped.
       Tell(0, questions_->Ask(number) ? kHeard : kMute, number);
       return rank_ != 0;
     case kHeard:
@@ -80,6 +82,8 @@ void Watch::OnSubmitted(const std::string& tensor, int rank, const std::vector<i
     first = arrivals_.Submitted(tensor, rank, members, now);
     patience = patience_;
   }
+  // Only the first waiting tensor sets the timer, which then sets itself while something waits. A
+  // training pays for it once per `report` time, an idle process never.
   if (first && ranks_ > 1) SetTimerAfter(now, patience);
   Trace({.kind = TraceEvent::Kind::kArrived, .at = now, .name = tensor, .rank = rank});
 }
@@ -116,7 +120,7 @@ void Watch::SetTimer(Deadline when) {
   if (over_ || (timer_ && *timer_ <= when)) return;
   timer_ = when;
   ports_.post_at(when, [this, when] {
-    if (timer_ != when) return;  // an earlier one has come meanwhile, and set the next
+    if (timer_ != when) return;  // an earlier timer was set since, and has replaced this one
     timer_.reset();
     OnTimer();
   });
@@ -125,6 +129,7 @@ void Watch::SetTimer(Deadline when) {
 void Watch::OnTimer() {
   if (over_) return;
   const Deadline now = Now();
+  // One report at a time: while ranks are being asked, the timer is that of their answers.
   if (report_) {
     if (now >= answers_until_) return Report();
     return SetTimer(answers_until_);
@@ -166,6 +171,7 @@ void Watch::Ask(std::vector<Arrivals::Waiting> waiting, bool end) {
 }
 
 void Watch::OnAnswer(int from, Word word, int64_t number, const std::string& text) {
+  // An answer to an earlier question is ignored: it says where the program stood then.
   if (over_ || !report_ || number != question_) return;
   if (word == kHeard) return report_->OnHeard(from);
   if (word == kMute) report_->OnMute(from);
@@ -178,6 +184,8 @@ void Watch::Report() {
   StallReport report = *std::exchange(report_, std::nullopt);
   {
     const std::lock_guard lock(mutex_);
+    // While the ranks were asked their tensors may have become ready. The report is about what
+    // still waits.
     report.Keep(arrivals_.Since(now));
   }
   if (report.empty()) return OnTimer();

@@ -1,4 +1,5 @@
-// Reading of what has changed.
+// One folder watch serves all files: each event names the changed file, and the name tells its
+// kind.
 #include "executor/horovod/driver_files.h"
 
 #include <filesystem>
@@ -12,7 +13,7 @@
 namespace tony::executor {
 namespace {
 
-/// For a plan that is being written.
+/// A plan that cannot be read gets this long to become complete.
 constexpr std::chrono::seconds kWritePatience{2};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a Horovod job's driver tells its executor, through files in a folder.
+// Reads what a Horovod job's driver tells its executor, through files in a folder.
 #pragma once
 
 #include <functional>
@@ -14,27 +14,27 @@
 
 namespace tony::executor {
 
-/// The files are those of core/rendezvous/plan_text.h. Drivers of users write the plan as TonY's
-/// do: bit by bit, so what cannot be read may be half a file, and gets a moment to become a whole
-/// one. Not thread safe: owned by the event loop.
+/// The files are those of core/rendezvous/plan_text.h. A user's own driver may write the plan bit
+/// by bit, as TonY's driver does. A plan that cannot be read may therefore be half a file; it gets
+/// a moment to become complete. Not thread safe: owned by the event loop.
 class DriverFiles {
  public:
   struct Callbacks {
-    /// Each new plan of ranks, whose `loopback` nobody has said. InvalidArgument – the file makes
-    /// no sense.
+    /// Called with each new plan of ranks; its `loopback` is not set. InvalidArgument – the file
+    /// makes no sense.
     std::function<void(const absl::StatusOr<core::RendezvousPlan>&)> on_plan;
-    /// For whom processes wait; an empty sentence: for nobody (any longer).
+    /// Called with the tasks that processes wait for; an empty sentence: nobody waits (any longer).
     std::function<void(const core::RendezvousWait& wait)> on_wait;
-    /// It lives; only tony's own says so.
+    /// The driver is alive; only tony's own driver reports it.
     std::function<void()> on_beat;
   };
 
-  /// Makes `folder` empty, and watches it. Codes of FolderWatcher; errno codes.
+  /// Empties `folder` and watches it. The codes of FolderWatcher; errno codes.
   static absl::StatusOr<std::unique_ptr<DriverFiles>> Watch(EventLoop& loop,
                                                             const std::string& folder,
                                                             Callbacks callbacks);
 
-  /// Looks at what has changed, without waiting to be told so.
+  /// Reads the changed files now, without waiting for an event.
   void ReadNow() { OnFiles(); }
 
  private:
@@ -48,7 +48,7 @@ class DriverFiles {
   const Callbacks callbacks_;
   std::unique_ptr<os::FolderWatcher> watcher_;
   std::optional<core::RendezvousPlan> plan_;
-  std::unique_ptr<EventLoop::Handle> patience_;  ///< with a plan that cannot be read
+  std::unique_ptr<EventLoop::Handle> patience_;  ///< runs while the plan cannot be read
   std::unique_ptr<EventLoop::Handle> watch_;     ///< last: it uses the rest
 };
 

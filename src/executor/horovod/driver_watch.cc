@@ -1,4 +1,4 @@
-// Counting of looks.
+// A watchdog: a counter that each beat resets and each look increments.
 #include "executor/horovod/driver_watch.h"
 
 #include <utility>
@@ -22,7 +22,8 @@ void DriverWatch::LookLater() {
 }
 
 void DriverWatch::Look() {
-  // The first one after a beat says nothing yet.
+  // The first look after a beat proves nothing, since the beat may have come just before it. So
+  // one look more than `looks` is needed.
   silent_looks_ = is_suspended_() ? 0 : silent_looks_ + 1;
   if (silent_looks_ <= pace_.looks) return LookLater();
   on_silent_();

@@ -1,4 +1,4 @@
-// Notices that tony's own driver hangs.
+// A watchdog for tony's own driver: notices that it hangs.
 #pragma once
 
 #include <functional>
@@ -8,13 +8,14 @@
 
 namespace tony::executor {
 
-/// The driver beats (core::kBeatFileName) every five seconds from its event loop, the one that also
-/// answers the ranks. Looks are counted, not time: of a machine that was suspended, executor and
-/// driver alike, there is one look more, not as many as there would have been.
-/// 1. Nothing is counted before the first beat: until then there is driver.start-timeout-ms.
-/// 2. A look at which the program is suspended, since the executor's lease has run out, begins the
-///    count anew.
-/// 3. After `looks` in a row with no beat in between it does not answer. Told once.
+/// The driver beats (core::kBeatFileName) every five seconds, from the event loop that also answers
+/// the ranks. The watch counts looks, not time: if the machine was suspended (executor and driver
+/// alike), that adds one look, not as many as would have fit into the time.
+/// 1. Nothing is counted before the first beat: until then driver.start-timeout-ms applies.
+/// 2. A look restarts the count if the program is suspended because the executor's lease has run
+///    out.
+/// 3. After `looks` looks in a row without a beat between them, the driver does not answer. That is
+///    reported once.
 /// Not thread safe: owned by the event loop.
 class DriverWatch {
  public:
@@ -37,7 +38,7 @@ class DriverWatch {
   const std::function<bool()> is_suspended_;
   const std::function<void()> on_silent_;
   int silent_looks_ = 0;
-  std::unique_ptr<EventLoop::Handle> look_;  ///< null before the first beat, and when it was told
+  std::unique_ptr<EventLoop::Handle> look_;  ///< null before the first beat, and after the report
   bool begun_ = false;
 };
 

@@ -1,4 +1,5 @@
-// The driver's command, and the places of processes.
+// Builds the command of the driver, and finds the place of each process in the plan. Every executor
+// computes its place from the same plan and the same cluster spec, so nothing has to be agreed on.
 #include "executor/horovod/horovod_task.h"
 
 #include <utility>
@@ -28,7 +29,7 @@ std::string ShellWord(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-/// Runs tony-driver in place of the shell.
+/// Returns a shell command that replaces the shell by tony-driver.
 absl::StatusOr<std::string> DriverCommand(const std::vector<std::string>& flags) {
   TONY_ASSIGN_OR_RETURN(const std::string program, os::ProgramBeside("tony-driver"));
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> command, os::OwnProgramCommand(program));
@@ -38,7 +39,7 @@ absl::StatusOr<std::string> DriverCommand(const std::vector<std::string>& flags)
                       }));
 }
 
-/// The host of one of Horovod's processes on another machine; empty: there is none.
+/// The host of one of Horovod's processes on another machine; empty if there is none.
 std::string OtherMachine(const core::ClusterSpec& spec, const core::Endpoint& self) {
   for (const core::Endpoint& endpoint : spec.endpoints) {
     if (core::IsRanked(endpoint.task.type) && endpoint.host_id != self.host_id) {
@@ -50,6 +51,8 @@ std::string OtherMachine(const core::ClusterSpec& spec, const core::Endpoint& se
 
 }  // namespace
 
+// A process needs to know the network interface for Gloo. It is looked up only if the user has not
+// named any and some process runs on another machine; on one machine the loopback interface does.
 void HorovodTask::Prepare(const v1::Assignment& assignment, const v1::Start& start,
                           const core::ClusterSpec& spec, int attempt,
                           const std::string& working_folder, int task_port, OnReady on_ready) {
@@ -76,6 +79,7 @@ void HorovodTask::Prepare(const v1::Assignment& assignment, const v1::Start& sta
   on_ready(result);
 }
 
+// The folder is watched before the driver starts, so no file can be missed.
 absl::StatusOr<HorovodStart> HorovodTask::PrepareDriver(const v1::Assignment& assignment,
                                                         const core::ClusterSpec& spec,
                                                         const std::string& working_folder,
@@ -103,6 +107,8 @@ absl::StatusOr<HorovodStart> HorovodTask::PrepareDriver(const v1::Assignment& as
   return start;
 }
 
+// The driver listens for replicas on the task's reserved port, which is the only port of it that
+// other executors may reach.
 absl::StatusOr<std::string> HorovodTask::OwnDriverCommand(const v1::HorovodSettings& settings,
                                                           const core::ClusterSpec& spec,
                                                           const std::string& output_folder,
@@ -124,6 +130,8 @@ absl::StatusOr<std::string> HorovodTask::OwnDriverCommand(const v1::HorovodSetti
   return DriverCommand(flags);
 }
 
+// The epoch and the attempt are compared because a list for an earlier driver may still be on its
+// way.
 void HorovodTask::TakeMembers(const v1::RendezvousMembers& members) {
   if (driver_folder_.empty() || members.epoch() != epoch_ || members.attempt() != attempt_) return;
   core::MemberList list;
@@ -135,6 +143,8 @@ void HorovodTask::TakeMembers(const v1::RendezvousMembers& members) {
   if (!written.ok()) LogError(std::string(written.message()));
 }
 
+// A plan whose server is on the loopback (tony's own driver) reaches a process on another machine
+// only through a replica; a user's own driver is reached by its host.
 absl::StatusOr<core::HorovodPlace> HorovodTask::PlaceOf(const core::TaskId& task,
                                                         const core::ClusterSpec& spec,
                                                         const core::RendezvousPlan& plan) {
@@ -161,6 +171,7 @@ absl::StatusOr<core::HorovodPlace> HorovodTask::PlaceOf(const core::TaskId& task
   return place;
 }
 
+// A failed look-up does not fail the task: Horovod then chooses the interface by itself.
 void HorovodTask::FindInterface(const std::string& host, HorovodStart start, OnReady on_ready) {
   LogInfo(absl::StrCat("asking by which network interface ", host, " is reached"));
   finder_ = std::make_unique<InterfaceFinder>(
@@ -176,6 +187,8 @@ void HorovodTask::FindInterface(const std::string& host, HorovodStart start, OnR
       });
 }
 
+// The last plan and the last wait are kept, so that OnReattached() can repeat them to an
+// ApplicationMaster that may not have heard them.
 void HorovodTask::OnPlan(const absl::StatusOr<core::RendezvousPlan>& plan) {
   v1::RanksPlanned& planned = *said_plan_.emplace().mutable_ranks_planned();
   planned.set_epoch(epoch_);
@@ -198,6 +211,8 @@ void HorovodTask::OnWait(const core::RendezvousWait& wait) {
   ports_.send(*said_wait_);
 }
 
+// A driver may write its last report and end at once, before the watcher's event was handled; so
+// the files are read before they are given up.
 void HorovodTask::OnEnded() {
   if (files_ != nullptr) files_->ReadNow();
   Stop();

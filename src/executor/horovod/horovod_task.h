@@ -1,5 +1,5 @@
-// What a task of a Horovod job has besides its program: the driver's files, or the way to the
-// driver.
+// The parts of a Horovod job's task besides its program: the driver's files, or the connection to
+// the driver.
 #pragma once
 
 #include <functional>
@@ -19,46 +19,47 @@
 
 namespace tony::executor {
 
-/// How the program is to be started.
+/// How to start the program.
 struct HorovodStart {
   std::string command;                      ///< for `bash -c`
   std::string driver_output_folder;         ///< of the driver; otherwise empty
-  std::optional<core::HorovodPlace> place;  ///< of one of Horovod's processes
+  std::optional<core::HorovodPlace> place;  ///< place of one of Horovod's processes
 };
 
-/// 1. The driver is tony's own, or the user's command. Its plan and for whom processes wait go to
-///    the ApplicationMaster. Tony's own is watched (DriverWatch).
+/// 1. The driver is tony's own, or the user's command. Its plan and the tasks that processes wait
+///    for are sent to the ApplicationMaster. DriverWatch watches tony's own driver.
 /// 2. A process on the driver's machine speaks with the driver itself, at 127.0.0.1. On other
-///    machines a replica stands in for it, so that no plain HTTP crosses the network. A user's own
-///    driver is reached by its host's name.
-/// 3. Other tasks have nothing of all this.
+///    machines a replica stands in for the driver, so that no plain HTTP crosses the network. A
+///    user's own driver is reached by its host's name.
+/// 3. Other tasks need none of this.
 /// One run at a time. Not thread safe: owned by the event loop.
 class HorovodTask {
  public:
   struct Ports {
-    std::function<void(v1::ExecutorMessage)> send;  ///< to the ApplicationMaster
-    /// To the ApplicationMaster that is spoken with.
+    std::function<void(v1::ExecutorMessage)> send;  ///< sends to the ApplicationMaster
+    /// Returns the dialer to the current ApplicationMaster.
     std::function<std::shared_ptr<rpc::TunnelDialer>()> dialer;
-    std::function<bool()> is_suspended;  ///< whether the program may not run now
-    /// Tony's own driver hangs: it is to be ended, and counts as lost.
+    std::function<bool()> is_suspended;  ///< whether the program is suspended now
+    /// Tony's own driver hangs: it has to be ended, and counts as lost.
     std::function<void(const std::string& why)> on_hung;
   };
   using OnReady = std::function<void(const absl::StatusOr<HorovodStart>&)>;
 
   HorovodTask(EventLoop& loop, Ports ports) : loop_(loop), ports_(std::move(ports)) {}
 
-  /// `on_ready` follows once, maybe from within the call, unless Stop() comes before. Errors say
-  /// why the task cannot start.
+  /// `on_ready` follows once, perhaps from within the call, unless Stop() comes first. An error
+  /// says why the task cannot start.
   void Prepare(const v1::Assignment& assignment, const v1::Start& start,
                const core::ClusterSpec& spec, int attempt, const std::string& working_folder,
                int task_port, OnReady on_ready);
-  /// The program has ended by itself: what it has written last is said.
+  /// The program has ended by itself: files that it wrote last are read and reported.
   void OnEnded();
   /// The program is gone, or about to be.
   void Stop();
-  /// For an elastic job's driver.
+  /// Hands the list of members to an elastic job's driver.
   void TakeMembers(const v1::RendezvousMembers& members);
-  /// To another ApplicationMaster, or on another stream: what it may not have heard.
+  /// The executor is attached again, to another ApplicationMaster or on another stream: repeats
+  /// what may not have been heard.
   void OnReattached();
 
  private:
@@ -71,7 +72,7 @@ class HorovodTask {
   absl::StatusOr<std::string> OwnDriverCommand(const v1::HorovodSettings& settings,
                                                const core::ClusterSpec& spec,
                                                const std::string& output_folder, int task_port);
-  /// Asks by which network interface `host` is reached.
+  /// Finds the network interface by which `host` is reached.
   void FindInterface(const std::string& host, HorovodStart start, OnReady on_ready);
   void OnPlan(const absl::StatusOr<core::RendezvousPlan>& plan);
   void OnWait(const core::RendezvousWait& wait);
@@ -81,7 +82,7 @@ class HorovodTask {
   int epoch_ = 0;
   int attempt_ = 0;
   bool own_driver_ = false;
-  std::string driver_folder_;  ///< of a driver that runs; otherwise empty
+  std::string driver_folder_;  ///< folder of a running driver; otherwise empty
   std::optional<v1::ExecutorMessage> said_plan_;
   std::optional<v1::ExecutorMessage> said_wait_;
   std::unique_ptr<DriverWatch> watch_;  ///< of tony's own driver

@@ -1,4 +1,5 @@
-// The thread may outlive whoever has asked.
+// The thread is detached, because the name service may block it for longer than this object lives.
+// The shared state tells it whether anybody still waits for the answer.
 #include "executor/horovod/interface_finder.h"
 
 #include <mutex>
@@ -10,11 +11,11 @@
 
 namespace tony::executor {
 
-/// With the thread.
+/// The state shared with the thread.
 struct InterfaceFinder::Shared {
   std::mutex mutex;
-  EventLoop* loop = nullptr;          ///< null: nobody wants to know any more
-  InterfaceFinder* finder = nullptr;  ///< for the loop's thread only
+  EventLoop* loop = nullptr;          ///< null: nobody waits for the answer any more
+  InterfaceFinder* finder = nullptr;  ///< used on the loop's thread only
 };
 
 InterfaceFinder::InterfaceFinder(EventLoop& loop, const std::string& host, OnFound on_found,

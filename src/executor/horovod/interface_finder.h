@@ -1,4 +1,4 @@
-// Asks by which network interface another machine is reached, without holding anything up.
+// Finds the network interface by which another machine is reached, without blocking the loop.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,14 @@
 
 namespace tony::executor {
 
-/// The name service is asked on a thread of its own, which nobody waits for: it takes as long as it
-/// takes. Not thread safe: owned by the event loop.
+/// The name service is asked on a thread of its own that is never joined, since its answer may take
+/// any time. Not thread safe: owned by the event loop.
 class InterfaceFinder {
  public:
-  /// Codes of os::InterfaceTowards(); DeadlineExceeded – the name service does not answer.
+  /// The codes of os::InterfaceTowards(); DeadlineExceeded – the name service does not answer.
   using OnFound = std::function<void(const absl::StatusOr<std::string>& name)>;
 
-  /// `on_found` follows, once, unless this is destroyed before; it may destroy it.
+  /// `on_found` follows once, unless this object is destroyed first; it may destroy this object.
   InterfaceFinder(EventLoop& loop, const std::string& host, OnFound on_found,
                   std::chrono::milliseconds patience = std::chrono::seconds(10));
   ~InterfaceFinder();

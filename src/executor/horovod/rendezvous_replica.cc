@@ -1,4 +1,5 @@
-// Frames between the store and the tunnel.
+// Carries the frames of the store's protocol over one tunnel at a time. A broken tunnel is dialled
+// again with exponential backoff; the store keeps its pending requests and sends them again.
 #include "executor/horovod/rendezvous_replica.h"
 
 #include <algorithm>
@@ -38,11 +39,13 @@ RendezvousReplica::~RendezvousReplica() {
   if (alive_ != nullptr) *alive_ = false;
 }
 
+// Callbacks of the tunnel come on threads of gRPC. OnLoop() posts them and drops those of a tunnel
+// whose `alive_` is false, so an old tunnel cannot disturb the new one.
 void RendezvousReplica::Connect() {
   frames_ = std::make_unique<FrameReader>(rpc::kMostRendezvousFrameBytes,
                                           "the protocol of the rendezvous store");
   alive_ = std::make_shared<bool>(true);
-  // The opening frame is on its way.
+  // Writing starts as busy because the opening frame is on its way; OnWritten() follows it.
   writing_ = true;
   end_ = dial_({OnLoop(loop_, alive_, this, &RendezvousReplica::OnFrame),
                 OnLoop(loop_, alive_, this, &RendezvousReplica::OnWritten),
@@ -67,6 +70,7 @@ void RendezvousReplica::OnFrame(v1::TunnelFrame frame) {
   end_->Read();
 }
 
+// The tunnel carries bytes, not frames: one piece may hold several frames, or a part of one.
 absl::Status RendezvousReplica::Take(const std::string& bytes) {
   return frames_->Take(bytes, [this](const std::string& frame) -> absl::Status {
     TONY_ASSIGN_OR_RETURN(const core::ReplicaMessage message, rpc::ReplicaMessageIn(frame));
@@ -80,6 +84,8 @@ void RendezvousReplica::Queue(std::string frame) {
   Write();
 }
 
+// One write is under way at a time, so the queue takes up whatever the tunnel cannot take. Small
+// frames are joined, and a large one is split, at the largest frame that a relay carries.
 void RendezvousReplica::Write() {
   if (writing_ || queue_.empty()) return;
   v1::TunnelFrame frame;
@@ -105,6 +111,8 @@ void RendezvousReplica::OnWritten() {
 
 void RendezvousReplica::OnClosed(absl::Status status) { Break(status); }
 
+// The queue is dropped: it may begin with the rest of a frame that was partly sent, and Attach()
+// queues all pending requests again.
 void RendezvousReplica::Break(const absl::Status& why) {
   *alive_ = false;
   store_.Detach();

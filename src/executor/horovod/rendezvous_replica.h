@@ -1,4 +1,4 @@
-// The rendezvous of a Horovod job, as its processes of this container find it on their own machine.
+// The rendezvous of a Horovod job as served to this container's processes, on their own machine.
 #pragma once
 
 #include <deque>
@@ -16,9 +16,9 @@
 
 namespace tony::executor {
 
-/// A replica of the driver's store behind a server on 127.0.0.1 for programs of this user, joined
-/// with the driver by a tunnel that is dialled anew when it breaks. Not thread safe: owned by the
-/// event loop.
+/// A replica of the driver's store, behind a server on 127.0.0.1 for programs of this user. A
+/// tunnel connects the replica with the driver; it is dialled again when it breaks. Not thread
+/// safe: owned by the event loop.
 class RendezvousReplica {
  public:
   using Dial = std::function<std::unique_ptr<rpc::TunnelEnd>(rpc::TunnelEnd::Callbacks)>;
@@ -29,10 +29,10 @@ class RendezvousReplica {
   RendezvousReplica(const RendezvousReplica&) = delete;
   RendezvousReplica& operator=(const RendezvousReplica&) = delete;
 
-  /// Of 127.0.0.1.
+  /// The server's port on 127.0.0.1.
   int port() const { return server_->port(); }
-  /// There is another ApplicationMaster, or another way to it: the tunnel may be one that has not
-  /// been seen to break.
+  /// Dials a new tunnel, because there is another ApplicationMaster or another connection to it:
+  /// the old tunnel may be dead without having been seen to break.
   void DialAgain();
 
  private:
@@ -46,21 +46,21 @@ class RendezvousReplica {
   absl::Status Take(const std::string& bytes);
   void Queue(std::string frame);
   void Write();
-  /// So that the tunnel is not taken for forgotten.
+  /// Sends signs of life, so that the tunnel is not closed as forgotten.
   void KeepAlive();
 
   EventLoop& loop_;
   const Dial dial_;
   rendezvous::ReplicaStore store_;
   std::unique_ptr<rendezvous::RendezvousServer> server_;
-  std::unique_ptr<FrameReader> frames_;  ///< of this tunnel
-  std::deque<std::string> queue_;        ///< frames for this tunnel
-  size_t sent_bytes_ = 0;                ///< of the first of them
+  std::unique_ptr<FrameReader> frames_;  ///< of the current tunnel
+  std::deque<std::string> queue_;        ///< frames for the current tunnel
+  size_t sent_bytes_ = 0;                ///< bytes of the first frame that are sent
   bool writing_ = false;
-  Duration pause_{0};  ///< before the next attempt
+  Duration pause_{0};  ///< backoff before the next attempt
   std::unique_ptr<EventLoop::Handle> retry_;
   std::unique_ptr<EventLoop::Handle> keep_alive_;
-  std::shared_ptr<bool> alive_;          ///< of this tunnel
+  std::shared_ptr<bool> alive_;          ///< false once the current tunnel is broken
   std::unique_ptr<rpc::TunnelEnd> end_;  ///< last: its callbacks use the rest
 };
 

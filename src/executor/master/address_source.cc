@@ -1,4 +1,5 @@
-// Reading the file, and running the program.
+// Both sources answer through the same callback: the file is read in place, the program runs on a
+// thread, and its answer is posted to the loop.
 #include "executor/master/address_source.h"
 
 #include <utility>

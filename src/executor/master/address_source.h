@@ -1,4 +1,4 @@
-// Where an executor looks up the next ApplicationMaster of its job.
+// Sources for the address of a job's next ApplicationMaster.
 #pragma once
 
 #include <functional>
@@ -16,18 +16,20 @@ namespace tony::executor {
 /// Not thread safe: owned by the event loop.
 class AddressSource {
  public:
-  /// "host:port". NotFound – the job is over; anything else – nobody can say at the moment.
+  /// `address`: "host:port". NotFound – the job is over; any other error – the address is not known
+  /// at the moment.
   using OnAnswer = std::function<void(const absl::StatusOr<std::string>& address)>;
 
   virtual ~AddressSource() = default;
-  /// One look at a time. Answered on the event loop, from within the call or later, but not when
-  /// this object is gone.
+  /// At most one look at a time. The answer comes on the event loop, from within the call or later;
+  /// it does not come after this object is destroyed.
   virtual void Look(OnAnswer on_answer) = 0;
-  /// Between two looks.
+  /// The time between two looks.
   virtual Duration interval() const = 0;
 };
 
-/// A file on this machine, which each ApplicationMaster replaces, and the last one removes.
+/// Reads a file on this machine. Each ApplicationMaster replaces the file, and the last one removes
+/// it.
 class AddressFile : public AddressSource {
  public:
   explicit AddressFile(std::string path) : path_(std::move(path)) {}
@@ -39,14 +41,14 @@ class AddressFile : public AddressSource {
   const std::string path_;
 };
 
-/// A program that prints the address and exits with 0, or with 1 where the job is over. It runs on
-/// a thread of its own, for ten seconds at most.
+/// Runs a program that prints the address and exits with 0, or exits with 1 if the job is over. The
+/// program runs on a thread of its own, for at most ten seconds.
 class AddressCommand : public AddressSource {
  public:
-  /// `loop` outlives this.
+  /// `loop` must outlive this.
   AddressCommand(std::vector<std::string> arguments, EventLoop& loop)
       : arguments_(std::move(arguments)), loop_(loop) {}
-  /// Waits for a program that runs.
+  /// Waits for the program to end, if it is running.
   ~AddressCommand() override;
 
   void Look(OnAnswer on_answer) override;
@@ -55,7 +57,8 @@ class AddressCommand : public AddressSource {
  private:
   const std::vector<std::string> arguments_;
   EventLoop& loop_;
-  std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  ///< the loop's
+  std::shared_ptr<bool> here_ =
+      std::make_shared<bool>(true);  ///< false once this is destroyed; used on the loop only
   std::thread thread_;
 };
 

@@ -1,4 +1,5 @@
-// Opening streams, and when to try again.
+// A new number for each stream makes callbacks of older streams recognizable. Retries use
+// exponential backoff, which starts anew with each message that is heard.
 #include "executor/master/master_connection.h"
 
 #include <algorithm>
@@ -15,7 +16,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{2000};
-/// The kernel of a silent ApplicationMaster's host takes a connection, which then waits for longer.
+/// A new stream that breaks within this time was refused by the machine, so the ApplicationMaster
+/// is gone. If it is only silent, its kernel accepts the connection, which then waits for longer.
 constexpr milliseconds kRefusedAtOnce{2000};
 
 }  // namespace
@@ -26,6 +28,8 @@ MasterConnection::MasterConnection(EventLoop& loop, Options options, Callbacks c
       callbacks_(std::move(callbacks)),
       address_(options_.address) {}
 
+// Callbacks come on threads of gRPC and are posted to the loop. A posted callback may arrive after
+// another stream was opened, so each carries the number of its stream.
 void MasterConnection::Open() {
   const int stream = ++stream_;
   no_sign_.reset();
@@ -42,6 +46,8 @@ void MasterConnection::Open() {
   session_->Send(callbacks_.hello());
 }
 
+// Any message proves that the ApplicationMaster is there, so it clears every deadline and the
+// backoff.
 void MasterConnection::OnHeard(int stream, const v1::MasterMessage& message) {
   if (stream != stream_ || over_) return;
   no_sign_.reset();
@@ -68,7 +74,7 @@ void MasterConnection::Close() {
 void MasterConnection::Refuse() { OnBroken("it is an older ApplicationMaster's"); }
 
 void MasterConnection::AwaitSign() {
-  // Where there is a deadline, another stream is on its way already.
+  // If there is a deadline, another stream is already being opened.
   if (closing_ || over_ || deadline_ != nullptr || session_ == nullptr) return;
   silent_ = true;
   AwaitAnswer("it is silent");
@@ -88,6 +94,8 @@ void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {
   OnBroken(status.ToString());
 }
 
+// A stream to a silent ApplicationMaster that breaks at once shows that the ApplicationMaster is
+// gone; the longer patience for a silent one then gives way to that for a lost one.
 void MasterConnection::OnBroken(const std::string& why) {
   session_.reset();
   no_sign_.reset();
@@ -115,10 +123,12 @@ void MasterConnection::TryAgainLater() {
   });
 }
 
+// A new address is tried at once. The same address is tried again only after the backoff, because
+// the file may still name an ApplicationMaster that was lost.
 void MasterConnection::TryAgain(const absl::StatusOr<std::string>& address) {
   if (closing_ || over_) return;
   if (absl::IsNotFound(address.status())) {
-    // An ApplicationMaster that goes in good order takes its address away.
+    // An ApplicationMaster that ends in good order removes its address.
     return Lose(absl::StrCat("the job is over: ", std::string(address.status().message())));
   }
   if (!address.ok()) return TryAgainLater();

@@ -1,4 +1,5 @@
-// Opening the task's ends of tunnels.
+// Each tunnel first connects to the local port and then answers the ApplicationMaster, so that its
+// answer can say whether anybody listens.
 #include "executor/master/tunnels.h"
 
 #include <iterator>
@@ -9,14 +10,14 @@
 namespace tony::executor {
 namespace {
 
-/// A server of the task listens on one of them, unless it wants to be reached from outside only.
+/// A server of the task listens on one of these, unless it accepts connections from outside only.
 constexpr const char* kLoopback[] = {"127.0.0.1", "::1"};
-/// A port of the loopback answers at once, or its owner is stopped.
+/// A port of the loopback answers at once, unless the process that owns it is stopped.
 constexpr std::chrono::seconds kConnectPatience{5};
 
 }  // namespace
 
-/// One of them: first being connected, then carried. Or only an answer that is on its way.
+/// One tunnel: connecting first, then carrying data. A refused tunnel only sends its answer.
 struct Tunnels::Tunnel : std::enable_shared_from_this<Tunnel> {
   v1::OpenTunnel wish;
   std::shared_ptr<rpc::TunnelDialer> dialer;
@@ -55,6 +56,8 @@ void Tunnels::Connect(Tunnel& tunnel) {
                          [this, &tunnel](auto socket) { OnConnected(tunnel, std::move(socket)); });
 }
 
+// The addresses of the loopback are tried one after the other; the ApplicationMaster hears a
+// refusal only when all have failed.
 void Tunnels::OnConnected(Tunnel& tunnel, absl::StatusOr<std::unique_ptr<TcpSocket>> socket) {
   if (!socket.ok()) {
     if (tunnel.next_address < std::size(kLoopback)) return Connect(tunnel);
@@ -71,6 +74,8 @@ void Tunnels::OnConnected(Tunnel& tunnel, absl::StatusOr<std::unique_ptr<TcpSock
       [this, &tunnel](const absl::Status&) { Forget(tunnel); });
 }
 
+// The callback holds the tunnel weakly and goes through the loop: it comes on a thread of gRPC, and
+// Tunnels may have forgotten the tunnel by then.
 void Tunnels::Refuse(Tunnel& tunnel, const absl::Status& why) {
   tunnel.deadline.reset();
   tunnel.refusal =
@@ -81,7 +86,7 @@ void Tunnels::Refuse(Tunnel& tunnel, const absl::Status& why) {
                                  if (const auto done = tunnel.lock()) Forget(*done);
                                });
                              }});
-  tunnel.refusal->Read();  // the stream's end
+  tunnel.refusal->Read();  // waits for the end of the stream
 }
 
 void Tunnels::Forget(const Tunnel& tunnel) {

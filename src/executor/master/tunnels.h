@@ -18,33 +18,34 @@
 
 namespace tony::executor {
 
-/// As many as the ApplicationMaster asks for, which bounds their number. Not thread safe: owned by
-/// the event loop.
+/// Opens as many tunnels as the ApplicationMaster asks for; the ApplicationMaster bounds their
+/// number. Not thread safe: owned by the event loop.
 class Tunnels {
  public:
-  /// `log_folder`: the container's own.
+  /// `log_folder`: the log folder of the container.
   Tunnels(EventLoop& loop, rpc::Credentials credentials, std::string log_folder)
       : loop_(loop), credentials_(std::move(credentials)), logs_(loop, std::move(log_folder)) {}
-  /// Breaks those that are open.
+  /// Breaks the open tunnels.
   ~Tunnels();
 
   /// Connects to the port on this host's loopback, or opens the container's logs, and answers the
-  /// ApplicationMaster at `master_address`; when `refusal` is not OK, or nobody listens, only with
-  /// why not.
+  /// ApplicationMaster at `master_address`. If `refusal` is not OK, or nobody listens, the answer
+  /// only says why.
   void Open(const v1::OpenTunnel& wish, const std::string& master_address,
             const absl::Status& refusal);
 
-  /// One connection to each ApplicationMaster, besides the one for what must not wait.
+  /// The dialer to this ApplicationMaster: one connection for all tunnels, apart from the
+  /// connection for messages that must not wait.
   std::shared_ptr<rpc::TunnelDialer> DialerTo(const std::string& master_address);
 
-  /// Nothing more will be logged. `done` follows when all who read the logs have all of them, maybe
-  /// from within the call.
+  /// Called when nothing more will be logged. `done` follows when all log readers have received
+  /// everything, perhaps from within the call.
   void FinishLogs(std::function<void()> done) { logs_.Finish(std::move(done)); }
 
  private:
   struct Tunnel;
 
-  /// Tries the tunnel's next address of the loopback.
+  /// Connects to the next loopback address of the tunnel.
   void Connect(Tunnel& tunnel);
   void OnConnected(Tunnel& tunnel, absl::StatusOr<std::unique_ptr<TcpSocket>> socket);
   void Refuse(Tunnel& tunnel, const absl::Status& why);

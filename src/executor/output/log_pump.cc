@@ -1,4 +1,5 @@
-// Reading the pipe, when, and what happens to the bytes on their way.
+// The bytes pass the pipe, the secret scanner, the pattern redactor, then the observer and the log.
+// The pipe is enlarged and read at intervals while the program prints little, which saves wake-ups.
 #include "executor/output/log_pump.h"
 
 #include <fcntl.h>
@@ -15,12 +16,12 @@
 namespace tony::executor {
 namespace {
 
-/// A program that prints in bursts fills a pipe of the default 64 KiB at once.
+/// A program that prints in bursts would fill a pipe of the default 64 KiB at once.
 constexpr int kPipeBytes = 1 << 20;
 constexpr size_t kReadBytes = 64 << 10;
-/// Other work of the loop gets its turn after so many reads.
+/// After this many reads, the loop's other work gets its turn.
 constexpr int kReadsInARow = 16;
-/// A program that prints line by line would wake us for each one.
+/// Without a pause, a program that prints line by line would wake this process for each line.
 constexpr std::chrono::milliseconds kPause{4};
 
 }  // namespace
@@ -33,9 +34,9 @@ absl::StatusOr<std::unique_ptr<LogPump>> LogPump::Open(EventLoop& loop, const Cl
   if (pipe2(ends, O_CLOEXEC) != 0) return os::ErrnoError(errno, "cannot make a pipe for output");
   os::UniqueFd read_end(ends[0]);
   os::UniqueFd write_end(ends[1]);
-  // Only our end: the program must see a blocking pipe.
+  // Only this end is non-blocking: the program must see a blocking pipe.
   fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
-  // Refused beyond the user's pipe quota; then it stays small.
+  // The kernel refuses a size beyond the user's pipe quota; the pipe then stays small.
   const bool large = fcntl(read_end.get(), F_SETPIPE_SZ, kPipeBytes) >= kPipeBytes;
   TONY_ASSIGN_OR_RETURN(PatternRedactor patterns, PatternRedactor::Create(options.redact));
   TONY_ASSIGN_OR_RETURN(logs::SegmentedLog log,
@@ -65,6 +66,8 @@ void LogPump::Watch() {
   watch_ = loop_.WatchReadable(read_end_.get(), [this] { OnReadable(); });
 }
 
+// A pause is taken only with a large pipe, and only if little was read: a small pipe would fill
+// meanwhile and make the program wait.
 void LogPump::OnReadable() {
   size_t size = 0;
   int reads = 0;
@@ -82,6 +85,8 @@ void LogPump::OnReadable() {
   }
 }
 
+// The number of bytes is read once, before the loop: a process that keeps writing must not keep
+// Drain() from returning.
 void LogPump::Drain() {
   int waiting = 0;
   if (ioctl(read_end_.get(), FIONREAD, &waiting) != 0) waiting = 0;
@@ -93,6 +98,7 @@ void LogPump::Drain() {
   PassOnHeld();
 }
 
+// The order matters: what the scanner releases still passes the patterns.
 void LogPump::PassOnHeld() {
   scanner_.Flush(to_patterns_);
   patterns_.Flush(to_log_);

@@ -18,41 +18,41 @@
 
 namespace tony::executor {
 
-/// How output is kept.
+/// How the output is kept.
 struct LogOptions {
   logs::LogLimits limits;
-  std::vector<std::string> redact;  ///< RE2 patterns of what is taken out, beside known secrets
+  std::vector<std::string> redact;  ///< RE2 patterns to take out, besides known secrets
 };
 
-/// Reads whenever there is something, so that the program never waits for its log: also when the
-/// log cannot be written. What stands in the log and what the observer sees has passed
-/// SecretScanner and PatternRedactor, so that no file has a secret that they know.
+/// Reads whenever there is something to read, so that the program never waits for its log, even if
+/// the log cannot be written. Everything in the log and everything the observer sees has passed
+/// SecretScanner and PatternRedactor, so no file contains a secret that they know.
 ///
-/// A program that prints little at a time is read every few milliseconds only, which the pipe's
-/// size allows. Owned by the event loop.
+/// A program that prints little at a time is read only every few milliseconds; the pipe is large
+/// enough for that. Owned by the event loop.
 class LogPump {
  public:
   struct Callbacks {
-    /// All that is written, before it is.
+    /// Receives everything that is written, before it is written.
     OutputSink observer;
-    /// A sentence for people: output was lost or dropped. At most a few for each log.
+    /// Receives a sentence for people: output was lost or dropped. At most a few for each log.
     logs::SegmentedLog::OnLoss on_loss;
   };
 
-  /// Makes the pipe and opens the log `path` ("….log"). `clock` must outlive this.
-  /// InvalidArgument – a pattern that RE2 does not take; errno codes.
+  /// Makes the pipe and opens the log `path` ("….log"). `clock` must outlive this. InvalidArgument
+  /// – RE2 does not accept a pattern; errno codes.
   static absl::StatusOr<std::unique_ptr<LogPump>> Open(EventLoop& loop, const Clock& clock,
                                                        const std::string& path,
                                                        const LogOptions& options,
                                                        Callbacks callbacks);
 
-  /// For the program; close it here once the program has its own.
+  /// The write end, for the program; close it here once the program has its own.
   int write_end() const { return write_end_.get(); }
   void CloseWriteEnd() { write_end_.Reset(); }
-  /// Takes over what is in the pipe now, without waiting for more and without keeping up with a
-  /// process that goes on writing. Nothing is held back.
+  /// Takes over what is in the pipe now, without waiting for more and without following a process
+  /// that goes on writing. Nothing is held back.
   void Drain();
-  /// Drain(), and the log is complete: what is still to be said about it is said.
+  /// Drain(), then completes the log: what remains to be said about it is said.
   void Finish();
 
  private:
@@ -60,9 +60,9 @@ class LogPump {
           logs::SegmentedLog log, PatternRedactor patterns, Callbacks callbacks);
   void Watch();
   void OnReadable();
-  /// How many bytes were read: 0 at the end of the stream, negative when nothing is there.
+  /// Returns the number of bytes read: 0 at the end of the stream, negative if nothing is there.
   ssize_t ReadOnce();
-  /// No end of a divided secret is waited for.
+  /// Releases held bytes without waiting for the rest of a divided secret.
   void PassOnHeld();
   void Keep(const char* data, size_t size);
 
@@ -76,12 +76,13 @@ class LogPump {
   const OutputSink to_patterns_;
   const OutputSink to_log_;
   const Callbacks callbacks_;
-  const std::unique_ptr<char[]> buffer_;  ///< a page of it costs memory once it is filled
+  const std::unique_ptr<char[]> buffer_;  ///< each page of it costs memory only once it is filled
   bool may_pause_ = false;                ///< the pipe is large enough
   bool over_ = false;                     ///< the end of the pipe was seen
   int64_t read_at_ = 0;                   ///< Unix milliseconds of the newest read
   std::unique_ptr<EventLoop::Handle> pause_;
-  std::unique_ptr<EventLoop::Handle> watch_;  ///< last: goes before the descriptor that it watches
+  std::unique_ptr<EventLoop::Handle>
+      watch_;  ///< last: destroyed before the descriptor that it watches
 };
 
 }  // namespace tony::executor

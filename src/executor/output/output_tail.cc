@@ -1,4 +1,5 @@
-// Splitting of output into lines.
+// A queue of complete lines, with one unfinished line per stream. More lines are kept than are
+// asked for, because a Python traceback may begin earlier.
 #include "executor/output/output_tail.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace tony::executor {
 namespace {
 
-/// Where the last `lines` complete lines begin; `data` when there are not more.
+/// Returns the beginning of the last `lines` complete lines; `data` if there are no more than that.
 const char* StartOfLastLines(const char* data, size_t size, size_t lines) {
   const char* end = data + size;
   for (size_t seen = 0; seen <= lines; ++seen) {
@@ -28,7 +29,7 @@ OutputTail::OutputTail(size_t max_lines)
 
 void OutputTail::Add(int stream, const char* data, size_t size) {
   std::string& unfinished = unfinished_[stream];
-  // Of many lines at once only the last ones can matter.
+  // Only the last of many lines can matter, so the others are skipped without being copied.
   const char* last_lines = StartOfLastLines(data, size, keep_lines_);
   if (last_lines > data) {
     unfinished.clear();
@@ -49,6 +50,8 @@ void OutputTail::Add(int stream, const char* data, size_t size) {
   }
 }
 
+// Lines beyond the newest `max_lines_` are kept for a traceback only, so they alone have a bound of
+// bytes.
 void OutputTail::Push(Line line) {
   lines_.push_back(std::move(line));
   if (lines_.size() > max_lines_)
@@ -66,7 +69,8 @@ std::vector<std::string> OutputTail::Lines() const {
     if (!unfinished_[stream].empty()) lines.push_back({stream, unfinished_[stream]});
   }
   size_t begin = lines.size() - std::min(lines.size(), max_lines_);
-  // The lines of one stream may stand between those of a traceback in the other.
+  // Lines of one stream may stand between the lines of a traceback in the other, so each stream is
+  // searched by itself.
   for (int stream = 0; stream < 2 && max_lines_ > 0; ++stream) {
     std::vector<std::string> texts;
     std::vector<size_t> numbers;

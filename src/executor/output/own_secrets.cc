@@ -1,4 +1,5 @@
-// Filters tokens and secrets by their kinds and names.
+// A filter by token kind and by secret name; the file is rewritten in place of the old one before
+// the program starts.
 #include "executor/output/own_secrets.h"
 
 #include "absl/strings/match.h"

@@ -1,4 +1,5 @@
-// RE2 over whole lines.
+// All patterns are joined into one alternation, so a line is searched once however many patterns
+// there are.
 #include "executor/output/pattern_redactor.h"
 
 #include <re2/re2.h>
@@ -18,7 +19,7 @@ absl::StatusOr<PatternRedactor> PatternRedactor::Create(const std::vector<std::s
     absl::StrAppend(&all, all.empty() ? "" : "|", "(?:", pattern, ")");
   }
   re2::RE2::Options options;
-  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // output is bytes
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // output is bytes, not UTF-8
   options.set_never_nl(true);
   options.set_never_capture(true);
   options.set_log_errors(false);
@@ -39,9 +40,10 @@ PatternRedactor::~PatternRedactor() = default;
 void PatternRedactor::Add(const char* data, size_t size, const OutputSink& sink) {
   if (pattern_ == nullptr) return sink(data, size);
   held_.append(data, size);
-  size_t line = 0;  // begin of the present one
+  size_t line = 0;  // begin of the current line
   size_t passed_on = 0;
-  // Line by line: what a pattern matches, also by '^' and '$', must not depend on the pieces.
+  // The search runs line by line: a match, including '^' and '$', must not depend on how the output
+  // was divided.
   for (size_t end; (end = held_.find_first_of("\r\n", searched_)) != std::string::npos;) {
     passed_on = Redact({line, end}, end, passed_on, sink);
     line = searched_ = end + 1;
@@ -65,6 +67,8 @@ void PatternRedactor::Flush(const OutputSink& sink) {
   searched_ = 0;
 }
 
+// A match that begins at or behind `end` is left for the next call: more bytes of the line could
+// make it longer. An empty match replaces nothing, but moves the search on by one byte.
 size_t PatternRedactor::Redact(Line line, size_t end, size_t passed_on, const OutputSink& sink) {
   const re2::StringPiece text(held_.data() + line.begin, line.end - line.begin);
   re2::StringPiece match;

@@ -1,4 +1,5 @@
-// The table of anchors, and a matcher for each kind of rule.
+// Two hash tables computed at compile time find candidate places (anchors) quickly; a matcher for
+// each form of rule then decides.
 #include "executor/output/secret_rules.h"
 
 #include <algorithm>
@@ -11,11 +12,11 @@
 namespace tony::executor {
 namespace {
 
-/// Between a name and its value: quotes and spaces.
+/// Upper bound of the quotes and spaces between a name and its value.
 constexpr ptrdiff_t kMaxGap = 8;
-/// User and password of a URL.
+/// Upper bound of user and password in a URL.
 constexpr ptrdiff_t kMaxUserInfo = 512;
-/// "-----BEGIN " to the next dashes.
+/// Upper bound from "-----BEGIN " to the next dashes.
 constexpr ptrdiff_t kMaxKeyTitle = 64;
 
 constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -52,17 +53,18 @@ constexpr bool Is(const ClassTable& table, char byte) {
   return table[static_cast<unsigned char>(byte)] != 0;
 }
 
-/// How a rule goes on behind its literal.
+/// The form of a rule behind its literal.
 enum class Form { kToken, kAssignment, kHeader, kUrl, kPrivateKey };
 
-/// One rule. Literals of kToken are compared exactly, others in any case; they have at least
-/// kSecretAnchorBytes bytes. The last byte may be '?', for any letter or digit, or '*', for what a
-/// user's name may begin with; what it stands for belongs to the value.
+/// One rule. Literals of kToken are compared exactly, others without regard to case; they have at
+/// least kSecretAnchorBytes bytes. The last byte may be '?', which stands for any letter or digit,
+/// or '*', which stands for a byte with which a user's name may begin. The byte it stands for
+/// belongs to the value.
 struct Rule {
   std::string_view literal;
   Form form;
   const ClassTable* value;
-  ptrdiff_t minimum;  ///< bytes of the value
+  ptrdiff_t minimum;  ///< least number of bytes of the value
 };
 
 constexpr Rule kRules[] = {
@@ -103,8 +105,8 @@ constexpr Rule kRules[] = {
     {"-begin ", Form::kPrivateKey, nullptr, 0},
 };
 
-/// Letters of both cases are the same from here on; other bytes may meet, which the rules tell
-/// apart.
+/// Maps upper and lower case of a letter to the same byte. Some other bytes become equal as well;
+/// the rules tell them apart.
 constexpr unsigned char Fold(char byte) { return static_cast<unsigned char>(byte) | 0x20; }
 
 constexpr bool FitsLiteral(char byte, char literal) {
@@ -122,7 +124,7 @@ constexpr uint32_t SlotOf(uint32_t three_folded_bytes) {
 
 using AnchorTable = std::array<unsigned char, 1 << kTableBits>;
 constexpr int kRuleTableBits = 12;
-/// Which rules are to be tried, one bit each, by a hash of an anchor's four bytes.
+/// The rules to try, one bit each, by a hash of the four bytes of an anchor.
 using RuleTable = std::array<uint64_t, 1 << kRuleTableBits>;
 static_assert(std::size(kRules) <= 64);
 
@@ -135,7 +137,8 @@ struct Tables {
   RuleTable rules{};
 };
 
-/// Marks the bytes 0–2 and 1–3 of each anchor: one of them begins at any even place.
+/// Marks bytes 0–2 and bytes 1–3 of each anchor. One of the two begins at an even position, so the
+/// search can step by two.
 constexpr Tables MakeTables() {
   Tables tables;
   for (size_t rule = 0; rule < std::size(kRules); ++rule) {
@@ -143,7 +146,7 @@ constexpr Tables MakeTables() {
     const uint32_t first = uint32_t{Fold(literal[0])} | uint32_t{Fold(literal[1])} << 8 |
                            uint32_t{Fold(literal[2])} << 16;
     tables.anchors[SlotOf(first)] = 1;
-    // Only the last byte of an anchor may be a '?' or '*'.
+    // Only the last byte of an anchor may be '?' or '*'.
     for (int value = 0; value < 256; ++value) {
       if (!FitsLiteral(static_cast<char>(value), literal[3])) continue;
       const uint32_t anchor = first | uint32_t{Fold(static_cast<char>(value))} << 24;
@@ -162,7 +165,8 @@ uint32_t FourBytesAt(const char* at) {
   return bytes;
 }
 
-/// Whether the bytes at `at` begin like the rule's literal, as far as they and its anchor go.
+/// Whether the bytes at `at` begin like the rule's literal, as far as the bytes and the rule's
+/// anchor reach.
 bool BeginsLike(const Rule& rule, const char* at, const char* end) {
   const size_t length = std::min<size_t>(kSecretAnchorBytes, static_cast<size_t>(end - at));
   for (size_t i = 0; i < length; ++i) {
@@ -171,7 +175,7 @@ bool BeginsLike(const Rule& rule, const char* at, const char* end) {
   return true;
 }
 
-/// The rules to be tried at `at`, one bit each.
+/// Returns the rules to try at `at`, one bit each.
 uint64_t RulesAt(const char* at, const char* end) {
   if (end - at >= static_cast<ptrdiff_t>(kSecretAnchorBytes)) {
     return kTables.rules[RuleSlotOf(FourBytesAt(at) | kFoldedBytes)];
@@ -186,7 +190,7 @@ uint64_t RulesAt(const char* at, const char* end) {
 constexpr SecretMatch kNone{};
 constexpr SecretMatch kUndecided{SecretMatch::Kind::kUndecided};
 
-/// A value of at least `minimum` bytes of the class, from `value` on.
+/// Matches a value of at least `minimum` bytes of the class, beginning at `value`.
 SecretMatch MatchValue(const char* value, const char* end, const ClassTable& bytes,
                        ptrdiff_t minimum, bool last) {
   const char* next = value;
@@ -197,17 +201,17 @@ SecretMatch MatchValue(const char* value, const char* end, const ClassTable& byt
   return next == end && !last ? kUndecided : kNone;
 }
 
-/// Skips spaces, at most kMaxGap.
+/// Skips at most kMaxGap spaces and tabs.
 const char* SkipGap(const char* at, const char* end) {
   const char* most = end - at > kMaxGap ? at + kMaxGap : end;
   while (at < most && (*at == ' ' || *at == '\t')) ++at;
   return at;
 }
 
-/// `name = value`, `"name": "value"`, `name='value'`.
+/// Matches `name = value`, `"name": "value"` and `name='value'`.
 SecretMatch MatchAssignment(const Rule& rule, const char* at, const char* end, bool last) {
   const SecretMatch undecided = last ? kNone : kUndecided;
-  if (at < end && *at == '\\') ++at;  // JSON inside of JSON
+  if (at < end && *at == '\\') ++at;  // JSON inside JSON
   if (at < end && (*at == '"' || *at == '\'')) ++at;
   at = SkipGap(at, end);
   if (at == end) return undecided;
@@ -220,7 +224,7 @@ SecretMatch MatchAssignment(const Rule& rule, const char* at, const char* end, b
   return MatchValue(at, end, *rule.value, rule.minimum, last);
 }
 
-/// The password between "://user:" and "@".
+/// Matches the password between "://user:" and "@".
 SecretMatch MatchUrl(const char* at, const char* end, bool last) {
   const bool complete = last || end - at > kMaxUserInfo;
   const char* most = end - at > kMaxUserInfo ? at + kMaxUserInfo : end;
@@ -235,7 +239,7 @@ SecretMatch MatchUrl(const char* at, const char* end, bool last) {
   return {SecretMatch::Kind::kPart, password, at_sign, nullptr};
 }
 
-/// "-----BEGIN RSA PRIVATE KEY-----"
+/// Matches "-----BEGIN RSA PRIVATE KEY-----".
 SecretMatch MatchPrivateKey(const char* at, const char* end, bool last) {
   constexpr std::string_view kTitle = "PRIVATE KEY";
   constexpr std::string_view kDashes = "-----";
@@ -249,7 +253,7 @@ SecretMatch MatchPrivateKey(const char* at, const char* end, bool last) {
   return {SecretMatch::Kind::kPrivateKey, title_end + dashes.size(), nullptr, nullptr};
 }
 
-/// What the rule finds at `at`, where its anchor stands.
+/// Tries one rule at `at`, where its anchor stands.
 SecretMatch MatchRule(const Rule& rule, const char* at, const char* end, char previous, bool last) {
   const size_t length = rule.literal.size();
   const size_t there = std::min(length, static_cast<size_t>(end - at));
@@ -260,7 +264,7 @@ SecretMatch MatchRule(const Rule& rule, const char* at, const char* end, char pr
   }
   if (exact && Is(kWord, previous)) return kNone;
   if (there < length) return last ? kNone : kUndecided;
-  // What a wildcard has matched belongs to the value.
+  // The byte that a wildcard has matched belongs to the value.
   const bool wild = rule.literal.back() == '?' || rule.literal.back() == '*';
   at += wild ? length - 1 : length;
   switch (rule.form) {
@@ -286,7 +290,8 @@ const char* FindSecretAnchor(const char* begin, const char* end) {
     if (at > begin && RulesAt(at - 1, end) != 0) return at - 1;
     if (RulesAt(at, end) != 0) return at;
   }
-  // The last bytes, too few for the table; the one before may begin an anchor as well.
+  // The last bytes are too few for the table, so they are compared directly. The byte before them
+  // may begin an anchor as well.
   if (at > begin) --at;
   while (at < end && RulesAt(at, end) == 0) ++at;
   return at;

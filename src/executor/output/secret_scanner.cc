@@ -1,4 +1,5 @@
-// The states of the scan, and what waits between two pieces of output.
+// A state machine over pieces of output. Bytes are held between two pieces only if they may be the
+// begin of a secret or of the end of a private key.
 #include "executor/output/secret_scanner.h"
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace tony::executor {
 namespace {
 
-/// A private key without an end is taken for one only so long.
+/// A private key without an end is swallowed only up to this size; then the text counts as ordinary
+/// output again.
 constexpr size_t kMaxPrivateKey = 64 << 10;
 constexpr char kKeyEnd[] = "-----END ";
 
@@ -33,6 +35,7 @@ void SecretScanner::Flush(const OutputSink& sink) {
   Scan(rest.data(), rest.size(), true, sink);
 }
 
+// `previous_` is kept over pieces: a token counts only if no word character stands before it.
 void SecretScanner::Scan(const char* data, size_t size, bool last, const OutputSink& sink) {
   const char* const end = data + size;
   const char* at = data;
@@ -54,6 +57,8 @@ void SecretScanner::Scan(const char* data, size_t size, bool last, const OutputS
   }
 }
 
+// An undecided match holds everything from its begin on; the next piece is scanned together with
+// it.
 const char* SecretScanner::ScanText(const char* begin, const char* end, bool last,
                                     const OutputSink& sink) {
   const char* at = begin;
@@ -86,6 +91,8 @@ const char* SecretScanner::ScanText(const char* begin, const char* end, bool las
   }
 }
 
+// The rule has decided already that this is a secret, so the value is skipped to its end, however
+// long it is and over however many pieces.
 const char* SecretScanner::SkipValue(const char* begin, const char* end) {
   const char* at = begin;
   while (at < end && value_class_[static_cast<unsigned char>(*at)] != 0) ++at;
@@ -105,7 +112,7 @@ const char* SecretScanner::SkipPrivateKey(const char* begin, const char* end) {
     state_ = State::kText;
     return end;
   }
-  // The end may be divided by the pieces: its first bytes wait.
+  // The end mark may be divided between two pieces, so its possible first bytes are held.
   for (size_t kept = std::min(kEndBytes - 1, static_cast<size_t>(end - begin)); kept > 0; --kept) {
     if (std::memcmp(end - kept, kKeyEnd, kept) == 0) {
       held_.assign(end - kept, kept);

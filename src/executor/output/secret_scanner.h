@@ -10,24 +10,24 @@ namespace tony::executor {
 /// Takes bytes of output.
 using OutputSink = std::function<void(const char* data, size_t size)>;
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 inline constexpr char kRedacted[] = "[redacted]";
 
 /// Replaces by kRedacted:
-///  - the value of `password`, `passwd`, `passphrase`, `api_key`, `client_secret`, `secret_key`,
-///    `secret_access_key`, `access_token` and `auth_token`, behind `=` or `:`;
-///  - what follows `Bearer`, and `Authorization: Basic`;
-///  - the password of `scheme://user:password@host`;
-///  - tokens of AWS, GitHub, GitLab, Hugging Face, Slack and Google by their first letters, which
-///    stay;
-///  - the body of a PEM private key.
+///   - the value of `password`, `passwd`, `passphrase`, `api_key`, `client_secret`, `secret_key`,
+///     `secret_access_key`, `access_token` and `auth_token`, behind `=` or `:`;
+///   - the text behind `Bearer` and `Authorization: Basic`;
+///   - the password of `scheme://user:password@host`;
+///   - tokens of AWS, GitHub, GitLab, Hugging Face, Slack and Google, recognized by their first
+///     letters, which stay;
+///   - the body of a PEM private key.
 ///
-/// 1. Every other position is looked up by its three letters, in any case, in a small table: nearly
-///    all output passes there.
-/// 2. Where the table has an entry, the rules are tried.
-/// 3. A secret may be divided by the pieces in which output comes: what may be the begin of one at
-///    a piece's end, at most kMaxHeld bytes, waits for the next piece. A secret without an end is
-///    swallowed as it comes.
+/// 1. The three bytes at every other position are looked up in a small table, without regard to
+///    case. Nearly all output ends here.
+/// 2. If the table has an entry, the rules are tried.
+/// 3. A secret may be divided between two pieces of output. The possible begin of a secret at the
+///    end of a piece, at most kMaxHeld bytes, is held until the next piece. A secret without an end
+///    is swallowed as it comes.
 ///
 /// Not thread safe.
 class SecretScanner {
@@ -36,11 +36,11 @@ class SecretScanner {
 
   /// Passes the bytes on to `sink`, in one or more pieces.
   void Add(const char* data, size_t size, const OutputSink& sink);
-  /// Passes on what is held: no more is expected.
+  /// Passes on the held bytes: no more output is expected.
   void Flush(const OutputSink& sink);
 
  private:
-  /// What the next bytes belong to.
+  /// The kind of text to which the next bytes belong.
   enum class State { kText, kValue, kPrivateKey };
 
   void Scan(const char* data, size_t size, bool last, const OutputSink& sink);
@@ -49,7 +49,7 @@ class SecretScanner {
   const char* SkipPrivateKey(const char* begin, const char* end);
 
   State state_ = State::kText;
-  const unsigned char* value_class_ = nullptr;  ///< of the value that is skipped
+  const unsigned char* value_class_ = nullptr;  ///< class of the value being skipped
   size_t skipped_ = 0;                          ///< bytes of the private key so far
   char previous_ = '\n';                        ///< the byte before the next one
   std::string held_;

@@ -1,4 +1,5 @@
-// Variables of a NodeManager's, which are lists of folders on different disks.
+// LOCAL_DIRS, a variable of the NodeManager, is a list of folders on different disks; the first one
+// is used.
 #include "executor/place/container_places.h"
 
 #include "absl/strings/match.h"

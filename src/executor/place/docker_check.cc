@@ -1,4 +1,5 @@
-// Looks at ancestors, too: a NodeManager may itself be in a container.
+// A marker file alone proves nothing, since the NodeManager may itself run in a container. So the
+// ancestors are searched for a NodeManager, too.
 #include "executor/place/docker_check.h"
 
 #include <unistd.h>
@@ -18,11 +19,12 @@ namespace {
 constexpr char kNodeManager[] = "org.apache.hadoop.yarn.server.nodemanager.NodeManager";
 constexpr int kMostAncestors = 100;
 
-// 0 where there is none, or none that is known.
+// Returns the parent's process id; 0 if there is none, or none that is known.
 int ParentOf(const std::string& folder) {
   const auto stat = os::ReadFile(folder + "/stat");
   if (!stat.ok()) return 0;
-  // "PID (NAME) STATE PARENT …", where the name may be anything.
+  // The format is "PID (NAME) STATE PARENT …"; NAME may contain anything, so parsing starts at the
+  // last ')'.
   const std::string rest = stat->substr(std::min(stat->rfind(')'), stat->size()));
   const std::vector<std::string> words = absl::StrSplit(rest, ' ');
   int parent = 0;

@@ -1,4 +1,4 @@
-// Whether the container is the Docker container that the NodeManager was asked for.
+// Checks that this container is the Docker container that the NodeManager was asked for.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace tony::executor {
 
-/// A NodeManager that knows no Docker passes the wish over in silence: the program would run with
+/// A NodeManager without Docker ignores the request silently, and the program would run with
 /// whatever its node has. FailedPrecondition – `environment` ("NAME=value") asks for a Docker
-/// container, and this process is in none: an ancestor of it is a NodeManager, or it sees none of
-/// the files that engines leave in their containers. `root` is the file system's.
+/// container and this process is in none: one of its ancestors is a NodeManager, or the files that
+/// engines leave in their containers are missing. `root`: the root of the file system.
 absl::Status CheckDocker(const std::vector<std::string>& environment, const std::string& root);
 
 }  // namespace tony::executor

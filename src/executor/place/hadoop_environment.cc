@@ -1,4 +1,5 @@
-// Looks where Hadoop and Java usually lie, and keeps the class path for the next container.
+// Looks for Hadoop and Java at their usual places. The class path is computed once per node and
+// kept in the job's cache, because Hadoop's command takes a fraction of a second, or hangs.
 #include "executor/place/hadoop_environment.h"
 
 #include <sys/stat.h>
@@ -31,7 +32,8 @@ std::string ValueIn(const core::Environment& environment, const std::string& nam
 
 bool IsThere(const std::string& path) { return ::access(path.c_str(), R_OK) == 0; }
 
-/// Where a command really lies, two folders up: the home of bin/COMMAND. Empty: nowhere.
+/// Resolves the links of a command and goes two folders up: the home of bin/COMMAND. Empty if there
+/// is no such file.
 std::string HomeOf(const std::string& command) {
   std::error_code error;
   const auto real = std::filesystem::canonical(command, error);
@@ -48,7 +50,7 @@ std::string JavaHomeInPath(const core::Environment& environment) {
   return "";
 }
 
-/// From Java 9 on, and before that.
+/// Returns the folder with libjvm.so: the layout since Java 9 first, then the older ones.
 std::string JvmFolder(const std::string& java_home) {
   if (java_home.empty()) return "";
   for (const char* place : {"/lib/server", "/jre/lib/amd64/server", "/lib/amd64/server",
@@ -59,16 +61,17 @@ std::string JvmFolder(const std::string& java_home) {
   return "";
 }
 
-/// What the answer depends on: a name for it in the cache.
+/// Names the cache entry after everything that the class path depends on.
 absl::StatusOr<std::string> CacheKey(const std::string& command,
                                      const core::Environment& environment) {
   struct stat info = {};
-  (void)::stat(command.c_str(), &info);  // an upgrade of Hadoop replaces it
+  (void)::stat(command.c_str(), &info);  // an upgrade of Hadoop changes the time
   std::error_code error;
   const std::string place = std::filesystem::canonical(command, error).string();
   std::string text = absl::StrCat(place, "\n", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec);
   for (const auto& [name, value] : environment) {
-    // Each container has its tokens in a file of its own.
+    // Each container has its tokens in a file of its own, so this variable would make every key
+    // different.
     const bool matters = absl::StartsWith(name, "HADOOP_") && name != "HADOOP_TOKEN_FILE_LOCATION";
     if (matters || name == "JAVA_HOME") absl::StrAppend(&text, "\n", name, "=", value);
   }
@@ -84,7 +87,7 @@ absl::StatusOr<std::string> ClassPathOfNode(const std::string& command,
   TONY_ASSIGN_OR_RETURN(const std::string key, CacheKey(command, environment));
   const auto fill = [&](const std::string& folder) {
     const auto found = hadoop::ReadClassPath(command, environment, limit);
-    // A failure is kept too: if Hadoop's command hangs, that is to be waited for once.
+    // A failure is cached too: if Hadoop's command hangs, that is waited for only once.
     return found.ok()
                ? os::WriteFileAtomically(folder + kFound, *found)
                : os::WriteFileAtomically(folder + kFailure, std::string(found.status().message()));
@@ -98,7 +101,7 @@ absl::StatusOr<std::string> ClassPathOfNode(const std::string& command,
   return os::ReadFile(folder + kFound);
 }
 
-/// A search in progress.
+/// The state of one search.
 struct Search {
   const core::Environment& environment;
   core::HadoopInstallation installation;
@@ -112,7 +115,8 @@ void FindHome(const std::string& command, Search& search) {
     if (search.installation.home.empty()) search.installation.home = search.Value(name);
   }
   if (search.installation.home.empty() && !command.empty()) {
-    // A wrapper in /usr/bin belongs to no folder of Hadoop.
+    // A wrapper in /usr/bin is not part of Hadoop's folder, so the home is checked for Hadoop's own
+    // folders.
     const std::string home = HomeOf(command);
     if (IsThere(home + "/libexec") && IsThere(home + "/share/hadoop")) {
       search.installation.home = home;
@@ -170,6 +174,7 @@ void FindClassPath(const std::string& command, const std::string& cache_folder, 
 
 }  // namespace
 
+// The class path comes last: it is the only step that runs a program.
 HadoopEnvironment FindHadoop(const core::Environment& environment, const std::string& cache_folder,
                              const std::string& working_folder, Duration limit) {
   if (!core::IsHadoopConfigured(environment) || core::SkipsHadoop(environment)) return {};

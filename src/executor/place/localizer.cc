@@ -1,4 +1,5 @@
-// Localization, kind by kind.
+// One function per kind of archive. Only a virtual environment is shared between the
+// host's containers, through the cache folder; everything else is laid into the working folder.
 #include "executor/place/localizer.h"
 
 #include <unistd.h>

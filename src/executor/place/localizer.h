@@ -1,4 +1,4 @@
-// Lays the job's archives and files into the container's working folder.
+// Places the job's archives and files into the container's working folder.
 #pragma once
 
 #include <string>
@@ -10,10 +10,11 @@
 
 namespace tony::executor {
 
-/// Unpacks each archive in order. A virtual environment is unpacked once for all containers of the
-/// host, below `cache_folder`, and linked into the working folder; who is not the first waits for
-/// `wait_limit` at most. Blocks; called on a thread of its own. Thread safe. The codes of
-/// os::UnpackArchive, os::UnpackVirtualEnvironment and os::UnpackOnce; messages name the archive.
+/// Unpacks the archives in order. A virtual environment is unpacked once for all containers of the
+/// host, below `cache_folder`, and linked into the working folder; every container but the first
+/// waits for it, at most `wait_limit`. Blocks; called on a thread of its own. Thread safe. The
+/// codes of os::UnpackArchive, os::UnpackVirtualEnvironment and os::UnpackOnce; messages name the
+/// archive.
 absl::Status Localize(const std::vector<v1::Archive>& archives, const std::string& working_folder,
                       const std::string& cache_folder, Duration wait_limit,
                       const std::vector<std::string>& interpreter_folders);

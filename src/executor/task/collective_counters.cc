@@ -1,4 +1,5 @@
-// A folder of small text files.
+// The files are written by the user's program, so everything read here is bounded: the number of
+// files, the bytes of each, and the sums.
 #include "executor/task/collective_counters.h"
 
 #include <fcntl.h>
@@ -22,13 +23,14 @@ namespace tony::executor {
 namespace {
 
 constexpr int kMostFiles = 256;
-/// Sums of what somebody may have invented have to fit, too.
+/// Upper bounds of the sums, so that invented numbers do not overflow them.
 constexpr int64_t kMostCounted = int64_t{1} << 60;
 constexpr double kMostSeconds = 1e12;
 
-/// Empty: it is no plain file, or not there any more.
+/// Empty if the path is not a plain file or is gone.
 std::string Contents(const std::string& path) {
-  // Not a link to elsewhere, and not a pipe that nobody writes to.
+  // O_NOFOLLOW refuses a link to another place; O_NONBLOCK keeps a pipe without a writer from
+  // blocking.
   const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return "";
   std::array<char, 4096> bytes;
@@ -51,6 +53,8 @@ void Add(absl::string_view text, double& sum) {
   sum = std::min(kMostSeconds, sum + number);
 }
 
+// Fields with unknown names are skipped, so a program may write more fields than this version
+// knows.
 void AddFile(const std::string& contents, core::CollectiveUsage& sums) {
   for (const absl::string_view line : absl::StrSplit(contents, '\n')) {
     const std::pair<absl::string_view, absl::string_view> field =
@@ -87,7 +91,7 @@ std::optional<core::CollectiveUsage> ReadCollectiveCounters(const std::string& f
        each.increment(error)) {
     if (++files > kMostFiles) break;
     const std::string path = each->path().string();
-    // What is being written is called otherwise.
+    // A file that is still being written is called *.new.
     if (path.ends_with(".new")) continue;
     const std::string contents = Contents(path);
     if (contents.empty()) continue;

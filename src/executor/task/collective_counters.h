@@ -1,4 +1,4 @@
-// What the program's ranks of tony.collective have counted, through files in a folder.
+// Reads the counters that the program's ranks of tony.collective write into files of a folder.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,15 @@
 
 namespace tony::executor {
 
-/// A folder in the container's own, for the next run of its program. It is not there until a rank
-/// makes it, since most programs have none; empty where one of before cannot be removed, so that
-/// nothing is counted.
+/// Returns a folder inside the container's own, for the next run of its program. The folder does
+/// not exist until a rank creates it, because most programs have no ranks. Returns an empty string
+/// if the folder of an earlier run cannot be removed; nothing is counted then.
 std::string FreshCountersFolder(const std::string& working_folder);
 
-/// The sums over all files of `folder`, one of each rank that has lived in it: "NAME NUMBER" line
-/// by line, with the names of core::CollectiveUsage; lines with others are not for us. The program
-/// may write what it likes there, so what is no number counts as 0, and no more than some kilobytes
-/// of some files are read. Nothing: there is no file.
+/// Returns the sums over all files of `folder`. Each rank that has lived in it has one file, with
+/// one "NAME NUMBER" per line and the names of core::CollectiveUsage; lines with other names are
+/// skipped. The program may write anything there, so a value that is not a number counts as 0, and
+/// only some kilobytes of a limited number of files are read. Returns nothing if there is no file.
 std::optional<core::CollectiveUsage> ReadCollectiveCounters(const std::string& folder);
 
 }  // namespace tony::executor

@@ -1,4 +1,5 @@
-// Recognizes lines that need no shell, as make does.
+// Recognizes lines that need no shell, as make does. Every doubt is decided for bash: the short cut
+// must never change what a line means.
 #include "executor/task/command_request.h"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@ namespace {
 
 bool IsPlain(char c) { return absl::ascii_isalnum(c) || absl::StrContains(" _-./,:+@%=", c); }
 
-// `compgen -b` and `compgen -k` of bash 5.2.
+// All words that bash itself interprets: `compgen -b` and `compgen -k` of bash 5.2.
 bool IsOfBash(const std::string& word) {
   static const auto* const words = new std::set<std::string_view>{
       ".",       ":",       "[",      "alias",   "bg",       "bind",     "break",     "builtin",
@@ -38,7 +39,7 @@ bool IsOfBash(const std::string& word) {
   return words->contains(word);
 }
 
-// Variables that change what bash makes of a line.
+// Variables that change how bash interprets a line.
 bool SteersBash(const std::string& variable) {
   return absl::StartsWith(variable, "BASH_ENV=") || absl::StartsWith(variable, "BASH_FUNC_") ||
          absl::StartsWith(variable, "SHELLOPTS=") || absl::StartsWith(variable, "BASHOPTS=") ||
@@ -51,7 +52,7 @@ bool IsExecutableFile(const std::string& path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-// The file that `word` stands for.
+// Finds the file that bash would execute for `word`. Nothing if there is none.
 std::optional<std::string> FindProgram(const std::string& word,
                                        const std::vector<std::string>& environment,
                                        const std::string& working_folder) {
@@ -63,7 +64,7 @@ std::optional<std::string> FindProgram(const std::string& word,
   }
   for (const std::string& variable : environment) {
     if (!absl::StartsWith(variable, "PATH=")) continue;
-    if (absl::StrContains(variable, '~')) return std::nullopt;  // to bash that is a home folder
+    if (absl::StrContains(variable, '~')) return std::nullopt;  // bash expands '~' to a home folder
     for (const std::string& folder :
          std::vector<std::string>(absl::StrSplit(variable.substr(5), ':'))) {
       const std::string path = absl::StrCat(in_folder(folder), "/", word);
@@ -73,7 +74,8 @@ std::optional<std::string> FindProgram(const std::string& word,
   return std::nullopt;
 }
 
-// Whether the kernel runs the file by itself: bash would run other text as a script of its own.
+// Whether the kernel can execute the file directly. bash would run any other text as a shell
+// script.
 bool IsBinaryOrScript(const std::string& path) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char begin[4] = {};
@@ -89,7 +91,7 @@ os::SpawnRequest RequestFor(const std::string& line, const std::vector<std::stri
   const os::SpawnRequest by_bash{.arguments = {"/bin/bash", "-c", line}};
   if (!std::all_of(line.begin(), line.end(), IsPlain)) return by_bash;
   const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
-  // NAME=VALUE sets a variable, %1 is a job.
+  // NAME=VALUE sets a variable, and %1 is a job; both need bash.
   if (words.empty() || words[0].find_first_of("=%") != std::string::npos || IsOfBash(words[0])) {
     return by_bash;
   }

@@ -1,4 +1,4 @@
-// A look, a comparison, and the time until the next one.
+// Sampling with an adaptive interval: the nearer to the limit, the sooner the next look.
 #include "executor/task/memory_watch.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Watches the memory of a program where the kernel does not hold it to its limit.
+// Watches a program's memory by sampling, where the kernel does not enforce the limit.
 #pragma once
 
 #include <sys/types.h>
@@ -12,17 +12,17 @@
 
 namespace tony::executor {
 
-/// 1. The resident bytes of all processes are added up. That is cheap and never too little, but
-///    counts shared pages, of forked data loaders say, several times.
-/// 2. Only when this sum is over the limit, the proportional bytes decide, which are right and cost
+/// 1. The resident bytes of all processes are added up. The sum is cheap and never too low, but it
+///    counts shared pages (of forked data loaders, for example) several times.
+/// 2. Only if this sum is over the limit, the proportional bytes decide. They are exact but cost
 ///    more.
-/// 3. The farther the program is from its limit the longer until the next look, by what a program
-///    can fill at 4 GiB/s: from 1 s down to 100 ms.
+/// 3. The time until the next look is the time in which a program could reach its limit at 4 GiB/s,
+///    between 100 ms and 1 s.
 /// Not thread safe: owned by the event loop.
 class MemoryWatch {
  public:
-  /// `processes` tells the program's processes; `on_exceeded` is called once, with the number of
-  /// bytes that were seen.
+  /// `processes` returns the program's processes. `on_exceeded` is called once, with the number of
+  /// bytes measured.
   MemoryWatch(EventLoop& loop, int64_t limit_bytes, std::function<std::vector<pid_t>()> processes,
               std::function<void(int64_t)> on_exceeded);
 

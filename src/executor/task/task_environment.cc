@@ -1,4 +1,5 @@
-// Merging of the container's environment with what the runtime renders.
+// Lays one source of variables over the other; the later one wins. The order is the container, the
+// runtime, Hadoop, the executor's own variables.
 #include "executor/task/task_environment.h"
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,8 @@
 namespace tony::executor {
 namespace {
 
+// Sets the variables that the activation script of a virtual environment would set: VIRTUAL_ENV,
+// and its bin folder at the beginning of PATH.
 void AddVirtualEnvironment(const v1::Assignment& assignment, const std::string& working_folder,
                            core::Environment& environment) {
   for (const v1::Archive& archive : assignment.archives()) {
@@ -55,6 +58,8 @@ core::TaskContext ContextOf(const v1::Assignment& assignment, const RunIdentity&
 
 }  // namespace
 
+// The variables of the runtime replace those of the container, and Hadoop's replace both:
+// core::HadoopVariables() has already taken the job's own values into account.
 std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
                                          const v1::Assignment& assignment,
                                          const RunIdentity& identity,
@@ -76,7 +81,8 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
   if (!identity.counters_folder.empty()) {
     environment["TONY_COLLECTIVE_COUNTERS"] = identity.counters_folder;
   }
-  // Last: the user's own PATH, too, is searched after the virtual environment.
+  // The virtual environment comes last, so that its bin folder precedes PATH even if the user sets
+  // PATH.
   AddVirtualEnvironment(assignment, working_folder, environment);
   std::vector<std::string> result;
   for (const auto& [name, value] : environment) result.push_back(absl::StrCat(name, "=", value));

@@ -1,4 +1,4 @@
-// The complete environment of the user's program.
+// Builds the complete environment of the user's program.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,21 @@
 
 namespace tony::executor {
 
-/// What the environment depends on besides the assignment.
+/// The inputs of the environment besides the assignment.
 struct RunIdentity {
   std::string container_id;
   int epoch = 0;
   int attempt = 0;
   int visualization_port = 0;
-  std::optional<core::HorovodPlace> horovod = {};  ///< of one of Horovod's processes
-  std::string driver_output_folder = {};           ///< of a Horovod job's driver
-  std::string collective_package = {};             ///< its folder; empty: not for this job
-  std::string counters_folder = {};                ///< into which ranks of tony.collective write
+  std::optional<core::HorovodPlace> horovod = {};  ///< place of one of Horovod's processes
+  std::string driver_output_folder = {};           ///< folder of a Horovod job's driver
+  std::string collective_package = {};  ///< folder of the package; empty: not for this job
+  std::string counters_folder = {};     ///< where ranks of tony.collective write their counters
 };
 
-/// `base` (the container's own environment) with what the runtime renders laid over it, then
-/// `hadoop`, as "NAME=value". With a virtual environment its bin folder comes first in PATH.
+/// Returns `base` (the container's own environment), overlaid with the variables that the runtime
+/// renders and then with `hadoop`, as "NAME=value". The bin folder of a virtual environment comes
+/// first in PATH.
 std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
                                          const v1::Assignment& assignment,
                                          const RunIdentity& identity,
@@ -32,8 +33,8 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
                                          const core::Environment& hadoop,
                                          const std::string& working_folder);
 
-/// What is known of it before there is a cluster spec: `base` with the job's own variables laid
-/// over it.
+/// Returns the part of the environment that is known before there is a cluster spec: `base`
+/// overlaid with the job's own variables.
 core::Environment EnvironmentOfJob(const std::vector<std::string>& base,
                                    const v1::Assignment& assignment);
 

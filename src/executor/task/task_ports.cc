@@ -1,4 +1,5 @@
-// Reservation and inspection of a task's ports.
+// Reservation of a task's ports, and the search for strangers on them, which looks twice to rule
+// out processes that start or end in between.
 #include "executor/task/task_ports.h"
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace tony::executor {
 
 absl::Status TaskPorts::Reserve(bool visualization) {
-  // The new ones first: a port of the old epoch must not come back at once.
+  // The new ports are reserved before the old ones are given up, so that a port of the old epoch
+  // does not come back at once.
   TONY_ASSIGN_OR_RETURN(os::PortReservation task, os::PortReservation::Reserve());
   std::optional<os::PortReservation> second;
   if (visualization) {
@@ -35,8 +37,8 @@ std::vector<os::PortListener> TaskPorts::Listeners() const {
 std::vector<Stranger> TaskPorts::Strangers(const std::function<std::vector<pid_t>()>& own) const {
   std::vector<os::PortListener> foreign = Listeners();
   if (foreign.empty()) return {};
-  // Asked after the first look, own processes include those that were started meanwhile; one that
-  // has ended meanwhile seems foreign, and is not there in a second look.
+  // The own processes are listed after the first look, so they include those started meanwhile. A
+  // process that ended meanwhile looks foreign, but is gone in the second look.
   const std::vector<pid_t> own_processes = own();
   std::erase_if(foreign, [&](const os::PortListener& listener) {
     return std::find(own_processes.begin(), own_processes.end(), listener.pid) !=

@@ -1,4 +1,4 @@
-// The ports reserved for one task in one epoch, and who else listens on them.
+// The ports reserved for one task in one epoch, and the strangers that listen on them.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 
 namespace tony::executor {
 
-/// A stranger that listens on a reserved port.
+/// A foreign process that listens on a reserved port.
 struct Stranger {
   int port = 0;
   std::string description;  ///< "pid 1234 (nc) of user 1000"
@@ -23,17 +23,18 @@ struct Stranger {
 /// Not thread safe: owned by the event loop.
 class TaskPorts {
  public:
-  /// Gives up what is held and reserves anew: the task's port, and one for visualization when
-  /// wanted. The codes of os::PortReservation::Reserve.
+  /// Reserves new ports and gives up the old ones: one port for the task, and one for visualization
+  /// if wanted. The codes of os::PortReservation::Reserve.
   absl::Status Reserve(bool visualization);
-  /// For programs whose server sets neither SO_REUSEADDR nor SO_REUSEPORT.
+  /// Closes the reserving sockets, for programs whose server sets neither SO_REUSEADDR nor
+  /// SO_REUSEPORT.
   void ReleaseSockets();
 
   int task_port() const { return task_ ? task_->port() : 0; }
   int visualization_port() const { return visualization_ ? visualization_->port() : 0; }
 
-  /// Listeners that are not among the task's own processes, for which `own` is asked when anybody
-  /// listens.
+  /// Returns the listeners that are not among the task's own processes. `own` returns those
+  /// processes; it is called only if anybody listens.
   std::vector<Stranger> Strangers(const std::function<std::vector<pid_t>()>& own) const;
 
  private:

@@ -1,4 +1,6 @@
-// Events of the keeper turned into one end of the task.
+// Turns the keeper's events into exactly one end of each run. Several causes may apply at once
+// (time-out, stop, memory, signal); the order of the checks in On(KeeperExited) decides which one
+// is reported.
 #include "executor/task/task_process.h"
 
 #include <signal.h>
@@ -15,7 +17,7 @@
 namespace tony::executor {
 namespace {
 
-/// What a shell's own exit codes and well-known errors mean to the person who wrote the command.
+/// Explains a shell's own exit codes and well-known errors to the author of the command.
 std::string Explain(int code, const std::vector<std::string>& tail) {
   if (code == 127) return "the command was not found";
   if (code == 126) return "the command is not executable";
@@ -29,13 +31,13 @@ std::string Explain(int code, const std::vector<std::string>& tail) {
   return "";
 }
 
-// What a shell exits with when the program that it waited for died of SIGKILL.
+// Exit code of a shell whose program died of SIGKILL.
 constexpr int kShellOfKilled = 128 + SIGKILL;
 
-/// Why fork(), exec() or what is done between them failed.
+/// Maps a failure of fork(), of exec() or of the steps between them to a status.
 absl::Status SpawnError(const os::KeeperSpawnFailed& failed) {
   switch (failed.error_number) {
-    case EAGAIN:  // processes
+    case EAGAIN:  // the limit of processes
     case EMFILE:
     case ENFILE:
     case ENOMEM:
@@ -45,7 +47,7 @@ absl::Status SpawnError(const os::KeeperSpawnFailed& failed) {
   }
 }
 
-/// "2.1 GiB", "512 MiB"
+/// "2.1 GiB" or "512 MiB".
 std::string BytesText(int64_t bytes) {
   const bool large = bytes >= int64_t{1} << 30;
   const double tenths = std::round(static_cast<double>(bytes) * 10 / (large ? 1 << 30 : 1 << 20));
@@ -68,6 +70,8 @@ TaskProcess::TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callback
   keeper_watch_ = loop_.WatchReadable(keeper_.fd(), [this] { OnKeeperReadable(); });
 }
 
+// A failure to spawn is reported through the same callbacks as the end of a program, so the caller
+// has one path for both.
 void TaskProcess::Run(const Command& command) {
   active_ = true;
   ended_ = false;
@@ -95,6 +99,8 @@ void TaskProcess::Run(const Command& command) {
   }
 }
 
+// The pipes are opened before the spawn, and this process closes its write ends directly
+// afterwards: only then does the end of the last writer end the stream.
 absl::Status TaskProcess::Spawn(const Command& command) {
   const std::string& prefix = command.log_prefix;
   TONY_RETURN_IF_ERROR(os::MakeFolders(prefix.substr(0, prefix.rfind('/'))));
@@ -121,6 +127,8 @@ absl::Status TaskProcess::Spawn(const Command& command) {
   return status;
 }
 
+// A time-out kills the program through the same function, but must not be reported as a stop; so
+// `stopped_` is set only without a time-out.
 void TaskProcess::Kill(Duration grace) {
   if (!active_) {
     callbacks_.on_tree_gone();
@@ -147,6 +155,7 @@ void TaskProcess::On(const os::KeeperStarted& started) {
   callbacks_.on_started(started.pid);
 }
 
+// The program gets no grace period, in which it could go on allocating.
 void TaskProcess::WatchMemory() {
   memory_watch_ = std::make_unique<MemoryWatch>(
       loop_, memory_limit_bytes_, [this] { return keeper_.Processes(); },
@@ -156,6 +165,9 @@ void TaskProcess::WatchMemory() {
       });
 }
 
+// The kernel may have killed a child only. The program's own end decides: SIGKILL (or a shell that
+// reports it) means out of memory, any other end keeps its cause and gets a note about the killed
+// children.
 void TaskProcess::JudgeMemory(const os::KeeperExited& exited, core::TaskExit& exit) const {
   const int64_t peak = exceeding_bytes_ > 0 ? exceeding_bytes_ : exited.memory.peak_bytes;
   const std::string numbers = absl::StrCat("peak ", BytesText(peak), ", limit ",
@@ -177,6 +189,8 @@ void TaskProcess::On(const os::KeeperSpawnFailed& failed) {
   TreeGone();
 }
 
+// Pipes are drained first, so that the tail of the output is complete in the report. If
+// the memory watch killed the program, memory is the cause, although Kill() looks like a stop.
 void TaskProcess::On(const os::KeeperExited& exited) {
   for (auto& pump : pumps_) pump->Drain();
   core::TaskExit exit;
@@ -207,6 +221,7 @@ void TaskProcess::On(const os::KeeperTreeGone& gone) {
   TreeGone();
 }
 
+// Without the keeper nothing proves that the tree is gone, so no on_tree_gone follows.
 void TaskProcess::On(const os::KeeperLost& lost) {
   keeper_watch_.reset();
   for (auto& pump : pumps_) pump->Drain();
@@ -217,6 +232,8 @@ void TaskProcess::On(const os::KeeperLost& lost) {
   callbacks_.on_keeper_lost(why);
 }
 
+// A keeper that is lost after the program has ended would report a second end; only the first
+// counts.
 void TaskProcess::End(core::TaskExit exit) {
   timeout_.reset();
   memory_watch_.reset();
@@ -226,7 +243,7 @@ void TaskProcess::End(core::TaskExit exit) {
 }
 
 void TaskProcess::TreeGone() {
-  // Every writer is gone, so what is in the pipes now is all there will be.
+  // Every writer is gone, so the pipes now hold all the output that will ever come.
   for (auto& pump : pumps_) pump->Finish();
   pumps_.clear();
   active_ = false;

@@ -1,5 +1,5 @@
 // One run of the user's program: spawned through the keeper, its output carried to files, its end
-// told once.
+// reported once.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,9 @@
 
 namespace tony::executor {
 
-/// The end of a program that could not be started: by its own fault, or lost, at the
-/// infrastructure's expense, for lack of what the machine has to give (ResourceExhausted:
-/// descriptors, processes, memory, room on the disk) or because its keeper was killed
-/// (Unavailable).
+/// The end of a program that could not be started. ResourceExhausted (descriptors, processes,
+/// memory, room on the disk) and Unavailable (the keeper was killed) make it lost, at the expense
+/// of the infrastructure; every other code is the program's own fault.
 core::TaskExit NotStarted(const absl::Status& why);
 
 /// Runs programs one after the other in one container. Not thread safe: owned by the event loop.
@@ -36,32 +35,32 @@ class TaskProcess {
     Duration timeout{0};  ///< 0: none
     Duration kill_grace{0};
     int tail_lines = 20;
-    int64_t memory_limit_bytes = 0;  ///< of the whole tree, as the keeper was told; 0: none
-    std::string memory_key;          ///< where a user sets it
+    int64_t memory_limit_bytes = 0;  ///< limit of the whole tree, as the keeper was told; 0: none
+    std::string memory_key;          ///< the key by which a user sets the limit
   };
 
   struct Callbacks {
     std::function<void(pid_t)> on_started;
-    /// The program ended, or could not be started. Once for each Run().
+    /// The program ended, or could not be started. Called once for each Run().
     std::function<void(core::TaskExit)> on_ended;
-    /// No process of its tree is left; Run() may be called again. Follows each Run() or Kill().
+    /// No process of the tree is left; Run() may be called again. Follows each Run() or Kill().
     std::function<void()> on_tree_gone;
     /// The keeper was killed: nothing can be run any more.
     std::function<void(std::string)> on_keeper_lost;
-    /// Output could not be kept: a sentence for people. May be empty.
+    /// Output could not be kept; the argument is a sentence for people. May be empty.
     std::function<void(const std::string&)> on_log_loss = {};
   };
 
   /// `keeper` must outlive this.
   TaskProcess(EventLoop& loop, os::Keeper& keeper, Callbacks callbacks);
 
-  /// Starts the program; failures arrive as on_ended with what NotStarted() makes of them, then
+  /// Starts the program. A failure arrives as on_ended with the result of NotStarted(), then
   /// on_tree_gone.
   void Run(const Command& command);
-  /// Ends the whole tree; on_tree_gone follows, at once when nothing runs. The program has then
-  /// ended by kStopped, unless it manages to succeed.
+  /// Ends the whole tree. on_tree_gone follows, at once if nothing runs. The program's end is then
+  /// kStopped, unless the program still succeeds.
   void Kill(Duration grace);
-  /// From Run() until on_tree_gone.
+  /// True from Run() until on_tree_gone.
   bool active() const { return active_; }
 
  private:
@@ -73,8 +72,8 @@ class TaskProcess {
   void On(const os::KeeperTreeGone& gone);
   void On(const os::KeeperLost& lost);
   void WatchMemory();
-  /// The end by lack of memory, if it was that; otherwise what is to be said of it goes into
-  /// `exit`.
+  /// Sets the cause of `exit` to out of memory, if that was the cause; otherwise adds to `exit`
+  /// what there is to say about memory.
   void JudgeMemory(const os::KeeperExited& exited, core::TaskExit& exit) const;
   void End(core::TaskExit exit);
   void TreeGone();
@@ -89,13 +88,13 @@ class TaskProcess {
   std::vector<std::unique_ptr<LogPump>> pumps_;
   OutputTail tail_{0};
   bool active_ = false;
-  bool ended_ = true;  ///< the end of the newest run was told, or there was none
+  bool ended_ = true;  ///< the end of the newest run was reported, or there was no run
   bool timed_out_ = false;
   bool stopped_ = false;  ///< Kill() came before the end
   int64_t memory_limit_bytes_ = 0;
   std::string memory_key_;
   std::unique_ptr<MemoryWatch> memory_watch_;
-  int64_t exceeding_bytes_ = 0;  ///< the program was ended because it used them; 0: it was not
+  int64_t exceeding_bytes_ = 0;  ///< bytes for which the program was ended; 0: it was not
 };
 
 }  // namespace tony::executor

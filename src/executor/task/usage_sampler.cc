@@ -1,4 +1,5 @@
-// Sums over the process tree and the GPUs.
+// Adds up the process tree and the GPUs. The peak of the memory is kept here, as the
+// largest sample.
 #include "executor/task/usage_sampler.h"
 
 #include <algorithm>

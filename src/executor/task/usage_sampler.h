@@ -1,4 +1,4 @@
-// Measures what the task's process tree and its GPUs use.
+// Measures the resources used by the task's process tree and its GPUs.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,18 @@ namespace tony::executor {
 /// Not thread safe: owned by the event loop.
 class UsageSampler {
  public:
-  /// `keeper` of the program must outlive this.
+  /// `keeper` (the program's) must outlive this.
   explicit UsageSampler(const os::Keeper& keeper) : keeper_(keeper) {}
 
-  /// One sample of the process tree, about a millisecond. `gpus`: what nvidia-smi said of all GPUs
-  /// of the machine, of which those in `indices` count; without any the task has none.
+  /// Takes one sample of the process tree; takes about a millisecond. `gpus`: the output of
+  /// nvidia-smi for all GPUs of the machine. Only those in `indices` count; without any, the task
+  /// has no GPU.
   core::TaskUsage Sample(const std::vector<os::Gpu>& gpus, const std::vector<int>& indices);
-  /// The program has ended: the last sample with what its ranks have counted to their end. Nothing
-  /// where they have counted nothing.
+  /// Called when the program has ended: the last sample, with the counters of its ranks up to their
+  /// end. Nothing if there are no counters.
   std::optional<core::TaskUsage> AtEnd() const;
-  /// Forgets what was measured: a new run of the program begins, whose ranks write their counters
-  /// into `counters_folder` (collective_counters.h); empty: there is none.
+  /// Forgets the measurements, because a new run of the program begins. Its ranks write their
+  /// counters into `counters_folder` (collective_counters.h); empty: there is no folder.
   void Reset(std::string counters_folder);
 
  private:

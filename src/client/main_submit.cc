@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   const tony::client::Environment environment = tony::client::ReadEnvironment();
   tony::RaiseOpenFiles();
   const int exit_code = tony::client::RunSubmit(*options, environment);
-  // Skips the teardown of gRPC's globals, which waits for its threads.
+  // _exit() skips the teardown of gRPC's globals, which would wait for gRPC's threads.
   std::fflush(nullptr);
   _exit(exit_code);
 }

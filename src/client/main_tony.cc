@@ -1,4 +1,4 @@
-// The program `tony`.
+// tony: looks after submitted jobs; connects the verbs with the terminal and the environment.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@
 
 namespace {
 
-/// A reader who went away (`tony logs | head`) ends the program quietly.
+/// Ends the program quietly when its reader has gone away (`tony logs | head`).
 void EndUnless(bool written) {
   if (!written) std::_Exit(tony::client::kVerbFailed);
 }

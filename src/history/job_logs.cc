@@ -1,4 +1,5 @@
-// Recognition of log files by their paths.
+// A log's place in the folder says everything about it (storage/job_folder.h), so no index of logs
+// is needed, and a reader finds logs of tasks that the events do not name yet.
 #include "history/job_logs.h"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace {
 
 using core::kMasterTaskType;
 
-/// The task whose folder is called `name` ("parameter-server-0").
+/// The task whose folder is called `name` ("parameter-server-0"). The index follows the last dash,
+/// because a type's name may contain dashes.
 std::optional<core::TaskId> ParseTaskFolder(const std::string& name) {
   const size_t dash = name.rfind('-');
   core::TaskId task;
@@ -31,7 +33,7 @@ std::optional<core::TaskId> ParseTaskFolder(const std::string& name) {
   return task;
 }
 
-/// The log at `parts` below the folder of logs.
+/// The log whose path below the folder of logs consists of `parts`.
 std::optional<LogFile> Classify(const std::vector<std::string>& parts) {
   if (parts.size() == 1 && parts[0] == "am.log")
     return LogFile{kMasterTaskType, 0, kMasterTaskType, ""};
@@ -63,7 +65,7 @@ bool IsWanted(const LogFile& log, const LogSelection& selection) {
   return selection.executor;
 }
 
-/// Sorts worker:10 behind worker:9.
+/// The sort key of a log; worker:10 sorts behind worker:9.
 auto OrderOf(const LogFile& log) {
   const size_t colon = log.task.rfind(':');
   int index = 0;
@@ -92,7 +94,7 @@ std::vector<LogFile> FindLogs(const storage::JobFolder& folder, const LogSelecti
   while (!error && entry != std::filesystem::recursive_directory_iterator()) {
     const std::string path = entry->path().string();
     std::optional<LogFile> log = RecognizeLog(folder, selection, path);
-    // Further segments belong to a log that is found by its first.
+    // Later segments belong to a log that is found by its first segment.
     if (log && log->path == path) found.push_back(*std::move(log));
     entry.increment(error);
   }

@@ -1,4 +1,6 @@
-// Waiting for a job's end without asking it.
+// inotify replaces polling: the events' file tells of progress, and the closing of the lock files
+// tells of the end. No process has to be asked, so a job can be watched whose ApplicationMaster
+// hangs.
 #include "history/job_watch.h"
 
 #include <algorithm>
@@ -11,8 +13,8 @@
 namespace tony::history {
 namespace {
 
-// The kernel tells of the closing of a file just before it gives up the file's lock, so look a few
-// times.
+// The kernel reports that a file was closed just before it releases the file's lock, so the lock is
+// tested several times, at this interval.
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLookInterval{20};
 
@@ -34,10 +36,13 @@ absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::millisecond
   const auto changed = [&](const std::string& path) {
     return std::find(paths.begin(), paths.end(), path) != paths.end();
   };
+  // A change of the root itself means that the kernel's queue overflowed: everything may have
+  // changed.
   const bool lost_count = changed(folder_.root());
   if (lost_count || changed(folder_.am_lock()) || changed(folder_.am_guard())) looks_left_ = kLooks;
   if (lost_count || changed(folder_.events())) ReadEvents();
-  // Who does not wait has not given the kernel time.
+  // A call that does not wait gives the kernel no time to release the lock, so it does not count as
+  // a look.
   if (looks_left_ > 0 && timeout.count() != 0) {
     --looks_left_;
     CheckAlive();
@@ -47,7 +52,8 @@ absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::millisecond
 
 void JobWatch::ReadEvents() {
   events_.Read([this](const std::string& line) {
-    // Nobody looks for what tasks use here, of which old histories have a line for each heartbeat.
+    // Measurements are not needed here, and histories of earlier versions have one for each
+    // heartbeat; they are skipped without parsing.
     if (rpc::ScanMeasurement(line)) return;
     const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
     if (event.ok()) view_.Apply(*event);

@@ -14,26 +14,26 @@
 
 namespace tony::history {
 
-/// Woken by the kernel: by new events, and by the closing of am.lock when the ApplicationMaster
-/// ends in whatever way. Not thread safe.
+/// The kernel wakes the watch: on new events, and when am.lock is closed because the
+/// ApplicationMaster ends in whatever way. Not thread safe.
 class JobWatch {
  public:
-  /// Reads what happened so far. The codes of FolderWatcher.
+  /// Reads what has happened so far. The codes of FolderWatcher.
   static absl::StatusOr<std::unique_ptr<JobWatch>> Start(const storage::JobFolder& folder);
 
   /// Also reports changes in `sub_folder`. The codes of FolderWatcher::Watch.
   absl::Status Watch(const std::string& sub_folder) { return watcher_->Watch(sub_folder); }
 
   /// Waits for a change, for at most `timeout` (negative: without limit), and returns the changed
-  /// paths, in the job's folder and the watched ones; may return none before the time is over. The
-  /// codes of FolderWatcher::Wait.
+  /// paths in the job's folder and in the watched ones; may return none before the time is over.
+  /// The codes of FolderWatcher::Wait.
   absl::StatusOr<std::vector<std::string>> Wait(std::chrono::milliseconds timeout);
 
   const core::JobView& view() const { return view_; }
-  /// The job has its verdict.
+  /// Whether the job has its verdict.
   bool ended() const { return view_.verdict.has_value(); }
-  /// Nothing more will happen: the job has ended, or its ApplicationMaster is gone, and so is
-  /// whoever would start one.
+  /// Whether nothing more will happen: the job has ended, or its ApplicationMaster is gone, and so
+  /// is whoever would start another one.
   bool over() const { return ended() || gone_; }
 
  private:
@@ -48,7 +48,7 @@ class JobWatch {
   LineTail events_;
   core::JobView view_;
   bool gone_ = false;
-  int looks_left_ = 0;  // after am.lock was closed
+  int looks_left_ = 0;  // remaining looks at the locks after am.lock was closed
 };
 
 }  // namespace tony::history

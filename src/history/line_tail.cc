@@ -1,4 +1,4 @@
-// Incremental reading of a file by lines.
+// Reads with pread() from the remembered offset. The inode tells a replaced file from a grown one.
 #include "history/line_tail.h"
 
 #include <fcntl.h>
@@ -15,7 +15,8 @@ namespace {
 
 constexpr size_t kChunk = 64 * 1024;
 
-/// Where the last `lines` lines of a file of `size` bytes begin; a last line without '\n' counts.
+/// The offset at which the last `lines` lines of a file of `size` bytes begin; a last line without
+/// '\n' counts. The file is read backwards in chunks, so the cost does not grow with its size.
 int64_t StartOfLastLines(int fd, int64_t size, int64_t lines) {
   if (lines <= 0) return size;
   char chunk[kChunk];
@@ -47,6 +48,8 @@ void LineTail::Read(const Use& use) {
   const os::UniqueFd fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  // A replaced or cut file is read from its start; the incomplete line before it is given out
+  // first.
   const bool other_file = inode_ != 0 && status.st_ino != inode_;
   if (other_file || status.st_size < offset_) {
     if (!partial_.empty()) use(partial_);

@@ -17,19 +17,18 @@ class LineTail {
 
   explicit LineTail(std::string path) : path_(std::move(path)) {}
 
-  /// Passes over all but the last `lines` lines that are there now. To be called before the first
-  /// Read().
+  /// Skips all but the last `lines` lines that exist now. To be called before the first Read().
   void SkipToLast(int64_t lines);
-  /// Calls `use` for each line that was completed since the last call, without its '\n'. A file
-  /// that is not there (yet) has no lines. A line longer than 64 KiB comes in pieces.
+  /// Calls `use` for each line that was completed since the last call, without its '\n'. A missing
+  /// file has no lines. A line longer than 64 KiB comes in pieces.
   void Read(const Use& use);
-  /// Read(), and then what is left of an incomplete last line.
+  /// Calls Read(), and then `use` with an incomplete last line, if there is one.
   void Finish(const Use& use);
 
  private:
   std::string path_;
-  int64_t offset_ = 0;   // of the first byte that was not read
-  ino_t inode_ = 0;      // of the file that offset_ belongs to; 0: none yet
+  int64_t offset_ = 0;   // offset of the first byte that was not read
+  ino_t inode_ = 0;      // inode of the file that offset_ belongs to; 0: none yet
   std::string partial_;  // bytes before offset_ that belong to an incomplete line
 };
 

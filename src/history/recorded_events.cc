@@ -1,4 +1,4 @@
-// Lines of the file, one after the other.
+// Both kinds of storage hold the same lines, so both are parsed by rpc::ForEachEventLine().
 #include "history/recorded_events.h"
 
 #include <fstream>

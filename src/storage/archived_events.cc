@@ -1,4 +1,5 @@
-// Names of the files, and reading them while the ApplicationMaster makes one of many.
+// A merge first makes the large file and then removes the small ones, so readers may see both, or
+// may miss a file that they have just listed. Both cases are handled here.
 #include "storage/archived_events.h"
 
 #include <algorithm>
@@ -57,7 +58,8 @@ absl::StatusOr<EventFiles> ListEventFiles(JobFiles& files, const std::string& fo
   std::stable_sort(all.begin(), all.end(), [](const EventFile& one, const EventFile& other) {
     return std::make_pair(one.first, -one.last) < std::make_pair(other.first, -other.last);
   });
-  // What was merged may not be removed yet.
+  // A merged file's parts may not be removed yet. A larger range sorts before a smaller one with
+  // the same start, so parts of it are recognized by their last number.
   EventFiles listed;
   int seen = 0;
   for (EventFile& file : all) {

@@ -1,4 +1,4 @@
-// A job's events as they are kept on storage where files do not grow.
+// Stores a job's events on storage where files cannot grow.
 #pragma once
 
 #include <string>
@@ -9,36 +9,40 @@
 
 namespace tony::storage {
 
-/// Of files "00000001.jsonl", "00000002.jsonl", …, whole lines each, which never change. Many small
-/// ones become one, "00000001-00000064.jsonl", which has the same lines; then they are removed.
+/// Folder of the event files "00000001.jsonl", "00000002.jsonl", …, which hold whole lines and
+/// never change. Many small files are merged into one, "00000001-00000064.jsonl", with the same
+/// lines; then they are removed.
 inline constexpr char kEventFolder[] = "events";
 
-/// The newest measurement of each running task, one line each like an event's; replaced as a whole.
+/// File with the newest measurement of each running task, one line each in the form of an event's
+/// line; replaced as a whole.
 inline constexpr char kUsageFile[] = "usage.jsonl";
 
-/// A file of kEventFolder, by its name. A plain value.
+/// A file of kEventFolder, described by its name. A plain value.
 struct EventFile {
-  int first = 0;  ///< number of the first file that it was made of; 0: the name is none of ours
-  int last = 0;   ///< and of the last one
+  int first = 0;  ///< number of the first file that is merged into it; 0: the name is not an event
+                  ///< file's
+  int last = 0;   ///< number of the last file that is merged into it
   std::string name;
 
-  /// Of the file that has the lines of files `first` to `last`.
+  /// The name of the file that holds the lines of files `first` to `last`.
   static EventFile Of(int first, int last);
   static EventFile Parse(const std::string& name);
   bool merged() const { return first != last; }
 };
 
-/// The files of events that a job has. A plain value.
+/// The event files that a job has. A plain value.
 struct EventFiles {
-  std::vector<EventFile> kept;     ///< oldest first; of each event one
-  std::vector<EventFile> covered;  ///< not needed: a larger one has everything
+  std::vector<EventFile> kept;     ///< oldest first; together they hold each event once
+  std::vector<EventFile> covered;  ///< not needed: a larger file holds all of their events
 };
 
-/// `folder`: of the job in `files`, where they are not the job's own. Codes of JobFiles.
+/// Lists the event files. `folder`: the job's folder in `files`, if `files` is not the job's own.
+/// Codes of JobFiles.
 absl::StatusOr<EventFiles> ListEventFiles(JobFiles& files, const std::string& folder = "");
 
-/// Calls `read` again where a file is missing, which may have gone into a larger one between its
-/// listing and its reading; returns what it returned last.
+/// Calls `read` again when a file is missing: it may have been merged into a larger one between its
+/// listing and its reading. Returns the last result.
 template <typename Read>
 auto ReadWhileMerging(const Read& read) {
   constexpr int kTries = 5;
@@ -47,7 +51,7 @@ auto ReadWhileMerging(const Read& read) {
   return result;
 }
 
-/// All lines that are kept, oldest first; none where there is no such folder. Codes of JobFiles.
+/// All recorded lines, oldest first; none where there is no such folder. Codes of JobFiles.
 absl::StatusOr<std::string> ReadArchivedEvents(JobFiles& files, const std::string& folder = "");
 
 }  // namespace tony::storage

@@ -1,4 +1,5 @@
-// Each file by a write and a rename; small ones in attributes.
+// Write aside, then rename. A rename whose answer was lost is told from a failed one by whether the
+// file aside is still there.
 #include "storage/hdfs_job_files.h"
 
 #include <cerrno>
@@ -15,21 +16,22 @@ namespace tony::storage {
 namespace {
 
 constexpr int kFileMode = 0600;
-/// Larger than any file that is written here; a stranger's would not fill the memory.
+/// Larger than any file that is written here; it bounds the memory that a foreign file could take.
 constexpr size_t kMostBytes = 64 << 20;
-/// Of one attribute: a NameNode takes 16 KiB, and in the URL it is a third longer.
+/// Size of one attribute: a NameNode takes at most 16 KiB, and the encoding in the URL makes a
+/// value a third longer.
 constexpr size_t kAttributeBytes = 8 << 10;
 /// Half of the attributes that a file may have.
 constexpr size_t kMostInAttributes = 16 * kAttributeBytes;
 
-/// Whether a NameNode said that it has no attributes at all: an exception of its own, or, before
-/// Hadoop 3, of no kind that says more.
+/// Whether a NameNode said that it does not support attributes: by an exception of its own kind,
+/// or, before Hadoop 3, by one of no particular kind.
 bool IsRefusal(const absl::Status& status) {
   return absl::IsUnimplemented(status) ||
          (absl::IsUnknown(status) && !hadoop::RemoteExceptionName(status).empty());
 }
 
-/// Of a part of a small file's contents.
+/// Name of the attribute that holds part `part` of a small file's contents.
 std::string AttributeName(int part) { return absl::StrCat("user.tony.", part); }
 
 }  // namespace
@@ -38,7 +40,8 @@ absl::StatusOr<std::string> HdfsJobFiles::Read(const std::string& name) {
   using Attributes = std::map<std::string, std::string>;
   const std::string path = PathOf(name);
   const absl::StatusOr<Attributes> attributes = hdfs_.Attributes(path);
-  // Not with any other error: what is in attributes would seem to be empty.
+  // After any other error the file must not be read: contents that are in attributes would look
+  // empty.
   if (!attributes.ok() && !IsRefusal(attributes.status())) return attributes.status();
   if (!attributes.ok() || !attributes->contains(AttributeName(0))) {
     return hdfs_.Read(path, kMostBytes);
@@ -64,7 +67,8 @@ absl::Status HdfsJobFiles::OrRemove(const absl::Status& done, const std::string&
 absl::Status HdfsJobFiles::Settled(const absl::Status& renamed, const std::string& aside) {
   if (renamed.ok()) return renamed;
   const absl::StatusOr<bool> deleted = hdfs_.Delete(aside, /*recursive=*/false);
-  // Nobody else knows its name: it was renamed, and only the answer was lost.
+  // Nobody else knows the name of the file aside. If it is gone, the rename has happened, and only
+  // the answer was lost.
   return deleted.ok() && !*deleted ? absl::OkStatus() : renamed;
 }
 
@@ -84,6 +88,7 @@ absl::StatusOr<std::string> HdfsJobFiles::WriteAside(const std::string& name,
   if (attributes_ && contents.size() <= kMostInAttributes) {
     const absl::Status written = OrRemove(WriteAttributes(aside, contents), aside);
     if (written.ok()) return aside;
+    // An unreachable NameNode refuses nothing: attributes stay on for the next write.
     if (absl::IsUnavailable(written)) return written;
     attributes_ = false;
   }

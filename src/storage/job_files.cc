@@ -1,4 +1,5 @@
-// Files that are whole are told by their names from those that are not.
+// A name that begins with kUnfinished marks a file that is not whole yet; List() and
+// ListUnfinished() divide a folder by it.
 #include "storage/job_files.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The names of the files in a job's folder, known to the client, the ApplicationMaster and the
-// verbs.
+// Names the files in a job's folder, for the client, the ApplicationMaster and the verbs.
 #pragma once
 
 #include <string>
@@ -17,44 +16,44 @@ class JobFolder {
   const std::string& root() const { return root_; }
   /// The merged configuration, each key with its origin.
   std::string job_xml() const { return root_ + "/job.xml"; }
-  /// What was staged for the tasks (JSON of proto tony.v1.StagedFiles).
+  /// The list of files staged for the tasks (JSON of proto tony.v1.StagedFiles).
   std::string staged() const { return root_ + "/staged.json"; }
   /// The event stream, one JSON object a line (proto tony.v1.JobEvent).
   std::string events() const { return root_ + "/events.jsonl"; }
-  /// The newest measurement of each running task, one line each like an event's; replaced as a
-  /// whole. Gone when the job has ended: events() has what each run has used.
+  /// The newest measurement of each running task, one line each in the form of an event's line;
+  /// replaced as a whole. Removed when the job has ended: events() has what each run has used.
   std::string usage() const { return root_ + "/usage.jsonl"; }
   /// The ApplicationMaster's address, "127.0.0.1:PORT"; renamed into place when it is ready.
   std::string am_address() const { return root_ + "/am.address"; }
-  /// Held locked (os::LockFile) by the ApplicationMaster as long as it lives.
+  /// The ApplicationMaster holds this file locked (os::LockFile) as long as it lives.
   std::string am_lock() const { return root_ + "/am.lock"; }
-  /// Held locked by the process that stages the job and would start another ApplicationMaster if
-  /// this one were lost: from before the folder has its name on, and by a detached job's
-  /// ApplicationMaster and its keeper, which inherit it. It may be free only when no other
-  /// ApplicationMaster comes.
+  /// The guard. It is held locked by the process that stages the job and would start another
+  /// ApplicationMaster if this one were lost, from before the folder has its name. A detached job's
+  /// ApplicationMaster and its keeper inherit the lock and hold it instead. A free guard means that
+  /// no other ApplicationMaster will come.
   std::string am_guard() const { return root_ + "/am.guard"; }
-  /// Mode 0700: certificates and keys.
+  /// Certificates and keys (mode 0700).
   std::string secrets() const { return root_ + "/secrets"; }
   /// The job's certificate authority and the client's certificate, in secrets().
   std::string authority() const { return secrets() + "/authority.pem"; }
   std::string client_credentials() const { return secrets() + "/client.pem"; }
   /// Archives that executors unpack.
   std::string archives() const { return root_ + "/archives"; }
-  /// Unpacked once for all containers of the job on this host (virtual environments).
+  /// Archives unpacked once for all containers of the job on this host (virtual environments).
   std::string cache() const { return root_ + "/cache"; }
   /// One working folder for each container.
   std::string containers() const { return root_ + "/containers"; }
   std::string container(const std::string& id) const { return containers() + "/" + id; }
   std::string logs() const { return root_ + "/logs"; }
-  /// Of the ApplicationMaster; made before it is started.
+  /// The ApplicationMaster's log; made before the ApplicationMaster is started.
   std::string am_log() const { return logs() + "/am.log"; }
   /// Logs of one task: executor.log, and stdout.log and stderr.log in a folder for each attempt.
   std::string task_logs(const core::TaskId& task) const { return logs() + "/" + task.ToPath(); }
   std::string checkpoints() const { return root_ + "/checkpoints"; }
-  /// What is of no use, and not to stay, when no process of the job lives. The secrets go first:
-  /// the rest may be large, and an ApplicationMaster that takes too long for it is killed. A job
-  /// without secrets is over, since they go only after its last event: an ApplicationMaster that
-  /// finds none has nothing to do but to remove the rest.
+  /// Files that are of no use, and must not stay, when no process of the job lives. The secrets go
+  /// first: the rest may be large, and an ApplicationMaster that takes too long for it is killed.
+  /// The secrets are removed only after the job's last event, so a job without secrets is over: an
+  /// ApplicationMaster that finds none only removes the rest.
   std::vector<std::string> transient() const {
     return {secrets(), am_address(), usage(), containers(), archives(), cache()};
   }
@@ -65,14 +64,15 @@ class JobFolder {
 
 /// `<local dir>/jobs`
 inline std::string JobsFolder(const std::string& local_dir) { return local_dir + "/jobs"; }
-/// Where jobs that run elsewhere are put together, each in a JobFolder, until they are submitted.
+/// The folder in which jobs for other machines are put together, each in a JobFolder, until they
+/// are submitted.
 inline std::string StagingFolder(const std::string& local_dir) { return local_dir + "/staging"; }
 /// The local dir of a folder in JobsFolder().
 inline std::string LocalDir(const JobFolder& folder) {
   const std::string jobs = folder.root().substr(0, folder.root().rfind('/'));
   return jobs.substr(0, jobs.rfind('/'));
 }
-/// `<local dir>/ledger`: who holds what on this machine.
+/// `<local dir>/ledger`: which job holds what share of this machine.
 inline std::string LedgerFolder(const std::string& local_dir) { return local_dir + "/ledger"; }
 
 }  // namespace tony::storage

@@ -1,4 +1,4 @@
-// Looks at am.lock and am.guard.
+// am.lock is the ApplicationMaster's; am.guard belongs to the process that would start another one.
 #include "storage/job_liveness.h"
 
 #include "os/files/file_lock.h"

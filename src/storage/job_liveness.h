@@ -5,7 +5,7 @@
 
 namespace tony::storage {
 
-/// True while an ApplicationMaster holds the folder's lock, or somebody is there to start one.
+/// True while an ApplicationMaster holds the folder's lock, or a process is there to start one.
 bool IsAlive(const JobFolder& folder);
 
 }  // namespace tony::storage

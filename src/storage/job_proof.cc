@@ -1,4 +1,5 @@
-// A name's form, and files in the folder.
+// Two independent marks are required, the form of the name and a file that only tony makes. The
+// folder is opened without following links, and the files are tested relative to it.
 #include "storage/job_proof.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 namespace tony::storage {
 namespace {
 
-/// A digit of the date and time, and one of the number behind it.
+/// Letters of kLocalForm: a digit of the date and time, and a digit of the random number behind it.
 constexpr char kDecimal = 'd';
 constexpr char kHexadecimal = 'x';
 constexpr absl::string_view kLocalForm = "local-dddddddd-dddddd-xxxx";
@@ -33,12 +34,12 @@ bool IsNumber(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
-/// Names in a JobFolder: files that are there from the job's first moment to its last, of which one
-/// is proof, and what else there may be.
+/// Names in a JobFolder. kProofs are there from the job's first moment to its last, and any one of
+/// them is proof; kOthers may be there, too.
 constexpr const char* kProofs[] = {"am.guard", "am.lock", "job.xml", "staged.json", "events.jsonl"};
 constexpr const char* kOthers[] = {"am.address", "usage.jsonl", "secrets",     "archives", "cache",
                                    "containers", "logs",        "checkpoints", "journal"};
-/// Of what is being written or removed (os/files/files.h).
+/// Prefix of files that are being written or removed (os/files/files.h).
 constexpr absl::string_view kUnfinished = ".tony-";
 
 bool IsJobFile(const std::string& name) {
@@ -57,7 +58,8 @@ bool HasProof(const os::FolderHandle& folder) {
                      [&](const char* file) { return folder.HasOwnFile(file); });
 }
 
-/// The folder `name`, if that is a job's name, behind a dot while the folder is being made.
+/// Opens the folder `name`, if that is a job's name, with a dot before it while the folder is being
+/// made.
 absl::StatusOr<os::FolderHandle> OpenByJobName(const os::FolderHandle& jobs,
                                                const std::string& name) {
   if (IsJobName(std::string(absl::StripPrefix(name, ".")))) return jobs.Open(name);

@@ -1,4 +1,5 @@
-// Files by os/files/files.h, which makes each in one step.
+// Create() and Replace() use os/files/files.h, which makes each file in one step. CreateFrom()
+// copies aside and then links the copy to its name.
 #include "storage/local_job_files.h"
 
 #include <sys/stat.h>
@@ -66,7 +67,8 @@ absl::Status LocalJobFiles::CreateFrom(const std::string& name, const std::strin
     (void)os::RemoveTree(aside);
     return os::ErrnoError(error.value(), absl::StrCat("cannot copy ", path, " to ", aside));
   }
-  // In one step, and never over another one.
+  // A hard link gives the file its name in one step and never replaces another file, unlike
+  // rename().
   std::filesystem::create_hard_link(aside, target, error);
   const absl::Status removed = os::RemoveTree(aside);
   if (error) return os::ErrnoError(error.value(), target);

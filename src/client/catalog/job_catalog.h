@@ -1,4 +1,4 @@
-// The jobs of one backend, for the verbs of `tony`.
+// Interface to the jobs of one backend, for the verbs of `tony`.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@
 
 namespace tony::client {
 
-/// How a job is ended.
+/// How a job is to be ended.
 struct StopWish {
   std::string reason;
-  Duration ask_limit{0};         ///< for its ApplicationMaster to note it
-  std::chrono::seconds wait{0};  ///< for it to have ended then
+  Duration ask_limit{0};         ///< for the ApplicationMaster to note the stop
+  std::chrono::seconds wait{0};  ///< for the job to have ended after that
 };
 
-/// Not thread safe.
+/// The jobs of one backend. Not thread safe.
 class JobCatalog {
  public:
   virtual ~JobCatalog() = default;
@@ -31,32 +31,32 @@ class JobCatalog {
   /// All jobs, newest first.
   virtual absl::StatusOr<std::vector<StoredJob>> List() = 0;
   /// One job: by its id, by a unique prefix or suffix of it, or the newest for "latest" or "".
-  /// NotFound – none such, with the names of the newest ones. InvalidArgument – several such, with
-  /// their names.
+  /// NotFound – no such job; the message names the newest ones. InvalidArgument – several such
+  /// jobs; the message names them.
   virtual absl::StatusOr<StoredJob> Find(const std::string& wish) = 0;
   struct LogRequest {
-    history::LogSelection selection;  ///< others need not be there
-    bool follow = false;              ///< what is still written is wanted as well
+    history::LogSelection selection;  ///< logs that are not selected may be missing
+    bool follow = false;              ///< the logs are wanted while they still grow
     /// Takes sentences for people while the logs are followed, from any thread.
     std::function<void(const std::string& sentence)> notice;
   };
-  /// A folder with what the job's tasks have written so far. `live`: what they still write comes
-  /// into it, if it is wanted; otherwise nothing more is written. It is there as long as this
-  /// object. Unavailable – the logs cannot be had.
+  /// A folder with what the job's tasks have written so far. `live`: new output comes into the
+  /// folder, if it was asked for; otherwise nothing more is written. The folder lives as long as
+  /// the catalog. Unavailable – the logs cannot be had.
   struct Logs {
     storage::JobFolder folder;
     bool live = false;
     std::string missing;  ///< which logs cannot be had, and why; empty: none is missing
-    /// Of a live folder that has been followed to its end: whether what it has is all, Unavailable
-    /// – it is not. Null: it is.
+    /// For a live folder that has been followed to its end. OK – it has all logs. Unavailable – it
+    /// does not. Null: it has all.
     std::function<absl::Status()> result;
   };
   virtual absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& request) = 0;
   /// Asks the job to end, and waits until it has. DeadlineExceeded – it goes on; Unavailable – it
   /// cannot be asked, or went away without a verdict.
   virtual absl::Status Stop(const StoredJob& job, const StopWish& wish) = 0;
-  /// A client of the job's ApplicationMaster; nothing is sent yet. Unavailable – it has none;
-  /// PermissionDenied, NotFound – the credentials cannot be read.
+  /// Makes a client of the job's ApplicationMaster; nothing is sent yet. Unavailable – there is
+  /// none; PermissionDenied, NotFound – the credentials cannot be read.
   virtual absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) = 0;
 };
 

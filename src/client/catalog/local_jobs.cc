@@ -1,4 +1,5 @@
-// Ending and reaching a job by its folder.
+// A job is asked to stop through its ApplicationMaster, but its end is read from its folder: the
+// watch starts before the question, so that an end in between is not missed.
 #include "client/catalog/local_jobs.h"
 
 #include <memory>
@@ -18,7 +19,8 @@ absl::Status LocalJobs::Stop(const StoredJob& job, const StopWish& wish) {
                         history::JobWatch::Start(job.folder));
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, Connect(job));
   const absl::Status asked = client->Stop(wish.reason, wish.ask_limit);
-  // A refusal may only mean that the job has just ended by itself; its folder tells.
+  // A refusal may only mean that the job has just ended by itself; its folder tells within the
+  // second.
   const TimePoint deadline = clock_.Now() + (asked.ok() ? wish.wait : std::chrono::seconds(1));
   while (!watch->over()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now());

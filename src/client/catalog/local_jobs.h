@@ -1,4 +1,4 @@
-// The jobs of this machine.
+// Serves the jobs of this machine to the verbs.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace tony::client {
 
-/// Not thread safe.
+/// JobStore behind the interface JobCatalog. Not thread safe.
 class LocalJobs : public JobCatalog {
  public:
   /// `clock` outlives this.

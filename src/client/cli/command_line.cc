@@ -1,4 +1,4 @@
-// Splitting of command lines and rendering of option tables.
+// Splits the arguments in one pass. Each error says what the user should write instead.
 #include "client/cli/command_line.h"
 
 #include <algorithm>
@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kMeaningColumn = 32;
 
+// TonY's options are written with `_`, newer ones with `-`; both spellings of every name are
+// accepted.
 std::string Canonical(const std::string& name) { return absl::StrReplaceAll(name, {{"-", "_"}}); }
 
 const OptionRow* FindRow(const OptionTable& table, const std::string& name) {
@@ -26,7 +28,7 @@ const OptionRow* FindRow(const OptionTable& table, const std::string& name) {
   return nullptr;
 }
 
-/// The parts of `--name=value`; nothing for a token that is no option.
+/// The parts of `--name=value`; `value` is nothing when there is no `=`.
 struct OptionToken {
   std::string name;
   std::optional<std::string> value;
@@ -60,7 +62,7 @@ absl::Status Add(const OptionRow& row, const std::string& value, CommandLine& li
   return absl::OkStatus();
 }
 
-/// The value of `row`, which stands in the token after the option; moves `position` there.
+/// The value of `row` from the token after the option; moves `position` to that token.
 absl::StatusOr<std::string> NextValue(const OptionTable& table, const OptionRow& row,
                                       const std::vector<std::string>& arguments, size_t& position) {
   const std::string usage =
@@ -68,8 +70,8 @@ absl::StatusOr<std::string> NextValue(const OptionTable& table, const OptionRow&
   if (position + 1 == arguments.size()) return absl::InvalidArgumentError(usage);
   const std::string& next = arguments[position + 1];
   const std::optional<OptionToken> token = ReadOptionToken(next);
-  // A value may well begin with a dash (--task_params '--steps 5'), but another option here is a
-  // forgotten value.
+  // A value may begin with a dash (--task_params '--steps 5'). But if it is another option of the
+  // table, the user has probably forgotten the value.
   if (token && FindRow(table, token->name) != nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(usage, " (it is followed by the option '", next,
                                                    "'; write --", row.name, "='", next,

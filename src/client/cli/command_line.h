@@ -1,7 +1,8 @@
-// Splits a command line into options and the rest by a table; the same table renders the help.
+// Splits a command line into options and positional arguments by a table; the same table renders
+// the help.
 //
-// CLI11 has no long options with a single dash (`-conf_file`), which existing command lines use,
-// hence this.
+// CLI11 does not support long options with a single dash (`-conf_file`), which existing command
+// lines use, so it is not used here.
 #pragma once
 
 #include <map>
@@ -14,8 +15,9 @@ namespace tony::client {
 
 /// One row of a table of options.
 struct OptionRow {
-  std::string name;   ///< "conf_file": with one or two dashes; `-` and `_` within it are the same
-  std::string value;  ///< what stands for its value in the help, e.g. "KEY=VALUE"; empty: a flag
+  std::string name;   ///< "conf_file": given with one or two dashes; `-` and `_` within it are the
+                      ///< same
+  std::string value;  ///< placeholder of its value in the help, e.g. "KEY=VALUE"; empty: a flag
   bool repeatable = false;  ///< may be given more than once with a value
   std::string meaning;      ///< for the help
   std::string letter = "";  ///< a second name, e.g. "f" for -f
@@ -36,8 +38,9 @@ struct CommandLine {
 };
 
 /// Splits `arguments` (without the program's name). `--name=value` and `--name value` are the same;
-/// what follows `--` is positional, and so is a single `-`. InvalidArgument – an unknown option
-/// (names the nearest), a missing value, a value for a flag, or one value too many.
+/// all arguments after `--` are positional, and so is a single `-`. InvalidArgument – an unknown
+/// option (the message names the nearest), a missing value, a value for a flag, or one value too
+/// many.
 absl::StatusOr<CommandLine> SplitCommandLine(const OptionTable& table,
                                              const std::vector<std::string>& arguments);
 

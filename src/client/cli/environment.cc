@@ -1,4 +1,4 @@
-// Reads the caller's environment.
+// The password file comes before USER, which any caller may set to anything.
 #include "client/cli/environment.h"
 
 #include <pwd.h>

@@ -1,4 +1,4 @@
-// The environment variables that the command line tools obey, read once at the start of a program.
+// Reads the environment variables that the command line tools use, once at the start of a program.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,9 @@
 
 namespace tony::client {
 
-/// What the caller's environment says. Plain data; the only place where the client asks for
-/// variables.
+/// The caller's environment. Plain data; the only place where the client asks for variables.
 struct Environment {
-  std::string home;      ///< HOME, or else the password file's; "/" when neither knows
+  std::string home;      ///< HOME, or else from the password file; "/" when neither has it
   std::string user;      ///< the effective user's login name; USER where the password file has none
   std::string conf_dir;  ///< TONY_CONF_DIR; empty when unset
   std::string hadoop_conf_dir;  ///< HADOOP_CONF_DIR, or else YARN_CONF_DIR; empty when unset
@@ -24,11 +23,11 @@ struct Environment {
 /// Reads the variables of this process. Not thread safe with changes of the environment.
 Environment ReadEnvironment();
 
-/// A variable of this process that Hadoop's configuration refers to as ${env.NAME}.
+/// The value of a variable of this process, which Hadoop's configuration refers to as ${env.NAME}.
 std::optional<std::string> EnvironmentVariable(const std::string& name);
 
-/// The site file to merge: `<conf_dir>/tony-site.xml`, or else `/etc/tony/tony-site.xml`
-/// (`system_site_file`) when `conf_dir` is empty; an empty string when that file does not exist.
+/// The site file to merge: `<conf_dir>/tony-site.xml`, or `system_site_file` when `conf_dir` is
+/// empty; an empty string when that file does not exist.
 std::string SiteFile(const Environment& environment,
                      const std::string& system_site_file = "/etc/tony/tony-site.xml");
 

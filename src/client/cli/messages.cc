@@ -1,4 +1,5 @@
-// Writes to the two streams of tony-submit.
+// Notices and errors go to standard error, results to standard output. A failed write is ignored:
+// the job goes on even when nobody reads.
 #include "client/cli/messages.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What tony-submit prints outside a job's own display, and the statuses with which it exits.
+// Prints the messages of tony-submit outside a job's own display, and names its exit statuses.
 #pragma once
 
 #include <string>
@@ -18,16 +18,16 @@ enum SubmitExit {
 
 /// "tony-submit: TEXT" on standard error.
 void PrintError(const std::string& text);
-/// The same for an error; returns `exit_code`.
+/// Prints the error's message like PrintError(); returns `exit_code`.
 int FailWith(const absl::Status& status, int exit_code);
-/// Of a job that was followed to no verdict: the user who left with Ctrl-C is not told that the
-/// infrastructure has failed.
+/// The exit status of a job that was followed without a verdict. A user who left with Ctrl-C gets
+/// kKilled, not kInfrastructure.
 int ExitOf(const absl::Status& no_verdict);
-/// Text for people on standard output.
+/// Writes text for people to standard output.
 void WriteOut(const std::string& text);
-/// What programs read, on standard output: JSON that is SafeJson.
+/// Writes bytes for programs to standard output: JSON that is SafeJson.
 void WriteBytes(const std::string& bytes);
-/// What a detached job is known by, as --json wants it or as a line.
+/// Writes the id of a detached job, as JSON for --json or as a line.
 void WriteJobId(const SubmitOptions& options, const std::string& job_id);
 
 }  // namespace tony::client

@@ -1,4 +1,5 @@
-// The table of tony-submit's options and their translation into configuration.
+// Each option is translated into an override of a configuration key that keeps the option's name as
+// its origin, so that later errors can name the option.
 #include "client/cli/options.h"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ const OptionTable& SubmitTable() {
   return table;
 }
 
-/// Options that are stored under a key as they are.
+/// Options whose values are stored under a key unchanged.
 struct PlainOption {
   const char* name;
   const char* key;
@@ -94,7 +95,7 @@ absl::StatusOr<std::string> JobFile(const CommandLine& line) {
   return files.empty() ? std::string() : files[0];
 }
 
-/// The command of all containers, or nothing without --executes.
+/// The command of all containers; nothing without --executes.
 absl::StatusOr<std::optional<std::string>> ComposeCommand(const CommandLine& line) {
   if (!line.Has("executes")) {
     if (line.Has("task_params")) {
@@ -105,6 +106,7 @@ absl::StatusOr<std::optional<std::string>> ComposeCommand(const CommandLine& lin
   }
   std::string interpreter = line.Value("python_binary_path");
   if (!interpreter.empty() && interpreter[0] != '/' && line.Has("python_venv")) {
+    // A relative interpreter is inside the virtual environment, which each task finds as venv/.
     interpreter = absl::StrCat("venv/", interpreter);
   }
   std::string command = line.Value("executes");
@@ -115,8 +117,8 @@ absl::StatusOr<std::optional<std::string>> ComposeCommand(const CommandLine& lin
   return std::optional<std::string>(command);
 }
 
-/// Resources that are there; a warning for each that is not. What lies on another file system is
-/// for later to check.
+/// Adds each existing resource of --hdfs_classpath, and a warning for each missing one. Resources
+/// on another file system are not checked here.
 void AddClassPath(const CommandLine& line, SubmitOptions& options) {
   for (const std::string& item : jobfile::SplitList(line.Value("hdfs_classpath"))) {
     const absl::StatusOr<core::ResourceEntry> entry = jobfile::ParseResource(item);
@@ -140,6 +142,7 @@ absl::Status AddOverrides(const CommandLine& line, SubmitOptions& options) {
     TONY_ASSIGN_OR_RETURN(jobfile::Override conf, ParseOverride("--conf", text));
     options.overrides.push_back(std::move(conf));
   }
+  // Overrides of the other options apply after every --conf.
   TONY_ASSIGN_OR_RETURN(const std::optional<std::string> command, ComposeCommand(line));
   if (command) options.overrides.push_back({"tony.containers.command", *command, "--executes"});
   for (const PlainOption& option : kPlainOptions) {

@@ -1,4 +1,4 @@
-// The command line of tony-submit and what it means for the job's configuration.
+// Parses the command line of tony-submit and translates it into the job's configuration.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace tony::client {
 
-/// What the user asked of tony-submit. Plain data.
+/// The options given to tony-submit. Plain data.
 struct SubmitOptions {
   std::string job_file;  ///< empty: the job is described by options alone
-  /// Configuration keys and values in the order in which they apply: first every --conf, then what
-  /// the other options stand for. Keys with several values are given once for each.
+  /// Configuration keys and values in the order in which they apply: first every --conf, then the
+  /// translations of the other options. Keys with several values are given once for each.
   std::vector<jobfile::Override> overrides;
   std::vector<std::string> warnings;  ///< sentences for the user that stop nothing
   bool detach = false;                ///< return the job's id and leave
@@ -29,8 +29,8 @@ struct SubmitOptions {
 /// checked. InvalidArgument – bad usage; the message is for the user and complete.
 absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments);
 
-/// The `KEY=VALUE` of `option` as an override. InvalidArgument – there is no `=`, or nothing in
-/// front of it.
+/// Parses the `KEY=VALUE` of `option` as an override. InvalidArgument – there is no `=`, or nothing
+/// in front of it.
 absl::StatusOr<jobfile::Override> ParseOverride(const std::string& option, const std::string& text);
 
 /// The text of `tony-submit --help`, wrapped at `width` columns.

@@ -1,11 +1,11 @@
-// The screen on which text is shown: its width, and whether it has colours.
+// Describes the screen on which text is shown: its width, and whether it has colours.
 #pragma once
 
 #include "common/safe_text.h"
 
 namespace tony::client {
 
-/// What the reader's screen can do.
+/// The abilities of the reader's screen.
 struct Screen {
   int width = 80;      ///< columns; lines are cut there
   int max_tasks = 20;  ///< more tasks than this are shown as counts for each type

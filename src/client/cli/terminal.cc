@@ -1,4 +1,4 @@
-// Terminal sizes, and the widths of characters.
+// Widths are computed from ranges of Unicode, so they do not depend on the locale.
 #include "client/cli/terminal.h"
 
 #include <sys/ioctl.h>
@@ -13,7 +13,7 @@
 namespace tony::client {
 namespace {
 
-constexpr int kReservedLines = 10;  // of the table, besides its tasks
+constexpr int kReservedLines = 10;  // lines of the table besides its tasks
 
 struct Range {
   uint32_t first, last;
@@ -25,8 +25,8 @@ bool InRanges(uint32_t code_point, const Range* begin, const Range* end) {
   });
 }
 
-/// Columns of one character: the wide scripts and emoji of Unicode's East Asian Width, and the
-/// common marks of width 0.
+/// The number of columns of one character: the wide scripts and emoji of Unicode's East Asian Width
+/// take 2, common combining marks 0, all others 1.
 int Columns(uint32_t code_point) {
   constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},
                              {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
@@ -89,6 +89,7 @@ std::vector<std::string> WrapToWidth(const std::string& text, int width) {
     const Utf8Character character = DecodeUtf8(text, position);
     if (character.code_point == ' ') space = position;
     if (used + Columns(character.code_point) > width && position > start) {
+      // Breaks at the last space; a word longer than the line is cut.
       const bool at_space = space != std::string::npos && space > start;
       lines.push_back(text.substr(start, (at_space ? space : position) - start));
       start = position = at_space ? space + 1 : position;

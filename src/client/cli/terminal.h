@@ -1,4 +1,4 @@
-// What the output is connected to, and the layout of text that is shown there.
+// Describes the terminal that the output is connected to, and lays out text for it.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ Screen DescribeScreen(int fd, const Environment& environment);
 
 using tony::SafeText;
 
-/// `text` and the end of a line on stderr, by PrintForPeople().
+/// Prints `text` as a line on stderr, by PrintForPeople().
 void PrintNotice(const std::string& text);
 
-/// Columns that `text`, which is SafeText, takes on a terminal.
+/// The number of columns that `text`, which is SafeText, takes on a terminal.
 int DisplayWidth(const std::string& text);
 
 /// `text`, which is SafeText, cut to at most `width` columns; "…" shows that something was cut.

@@ -3,7 +3,7 @@
 
 namespace tony::client {
 
-/// The same as in the project's CMakeLists.txt.
+/// Equal to the version in the project's CMakeLists.txt.
 inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace tony::client

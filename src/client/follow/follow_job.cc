@@ -1,4 +1,4 @@
-// Loop, printer and source, put together.
+// Assembles the event loop, the printer, the source and gRPC's threads for Submission.
 #include "client/follow/follow_job.h"
 
 #include <unistd.h>
@@ -24,7 +24,8 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,
                                         const jobfile::Configuration& configuration,
                                         const MakeSource& make_source) {
-  // The ApplicationMaster's answers come on them.
+  // gRPC delivers the ApplicationMaster's answers on these threads, so they are started before
+  // anything else.
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcThreads> threads, rpc::GrpcThreads::Start());
   EventLoop loop;
   SystemClock clock;

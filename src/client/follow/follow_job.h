@@ -17,8 +17,8 @@
 
 namespace tony::client {
 
-/// Submission::FollowToEnd() with the printer that `options` and the terminal ask for.
-/// ResourceExhausted – this process may start too few threads to hear of the job.
+/// Runs Submission::FollowToEnd() with the printer that `options` and the terminal ask for.
+/// ResourceExhausted – this process may not start enough threads to receive the job's events.
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,
                                         const jobfile::Configuration& configuration,

@@ -1,4 +1,6 @@
-// Watching a process, and starting the next one.
+// An ApplicationMaster counts as lost only when both its process is gone (pidfd) and its stream has
+// ended; until then its last events may still be on the way. GoOn() is the one place that decides
+// between the end and a restart.
 #include "client/follow/local_master_source.h"
 
 #include <utility>
@@ -12,11 +14,11 @@
 namespace tony::client {
 namespace {
 
-/// For a process that was killed: it may be in the middle of a call that the kernel ends first, to
-/// a disk that takes its time, say.
+/// Wait for a killed process to be gone. The kernel first ends the system call that the process is
+/// in, which may be to a slow disk.
 constexpr std::chrono::seconds kDeathPatience{10};
-/// For a stream to end whose ApplicationMaster is gone. The kernel says at once that it is, but
-/// gRPC does not hear it where it could start no thread.
+/// Wait for the stream of a dead ApplicationMaster to end. The kernel closes it at once, but gRPC
+/// does not notice when it could start no thread.
 constexpr std::chrono::seconds kStreamPatience{5};
 
 }  // namespace
@@ -32,6 +34,7 @@ LocalMasterSource::LocalMasterSource(EventLoop& loop, const Clock& clock, Option
 
 void LocalMasterSource::Start(Callbacks callbacks) {
   callbacks_ = std::move(callbacks);
+  // Executors must not escape to init when their ApplicationMaster dies; see End().
   os::BecomeSubreaper();
   Watch();
   connect_ = loop_.After(Duration::zero(), [this] { Connect(); });
@@ -46,7 +49,7 @@ void LocalMasterSource::Watch() {
 }
 
 void LocalMasterSource::OnMasterOver() {
-  master_.ended();  // reaps it
+  master_.ended();  // reaps the process
   master_over_ = true;
   if (killed_) return End();
   if (!stream_over_) {
@@ -59,7 +62,7 @@ void LocalMasterSource::OnStreamOverdue() {
   if (!heard_) {
     return End("; nobody told this program of its end: it may start too few threads (ulimit -u)");
   }
-  // gRPC is only late, on a machine that is short of memory, say.
+  // gRPC has threads and is only late, for example on a machine that is short of memory.
   stream_over_ = true;
   GoOn();
 }
@@ -77,8 +80,8 @@ void LocalMasterSource::AwaitExit() {
   exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
     if (master_over_) return End();
     master_.Kill();
-    // It holds its lock until the kernel has taken it down, and who finds the lock held leaves what
-    // is left of the job to it.
+    // The process holds its lock until the kernel has removed it. RunLocalJob() leaves the cleaning
+    // up to the ApplicationMaster while the lock is held, so it is waited for.
     killed_ = true;
     exit_deadline_ = loop_.After(kDeathPatience, [this] { End(); });
   });
@@ -90,7 +93,7 @@ void LocalMasterSource::OnConcluded() {
 }
 
 void LocalMasterSource::OnStreamClosed(const absl::Status& /*why*/) {
-  // Late: the next one is on its way, or none.
+  // A late report: the next ApplicationMaster is being started already, or there will be none.
   if (ended_ || (stream_over_ && master_over_)) return;
   stream_over_ = true;
   stream_deadline_.reset();
@@ -99,7 +102,7 @@ void LocalMasterSource::OnStreamClosed(const absl::Status& /*why*/) {
 }
 
 void LocalMasterSource::OnNoAnswer() {
-  // One without descriptors, say: it cannot accept the stream.
+  // An ApplicationMaster without free descriptors, for example, cannot accept the stream.
   PrintNotice(
       "the ApplicationMaster runs but does not answer (tony.client.am-start-timeout-ms); ending "
       "it");
@@ -125,8 +128,8 @@ void LocalMasterSource::GoOn() {
   if (ended_ || !stream_over_ || !master_over_) return;
   exit_deadline_.reset();
   if (!concluded_) {
-    // It may have said its last word to the file alone, of which the end is enough: the tasks wait
-    // for another one, however much has happened so far.
+    // The last event may be in the events' file alone. Reading the file's end is enough, which
+    // matters because the tasks wait for the next ApplicationMaster however long the history is.
     const absl::StatusOr<rpc::HistoryEnd> history = rpc::ReadHistoryEnd(options_.folder.events());
     concluded_ = history.ok() && history->ended;
   }
@@ -182,7 +185,7 @@ void LocalMasterSource::End(const std::string& more) {
   stream_deadline_.reset();
   exit_deadline_.reset();
   master_watch_.reset();
-  // Executors of a lost ApplicationMaster became this process's children.
+  // This process is a subreaper, so executors of a lost ApplicationMaster became its children.
   if (master_over_) os::ReapOrphans();
   callbacks_.over(std::nullopt,
                   absl::UnavailableError(absl::StrCat(

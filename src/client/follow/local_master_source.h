@@ -1,4 +1,4 @@
-// ApplicationMasters as children of the client, on this machine.
+// Starts and watches ApplicationMasters as child processes of the client.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,16 @@
 
 namespace tony::client {
 
-/// Starts another one when one is lost, as core::MasterRestarts says. Never blocks the loop for
-/// long: Ctrl-C is heard also while one is being started. Not thread safe: owned by the event loop.
+/// Starts another ApplicationMaster when one is lost, as core::MasterRestarts allows. Never blocks
+/// the loop for long: Ctrl-C is heard also while an ApplicationMaster is being started. Not thread
+/// safe: owned by the event loop.
 class LocalMasterSource : public MasterSource {
  public:
   struct Options {
     storage::JobFolder folder;
     Duration start_deadline{0};  ///< for an ApplicationMaster's first answer
-    Duration exit_deadline{0};   ///< for it to be gone after its last word
-    int restarts = 0;            ///< how often one that was lost is replaced
+    Duration exit_deadline{0};   ///< for the process to be gone after its last event
+    int restarts = 0;            ///< how often a lost ApplicationMaster is replaced
     uint64_t open_files = 0;     ///< see MasterProcess
   };
 
@@ -42,32 +43,33 @@ class LocalMasterSource : public MasterSource {
   void Watch();
   void Connect();
   void OnMasterOver();
-  /// The ApplicationMaster is gone, but the end of its stream does not come.
+  /// Called when the process is gone but its stream has not ended in time.
   void OnStreamOverdue();
   void AwaitExit();
   void GoOn();
   void Restart();
-  /// The one that is being started is ready, or has ended before that.
+  /// Called when the process that is being started is ready, or has ended before that.
   void OnStarted();
   void OnStartOverdue();
   void OnStartFailed(const absl::Status& why);
-  /// There is none, and none will be; `more`, which may be empty, says why.
+  /// Reports that there is no ApplicationMaster and none will follow; `more`, which may be empty,
+  /// says why.
   void End(const std::string& more = "");
 
   EventLoop& loop_;
   const Clock& clock_;
   const Options options_;
   MasterProcess master_;
-  TimePoint started_at_;              ///< of master_, or of the one that could not be started
-  std::optional<MasterStart> start_;  ///< of the next one, not ready yet
+  TimePoint started_at_;  ///< start of master_, or of the process that could not be started
+  std::optional<MasterStart> start_;  ///< the next ApplicationMaster, not ready yet
   core::MasterRestarts restarts_;
   Callbacks callbacks_;
   bool stream_over_ = false;
   bool master_over_ = false;
   bool concluded_ = false;
-  bool killed_ = false;  ///< for not having ended in time
+  bool killed_ = false;  ///< killed, because it had not ended in time
   bool heard_ = false;   ///< an ApplicationMaster has answered, so gRPC has threads
-  bool ended_ = false;   ///< it was said that there will be none
+  bool ended_ = false;   ///< End() was called
   std::unique_ptr<EventLoop::Handle> connect_;
   std::unique_ptr<EventLoop::Handle> master_watch_;
   std::unique_ptr<EventLoop::Handle> start_watch_;

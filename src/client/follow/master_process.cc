@@ -1,4 +1,5 @@
-// Starting tony-am and waiting for its word.
+// Client and ApplicationMaster share a socket pair: the ApplicationMaster writes one byte when its
+// address is published, and the end of the socket tells each side that the other is gone.
 #include "client/follow/master_process.h"
 
 #include <fcntl.h>
@@ -19,10 +20,10 @@
 namespace tony::client {
 namespace {
 
-/// In the child, where inherited descriptors become 3, 4, ….
+/// Number of the socket in the child, where inherited descriptors become 3, 4, ….
 constexpr int kClientFd = 3;
-/// How long a process may take to end after it was killed or has closed its pipe. A client that
-/// restarts it is deaf to Ctrl-C meanwhile.
+/// Longest wait for a process that was killed or has closed its socket. It blocks the event loop: a
+/// client that restarts the ApplicationMaster does not hear Ctrl-C meanwhile.
 constexpr std::chrono::milliseconds kEndPatience{500};
 
 }  // namespace
@@ -61,6 +62,7 @@ absl::StatusOr<MasterStart> MasterStart::Begin(const storage::JobFolder& folder,
 
 absl::StatusOr<MasterProcess> MasterStart::Finish() && {
   char byte;
+  // One byte means ready; end of file means that the process is gone or going.
   if (read(fd(), &byte, 1) == 1) return std::move(process_);
   Reap();
   return absl::UnavailableError(absl::StrCat("the ApplicationMaster ended at once; ", EndOfLog()));

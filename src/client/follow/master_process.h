@@ -1,4 +1,4 @@
-// The ApplicationMaster as a child process of the client, on the local backend.
+// Runs the ApplicationMaster as a child process of the client, on the local backend.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,22 @@ namespace tony::client {
 
 class MasterStart;
 
-/// As long as it lives, and this process with it, the ApplicationMaster knows that there is
-/// somebody to own its job. Not thread safe.
+/// A running ApplicationMaster. As long as this object and this process live, the ApplicationMaster
+/// knows that its job has an owner. Not thread safe.
 class MasterProcess {
  public:
-  /// How it is started.
+  /// How the process is started.
   struct Options {
     bool detached = false;  ///< the job outlives the client
-    int guard_fd = -1;      ///< the lock on am_guard(), which a detached one inherits
-    int restarts = 0;       ///< how often a detached one is started again by its keeper
-    Duration deadline{0};   ///< for its first answer
+    int guard_fd = -1;      ///< the lock on am_guard(), which a detached process inherits
+    int restarts = 0;      ///< how often the keeper of a detached ApplicationMaster starts it again
+    Duration deadline{0};  ///< for its first answer
     /// The soft limit on open files of the users' programs; 0: this process's own.
     uint64_t open_files = 0;
   };
 
-  /// MasterStart, waited for: at most `options.deadline`. Blocks. The codes of MasterStart.
+  /// Starts an ApplicationMaster and waits for it, at most `options.deadline`. Blocks. The codes of
+  /// MasterStart.
   static absl::StatusOr<MasterProcess> Start(const storage::JobFolder& folder,
                                              const Options& options);
 
@@ -38,7 +39,7 @@ class MasterProcess {
   /// Readable once the process has ended.
   int pidfd() const { return process_.pidfd(); }
   bool ended() { return process_.TryWait().has_value(); }
-  /// Its keeper, too.
+  /// Kills the process and its keeper.
   void Kill() const;
 
  private:
@@ -50,21 +51,22 @@ class MasterProcess {
   os::UniqueFd socket_;  ///< its end tells the ApplicationMaster that this process is gone
 };
 
-/// An ApplicationMaster that was started and has not published its address yet. Destroying it does
-/// not end the process, but tells it that nobody wants it any more. Not thread safe.
+/// An ApplicationMaster that was started and has not published its address yet. Destroying this
+/// object does not end the process, but tells it that nobody wants it any more. Not thread safe.
 class MasterStart {
  public:
-  /// Starts tony-am, which lies beside this program. Codes of os::StartOwnProgram(), and of the
-  /// opening of its log.
+  /// Starts tony-am, which lies beside this program. Codes of os::StartOwnProgram(), and of opening
+  /// the log.
   static absl::StatusOr<MasterStart> Begin(const storage::JobFolder& folder,
                                            const MasterProcess::Options& options);
 
-  /// Readable once it has published its address, or has ended.
+  /// Readable once the process has published its address, or has ended.
   int fd() const { return process_.socket_.get(); }
-  /// When fd() is readable; once. Unavailable – it ended before it had an address; the message has
-  /// the last lines of its log.
+  /// To be called once, when fd() is readable. Unavailable – the process ended before it had an
+  /// address; the message has the last lines of its log.
   absl::StatusOr<MasterProcess> Finish() &&;
-  /// Kills it, since it was not ready in time. DeadlineExceeded, with the last lines of its log.
+  /// Kills the process, which was not ready in time. DeadlineExceeded, with the last lines of its
+  /// log.
   absl::Status GiveUp() &&;
 
  private:

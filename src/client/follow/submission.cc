@@ -1,4 +1,6 @@
-// The client's event loop while a job runs.
+// One loop handles four sources of events: the stream, the source of ApplicationMasters, signals
+// and timers. gRPC's callbacks only post to it. Streams and stops are numbered, so that answers
+// from an earlier ApplicationMaster are recognized and dropped.
 #include "client/follow/submission.h"
 
 #include <signal.h>
@@ -14,9 +16,9 @@ namespace tony::client {
 namespace {
 
 constexpr std::chrono::milliseconds kRedrawInterval{200};
-/// Between two attempts to read what was recorded.
+/// Pause between two attempts to read the recorded events.
 constexpr std::chrono::milliseconds kReadPause{500};
-/// Between two attempts to say that the job is to be stopped.
+/// Pause between two attempts to send the stop.
 constexpr std::chrono::seconds kStopPause{1};
 
 }  // namespace
@@ -44,15 +46,15 @@ absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
 void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
   client_ = std::move(client);
   answer_deadline_ = loop_.After(options_.answer_deadline, [this] { source_.OnNoAnswer(); });
-  // The stream may end after this object has: only the loop runs what is posted, and outlives the
-  // client.
+  // The stream may end after this object: its callbacks touch only the loop, which outlives the
+  // client and does not run after FollowToEnd().
   rpc::JobClient::FollowCallbacks callbacks;
   callbacks.on_event = [this, &loop = loop_](core::JobEvent event) {
     loop.Post([this, event = std::move(event)] { OnEvent(event); });
   };
   callbacks.on_closed = [this, &loop = loop_, number = ++streams_](absl::Status status) {
     loop.Post([this, number, status] {
-      if (number == streams_) OnStreamClosed(status);  // not of one that was given up before
+      if (number == streams_) OnStreamClosed(status);  // not of an earlier stream
     });
   };
   callbacks.on_open = [this, &loop = loop_] { loop.Post([this] { OnOpen(); }); };
@@ -76,7 +78,7 @@ void Submission::OnEvent(const core::JobEvent& event) {
   printer_.OnEvent(event);
   const auto* change = std::get_if<core::JobStateChanged>(&event.body);
   if (change != nullptr && change->state == core::JobState::kStopping) {
-    // It is in the journal by now. The answer to the wish may come later than this.
+    // The stop is in the journal now. This event may come before the answer to the stop request.
     being_stopped_ = true;
     stop_reason_.clear();
   }
@@ -90,6 +92,7 @@ void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
   answer_deadline_.reset();
   client_.reset();
+  // A stop that was sent on this stream gets no answer any more, so it is sent again later.
   if (std::exchange(stopping_, false)) OnStopSent(status);
   source_.OnStreamClosed(status);
 }
@@ -110,8 +113,9 @@ void Submission::GiveUp(const absl::Status& why) {
 void Submission::ReadRest() {
   const absl::Status read =
       source_.ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
-        // With a full disk between two ApplicationMasters the second one's numbers may be lower
-        // than those of what the first one could only tell.
+        // With a full disk between two ApplicationMasters, the second one's sequence numbers may be
+        // lower than those of events that the first one could only send, not record. So the verdict
+        // counts whatever its number is.
         const bool news = event.ok() && (event->sequence > last_sequence_ ||
                                          std::holds_alternative<core::JobEnded>(event->body));
         if (news) OnEvent(*event);
@@ -134,6 +138,7 @@ void Submission::EndWithoutEvents() {
   read_deadline_.reset();
   next_read_.reset();
   if (backends_verdict_) {
+    // The printer gets the backend's verdict as an event, as if the job had told it.
     core::JobEvent event;
     event.sequence = last_sequence_ + 1;
     event.unix_millis = clock_.UnixMillis();
@@ -145,8 +150,10 @@ void Submission::EndWithoutEvents() {
 
 void Submission::OnSignal(int number) {
   const char* name = number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
-  // What is known of the end by now is what it ends with.
+  // The job is over and only its record is being read: the client ends with what it knows.
   if (over_) return EndWithoutEvents();
+  // The first Ctrl-C stops the job. The third leaves without waiting for it, as does any after the
+  // verdict.
   if (++interrupts_ > 2 || verdict_) return Leave();
   if (interrupts_ == 1) PrintNotice("stopping the job; twice more to leave at once");
   if (being_stopped_) return;
@@ -180,7 +187,7 @@ void Submission::SendStopToMaster() {
   client_->StopLater(stop_reason_, options_.stop_deadline,
                      [this, &loop = loop_, number = ++stops_](const absl::Status& status) {
                        loop.Post([this, number, status] {
-                         // Of another ApplicationMaster by now?
+                         // The answer may come from an earlier ApplicationMaster.
                          if (number != stops_ || !std::exchange(stopping_, false)) return;
                          OnStopSent(status);
                        });

@@ -1,5 +1,5 @@
-// Follows a submitted job to its end: events to the printer, Ctrl-C to the ApplicationMaster, and
-// on with the next ApplicationMaster when one is lost.
+// Follows a submitted job to its end: prints its events, passes Ctrl-C on to the ApplicationMaster,
+// and goes on with the next ApplicationMaster when one is lost.
 #pragma once
 
 #include <memory>
@@ -16,25 +16,25 @@
 
 namespace tony::client {
 
-/// Not thread safe: owned by the event loop, which it runs.
+/// One followed job. Not thread safe: owned by the event loop, which it runs.
 class Submission {
  public:
   struct Options {
-    Duration answer_deadline{0};  ///< for an ApplicationMaster to take the stream
-    Duration stop_deadline{0};    ///< for it to note that the job is to be stopped
-    Duration read_deadline{0};    ///< for the events to be read that an ended job has recorded
+    Duration answer_deadline{0};  ///< for an ApplicationMaster to accept the stream
+    Duration stop_deadline{0};  ///< for an ApplicationMaster to note that the job is to be stopped
+    Duration read_deadline{0};  ///< for reading the events that an ended job has recorded
   };
 
-  /// All outlive this.
+  /// All arguments outlive this.
   Submission(EventLoop& loop, const Clock& clock, Options options, MasterSource& source,
              ProgressPrinter& printer);
   ~Submission();
 
-  /// Returns when the job has ended and its ApplicationMaster is gone: the verdict. Otherwise what
-  /// the source says of a job that has none; Cancelled – the user left before the end.
+  /// Runs the loop until the job has ended and its ApplicationMaster is gone; returns the verdict.
+  /// Without a verdict: the status from the source; Cancelled – the user left before the end.
   absl::StatusOr<core::Verdict> FollowToEnd();
-  /// To be called from the loop: nothing will be heard of the job any more, since this process can
-  /// do no more; `why`. What was recorded of it by then still counts.
+  /// To be called from the loop when this process cannot receive anything more of the job; `why`
+  /// says the reason. Events recorded by then still count.
   void GiveUp(const absl::Status& why);
 
  private:
@@ -43,13 +43,14 @@ class Submission {
   void OnEvent(const core::JobEvent& event);
   void OnStreamClosed(const absl::Status& status);
   void OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why);
-  /// The events of a job that is over, until that succeeds or takes too long.
+  /// Reads the recorded events of a job that is over; retries until that succeeds or takes too
+  /// long.
   void ReadRest();
   void EndWithoutEvents();
   void OnSignal(int number);
   void Leave();
   void SendStop();
-  /// Tells the ApplicationMaster that is there, without waiting for its answer.
+  /// Sends the stop to the connected ApplicationMaster, without waiting for its answer.
   void SendStopToMaster();
   void OnStopSent(const absl::Status& status);
   void Redraw();
@@ -61,18 +62,20 @@ class Submission {
   ProgressPrinter& printer_;
   std::unique_ptr<rpc::JobClient> client_;
   std::optional<core::Verdict> verdict_;
-  std::optional<core::Verdict> backends_verdict_;  ///< of a job that is over
-  absl::Status why_;                               ///< there is no verdict
+  std::optional<core::Verdict> backends_verdict_;  ///< the backend's verdict of a job that is over
+  absl::Status why_;                               ///< why there is no verdict
   absl::Status stream_status_;
   int64_t last_sequence_ = 0;
   int interrupts_ = 0;
   bool over_ = false;
-  std::string stop_reason_;     ///< a wish that nobody has noted yet; empty: none
-  bool unheard_ = false;        ///< it was said that nobody has
-  bool being_stopped_ = false;  ///< the job, by whatever wish: nobody has to be told any more
-  int streams_ = 0;             ///< followed so far
-  bool stopping_ = false;       ///< client_ was told, and has not answered yet
-  int stops_ = 0;               ///< told so far; an answer to an earlier one means nothing
+  std::string stop_reason_;  ///< reason of a stop that no ApplicationMaster has noted yet; empty:
+                             ///< none
+  bool unheard_ = false;     ///< the user was told that the stop could not be sent
+  bool being_stopped_ = false;  ///< the job is stopping, for whatever reason: nobody has to be told
+                                ///< any more
+  int streams_ = 0;             ///< number of streams opened so far
+  bool stopping_ = false;       ///< client_ was told to stop, and has not answered yet
+  int stops_ = 0;  ///< number of stops sent so far; answers to earlier ones mean nothing
   std::unique_ptr<EventLoop::Handle> next_stop_;
   std::unique_ptr<EventLoop::Handle> redraw_;
   std::unique_ptr<EventLoop::Handle> answer_deadline_;

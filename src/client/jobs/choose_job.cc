@@ -1,4 +1,5 @@
-// Matches a wish with the names of jobs.
+// An exact match wins over partial ones, so that an id that is a part of another one can still be
+// chosen. Suffixes count, because the random end of an id is the shortest part that is unique.
 #include "client/jobs/choose_job.h"
 
 #include <algorithm>

@@ -8,10 +8,10 @@
 
 namespace tony::client {
 
-/// Chooses one of `ids`, which are sorted from the newest to the oldest: the one with the name
-/// `wish`, the only one that begins or ends with it, or the newest for "latest" or "". `where` says
-/// in messages where the jobs are, as "under /var/tmp/tony". NotFound – none such, with the names
-/// of the newest ones. InvalidArgument – several such, with their names.
+/// Chooses one of `ids`, which are sorted from the newest to the oldest: the id equal to `wish`,
+/// the only id that begins or ends with it, or the newest for "latest" or "". `where` is used in
+/// messages and says where the jobs are, such as "under /var/tmp/tony". NotFound – no such job; the
+/// message names the newest ones. InvalidArgument – several such jobs; the message names them.
 absl::StatusOr<std::string> ChooseJob(const std::vector<std::string>& ids, const std::string& wish,
                                       const std::string& where);
 

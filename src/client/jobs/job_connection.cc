@@ -1,4 +1,5 @@
-// Reads address and credentials from the job's folder.
+// The address comes from am.address, which is renamed into place when the ApplicationMaster is
+// ready; the credentials come from the folder's secrets.
 #include "client/jobs/job_connection.h"
 
 #include "absl/status/status.h"

@@ -1,4 +1,4 @@
-// How a client reaches the ApplicationMaster of a job in this machine's folders.
+// Connects a client to the ApplicationMaster of a job in this machine's folders.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace tony::client {
 
-/// A client with the job's address and credentials; nothing is sent yet.
-/// Unavailable – the ApplicationMaster has published no address; PermissionDenied, NotFound – the
-/// credentials cannot be read.
+/// Makes a client with the job's address and credentials; nothing is sent yet. Unavailable – the
+/// ApplicationMaster has published no address; PermissionDenied, NotFound – the credentials cannot
+/// be read.
 absl::StatusOr<std::unique_ptr<rpc::JobClient>> ConnectToJob(const storage::JobFolder& folder);
 
 }  // namespace tony::client

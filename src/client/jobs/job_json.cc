@@ -1,4 +1,5 @@
-// Conversion of jobs to JSON.
+// An unknown value is null instead of a missing key, so that programs need not test for keys. The
+// verdict carries the exit code of tony-submit.
 #include "client/jobs/job_json.h"
 
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// 0 and "" stand for unknown values in the job's state.
 Json OrNull(int64_t number) { return number == 0 ? Json() : Json(number); }
 Json OrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
@@ -107,6 +109,7 @@ Json JobToJson(const StoredJob& stored, bool details) {
   return json;
 }
 
+// A program's output may not be UTF-8: such bytes are replaced, because dump() would throw.
 std::string DumpJson(const Json& json) {
   return SafeJson(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }

@@ -1,4 +1,4 @@
-// Jobs as JSON for programs: what --json of the verbs prints.
+// Renders jobs as JSON for programs, for the verbs' option --json.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,13 +8,13 @@
 
 namespace tony::client {
 
-/// id, name, state, times, verdict; with `details` also tasks, waiting, visualization, notes and
-/// the log folder. Times are Unix milliseconds; what is not known is null.
+/// The job's id, name, state, times and verdict; with `details` also its tasks, waiting,
+/// visualization, notes and log folder. Times are Unix milliseconds; an unknown value is null.
 nlohmann::ordered_json JobToJson(const StoredJob& job, bool details);
 
 /// Indented text, ended by '\n'. Bytes that are not UTF-8 are replaced.
 std::string DumpJson(const nlohmann::ordered_json& json);
-/// The same in one line.
+/// DumpJson() in one line.
 std::string DumpJsonLine(const nlohmann::ordered_json& json);
 
 }  // namespace tony::client

@@ -1,4 +1,6 @@
-// Which jobs are lost, by locks alone.
+// Locks alone decide which jobs are lost: am.guard (the client or keeper), am.lock (the
+// ApplicationMaster) and the job's share in the ledger (the executors). The kernel frees each when
+// its last holder is gone, so no stale process id can mislead.
 #include "client/jobs/job_remains.h"
 
 #include <algorithm>
@@ -26,8 +28,8 @@ bool HasRemains(const storage::JobFolder& folder) {
   });
 }
 
-/// Ids of jobs with remains. Of what is tidy, or no job's, it asks for nothing but the existence of
-/// files.
+/// Ids of jobs with remains. For tidy jobs, and for folders that are no job's, only the existence
+/// of files is tested.
 std::vector<std::string> JobsWithRemains(const os::FolderHandle& jobs) {
   std::vector<std::string> ids;
   const absl::StatusOr<std::vector<std::string>> names = jobs.List();
@@ -80,7 +82,8 @@ int RemoveLostStaging(const std::string& staging) {
   if (!names.ok()) return 0;
   int removed = 0;
   for (const std::string& name : *names) {
-    // One that has not got its name yet has nothing in it, and nobody may hold its guard for now.
+    // A name that begins with a dot belongs to a folder whose guard may not be locked yet. It is
+    // empty, so it can stay.
     if (absl::StartsWith(name, ".") || !storage::IsJobFolder(*folder, name)) continue;
     const absl::StatusOr<os::UniqueFd> guard =
         os::LockFile(storage::JobFolder(folder->PathOf(name)).am_guard());

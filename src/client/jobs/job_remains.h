@@ -1,5 +1,4 @@
-// Removes what only a job's ApplicationMaster would have removed, of jobs that have none and will
-// have none.
+// Removes transient files of jobs that have no ApplicationMaster and will get none.
 #pragma once
 
 #include <string>
@@ -9,20 +8,22 @@
 
 namespace tony::client {
 
-/// Secrets, archives and working folders of a job of which no process lives: what it was and what
-/// it printed stays. The first error of the file system; the rest is removed all the same.
+/// Removes secrets, archives and working folders of a job of which no process lives. Its history
+/// and its output stay. Returns the first error of the file system; the rest is removed all the
+/// same.
 absl::Status RemoveRemains(const storage::JobFolder& folder);
 
-/// RemoveRemains() of all jobs below `local_dir` of which everything was killed at once, or whose
-/// client was killed before they had an ApplicationMaster. Left alone are jobs whose
-/// ApplicationMaster, client or executors live; the ApplicationMaster's locks are held meanwhile,
-/// so that none starts there. What cannot be removed is left for the next time. Returns how many
-/// jobs had remains. Nothing is touched but folders that prove to be jobs' (storage/job_proof.h).
-/// Thread safe.
+/// Runs RemoveRemains() for all jobs below `local_dir` whose processes were all killed at once, or
+/// whose client was killed before there was an ApplicationMaster. Jobs whose ApplicationMaster,
+/// client or executors live are left alone. The ApplicationMaster's locks are held during the
+/// removal, so that no ApplicationMaster starts there. A file that cannot be removed is left for
+/// the next time. Returns how many jobs had remains. Only folders that prove to be jobs' are
+/// touched (storage/job_proof.h). Thread safe.
 int RemoveRemainsOfLostJobs(const std::string& local_dir);
 
-/// Removes what is left in backend::StagingFolder(), keys among it, of jobs whose client was killed
-/// before they were submitted. As above; returns how many there were.
+/// Removes what clients that were killed before they submitted their jobs left in
+/// storage::StagingFolder(), keys included. The same care as above; returns how many jobs there
+/// were.
 int RemoveLostStaging(const std::string& staging);
 
 }  // namespace tony::client

@@ -1,4 +1,5 @@
-// Reading of job folders.
+// A job's state is its events replayed, completed by the locks in its folder: events alone cannot
+// tell a running job from a lost one.
 #include "client/jobs/job_store.h"
 
 #include <sys/stat.h>
@@ -20,7 +21,7 @@
 namespace tony::client {
 namespace {
 
-/// When the job was submitted: the time of its first event, or else of its folder.
+/// When the job was submitted: the time of its first event, or else the time of its folder.
 int64_t SubmittedMillis(const storage::JobFolder& folder) {
   int64_t millis = 0;
   history::ForEachRecordedEvent(folder, [&](int, const absl::StatusOr<core::JobEvent>& event) {
@@ -34,7 +35,7 @@ int64_t SubmittedMillis(const storage::JobFolder& folder) {
   return millis;
 }
 
-/// What the job waits for while no ApplicationMaster says so.
+/// The wait of a job that has no ApplicationMaster to tell one.
 core::JobWaiting WaitForMaster(bool had_one) {
   if (had_one) {
     return {"its ApplicationMaster was lost, and another one is to go on",
@@ -47,7 +48,7 @@ core::JobWaiting WaitForMaster(bool had_one) {
           "tony-submit does both"};
 }
 
-/// Every wait has a sentence, also where none is on record.
+/// Fills in a sentence about the wait when no event has one.
 void FillInWait(StoredJob& job) {
   core::JobView& view = job.job.view;
   const bool had_master = view.last_sequence > 0;
@@ -72,6 +73,7 @@ absl::StatusOr<std::vector<std::string>> JobStore::Ids() const {
   if (error == std::errc::no_such_file_or_directory) return std::vector<std::string>();
   std::vector<std::pair<int64_t, std::string>> found;
   while (!error && folder != std::filesystem::directory_iterator()) {
+    // A folder with a dot in front is being made and is no job yet.
     const std::string id = folder->path().filename().string();
     std::error_code ignored;
     if (id[0] != '.' && folder->is_directory(ignored)) {
@@ -95,7 +97,7 @@ absl::StatusOr<std::vector<StoredJob>> JobStore::List() const {
   std::vector<StoredJob> jobs;
   for (const std::string& id : ids) {
     absl::StatusOr<StoredJob> job = Read(id);
-    if (job.ok()) jobs.push_back(*std::move(job));  // else it was removed meanwhile
+    if (job.ok()) jobs.push_back(*std::move(job));  // else the job was removed meanwhile
   }
   return jobs;
 }
@@ -116,8 +118,8 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
   if (!std::filesystem::is_directory(job.folder.root(), ignored)) {
     return absl::NotFoundError(absl::StrCat("no job '", id, "'"));
   }
-  // First the lock, then the events: the other way round a job that ends in between would look
-  // lost.
+  // The lock is looked at before the events. In the other order, a job that ends in between would
+  // look lost.
   job.alive = storage::IsAlive(job.folder);
   history::ForEachRecordedEvent(
       job.folder, [&](int number, const absl::StatusOr<core::JobEvent>& event) {
@@ -130,6 +132,7 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
         }
         return true;
       });
+  // The usage of an ended job is in its events (JobFolder::usage()).
   if (!job.ended()) {
     const absl::StatusOr<std::string> usage = os::ReadFile(job.folder.usage());
     if (usage.ok()) history::AddMeasurements(*usage, job.job.view);

@@ -1,4 +1,4 @@
-// Finds the jobs of this machine by their folders, running and past, and reads what happened in
+// Finds the running and past jobs of this machine by their folders, and reads what happened in
 // them.
 #pragma once
 
@@ -16,11 +16,12 @@ namespace tony::client {
 struct StoredJob {
   std::string id;
   storage::JobFolder folder{""};
-  core::ObservedJob job;  ///< `lost` is set: neither alive nor ended; and what it waits for, in
-                          ///< every other state than its last, although no event says so
-  bool alive = false;     ///< its ApplicationMaster holds its lock
-  int64_t submitted_millis = 0;  ///< of the first event, or else of the folder
-  std::string sentence;          ///< why it is lost or cannot be read in full; else empty
+  core::ObservedJob job;  ///< `lost` is set when the job is neither alive nor ended. `waiting` is
+                          ///< filled in for every state but the last, even when no event says so
+  bool alive = false;  ///< an ApplicationMaster holds the folder's lock, or a process is there to
+                       ///< start one
+  int64_t submitted_millis = 0;  ///< time of the first event, or else of the folder
+  std::string sentence;          ///< why the job is lost or cannot be read in full; else empty
 
   bool ended() const { return job.view.verdict.has_value(); }
 };
@@ -35,8 +36,8 @@ class JobStore {
   absl::StatusOr<std::vector<StoredJob>> List() const;
 
   /// One job: by its id, by a unique prefix or suffix of it, or the newest for "latest" or "".
-  /// NotFound – none such, with the names of the newest ones. InvalidArgument – several such, with
-  /// their names.
+  /// NotFound – no such job; the message names the newest ones. InvalidArgument – several such
+  /// jobs; the message names them.
   absl::StatusOr<StoredJob> Find(const std::string& wish) const;
 
   /// The job with exactly this id. NotFound – no such folder.

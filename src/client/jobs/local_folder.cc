@@ -1,4 +1,6 @@
-// A marker, and what a folder without one may have in it.
+// Old jobs are removed from this folder without asking, so a user who names a folder of their own
+// by mistake must be refused. The marker makes the check cheap; only a folder without it is
+// searched for foreign files.
 #include "client/jobs/local_folder.h"
 
 #include <fcntl.h>
@@ -27,13 +29,13 @@ constexpr char kYarnFolder[] = "yarn";
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Jobs that run make and remove files meanwhile.
+/// Whether `name` still exists: running jobs make and remove files while the folder is listed.
 bool IsStillThere(const os::FolderHandle& folder, const std::string& name) {
   struct stat info;
   return fstatat(folder.fd(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/// The path of the first thing in a folder for which `is_own` does not hold; empty: there is none.
+/// The path of the first entry of `folder` for which `is_own` does not hold; empty: there is none.
 template <typename IsOwn>
 absl::StatusOr<std::string> FirstForeign(const os::FolderHandle& folder, const IsOwn& is_own) {
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, folder.List());
@@ -44,19 +46,20 @@ absl::StatusOr<std::string> FirstForeign(const os::FolderHandle& folder, const I
   return "";
 }
 
-/// One that cannot be looked into is taken for one by its name: of a job that ran as root, say. It
-/// does not follow that it may be removed.
+/// Whether `name` may be a job. A folder that may not be opened, for example of a job that ran as
+/// root, counts as a job by its name alone. This does not allow its removal.
 bool MayBeJob(const os::FolderHandle& jobs, const std::string& name) {
   if (storage::IsJobOrItsRest(jobs, name)) return true;
   return storage::IsJobName(name) && absl::IsPermissionDenied(jobs.Open(name).status());
 }
 
-/// What is kept for a cluster whose file system is a disk of all nodes lies here by default.
+/// Whether `name` belongs to the cluster's folder "yarn", which is here by default when the
+/// cluster's file system is a disk shared by all nodes.
 bool IsYarnFolder(const std::string& name) {
   return name == backend::kJobsFolder || name == backend::kCacheFolder || name == "used";
 }
 
-/// Whether an earlier version may have put `name` into `folder`, which it has made in its own.
+/// Whether an earlier version may have put `name` into `folder`, a sub-folder that it made itself.
 bool IsOwn(const std::string& folder_name, const os::FolderHandle& folder,
            const std::string& name) {
   if (folder_name == NameOf(storage::LedgerFolder(""))) {
@@ -73,7 +76,7 @@ bool IsOwnFolderName(const std::string& name) {
          name == NameOf(storage::LedgerFolder("")) || name == kYarnFolder;
 }
 
-/// The path of something in `local` that no version of tony has put there; empty: there is none.
+/// The path of an entry in `local` that no version of tony has put there; empty: there is none.
 absl::StatusOr<std::string> FindForeign(const os::FolderHandle& local) {
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, local.List());
   std::sort(names.begin(), names.end());
@@ -94,7 +97,8 @@ absl::StatusOr<std::string> FindForeign(const os::FolderHandle& local) {
 
 absl::Status MakeTonys(const os::FolderHandle& local) {
   TONY_ASSIGN_OR_RETURN(const std::string foreign, FindForeign(local));
-  // Another submission may have made the folder tony's meanwhile.
+  // Another submission may have marked the folder meanwhile, and have put its files into it. So the
+  // marker is tested after the search, and before what the search found counts.
   if (local.HasOwnFile(kMarker)) return absl::OkStatus();
   if (!foreign.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(

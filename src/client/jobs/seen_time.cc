@@ -1,4 +1,5 @@
-// Notes, and a small JSON file for them.
+// The rules are a pure function of two clock readings and the notes, so they are tested without a
+// clock; the file only keeps the notes between submissions.
 #include "client/jobs/seen_time.h"
 
 #include <algorithm>
@@ -17,13 +18,14 @@ bool SameBoot(const ClockReading& one, const ClockReading& other) {
   return !one.boot_id.empty() && one.boot_id == other.boot_id;
 }
 
-/// How long ago `then` was at least.
+/// The shortest time that may have passed since `then`.
 int64_t Elapsed(const ClockReading& then, const ClockReading& now) {
   return SameBoot(then, now) ? now.uptime_millis - then.uptime_millis
                              : now.wall_millis - then.wall_millis;
 }
 
-/// What time it is now if it was `then`: without what cannot be known.
+/// The time at `now` if `then` was right. After another boot it is the time of `then`, because the
+/// time in between is unknown.
 int64_t TimeSince(const ClockReading& then, const ClockReading& now) {
   return then.wall_millis +
          (SameBoot(then, now) ? now.uptime_millis - then.uptime_millis : int64_t{0});
@@ -64,6 +66,7 @@ int64_t SeeTime(const ClockReading& now, SeenTime* seen) {
   const bool refuted = seen->noted && now.wall_millis < seen->noted->wall_millis;
   const bool confirmed = seen->noted && !refuted && Elapsed(*seen->noted, now) >= kMillisPerDay;
   if (confirmed) time = std::max(time, TimeSince(*seen->noted, now));
+  // Rule 4: a clock set back bounds the known time, too.
   time = std::min(time, now.wall_millis);
   if (!seen->noted || refuted || confirmed) seen->noted = now;
   if (seen->known || confirmed) {

@@ -1,4 +1,6 @@
-// A folder with a file for each node, and what each has of the containers.
+// YARN's log aggregation keeps one folder for each application, with one file for each node. Each
+// file is read once, from its first record to its last, and every record is matched with a
+// container of the job.
 #include "client/remote_logs/collected_logs.h"
 
 #include <map>
@@ -19,9 +21,9 @@ namespace tony::client {
 namespace {
 
 constexpr size_t kPartBytes = 256 << 10;
-// Of a file that a node still writes.
+// Suffix of an aggregated file that a node is still writing.
 constexpr char kUnfinished[] = ".tmp";
-// Of a file that is none of logs.
+// Suffix of a checksum file beside an aggregated file; it holds no logs.
 constexpr char kChecksum[] = "-checksum";
 
 /// The application's folder of collected logs. A plain value.
@@ -35,7 +37,7 @@ void AppendSentence(std::string& text, const std::string& sentence) {
   absl::StrAppend(&text, text.empty() ? "" : "; ", sentence);
 }
 
-/// The first of the place's folders that is there. NotFound – none is; the codes of LogFolders,
+/// Opens the first existing folder of `place`. NotFound – none exists; the codes of LogFolders,
 /// YarnCluster::OpenLogs and FileStore::List.
 absl::StatusOr<Found> FindFolderIn(const backend::YarnCluster& cluster,
                                    const backend::LogPlace& place, const std::string& application) {
@@ -47,15 +49,17 @@ absl::StatusOr<Found> FindFolderIn(const backend::YarnCluster& cluster,
     auto entries = store->List(folder);
     if (entries.ok()) return Found{std::move(store), folder, *std::move(entries)};
     if (absl::IsNotFound(why)) why = entries.status();
-    // Who does not answer takes until the deadline each time.
+    // A file system that does not answer costs a full deadline for each question, so the other
+    // folders are not tried.
     if (absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why)) break;
   }
   if (!absl::IsNotFound(why)) return why;
   return absl::NotFoundError(folders.front());
 }
 
-/// NotFound – there is none (yet); otherwise the codes of FindLogPlaces and FindFolderIn, when
-/// there is none in the places that can be looked into.
+/// Tries all places where YARN may keep collected logs. NotFound – there are none (yet); otherwise
+/// the codes of FindLogPlaces and FindFolderIn, when a place could not be looked into and no other
+/// place has the folder.
 absl::StatusOr<Found> FindFolder(const backend::YarnCluster& cluster,
                                  const std::string& application) {
   TONY_RETURN_IF_ERROR(cluster.log_places().status());
@@ -78,7 +82,7 @@ absl::StatusOr<Found> FindFolder(const backend::YarnCluster& cluster,
       absl::StrCat("YARN has collected no logs of ", application, " in ", likeliest, " (yet)"));
 }
 
-/// The copying of one application's. Not thread safe.
+/// Copies the collected logs of one application. Not thread safe.
 class Copier {
  public:
   Copier(const std::vector<LogOrigin>& origins, const history::LogSelection& selection,
@@ -90,8 +94,8 @@ class Copier {
     }
   }
 
-  /// What is selected of all that one node's file has. Containers of which something could not be
-  /// read are not in `containers()`.
+  /// Copies the selected logs from one node's file. A container of which something could not be
+  /// read does not appear in the result of TakeContainers().
   absl::Status CopyNode(hadoop::FileStore& store, const std::string& path, int64_t bytes) {
     TONY_ASSIGN_OR_RETURN(const auto file, hadoop::StoredFile::Open(store, path, bytes));
     TONY_ASSIGN_OR_RETURN(const auto logs, hadoop::OpenAggregatedLogs(file));
@@ -102,6 +106,8 @@ class Copier {
       const std::optional<LogOrigin> origin = OriginOf(logs->container(), name);
       absl::Status copied = more.status();
       if (more.ok() && *more && origin && name) copied = CopyLog(*logs, *name, *origin);
+      // `whole` is merged only when the file ends or fails, and an error erases the container that
+      // was being read: its copy is incomplete.
       if (copied.ok() && *more && origin) whole.insert(origin->container);
       if (!copied.ok() && origin) whole.erase(origin->container);
       if (!copied.ok() || !*more) {
@@ -114,7 +120,9 @@ class Copier {
   std::set<std::string> TakeContainers() { return std::move(containers_); }
 
  private:
-  /// Of a log in a container's; nothing: it is nobody's.
+  /// The origin of a log in `container`; nothing: the log belongs to nobody. Containers of tasks
+  /// are named by the job's events. An unknown container with an ApplicationMaster's log is an
+  /// ApplicationMaster that failed before the job's events could name it.
   std::optional<LogOrigin> OriginOf(const std::string& container,
                                     const std::optional<logs::ContainerLogFile>& log) const {
     const auto known = origins_.find(container);
@@ -132,7 +140,7 @@ class Copier {
     if (!rpc::IsWanted(wish, log)) return absl::OkStatus();
     logs::LogPiece piece;
     piece.file = log;
-    piece.version = mirror_.VersionOf(origin, log);  // the same file, of which a part may be there
+    piece.version = mirror_.VersionOf(origin, log);  // the mirror may have a part of this file
     while (true) {
       piece.bytes.resize(kPartBytes);
       TONY_ASSIGN_OR_RETURN(const size_t count, logs.Read(piece.bytes.data(), kPartBytes));
@@ -171,6 +179,8 @@ CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::
                                   node, " yet (", path, " is being written)"));
       continue;
     }
+    // A folder entry, or a Hadoop archive of logs, is not read here; the sentence names the command
+    // that can show it.
     const absl::Status copied = entry.folder
                                     ? absl::UnimplementedError("it is a folder, or an archive")
                                     : copier.CopyNode(*found->store, path, entry.bytes);

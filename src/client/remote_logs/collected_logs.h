@@ -1,4 +1,4 @@
-// Logs of an application that has ended, from the files into which YARN collects them.
+// Reads the logs of an application that has ended from the files into which YARN collects them.
 #pragma once
 
 #include <set>
@@ -11,15 +11,16 @@
 
 namespace tony::client {
 
-/// What was found. A plain value.
+/// The result of CopyCollectedLogs(). A plain value.
 struct CollectedLogs {
-  std::set<std::string> containers;  ///< of origins, whose logs were copied whole
-  std::string missing;               ///< what cannot be read, and why; empty: all could be
-  std::string absent;                ///< why logs of other containers are not among them (yet)
+  std::set<std::string> containers;  ///< containers among `origins` whose logs were copied whole
+  std::string missing;  ///< which files could not be read, and why; empty: all could be read
+  std::string absent;   ///< why the logs of other containers are not among them (yet)
 };
 
-/// Copies what is selected of the logs of `origins`, and of ApplicationMasters also those that are
-/// not among them, as far as it is there. Blocks.
+/// Copies the selected logs of `origins` into `mirror`, as far as YARN has collected them. When the
+/// ApplicationMaster's log is selected, logs of ApplicationMasters that are not in `origins` are
+/// copied too. Blocks.
 CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::string& application,
                                 const std::vector<LogOrigin>& origins,
                                 const history::LogSelection& selection, LogMirror& mirror);

@@ -1,4 +1,7 @@
-// Events, tunnels and the end.
+// A state machine on one event loop; blocking copies run on a second loop (`copier_`), which posts
+// back. Each container moves from tunnel to node to collected logs, and never back to an earlier
+// source. The JobEnded event is held back until every container is done, because readers stop at
+// it.
 #include "client/remote_logs/live_logs.h"
 
 #include <signal.h>
@@ -17,15 +20,16 @@
 namespace tony::client {
 namespace {
 
-/// Of one container's tunnel, one after the other.
+/// Consecutive retries of one container's tunnel before the user is told.
 constexpr int kRetriesInSilence = 10;
-/// Each is a pause longer than the one before, up to this.
+/// The pause grows linearly with each retry, up to this many times `retry_pause`.
 constexpr int kMostPauses = 10;
-/// In a sentence.
+/// Tasks named in one sentence.
 constexpr size_t kMostNamed = 10;
 
-/// The executor may be on its way to another ApplicationMaster, or be busy; or that one may be
-/// about to go, or have no room for another tunnel.
+/// Whether a tunnel that ended with `status` is worth opening again: the executor may be attaching
+/// to another ApplicationMaster or be busy, or the ApplicationMaster may be about to end or have no
+/// room for another tunnel.
 bool MayComeBack(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsFailedPrecondition(status) ||
          absl::IsCancelled(status) || absl::IsDeadlineExceeded(status) ||
@@ -58,7 +62,8 @@ LiveLogs::~LiveLogs() {
   thread_.join();
   copier_.Stop();
   copier_thread_.join();
-  // Their callbacks post to the loop.
+  // The callbacks of the client and of the receivers post to the loop, so both go before the loop
+  // does.
   client_.reset();
   copies_.clear();
 }
@@ -76,6 +81,8 @@ void LiveLogs::Run() {
 }
 
 void LiveLogs::OnSignal(int number) {
+  // Close() first: after it no thread writes into the folder, so RemoveTree() leaves nothing
+  // behind. The default action then ends the process with the right status.
   mirror_.Close();
   (void)os::RemoveTree(mirror_.folder().root());
   signal(number, SIG_DFL);
@@ -86,6 +93,7 @@ void LiveLogs::OnFound(std::unique_ptr<rpc::JobClient> client) {
   if (over_) return;
   client_ = std::move(client);
   connected_ = true;
+  // Callbacks come on gRPC's threads and may be late; the number tells those of an earlier stream.
   const int stream = ++stream_;
   client_->Follow(last_sequence_, /*owner=*/false,
                   {[this, stream](core::JobEvent event) {
@@ -126,6 +134,7 @@ void LiveLogs::OnEvent(const core::JobEvent& event) {
   std::optional<LogOrigin> origin = origins_.Take(event);
   if (origin) Add(*std::move(origin));
   const auto* change = std::get_if<core::TaskChanged>(&event.body);
+  // `containment` is set once the executor has attached; only then can a tunnel reach it.
   if (change == nullptr || change->containment.empty()) return;
   for (Copy& copy : copies_) {
     if (copy.origin.container != change->container || copy.ready) continue;
@@ -135,7 +144,8 @@ void LiveLogs::OnEvent(const core::JobEvent& event) {
 }
 
 void LiveLogs::Add(LogOrigin origin) {
-  // What the containers before have written stands before what this one writes.
+  // Logs of the task's earlier containers must stand before the logs of this one, so what is left
+  // of them is copied from their nodes first.
   for (Copy& copy : copies_) {
     if (copy.origin.task == origin.task && !copy.complete && !copy.at_node) CopyFromNode(copy);
   }
@@ -154,6 +164,7 @@ void LiveLogs::OnStreamClosed(const absl::Status& status) {
   }
   const TimePoint now = clock_.Now();
   if (!silent_since_) silent_since_ = now;
+  // The source tries an ApplicationMaster for as long as YARN names it, so the patience ends here.
   if (now - *silent_since_ >= options_.answer_patience) {
     return OnOver(std::nullopt,
                   absl::UnavailableError(absl::StrCat(
@@ -173,6 +184,7 @@ void LiveLogs::OnOver(const std::optional<core::Verdict>& verdict, const absl::S
 
 void LiveLogs::Open(Copy& copy) {
   if (!connected_ || !copy.ready || copy.complete || copy.at_node || copy.receiver) return;
+  // An earlier container of the task is being copied, and its bytes must stand first.
   const bool before = std::any_of(copies_.begin(), copies_.end(), [&copy](const Copy& other) {
     return other.copying && other.origin.task == copy.origin.task;
   });
@@ -193,7 +205,7 @@ void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
     if (MayComeBack(status)) {
       Retry(copy, status);
     } else {
-      // A container that is known to be over is nothing to talk about.
+      // NotFound means that the container is known to have ended, which is no news for the user.
       if (!absl::IsNotFound(status)) {
         Say(absl::StrCat(copy.origin.task, ": ", std::string(status.message()),
                          "; what its node has of its logs is shown"));
@@ -233,7 +245,7 @@ void LiveLogs::OnCopied(Copy& copy, const absl::Status& status) {
     copy.complete = status.ok();
   } else {
     if (!status.ok()) Say(absl::StrCat(copy.origin.task, ": ", copy.lacks));
-    // What the next container of the task writes stands behind it.
+    // The next container of this task was held back by Open() until this copy was done.
     for (Copy& other : copies_) {
       if (other.origin.task == copy.origin.task) Open(other);
     }
@@ -254,7 +266,7 @@ void LiveLogs::CopyRest() {
   for (Copy& copy : copies_) {
     if (copy.complete) continue;
     complete = false;
-    // It may have been copied while it still grew.
+    // An earlier copy from the node may have been taken while the log still grew.
     CopyFromNode(copy);
   }
   if (complete) End();
@@ -285,6 +297,8 @@ void LiveLogs::End() {
     const std::lock_guard lock(mutex_);
     result_ = MakeResult();
   }
+  // Readers follow until the JobEnded event comes or the lock is free. Without the event, the lock
+  // must go.
   if (last_line_.empty() || !events_.Append(last_line_).ok()) lock_.Reset();
   loop_.Stop();
 }

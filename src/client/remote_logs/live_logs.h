@@ -1,4 +1,4 @@
-// Follows the logs of a job's containers on other machines into a folder of this one.
+// Follows the logs of a job's containers on other machines into a folder on this machine.
 #pragma once
 
 #include <functional>
@@ -27,60 +27,61 @@
 
 namespace tony::client {
 
-/// Makes the mirror's folder one that LogStream::Follow() can follow as if the job ran here: with
-/// its logs as they grow, its events, and the lock that says that it lives. The event that the job
-/// has ended is the last thing that is written there, after all of its logs.
+/// Fills the mirror's folder so that LogStream::Follow() can follow it as if the job ran here: with
+/// the logs as they grow, the job's events, and the lock that marks the job as alive. The JobEnded
+/// event is written last, after all of the job's logs.
 ///
 ///   ApplicationMaster ── events ──▶ containers that log ── a tunnel each ──▶ mirror
 ///
-/// What is only at a container's node, since its executor is gone, is copied from there, and at the
-/// end from where it was collected if it is not there any more. When the ApplicationMaster is lost
-/// the next one is waited for, and each tunnel opened anew. Tunnels that there is no room for are
-/// opened later.
+/// A log whose executor is gone is copied from the container's node; at the job's end, a log that
+/// the node does not have any more is copied from where YARN collected it. When the
+/// ApplicationMaster is lost, LiveLogs waits for the next one and opens each tunnel again. A tunnel
+/// that is refused for lack of room is opened later.
 ///
-/// Runs on threads of its own from Start() to its destruction, which waits for the answer of a node
-/// that was asked. When the process is told to end (Ctrl-C), it removes the folder before it lets
-/// it, whatever is being waited for.
+/// LiveLogs runs on threads of its own from Start() to its destruction. The destructor waits for
+/// the answer of a node that was asked. On SIGINT (Ctrl-C), SIGTERM and SIGHUP, LiveLogs removes
+/// the folder and then lets the signal end the process, whatever is being waited for.
 class LiveLogs {
  public:
   struct Options {
     history::LogSelection selection;
-    /// Where the job's ApplicationMasters come from; called on the thread.
+    /// Makes the source of the job's ApplicationMasters; called on LiveLogs' thread.
     MakeSource make_source;
-    /// Copies what is selected of a container from its node, into the mirror. May block: called on
-    /// a thread for this and the next. An error: not all of it was copied.
+    /// Copies the selected logs of a container from its node into the mirror. May block: this
+    /// function and copy_collected are called on a thread of their own. An error: not all of it was
+    /// copied.
     std::function<absl::Status(const LogOrigin&)> copy_from_node;
-    /// Copies from where logs of a job that is over are collected, into the mirror; returns those
-    /// of the containers of which it was all.
+    /// Copies logs of a job that is over from where they are collected, into the mirror. Returns
+    /// the containers whose logs were copied whole.
     std::function<std::set<std::string>(const std::vector<LogOrigin>&)> copy_collected;
-    /// Takes sentences for people; called on the other thread.
+    /// Takes sentences for people; called on the event loop's thread.
     std::function<void(const std::string& sentence)> notice;
-    /// Before a tunnel is opened again; ten times that in the end.
+    /// Pause before a tunnel is opened again; grows with each retry, up to ten times this.
     Duration retry_pause = std::chrono::seconds(1);
-    /// How long to try ApplicationMasters that do not answer.
+    /// How long ApplicationMasters that do not answer are tried.
     Duration answer_patience = std::chrono::seconds(60);
   };
 
-  /// `mirror` outlives this. Errno codes.
+  /// Starts the threads. `mirror` outlives this. Errno codes.
   static absl::StatusOr<std::unique_ptr<LiveLogs>> Start(LogMirror& mirror, Options options);
   ~LiveLogs();
   LiveLogs(const LiveLogs&) = delete;
   LiveLogs& operator=(const LiveLogs&) = delete;
 
-  /// Once the folder says that it is over: whether all logs have come, to the job's end.
-  /// Unavailable – they have not. Thread safe.
+  /// To be asked once the folder says that the job is over. OK – all logs have come, up to the
+  /// job's end. Unavailable – not all have come. Thread safe.
   absl::Status result() const;
 
  private:
-  /// One container's logs.
+  /// The state of one container's logs.
   struct Copy {
     LogOrigin origin;
-    bool ready = false;     ///< its executor has attached
-    bool complete = false;  ///< all has come
-    bool at_node = false;   ///< what is left is at its node, and nowhere else
-    bool copying = false;   ///< from there, at the moment
-    std::string lacks;      ///< why not all could be copied from there
-    int retries = 0;        ///< of this ApplicationMaster's tunnel
+    bool ready = false;     ///< the container's executor has attached
+    bool complete = false;  ///< all logs have come
+    bool at_node = false;   ///< the rest of the logs is at the container's node, and nowhere else
+    bool copying = false;   ///< a copy from the node is under way
+    std::string lacks;      ///< why the copy from the node is incomplete
+    int retries = 0;        ///< tunnels opened again with this ApplicationMaster
     std::unique_ptr<LogReceiver> receiver;
     std::unique_ptr<EventLoop::Handle> retry;
   };
@@ -94,18 +95,18 @@ class LiveLogs {
   void Add(LogOrigin origin);
   void OnStreamClosed(const absl::Status& status);
   void OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why);
-  /// The container, once it is ready, by the tunnel that it does not have yet.
+  /// Opens the container's tunnel, unless it has one or is not ready.
   void Open(Copy& copy);
   void OnReceived(Copy& copy, const absl::Status& status);
   void Retry(Copy& copy, const absl::Status& why);
   void CopyFromNode(Copy& copy);
   void OnCopied(Copy& copy, const absl::Status& status);
   void EndIfAllCame();
-  /// All logs that can still be had are asked for, at nodes and then where they are collected.
+  /// Asks for all logs that can still be had: from the nodes, then from where they are collected.
   void CopyRest();
   void CopyCollected();
   void OnCollected(const std::set<std::string>& containers);
-  /// Notes that the job has ended as told.
+  /// Stores the result, writes the JobEnded event and stops the loop.
   void End();
   absl::Status MakeResult();
   void Say(const std::string& sentence);
@@ -113,25 +114,25 @@ class LiveLogs {
   LogMirror& mirror_;
   const Options options_;
   const os::AppendFile events_;
-  os::UniqueFd lock_;  ///< of the folder, while the job lives
+  os::UniqueFd lock_;  ///< am_lock() of the folder, held while the job lives
   EventLoop loop_;
   LogOrigins origins_;
   SystemClock clock_;
   std::list<Copy> copies_;
   int64_t last_sequence_ = 0;
-  std::string last_line_;                  ///< the event that the job has ended
-  int stream_ = 0;                         ///< number of the newest stream of events
-  bool connected_ = false;                 ///< that stream is open
-  bool over_ = false;                      ///< there will be no other one
-  bool lost_ = false;                      ///< what became of the job is not known
-  bool ending_ = false;                    ///< all that is left is asked for
-  std::optional<TimePoint> silent_since_;  ///< of ApplicationMasters that do not answer
+  std::string last_line_;   ///< the JobEnded event as a line of JSON; empty: it has not come
+  int stream_ = 0;          ///< number of the newest stream of events
+  bool connected_ = false;  ///< the newest stream is open
+  bool over_ = false;       ///< no other stream will follow
+  bool lost_ = false;       ///< how the job ended is not known
+  bool ending_ = false;     ///< the rest of the logs was asked for
+  std::optional<TimePoint> silent_since_;  ///< since when ApplicationMasters have not answered
   std::string said_;
   std::unique_ptr<MasterSource> source_;
   std::unique_ptr<rpc::JobClient> client_;
   mutable std::mutex mutex_;  ///< guards result_
   absl::Status result_;
-  EventLoop copier_;  ///< of what blocks
+  EventLoop copier_;  ///< runs the blocking copies
   std::thread copier_thread_;
   std::thread thread_;
 };

@@ -1,4 +1,5 @@
-// Folders whose lock nobody holds any more are what killed processes have left.
+// Each folder holds a lock file that its process keeps locked. A folder with an unlocked lock file
+// was left by a killed process and is removed.
 #include "client/remote_logs/log_folder.h"
 
 #include <stdio.h>
@@ -26,21 +27,23 @@ namespace {
 constexpr char kName[] = "tony-logs-";
 constexpr char kLock[] = "/in-use";
 
-/// Whether it is of the type and belongs to the user: nobody else gets into such a folder.
+/// Whether `path` is of the type `type` and belongs to the user. Only its owner can write into such
+/// a folder.
 bool IsOurs(const std::string& path, mode_t type) {
   struct stat status {};
   return lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == type &&
          status.st_uid == geteuid();
 }
 
-/// "tony-logs-" and the six letters and digits that mkdtemp() puts behind it.
+/// Whether `name` is "tony-logs-" and the six letters and digits that mkdtemp() appends.
 bool IsOurName(const std::string& name) {
   constexpr size_t kRandom = 6;
   return absl::StartsWith(name, kName) && name.size() == sizeof kName - 1 + kRandom &&
          std::all_of(name.end() - kRandom, name.end(), absl::ascii_isalnum);
 }
 
-/// Those of other users are left alone: they are not to be looked into.
+/// Removes folders left by killed processes. Folders of other users are left alone: this process
+/// must not look into them.
 void RemoveAbandoned(const std::string& parent) {
   std::error_code error;
   std::filesystem::directory_iterator entry(parent, error);
@@ -58,12 +61,13 @@ void RemoveAbandoned(const std::string& parent) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LogFolder>> LogFolder::Make(const std::string& parent) {
-  // What is copied here is written by path.
+  // Copies are written by path, so nobody else may be able to replace a folder on it.
   TONY_RETURN_IF_ERROR(Annotate(os::CheckFolder(parent), "copies of logs go to TMPDIR"));
   RemoveAbandoned(parent);
-  // It has its name only when it has its lock.
+  // The folder gets its final name only after its lock is held. Otherwise another process could
+  // take it for an abandoned one and remove it.
   std::string hidden = absl::StrCat(parent, "/.", kName, "XXXXXX");
-  // The umask may take something away from its owner.
+  // chmod(): the umask may have taken permissions away from the owner.
   if (mkdtemp(hidden.data()) == nullptr || chmod(hidden.c_str(), 0700) != 0) {
     return os::ErrnoError(errno, hidden);
   }

@@ -1,4 +1,4 @@
-// A temporary folder for copies of logs, which nobody has to remove.
+// A temporary folder for copies of logs, which nobody has to remove by hand.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace tony::client {
 
-/// Goes away with this object; when the process is killed, with the next one that is made. Not
-/// thread safe.
+/// The folder is removed with this object. When the process was killed, the next Make() with the
+/// same parent removes it. Not thread safe.
 class LogFolder {
  public:
-  /// "PARENT/tony-logs-XXXXXX", for nobody else to read. PermissionDenied – somebody else could
-  /// replace it there (os::CheckFolder()); errno codes.
+  /// Makes "PARENT/tony-logs-XXXXXX", readable only for the user. PermissionDenied – another user
+  /// could replace the folder there (os::CheckFolder()); errno codes.
   static absl::StatusOr<std::unique_ptr<LogFolder>> Make(const std::string& parent);
   ~LogFolder();
   LogFolder(const LogFolder&) = delete;
@@ -26,7 +26,7 @@ class LogFolder {
   LogFolder(std::string path, os::UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
   const std::string path_;
-  os::UniqueFd lock_;  ///< tells others that the folder is in use
+  os::UniqueFd lock_;  ///< tells other processes that the folder is in use
 };
 
 }  // namespace tony::client

@@ -1,4 +1,6 @@
-// Paths from numbers.
+// Segment numbers of different containers are kept apart by a fixed distance, so that logs of
+// several containers sort one after the other without coordination. A piece is appended only from
+// where the copy ends, so tunnels that are opened again may repeat bytes.
 #include "client/remote_logs/log_mirror.h"
 
 #include <fcntl.h>
@@ -18,7 +20,8 @@ namespace {
 
 using Stream = logs::ContainerLogFile::Stream;
 
-/// Between the segments of one container and those of the next, which are fewer.
+/// Distance between the segment numbers of one container and those of the next. A container has
+/// fewer segments than this. kMostMasters times kShift still fits an int.
 constexpr int kShift = 100'000;
 constexpr int kMostMasters = 20'000;
 
@@ -71,6 +74,7 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const logs::LogPiece& piec
   const std::string path = PathOf(origin, piece.file);
   Copy& copy = copies_[{origin.container, piece.file}];
   if (copy.version != piece.version) {
+    // Another version is another file with the same name: the copy starts again from zero.
     unlink(path.c_str());
     copy = {piece.version, 0};
   }
@@ -85,7 +89,8 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const logs::LogPiece& piec
   const size_t size = piece.bytes.size() - known;
   const absl::Status written = os::WriteAll(fd.get(), piece.bytes.data() + known, size, path);
   if (!written.ok()) {
-    // A part of it may have been, which does not count.
+    // A part of the piece may have been written. It is cut off, because copy.size does not count
+    // it.
     (void)ftruncate(fd.get(), copy.size);
     return written;
   }

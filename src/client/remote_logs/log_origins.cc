@@ -1,4 +1,5 @@
-// Containers of tasks, and ApplicationMasters.
+// A task's container is named by TaskChanged events; an ApplicationMaster by JobSubmitted and
+// MasterRestarted, each with the address where its node shows its logs.
 #include "client/remote_logs/log_origins.h"
 
 #include <variant>
@@ -33,7 +34,8 @@ std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
 std::optional<LogOrigin> LogOrigins::OfMaster(int incarnation, const std::string& url) {
   const std::string container = rpc::MasterContainer(incarnation);
   if (!selection_.of_master() || !seen_.insert(container).second) return std::nullopt;
-  // On YARN there may be others, of which the job knows nothing.
+  // On YARN there may be ApplicationMasters that the job's events do not name, so YARN's attempt
+  // number gives the order, and the incarnation only without one.
   const std::optional<ContainerUrl> shown = ParseContainerUrl(url);
   const std::optional<int> attempt = shown ? AttemptOf(shown->container) : std::nullopt;
   return LogOrigin{.task = core::kMasterTaskType,

@@ -1,4 +1,4 @@
-// Which containers of a job have written the logs that are wanted, as its events tell.
+// Finds in a job's events the containers whose logs are wanted.
 #pragma once
 
 #include <optional>
@@ -12,35 +12,36 @@
 
 namespace tony::client {
 
-/// Not thread safe.
+/// Remembers which containers of a job were found. Not thread safe.
 class LogOrigins {
  public:
   explicit LogOrigins(history::LogSelection selection) : selection_(std::move(selection)) {}
 
-  /// The container that the event tells of for the first time, when its logs are wanted.
+  /// The container of the event, if its logs are wanted and no earlier event has named it.
   std::optional<LogOrigin> Take(const core::JobEvent& event);
 
  private:
   std::optional<LogOrigin> OfMaster(int incarnation, const std::string& url);
 
   const history::LogSelection selection_;
-  std::set<std::string> seen_;  ///< containers
+  std::set<std::string> seen_;  ///< ids of containers that were returned already
 };
 
-/// Where a YARN node shows a container's logs. A plain value.
+/// The address at which a YARN node shows a container's logs. A plain value.
 struct ContainerUrl {
   std::string server;     ///< "http://HOST:PORT"
-  std::string container;  ///< its id
+  std::string container;  ///< the container's id
 };
 
-/// Of "http://HOST:PORT/node/containerlogs/CONTAINER/USER"; nothing for another URL.
+/// Parses "http://HOST:PORT/node/containerlogs/CONTAINER/USER"; nothing for another URL.
 std::optional<ContainerUrl> ParseContainerUrl(const std::string& url);
 
-/// YARN's number of the ApplicationMaster in a container: 1 more than there were before, also of
-/// those that have failed before they got a number from the job. Nothing: it is none of YARN's.
+/// YARN's attempt number of the ApplicationMaster in `container`: one more than the number of
+/// ApplicationMasters before it, including those that failed before they got a number from the job.
+/// Nothing: the id is not YARN's.
 std::optional<int> AttemptOf(const std::string& container);
 
-/// What is to be asked of an origin.
+/// The request to send to an origin.
 v1::LogWish WishFor(const LogOrigin& origin, const history::LogSelection& selection, bool follow);
 
 }  // namespace tony::client

@@ -1,4 +1,6 @@
-// From the tunnel into the mirror.
+// Flow control is by reading: the next frame is asked for only after the last one is on disk. The
+// receiver closes its own direction at once and ends when the sender has sent its end and closed
+// the stream.
 #include "client/remote_logs/log_receiver.h"
 
 #include <algorithm>
@@ -15,9 +17,10 @@ namespace tony::client {
 
 namespace {
 
-/// For one piece of a log that is there.
+/// Longest wait for one piece of a log that is not followed.
 constexpr std::chrono::seconds kPatience{30};
-/// Of an ApplicationMaster's tunnels, which it has for all who read logs.
+/// Tunnels open at a time. An ApplicationMaster carries 1,024 for all readers of logs
+/// (docs/design/logs.md).
 constexpr size_t kMostAtOnce = 256;
 
 }  // namespace
@@ -50,7 +53,8 @@ void LogReceiver::AwaitFrame() {
 
 void LogReceiver::OnWritten() {
   if (std::exchange(sent_end_, true)) return;
-  // There is nothing to say but what is wished for.
+  // The wish is all that this side has to say, so it ends its direction right after the wish was
+  // written.
   v1::TunnelFrame frame;
   frame.mutable_end();
   end_->Write(std::move(frame));
@@ -74,7 +78,7 @@ void LogReceiver::OnFrame(v1::TunnelFrame frame) {
 }
 
 void LogReceiver::OnClosed(absl::Status status) {
-  // All that is to come has: how the stream ends does not matter any more.
+  // After the sender's end frame everything has come, so the stream's own status does not matter.
   if (received_end_) return Done(trouble_);
   Done(status.ok() ? absl::UnavailableError("the logs ended before their end") : status);
 }

@@ -1,4 +1,4 @@
-// Logs of one container, as they come through a tunnel.
+// Receives the logs of one container through a tunnel.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,21 @@
 
 namespace tony::client {
 
-/// Writes each piece into the mirror before it takes the next, so that a slow disk holds up who
-/// sends, and no memory fills. Not thread safe: owned by the event loop.
+/// Writes each piece into the mirror before it reads the next one. So a slow disk slows the sender
+/// down, and no memory fills. Not thread safe: owned by the event loop.
 class LogReceiver {
  public:
   struct Callbacks {
-    /// Why a part of the logs does not come; null: it is told at the end only.
+    /// Told why a part of the logs does not come, as soon as that is known; null: `on_done` alone
+    /// tells.
     std::function<void(const std::string& trouble)> on_trouble;
     /// OK: all has come. DataLoss: a part could not be read; the codes of the Tunnel call and of
     /// LogMirror::Take(). May destroy the receiver.
     std::function<void(const absl::Status&)> on_done;
   };
 
-  /// `patience`: how long nothing may come before it is done, DeadlineExceeded; none: for ever, as
-  /// logs are followed. `loop` and `mirror` outlive this.
+  /// `patience`: if nothing comes for this long, the receiver is done with DeadlineExceeded; none:
+  /// it waits for ever, because logs are followed. `loop` and `mirror` outlive this.
   LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin, const v1::LogWish& wish,
               std::optional<Duration> patience, const rpc::TunnelDialer& dialer,
               Callbacks callbacks);
@@ -41,7 +42,8 @@ class LogReceiver {
   void OnWritten();
   void OnFrame(v1::TunnelFrame frame);
   void OnClosed(absl::Status status);
-  /// A copy: the owner may destroy this object.
+  /// Ends the reception and calls `on_done`. `status` is a copy, because the owner may destroy this
+  /// object in the callback.
   void Done(absl::Status status);
 
   EventLoop& loop_;
@@ -51,10 +53,10 @@ class LogReceiver {
   const Callbacks callbacks_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<EventLoop::Handle> late_;
-  absl::Status trouble_;  ///< of what came last of that
+  absl::Status trouble_;  ///< the newest trouble that the sender told of
   bool sent_end_ = false;
   bool received_end_ = false;
-  std::unique_ptr<rpc::TunnelEnd> end_;  ///< last: its callbacks use the rest
+  std::unique_ptr<rpc::TunnelEnd> end_;  ///< last member: its callbacks use the others
 };
 
 /// A container whose logs did not come, and why.
@@ -63,8 +65,8 @@ struct UnreachedOrigin {
   absl::Status why;  ///< the codes of LogReceiver
 };
 
-/// Copies what `selection` means and is there now, of many of `origins` at a time. Blocks. Returns
-/// those of which not all has come.
+/// Copies the part of the logs of `origins` that `selection` means and that exists now, from many
+/// origins at a time. Blocks. Returns the origins whose logs have not all come.
 std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
                                                 const std::vector<LogOrigin>& origins,
                                                 const history::LogSelection& selection,

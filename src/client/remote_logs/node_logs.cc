@@ -1,4 +1,6 @@
-// NodeManagers' web services: a list of files, then each of them.
+// Uses the web service of each container's NodeManager: `GET …/logs` lists the files, then `GET
+// …/logs/NAME` fetches each. A NodeManager wraps a log in lines of its own; LogBody takes the log
+// out of them.
 #include "client/remote_logs/node_logs.h"
 
 #include <algorithm>
@@ -17,16 +19,17 @@
 namespace tony::client {
 namespace {
 
-/// Where a NodeManager writes what it knows of a log, ahead of it.
+/// Fields of the header that a NodeManager writes ahead of a log.
 constexpr char kLength[] = "\nLogLength:";
 constexpr char kContents[] = "\nLogContents:\n";
 constexpr size_t kMostHeaderBytes = 4096;
-/// Questions in a row without an answer, each of which takes until its deadline.
+/// After this many requests in a row without an answer, no further node is asked: each such request
+/// takes until its deadline.
 constexpr int kMostUnreached = 3;
 
 using Json = nlohmann::json;
 
-/// One thing, or a list of them: Java's writers of JSON leave the list out.
+/// `json` as a list: Java's JSON writers write a list of one element as that element.
 Json AsList(const Json& json) { return json.is_array() ? json : Json::array({json}); }
 
 /// A log as a node lists it. A plain value.
@@ -41,8 +44,8 @@ int64_t ParseSize(const Json& file) {
   return said && absl::SimpleAtoi(file["fileSize"].get<std::string>(), &bytes) ? bytes : -1;
 }
 
-/// What a node answers of which logs it has: all whose names are strings. Nothing when it is no
-/// such answer.
+/// Parses a node's answer to `GET …/logs`: all logs whose names are strings. Nothing when the
+/// answer has another form.
 std::optional<std::vector<ListedLog>> ParseList(const std::string& text) {
   const Json answer = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!answer.is_object() || !answer.contains("containerLogsInfo")) return std::nullopt;
@@ -58,7 +61,8 @@ std::optional<std::vector<ListedLog>> ParseList(const std::string& text) {
   return logs;
 }
 
-/// What a NodeManager sends between its own words, which comes piece by piece.
+/// Takes the log out of a NodeManager's answer, which comes piece by piece, and writes it into the
+/// mirror.
 class LogBody {
  public:
   LogBody(LogMirror& mirror, const LogOrigin& origin, const logs::ContainerLogFile& file)
@@ -81,7 +85,7 @@ class LogBody {
         length_ < 0) {
       return absl::DataLossError("the NodeManager does not say how long the log is");
     }
-    // A file that has become shorter is another one.
+    // A file that has become shorter than its copy is another file, so it gets a new version.
     piece_.version = mirror_.VersionOf(origin_, piece_.file);
     if (length_ < mirror_.SizeOf(origin_, piece_.file)) ++piece_.version;
     return Write(header_.substr(contents + std::string(kContents).size()));
@@ -91,7 +95,7 @@ class LogBody {
 
  private:
   absl::Status Write(std::string bytes) {
-    // Behind the log the NodeManager has more to say.
+    // The NodeManager writes a trailer after the log, which is cut off.
     bytes.resize(std::min(bytes.size(), static_cast<size_t>(length_ - piece_.offset)));
     piece_.bytes = std::move(bytes);
     TONY_RETURN_IF_ERROR(mirror_.Take(origin_, piece_));
@@ -106,7 +110,7 @@ class LogBody {
   int64_t length_ = -1;
 };
 
-/// Of the sentence so far and a further one.
+/// Appends `sentence` to `sentences`.
 void Add(std::string& sentences, const std::string& sentence) {
   absl::StrAppend(&sentences, sentences.empty() ? "" : "; ", sentence);
 }
@@ -136,6 +140,8 @@ absl::StatusOr<std::string> NodeLogs::Get(const std::string& url) {
 
 absl::Status NodeLogs::Copy(const std::vector<LogOrigin>& origins,
                             const history::LogSelection& selection) {
+  // One node that answers is a success: logs of a job are often spread over nodes of which some are
+  // gone.
   bool some = origins.empty();
   absl::Status last;
   for (const LogOrigin& origin : origins) {
@@ -163,7 +169,7 @@ absl::StatusOr<std::string> NodeLogs::CopyFrom(const LogOrigin& origin,
   for (const auto& [name, bytes] : *listed) {
     const std::optional<logs::ContainerLogFile> file = logs::ParseContainerLog(name);
     if (!file || !rpc::IsWanted(wish, *file)) continue;
-    // It has come already.
+    // The copy is complete already.
     if (bytes >= 0 && bytes == mirror_.SizeOf(origin, *file)) continue;
     const absl::Status copied = CopyFile(absl::StrCat(logs, "/", name), origin, *file);
     some = some || copied.ok();

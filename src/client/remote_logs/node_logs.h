@@ -1,4 +1,4 @@
-// Logs of containers, fetched from the nodes of a YARN cluster that have them.
+// Fetches logs of containers from the nodes of a YARN cluster that have them.
 #pragma once
 
 #include <memory>
@@ -17,28 +17,29 @@
 
 namespace tony::client {
 
-/// A folder of copies, which goes away with this object. Blocks. Not thread safe.
+/// A temporary folder of copies, removed with this object. Blocks. Not thread safe.
 class NodeLogs {
  public:
   /// `kerberos`: nodes ask for the user's ticket. FailedPrecondition – libcurl is missing; errno
   /// codes.
   static absl::StatusOr<std::unique_ptr<NodeLogs>> Make(bool kerberos, Duration timeout);
 
-  /// What is selected, as it is now. Unavailable – no node has any, with what the last one said;
-  /// what only some have is copied, and missing() tells of the others.
+  /// Copies the selected logs of `origins` as they are now. Unavailable – no node has any; the
+  /// message is what the last node said. When only some nodes have logs, those are copied and
+  /// missing() names the others.
   absl::Status Copy(const std::vector<LogOrigin>& origins, const history::LogSelection& selection);
-  /// The same of one container, but for files that are as long as what there is of them; returns
-  /// which files are missing, and why. Unavailable – its node does not answer, or with none of
-  /// them, or several before did not: no further one is asked then; InvalidArgument – its address
-  /// is none.
+  /// Copies the selected logs of one container, except files whose copies are already as long as
+  /// the files. Returns which files are missing, and why. Unavailable – its node does not answer,
+  /// or has none of the files, or several questions in a row were not answered (then no further
+  /// node is asked); InvalidArgument – the origin's URL is not a container's.
   absl::StatusOr<std::string> CopyFrom(const LogOrigin& origin,
                                        const history::LogSelection& selection);
-  /// Which logs, or files of them, could not be copied, and why; empty: all were.
+  /// Which logs, or files of them, Copy() could not copy, and why; empty: all were copied.
   const std::string& missing() const { return missing_; }
 
-  /// Where the copies are, for what is had in another way.
+  /// The mirror of the copies, for logs that come in other ways.
   LogMirror& mirror() { return mirror_; }
-  /// Laid out like a job's on this machine.
+  /// The folder of the copies, laid out like a local job's folder.
   const storage::JobFolder& folder() const { return mirror_.folder(); }
 
  private:
@@ -56,7 +57,7 @@ class NodeLogs {
   hadoop::HttpClient http_;
   const bool kerberos_;
   std::string missing_;
-  int unreached_ = 0;  ///< questions since the last answer
+  int unreached_ = 0;  ///< requests in a row without an answer
 };
 
 }  // namespace tony::client

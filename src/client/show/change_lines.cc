@@ -1,4 +1,5 @@
-// Wording of a job's changes.
+// The visitor Describer has one overload for each event that gets a line; all other events get
+// none. Every part that comes from a user or a host passes SafeText().
 #include "client/show/change_lines.h"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ std::string DescribeFailure(const core::TaskChanged& change) {
 }
 
 std::string GroupTasks(const std::vector<core::TaskChanged>& changes) {
+  // The order of the lines: failures at the top, then other ends, then tasks that run or will.
   constexpr TaskState kOrder[] = {TaskState::kFailed,  TaskState::kSucceeded, TaskState::kStopped,
                                   TaskState::kRunning, TaskState::kNew,       TaskState::kStarting,
                                   TaskState::kReady};

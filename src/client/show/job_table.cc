@@ -1,4 +1,5 @@
-// Layout of a job's table and of its verdict.
+// Columns are padded and cut by display width. Colour is added last, because escape sequences have
+// no width and must not be cut in two.
 #include "client/show/job_table.h"
 
 #include <algorithm>
@@ -54,8 +55,8 @@ const char* ColorOf(core::Outcome outcome) {
   return kPlain;
 }
 
-/// `line` cut to the screen, with `length` bytes from `offset` on in `color` when they survived the
-/// cut.
+/// Cuts `line` to the screen, and colours `length` bytes from `offset` on in `color` if the cut has
+/// left them whole.
 std::string Finish(const std::string& line, size_t offset, size_t length, const char* color,
                    const Screen& screen) {
   std::string cut = CutToWidth(line, screen.width);
@@ -71,7 +72,7 @@ std::string Finish(const std::string& line, const Screen& screen) {
   return absl::StrCat(CutToWidth(line, screen.width), "\n");
 }
 
-/// Text that must be readable to its end: wrapped rather than cut.
+/// Wraps text that must be readable to its end, instead of cutting it.
 std::string FinishWrapped(const std::string& text, const Screen& screen) {
   return absl::StrCat(absl::StrJoin(WrapToWidth(SafeText(text), screen.width), "\n"), "\n");
 }
@@ -87,7 +88,7 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis, const Scr
   return Finish(line, name.size(), state.size(), color, screen);
 }
 
-/// The table's text columns for one task.
+/// The text columns of one task's row.
 struct Row {
   std::string task, state, attempt, address, time, note;
   TaskState value = TaskState::kNew;
@@ -134,7 +135,8 @@ std::string RenderTasks(const core::ObservedJob& job, int64_t now_millis, const 
   return text;
 }
 
-/// One line for each type with the number of tasks in each state, and the first failures by name.
+/// Renders one line for each type with the number of tasks in each state, and the first failures by
+/// name. It replaces the table of tasks when that is longer than the screen.
 std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
   std::map<std::string, std::map<TaskState, int>> counts;
   std::vector<std::string> failed;

@@ -1,4 +1,5 @@
-// Decides when the lines of a job's changes are printed.
+// Changes of tasks are collected until the next Refresh(), so a thousand tasks that start together
+// give one line, not a thousand. Other lines flush them first and so keep the order of events.
 #include "client/show/line_printer.h"
 
 #include <variant>
@@ -53,6 +54,7 @@ void LinePrinter::Refresh() {
 void LinePrinter::FlushTasks() {
   if (changed_.empty()) return;
   std::vector<core::TaskChanged> changes;
+  // The view's order keeps types in the order of the job file.
   for (const core::JobView::Task& task : view_.tasks) {
     auto found = changed_.find(task.last.task);
     if (found != changed_.end()) changes.push_back(found->second);

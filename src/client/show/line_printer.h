@@ -1,4 +1,4 @@
-// Progress for logs and pipes: a line for each change.
+// Prints a job's progress for logs and pipes, one line for each change.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 
 namespace tony::client {
 
-/// Prints what DescribeJobChange says at once, and changes of tasks in groups: at each Refresh(),
-/// and before anything else is printed. A wait is named when it has lasted a second, and again when
-/// it changes, at most every five seconds. Not thread safe: owned by the event loop.
+/// Prints the lines of DescribeJobChange() at once, and changes of tasks in groups: at each
+/// Refresh(), and before any other line. A wait is printed when it has lasted a second, and again
+/// when it changes, at most every five seconds. Not thread safe: owned by the event loop.
 class LinePrinter : public ProgressPrinter {
  public:
   LinePrinter(Writer write, ScreenSource screen, const Clock& clock)
@@ -21,9 +21,10 @@ class LinePrinter : public ProgressPrinter {
   void Refresh() override;
 
  private:
-  /// Prints the groups of tasks that changed since the last time.
-  /// A restarted ApplicationMaster says again what its executors tell it.
+  /// Whether the event says nothing new: a restarted ApplicationMaster repeats what its executors
+  /// tell it.
   bool IsRepeated(const core::JobEvent& event) const;
+  /// Prints the groups of tasks that changed since the last time.
   void FlushTasks();
   void PrintWaiting();
 
@@ -31,8 +32,8 @@ class LinePrinter : public ProgressPrinter {
   ScreenSource screen_;
   const Clock& clock_;
   core::JobView view_;
-  std::map<core::TaskId, core::TaskChanged> changed_;  // since the last flush
-  std::string failures_;                               // their descriptions
+  std::map<core::TaskId, core::TaskChanged> changed_;  // changes since the last flush
+  std::string failures_;  // descriptions of failures since the last flush
   std::optional<core::JobWaiting> printed_waiting_;
   TimePoint waiting_since_{};
   TimePoint waiting_printed_at_{};

@@ -1,4 +1,5 @@
-// Has the two printers that need no file of their own, and chooses one.
+// Defines the two printers that need no file of their own, and chooses one of the four. Each
+// printer drops events that it has seen already, by their sequence numbers.
 #include "client/show/make_printer.h"
 
 #include <variant>
@@ -33,8 +34,8 @@ class QuietPrinter : public ProgressPrinter {
   core::JobView view_;
 };
 
-/// Prints each event as one line of JSON, and measurements, which have no number. Not thread safe:
-/// owned by the event loop.
+/// Prints each event as one line of JSON, and measurements, which have no sequence number. Not
+/// thread safe: owned by the event loop.
 class JsonPrinter : public ProgressPrinter {
  public:
   explicit JsonPrinter(Writer write) : write_(std::move(write)) {}
@@ -57,7 +58,8 @@ class JsonPrinter : public ProgressPrinter {
   int64_t last_sequence_ = 0;
 };
 
-/// A writer of whole lines for people: their parts come from programs, hosts and job files.
+/// A writer of whole lines that makes them safe: their parts come from programs, hosts and job
+/// files.
 Writer LineWriter(Writer write, ScreenSource screen) {
   return [write = std::move(write), screen = std::move(screen)](const std::string& text) {
     write(SafeLines(text, PaintOf(screen())));

@@ -1,5 +1,5 @@
-// Shows a running job as its events arrive: a live table, plain lines, JSON lines, or only the
-// verdict.
+// Chooses how a running job is shown as its events arrive: a live table, plain lines, JSON lines,
+// or only the verdict.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,15 @@
 namespace tony::client {
 
 enum class ProgressStyle {
-  kTable,  ///< redrawn in place; for a terminal
-  kLines,  ///< a line for each change
+  kTable,  ///< table, redrawn in place; for a terminal
+  kLines,  ///< one line for each change
   kQuiet,  ///< the verdict only
   kJson,   ///< each event, and the newest measurements, as one line of JSON
 };
 
-/// `write` gets what has passed SafeLines() or SafeJson(), as it is to be written, with the escape
-/// sequences that draw the table. `clock` must outlive the printer.
+/// Makes the printer. `write` gets text that has passed SafeLines() or SafeJson() and may be
+/// written unchanged; the table's text contains the escape sequences that draw it. `clock` must
+/// outlive the printer.
 std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write,
                                                      ScreenSource screen, const Clock& clock);
 

@@ -1,4 +1,4 @@
-// The interface by which a running job is shown as its events arrive.
+// Interface that shows a running job as its events arrive.
 #pragma once
 
 #include <functional>
@@ -9,24 +9,24 @@
 
 namespace tony::client {
 
-/// Follows one job. Not thread safe: owned by the event loop.
+/// Shows one job. Not thread safe: owned by the event loop.
 class ProgressPrinter {
  public:
   virtual ~ProgressPrinter() = default;
-  /// The next event of the job.
+  /// Takes the next event of the job.
   virtual void OnEvent(const core::JobEvent& event) = 0;
   /// Whether OnMeasurement() is to be called.
   virtual bool shows_measurements() const { return false; }
-  /// The newest measurement of a running task, which is no event.
+  /// Takes the newest measurement of a running task, which is no event.
   virtual void OnMeasurement(const core::JobEvent& /*measurement*/) {}
-  /// Brings the screen up to date. Call it a few times a second, and after each batch of events;
-  /// changes of many tasks between two calls are shown together.
+  /// Brings the screen up to date. To be called a few times a second, and after each batch of
+  /// events; changes of many tasks between two calls are shown together.
   virtual void Refresh() = 0;
 };
 
 /// Writes to the user.
 using Writer = std::function<void(const std::string&)>;
-/// The screen as it is now: asked before each drawing, so that a resized window is noticed.
+/// The screen as it is now; asked before each drawing, so that a resized window is noticed.
 using ScreenSource = std::function<Screen()>;
 
 }  // namespace tony::client

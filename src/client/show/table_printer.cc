@@ -1,4 +1,4 @@
-// Redraws a job's table in place.
+// The table is rendered as text, and drawn only when it differs from the text on the screen.
 #include "client/show/table_printer.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tony::client {
 namespace {
 
-/// Moves the cursor to the first line of `drawn` and clears from there on.
+/// The escape sequence that moves the cursor to the first line of `drawn` and clears from there on.
 std::string Erase(const std::string& drawn) {
   const auto lines = std::count(drawn.begin(), drawn.end(), '\n');
   return lines == 0 ? "" : absl::StrCat("\x1b[", lines, "A\r\x1b[J");

@@ -1,4 +1,4 @@
-// Progress for terminals: a table that is redrawn in place.
+// Prints a job's progress on a terminal, as a table that is redrawn in place.
 #pragma once
 
 #include "client/show/progress_printer.h"
@@ -7,8 +7,8 @@
 
 namespace tony::client {
 
-/// Failures, new epochs and notes stay above the table, since the table forgets them. Not thread
-/// safe: owned by the event loop.
+/// Failures, new epochs and notes are printed above the table and stay there, because the table
+/// itself shows only the current state. Not thread safe: owned by the event loop.
 class TablePrinter : public ProgressPrinter {
  public:
   TablePrinter(Writer write, ScreenSource screen, const Clock& clock)

@@ -1,4 +1,5 @@
-// Wording of the order of task types.
+// The order comes from core::StageGraph, which the ApplicationMaster uses, too, so the text shows
+// what will happen.
 #include "client/show/task_order.h"
 
 #include <nlohmann/json.hpp>

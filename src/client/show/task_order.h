@@ -1,4 +1,4 @@
-// In which order the task types of a job start, for people and for programs.
+// Renders the order in which a job's task types start, for people and for programs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,8 +8,8 @@
 
 namespace tony::client {
 
-/// The stages, one line each, and the limits after groups. Empty for a job whose tasks all start
-/// together, without limits.
+/// Renders the stages, one line each, and the time limits after groups. Empty for a job whose tasks
+/// all start together, without limits.
 std::string RenderOrder(const core::JobDescription& job);
 
 /// Adds `stages`, an array of {types, depends_on}, and `dependency_timeouts` to `json`.

@@ -1,4 +1,5 @@
-// Packing and writing of what the job needs.
+// The folder is made under a hidden name, locked, and renamed into place; only then is it filled.
+// Every file is created relative to an open descriptor.
 #include "client/staging/staging.h"
 
 #include <google/protobuf/util/json_util.h>
@@ -27,10 +28,11 @@
 namespace tony::client {
 namespace {
 
-/// Where the virtual environment stands in a working folder, as in TonY.
+/// Name of the virtual environment in a working folder, as in TonY.
 constexpr char kVenvName[] = "venv";
 
-/// What cannot be looked at is none: copying it then says why.
+/// Whether `path` is a folder. A path that cannot be looked at counts as a file: copying it then
+/// reports why.
 bool IsFolder(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
@@ -38,7 +40,7 @@ bool IsFolder(const std::string& path) {
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Collects what is laid into working folders.
+/// Packs or copies what goes into the tasks' working folders, and lists it for the executors.
 class Stager {
  public:
   Stager(const os::FolderHandle& job, const os::FolderHandle& archives)
@@ -65,7 +67,7 @@ class Stager {
     return absl::OkStatus();
   }
 
-  /// Each source is staged once, however many types ask for it.
+  /// Stages each source once, however many types ask for it.
   absl::Status AddFiles(const core::TaskType& type) {
     for (const core::ResourceEntry& file : type.files) {
       const std::string key = absl::StrCat(file.source, "\n", file.local_name, "\n", file.archive);
@@ -91,7 +93,7 @@ class Stager {
   absl::Status AddFile(const core::ResourceEntry& file) {
     const auto kind = file.archive ? v1::Archive::ARCHIVE : v1::Archive::FILE;
     if (!jobfile::UriScheme(file.source).empty()) {
-      // The backend fetches it.
+      // The backend fetches a remote source, so only its address is noted.
       Add(kind, file.source, file.local_name, "");
       return absl::OkStatus();
     }
@@ -131,7 +133,7 @@ class Stager {
   const os::FolderHandle& job_;
   const os::FolderHandle& archives_;
   v1::StagedFiles staged_;
-  std::map<std::string, int> entries_;  ///< what was asked for → position in staged_
+  std::map<std::string, int> entries_;  ///< source, name and kind → position in staged_
 };
 
 absl::Status StageSecrets(const std::string& job_id, const os::FolderHandle& secrets) {
@@ -149,7 +151,7 @@ absl::Status Fill(const jobfile::LoadedJob& job, const std::string& job_id,
   TONY_ASSIGN_OR_RETURN(const os::FolderHandle secrets, folder.Make(NameOf(names.secrets())));
   TONY_ASSIGN_OR_RETURN(const os::FolderHandle archives, folder.Make(NameOf(names.archives())));
   TONY_RETURN_IF_ERROR(folder.Make(NameOf(names.logs())).status());
-  // First, since this is where OpenSSL is set up, which then digests archives.
+  // The secrets come first: making them sets OpenSSL up, which then digests the archives.
   TONY_RETURN_IF_ERROR(StageSecrets(job_id, secrets));
   TONY_RETURN_IF_ERROR(
       folder.CreateFile(NameOf(names.job_xml()), jobfile::WriteXml(job.configuration)));
@@ -162,21 +164,21 @@ absl::Status Fill(const jobfile::LoadedJob& job, const std::string& job_id,
   return stager.Write();
 }
 
-/// `status`, after what there is of the job, in the folder `name`, was removed.
+/// Removes the job's folder `name`, as far as it was made, and returns `status`.
 absl::Status Undo(const absl::Status& status, const os::FolderHandle& jobs,
                   const std::string& name) {
   const absl::Status removed = storage::RemoveJobFolder(jobs, name);
   return removed.ok() ? status : Annotate(status, std::string(removed.message()));
 }
 
-/// A job's folder that nobody else takes away.
+/// A job's folder whose guard this process holds, so that nobody else removes it.
 struct GuardedFolder {
   os::FolderHandle jobs;
   os::FolderHandle folder;
   os::UniqueFd guard;
 };
 
-/// The job's folder, under a name that is no job's until its guard is held.
+/// Makes the job's folder under a hidden name and renames it once its guard is held.
 absl::StatusOr<GuardedFolder> MakeGuardedFolder(const storage::JobFolder& job) {
   TONY_ASSIGN_OR_RETURN(const os::FolderHandle local, OpenLocalFolder(storage::LocalDir(job)));
   const std::string above = job.root().substr(0, job.root().rfind('/'));
@@ -186,7 +188,7 @@ absl::StatusOr<GuardedFolder> MakeGuardedFolder(const storage::JobFolder& job) {
   TONY_ASSIGN_OR_RETURN(os::FolderHandle folder, jobs.Make(unnamed));
   absl::StatusOr<os::UniqueFd> guard = os::LockFile(folder, NameOf(job.am_guard()));
   if (!guard.ok()) return Undo(guard.status(), jobs, unnamed);
-  // One that is there is never replaced: it is not empty.
+  // Rename() never replaces the folder of an existing job, because that is not empty.
   const absl::Status named = jobs.Rename(unnamed, name);
   if (!named.ok()) return Undo(named, jobs, unnamed);
   return GuardedFolder{std::move(jobs), os::FolderHandle(std::move(folder), job.root()),

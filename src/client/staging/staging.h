@@ -1,4 +1,4 @@
-// Lays a job's folder out: merged configuration, archives, certificates.
+// Makes a job's folder with the merged configuration, archives and certificates.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@
 namespace tony::client {
 
 /// Makes `folder` (mode 0700) with everything that the ApplicationMaster needs to start, and
-/// returns the lock on its am_guard(). That is held before the folder can be seen, so that one
-/// whose guard nobody holds is nobody's: its client was killed, and what is in it may be removed
-/// (job_remains.h). It is made in the folder that OpenLocalFolder() opens, and filled by
-/// descriptors: whoever could replace one of the folders meanwhile gets nothing of it. After an
-/// error the folder is removed again. AlreadyExists – there is such a job; InvalidArgument,
-/// PermissionDenied – a file that cannot be packed, named; ResourceExhausted – the disk is full;
-/// the codes of OpenLocalFolder().
+/// returns the lock on its am_guard(). The lock is held before the folder gets its name. So a
+/// folder whose guard nobody holds has lost its client, and its contents may be removed
+/// (job_remains.h). The folder is made inside the folder that OpenLocalFolder() opens, and filled
+/// through descriptors: another user who replaces one of the folders meanwhile gets none of its
+/// contents. After an error the folder is removed again. AlreadyExists – there is such a job;
+/// InvalidArgument, PermissionDenied – a file that cannot be packed, named; ResourceExhausted – the
+/// disk is full; the codes of OpenLocalFolder().
 absl::StatusOr<os::UniqueFd> StageJob(const jobfile::LoadedJob& job, const std::string& job_id,
                                       const storage::JobFolder& folder);
 
 /// Removes archives and certificates of a job whose ApplicationMaster could not be started, or is
-/// gone without having done so; its logs stay. The codes of os::RemoveTree.
+/// gone without having removed them; the job's logs stay. The codes of os::RemoveTree.
 absl::Status RemoveStaged(const storage::JobFolder& folder);
 
 }  // namespace tony::client

@@ -1,4 +1,5 @@
-// A mark for each file of the cache.
+// Each cached file has an empty mark in the folder "used"; the mark's time is the file's last use.
+// Files are named by their digests, so a removed file is simply copied again by the next job.
 #include "client/staging/yarn_cache.h"
 
 #include <algorithm>
@@ -16,16 +17,17 @@ namespace tony::client {
 namespace {
 
 constexpr char kMarks[] = "used";
-/// A mark is as old as this at most when its file is used.
+/// A mark of a file that is in use is at most this old, because it is renewed only after this time.
 constexpr std::chrono::days kMarkAge{1};
-/// Between a file's mark and its job's submission: the upload of the others.
+/// Longest time between a file's mark and its job's submission, in which the other files are
+/// copied.
 constexpr std::chrono::days kStagingTakes{1};
 
 int64_t Millis(std::chrono::days days) { return std::chrono::milliseconds(days).count(); }
 
 std::string MarkOf(const std::string& own) { return absl::StrCat(kMarks, "/", own); }
 
-/// When it was written, or 0 where there is no such file.
+/// When the file `name` was written; 0 where there is no such file.
 absl::StatusOr<int64_t> WrittenAt(const std::string& name, storage::JobFiles& files) {
   const absl::StatusOr<storage::StoredFile> stored = files.Describe(name);
   if (absl::IsNotFound(stored.status())) return 0;
@@ -33,14 +35,14 @@ absl::StatusOr<int64_t> WrittenAt(const std::string& name, storage::JobFiles& fi
   return stored->modified_millis;
 }
 
-/// ".tony-" and a number, or the letters of a temporary file.
+/// Whether `own` is ".tony-" and a number, or ".tony-" and the letters of a temporary file.
 bool IsOwnUnfinished(const std::string& own) {
   const size_t dash = own.find('-');
   return dash != std::string::npos &&
          std::all_of(own.begin() + static_cast<long>(dash) + 1, own.end(), absl::ascii_isalnum);
 }
 
-/// Of clients that were killed.
+/// Removes incomplete files of clients that were killed.
 absl::StatusOr<int> RemoveCutOff(storage::JobFiles& files, const Clock& clock) {
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                         files.ListUnfinished(backend::kCacheFolder));
@@ -72,7 +74,8 @@ absl::StatusOr<int> RemoveUnusedFromCache(const backend::YarnCluster& cluster, c
   backend::ApplicationClient client(cluster.application_client(), cluster.timeout());
   TONY_ASSIGN_OR_RETURN(const std::vector<backend::ApplicationReport> reports,
                         client.List(cluster.user()));
-  // What is used is not marked anew each time, nor before it is used.
+  // A mark may be kMarkAge old when its file is used, and kStagingTakes older than the job's
+  // submission. Both are subtracted, so that no file in use is removed.
   int64_t latest = clock.UnixMillis() - Millis(unused_for + kMarkAge + kStagingTakes);
   for (const backend::ApplicationReport& report : reports) {
     if (report.over()) continue;
@@ -87,7 +90,7 @@ absl::StatusOr<int> RemoveUnusedFromCache(const backend::YarnCluster& cluster, c
     TONY_ASSIGN_OR_RETURN(const int64_t marked, WrittenAt(MarkOf(own), *files));
     if (marked > latest) continue;
     const std::string name = absl::StrCat(backend::kCacheFolder, "/", own);
-    // Whoever has put it there may not have marked it.
+    // The client that copied the file may not have marked it, so the file's own time counts, too.
     TONY_ASSIGN_OR_RETURN(const int64_t written, WrittenAt(name, *files));
     if (written > latest) continue;
     TONY_RETURN_IF_ERROR(files->Remove(name));

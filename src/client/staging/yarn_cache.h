@@ -1,4 +1,4 @@
-// What a user's jobs keep for each other in a cluster's file system, and when it is removed.
+// Keeps files that a user's jobs share in a cluster's file system, and removes the unused ones.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,17 @@
 
 namespace tony::client {
 
-/// Notes, to the day, that a job uses `name` (backend::CachedName) from now on: to be called before
-/// it is looked whether it is there. A file of its own says it, since nodes refuse a file whose
-/// time has changed. The codes of backend::JobFiles.
+/// Notes, to the day, that a job uses `name` (backend::CachedName) from now on. To be called before
+/// the job looks whether the file exists. The note is a file of its own (the mark), because nodes
+/// refuse a file whose time has changed. The codes of storage::JobFiles.
 absl::Status MarkUsed(const std::string& name, storage::JobFiles& files, const Clock& clock);
 
-/// Removes what no job has used for `unused_for`, and none of the user's that still live can have:
-/// it was used last long before they were submitted, and their nodes may still fetch what they
-/// have; and what was begun more than a day ago and is not whole yet. 0 and less: nothing. `stop`:
-/// looked at between two calls. Returns how many files were removed. Blocks. The codes of
-/// backend::JobFiles and of backend::ApplicationClient::List.
+/// Removes files that no job has used for `unused_for`, unless a living job of the user may have
+/// them. A file that was last used long before all living jobs were submitted belongs to none of
+/// them; others stay, because nodes may still fetch them. Also removes incomplete files that were
+/// begun more than a day ago. `unused_for` of 0 or less: nothing is removed. `stop`: looked at
+/// between two calls. Returns how many files were removed. Blocks. The codes of storage::JobFiles
+/// and of backend::ApplicationClient::List.
 absl::StatusOr<int> RemoveUnusedFromCache(const backend::YarnCluster& cluster, const Clock& clock,
                                           std::chrono::days unused_for,
                                           const std::stop_token& stop);

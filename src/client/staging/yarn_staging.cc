@@ -1,4 +1,5 @@
-// File after file, each with its size and time for the nodes that fetch it.
+// Plans all copies first, then copies them on several threads, then asks for each file's size and
+// time: YARN's nodes fetch only a file that still has exactly these.
 #include "client/staging/yarn_staging.h"
 
 #include <google/protobuf/util/json_util.h>
@@ -30,7 +31,7 @@ namespace tony::client {
 namespace {
 
 constexpr size_t kCopiesAtOnce = 8;
-/// Where the build puts it, seen from the programs.
+/// Path of the runtime that the build makes, relative to the programs.
 constexpr char kBuiltRuntime[] = "../runtime/tony-runtime.tar.gz";
 
 template <typename Message>
@@ -86,7 +87,9 @@ class ClusterStager {
 
   absl::StatusOr<backend::LaunchTemplate> Stage(bool detached) {
     yarn_job_.set_detached(detached);
-    // Before anything else is there.
+    // The cluster's name is the first file of the job's folder. Without it,
+    // RemoveRemainsOnCluster() could not tell whose job a cut-off staging was. The call runs beside
+    // the planning, which touches only local files.
     std::future<absl::Status> named = std::async(std::launch::async, [this] {
       return files_->Create(absl::StrCat(folder_, "/", backend::kClusterFile), cluster_.Name());
     });
@@ -116,16 +119,16 @@ class ClusterStager {
     for (const hadoop::Endpoint& server : service.web) *hdfs.add_web() = ToProto(server);
   }
 
-  /// A file of this machine, its name in the cluster, and its link in each executor's container.
+  /// A local file, its name in the cluster, and its link in each executor's container.
   struct Copy {
     std::string path;
     std::string name;
     std::string link;
-    bool kept = false;      ///< for further jobs
-    bool unpacked = false;  ///< by the node
+    bool kept = false;      ///< stays in the cache for further jobs
+    bool unpacked = false;  ///< unpacked by the node
   };
 
-  /// A file that nodes fetch from where it is.
+  /// A file that nodes fetch directly from its address.
   struct Remote {
     std::string url;
     std::string link;
@@ -143,7 +146,7 @@ class ClusterStager {
                        ", which the cluster's nodes need; build the target `runtime`, or name it "
                        "with tony.yarn.runtime"));
     }
-    // The NodeManager unpacks by the name's end.
+    // The NodeManager chooses how to unpack by the end of the name.
     copies_.push_back({path, absl::StrCat(backend::CachedName(*digest), ".tar.gz"),
                        backend::kRuntimeLink, /*kept=*/true, /*unpacked=*/true});
     return absl::OkStatus();
@@ -163,14 +166,14 @@ class ClusterStager {
     return absl::OkStatus();
   }
 
-  /// Returns its link.
+  /// Plans the copy of one archive; returns its link.
   std::string Plan(const v1::Archive& archive, size_t number) {
     if (!jobfile::UriScheme(archive.path()).empty()) {
       remote_.push_back({archive.path(), absl::StrCat(backend::kArchiveLinks, "remote-", number)});
       return remote_.back().link;
     }
     const std::string own = archive.path().substr(archive.path().rfind('/') + 1);
-    // Programs change from job to job; what they need does not.
+    // Programs change from job to job, so only other archives are kept in the cache.
     const bool kept = !archive.digest().empty() && archive.kind() != v1::Archive::PROGRAM;
     const std::string name = kept ? backend::CachedName(archive.digest())
                                   : absl::StrCat(folder_, "/", backend::kStagedFolder, "/", own);
@@ -179,7 +182,8 @@ class ClusterStager {
     return copies_.back().link;
   }
 
-  /// Several at once: what takes time is not the bytes (storage/hdfs_job_files.h).
+  /// Copies several files at once: the calls of HDFS take the time, not the bytes
+  /// (storage/hdfs_job_files.h).
   absl::Status CopyAll() {
     std::vector<std::future<absl::Status>> copied;
     std::atomic<size_t> next{0};
@@ -201,12 +205,14 @@ class ClusterStager {
 
   absl::Status CopyOne(const Copy& copy, storage::JobFiles& files) const {
     if (copy.kept) {
+      // The mark comes before the look. In the other order, another client could remove the file in
+      // between.
       TONY_RETURN_IF_ERROR(MarkUsed(copy.name, files, clock_));
       const absl::StatusOr<storage::StoredFile> stored = files.Describe(copy.name);
       if (!absl::IsNotFound(stored.status())) return stored.status();
     }
     const absl::Status created = files.CreateFrom(copy.name, copy.path);
-    // Another job may have done it at the same time.
+    // Another job may have copied the same file at the same time.
     return copy.kept && absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
   }
 
@@ -215,6 +221,7 @@ class ClusterStager {
     for (const Copy& copy : copies_) {
       TONY_ASSIGN_OR_RETURN(Resource resource, cluster_.ResourceAt(*files_, copy.name));
       if (copy.unpacked) resource.type = Resource::Type::kArchive;
+      // A node keeps a private file for all of the user's jobs, so it is fetched once.
       if (copy.kept) resource.visibility = Resource::Visibility::kPrivate;
       AddResource(resource, copy.link);
     }
@@ -256,8 +263,9 @@ class ClusterStager {
     return launch;
   }
 
-  /// What the ApplicationMaster's container is given in secret, as a token file's bytes; and what
-  /// is small enough to go along.
+  /// Bytes of the token file for the ApplicationMaster's container. The file carries the job's
+  /// secrets, and also the configuration and the list of archives, which are small: so the
+  /// ApplicationMaster need not read them from HDFS at its start.
   absl::StatusOr<std::string> MasterTokens() const {
     hadoop::TokenStore store;
     const std::pair<const char*, std::string> files[] = {
@@ -278,7 +286,7 @@ class ClusterStager {
   }
 
   const jobfile::LoadedJob& job_;
-  const std::string folder_;  ///< the job's, below all of the user's files
+  const std::string folder_;  ///< the job's folder, relative to the user's staging folder
   const storage::JobFolder& staged_;
   const backend::YarnCluster& cluster_;
   const Clock& clock_;
@@ -310,6 +318,7 @@ absl::StatusOr<backend::ApplicationRequest> StageOnCluster(const jobfile::Loaded
   request.node_label = yarn.am_node_label;
   request.resources = job.result.job.am_resources;
   request.gpu_resource = yarn.gpu_resource;
+  // YARN restarts a lost ApplicationMaster, so its attempts carry the limit of restarts.
   request.max_attempts = 1 + static_cast<int>(job.configuration.GetNumber("tony.am.max-restarts"));
   return request;
 }

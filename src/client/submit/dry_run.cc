@@ -1,4 +1,4 @@
-// Layout of the dry run, as text and as JSON.
+// Text and JSON are rendered from the same rows and previews, so they cannot disagree.
 #include "client/submit/dry_run.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr size_t kMaxTasks = 100;
 struct ContainerRow {
   std::string type;
   int64_t count = 0;
-  int64_t memory_mb = 0, vcores = 0, gpus = 0;  // of each
+  int64_t memory_mb = 0, vcores = 0, gpus = 0;  // of each container
 };
 
 std::vector<ContainerRow> Containers(const core::JobDescription& job) {
@@ -78,7 +78,8 @@ std::string RenderContainers(const core::JobDescription& job) {
   return text;
 }
 
-/// The variables of `task`, in full or where they differ from those of `like`.
+/// Renders the variables of `task`: all of them, or only those that differ from the variables of
+/// `like`.
 std::string RenderTask(const TaskPreview& task, const TaskPreview* like) {
   std::string text = absl::StrCat("Task ", task.task.ToString());
   if (like == nullptr) {
@@ -93,6 +94,7 @@ std::string RenderTask(const TaskPreview& task, const TaskPreview* like) {
     }
     absl::StrAppend(&text, "  ", SafeText(absl::StrCat(name, "=", value)), "\n");
   }
+  // A variable that only `like` has is named as well; otherwise the task would seem to have it.
   if (like == nullptr) return text;
   for (const auto& [name, value] : like->environment) {
     if (task.environment.count(name) == 0)

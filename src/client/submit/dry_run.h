@@ -1,5 +1,5 @@
-// What --dry-run shows: the merged configuration, the containers, the order of types, and what each
-// task would find in its environment.
+// Renders what --dry-run shows: the merged configuration, the containers, the order of types, and
+// the environment of each task.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace tony::client {
 
-/// For people. What is only known while the job runs is a placeholder: HOST, PORT, JOB_ID,
-/// CONTAINER_ID, GPU0. Of tasks of one type the first is shown in full, of the others what differs;
-/// of many tasks the first hundred. `job` must have no problems.
+/// Renders the dry run for people. Values that are only known while the job runs are placeholders:
+/// HOST, PORT, JOB_ID, CONTAINER_ID, GPU0. The first task of each type is shown in full, further
+/// tasks with their differences, at most a hundred tasks in all. `job` must have no problems.
 std::string RenderDryRun(const jobfile::LoadedJob& job);
 
-/// The same as a JSON object: name, framework, configuration, containers, totals, stages, tasks.
+/// Renders the dry run as a JSON object: name, framework, configuration, containers, totals,
+/// stages, tasks.
 std::string RenderDryRunJson(const jobfile::LoadedJob& job);
 
 }  // namespace tony::client

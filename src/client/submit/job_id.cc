@@ -1,4 +1,5 @@
-// Formatting of job names.
+// Local time, to the second, and 16 random bits. storage/job_proof.h recognizes this form, so both
+// change together.
 #include "client/submit/job_id.h"
 
 #include <ctime>

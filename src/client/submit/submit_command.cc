@@ -1,4 +1,6 @@
-// The steps of a submission.
+// The configuration and the machine's capacity are checked before a folder is made. A local job is
+// then staged, its ApplicationMaster started, and its events followed; the guard lock is held all
+// the while.
 #include "client/submit/submit_command.h"
 
 #include <unistd.h>
@@ -45,8 +47,8 @@ jobfile::LoadedJob Load(const SubmitOptions& options, const Environment& environ
   return jobfile::LoadJob(sources);
 }
 
-/// Refuses what this machine could never run; gives back nothing when it could. Of types with an
-/// order only what certainly runs together has to fit together.
+/// Refuses a job that this machine could never run; returns nothing when it could run. When types
+/// have an order, only the tasks that certainly run at the same time must fit together.
 absl::StatusOr<std::optional<core::NeverFits>> CheckCapacity(const jobfile::BuildResult& built) {
   const core::JobDescription job = core::WithMasterTask(built.job);
   bool gpus = false;
@@ -67,7 +69,7 @@ absl::StatusOr<std::optional<core::NeverFits>> CheckCapacity(const jobfile::Buil
   return std::nullopt;
 }
 
-/// For a job that has no ApplicationMaster to do it.
+/// Removes the staged files of a job that has no ApplicationMaster to do it.
 void Unstage(const storage::JobFolder& folder) {
   const absl::Status removed = RemoveStaged(folder);
   if (!removed.ok()) PrintError(std::string(removed.message()));
@@ -95,6 +97,7 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
       .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
       .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
       .open_files = environment.open_files};
+  // The sweep runs beside the job's start and ends with this function.
   const HistorySweep sweep(job.result.local.dir, job.result.local.history_days,
                            ReadClocks(clock.UnixMillis()));
   absl::StatusOr<MasterProcess> master =
@@ -115,14 +118,16 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
       FollowJob(options, environment, conf, [&](EventLoop& loop, const Clock& clock) {
         return std::make_unique<LocalMasterSource>(loop, clock, limits, *std::move(master));
       });
-  // Without the lock an ApplicationMaster lives, whom the user did not wait for: it cleans up.
+  // A held lock means that an ApplicationMaster still lives because the user left early; it cleans
+  // up by itself.
   const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
   if (verdict.ok()) {
-    // One that was killed after the verdict has not cleaned up, or not to the end.
+    // An ApplicationMaster that was killed after the verdict has not cleaned up, or not completely.
     if (lock.ok()) (void)RemoveRemains(folder);
     return core::ExitCode(*verdict);
   }
-  // Executors may still be ending their tasks, but nobody needs the secrets any more.
+  // Executors may still be ending their tasks, so their folders stay, but nobody needs the secrets
+  // any more.
   if (lock.ok()) Unstage(folder);
   return FailWith(verdict.status(), ExitOf(verdict.status()));
 }

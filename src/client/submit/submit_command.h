@@ -1,4 +1,4 @@
-// tony-submit: from the command line to the verdict.
+// Runs tony-submit, from the command line to the verdict.
 #pragma once
 
 #include "client/cli/environment.h"

@@ -1,4 +1,5 @@
-// Renders environments with placeholders.
+// Builds a cluster spec with placeholders and renders it with the same code as the executor, so the
+// preview cannot drift from what tasks really get.
 #include "client/submit/task_preview.h"
 
 #include <algorithm>
@@ -14,10 +15,10 @@
 namespace tony::client {
 namespace {
 
-// No port has this number, so the word PORT can take its place in what was rendered.
+// No real port has this number, so the word PORT can replace it in the rendered text.
 constexpr int kNoPort = 99999;
 
-/// What a task finds that starts with `stage`.
+/// The endpoints that a task sees which starts with `stage`.
 core::ClusterSpec SeenBy(const core::Stage& stage, const core::ClusterSpec& all) {
   core::ClusterSpec seen;
   for (const core::Endpoint& endpoint : all.endpoints) {
@@ -49,7 +50,7 @@ core::ClusterSpec PreviewCluster(const core::JobDescription& job) {
   return cluster;
 }
 
-/// As tony's own driver would place it, and on the driver's machine.
+/// Places the task as tony's own driver would, with all tasks on the driver's machine.
 std::optional<core::HorovodPlace> PreviewPlace(const core::JobDescription& job,
                                                const core::TaskContext& context) {
   if (job.framework != core::Framework::kHorovod || !core::IsRanked(context.task.type)) {
@@ -76,7 +77,8 @@ std::optional<core::HorovodPlace> PreviewPlace(const core::JobDescription& job,
   return place;
 }
 
-/// As the executor merges them: the containers' variables, what tony renders, the user's own.
+/// Merges variables in the executor's order: the containers' variables, then what tony renders,
+/// then the user's own.
 core::Environment Merge(const core::JobDescription& job, const core::TaskType& type,
                         const core::TaskContext& context) {
   core::Environment environment = job.container_env;
@@ -112,6 +114,7 @@ std::vector<TaskPreview> PreviewTasks(const core::JobDescription& job, size_t li
   std::vector<TaskPreview> previews;
   for (const core::Endpoint& endpoint : cluster.endpoints) {
     if (previews.size() == limit) break;
+    // All tasks of a type see the same tasks, so the cluster is cut once for each type.
     if (endpoint.task.index == 0) {
       context.cluster = SeenBy(stages.stages()[stages.StageOf(endpoint.task.type)], cluster);
     }

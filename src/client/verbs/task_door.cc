@@ -1,4 +1,5 @@
-// Taking connections in, and waiting for the end.
+// One event loop accepts connections and follows the job's events at the same time; each connection
+// has a TunnelPump of its own.
 #include "client/verbs/task_door.h"
 
 #include <signal.h>
@@ -30,7 +31,7 @@ TaskDoor::TaskDoor(std::unique_ptr<rpc::JobClient> client, core::TaskId task, Wr
       dialer_(client_->tunnels()) {}
 
 TaskDoor::~TaskDoor() {
-  // Its callbacks post to the loop.
+  // The client's callbacks post to the loop, so the client goes first.
   client_.reset();
 }
 
@@ -66,6 +67,7 @@ absl::StatusOr<std::optional<core::Verdict>> TaskDoor::Serve() {
 }
 
 void TaskDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
+  // The loopback address is open to all users of the machine, so the peer's user is checked.
   if (!IsOwnConnection(*socket)) {
     Say("a connection of another user of this machine was closed");
     return socket->Break();
@@ -79,7 +81,7 @@ void TaskDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
 
 void TaskDoor::OnDone(const rpc::TunnelPump* pump, const absl::Status& status) {
   pumps_.remove_if([pump](const auto& other) { return other.get() == pump; });
-  // What a browser breaks off concerns nobody.
+  // A connection that a browser broke off is no news for the user.
   if (status.ok() || absl::IsDeadlineExceeded(status)) return;
   Say(std::string(status.message()));
 }
@@ -91,7 +93,7 @@ void TaskDoor::Say(const std::string& sentence) {
 }
 
 void TaskDoor::Stop(absl::StatusOr<std::optional<core::Verdict>> result) {
-  // What comes first counts: the stream's end follows the verdict.
+  // The first result counts: the stream ends after the verdict, and must not replace it.
   if (listener_ == nullptr) return;
   listener_.reset();
   result_ = std::move(result);

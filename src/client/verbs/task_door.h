@@ -1,4 +1,4 @@
-// A port of this machine that leads to a port of a task.
+// Opens a port of this machine that leads to a port of a task.
 #pragma once
 
 #include <list>
@@ -17,12 +17,12 @@
 namespace tony::client {
 
 /// Listens on 127.0.0.1 and carries each connection through the job's ApplicationMaster to the
-/// task, until the job ends or somebody ends this. Connections of other users of the machine are
-/// closed: what a task shows may ask nobody for a name. Not thread safe.
+/// task, until the job ends or the user ends this. Connections of other users of this machine are
+/// closed, because a task's page may ask for no password. Not thread safe.
 class TaskDoor {
  public:
-  /// To the task's visualization port, or, where it has none, to its own. Port 0: any free one.
-  /// InvalidArgument, Unavailable – as TcpListener::Listen.
+  /// Opens the door to the task's visualization port, or to its own port if it has no visualization
+  /// port. Port 0: any free one. InvalidArgument, Unavailable – as TcpListener::Listen.
   static absl::StatusOr<std::unique_ptr<TaskDoor>> Open(std::unique_ptr<rpc::JobClient> client,
                                                         const core::TaskId& task, int port,
                                                         Writer err);
@@ -30,15 +30,15 @@ class TaskDoor {
 
   int port() const { return listener_->port(); }
 
-  /// Carries what comes. The verdict when the job has ended; nothing after Ctrl-C.
-  /// Unavailable – the ApplicationMaster is gone.
+  /// Carries connections until the end. Returns the verdict when the job has ended; nothing after
+  /// Ctrl-C. Unavailable – the ApplicationMaster is gone.
   absl::StatusOr<std::optional<core::Verdict>> Serve();
 
  private:
   TaskDoor(std::unique_ptr<rpc::JobClient> client, core::TaskId task, Writer err);
   void OnAccepted(std::unique_ptr<TcpSocket> socket);
   void OnDone(const rpc::TunnelPump* pump, const absl::Status& status);
-  /// Tells the user, but not the same thing again and again.
+  /// Tells the user a sentence, unless it is the same as the last one.
   void Say(const std::string& sentence);
   void Stop(absl::StatusOr<std::optional<core::Verdict>> result);
 

@@ -1,4 +1,5 @@
-// Dispatch and help of `tony`.
+// The options that every verb takes are added to the verb's own table here, so a verb's file holds
+// only what is special about it.
 #include "client/verbs/tony_command.h"
 
 #include <algorithm>
@@ -65,6 +66,7 @@ absl::StatusOr<int> RunVerb(const std::string& name, const std::vector<std::stri
                             const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const Verb verb, FindVerb(name));
   TONY_ASSIGN_OR_RETURN(const CommandLine line, SplitCommandLine(TableOf(verb), arguments));
+  // --help is answered before the other arguments are checked.
   if (line.Has("help")) {
     context.out(HelpOf(verb, std::min(context.screen.width, 100)));
     return kVerbDone;

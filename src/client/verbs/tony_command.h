@@ -1,4 +1,4 @@
-// The command `tony`: chooses the verb.
+// Runs the command `tony`: chooses the verb and maps its errors to exit statuses.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// `tony list`: every job of this machine, or of a cluster.
+// `tony list`: every job of this machine, or of a cluster, one line each, cut to the screen.
 #include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// `tony logs`: what a job's tasks print.
+// `tony logs`: prints what a job's tasks print, merged by time, once or while the job runs.
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
@@ -17,7 +17,7 @@
 namespace tony::client {
 namespace {
 
-/// JOB and TASK of the command line; a single word with a colon, or "am", is a task.
+/// JOB and TASK of the command line. A single word that has a colon, or is "am", is a task.
 struct Target {
   std::string job = "latest";
   std::string task;
@@ -35,7 +35,7 @@ Target ReadTarget(const std::vector<std::string>& words) {
   return target;
 }
 
-/// "2026-01-31 12:34:56.789" in the user's time zone; as many spaces when it is not known.
+/// "2026-01-31 12:34:56.789" in the user's time zone; as many spaces when the time is not known.
 std::string TimeText(int64_t unix_millis) {
   if (unix_millis == 0) return std::string(23, ' ');
   return absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::FromUnixMillis(unix_millis),
@@ -70,13 +70,13 @@ nlohmann::ordered_json TimeJson(int64_t unix_millis) {
   return unix_millis == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(unix_millis);
 }
 
-/// Lines of logs are a program's own bytes: only what reads them from a pipe or a file gets them as
-/// they are.
+/// The writer for lines of logs. They are a program's own bytes: a terminal gets them made safe, a
+/// pipe or a file gets them unchanged.
 const Writer& LogWriter(const VerbContext& context) {
   return context.terminal ? context.out : context.bytes;
 }
 
-/// How a line reaches the user.
+/// Makes the function that prints one line, as JSON or as text.
 history::LogLineUse MakePrinter(const CommandLine& options, bool prefix,
                                 const VerbContext& context) {
   if (options.Has("json")) {
@@ -145,7 +145,7 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
   if (!target.task.empty()) {
     TONY_ASSIGN_OR_RETURN(options.selection.task, history::ResolveTask(job.job.view, target.task));
   }
-  // Errors are looked for in what is there.
+  // The first error is searched in the logs that exist now.
   const bool follow = line.Has("follow") && !line.Has("first-error");
   const auto notice = [&context](const std::string& sentence) {
     context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
@@ -155,12 +155,14 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
   if (!logs.missing.empty()) notice(logs.missing);
   job.folder = logs.folder;
   if (line.Has("first-error")) return PrintFirstError(line, job, options.selection, context);
+  // Lines of one task need no prefix with the task's name.
   const bool one_task =
       options.selection.of_master() || absl::StrContains(options.selection.task, ":");
   history::LogStream stream(job.folder, options, *context.clock,
                             MakePrinter(line, !one_task, context));
   if (follow && logs.live) {
     TONY_RETURN_IF_ERROR(stream.Follow());
+    // Logs from other machines may be incomplete; the exit status must say so.
     if (logs.result) TONY_RETURN_IF_ERROR(logs.result());
   } else if (stream.PrintAll() == 0) {
     context.err(absl::StrCat("tony: job ", job.id, " has no such logs (yet)\n"));

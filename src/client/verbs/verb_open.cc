@@ -1,4 +1,4 @@
-// `tony open`: the job's page, or what a task shows, in a browser.
+// `tony open`: shows the job's page, or the page of a task, in a browser.
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
@@ -31,7 +31,7 @@ absl::StatusOr<int> ReadPort(const CommandLine& line) {
   return port;
 }
 
-/// The task whose port is wanted.
+/// The task to open: the one named by --task, or else the job's visualization task.
 absl::StatusOr<core::TaskId> ChooseTask(const CommandLine& line, const StoredJob& job) {
   const core::JobView& view = job.job.view;
   if (line.Has("task")) {
@@ -55,9 +55,9 @@ void PrintUrl(const CommandLine& line, const VerbContext& context, const std::st
                    : context.out(absl::StrCat(url, "\n"));
 }
 
-/// Shows `url` where there is a screen; nothing depends on it. An address with a code is a secret
-/// for a moment, so it goes by way of a file that only the user can read, not on a command line,
-/// which everybody can.
+/// Shows `url` in a browser where there is a screen; nothing depends on it. A URL with a code is a
+/// secret until its first use. It is passed in a file that only the user can read, because every
+/// user can read command lines.
 void TryBrowser(const VerbContext& context, const storage::JobFolder& folder,
                 const std::string& url) {
   if (!context.terminal || !context.environment.has_display) return;

@@ -15,7 +15,7 @@
 namespace tony::client {
 namespace {
 
-/// "Containment: cgroup": how the tasks' processes are held together, each way once.
+/// "Containment: cgroup": the ways in which the tasks' processes are held together, each way once.
 std::string ContainmentLine(const core::JobView& view) {
   std::set<std::string> ways;
   for (const core::JobView::Task& task : view.tasks) {

@@ -1,4 +1,4 @@
-// `tony validate`: everything that is wrong with a job file, without running it.
+// `tony validate`: reports everything that is wrong with a job file, without running it.
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"

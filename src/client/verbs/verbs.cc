@@ -1,4 +1,5 @@
-// What the verbs share: finding the configuration and the jobs.
+// Finds the configuration and the backend for all verbs. A YARN application's id names its backend
+// by itself, so `tony status application_…` needs no --backend.
 #include "client/verbs/verbs.h"
 
 #include <utility>

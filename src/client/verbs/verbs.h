@@ -1,4 +1,4 @@
-// The verbs of `tony`: what each one takes, says and returns.
+// Declares the verbs of `tony`, what each takes, and the context in which each runs.
 #pragma once
 
 #include <memory>
@@ -20,18 +20,18 @@ enum VerbExit {
   kVerbDone = 0,
   kVerbNotPossible = 1,  ///< no such job or task
   kVerbBadUsage = 2,     ///< also: the job file is not valid
-  kVerbFailed = 3,       ///< the machine or the job's ApplicationMaster did not play along
+  kVerbFailed = 3,       ///< the machine or the job's ApplicationMaster failed
 };
 
-/// Where a verb runs. Plain data; `clock` is owned by the caller.
+/// The surroundings of a verb. Plain data; `clock` is owned by the caller.
 struct VerbContext {
   Environment environment;
   std::string working_folder;  ///< absolute
   std::string site_file;       ///< empty: none
-  Writer out;                  ///< text for people, who get it by PrintForPeople()
-  Writer bytes;           ///< to the same place, as it is: JSON, and logs where `terminal` is false
-  Writer err;             ///< as `out`
-  Screen screen;          ///< of `out`
+  Writer out;                  ///< text for people, printed by PrintForPeople()
+  Writer bytes;   ///< bytes for the same place, unchanged: JSON, and logs if `terminal` is false
+  Writer err;     ///< errors for people, printed like `out`
+  Screen screen;  ///< the screen of `out`
   bool terminal = false;  ///< `out` is a terminal
   const Clock* clock = nullptr;
 };
@@ -49,7 +49,7 @@ struct Verb {
   absl::StatusOr<int> (*run)(const CommandLine& line, const VerbContext& context);
 };
 
-/// The rows of the table of verbs, each in a file of its own (verb_list.cc, …).
+/// The rows of the table of verbs; each verb is in a file of its own (verb_list.cc, …).
 Verb ListVerb();
 Verb StatusVerb();
 Verb LogsVerb();
@@ -58,16 +58,18 @@ Verb OpenVerb();
 Verb ValidateVerb();
 
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
-/// InvalidArgument – a --conf that is no KEY=VALUE.
+/// InvalidArgument – a --conf is not of the form KEY=VALUE.
 absl::StatusOr<jobfile::Sources> SourcesOf(const CommandLine& line, const VerbContext& context,
                                            const std::string& job_file);
 
-/// Site file and --conf. InvalidArgument – a --conf that is no KEY=VALUE, an unreadable site file.
+/// The configuration from the site file and --conf. InvalidArgument – a --conf is not of the form
+/// KEY=VALUE, or the site file cannot be read.
 absl::StatusOr<jobfile::Configuration> ConfigurationOf(const CommandLine& line,
                                                        const VerbContext& context);
 
-/// The jobs of the backend that --backend names, or else tony.backend; an application's id means
-/// YARN. The codes of ConfigurationOf(), FindCluster() and YarnJobs::Open().
+/// Opens the catalog of the backend named by --backend, or else by tony.backend; if `wish` is an
+/// application's id, the backend is YARN. The codes of ConfigurationOf(), FindCluster() and
+/// YarnJobs::Open().
 absl::StatusOr<std::unique_ptr<JobCatalog>> OpenJobs(const CommandLine& line,
                                                      const VerbContext& context,
                                                      const std::string& wish);

@@ -1,4 +1,5 @@
-// Settings first, then the environment.
+// tony.yarn.conf-dir comes before HADOOP_CONF_DIR. A verdict made from a report says in its
+// sentence that the job's own record of its end was not available.
 #include "client/yarn/yarn_access.h"
 
 #include "absl/strings/str_cat.h"
@@ -48,7 +49,7 @@ std::optional<core::Verdict> VerdictOf(const backend::ApplicationReport& report)
       ended = "succeeded";
       break;
     case backend::FinalStatus::kFailed:
-      // Of whose fault it was only the events would tell.
+      // The report does not say whose fault the failure was; only the job's events would.
       verdict.outcome = core::Outcome::kFailed;
       verdict.reason = core::Reason::kBackendFailed;
       ended = "failed";

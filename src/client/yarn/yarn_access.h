@@ -1,4 +1,4 @@
-// The way from a configuration of ours to a YARN cluster.
+// Finds the YARN cluster that the configuration means, and translates YARN's reports.
 #pragma once
 
 #include <chrono>
@@ -14,19 +14,20 @@
 
 namespace tony::client {
 
-/// Of an ApplicationMaster on another machine: one that is there answers pings.
+/// How long an ApplicationMaster on another machine may be silent: a living one answers pings.
 inline constexpr std::chrono::seconds kMasterSilenceLimit{20};
 
-/// The cluster that tony.yarn.conf-dir or else the environment names. FailedPrecondition – neither
-/// does; otherwise the codes of backend::YarnCluster::Find.
+/// Finds the cluster named by tony.yarn.conf-dir, or else by the environment. FailedPrecondition –
+/// neither names one; otherwise the codes of backend::YarnCluster::Find.
 absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
                                                  const jobfile::YarnSettings& yarn);
 
-/// Of a job of which nothing but its application's report can be had: one that YARN was asked to
-/// kill, or whose ApplicationMaster told YARN the end. Nothing where the report does not say it.
+/// The verdict of a job of which only the application's report is known: YARN was asked to kill it,
+/// or its ApplicationMaster told YARN the end. Nothing where the report does not say how the job
+/// ended.
 std::optional<core::Verdict> VerdictOf(const backend::ApplicationReport& report);
 
-/// YARN's sentences, which have lines, and empty ones among them, as one.
+/// YARN's diagnostics, which may have several lines and empty ones, as one line.
 std::string DiagnosticsOf(const backend::ApplicationReport& report);
 
 }  // namespace tony::client

@@ -1,4 +1,6 @@
-// Reports and histories, put together.
+// The ResourceManager forgets applications after a while, and a history may lack its end. So the
+// list of jobs is the union of reports and job folders, and each job is its events, completed by
+// its report.
 #include "client/yarn/yarn_jobs.h"
 
 #include <algorithm>
@@ -21,15 +23,17 @@
 namespace tony::client {
 namespace {
 
-/// Between two looks at an application that is to end.
+/// Pause between two reports of an application that is to end.
 constexpr std::chrono::milliseconds kLookPause{200};
-/// While logs are followed: of the ResourceManager, and before a wait for a container is told of.
+/// While logs are followed: how long the ResourceManager may be away, and how long a wait for a
+/// container lasts before it is told.
 constexpr std::chrono::seconds kAwayLimit{60};
 constexpr std::chrono::seconds kWaitingNotice{10};
-/// Of an application whose files are there.
+/// Diagnostics of an application that has a job folder but no report.
 constexpr char kForgotten[] = "the ResourceManager does not know it any more";
 
-/// What the events do not say of a job that YARN knows to be over, or to have no ApplicationMaster.
+/// Completes `job` with what its events do not say: its end, or that it waits for an
+/// ApplicationMaster.
 void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
   core::JobView& view = job.job.view;
   if (view.last_sequence == 0) {
@@ -58,7 +62,7 @@ void AddReport(const backend::ApplicationReport& report, StoredJob& job) {
   job.sentence = absl::StrCat("YARN has ended the application: ", report.diagnostics);
 }
 
-/// Those of `sentences` that say something.
+/// `sentences` without the empty ones.
 std::vector<std::string> Sentences(std::vector<std::string> sentences) {
   std::erase(sentences, "");
   return sentences;
@@ -79,6 +83,8 @@ absl::StatusOr<YarnJobs::Reports> YarnJobs::AllReports() {
   TONY_ASSIGN_OR_RETURN(Reports reports, client_.List(cluster_.user()));
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> kept, files_->List(backend::kJobsFolder));
   for (const std::string& id : kept) {
+    // A job folder without a report belongs to a job that the ResourceManager has forgotten. It
+    // counts as failed unless its events say otherwise.
     const bool known = std::any_of(reports.begin(), reports.end(),
                                    [&](const auto& report) { return report.id == id; });
     if (known || !backend::IsApplicationId(id)) continue;
@@ -127,7 +133,7 @@ StoredJob YarnJobs::Read(const backend::ApplicationReport& report) {
   return job;
 }
 
-// Of two clusters that share a file system each sees the jobs of both.
+// Two clusters with one file system see the job folders of both.
 void YarnJobs::AddCluster(StoredJob& job) {
   const absl::StatusOr<std::string> name =
       files_->Read(absl::StrCat(backend::JobFolderName(job.id), "/", backend::kClusterFile));
@@ -172,10 +178,11 @@ absl::StatusOr<std::unique_ptr<rpc::JobClient>> YarnJobs::ConnectTo(
 
 absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job,
                                                     const LogRequest& request) {
-  live_.reset();  // it writes into them
+  live_.reset();  // LiveLogs writes into logs_
   TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
   if (!job.alive) return CopyPastLogs(job, request);
   if (request.follow) return FollowLogs(job, request);
+  // A job that has no ApplicationMaster at the moment is read from its nodes.
   const auto client = Connect(job);
   if (!client.ok()) return CopyPastLogs(job, request);
   return CopyRunningLogs(job, **client, request);
@@ -207,12 +214,13 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::CopyRunningLogs(const StoredJob& job,
   for (const UnreachedOrigin& unreached :
        CopyThroughTunnels(client.tunnels(), origins, request.selection, logs_->mirror())) {
     at_nodes.push_back(unreached.origin);
-    // A container that is known to be over is nothing to talk about.
+    // NotFound means that the container is known to have ended, which is no news for the user.
     if (absl::IsNotFound(unreached.why)) continue;
     request.notice(absl::StrCat(unreached.origin.task, ": ", std::string(unreached.why.message()),
                                 "; what its node has of its logs is shown"));
   }
   const absl::Status copied = logs_->Copy(at_nodes, request.selection);
+  // The error counts only if nothing came through a tunnel.
   if (!copied.ok() && at_nodes.size() == origins.size()) return copied;
   return Logs{logs_->folder(), /*live=*/false, logs_->missing()};
 }
@@ -254,7 +262,7 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::CopyPastLogs(const StoredJob& job,
       return collected.containers.contains(origin.container);
     });
   }
-  // Nodes have what has not been collected.
+  // Logs that were not collected (yet) are still at their nodes.
   const absl::Status copied = logs_->Copy(origins, request.selection);
   if (!copied.ok() && collected.containers.empty()) {
     return absl::Status(
@@ -262,6 +270,7 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::CopyPastLogs(const StoredJob& job,
         absl::StrJoin(
             Sentences({std::string(copied.message()), collected.missing, collected.absent}), "; "));
   }
+  // When the nodes had everything, a missing collection is not worth a word.
   const bool nodes_lack_some = !logs_->missing().empty();
   return Logs{logs_->folder(), /*live=*/false,
               absl::StrJoin(Sentences({logs_->missing(), collected.missing,
@@ -285,6 +294,7 @@ absl::Status YarnJobs::Stop(const StoredJob& job, const StopWish& wish) {
       const auto client = ConnectTo(report);
       asked = client.ok() ? (*client)->Stop(wish.reason, wish.ask_limit) : client.status();
     }
+    // Killing by YARN is the fallback, because it leaves no verdict of the job's own.
     if (!asked.ok()) TONY_RETURN_IF_ERROR(client_.Kill(job.id, wish.reason));
   }
   TONY_ASSIGN_OR_RETURN(const backend::ApplicationReport end, AwaitEnd(report, wish.wait));
@@ -301,7 +311,7 @@ absl::StatusOr<backend::ApplicationReport> YarnJobs::AwaitEnd(
   const auto settled = [&last] {
     return absl::IsNotFound(last.status()) || (last.ok() && last->over());
   };
-  // A question that fails is followed by the next one.
+  // A failed question ends nothing: the watch asks again after the pause.
   backend::ApplicationWatch watch(loop, cluster_.application_client(), report.id,
                                   cluster_.timeout(), [&](const auto& answer) {
                                     last = answer;

@@ -17,20 +17,21 @@
 
 namespace tony::client {
 
-/// What the ResourceManager says of them, and what their ApplicationMasters have left in the
-/// cluster's file system, where it is up to two seconds behind. Not thread safe.
+/// Combines the ResourceManager's reports with the histories that ApplicationMasters write into the
+/// cluster's file system. A history is up to two seconds behind. Not thread safe.
 class YarnJobs : public JobCatalog {
  public:
-  /// The codes of backend::YarnCluster::OpenStaging.
+  /// Opens the cluster's staging folder. The codes of backend::YarnCluster::OpenStaging.
   static absl::StatusOr<std::unique_ptr<YarnJobs>> Open(backend::YarnCluster cluster);
 
   absl::StatusOr<std::vector<StoredJob>> List() override;
   absl::StatusOr<StoredJob> Find(const std::string& wish) override;
-  /// Copies what is selected: of a job that runs through its ApplicationMaster, of one that has
-  /// ended from where YARN has collected it, of others what the nodes have. The copies go away with
-  /// this object.
+  /// Copies the selected logs: of a running job through its ApplicationMaster, of an ended job from
+  /// where YARN collected them, and otherwise from the nodes. The copies are removed with this
+  /// object.
   absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& request) override;
-  /// An application that has no ApplicationMaster to be asked is killed by YARN.
+  /// Asks the ApplicationMaster to stop the job. Without one that can be asked, YARN kills the
+  /// application.
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
 
@@ -38,24 +39,26 @@ class YarnJobs : public JobCatalog {
   using Reports = std::vector<backend::ApplicationReport>;
 
   explicit YarnJobs(backend::YarnCluster cluster);
-  /// Newest first; those that the ResourceManager has forgotten have their id only.
+  /// All of the user's reports, newest first. A report of an application that the ResourceManager
+  /// has forgotten has only its id.
   absl::StatusOr<Reports> AllReports();
-  /// The last report. NotFound – YARN has forgotten it; DeadlineExceeded – it goes on.
+  /// Waits up to `wait` for the application's end; returns its last report. NotFound – YARN has
+  /// forgotten the application; DeadlineExceeded – it goes on.
   absl::StatusOr<backend::ApplicationReport> AwaitEnd(const backend::ApplicationReport& report,
                                                       std::chrono::seconds wait);
   StoredJob Read(const backend::ApplicationReport& report);
-  /// Of a job that our ResourceManager does not know: where it was submitted, if that was
-  /// elsewhere.
+  /// For a job that our ResourceManager does not know: notes the cluster to which it was submitted,
+  /// if that is another one.
   void AddCluster(StoredJob& job);
-  /// The containers with logs that are selected, as far as the job's events tell. The events are
-  /// left in the folder of the logs.
+  /// The containers whose logs are selected, as far as the job's events name them. Also writes the
+  /// events into the folder of the logs.
   absl::StatusOr<std::vector<LogOrigin>> FindOrigins(const StoredJob& job,
                                                      const history::LogSelection& selection);
-  /// Of a job that has an ApplicationMaster.
+  /// Copies the logs of a job that has an ApplicationMaster.
   absl::StatusOr<Logs> CopyRunningLogs(const StoredJob& job, rpc::JobClient& client,
                                        const LogRequest& request);
   absl::StatusOr<Logs> FollowLogs(const StoredJob& job, const LogRequest& request);
-  /// Of any other job.
+  /// Copies the logs of any other job.
   absl::StatusOr<Logs> CopyPastLogs(const StoredJob& job, const LogRequest& request);
   absl::StatusOr<rpc::Credentials> ReadCredentials(const std::string& id);
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> ConnectTo(

@@ -1,4 +1,6 @@
-// Looking at the report while there is nobody to listen to.
+// YARN notifies nobody, so the source polls the application's report, but only while no
+// ApplicationMaster can be listened to. Polling stops when an ApplicationMaster is found and starts
+// again when its stream ends.
 #include "client/yarn/yarn_master_source.h"
 
 #include <algorithm>
@@ -13,14 +15,15 @@
 namespace tony::client {
 namespace {
 
-/// Between two looks: in the time that a start usually takes, and after it.
+/// Pause between two reports: short while a start usually takes place (kShortPauses times), long
+/// afterwards.
 constexpr std::chrono::milliseconds kShortPause{100};
 constexpr std::chrono::milliseconds kLongPause{500};
 constexpr int kShortPauses = 50;
-/// Before an ApplicationMaster that could not be reached is tried again: from the short pause on,
-/// doubled each time, up to this.
+/// The backoff before an ApplicationMaster that could not be reached is tried again starts at
+/// kShortPause and doubles up to this.
 constexpr std::chrono::seconds kLongestRedialPause{10};
-/// After the last word, before that wait is told of.
+/// Silence after the job's last event before the user is told what is waited for.
 constexpr std::chrono::seconds kExitNotice{2};
 
 int64_t Seconds(Duration duration) { return duration / std::chrono::seconds(1); }
@@ -100,9 +103,11 @@ void YarnMasterSource::OnReport(const absl::StatusOr<backend::ApplicationReport>
   if (report->state != backend::ApplicationState::kRunning || report->host.empty()) {
     return OnWaiting(*report);
   }
-  // Its last word is said: there is nothing to listen to.
+  // After the job's last event there is nothing to listen to; only YARN's own end is awaited.
   if (concluded_) return;
   const std::string address = absl::StrCat(report->host, ":", report->port);
+  // The same address during its backoff is skipped; another address is a new attempt and is dialled
+  // now.
   if (address == address_ && redial_ != nullptr) return;
   watch_.Stop();
   redial_.reset();
@@ -146,6 +151,7 @@ void YarnMasterSource::End(const backend::ApplicationReport& report) {
   exit_deadline_.reset();
   const std::string diagnostics = DiagnosticsOf(report);
   const absl::Status why =
+      // Without any attempt nothing of the job has run: YARN refused the application itself.
       report.attempt <= 0
           ? absl::InvalidArgumentError("YARN refuses the application: " + diagnostics)
           : absl::UnavailableError("YARN has ended the application: " + diagnostics);

@@ -1,4 +1,4 @@
-// ApplicationMasters that YARN starts, found through the application's report.
+// Finds the ApplicationMasters that YARN starts, through the application's report.
 #pragma once
 
 #include <memory>
@@ -13,22 +13,23 @@
 
 namespace tony::client {
 
-/// What it says of a job that has no verdict: Unavailable – its ApplicationMasters failed, or the
-/// ResourceManager does not answer; InvalidArgument – YARN refused the application: its queue, say;
-/// NotFound – YARN does not know it. Not thread safe: owned by the event loop.
+/// Status of a job without a verdict: Unavailable – its ApplicationMasters failed, or the
+/// ResourceManager does not answer; InvalidArgument – YARN refused the application (its queue, for
+/// example); NotFound – YARN does not know it. Not thread safe: owned by the event loop.
 ///
-/// YARN goes on for minutes to name an ApplicationMaster that is gone or cannot be reached. That
-/// one is tried again and again, more and more seldom; another one at once.
+/// YARN's report names an ApplicationMaster for minutes after it is gone or unreachable. The same
+/// address is therefore tried again with exponential backoff; a new address is tried at once.
 class YarnMasterSource : public MasterSource {
  public:
   struct Options {
-    std::string job_id;            ///< the application's
-    rpc::Credentials credentials;  ///< of the client
-    Duration exit_deadline{0};     ///< for YARN to note the end after the last word
-    /// Of a job that its client does not follow; and so long the ResourceManager may be away, while
-    /// there is no ApplicationMaster.
+    std::string job_id;            ///< the application's id
+    rpc::Credentials credentials;  ///< the client's credentials
+    Duration exit_deadline{0};     ///< how long YARN may take to note the end after the job's last
+                                   ///< event
+    /// How long the job goes on without a client. While there is no ApplicationMaster, the
+    /// ResourceManager may be away for the same time.
     Duration lease{0};
-    Duration waiting_notice{0};  ///< before a wait for a container is told of
+    Duration waiting_notice{0};  ///< how long a wait for a container lasts before it is told
   };
 
   /// `loop`, `clock` and `cluster` outlive this.
@@ -59,15 +60,16 @@ class YarnMasterSource : public MasterSource {
   backend::ApplicationWatch watch_;
   Callbacks callbacks_;
   bool concluded_ = false;
-  int looks_ = 0;                              ///< since the last ApplicationMaster was lost
-  std::string address_;                        ///< of the last one
-  bool answered_ = false;                      ///< the last one has
-  bool lost_ = false;                          ///< it was said that none can be reached
-  Duration redial_pause_{0};                   ///< before the last one is tried again
-  TimePoint waiting_since_;                    ///< for an ApplicationMaster
-  std::optional<TimePoint> away_since_;        ///< of the ResourceManager
-  std::string said_;                           ///< of the wait
-  std::unique_ptr<EventLoop::Handle> redial_;  ///< not null: the last one is not tried yet
+  int looks_ = 0;             ///< reports since the last ApplicationMaster was lost
+  std::string address_;       ///< address of the last ApplicationMaster
+  bool answered_ = false;     ///< the last ApplicationMaster has answered
+  bool lost_ = false;         ///< the user was told that the ApplicationMaster cannot be reached
+  Duration redial_pause_{0};  ///< backoff before the last ApplicationMaster is tried again
+  TimePoint waiting_since_;   ///< since when an ApplicationMaster is awaited
+  std::optional<TimePoint> away_since_;        ///< since when the ResourceManager has not answered
+  std::string said_;                           ///< last sentence about the wait
+  std::unique_ptr<EventLoop::Handle> redial_;  ///< not null: the last ApplicationMaster is not to
+                                               ///< be tried yet
   std::unique_ptr<EventLoop::Handle> exit_notice_;
   std::unique_ptr<EventLoop::Handle> exit_deadline_;
 };

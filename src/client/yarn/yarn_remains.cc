@@ -1,4 +1,5 @@
-// A look into each job's folder, and a question about those that are not tidy.
+// Lists each job's folder first, and asks the ResourceManager only about jobs whose folders hold
+// transient files. Usually none do, so a submission costs one call for each job.
 #include "client/yarn/yarn_remains.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 namespace tony::client {
 namespace {
 
-/// Of jobs, newest first: so many are looked at.
+/// Number of jobs that are looked at, newest first.
 constexpr size_t kMostLooks = 100;
 constexpr std::chrono::hours kOldAge{24};
 
@@ -29,7 +30,7 @@ bool IsOld(storage::JobFiles& files, const std::string& folder, const Clock& clo
   return age > std::chrono::milliseconds(kOldAge).count();
 }
 
-/// Another cluster's job is that one's to judge.
+/// Whether the job belongs to `cluster`. A job of another cluster is left to that cluster.
 absl::StatusOr<bool> IsOfCluster(storage::JobFiles& files, const std::string& folder,
                                  const backend::YarnCluster& cluster) {
   const auto name = files.Read(absl::StrCat(folder, "/", backend::kClusterFile));
@@ -65,7 +66,8 @@ absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster, 
     if (!report.ok() && !absl::IsNotFound(report.status())) return report.status();
     if (report.ok() && !report->over()) continue;
     if (!report.ok()) {
-      // It may be being staged.
+      // The ResourceManager does not know the application; it may be about to be submitted. So the
+      // folder must be a day old.
       if (!IsOld(*files, folder, clock)) continue;
       TONY_ASSIGN_OR_RETURN(const bool ours, IsOfCluster(*files, folder, cluster));
       if (!ours) continue;

@@ -1,4 +1,6 @@
-// From the cluster's configuration to the verdict.
+// Checks that the job can run at all, stages it locally, copies it to the cluster, submits it and
+// follows it. What the request needs is checked before anything is staged, so that a refusal leaves
+// nothing behind. Meanwhile a second thread removes what earlier jobs left.
 #include "client/yarn/yarn_submit.h"
 
 #include <algorithm>
@@ -34,19 +36,19 @@
 namespace tony::client {
 namespace {
 
-/// Of each call of the tidying: the client's exit waits for the one that is under way.
+/// Timeout of each call of the tidying: the client's exit waits for the call that is under way.
 constexpr std::chrono::seconds kTidyingTimeout{2};
-/// Of the tidying after a submission that does not wait for the job's end.
+/// Time for the tidying when the submission is detached and returns at once.
 constexpr std::chrono::milliseconds kBriefTidying{500};
 
-/// What is missing or wrong in a configuration is the caller's to put right.
+/// A missing or wrong configuration is for the caller to correct, so it gets kBadUsage.
 int FailBeforeItRuns(const absl::Status& status) {
   const bool bad_usage = absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
                          absl::IsFailedPrecondition(status);
   return FailWith(status, bad_usage ? kBadUsage : kInfrastructure);
 }
 
-/// What is larger than any container of the cluster's; empty: nothing is.
+/// A sentence about the first request larger than any container of the cluster; empty: all fit.
 std::string NeverFits(const core::JobDescription& job, const core::Resources& largest) {
   const auto excess = [&largest](const std::string& who,
                                  const core::Resources& wanted) -> std::string {
@@ -74,7 +76,8 @@ std::string NeverFits(const core::JobDescription& job, const core::Resources& la
   return sentence;
 }
 
-/// Likewise of resource types that core does not know; `largest` has all that the cluster has.
+/// A sentence like NeverFits() for resource types that core does not know. `largest` holds all
+/// resource types of the cluster.
 std::string OthersNeverFit(const core::JobDescription& job, const jobfile::YarnSettings& yarn,
                            const std::map<std::string, int64_t>& largest) {
   for (const auto& [type, amounts] : yarn.other_resources) {
@@ -98,8 +101,8 @@ std::string OthersNeverFit(const core::JobDescription& job, const jobfile::YarnS
   return "";
 }
 
-/// YARN itself lets requests with placement constraints wait for ever for a label that it does not
-/// have. Empty: it has all.
+/// A sentence about a node label that the cluster does not have; empty: it has all. YARN itself
+/// lets a request with placement constraints and an unknown label wait for ever.
 std::string LabelIsMissing(const jobfile::YarnSettings& yarn, const std::set<std::string>& labels) {
   for (const auto& [type, label] : yarn.node_labels) {
     if (labels.contains(label)) continue;
@@ -111,7 +114,7 @@ std::string LabelIsMissing(const jobfile::YarnSettings& yarn, const std::set<std
   return "";
 }
 
-/// A job between its staging and its end. Not thread safe.
+/// One submission, from staging to the job's end. Not thread safe.
 class YarnSubmission {
  public:
   YarnSubmission(const SubmitOptions& options, const Environment& environment,
@@ -159,7 +162,7 @@ class YarnSubmission {
     return missing.empty() ? absl::OkStatus() : absl::InvalidArgumentError(missing);
   }
 
-  /// What the client proves itself by to the job's ApplicationMaster.
+  /// Returns the credentials with which the client authenticates to the job's ApplicationMaster.
   absl::StatusOr<rpc::Credentials> StageAndSubmit() {
     const storage::JobFolder staged(
         absl::StrCat(storage::StagingFolder(job_.result.local.dir), "/", job_id_));
@@ -186,15 +189,17 @@ class YarnSubmission {
       if (!taken.ok()) return Annotate(submitted, MayRun(taken.status()));
     }
     const absl::Status removed = RemoveFromCluster(job_id_, cluster_);
-    // Where nothing may be written nothing can be removed: that need not be said twice.
+    // Where nothing may be written, nothing can be removed either; the same message is not told
+    // twice.
     const bool same = removed.ok() || removed.message() == submitted.message();
     return same ? submitted : Annotate(submitted, std::string(removed.message()));
   }
 
-  /// Whether YARN has the application all the same: the answer may have been lost, and it would run
-  /// without its files. An error: nobody says.
+  /// Whether YARN has the application although Submit() failed: only the answer may have been lost,
+  /// and the application would then run without its files if these were removed. An error: nobody
+  /// can say.
   absl::StatusOr<bool> WasTaken(const absl::Status& submitted) {
-    // An exception is an answer.
+    // A remote exception is an answer, so YARN did not take the application.
     if (!hadoop::RemoteExceptionName(submitted).empty()) return false;
     const absl::Status known = client_.Report(job_id_).status();
     if (absl::IsNotFound(known)) return false;
@@ -215,7 +220,8 @@ class YarnSubmission {
 
   int Follow(const rpc::Credentials& credentials) {
     const jobfile::Configuration& conf = job_.configuration;
-    // Meanwhile; what it has not come to at the end is left for the next submission.
+    // Tidies while the job runs. The end of the job stops it; the rest is left for the next
+    // submission.
     const std::jthread tidying([this](const std::stop_token& stop) { Tidy(stop); });
     const absl::StatusOr<core::Verdict> verdict =
         FollowJob(options_, environment_, conf, [&](EventLoop& loop, const Clock& clock) {
@@ -229,7 +235,8 @@ class YarnSubmission {
                   .waiting_notice = conf.GetDuration("tony.am.waiting-notice-ms")});
         });
     if (verdict.ok()) return core::ExitCode(*verdict);
-    // Only what YARN has refused never ran: else there may be checkpoints.
+    // InvalidArgument means that YARN refused the application, so nothing ever ran. In all other
+    // cases there may be checkpoints, so nothing is removed.
     if (!absl::IsInvalidArgument(verdict.status())) {
       return FailWith(verdict.status(), ExitOf(verdict.status()));
     }
@@ -238,7 +245,7 @@ class YarnSubmission {
     return FailWith(verdict.status(), kBadUsage);
   }
 
-  /// Nobody waits for the job meanwhile.
+  /// Tidies for a short time only, because a detached submission does not wait for its job.
   void TidyBriefly() const {
     std::stop_source stop;
     const std::future<void> tidied =

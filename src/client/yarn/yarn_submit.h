@@ -1,4 +1,4 @@
-// The steps of a submission to a YARN cluster.
+// Submits a job to a YARN cluster and follows it.
 #pragma once
 
 #include "client/cli/environment.h"

@@ -1,4 +1,5 @@
-// The deadlines of JobMachine: each ends a wait with a sentence that names who is missing.
+// The deadlines of JobMachine, checked on every Tick: each ends a wait with a sentence that names
+// the missing tasks.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -35,8 +36,8 @@ Verdict LateRegistration(const Task& task, Duration allowed) {
 std::optional<TimePoint> JobMachine::NextDeadline() const {
   if (state_ == JobState::kNew || state_ == JobState::kEnded) return std::nullopt;
   const Timeouts& timeouts = job_.timeouts;
-  // Counted from the last look, not from the last input: steady heartbeats would put it off for
-  // ever.
+  // The next check counts from the last one, not from the last input: steady heartbeats would
+  // postpone it for ever.
   TimePoint next = checked_at_ + std::max(milliseconds(1), timeouts.heartbeat_interval);
   for (const auto& [number, gang] : tasks_.gangs()) {
     for (const TimePoint at : {gang.not_before, gang.ask_after}) {
@@ -58,6 +59,7 @@ std::optional<TimePoint> JobMachine::NextDeadline() const {
 
 void JobMachine::On(const input::Tick&) {
   const Timeouts& timeouts = job_.timeouts;
+  // The order matters: this process's own absence is forgiven before any silence is judged.
   const bool was_absent = ForgiveOwnAbsence();
   checked_at_ = now_;
   if (state_ == JobState::kStopping) {
@@ -89,7 +91,7 @@ void JobMachine::On(const input::Tick&) {
 
 void JobMachine::CheckJudgement() {
   if (now_ < *judge_at_) return;
-  // Whose stream is broken may be the one that all others lost.
+  // An executor whose stream is broken may be the root cause of the other failures.
   for (const Task& task : tasks_.all()) {
     if (task.reattach_by && !task.awaited_back) return;
   }
@@ -100,7 +102,7 @@ void JobMachine::On(const input::ExecutorDetached& detached) {
   Task* task = tasks_.FindByContainer(detached.container_id);
   if (task == nullptr || !task->attached) return;
   task->attached = false;
-  // One that lives tries at once to open another stream; one that is dead never does.
+  // A live executor opens another stream at once; a dead one never does.
   task->reattach_by = now_ + job_.timeouts.reconnect;
   if (state_ != JobState::kRunning || task->over()) return;
   Say({"the stream of an executor broke, which opens another one",
@@ -112,6 +114,7 @@ void JobMachine::On(const input::ExecutorDetached& detached) {
 void JobMachine::CheckAllocation() {
   const Duration allowed = job_.timeouts.allocation;
   for (auto& [number, gang] : tasks_.gangs()) {
+    // A gang that yielded asks again when its pause is over; missing_ makes RequestMissing() look.
     missing_ = missing_ || (gang.ask_after != TimePoint() && now_ >= gang.ask_after);
     const bool late =
         allowed.count() > 0 && gang.incomplete_since && now_ - *gang.incomplete_since >= allowed;
@@ -136,19 +139,22 @@ void JobMachine::CheckAllocation() {
 void JobMachine::YieldIfHeldForLong(int number, Gang& gang) {
   const Duration hold = job_.timeouts.gang_hold;
   if (hold.count() == 0 || !gang.partly_held_since) return;
-  // Of two jobs that hold what the other one needs, the younger is the first to let go.
+  // When two jobs each hold what the other needs, the younger job lets go first: the hold time
+  // grows with the gang's age, up to twice the configured one.
   const Duration age = *gang.partly_held_since - gang.since;
   const Duration longest = hold + std::min(hold, age / 2);
   if (now_ - *gang.partly_held_since < longest) return;
   const int held = gang.bound;
+  // The jitter differs between jobs (it is a hash of a container's id), so that two jobs that yield
+  // together do not ask again together.
   size_t jitter = 0;
   for (Task& task : tasks_.all()) {
     if (task.gang != number || !task.container || task.killed) continue;
     if (jitter == 0) jitter = std::hash<std::string>()(task.container->id) % 1000;
-    // Its place is to be taken without touching the budget.
+    // The replacement of this container must not be charged to the budget.
     task.kept = true;
     Kill(task);
-    // It may have been ready, and the gang is not to count it.
+    // The task may have been ready, and the gang must not count it.
     ChangeTask(task, TaskState::kStarting, "its container is given back");
   }
   const Duration pause = hold / 4 + hold / 2 * static_cast<int>(jitter) / 1000;
@@ -169,6 +175,7 @@ void JobMachine::YieldIfHeldForLong(int number, Gang& gang) {
 void JobMachine::CheckRegistration() {
   const Duration allowed = job_.timeouts.registration;
   Task* first = nullptr;
+  // An elastic worker is replaced alone; any other late task fails the attempt.
   for (Task& task : tasks_.all()) {
     const bool late = task.state == TaskState::kStarting && task.container && allowed.count() > 0 &&
                       now_ - task.waiting_since >= allowed;
@@ -180,7 +187,8 @@ void JobMachine::CheckRegistration() {
       OnTaskFailed(task, verdict);
       continue;
     }
-    // The first is named, but all are replaced: each would cost the budget once more otherwise.
+    // The first late task is named, and all late tasks are replaced: otherwise each would cost the
+    // budget.
     if (first == nullptr) first = &task;
     Kill(task);
   }
@@ -197,7 +205,7 @@ void JobMachine::SayWhoIsMissing() {
     return Do(effect::Record{*WaitIn(state_, AwaitedTasks(tasks_))});
   }
   for (auto& [number, gang] : tasks_.gangs()) {
-    // Once per wait is enough on the record; a later state change clears it.
+    // One record per wait is enough; a later state change clears it.
     if (gang.said_missing || now_ - gang.since < patience) continue;
     if (gang.bound == 0) SayWhoseRoomIsAwaited(number, gang);
     if (gang.bound < gang.size || gang.ready == gang.size) continue;
@@ -234,8 +242,8 @@ void JobMachine::UnsayIfOver() {
 }
 
 bool JobMachine::ForgiveOwnAbsence() {
-  // This process was stopped, or starved: what was sent meanwhile may still lie unread, and
-  // nobody's silence has been seen.
+  // This process was stopped or starved: messages that were sent meanwhile may still lie unread, so
+  // no silence has been observed.
   const Duration late = now_ - checked_at_ - job_.timeouts.heartbeat_interval;
   if (late <= job_.timeouts.heartbeat_interval) return false;
   for (Task& task : tasks_.all()) {
@@ -252,6 +260,8 @@ void JobMachine::CheckSilence() {
     if (!task.container || task.killed) continue;
     const std::string where =
         absl::StrCat("container ", task.container->id, " on ", task.container->host);
+    // An attached executor is judged by its heartbeats, one without a stream by its time to attach
+    // again.
     if (task.attached && now_ - task.last_heard >= allowed) {
       OnSilent(task, Reason::kHeartbeatLost,
                absl::StrCat("no heartbeat of ", where, " for ", Seconds(allowed)));
@@ -267,8 +277,8 @@ void JobMachine::OnSilent(Task& task, Reason reason, const std::string& sentence
   Kill(task);
   if (task.over()) return;
   if (task.gathering() && task.kept) {
-    // Lost together with what failed the last epoch, or with the ApplicationMaster. Its container's
-    // end will bring the replacement.
+    // The loss belongs to the failure that ended the last epoch, or to the restarted
+    // ApplicationMaster. The end of its container brings the replacement.
     ChangeTask(task, TaskState::kStarting, sentence);
     return;
   }
@@ -285,8 +295,10 @@ bool JobMachine::MayRunOn(const Task& task) const {
 void JobMachine::CheckKilled() {
   for (Task& task : tasks_.all()) {
     if (!task.container || !task.killed) continue;
+    // Until the lease has run out the program may still run, so no other container may get the
+    // task.
     if (now_ - task.killed_at < job_.timeouts.container_kill || MayRunOn(task)) continue;
-    // Should its executor live on, it is told to go as soon as it says a word.
+    // If the executor is alive after all, its next message is answered with a shutdown.
     On(input::ContainerEnded{
         task.container->id,
         {true,
@@ -299,6 +311,7 @@ void JobMachine::CheckKilled() {
 void JobMachine::CheckStopping() {
   const Timeouts& timeouts = job_.timeouts;
   if (now_ - state_since_ < timeouts.kill_grace + timeouts.shutdown) return;
+  // There are two rounds: the stragglers are killed first, and after container_kill given up.
   if (killed_stragglers_at_ && now_ - *killed_stragglers_at_ < timeouts.container_kill) return;
   const bool give_up = killed_stragglers_at_.has_value();
   killed_stragglers_at_ = now_;

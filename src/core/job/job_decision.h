@@ -1,4 +1,5 @@
-// What a job's state machine has decided: the journal from which a later ApplicationMaster goes on.
+// The decisions of a job's state machine: entries of the journal that a later ApplicationMaster
+// replays.
 #pragma once
 
 #include <memory>
@@ -19,47 +20,48 @@ namespace tony::core {
 
 namespace decision {
 
-/// The container is this task's; what the task was bound to before is gone. Its executor is
-/// launched next.
+/// The container is bound to this task, and the task's earlier container is gone. The next effect
+/// launches its executor.
 struct ContainerBound {
   Container container;
   TaskId task;
   bool operator==(const ContainerBound&) const = default;
 };
 
-/// Everybody of a gang has registered for `epoch`; all are told to start next.
+/// Every task of a gang has registered for `epoch`; the next effect tells all of them to start.
 struct GangReleased {
   int epoch = 0;
-  std::shared_ptr<const ClusterSpec> spec;  ///< of the gang's tasks alone
+  std::shared_ptr<const ClusterSpec> spec;  ///< lists the gang's tasks only
 };
 
-/// The driver of `epoch` has said who has which rank; those who have one are told to start next.
+/// The driver of `epoch` has planned the ranks; the next effect tells the tasks with a rank to
+/// start.
 struct PlanAccepted {
   int epoch = 0;
   RendezvousPlan plan;
   bool operator==(const PlanAccepted&) const = default;
 };
 
-/// The end of a task's run in this epoch, as the verdict will count it.
+/// A task's run in this epoch has ended, with the exit that the verdict counts.
 struct TaskConcluded {
   TaskId task;
   TaskExit exit;
   bool operator==(const TaskConcluded&) const = default;
 };
 
-/// Tasks start anew because of a failure: all of them in a new epoch, or `tasks` in this one.
+/// A failure restarts tasks: all of them in a new epoch, or `tasks` in this epoch.
 struct TasksRestarted {
-  int epoch = 0;              ///< the new one, or the one that goes on
-  std::vector<TaskId> tasks;  ///< empty: a new epoch
+  int epoch = 0;              ///< the new epoch, or the present one when it goes on
+  std::vector<TaskId> tasks;  ///< empty when a new epoch begins
   std::string cause;
   std::optional<TaskId> guilty;
-  RestartState budgets;         ///< with what this one has cost
-  Duration delay{0};            ///< before the programs may start
-  bool container_lost = false;  ///< of the one task, in an elastic job: it needs another one
+  RestartState budgets;         ///< after this restart was charged
+  Duration delay{0};            ///< time that must pass before the programs start
+  bool container_lost = false;  ///< elastic job, one task: it needs another container
   bool operator==(const TasksRestarted&) const = default;
 };
 
-/// Nobody waits for this type any longer: it counts as untracked.
+/// The job no longer waits for this type: it counts as untracked.
 struct TrackingStopped {
   std::string type;
   bool operator==(const TrackingStopped&) const = default;
@@ -70,8 +72,8 @@ struct VerdictReached {
   bool operator==(const VerdictReached&) const = default;
 };
 
-/// The executor of a bound container runs as this process. Noted after the launch, so an
-/// ApplicationMaster that was lost in between leaves none.
+/// The executor of a bound container runs as this process. This decision is noted after the launch,
+/// so an ApplicationMaster that is lost between the two leaves no such entry.
 struct ExecutorStarted {
   std::string container_id;
   ExecutorProcess process;

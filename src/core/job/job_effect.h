@@ -1,5 +1,5 @@
-// What the job's state machine wants done: data, run by the ApplicationMaster's shell in the order
-// given.
+// The effects that a job's state machine returns: data that the ApplicationMaster's shell carries
+// out in the given order.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ namespace tony::core {
 
 namespace effect {
 
-/// Keep these decisions where a later ApplicationMaster finds them. The first of the effects that
-/// follow from one input: nothing is done that is not known.
+/// Write these decisions to the journal, where a later ApplicationMaster finds them. Journal is the
+/// first effect of an input, so nothing is done before its decision is recorded.
 struct Journal {
   Decisions decisions;
 };
@@ -34,10 +34,10 @@ struct RequestContainers {
   std::vector<ContainerRequest> requests;
 };
 
-/// Give back what ended containers have left, beyond what is asked for.
+/// Give back the room that ended containers left, beyond the open requests.
 struct GiveBackSpare {};
 
-/// Take back what was asked for and not granted.
+/// Cancel the requests that were not granted yet.
 struct CancelRequests {};
 
 /// Start the executor of a task in a granted container.
@@ -52,16 +52,15 @@ struct SendAssignment {
   TaskId task;
 };
 
-/// Tell an executor that attached again who the ApplicationMaster is now, and that it is to go on.
+/// Tell an executor that attached again which ApplicationMaster serves it now, and to keep running.
 struct SendReattached {
   std::string container_id;
 };
 
-/// Tell an executor that its sign of life has come: for the time of the lease after it was sent,
-/// the task is not given away.
+/// Confirm an executor's heartbeat: until one lease after it was sent, the task is not given away.
 struct AnswerHeartbeat {
   std::string container_id;
-  int64_t sent = 0;  ///< as the heartbeat says
+  int64_t sent = 0;  ///< copied from the heartbeat
 };
 
 /// Tell an executor to end what runs and to register for `epoch`.
@@ -69,7 +68,7 @@ struct SendPrepare {
   std::string container_id;
   int epoch = 0;
   int attempt = 0;
-  bool keep_ports = false;  ///< others know them already
+  bool keep_ports = false;  ///< other tasks know them already
 };
 
 /// Give all of `container_ids` the cluster spec and let them start the user's process.
@@ -77,16 +76,16 @@ struct SendStart {
   std::vector<std::string> container_ids;
   int epoch = 0;
   std::shared_ptr<const ClusterSpec> spec;
-  std::shared_ptr<const RendezvousPlan> plan;  ///< of a Horovod job; null before there is one
+  std::shared_ptr<const RendezvousPlan> plan;  ///< Horovod job only; null before there is a plan
 };
 
-/// Tell an elastic job's driver which processes there are, or may be started.
+/// Tell an elastic job's driver which processes exist or may be started.
 struct SendMembers {
   std::string container_id;
   int epoch = 0;
   int attempt = 0;
   std::vector<ElasticMember> members;
-  bool finished = false;  ///< one has ended well
+  bool finished = false;  ///< one worker has succeeded
 };
 
 /// Tell an executor to end what runs and to exit.
@@ -95,23 +94,23 @@ struct SendShutdown {
   std::string reason;
 };
 
-/// End a container by force, or give it back when nothing was launched in it.
+/// End a container by force, or give it back when no executor was launched in it.
 struct KillContainer {
   std::string container_id;
 };
 
-/// Append to the job's history and show to whoever follows.
+/// Append an event to the job's history and show it to every follower.
 struct Record {
   JobEventBody body;
 };
 
-/// Show the newest measurement of a running task to whoever looks, in place of the one before. It
-/// is no part of the history: what every heartbeat adds must not be kept.
+/// Show the newest measurement of a running task in place of the previous one. It is not part of
+/// the history, which must not grow with every heartbeat.
 struct ShowMeasurement {
   TaskMeasured measured;
 };
 
-/// Nothing of the job is left; the ApplicationMaster may exit.
+/// No container of the job is left; the ApplicationMaster may exit.
 struct Finish {
   Verdict verdict;
 };

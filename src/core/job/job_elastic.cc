@@ -1,5 +1,5 @@
-// Elastic Horovod jobs in JobMachine: the loss of a process does not end the attempt, and what
-// comes later may join.
+// Elastic Horovod jobs in JobMachine: each lost worker is restarted alone under exponential backoff
+// per host, and joins in a later round; the attempt goes on.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -25,14 +25,14 @@ bool JobMachine::JoinsLater(const Task& task) const {
 
 bool JobMachine::GoesOnWithout(const Task& task) const {
   if (!IsElastic(task) || plan_ == nullptr || finished_ || verdict_) return false;
-  // Without a driver the worker would wait for another round for ever.
+  // Without a driver no further round begins, so the worker would wait for ever.
   const Task* driver = tasks_.Find({kDriverType, 0});
   return driver != nullptr && !driver->over();
 }
 
 bool JobMachine::TakesPart(const Task& task) const {
   if (task.state == TaskState::kRunning) return true;
-  // When a journal is replayed every program that runs is in this state: its start is no decision.
+  // A replayed journal leaves every running program in this state, since a start is no decision.
   return task.state == TaskState::kReady && task.gang == 0 && task.listed && !AwaitsPlan(task);
 }
 
@@ -45,6 +45,7 @@ const Task* JobMachine::WaitsForRound() const {
 
 std::vector<ElasticMember> JobMachine::Members() const {
   std::vector<ElasticMember> members;
+  // A member is a worker that is registered and gathered by no gang; the driver may give it a rank.
   for (const Task& task : tasks_.all()) {
     const bool there = task.state == TaskState::kReady || task.state == TaskState::kRunning;
     if (!IsElastic(task) || !there || task.gang != 0 || !task.container || task.killed) continue;
@@ -63,6 +64,7 @@ void JobMachine::TellMembers() {
   const Task* driver = tasks_.Find({kDriverType, 0});
   if (driver == nullptr || !driver->attached || driver->state != TaskState::kRunning) return;
   members_changed_ = false;
+  // The driver is told only of changes: most inputs that set members_changed_ leave the list alone.
   effect::SendMembers message{driver->container->id, epoch_, driver->attempt, Members(), finished_};
   if (told_members_ && told_members_->members == message.members &&
       told_members_->finished == finished_) {
@@ -78,7 +80,7 @@ void JobMachine::AcceptRound(Task& driver, const RendezvousPlan& plan) {
   if (!fits.ok()) return FailDriver(driver, std::string(fits.message()));
   const bool first = plan_ == nullptr;
   plan_ = std::make_shared<const RendezvousPlan>(plan);
-  rendezvous_wait_ = {};  // it was about the last round
+  rendezvous_wait_ = {};  // the last report was about the previous round
   Note(decision::PlanAccepted{epoch_, plan});
   StartPlanned();
   SayGoesOn(absl::StrCat("Round ", plan.round, ": ", plan.slots.size(),
@@ -87,7 +89,7 @@ void JobMachine::AcceptRound(Task& driver, const RendezvousPlan& plan) {
 }
 
 void JobMachine::InviteOthers() {
-  // Some may have been asked for in the last epoch, and be there already.
+  // Workers requested in the last epoch may be there already; they join, too.
   for (Task& task : tasks_.all()) {
     const bool waits = task.gang == 0 && !task.listed && !task.over();
     if (IsElastic(task) && waits) FormGang({&task}, Duration(0));
@@ -112,7 +114,7 @@ void JobMachine::LoseElastic(Task& task, const Verdict& failure) {
 Duration JobMachine::Cooldown(const Task& task) {
   const ElasticSettings& elastic = *Elastic();
   Duration delay = elastic.cooldown;
-  // A host whose container is lost is not there to be excluded.
+  // Cooldown keeps a failing host out. A host whose container is lost is gone anyway.
   if (!task.container) return Duration(0);
   int& failures = failures_on_[task.container->host_id];
   for (int i = 0; i < failures && delay < elastic.cooldown_max; ++i) delay *= 2;
@@ -121,6 +123,8 @@ Duration JobMachine::Cooldown(const Task& task) {
 }
 
 void JobMachine::RestartElastic(Task& task, const decision::TasksRestarted& restarted) {
+  // The journal entry makes a later ApplicationMaster count the same attempt; it fences messages of
+  // the lost run.
   Note(restarted);
   const bool kept = !restarted.container_lost;
   Do(effect::Record{JobNote{absl::StrCat(
@@ -134,7 +138,7 @@ void JobMachine::RestartElastic(Task& task, const decision::TasksRestarted& rest
   task.waiting_since = now_;
   ++task.attempt;
   tasks_.SetListed(task, kept);
-  // The end of what is killed brings the replacement.
+  // The end of a killed container brings its replacement.
   if (task.container) task.kept = true;
   if (task.container && !kept && !std::exchange(task.killed, true)) task.killed_at = now_;
   ChangeTask(task, task.container ? TaskState::kStarting : TaskState::kNew);

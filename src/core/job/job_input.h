@@ -1,4 +1,5 @@
-// What the job's state machine is told: by the backend, the executors, clients and the clock.
+// The inputs of a job's state machine: events from the backend, the executors, clients and the
+// clock.
 #pragma once
 
 #include <optional>
@@ -15,11 +16,11 @@ namespace tony::core {
 
 namespace input {
 
-/// The ApplicationMaster is up. With decisions of earlier ones (JobMachine::Replay) the job goes
-/// on.
+/// The ApplicationMaster is up. After JobMachine::Replay the job goes on from the replayed
+/// decisions; otherwise it begins.
 struct Start {
   int incarnation = 1;  ///< of the ApplicationMaster
-  std::string log_url;  ///< where the backend shows its log; empty: nowhere
+  std::string log_url;  ///< where the backend shows the ApplicationMaster's log; empty: nowhere
 };
 
 struct ContainerGranted {
@@ -41,35 +42,36 @@ struct ContainerEnded {
   ContainerEnd end;
 };
 
-/// The backend knows which process the container's executor is.
+/// The backend reports which process is the container's executor.
 struct ExecutorStarted {
   std::string container_id;
   ExecutorProcess process;
 };
 
-/// What an executor that was attached before is at.
+/// The state of an executor that was attached before.
 struct HeldTask {
   enum class Phase {
-    kPreparing,   ///< ends what ran, unpacks, reserves ports
+    kPreparing,   ///< it ends the old program, unpacks and reserves ports
     kRegistered,  ///< waits for the cluster spec, with `port` and `visualization_port`
     kRunning,     ///< the user's process runs, as `pid`
-    kEnded,       ///< it has ended, or could not be started: `exit`
+    kEnded,       ///< the process has ended, or could not be started: `exit`
   };
   Phase phase = Phase::kPreparing;
-  int epoch = -1;   ///< for which it was prepared last; -1: not at all
-  int attempt = 0;  ///< likewise
+  int epoch = -1;   ///< the epoch it was prepared for last; -1: none
+  int attempt = 0;  ///< the attempt it was prepared for last
   int port = 0;
   int visualization_port = 0;
   int64_t pid = 0;
   TaskExit exit;
 };
 
-/// The executor of a container opened a stream: its first, or another one with what it holds.
+/// The executor of a container opened a stream: its first one, or a later one with the task it
+/// holds.
 struct ExecutorAttached {
   std::string container_id;
   std::optional<HeldTask> held = {};
-  std::string containment = {};  ///< how it holds the task's processes together
-  std::string boot_id = {};      ///< of the machine's kernel; empty: not known
+  std::string containment = {};  ///< the way in which it holds the task's processes together
+  std::string boot_id = {};      ///< boot id of the machine's kernel; empty: not known
 };
 
 /// The executor's stream broke.
@@ -77,7 +79,7 @@ struct ExecutorDetached {
   std::string container_id;
 };
 
-/// No process of an earlier epoch is left in the container and its ports of `epoch` are reserved.
+/// The container has no process of an earlier epoch left, and its ports for `epoch` are reserved.
 struct ExecutorRegistered {
   std::string container_id;
   int epoch = 0;
@@ -103,10 +105,10 @@ struct TaskEnded {
 struct Heartbeat {
   std::string container_id;
   std::optional<TaskUsage> usage;
-  int64_t sent = 0;  ///< by a clock of the executor's; 0: no answer is wanted
+  int64_t sent = 0;  ///< by the executor's own clock; 0: no answer is wanted
 };
 
-/// A stranger listens on a port that was reserved for the task.
+/// A foreign process listens on a port that was reserved for the task.
 struct PortTaken {
   std::string container_id;
   int epoch = 0;
@@ -114,22 +116,22 @@ struct PortTaken {
   std::string holder;
 };
 
-/// A part of what the task's program printed was not kept.
+/// A part of the program's output was not kept.
 struct LogLoss {
   std::string container_id;
   std::string sentence;
 };
 
-/// A Horovod job's driver has said who has which rank.
+/// A Horovod job's driver has planned the ranks.
 struct RanksPlanned {
   std::string container_id;
   int epoch = 0;
   int attempt = 0;
   RendezvousPlan plan;
-  std::string trouble = {};  ///< in place of a plan: why there is none
+  std::string trouble = {};  ///< why there is no plan; empty when there is one
 };
 
-/// A Horovod job's driver says for whom processes wait.
+/// A Horovod job's driver reports which processes the others wait for.
 struct RendezvousWait {
   std::string container_id;
   int epoch = 0;
@@ -137,13 +139,13 @@ struct RendezvousWait {
   core::RendezvousWait wait;
 };
 
-/// A person, the lost client or a signal wants the job to end.
+/// A user, the loss of the client or a signal asks for the end of the job.
 struct StopRequested {
   Reason reason = Reason::kKilledByUser;
   std::string sentence;
 };
 
-/// Time went on; sent no later than NextDeadline().
+/// Time has passed. The shell sends it no later than NextDeadline().
 struct Tick {};
 
 }  // namespace input

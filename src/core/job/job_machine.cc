@@ -1,4 +1,4 @@
-// The steps of JobMachine: containers, executors and tasks as they come and go. Stages and gangs
+// The steps of JobMachine for containers, executors and tasks as they come and go. Stages and gangs
 // are in job_stages.cc, Horovod's rendezvous in job_rendezvous.cc, failures and restarts in
 // job_restart.cc, deadlines in job_deadlines.cc, broken streams and restarted ApplicationMasters in
 // job_recovery.cc.
@@ -23,8 +23,12 @@ JobMachine::JobMachine(JobDescription job)
 JobEffects JobMachine::Apply(const JobInput& input, TimePoint now) {
   now_ = now;
   std::visit([this](const auto& event) { On(event); }, input);
+  // The steps below only mark what may have changed; it is looked at once here, after the whole
+  // input, so that one input leads to one request and one member list.
   RequestMissing();
   NotePartlyHeld();
+  // The order matters: UnsayIfOver() records that the job goes on, so the wait of a stage is
+  // recorded after it.
   UnsayIfOver();
   SayWhichStageWaits();
   TellMembers();
@@ -48,7 +52,7 @@ void JobMachine::SayGoesOn(const std::string& sentence) {
   said_.reset();
   said_wait_ = false;
   progressed_ = true;
-  // Another wait is over, this one is not.
+  // A change of state ends another wait, but the processes of the rendezvous still wait.
   if (state_ == JobState::kRunning && !rendezvous_wait_.sentence.empty()) SayWhoIsNotFound();
 }
 
@@ -61,7 +65,7 @@ void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sent
   task.since = now_;
   if (state != TaskState::kRunning) {
     task.pid = 0;
-    // The one measurement of each run that is kept.
+    // History keeps one measurement per run: the last one, with the peaks.
     if (task.measured) Do(effect::Record{*std::exchange(task.measured, std::nullopt)});
   }
   if (state == TaskState::kNew || state == TaskState::kStarting) {
@@ -89,7 +93,7 @@ void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sent
 Task* JobMachine::Heard(const std::string& container_id) {
   Task* task = tasks_.FindByContainer(container_id);
   if (task == nullptr || task->killed) {
-    // It was taken for lost and is not, or it comes too late. Whatever it runs is to end.
+    // The container was given up too early, or its message comes late. Its program must end.
     Do(effect::SendShutdown{container_id, "the job has no use for this container"});
     return nullptr;
   }
@@ -118,6 +122,7 @@ void JobMachine::On(const input::Start& start) {
 
 void JobMachine::On(const input::ContainerGranted& granted) {
   if (tasks_.FindByContainer(granted.container.id) != nullptr) return;
+  // A container without a task that asked for it is surplus, or came after the verdict.
   Task* task = verdict_ ? nullptr : tasks_.FirstAsked(granted.container.type);
   if (task == nullptr) {
     Do(effect::KillContainer{granted.container.id});
@@ -138,6 +143,7 @@ void JobMachine::Bind(Task& task, const Container& container) {
   if (task.gang == 0) return;
   Gang& gang = tasks_.gangs().at(task.gang);
   if (gang.bound < gang.size) return;
+  // The gang is complete only now, so its wait for registrations starts here.
   gang.since = now_;
   gang.said_missing = false;
   if (state_ == JobState::kAllocating) Move(JobTrigger::kGangGranted);
@@ -168,7 +174,7 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
   Task* task = Heard(attached.container_id);
   if (task == nullptr) return;
   if (verdict_) {
-    // It may have a stream now through which it can be told, and an end that is not known yet.
+    // This stream may be the first chance to tell the executor, and the first report of the end.
     const bool ended = attached.held && attached.held->phase == input::HeldTask::Phase::kEnded;
     if (ended && IsCurrent(task, *attached.held)) End(*task, attached.held->exit);
     return Dismiss(*task, verdict_->sentence);
@@ -182,7 +188,7 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
   task->containment = attached.containment;
   task->boot_id = attached.boot_id;
   if (attached.held) return Rejoin(*task, *attached.held);
-  // Told a second time, it would end what it runs.
+  // A second SendPrepare would make the executor end the program that it runs.
   if (task->attached) return;
   task->attached = true;
   NoLongerAwaited(*task);
@@ -228,8 +234,8 @@ void JobMachine::End(Task& task, const TaskExit& exit) {
   const bool live = task.state == TaskState::kStarting || task.state == TaskState::kReady ||
                     task.state == TaskState::kRunning;
   if (!live) return;
-  // No process of this epoch runs before the gang is complete: then only a failure to prepare can
-  // be meant.
+  // Before the gang is complete no process of this epoch runs, so only a failure to prepare or a
+  // loss can be true; any other end is a stale message.
   if (task.gathering() && exit.cause != TaskExit::Cause::kNotStarted &&
       exit.cause != TaskExit::Cause::kLost) {
     return;
@@ -240,6 +246,8 @@ void JobMachine::End(Task& task, const TaskExit& exit) {
     Reconsider(task);
     return;
   }
+  // A driver may end well only when all ranks are planned and no worker waits for a round: they
+  // would wait for ever.
   if (exit.ok() && &task == PlanningDriver()) {
     return FailDriver(task, "it ended before it said who has which rank");
   }
@@ -256,7 +264,7 @@ void JobMachine::End(Task& task, const TaskExit& exit) {
 }
 
 void JobMachine::JudgeEnd() {
-  // What is still to be judged may start them anew.
+  // A failure that is still to be judged may restart these tasks.
   if (judge_at_ && tasks_.tracked(TaskState::kFailed) > 0) return;
   if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) Decide(std::move(*verdict));
 }
@@ -267,7 +275,8 @@ void JobMachine::On(const input::ContainerEnded& ended) {
   const std::string what = absl::StrCat("container ", ended.container_id, " on ",
                                         task->container->host, ": ", ended.end.sentence);
   if (!ended.end.seen && !verdict_ && MayRunOn(*task)) {
-    // Failed already, but nobody takes its place yet: CheckKilled() gives the container up.
+    // The failure counts now, but the lease may still be valid, so the task gets no other container
+    // yet. CheckKilled() gives this one up.
     if (!task->killed) OnSilent(*task, Reason::kTaskLost, what);
     return;
   }
@@ -284,16 +293,16 @@ void JobMachine::On(const input::ContainerEnded& ended) {
   }
   const bool replaced = task->gathering() && task->kept;
   tasks_.Unbind(*task);
-  // Whoever waits for the room of this type may be asked for now.
+  // A stage that waits for the room of this type may be requested now.
   missing_ = missing_ || task->fellows->bound == 0;
   if (task->over()) return;
   if (replaced) {
-    // It was lost together with what failed the last epoch, or with the ApplicationMaster: replaced
-    // without touching the budget again.
+    // The loss belongs to the failure that ended the last epoch, or to the restarted
+    // ApplicationMaster, so the replacement costs no budget again.
     ChangeTask(*task, TaskState::kNew, what);
     missing_ = true;
     if (plan_ != nullptr || !JoinsLater(*task)) return;
-    // The first gang does not wait for it.
+    // The first gang of an elastic job does not wait for a worker that can join later.
     tasks_.SetGang(*task, 0);
     ReleaseGangs();
     return;
@@ -342,6 +351,8 @@ void JobMachine::Decide(Verdict verdict) {
   Note(decision::VerdictReached{*verdict_});
   Do(effect::CancelRequests{});
   Move(JobTrigger::kVerdict, verdict_->sentence);
+  // An executor that must attach again is neither told nor killed yet: it is told to shut down when
+  // it attaches, and CheckStopping() kills it otherwise.
   for (Task& task : tasks_.all()) {
     if (!task.container) continue;
     if (task.attached) {

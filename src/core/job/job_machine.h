@@ -1,4 +1,4 @@
-// A job's life as a pure state machine: told what happened, it answers what to do.
+// The state machine of one job: applies each input and returns the effects to carry out.
 #pragma once
 
 #include <map>
@@ -25,41 +25,46 @@
 
 namespace tony::core {
 
-/// The states and their transitions are drawn in job_state.h. How a job runs:
-///  1. Start asks for all containers of the first stage at once: of everything, in a job without
-///     order. Each that is granted is bound to the next task of its type and its executor is
-///     launched at once; the gang gates later.
+/// `job_state.h` draws the states and their transitions. How a job runs:
+///  1. Start asks for all containers of the first stage at once; in a job without dependencies that
+///     is every container. Each granted container is bound to the next task of its type, and its
+///     executor is launched immediately. The gang holds back only the start of the user's
+///     processes.
 ///  2. An executor that attaches is told its task, and to prepare for the current epoch.
-///  3. When every task of the gang has registered for the epoch, all get one cluster spec and start
-///     the user's process. Until then the failure of any task fails the attempt, whatever its type:
-///     the gang cannot be complete without it.
+///  3. When every task of the gang has registered for the epoch, all of them get one cluster spec
+///     and start the user's process. Until then the failure of any task fails the attempt, whatever
+///     its type: the gang cannot be complete without it.
 ///  4. A stage whose dependencies are fulfilled (StageGraph) is a gang of its own, while the job is
-///     RUNNING; its containers are asked for when those of the tracked types that it depends on are
-///     gone. Its spec has its own tasks, and those of other stages that were started before it,
-///     without types whose tasks have all succeeded. What has succeeded does not run again once its
-///     whole stage has, or anything that depends on it may start: its executors are told to go.
-///  5. Ends of tasks are judged by SuccessPolicy, who is guilty of several failures by RootCauseOf,
-///     and what follows by RestartPolicy, as long as the budgets last: a new epoch, for which every
-///     executor ends its process tree and registers again with new ports, and lost containers are
-///     asked for anew; or some tasks start again in this epoch, in their containers, at their old
-///     ports. In a new epoch all stages that had begun start together.
-///  6. An executor whose stream broke goes on with what it runs, and says so in its next stream;
-///     what was said meanwhile is made up for. One that does not come back in time counts as lost.
+///     RUNNING. It asks for its containers when those of the tracked types that it depends on are
+///     gone. Its spec lists its own tasks and the tasks of other stages that were started before
+///     it, without types whose tasks have all succeeded. A type that has succeeded does not run
+///     again once its whole stage has succeeded or anything that depends on it may start: its
+///     executors are told to go.
+///  5. SuccessPolicy judges the ends of tasks, RootCauseOf picks the guilty task among several
+///     failures, and RestartPolicy decides what follows. While the budgets last, the job starts a
+///     new epoch: every executor ends its process tree and registers again with new ports, lost
+///     containers are requested again, and all stages that had begun start together. With a
+///     narrower restart scope, some tasks start again in this epoch, in their containers, at their
+///     old ports.
+///  6. An executor whose stream broke keeps running its program and reports its state on its next
+///     stream; messages lost in between are made up for. An executor that does not come back in
+///     time counts as lost.
 ///  7. A type that has not ended in time after a group of others (GroupDeadlines) ends the job, or
-///     is waited for no longer.
-///  8. Every decision is in the answer before what follows from it. Replay() brings another machine
-///     to where this one was, and Start goes on from there.
-///  9. A container that was killed is waited for until the backend reports its end; after
-///     container_kill its task gets another one all the same.
-/// 10. With a verdict all executors are told to shut down; those that do not within kill_grace +
-///     shutdown are killed. The job ends when no container is left, or when those killed are not
-///     reported gone either.
-/// 11. In a Horovod job the driver and the workers are one gang, but of those that have a rank no
-///     program starts before the driver has said which. It has driver_start for that.
-/// 12. In an elastic one the driver is told of all processes that there are, or could be, and says
-///     in rounds who takes part. Workers beyond the first are asked for one by one; one that fails
-///     is prepared again, each time after a longer while, and costs no budget. When one has ended
-///     well nobody joins any more.
+///     is no longer waited for.
+///  8. The answer contains every decision before the effects that follow from it. Replay() brings
+///     another machine to the state of this one, and Start goes on from there.
+///  9. The machine waits for a killed container until the backend reports its end; after
+///     container_kill the task gets another container all the same.
+/// 10. On a verdict all executors are told to shut down; those that do not do so within kill_grace
+///     + shutdown are killed. The job ends when no container is left, or when the killed ones are
+///     not reported gone either.
+/// 11. In a Horovod job the driver and the workers are one gang, but the programs of tasks with a
+///     rank start only after the driver has planned the ranks. The driver has driver_start for
+///     that.
+/// 12. In an elastic job the driver is told of all processes that exist or could be started, and
+///     announces in rounds who takes part. Workers beyond the first ones are requested one by one.
+///     A worker that fails is prepared again after a delay that grows with each failure, and costs
+///     no budget. When one worker has succeeded, no further one joins.
 /// Messages of another epoch, or of a container that is no longer bound, change nothing; an
 /// executor that speaks for such a container is told to shut down. Not thread safe: owned by the
 /// event loop. Does no I/O.
@@ -69,15 +74,16 @@ class JobMachine {
   JobMachine(const JobMachine&) = delete;  // tasks point into the description
   JobMachine& operator=(const JobMachine&) = delete;
 
-  /// Takes over what an earlier ApplicationMaster decided at `at`. In their order, before the first
-  /// input.
+  /// Takes over a decision that an earlier ApplicationMaster made at `at`. Call it for each
+  /// decision in their order, before the first input.
   void Replay(const Decision& decision, TimePoint at);
-  /// Takes over the newest measurement of a run that may go on, after Replay(): should it have
-  /// ended meanwhile, that is what is known of it. One of another run changes nothing.
+  /// Takes over the newest measurement of a run that may go on. Call it after Replay(). If the run
+  /// has ended meanwhile, this is the last measurement known of it. A measurement of another run
+  /// changes nothing.
   void Remember(const TaskMeasured& measured);
-  /// Takes one input and returns what is to be done, in order.
+  /// Applies one input and returns the effects to carry out, in order.
   JobEffects Apply(const JobInput& input, TimePoint now);
-  /// When Apply(Tick) has something to look at; nothing while no deadline runs.
+  /// The next time at which Apply(Tick) has something to check; nullopt while no deadline runs.
   std::optional<TimePoint> NextDeadline() const;
 
   JobState state() const { return state_; }
@@ -114,162 +120,169 @@ class JobMachine {
   void Redo(const decision::TrackingStopped& stopped);
   void Redo(const decision::VerdictReached& reached);
   void Redo(const decision::ExecutorStarted& started);
-  /// Goes on after Replay(): finds the containers again, asks for what is missing.
+  /// Continues after Replay(): reclaims the containers and requests the missing ones.
   void Resume(const input::Start& start);
   void Rejoin(Task& task, const input::HeldTask& held);
-  /// Its executor is back, or it is known that it never will be.
+  /// Call when the task's executor has attached again, or is known never to.
   void NoLongerAwaited(Task& task);
 
   bool Move(JobTrigger trigger, const std::string& sentence = "");
   void ChangeTask(Task& task, TaskState state, const std::string& sentence = "");
-  /// Says that the job goes on in its state, and with that that a wait is over.
+  /// Records that the job continues in its state, which also ends the wait that was shown before.
   void SayGoesOn(const std::string& sentence);
   void Bind(Task& task, const Container& container);
 
   // Stages and gangs.
   void Begin();
   JobProgress Progress() const;
-  /// Takes in that a type's tasks have all succeeded, or were started.
+  /// Call when all tasks of a type may have succeeded, or been started.
   void OnProgress();
   void AdmitStages();
-  /// What has succeeded and will not run again lets its containers go.
+  /// Gives up the containers of types that have succeeded and will not run again.
   void SettleTypes();
-  /// Of a Horovod job: not all processes that have a rank have ended well.
+  /// True in a Horovod job until all processes with a rank have succeeded.
   bool RankedRun() const;
-  /// Nothing is left for a Horovod job's driver to do.
+  /// Ends a Horovod job's driver when nothing is left for it to do.
   void SettleDriver();
   bool Settled(const Task& task) const { return settled_.count(task.id.type) > 0; }
-  /// They are to start together, and not before `delay` has passed.
+  /// Makes `members` a gang: they start together, and not before `delay` has passed.
   void FormGang(const std::vector<Task*>& members, Duration delay);
-  /// Asks for the containers of all who are to start and have none.
+  /// Requests a container for every task that is to start and has none.
   void RequestMissing();
-  /// Whether containers that its stage takes the place of are still there.
+  /// True while containers of the tracked types that the task's stage depends on are still there:
+  /// the stage takes their place.
   bool AwaitsRoom(const Task& task) const;
   void ReleaseGangs();
   void Release(int number);
-  /// Two machines with one name, where tasks of the gang or others run: they would take each other
-  /// for one.
+  /// A verdict when two machines of the same name host tasks of this gang or running tasks: those
+  /// tasks would take one machine for the other.
   std::optional<Verdict> NameClash(int number) const;
-  /// The tasks of `released` may start: they are in the cluster spec, and in no gang.
+  /// Marks the tasks of `released` as started: they are in the cluster spec and leave their gang.
   void Open(const decision::GangReleased& released);
   std::shared_ptr<const ClusterSpec> SpecWith(
       const std::shared_ptr<const ClusterSpec>& added) const;
   static Endpoint EndpointOf(const Task& task);
-  /// Whether the gang has to wait for its time.
+  /// True while the gang must wait for its earliest start time (`not_before`).
   bool HeldBack(int number, Gang& gang);
   void NotePartlyHeld();
   void SayWhichStageWaits();
-  /// "; train, which depends on prep, does not start", or nothing.
+  /// The clause "; train, which depends on prep, does not start"; empty when no type is concerned.
   std::string NeverStarted(const std::string& type) const;
   void CheckGroups();
-  /// Nobody waits for the type any longer.
+  /// Makes the type untracked: the job no longer waits for it.
   void StopTracking(const std::string& type);
-  /// The verdict, where no tracked task is left to wait for.
+  /// Decides the verdict when no tracked task is left to wait for.
   void JudgeEnd();
 
   // The rendezvous of a Horovod job.
-  /// Its program may not start before there is a plan.
+  /// True when the task's program may not start before the plan gives it a rank.
   bool AwaitsPlan(const Task& task) const;
-  /// The driver runs, and has not said yet who has which rank.
+  /// The driver while it has not planned the ranks yet; null otherwise.
   Task* PlanningDriver();
   void CheckPlanning();
-  /// Puts on record for whom processes wait that have a rank.
+  /// Records which ranked processes the others are waiting for.
   void SayWhoIsNotFound();
-  /// One that is waited for and has ended well will never come.
+  /// Fails the attempt when a process that the others wait for has succeeded: it will never come.
   void CheckRendezvous();
-  /// Of those who are waited for: who has ended well.
+  /// The tasks that the others wait for and that have already succeeded.
   std::vector<const Task*> EndedUnmet() const;
   std::string DescribeEndedUnmet() const;
   void FailDriver(Task& driver, const std::string& why);
   bool IsDriver(const Task& task) const;
-  /// What its end means: tony's own driver that a signal ended was lost, since no word of the
-  /// job's program ends it; one that ended by itself has said why.
+  /// The meaning of the driver's end. A signal that ends tony's own driver counts as a loss, since
+  /// nothing that the job's program says can end the driver that way; a driver that exited by
+  /// itself has said why.
   TaskExit DriverExit(const TaskExit& exit) const;
 
   // Elastic jobs.
   const ElasticSettings* Elastic() const;
   bool IsElastic(const Task& task) const;
-  /// It has no part in the first gang.
+  /// True when the task is not part of the first gang.
   bool JoinsLater(const Task& task) const;
-  /// Its failure ends nothing.
+  /// True when the task's failure ends neither the attempt nor the job.
   bool GoesOnWithout(const Task& task) const;
-  /// The task's program runs, or has a rank in the present round and starts.
+  /// True when the task's program runs, or is starting because it has a rank in the present round.
   bool TakesPart(const Task& task) const;
-  /// A worker that can only start in another round; null when there is none.
+  /// A worker that can only start in a later round; null when there is none.
   const Task* WaitsForRound() const;
   std::vector<ElasticMember> Members() const;
-  /// Tells the driver, when it has changed.
+  /// Sends the member list to the driver if it has changed.
   void TellMembers();
-  /// The driver is another one, or on another stream.
+  /// Forgets what the driver was told: the driver is a new one, or has a new stream.
   void ForgetTold();
   void AcceptRound(Task& driver, const RendezvousPlan& plan);
-  /// Asks for those who may join.
+  /// Forms gangs for the workers that may join, which requests their containers.
   void InviteOthers();
   void LoseElastic(Task& task, const Verdict& failure);
-  /// How long its host is left out after this failure.
+  /// How long the task's host is left out after this failure.
   Duration Cooldown(const Task& task);
   void RestartElastic(Task& task, const decision::TasksRestarted& restarted);
-  /// The job is coming to its end: those who do not take part yet never will.
+  /// Stops the workers that do not take part yet: the job is ending, so they never will.
   void LetWaitingGo();
 
-  /// That of a driver that waited for others in vain is theirs.
+  /// The verdict on the task's failure. When the driver gave up waiting for processes, one of those
+  /// is guilty.
   Verdict FailureOf(const Task& task) const;
-  /// The verdict's sentence, with the rank of the one that it is about.
+  /// The verdict's sentence, with the rank of the task that it names.
   std::string WithRank(const Task& task, std::string sentence) const;
-  /// Nothing: it is none of the processes.
+  /// The place in the plan. NotFound – no ranks are known, or the task has none.
   absl::StatusOr<Slot> PlaceOf(const Task& task) const;
 
-  /// Starts all who are ready, and have a place in the plan.
+  /// Starts every ready task that has a place in the plan.
   void StartPlanned();
 
   void Register(Task& task, int port, int visualization_port);
   void SendStart(std::vector<std::string> container_ids);
   void End(Task& task, const TaskExit& exit);
-  /// Whether the message is of what the task was prepared for last.
+  /// True when the message belongs to the epoch and attempt for which the task was prepared last.
   template <typename Message>
   bool IsCurrent(const Task* task, const Message& message) const {
     return task != nullptr && message.epoch == epoch_ && message.attempt == task->attempt;
   }
   void OnTaskFailed(Task& task, const Verdict& what);
-  /// Ends a container by force. The task stays bound to it until the backend says that it is gone.
+  /// Ends a container by force. The task stays bound to it until the backend reports its end.
   void Kill(Task& task);
-  /// Tells its executor to go, and why.
+  /// Tells the task's executor to shut down, and why.
   void Dismiss(Task& task, const std::string& why);
-  /// A failure that counts. One that may be the victim of another is judged a little later.
+  /// Records a failure that counts. A failure that another one may have caused is judged a little
+  /// later.
   void OnFailure(const Task& task, const Verdict& failure);
-  /// What follows from the failures: a verdict, or a restart of what the guilty one's scope says.
+  /// Draws the consequence of the recorded failures: a verdict, or a restart with the scope of the
+  /// guilty task.
   void Judge();
   void Restart(const Verdict& failure, const core::Restart& restart);
   void OpenEpoch(const decision::TasksRestarted& restarted);
   void RestartTasks(const decision::TasksRestarted& restarted);
   void ForgetFailures();
-  /// A failure that is heard of after the verdict may be the one that all others came from.
+  /// Checks whether a failure reported after the verdict is the root cause of the others.
   void Reconsider(const Task& task);
   void Decide(Verdict verdict);
   void EndIfAllGone();
   void CheckAllocation();
-  /// Gives the gang's containers back when the rest does not come.
+  /// Gives the gang's containers back when the rest of them does not come.
   void YieldIfHeldForLong(int number, Gang& gang);
   void CheckRegistration();
-  /// True when there was one.
+  /// Extends all silence deadlines by the time in which this process itself did not run. True when
+  /// there was such a time.
   bool ForgiveOwnAbsence();
   void CheckSilence();
-  /// Containers whose end nobody reports are given up.
+  /// Gives up killed containers whose end the backend does not report.
   void CheckKilled();
-  /// Whether its executor may still count on the task, wherever that is.
+  /// True while the task's lease may still be valid, so that its program may run wherever it is.
   bool MayRunOn(const Task& task) const;
   void CheckJudgement();
   void OnSilent(Task& task, Reason reason, const std::string& sentence);
   void CheckStopping();
   void SayWhoIsMissing();
   void SayWhoseRoomIsAwaited(int number, Gang& gang);
-  /// Puts a wait on record that says more than the job's state.
+  /// Records a wait that says more than the job's state does.
   void Say(JobWaiting waiting);
-  /// Takes back what was said when nothing of it is left. A change of state does so by itself.
+  /// Ends the recorded wait when its reason is gone. A change of state does the same by itself.
   void UnsayIfOver();
-  /// The task bound to the container, having noted that its executor is alive; null when none is.
+  /// The task bound to the container, after noting that its executor is alive; null when there is
+  /// none.
   Task* Heard(const std::string& container_id);
-  /// Puts a decision on record, before everything that this answer has done.
+  /// Adds a decision to the journal, ahead of all other effects of this answer.
   template <typename Kind>
   void Note(Kind decision) {
     decisions_.push_back(std::move(decision));
@@ -279,7 +292,7 @@ class JobMachine {
     effects_.push_back(std::move(effect));
   }
 
-  /// Why an executor goes whose task does not run again.
+  /// Why an executor whose task does not run again is told to go.
   static constexpr char kStageOver[] = "the task has succeeded, and its stage is over";
 
   JobDescription job_;
@@ -287,42 +300,42 @@ class JobMachine {
   StageGraph stages_;
   GroupDeadlines groups_;
   TaskTable tasks_;
-  std::vector<bool> admitted_;     ///< by stage: it may start, or has
+  std::vector<bool> admitted_;     ///< by stage: it may start or has started
   std::set<std::string> settled_;  ///< types that have succeeded and do not run again
   int last_gang_ = 0;
-  bool missing_ = false;            ///< somebody may have to be asked for
-  bool progressed_ = false;         ///< who is waited for may have changed
-  std::optional<JobWaiting> said_;  ///< which stage waits, and for whom
+  bool missing_ = false;            ///< some task may need a container requested
+  bool progressed_ = false;         ///< the tasks that a stage waits for may have changed
+  std::optional<JobWaiting> said_;  ///< the last recorded wait of a stage for others
   JobState state_ = JobState::kNew;
   int epoch_ = 0;
   RestartPolicy restarts_;
   std::optional<TimePoint> running_since_;  ///< newest start of programs in this epoch
-  std::vector<TaskFailure> failures_;       ///< of this epoch, as they were reported
-  std::vector<Verdict> failure_verdicts_;   ///< of each of them
-  std::optional<TimePoint> judge_at_;       ///< while the failures are not judged yet
+  std::vector<TaskFailure> failures_;       ///< failures of this epoch, in the order reported
+  std::vector<Verdict> failure_verdicts_;   ///< the verdict for each of `failures_`
+  std::optional<TimePoint> judge_at_;       ///< when `failures_` are judged; set until then
   TimePoint now_;
   TimePoint started_at_;
   TimePoint state_since_;
-  TimePoint checked_at_;  ///< when the deadlines were looked at last
+  TimePoint checked_at_;  ///< when the deadlines were checked last
   std::optional<Verdict> verdict_;
-  std::shared_ptr<const ClusterSpec> spec_;          ///< of this epoch, once a gang was complete
-  std::shared_ptr<const RendezvousPlan> plan_;       ///< of this epoch, once the driver has said it
-  RendezvousWait rendezvous_wait_;                   ///< as the driver said last
-  TimePoint rendezvous_wait_since_;                  ///< when it was said
-  bool said_planning_ = false;                       ///< that the driver is waited for
-  bool members_changed_ = false;                     ///< or may have
-  std::optional<effect::SendMembers> told_members_;  ///< to the driver that is attached
-  bool finished_ = false;                            ///< in an elastic job one has ended well
-  std::map<std::string, int> failures_on_;           ///< host ids, of an elastic job's workers
-  std::string last_loss_;                            ///< in an elastic job: why it shrank last
+  std::shared_ptr<const ClusterSpec> spec_;  ///< this epoch's spec; null until a gang was complete
+  std::shared_ptr<const RendezvousPlan> plan_;       ///< this epoch's plan; null without one
+  RendezvousWait rendezvous_wait_;                   ///< the last report of the driver
+  TimePoint rendezvous_wait_since_;                  ///< when that report came
+  bool said_planning_ = false;                       ///< the wait for the driver's plan is recorded
+  bool members_changed_ = false;                     ///< the member list may have changed
+  std::optional<effect::SendMembers> told_members_;  ///< last list sent to the attached driver
+  bool finished_ = false;                            ///< elastic job: one worker has succeeded
+  std::map<std::string, int> failures_on_;           ///< elastic job: number of failures by host id
+  std::string last_loss_;  ///< elastic job: sentence of the last loss of a worker
   bool replayed_ = false;
-  int awaited_back_ = 0;  ///< executors that the restarted ApplicationMaster waits for
+  int awaited_back_ = 0;  ///< executors that the restarted ApplicationMaster still waits for
   std::optional<TimePoint> killed_stragglers_at_;
-  bool said_who_ends_ = false;   ///< after the verdict
-  bool said_wait_ = false;       ///< by Say(), and not taken back
-  std::string allocation_wait_;  ///< why containers do not come, as the backend said last
-  Decisions decisions_;          ///< of the input being applied
-  JobEffects effects_;           ///< of the input being applied
+  bool said_who_ends_ = false;   ///< the wait of a stopping job is recorded
+  bool said_wait_ = false;       ///< a wait was recorded by Say() and not ended yet
+  std::string allocation_wait_;  ///< the backend's last reason why containers do not come
+  Decisions decisions_;          ///< decisions of the input being applied
+  JobEffects effects_;           ///< effects of the input being applied
 };
 
 }  // namespace tony::core

@@ -1,4 +1,5 @@
-// How JobMachine goes on after a broken stream, and after the loss of its ApplicationMaster.
+// Recovery in JobMachine: replays the journal as if each decision were made again, then reconciles
+// every executor that attaches with the replayed state.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,13 +11,14 @@ void JobMachine::Replay(const Decision& decision, TimePoint at) {
   now_ = at;
   if (!std::exchange(replayed_, true)) Begin();
   std::visit([this](const auto& kind) { Redo(kind); }, decision);
-  // They were carried out, or Resume() makes up for them.
+  // The earlier ApplicationMaster carried the effects out, or Resume() makes up for them.
   effects_.clear();
   decisions_.clear();
 }
 
 void JobMachine::Remember(const TaskMeasured& measured) {
   Task* task = tasks_.Find(measured.task);
+  // The measurement is of use only while the same attempt may still run.
   if (task == nullptr || !task->container || task->over()) return;
   if (task->attempt == measured.attempt) task->measured = measured;
 }
@@ -28,6 +30,8 @@ void JobMachine::Redo(const decision::ContainerBound& bound) {
   Bind(*task, bound.container);
 }
 
+// A journal has no registrations. The gang's release proves that all its tasks had registered, with
+// the ports of the spec.
 void JobMachine::Redo(const decision::GangReleased& released) {
   for (const Endpoint& endpoint : released.spec->endpoints) {
     Task* task = tasks_.Find(endpoint.task);
@@ -55,6 +59,7 @@ void JobMachine::Redo(const decision::TaskConcluded& concluded) {
 void JobMachine::Redo(const decision::TasksRestarted& restarted) {
   restarts_.Restore(restarted.budgets);
   if (restarted.tasks.empty()) return OpenEpoch(restarted);
+  // The job's description may have lost a task since; the other tasks are restarted all the same.
   decision::TasksRestarted known = restarted;
   std::erase_if(known.tasks, [this](const TaskId& id) { return tasks_.Find(id) == nullptr; });
   if (!known.tasks.empty()) RestartTasks(known);
@@ -82,6 +87,8 @@ void JobMachine::Resume(const input::Start& start) {
   checked_at_ = now_;
   effect::ReclaimContainers reclaim;
   missing_ = true;
+  // The gang, registration and heartbeat deadlines start again: no executor could be heard while
+  // there was no ApplicationMaster.
   for (auto& [number, gang] : tasks_.gangs()) gang.since = now_;
   for (Task& task : tasks_.all()) {
     if (task.container) {
@@ -102,14 +109,15 @@ void JobMachine::Resume(const input::Start& start) {
     Do(std::move(reclaim));
   }
   if (verdict_) return EndIfAllGone();
-  // Failures that were not judged yet.
+  // These tasks had failed before the loss, but the journal has no restart or verdict for them.
   const int epoch = epoch_;
+  // A judgement opens an epoch or ends the job, and either one makes the rest of the loop stale.
   for (const Task& task : tasks_.all()) {
     if (task.state != TaskState::kFailed || !policy_.FailsAttempt(task)) continue;
     OnFailure(task, SuccessPolicy::FailureOf(task));
     if (verdict_ || epoch_ != epoch) return;
   }
-  // All tasks may have ended while nobody had decided yet.
+  // All tasks may have ended before the lost ApplicationMaster reached a verdict.
   JudgeEnd();
 }
 
@@ -128,19 +136,22 @@ void JobMachine::Rejoin(Task& task, const input::HeldTask& held) {
   const bool started =
       held.phase == Phase::kRunning ||
       (held.phase == Phase::kEnded && held.exit.cause != TaskExit::Cause::kNotStarted);
-  // It was told to start, but that was not kept.
+  // The program was started, but the journal has no release of its gang, so the run must not count.
   const bool unknown_run = task.gang != 0 && task.state == TaskState::kStarting && started;
+  // An executor behind in epoch or attempt missed a prepare; it is sent again.
   if (held.epoch != epoch_ || held.attempt != task.attempt || unknown_run) {
     Do(effect::SendPrepare{task.container->id, epoch_, task.attempt, task.listed});
     return;
   }
   if (held.phase == Phase::kPreparing) return;
-  task.visualization_port = held.visualization_port;  // nobody else remembers it
+  task.visualization_port = held.visualization_port;  // known to the executor only
   if (held.phase == Phase::kEnded) return End(task, held.exit);
   if (task.state == TaskState::kStarting) {
     return Register(task, held.port, held.visualization_port);
   }
   if (task.gang != 0) return;
+  // The start may have been lost with the stream. Sending it again is safe: the executor says that
+  // it has not started.
   if (held.phase == Phase::kRegistered) {
     if (!AwaitsPlan(task)) SendStart({task.container->id});
   } else if (task.state == TaskState::kReady) {

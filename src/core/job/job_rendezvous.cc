@@ -1,4 +1,5 @@
-// The rendezvous of Horovod jobs in JobMachine: nobody who has a rank starts before it is known.
+// Horovod's rendezvous in JobMachine: withholds the start of ranked tasks until the driver's plan
+// is accepted, and fails the driver or a rank when the rendezvous cannot complete.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -13,8 +14,8 @@
 namespace tony::core {
 namespace {
 
-/// For a driver that is told nothing of ends to see that one has come after all, which it says
-/// every ten seconds.
+/// How long a rank that succeeded may still be reported missing. The driver is told of no ends; it
+/// reports every ten seconds, so a correction would have come by then.
 constexpr std::chrono::seconds kUnmetPatience{15};
 
 }  // namespace
@@ -27,7 +28,7 @@ bool JobMachine::AwaitsPlan(const Task& task) const {
 
 void JobMachine::On(const input::RanksPlanned& planned) {
   Task* driver = Heard(planned.container_id);
-  // Said again on a new stream, it is known.
+  // On a new stream the driver repeats a plan that is already accepted.
   const bool known = Elastic() == nullptr && driver != PlanningDriver();
   if (!IsCurrent(driver, planned) || known || verdict_) return;
   if (driver->id.type != kDriverType || driver->over()) return;
@@ -46,7 +47,7 @@ void JobMachine::StartPlanned() {
   for (const Task& task : tasks_.all()) {
     const bool waits = IsRanked(task.id.type) && task.listed && task.gang == 0 &&
                        task.state == TaskState::kReady && task.told_to_start != task.attempt;
-    // One that is to attach again says then whether it has been told.
+    // A task that must attach again reports then whether it was told to start.
     if (waits && task.attached && !AwaitsPlan(task)) container_ids.push_back(task.container->id);
   }
   if (!container_ids.empty()) SendStart(std::move(container_ids));
@@ -63,6 +64,7 @@ void JobMachine::On(const input::RendezvousWait& wait) {
   if (!IsCurrent(driver, wait) || driver->id.type != kDriverType || verdict_ || driver->over()) {
     return;
   }
+  // The same report may come again; only a change is recorded.
   if (std::exchange(rendezvous_wait_, wait.wait) == wait.wait) return;
   rendezvous_wait_since_ = now_;
   if (wait.wait.sentence.empty()) return SayGoesOn("All processes have found each other");
@@ -92,6 +94,7 @@ std::vector<const Task*> JobMachine::EndedUnmet() const {
   const std::vector<std::string>& missing = rendezvous_wait_.missing;
   std::vector<const Task*> ended;
   if (missing.empty()) return ended;
+  // A rank that exited with code 0 while others still wait for it will never come.
   for (const Task& task : tasks_.all()) {
     if (task.state != TaskState::kSucceeded || !IsRanked(task.id.type)) continue;
     const auto found = std::find(missing.begin(), missing.end(), task.id.ToString());
@@ -112,9 +115,11 @@ std::string JobMachine::DescribeEndedUnmet() const {
 
 void JobMachine::CheckRendezvous() {
   const Task* const driver = tasks_.Find({kDriverType, 0});
-  // Who is to attach again may have more to say.
+  // A driver that must attach again may have a newer report.
   if (driver == nullptr || !driver->attached || judge_at_ || state_ != JobState::kRunning) return;
   for (const Task* task : EndedUnmet()) {
+    // The patience runs from the later of the end and the report: an older report may not know the
+    // end yet.
     if (now_ - std::max(task->since, rendezvous_wait_since_) < kUnmetPatience) continue;
     Verdict failure = SuccessPolicy::FailureOf(*task);
     failure.sentence = absl::StrCat(WithRank(*task, std::move(failure.sentence)),
@@ -131,9 +136,9 @@ Task* JobMachine::PlanningDriver() {
 
 void JobMachine::CheckPlanning() {
   Task* driver = PlanningDriver();
-  // Who is to attach again may have said it.
+  // A driver that must attach again may have sent the plan already.
   if (driver == nullptr || !driver->attached || !running_since_) return;
-  // An ApplicationMaster that was restarted hears the driver again first.
+  // After a restart of the ApplicationMaster the driver gets the full time to repeat its plan.
   const Duration waited = now_ - std::max(*running_since_, state_since_);
   if (waited >= job_.horovod.driver_start) {
     return FailDriver(*driver, absl::StrCat("it did not say within ",
@@ -152,13 +157,15 @@ bool JobMachine::IsDriver(const Task& task) const {
 }
 
 TaskExit JobMachine::DriverExit(const TaskExit& exit) const {
+  // A signal never comes from the job's program, so a signalled tony-driver is charged to the
+  // infrastructure's budget. A user's own driver is a program like any other.
   TaskExit told = exit;
   if (exit.cause == TaskExit::Cause::kSignaled && !job_.horovod.own_driver) {
     told.cause = TaskExit::Cause::kLost;
     told.message =
         absl::StrCat("tony-driver ", exit.Describe(), ", in which the job's program has no part");
   } else if (exit.cause == TaskExit::Cause::kExited && !exit.ok() && exit.message.empty()) {
-    // Which its own words are about, not a stranger's signal.
+    // An exit of its own is about the wait that it reported last; a signal is not.
     told.message = absl::StrCat(rendezvous_wait_.sentence, DescribeEndedUnmet());
     if (!last_loss_.empty()) {
       absl::StrAppend(&told.message, told.message.empty() ? "" : "; ",
@@ -175,6 +182,8 @@ void JobMachine::FailDriver(Task& driver, const std::string& why) {
 
 Verdict JobMachine::FailureOf(const Task& task) const {
   Verdict failure = SuccessPolicy::FailureOf(task);
+  // The driver's exit blames the ranks only if it gave up on exactly the wait that it reported. A
+  // rank that ended well is guilty before one that is merely late.
   const RendezvousWait& wait = rendezvous_wait_;
   const bool in_vain = IsDriver(task) && !job_.horovod.own_driver && !wait.missing.empty() &&
                        task.exit->cause == TaskExit::Cause::kExited &&

@@ -1,4 +1,5 @@
-// What JobMachine does about failures: who is guilty, what starts anew, and when.
+// Failures in JobMachine: collects them, finds the guilty task, and restarts tasks or opens an
+// epoch.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -24,7 +25,7 @@ void JobMachine::OnTaskFailed(Task& task, const Verdict& what) {
   Note(decision::TaskConcluded{task.id, *task.exit});
   ChangeTask(task, TaskState::kFailed, task.exit->Describe());
   if (task.gathering() || policy_.FailsAttempt(task)) return OnFailure(task, failure);
-  // The others of its gang are not to wait for it.
+  // The gang must not wait for a task that has failed and is tolerated.
   tasks_.SetGang(task, 0);
   ReleaseGangs();
   if (judge_at_) return;
@@ -38,6 +39,8 @@ void JobMachine::OnTaskFailed(Task& task, const Verdict& what) {
 }
 
 void JobMachine::OnFailure(const Task& task, const Verdict& failure) {
+  // A victim's failure is often reported before its cause. Its judgement waits for root_cause, so
+  // that the cause can still arrive.
   failures_.push_back({task.id, *task.exit, task.container ? task.container->host_id : ""});
   failure_verdicts_.push_back(failure);
   const bool may_be_victim =
@@ -57,7 +60,8 @@ void JobMachine::Judge() {
   Verdict failure = failure_verdicts_[root];
   RestartCause cause;
   cause.task = task.id;
-  // A port that was let go of cannot be had back for certain.
+  // A released port may be taken by another process, so the task may get a new port, which only a
+  // new epoch tells the others.
   cause.scope = task.type->port_release ? RestartScope::kJob : task.type->restart_scope;
   cause.exit = failures_[root].exit;
   cause.container_lost = !task.container || task.killed;
@@ -87,10 +91,13 @@ void JobMachine::Restart(const Verdict& failure, const core::Restart& restart) {
     const bool of_type =
         restart.scope == RestartScope::kType && task.id.type == failure.guilty->type;
     if (failed.count(task.id) == 0 && !of_type) continue;
-    // A type that can only start anew with all others is not left behind, either.
+    // A task whose scope is the job fails together with the guilty one: its restart widens this
+    // one.
     const bool whole_job = failed.count(task.id) > 0 &&
                            task.type->restart_scope == RestartScope::kJob &&
                            policy_.FailsAttempt(task);
+    // The narrower scope keeps the addresses, so it needs live containers and tasks whose gang had
+    // started; anything else widens it.
     widened = widened || !task.container || task.killed || task.gathering() || whole_job;
     restarted.tasks.push_back(task.id);
   }
@@ -127,7 +134,7 @@ void JobMachine::OpenEpoch(const decision::TasksRestarted& restarted) {
       continue;
     }
     members.push_back(&task);
-    // What was prepared and never started is no attempt of a task.
+    // An attempt counts only from its start; a task that was only prepared keeps its number.
     if (!task.gathering()) ++task.attempt;
     task.exit.reset();
     task.stranger.clear();
@@ -141,7 +148,7 @@ void JobMachine::OpenEpoch(const decision::TasksRestarted& restarted) {
     }
     task.kept = true;
     ChangeTask(task, TaskState::kStarting);
-    // One that has not attached yet learns the epoch when it does.
+    // An executor that has not attached yet learns the epoch when it does.
     if (task.attached) Do(effect::SendPrepare{task.container->id, epoch_, task.attempt});
   }
   FormGang(members, restarted.delay);
@@ -181,6 +188,8 @@ void JobMachine::ForgetFailures() {
 }
 
 void JobMachine::Reconsider(const Task& task) {
+  // Only a failed job with earlier failures has a root cause to correct. The new failure becomes
+  // the verdict when RootCauseOf picks it, the last of the list.
   const bool counts = verdict_->outcome == Outcome::kFailed && !failures_.empty();
   if (!counts || !task.exit || task.exit->ok()) return;
   failures_.push_back({task.id, *task.exit, task.container ? task.container->host_id : ""});

@@ -1,5 +1,5 @@
-// Stages and gangs of JobMachine: which tasks may start, who starts together, and for whom nobody
-// waits any longer.
+// Stages and gangs in JobMachine: admits stages as their dependencies are fulfilled, gathers each
+// as a gang, and stops waiting for types whose time is over.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,8 +11,8 @@
 namespace tony::core {
 namespace {
 
-/// So many tasks are named where somebody waits for them; while there are more, the list is not
-/// said anew with each that ends.
+/// At most this many tasks are named in a recorded wait. While more are missing, the wait is not
+/// recorded anew each time one of them ends.
 constexpr int kNamed = 16;
 
 /// "a, b start", "a starts"
@@ -21,8 +21,8 @@ std::string Sentence(const std::vector<std::string>& names, const std::string& o
   return absl::StrCat(absl::StrJoin(names, ", "), " ", names.size() == 1 ? of_one : of_many);
 }
 
-/// Asks for one more container. Tasks come in the order of their types, so only the last request
-/// can be of this one.
+/// Adds one more container to the request. Tasks come in the order of their types, so only the last
+/// request can be of this type.
 void AddTo(effect::RequestContainers& request, const TaskType& type) {
   if (request.requests.empty() || request.requests.back().type != type.name) {
     request.requests.push_back(ContainerRequest{type.name, 0, type.resources});
@@ -57,6 +57,8 @@ void JobMachine::OnProgress() {
 }
 
 void JobMachine::AdmitStages() {
+  // Most jobs have one stage, which is admitted at once; this exit keeps each further success
+  // cheap.
   if (std::find(admitted_.begin(), admitted_.end(), false) == admitted_.end()) return;
   const JobProgress progress = Progress();
   for (size_t i = 0; i < admitted_.size(); ++i) {
@@ -75,6 +77,8 @@ void JobMachine::AdmitStages() {
 }
 
 void JobMachine::SettleTypes() {
+  // A type is settled when its whole stage has succeeded, or when an admitted stage builds on it;
+  // otherwise a new epoch runs it again, since types of one stage may need each other.
   std::set<std::string> settled;
   for (size_t i = 0; i < admitted_.size(); ++i) {
     const Stage& stage = stages_.stages()[i];
@@ -85,7 +89,7 @@ void JobMachine::SettleTypes() {
     if (whole) settled.insert(stage.types.begin(), stage.types.end());
     if (admitted_[i]) settled.insert(stage.depends_on.begin(), stage.depends_on.end());
   }
-  // Horovod's processes start anew together, or not at all.
+  // Horovod's ranked tasks restart together or not at all, so a finished one stays until all are.
   const bool ranked_run = RankedRun();
   std::erase_if(settled, [&](const std::string& type) {
     return settled_.count(type) > 0 || !tasks_.of(type).complete() ||
@@ -128,6 +132,7 @@ void JobMachine::FormGang(const std::vector<Task*>& members, Duration delay) {
 }
 
 bool JobMachine::AwaitsRoom(const Task& task) const {
+  // Only tracked types count: an untracked dependency, a server say, keeps its containers.
   const Stage& stage = stages_.stages()[stages_.StageOf(task.id.type)];
   return std::any_of(stage.depends_on.begin(), stage.depends_on.end(), [this](const auto& type) {
     const TypeCounts& counts = tasks_.of(type);
@@ -140,6 +145,8 @@ void JobMachine::RequestMissing() {
   effect::RequestContainers request;
   for (Task& task : tasks_.all()) {
     const bool needed = task.gang != 0 && task.state == TaskState::kNew && !task.asked;
+    // AwaitsRoom() delays the request, so a stage never needs more room than it has itself and
+    // takes the place of its predecessors.
     if (!needed || now_ < tasks_.gangs().at(task.gang).ask_after || AwaitsRoom(task)) continue;
     AddTo(request, *task.type);
     tasks_.Ask(task);
@@ -156,6 +163,9 @@ void JobMachine::NotePartlyHeld() {
       gang.partly_held_since.reset();
       continue;
     }
+    // Both times start when the gang holds some containers but not all. Only incomplete_since
+    // survives a moment without any, so a gang that yields and asks again still ends by the
+    // allocation timeout.
     if (!gang.incomplete_since) gang.incomplete_since = now_;
     if (!gang.partly_held_since) gang.partly_held_since = now_;
   }
@@ -193,9 +203,10 @@ void JobMachine::ReleaseGangs() {
 }
 
 std::optional<Verdict> JobMachine::NameClash(int number) const {
-  // Others find each other by address alone, and a container's virtual machine may boot by itself.
+  // Only Horovod compares the boot ids: other frameworks use addresses alone, and a container may
+  // be a virtual machine with a boot id of its own.
   if (job_.framework != Framework::kHorovod) return std::nullopt;
-  std::map<std::string, const Task*> first;  // on each host
+  std::map<std::string, const Task*> first;  // by host name
   for (const Task& task : tasks_.all()) {
     const bool runs = task.gang == number || (task.listed && !task.over());
     if (!runs || !task.container || task.boot_id.empty()) continue;
@@ -214,6 +225,7 @@ std::optional<Verdict> JobMachine::NameClash(int number) const {
 }
 
 void JobMachine::Release(int number) {
+  // The check precedes the journal entry, so a clash leaves no released gang behind.
   if (std::optional<Verdict> clash = NameClash(number)) return Decide(std::move(*clash));
   auto spec = std::make_shared<ClusterSpec>();
   std::vector<std::string> container_ids;
@@ -247,6 +259,8 @@ void JobMachine::Open(const decision::GangReleased& released) {
     tasks_.SetListed(*task, true);
     members_changed_ = true;
   }
+  // A restart at the old ports leaves the spec as it is; only a task that was not listed yet
+  // changes it.
   if (first) spec_ = SpecWith(released.spec);
   running_since_ = now_;
   if (Move(JobTrigger::kGangRegistered)) return;
@@ -257,7 +271,7 @@ std::shared_ptr<const ClusterSpec> JobMachine::SpecWith(
     const std::shared_ptr<const ClusterSpec>& added) const {
   if (spec_ == nullptr) return added;
   std::map<TaskId, const Endpoint*> known;
-  // A plan of ranks is about all who have one.
+  // The plan of ranks refers to every ranked task, so finished ones stay in the spec.
   const bool ranked_run = RankedRun();
   for (const Endpoint& endpoint : spec_->endpoints) {
     const TypeCounts& type = tasks_.of(endpoint.task.type);
@@ -288,6 +302,8 @@ void JobMachine::SayWhichStageWaits() {
   if (!std::exchange(progressed_, false) || state_ != JobState::kRunning || awaited_back_ > 0) {
     return;
   }
+  // One wait is enough for the record: the first stage that is not admitted stands for all later
+  // ones.
   const auto next = std::find(admitted_.begin(), admitted_.end(), false);
   if (next == admitted_.end()) return;
   const Stage& stage = stages_.stages()[static_cast<size_t>(next - admitted_.begin())];
@@ -329,7 +345,7 @@ std::string JobMachine::NeverStarted(const std::string& type) const {
 void JobMachine::CheckGroups() {
   const std::optional<TimePoint> due = groups_.NextDeadline();
   if (!due || now_ < *due) return;
-  // Who is to attach again may bring an end that came in time.
+  // An executor that must attach again may report an end that came in time.
   for (const Task& task : tasks_.all()) {
     if (task.reattach_by) return;
   }

@@ -1,4 +1,4 @@
-// Pauses from a table.
+// Exponential backoff from a fixed table, with a cap of two seconds while executors still wait.
 #include "core/job/master_restarts.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Before the first restart in a row, the second, …; then the last one again and again.
+/// The wait before the first restart in a row, the second, …; the last one repeats.
 constexpr milliseconds kPauses[] = {milliseconds(0),    milliseconds(200),  milliseconds(400),
                                     milliseconds(800),  milliseconds(1600), milliseconds(2000),
                                     milliseconds(2000), milliseconds(2000), milliseconds(4000),

@@ -1,4 +1,4 @@
-// Signs in a program's last lines, and what they mean.
+// A match of known phrases in the program's last lines; a Python traceback outweighs other lines.
 #include "core/judge/failure_kind.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 namespace tony::core {
 namespace {
 
-/// How libraries say that memory ran out. In lower case.
+/// Phrases of libraries for exhausted memory, in lower case.
 constexpr const char* kOutOfMemory[] = {
     "out of memory",          "outofmemoryerror", "memoryerror",           "std::bad_alloc",
     "cannot allocate memory", "oom-kill",         "used more memory than",
 };
 
-/// How libraries say that a peer is gone. In lower case.
+/// Phrases of libraries for a lost peer, in lower case.
 constexpr const char* kBrokenConnection[] = {
     // errno's texts and Python's exceptions
     "connection reset",
@@ -58,7 +58,7 @@ constexpr const char* kBrokenConnection[] = {
     "what():  http request failed",
 };
 
-/// How many lines an exception's message may go on for.
+/// The most lines that an exception's message may span.
 constexpr size_t kMessageLines = 8;
 
 template <size_t kCount>
@@ -74,16 +74,16 @@ bool AnyMentions(const std::vector<std::string>& lines, const char* const (&sign
                      [&signs](const std::string& line) { return Mentions(line, signs); });
 }
 
-/// The signal that ended the program, also where a shell in between made a code of it; 0: none.
+/// The signal that ended the program, also when a shell turned it into an exit code; 0: none.
 int SignalOf(const TaskExit& exit) {
   if (exit.cause == TaskExit::Cause::kSignaled) return exit.signal;
   const bool shell = exit.cause == TaskExit::Cause::kExited && exit.code > 128 && exit.code <= 192;
   return shell ? exit.code - 128 : 0;
 }
 
-/// Whether an exception's message may go on after its line. Errors of libraries, which print with
-/// their module, and RuntimeError, which carries those of C++, quote other libraries there; after
-/// the program's own a line belongs to something else.
+/// True when an exception's message may span several lines. Errors of libraries (printed with their
+/// module) and RuntimeError (which carries C++ errors) quote other libraries there. After the
+/// program's own exception a further line belongs to something else.
 bool GoesOn(const std::string& exception) {
   const std::string name = exception.substr(0, exception.find(": "));
   return absl::StrContains(name, ".") || absl::EndsWith(name, "RuntimeError");
@@ -103,6 +103,7 @@ bool NamesBrokenConnection(const PythonTraceback& traceback,
 }  // namespace
 
 FailureKind KindOf(const TaskExit& exit) {
+  // The order of these checks is the order of the rules in the header.
   if (exit.cause == TaskExit::Cause::kStopped) return FailureKind::kStopped;
   if (exit.cause == TaskExit::Cause::kLost) return FailureKind::kLost;
   const bool memory = exit.cause == TaskExit::Cause::kOutOfMemory ||

@@ -1,4 +1,4 @@
-// Reads lines one after the other: a traceback's head, its indented frames, its exception.
+// A line-by-line state machine: a traceback's head, its indented frames, its exception.
 #include "core/judge/python_traceback.h"
 
 #include <algorithm>
@@ -19,9 +19,9 @@ bool IsNameCharacter(char character) {
   return absl::ascii_isalnum(character) || character == '_' || character == '.';
 }
 
-/// "ValueError: no such layer", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt": a dotted
-/// name, alone or before a colon. Lines of the program's own that come in between rarely look so;
-/// a name in capitals ("WARNING: …") is a log level or an error code.
+/// True for "ValueError: no such layer", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt": a
+/// dotted name, alone or before a colon. The program's own lines in between rarely look like that.
+/// A name in capitals ("WARNING: …") is a log level or an error code.
 bool IsException(const std::string& line) {
   const auto end = std::find_if_not(line.begin(), line.end(), IsNameCharacter);
   if (end == line.begin() || absl::ascii_isdigit(line[0])) return false;
@@ -60,9 +60,9 @@ class Reader {
 
  private:
   std::optional<PythonTraceback> found_;
-  std::string prefix_;    ///< of the lines of `found_`
-  bool inside_ = false;   ///< between its head and its exception
-  bool chained_ = false;  ///< the next head belongs to it
+  std::string prefix_;    ///< launcher's prefix of the lines of `found_`
+  bool inside_ = false;   ///< between the head and the exception
+  bool chained_ = false;  ///< the next head continues `found_`
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Finds the Python traceback in a program's output.
+// A finder for the last Python traceback in a program's output.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 
 namespace tony::core {
 
-/// A traceback, and those that it is the consequence of ("During handling of the above exception,
+/// A traceback together with those that it follows from ("During handling of the above exception,
 /// another exception occurred"): lines `first` to `last` of the output.
 struct PythonTraceback {
   size_t first = 0;  ///< "Traceback (most recent call last):"
-  size_t last = 0;   ///< the last exception's line, or of the output when there is none
+  size_t last = 0;   ///< line of the last exception; without one, the output's last line
   std::vector<size_t> exceptions;  ///< lines such as "ValueError: no such layer", the oldest first
 
   bool operator==(const PythonTraceback&) const = default;
 };
 
-/// The last traceback in `lines`; nothing where there is none. Knows the prefixes in brackets that
-/// launchers put before each line ("[rank0]: ").
+/// The last traceback in `lines`; nullopt when there is none. Recognizes the prefixes in brackets
+/// that launchers put before each line ("[rank0]: ").
 std::optional<PythonTraceback> LastPythonTraceback(const std::vector<std::string>& lines);
 
 }  // namespace tony::core

@@ -1,4 +1,4 @@
-// The rules of RestartPolicy.
+// Budget, scope and exponential backoff, in this order; only a restart that is allowed is charged.
 #include "core/judge/restart_policy.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ RestartDecision RestartPolicy::Decide(const RestartCause& cause, TimePoint now) 
   restart.scope = ScopeOf(cause);
   restart.not_before = now + NextDelay(cause, now);
   restart.budget = budget;
-  // What was journaled may be more than a job file that has changed since allows.
+  // A job file that has changed since may allow less than the journaled restarts.
   restart.user_left = std::max(0, user_allowed_ - state_.user);
   restart.infrastructure_left = std::max(0, infrastructure_allowed_ - state_.infrastructure);
   restart.lost_port_left = std::max(0, kLostPortRestarts - state_.lost_port);

@@ -1,4 +1,4 @@
-// What to do after the failure of a task: what to start anew, when, and at whose expense.
+// The decision after a task's failure: which tasks restart, when, and from which budget.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,23 @@
 
 namespace tony::core {
 
-/// At whose expense tasks start anew.
+/// The budget that pays for a restart.
 enum class RestartBudget {
   kUser,            ///< tony.am.retry-count
   kInfrastructure,  ///< tony.am.infrastructure-retry-count
-  kLostPort,        ///< RestartPolicy::kLostPortRestarts: free of charge for the two others
+  kLostPort,        ///< RestartPolicy::kLostPortRestarts: not charged to the other two
 };
 
-/// The failure of one task: the guilty one, where several have failed.
+/// The failure of one task; of several failed tasks, the guilty one.
 struct RestartCause {
   TaskId task;
-  RestartScope scope = RestartScope::kJob;  ///< of the task's type
-  /// kLost also where nobody saw a process end: lost heartbeats, a registration that took too long.
+  RestartScope scope = RestartScope::kJob;  ///< scope of the task's type
+  /// kLost also when no process was seen to end: lost heartbeats, or a late registration.
   TaskExit exit;
-  bool container_lost = false;  ///< its container has to be replaced
+  bool container_lost = false;  ///< the container has to be replaced
   bool port_taken = false;      ///< a stranger listens on one of its reserved ports
-  /// The newest start of tasks: of all, or of some after a narrower restart. Nothing before the
-  /// gang is complete.
+  /// The newest start of tasks: of all tasks, or of some after a narrower restart. nullopt until
+  /// the gang is complete.
   std::optional<TimePoint> running_since;
 };
 
@@ -36,7 +36,7 @@ struct Restart {
   RestartScope scope = RestartScope::kJob;
   TimePoint not_before;  ///< never earlier than the failure
   RestartBudget budget = RestartBudget::kUser;
-  int user_left = 0;  ///< restarts that each budget still pays for, after this one
+  int user_left = 0;  ///< restarts left in each budget after this one
   int infrastructure_left = 0;
   int lost_port_left = 0;
 
@@ -44,18 +44,17 @@ struct Restart {
 };
 
 struct GiveUp {
-  RestartBudget budget = RestartBudget::kUser;  ///< the one that is used up
-  std::string sentence;  ///< which budget, and that it is used up; without full stop
+  RestartBudget budget = RestartBudget::kUser;  ///< the exhausted budget
+  std::string sentence;                         ///< names the exhausted budget; without full stop
 
   bool operator==(const GiveUp&) const = default;
 };
 
 using RestartDecision = std::variant<Restart, GiveUp>;
 
-/// What a RestartPolicy remembers. An ApplicationMaster that continues another one's job gives it
-/// back to the constructor.
+/// The memory of a RestartPolicy. An ApplicationMaster that takes over a job restores it.
 struct RestartState {
-  int user = 0;  ///< restarts that each budget has paid for
+  int user = 0;  ///< restarts charged to each budget
   int infrastructure = 0;
   int lost_port = 0;
   int in_a_row = 0;  ///< restarts without a good while of running in between
@@ -63,42 +62,42 @@ struct RestartState {
   bool operator==(const RestartState&) const = default;
 };
 
-/// 1. Whose expense. The infrastructure's: a container or an executor was lost, was silent for too
-///    long, or did not register in time, or a Horovod job's driver, tony's own, was killed; a lost
-///    machine is not the program's fault. Otherwise free
-///    of charge: one of the task's reserved ports was taken by a stranger, kLostPortRestarts times.
-///    Otherwise the user's: the program failed, or could not be started. So is a program that ran
-///    for longer than its execution-timeout-ms: the limit is the user's own, it would take as long
-///    on another machine, and without a word of the user's nobody should wait for it four times.
-/// 2. A budget that is used up ends the job. Budgets are never filled up again: what fails again
-///    and again, however slowly, is somebody's to look at.
-/// 3. What starts anew: what tony.<type>.restart-scope says of the task's type; but the whole job
-///    where the gang was not complete yet, where the container was lost, and where a port was: only
-///    a new epoch brings other addresses, and only then do all others learn of them.
-/// 4. When: the first restart at once, the next after tony.am.retry-backoff-ms, and each further
-///    one after twice as long, up to tony.am.retry-backoff-max-ms. Tasks that had run for longer
-///    than that maximum since their newest start had recovered: it begins anew, with a restart at
-///    once.
+/// 1. Budget. The infrastructure pays when a container or an executor was lost, was silent for too
+///    long or did not register in time, or when tony's own Horovod driver was killed: a lost
+///    machine is not the program's fault. Otherwise the restart is free, kLostPortRestarts times,
+///    when a stranger took one of the task's reserved ports. Otherwise the user pays: the program
+///    failed, or could not be started. A program that ran longer than its execution-timeout-ms is
+///    charged to the user as well: the limit is the user's own, another machine would take as long,
+///    and unless the user asks for it no job should spend that time four times.
+/// 2. An exhausted budget ends the job. Budgets are never refilled: what fails again and again,
+///    however slowly, needs a person's attention.
+/// 3. Scope. tony.<type>.restart-scope of the task's type applies. The whole job restarts when the
+///    gang was not complete yet, when the container was lost, and when a port was lost: only a new
+///    epoch brings other addresses and tells them to all tasks.
+/// 4. Time: exponential backoff. The first restart comes at once, the next after
+///    tony.am.retry-backoff-ms, and each further one after twice as long, up to
+///    tony.am.retry-backoff-max-ms. Tasks that had run for longer than that maximum since their
+///    newest start had recovered: the backoff begins anew, with a restart at once.
 /// Not thread safe. Does no I/O.
 class RestartPolicy {
  public:
-  /// How often the job may lose a port without paying.
+  /// How often a lost port is free of charge.
   static constexpr int kLostPortRestarts = 3;
 
   explicit RestartPolicy(const JobDescription& job, RestartState state = {});
 
-  /// Decides about one failure that is to be answered, at `now`, and spends what it takes. Failures
-  /// that come while the restart is under way and only belong to it are not asked about.
+  /// Decides about one failure at `now` and charges its budget. Do not ask about failures that come
+  /// while the restart is under way and belong to it.
   RestartDecision Decide(const RestartCause& cause, TimePoint now);
 
-  /// Goes on from what was journaled.
+  /// Restores the state from the journal.
   void Restore(const RestartState& state) { state_ = state; }
-  /// To be journaled after each Restart, before it is carried out.
+  /// The state to journal after each Restart, before the restart is carried out.
   const RestartState& state() const { return state_; }
 
  private:
   RestartBudget BudgetOf(const RestartCause& cause) const;
-  /// How long the next restart waits; it then counts as one of those in a row.
+  /// The wait before the next restart, which is then counted as one of the row.
   Duration NextDelay(const RestartCause& cause, TimePoint now);
 
   const int user_allowed_;

@@ -1,4 +1,4 @@
-// The rules of RootCauseOf.
+// Three filters over the failures: the guiltiest kind, the earliest ends, the host heard of first.
 #include "core/judge/root_cause.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Suspect {
   int64_t ended_millis;
 };
 
-/// Rules 1 and 2.
+/// Rules 1 and 2: the failures of the guiltiest kind, each with a time.
 std::vector<Suspect> GuiltiestKind(const std::vector<TaskFailure>& failures) {
   std::vector<FailureKind> kinds;
   for (const TaskFailure& failure : failures) kinds.push_back(KindOf(failure.exit));

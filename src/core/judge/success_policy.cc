@@ -1,4 +1,5 @@
-// The rules of SuccessPolicy.
+// The policy reads the counts of TaskTable only, so that judging costs the same for ten thousand
+// tasks.
 #include "core/judge/success_policy.h"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ bool SuccessPolicy::FailsAttempt(const Task& task) const {
 
 std::optional<Verdict> SuccessPolicy::JudgeAll(const TaskTable& tasks) const {
   const int failed = tasks.tracked(TaskState::kFailed);
-  // Who was let go before the verdict, since there was nothing left to do for it, does not count.
+  // A task that was stopped before the verdict, since it had nothing left to do, does not count.
   const int tracked = tasks.tracked() - tasks.tracked(TaskState::kStopped);
   if (failed + tasks.tracked(TaskState::kSucceeded) < tracked) return std::nullopt;
   if (failed > 0 && failed == tracked) {

@@ -1,4 +1,4 @@
-// Rendering and queries of the cluster spec.
+// Linear searches over the endpoints, which keep the order of the job's types in the JSON as well.
 #include "core/model/cluster_spec.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a job is, once its XML has been merged and validated: plain data, produced by src/jobfile
-// and read by everything.
+// The description of a job after its XML was merged and validated: plain data, produced by
+// src/jobfile.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace tony::core {
 
-/// What one container may use.
+/// The resources that one container may use.
 struct Resources {
   int64_t memory_mb = 0;  ///< MiB
   int vcores = 0;
@@ -20,23 +20,23 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
-/// Decides which variables a task finds in its environment.
+/// The framework of a job: it decides which variables a task finds in its environment.
 enum class Framework {
   kTensorFlow,  ///< TF_CONFIG, CLUSTER_SPEC
   kPyTorch,     ///< RANK, WORLD, INIT_METHOD, MASTER_ADDR, MASTER_PORT, WORLD_SIZE, LOCAL_RANK,
                 ///< LOCAL_WORLD_SIZE
-  kStandalone,  ///< nothing of its own; exactly one task
-  kHorovod,     ///< HOROVOD_*, CLUSTER_SPEC; the task type `driver` says who has which rank
+  kStandalone,  ///< no variables of its own; exactly one task
+  kHorovod,     ///< HOROVOD_*, CLUSTER_SPEC; the task type `driver` plans the ranks
 };
 
-/// How a task type counts towards the verdict.
+/// The way in which a task type counts towards the verdict.
 enum class Tracking {
   kTracked,    ///< the job ends when all tracked tasks have ended
   kUntracked,  ///< not waited for; its failure fails the job (parameter servers)
   kSidecar,    ///< not waited for; its failure is ignored (TensorBoard); never in the cluster spec
 };
 
-/// One file, folder or archive that is laid into a task's working folder.
+/// One file, folder or archive that is placed in a task's working folder.
 struct ResourceEntry {
   std::string source;      ///< path on the submitting machine, or a URI
   std::string local_name;  ///< name in the working folder
@@ -45,23 +45,23 @@ struct ResourceEntry {
   bool operator==(const ResourceEntry&) const = default;
 };
 
-/// What starts anew when a task fails.
+/// The tasks that restart when a task fails.
 enum class RestartScope {
   kJob,   ///< all tasks, as a new epoch with new ports
-  kType,  ///< the tasks of its type, in their kept containers, at their old ports
-  kTask,  ///< the task alone, likewise
+  kType,  ///< all tasks of the type, in their kept containers, at their old ports
+  kTask,  ///< only the task, in its kept container, at its old ports
 };
 
-/// One heterogeneous group of tasks, e.g. the workers.
+/// One group of like tasks, e.g. the workers.
 struct TaskType {
   std::string name;
   int instances = 0;
   Resources resources;
   std::string command;                     ///< run as by `bash -c` in the working folder
   std::map<std::string, std::string> env;  ///< for the user's process
-  std::vector<ResourceEntry> files;        ///< those of all containers and those of this type
+  std::vector<ResourceEntry> files;        ///< files of all containers, and of this type
   Tracking tracking = Tracking::kTracked;
-  bool stop_on_failure = false;  ///< a failure ends the attempt even where failures are tolerated
+  bool stop_on_failure = false;  ///< a failure ends the attempt even when failures are tolerated
   bool port_release = false;     ///< release reserved ports right before the program starts
   RestartScope restart_scope = RestartScope::kJob;
   std::vector<std::string> depends_on;  ///< types that come first; each once, all of this job
@@ -69,10 +69,10 @@ struct TaskType {
   bool operator==(const TaskType&) const = default;
 };
 
-/// How long a type may run on when a group of types has ended.
+/// The limit for a type to run on after a group of types has ended.
 struct DependencyTimeout {
-  std::string type;   ///< whose time is limited
-  std::string group;  ///< the group's name, for sentences
+  std::string type;   ///< the type whose time is limited
+  std::string group;  ///< name of the group, for sentences
   std::vector<std::string> group_types;
   std::chrono::milliseconds limit{0};  ///< from the end of the group's last task; zero: at once
   bool ignored = false;                ///< stop waiting for the type instead of failing
@@ -80,29 +80,29 @@ struct DependencyTimeout {
   bool operator==(const DependencyTimeout&) const = default;
 };
 
-/// All durations: zero means "no limit" unless said otherwise.
+/// The time limits of a job. Zero means "no limit" unless said otherwise.
 struct Timeouts {
   std::chrono::milliseconds application{0};   ///< the whole job
-  std::chrono::milliseconds allocation{0};    ///< a gang that has a part of its containers only
-  std::chrono::milliseconds gang_hold{0};     ///< that part, before it is given back for a while
-  std::chrono::milliseconds registration{0};  ///< container granted to task registered
+  std::chrono::milliseconds allocation{0};    ///< a gang that has only some of its containers
+  std::chrono::milliseconds gang_hold{0};     ///< until those are given back for a while
+  std::chrono::milliseconds registration{0};  ///< from a granted container to a registered task
   std::chrono::milliseconds registry{
       0};  ///< an executor's own wait to be registered; it ends after it
   std::chrono::milliseconds execution{0};  ///< one run of the user's process
   std::chrono::milliseconds heartbeat_interval{1000};
   int max_missed_heartbeats = 25;
-  std::chrono::milliseconds reattach{10000};  ///< an executor's stream to a restarted
-                                              ///< ApplicationMaster; and how long it looks for one
-  std::chrono::milliseconds client_lease{300000};  ///< of the one that owns a job on a cluster
-  std::chrono::milliseconds silence{300000};       ///< of an ApplicationMaster that is there
-  std::chrono::milliseconds reconnect{3000};       ///< the same where the stream broke by itself
-  std::chrono::milliseconds root_cause{500};       ///< a victim's, for its cause to be heard of
-  std::chrono::milliseconds waiting_notice{5000};  ///< before a wait for tasks is put on record
+  /// For an executor to find a restarted ApplicationMaster and attach to it; afterwards it is lost.
+  std::chrono::milliseconds reattach{10000};
+  std::chrono::milliseconds client_lease{300000};  ///< of the owning client on a cluster
+  std::chrono::milliseconds silence{300000};       ///< of a live ApplicationMaster
+  std::chrono::milliseconds reconnect{3000};       ///< like `reattach`, after a broken stream
+  std::chrono::milliseconds root_cause{500};       ///< for a victim's cause to be reported
+  std::chrono::milliseconds waiting_notice{5000};  ///< before a wait for tasks is recorded
   std::chrono::milliseconds metrics_interval{5000};
-  std::chrono::milliseconds kill_grace{5000};  ///< SIGTERM to SIGKILL of the user's process tree
+  std::chrono::milliseconds kill_grace{5000};  ///< from SIGTERM to SIGKILL
   std::chrono::milliseconds shutdown{
       15000};  ///< executors' time to end after the verdict, beyond kill_grace
-  std::chrono::milliseconds last_events{2000};     ///< clients' time to read them
+  std::chrono::milliseconds last_events{2000};     ///< for clients to read the last events
   std::chrono::milliseconds localization{600000};  ///< for another task to unpack what both need
   std::chrono::milliseconds container_kill{
       10000};  ///< from a container's kill by the backend to its end, beyond which it is given up
@@ -110,47 +110,47 @@ struct Timeouts {
   bool operator==(const Timeouts&) const = default;
 };
 
-/// How the output of tasks is kept. Sizes in MiB.
+/// The limits for keeping the output of tasks. Sizes in MiB.
 struct LogPolicy {
-  int64_t rotate_mb = 256;          ///< one file
-  int64_t stream_mb = 2048;         ///< one stream of one attempt
-  int64_t job_mb = 65536;           ///< all of a job's tasks together
-  std::vector<std::string> redact;  ///< RE2 patterns of what is not kept
+  int64_t rotate_mb = 256;          ///< size of one file
+  int64_t stream_mb = 2048;         ///< size of one stream of one attempt
+  int64_t job_mb = 65536;           ///< size of all tasks' logs together
+  std::vector<std::string> redact;  ///< RE2 patterns of text that is not kept
 
   bool operator==(const LogPolicy&) const = default;
 };
 
-/// The task type that runs the rendezvous of a Horovod job. One task.
+/// The task type that runs the rendezvous of a Horovod job. It has one task.
 inline constexpr char kDriverType[] = "driver";
 /// The task types whose tasks are Horovod's processes, in the order in which hosts are counted.
 inline constexpr const char* kRankedTypes[] = {"chief", "worker"};
-/// The one of them whose tasks come and go in an elastic job.
+/// The ranked type whose tasks come and go in an elastic job.
 inline constexpr char kElasticType[] = "worker";
 
-/// How an elastic Horovod job shrinks and grows.
+/// The rules for an elastic Horovod job to shrink and grow.
 struct ElasticSettings {
-  int least = 1;   ///< processes without which it does not go on
-  int first = 1;   ///< with which it begins; there are as many tasks as it may have at most
-  int resets = 0;  ///< rounds after the first; 0: as many as it takes
-  /// For enough processes to be there, and for those of a round to ask for the next one.
+  int least = 1;   ///< processes that it needs to go on
+  int first = 1;   ///< processes that it begins with; the number of tasks is the maximum
+  int resets = 0;  ///< rounds after the first; 0: no limit
+  /// How long enough processes may take to come, and those of a round to ask for the next one.
   std::chrono::milliseconds patience{600000};
-  /// Before a process starts again on a host where one has failed; it doubles each time.
+  /// Pause before a process starts again on a host where one has failed; each further failure
+  /// doubles it.
   std::chrono::milliseconds cooldown{1000};
   std::chrono::milliseconds cooldown_max{60000};
 
   bool operator==(const ElasticSettings&) const = default;
 };
 
-/// What a Horovod job sets.
+/// The settings of a Horovod job.
 struct HorovodSettings {
-  bool own_driver = false;  ///< the user's program answers the workers, in place of tony-driver
+  bool own_driver = false;  ///< the user's program answers the workers in place of tony-driver
   std::map<std::string, std::string> variables;  ///< HOROVOD_* of the processes, besides ranks
-  std::string network_interfaces;  ///< divided by commas; empty: the one by which the others are
-                                   ///< reached
-  std::chrono::milliseconds driver_start{60000};  ///< of the driver, to say who has which rank
-  /// From the first process that looks for the others to the last.
+  std::string network_interfaces;  ///< separated by commas; empty: the one that reaches the others
+  std::chrono::milliseconds driver_start{60000};  ///< for the driver to plan the ranks
+  /// From the first process that looks for the others to the last one.
   std::chrono::milliseconds rendezvous{600000};
-  std::optional<ElasticSettings> elastic;  ///< of the type `worker`
+  std::optional<ElasticSettings> elastic;  ///< of the type `worker`; nullopt: not elastic
 
   bool operator==(const HorovodSettings&) const = default;
 };
@@ -168,12 +168,12 @@ struct JobDescription {
   std::map<std::string, std::string>
       container_env;                   ///< for the executors themselves, and their children
   bool fail_on_worker_failure = true;  ///< any tracked failure fails the attempt
-  std::string containment = "auto";    ///< how executors hold processes together
+  std::string containment = "auto";    ///< way in which executors hold processes together
   int retry_count = 0;                 ///< restarts after failures of the user's program
   int infrastructure_retry_count = 3;  ///< restarts after the loss of a container or an executor
   std::chrono::milliseconds retry_backoff{1000};       ///< before the second restart; zero: none
-  std::chrono::milliseconds retry_backoff_max{60000};  ///< what its doubling ends at
-  std::vector<DependencyTimeout> dependency_timeouts;  ///< none names its type in its own group
+  std::chrono::milliseconds retry_backoff_max{60000};  ///< upper limit of its doubling
+  std::vector<DependencyTimeout> dependency_timeouts;  ///< no type is in its own group
   HorovodSettings horovod;
   Timeouts timeouts;
   LogPolicy logs;

@@ -1,4 +1,4 @@
-// The shortest of what ApplicationMasters wait.
+// The lease is the shortest time that any ApplicationMaster waits before it gives a task away.
 #include "core/model/lease.h"
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 namespace tony::core {
 namespace {
 
-/// The executors of a job give no more together: 2,000 that beat each second kept two cores busy.
+/// The executors of a job together send at most this many heartbeats: 2,000 a second kept two cores
+/// busy.
 constexpr int kHeartbeatsPerSecond = 500;
 constexpr int kHeartbeatsInLease = 4;
 

@@ -1,4 +1,4 @@
-// For how long a sign of life of an executor counts.
+// The validity of an executor's heartbeat: the time limits on both sides of the lease.
 #pragma once
 
 #include <chrono>
@@ -8,17 +8,17 @@
 
 namespace tony::core {
 
-/// Silence of an executor after which it counts as lost.
+/// The silence after which an executor counts as lost.
 std::chrono::milliseconds HeartbeatTimeout(const Timeouts& timeouts);
 
-/// For how long a program may run after its executor's last sign of life. No ApplicationMaster
-/// gives its task to another container before that: one that heard the sign waits for
-/// HeartbeatTimeout(), one that was started since then waits for the executor to attach again.
+/// How long a program may run after its executor's last sign of life. No ApplicationMaster gives
+/// the task to another container before that: one that received that sign waits for
+/// HeartbeatTimeout(), and one that started later waits for the executor to attach again.
 std::chrono::milliseconds LeaseOf(const Timeouts& timeouts);
 
-/// Between two signs of life of each of `tasks` executors: the job's heartbeat interval; longer in
-/// a job of many tasks, whose ApplicationMaster would do little else than answer them, but never so
-/// long that fewer than four fit into a lease.
+/// The pause between two heartbeats of each of `tasks` executors. It is the job's heartbeat
+/// interval, and longer in a job of many tasks, whose ApplicationMaster would do little but answer
+/// them; at least four heartbeats fit into a lease.
 std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int64_t tasks);
 
 }  // namespace tony::core

@@ -1,4 +1,4 @@
-// Division of the room for logs.
+// A fixed even division of the job's log limit, known before any task starts.
 #include "core/model/log_share.h"
 
 #include <algorithm>

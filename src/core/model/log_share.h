@@ -1,4 +1,4 @@
-// How much of a job's room for logs one stream of one attempt of a task gets.
+// The share of a job's log space for one stream of one attempt of a task.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace tony::core {
 
-/// Bytes.
+/// Sizes in bytes.
 struct LogShare {
-  int64_t segment = 0;  ///< one file; at most a quarter of `total`, so that start and end have room
-  int64_t total = 0;    ///< all files of the stream
+  int64_t segment = 0;  ///< size of one file; at most a quarter of `total`, to keep start and end
+  int64_t total = 0;    ///< size of all files of the stream
 
   bool operator==(const LogShare&) const = default;
 };
 
-/// The smaller of LogPolicy::stream_mb and an even share of LogPolicy::job_mb among all tasks, the
-/// attempts that they may make (retry_count and the first) and two streams; at least 1 MiB. Even
-/// shares need nobody who watches over the job, on whatever hosts its tasks run.
+/// The smaller of LogPolicy::stream_mb and an even share of LogPolicy::job_mb among all tasks,
+/// their possible attempts (retry_count and the first) and two streams; at least 1 MiB. Even shares
+/// need no supervisor over the job, on whatever hosts its tasks run.
 LogShare ShareOfOneStream(const JobDescription& job);
 
 }  // namespace tony::core

@@ -1,4 +1,5 @@
-// Adding of the master's task.
+// A type without instances does not count as a task, so such a job also runs in the
+// ApplicationMaster.
 #include "core/model/master_task.h"
 
 #include <algorithm>

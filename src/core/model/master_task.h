@@ -5,11 +5,11 @@
 
 namespace tony::core {
 
-/// The type's name of that one task.
+/// The name of that task's type.
 inline constexpr char kMasterTaskType[] = "am";
 
-/// `job` itself when it has tasks; else with one task `am:0`, which has the ApplicationMaster's
-/// command, files and resources. Such a job is never retried, as in TonY.
+/// Returns `job` unchanged when it has tasks; otherwise adds one task `am:0` with the
+/// ApplicationMaster's command, files and resources. Such a job is never retried, as in TonY.
 JobDescription WithMasterTask(JobDescription job);
 
 }  // namespace tony::core

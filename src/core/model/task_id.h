@@ -6,15 +6,15 @@
 
 namespace tony::core {
 
-/// "worker:0". Ordered by type name, then index.
+/// A task's id, written "worker:0". Ordered by type name, then index.
 struct TaskId {
   std::string type;
   int index = 0;
 
   auto operator<=>(const TaskId&) const = default;
-  /// "worker:0"
+  /// The name "worker:0".
   std::string ToString() const { return type + ":" + std::to_string(index); }
-  /// "worker-0": for folder names.
+  /// The form "worker-0" for folder names.
   std::string ToPath() const { return type + "-" + std::to_string(index); }
 };
 

@@ -1,4 +1,4 @@
-// The port through which the ApplicationMaster gets, uses and gives back containers.
+// The port through which the ApplicationMaster requests, uses and gives back containers.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace tony::core {
 
-/// `count` like containers for the tasks of one type.
+/// A request for `count` equal containers for the tasks of one type.
 struct ContainerRequest {
   std::string type;
   int count = 0;
-  Resources resources;  ///< of each
+  Resources resources;  ///< of each container
 
   bool operator==(const ContainerRequest&) const = default;
 };
 
-/// Which process of its machine a container's tony-executor is. The kernel gives a number again,
-/// but not with the same start.
+/// The identity of a container's tony-executor process on its machine. The kernel reuses pids, but
+/// never with the same start time.
 struct ExecutorProcess {
   int64_t pid = 0;          ///< 0: not known
-  int64_t start_ticks = 0;  ///< of the kernel's clock, since the machine's boot
+  int64_t start_ticks = 0;  ///< start time by the kernel's clock, since boot
 
   bool operator==(const ExecutorProcess&) const = default;
 };
@@ -30,74 +30,76 @@ struct ExecutorProcess {
 /// A container that was granted to this job.
 struct Container {
   std::string id;         ///< unique among all containers of the backend, e.g. "JOB-c0003"
-  std::string type;       ///< the type of the request that it answers
+  std::string type;       ///< type of the request that it answers
   std::string host;       ///< address at which the other tasks reach it
   std::string host_id;    ///< equal for two containers exactly when they are on one host
-  std::vector<int> gpus;  ///< indices of the devices that it holds
-  Resources resources;    ///< what was granted
-  std::string log_url;    ///< where the backend shows its logs; empty: nowhere
-  /// Once it was launched by a backend that tells; see Listener::OnExecutorStarted().
+  std::vector<int> gpus;  ///< indices of its devices
+  Resources resources;    ///< granted resources
+  std::string log_url;    ///< link to the container's logs; empty: none
+  /// Set after the launch by a backend that reports it; see Listener::OnExecutorStarted().
   ExecutorProcess executor = {};
 
   bool operator==(const Container&) const = default;
 };
 
-/// What is started in a container.
+/// The parameters for starting tony-executor in a container.
 struct LaunchContext {
-  std::vector<std::string> arguments;    ///< of tony-executor, without the program's name
+  std::vector<std::string> arguments;    ///< for tony-executor, without its name
   std::vector<std::string> environment;  ///< "NAME=value"; added to the container's own
-  std::string name;                      ///< of the task, as a folder name: where its logs go
-  std::string secret;  ///< what the executor proves itself by; for nobody else's eyes
+  std::string name;                      ///< name of the task as a folder name, for its logs
+  std::string secret;                    ///< credential of the executor; keep it confidential
 };
 
-/// How a container ended.
+/// The end of a container.
 struct ContainerEnd {
-  bool lost = false;     ///< it went away without its process having ended by itself
+  bool lost = false;     ///< it went away although its process had not ended
   std::string sentence;  ///< "tony-executor exited with code 1", …
-  bool seen = true;      ///< false: it was given up unseen, and its processes may live on
+  bool seen = true;      ///< false: given up unseen; its processes may live on
 };
 
-/// Gets containers. Not thread safe: owned by the event loop. Listener calls come from the event
-/// loop, never from within a call of this class.
+/// A source of containers. Not thread safe: owned by the event loop. Listener calls come from the
+/// event loop, never from within a call of this class.
 class ClusterBackend {
  public:
   class Listener {
    public:
     virtual ~Listener() = default;
-    /// One container of a request.
+    /// One container of a request was granted.
     virtual void OnContainerGranted(const Container& container) = 0;
-    /// A launched container's executor runs as `process`. Only a backend that has nothing else to
-    /// find it by after the loss of an ApplicationMaster calls this.
+    /// The executor of a launched container runs as `process`. Called only by a backend that could
+    /// not find the executor otherwise after the loss of an ApplicationMaster.
     virtual void OnExecutorStarted(const std::string& /*container_id*/,
                                    const ExecutorProcess& /*process*/) {}
     /// The request has to wait. Called again when the reason changes.
     virtual void OnAllocationWaiting(const std::string& what, const std::string& unblock) = 0;
-    /// The request is refused for good. `never_fits`: it is larger than all there is.
+    /// The request is refused for good. `never_fits`: it exceeds the total of the machine or
+    /// cluster.
     virtual void OnAllocationRefused(bool never_fits, const std::string& sentence) = 0;
-    /// A launched container is over; its resources are free, or still kept by the job for a new
+    /// A launched container has ended. Its resources are free, or the job keeps them for a new
     /// request.
     virtual void OnContainerEnded(const std::string& container_id, const ContainerEnd& end) = 0;
   };
 
   virtual ~ClusterBackend() = default;
 
-  /// Takes over containers that were granted to earlier ApplicationMasters of this job; before any
-  /// other call. OnContainerEnded follows for each that is gone, now or later.
+  /// Takes over containers that were granted to earlier ApplicationMasters of this job. Call it
+  /// before any other method. OnContainerEnded follows for each container that is gone, now or
+  /// later.
   virtual void Reclaim(const std::vector<Container>& containers) = 0;
-  /// Asks for containers, all or none of one call. Answered by OnContainerGranted for each or
-  /// OnAllocationRefused.
+  /// Requests containers; those of one call are granted all or none. OnContainerGranted follows for
+  /// each, or OnAllocationRefused.
   virtual void Request(const std::vector<ContainerRequest>& requests) = 0;
-  /// Starts tony-executor in a granted container. A failure arrives as OnContainerEnded.
+  /// Starts tony-executor in a granted container. A failure is reported by OnContainerEnded.
   virtual void Launch(const std::string& container_id, const LaunchContext& context) = 0;
-  /// Ends a container by force and with it every process in it; OnContainerEnded follows. A
-  /// container that was never launched is given back without an event. Unknown ids are ignored.
+  /// Kills a container with every process in it; OnContainerEnded follows. A container that was
+  /// never launched is given back without an event. Unknown ids are ignored.
   virtual void Kill(const std::string& container_id) = 0;
-  /// The container's executor was told to end: OnContainerEnded is to follow as soon as may be.
-  /// Nothing for a backend that hears of ends at once. Unknown ids are ignored.
+  /// The container's executor was told to end, so OnContainerEnded should follow as soon as
+  /// possible. A backend that learns of ends at once need not do anything. Unknown ids are ignored.
   virtual void ExpectEnd(const std::string& /*container_id*/) {}
-  /// What the job keeps of ended containers is given back, beyond what has been asked for so far.
+  /// Gives back what the job keeps of ended containers, beyond its open requests.
   virtual void GiveBackSpare() = 0;
-  /// Takes back every request that has not been granted.
+  /// Cancels every request that has not been granted.
   virtual void CancelRequests() = 0;
 };
 

@@ -1,4 +1,4 @@
-// A backend without machines: records what it is asked, and the test says what becomes of it.
+// A backend without machines for tests: records each call, and the test triggers grants and ends.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace tony::core {
 
-/// Containers are called c1, c2, … in the order of their grants; each is on a host of its own
+/// Containers are called c1, c2, … in the order of their grants. Each is on a host of its own
 /// (host1, host2, …) unless `set_hosts` says otherwise. Grants, refusals and ends reach the
 /// listener only when the test calls for them. Not thread safe.
 class FakeClusterBackend : public ClusterBackend {
@@ -60,13 +60,13 @@ class FakeClusterBackend : public ClusterBackend {
     requests_.clear();
   }
 
-  /// Number of hosts that containers are spread over, in turn. 0: one host for each container.
+  /// The number of hosts over which containers are spread in turn. 0: one host for each container.
   void set_hosts(int hosts) { hosts_ = hosts; }
 
-  /// What was called, oldest first: "request worker=2 ps=1", "launch c1 worker-0", "kill c1",
+  /// The calls so far, oldest first: "request worker=2 ps=1", "launch c1 worker-0", "kill c1",
   /// "give back spare", "cancel".
   const std::vector<std::string>& calls() const { return calls_; }
-  /// Types of the containers that were asked for and not granted, one entry for each.
+  /// The types of requested containers that are not granted yet, one entry for each container.
   std::vector<std::string> pending() const {
     std::vector<std::string> types;
     for (const std::vector<ContainerRequest>& requests : requests_) {
@@ -75,9 +75,9 @@ class FakeClusterBackend : public ClusterBackend {
     }
     return types;
   }
-  /// Whether the container was granted and has neither ended nor been given back.
+  /// True when the container was granted and has neither ended nor been given back.
   bool holds(const std::string& container_id) const { return containers_.count(container_id) > 0; }
-  /// Whether it was told to end: it does so when the test calls End().
+  /// True when the container was killed: it ends when the test calls End().
   bool killed(const std::string& container_id) const {
     auto found = containers_.find(container_id);
     return found != containers_.end() && found->second.killed;
@@ -99,7 +99,7 @@ class FakeClusterBackend : public ClusterBackend {
   void GrantAll() {
     for (const std::string& type : pending()) Grant(type);
   }
-  /// A container that nobody has asked for (any more).
+  /// Grants a container that is not requested (any more).
   void GrantUnasked(const std::string& type, int gpus = 0) {
     const int number = ++last_number_;
     const int host = hosts_ == 0 ? number : (number - 1) % hosts_ + 1;
@@ -113,7 +113,7 @@ class FakeClusterBackend : public ClusterBackend {
     containers_[container.id] = {container};
     listener_.OnContainerGranted(container);
   }
-  /// The grant of a container that was granted before, once more.
+  /// Grants a container a second time.
   void RepeatGrant(const std::string& container_id) {
     const Container container = containers_.at(container_id).container;
     listener_.OnContainerGranted(container);
@@ -121,18 +121,19 @@ class FakeClusterBackend : public ClusterBackend {
   void Wait(const std::string& what, const std::string& unblock) {
     listener_.OnAllocationWaiting(what, unblock);
   }
-  /// Refuses the oldest request, as a whole.
+  /// Refuses the oldest request as a whole.
   void Refuse(bool never_fits, const std::string& sentence) {
     if (!requests_.empty()) requests_.pop_front();
     listener_.OnAllocationRefused(never_fits, sentence);
   }
-  /// The ApplicationMaster was lost: its requests are, and what it has not launched.
+  /// Simulates the loss of the ApplicationMaster: its requests and the containers that it has not
+  /// launched are gone.
   void MasterLost() {
     requests_.clear();
     gone_.clear();
     std::erase_if(containers_, [](const auto& entry) { return !entry.second.launched; });
   }
-  /// Tells the end of a container that was reclaimed and is gone; false when there is none.
+  /// Reports the end of a reclaimed container that is gone; false when there is none.
   bool EndReclaimed() {
     if (gone_.empty()) return false;
     const std::string container_id = gone_.front();
@@ -140,7 +141,7 @@ class FakeClusterBackend : public ClusterBackend {
     listener_.OnContainerEnded(container_id, {true, "gone while no ApplicationMaster was there"});
     return true;
   }
-  /// The container is over. False when there is none of that name (any more).
+  /// Ends a container. False when no container has that id (any more).
   bool End(const std::string& container_id, const ContainerEnd& end) {
     if (containers_.erase(container_id) == 0) return false;
     listener_.OnContainerEnded(container_id, end);
@@ -157,7 +158,7 @@ class FakeClusterBackend : public ClusterBackend {
   Listener& listener_;
   std::deque<std::vector<ContainerRequest>> requests_;
   std::map<std::string, Held> containers_;
-  std::deque<std::string> gone_;  ///< reclaimed, and not there any more
+  std::deque<std::string> gone_;  ///< reclaimed containers that no longer exist
   std::vector<std::string> calls_;
   int hosts_ = 0;
   int last_number_ = 0;

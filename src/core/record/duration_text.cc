@@ -1,4 +1,4 @@
-// The coarser, the longer.
+// The text has the two largest units, and tenths only below ten seconds.
 #include "core/record/duration_text.h"
 
 #include "absl/strings/str_cat.h"

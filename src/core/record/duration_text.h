@@ -1,4 +1,4 @@
-// Durations as people read them.
+// Durations as short texts for people.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What happened in a job: the one schema behind the terminal, `tony status`, pages and the history.
+// The events of a job: the one schema behind the terminal, `tony status`, pages and the history.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace tony::core {
 
-/// Version of this schema, written into every history. Raised when a reader of the old one would
-/// misunderstand.
+/// The version of this schema, written into every history. It rises when a reader of the old
+/// version would misunderstand the new one.
 inline constexpr int kJobEventVersion = 1;
 
-/// First event: what the job consists of.
+/// The first event: what the job consists of.
 struct JobSubmitted {
   struct Type {
     std::string name;
@@ -32,21 +32,20 @@ struct JobSubmitted {
   std::string framework;
   std::string backend;
   std::vector<Type> types;
-  std::string
-      log_folder;  ///< where the tasks' logs are found; empty where they stay on other hosts
-  std::string master_log_url;  ///< where the backend shows the ApplicationMaster's log; empty:
-                               ///< nowhere
+  std::string log_folder;      ///< folder of the tasks' logs; empty when they stay on other hosts
+  std::string master_log_url;  ///< link to the ApplicationMaster's log; empty: none
   bool operator==(const JobSubmitted&) const = default;
 };
 
 struct JobStateChanged {
   JobState state = JobState::kNew;
   int epoch = 0;
-  std::string sentence;  ///< why; may be empty
+  std::string sentence;  ///< reason for the change; may be empty
   bool operator==(const JobStateChanged&) const = default;
 };
 
-/// The job waits: for what, who is missing, what would unblock it. Each replaces the one before.
+/// The job waits: for what, which tasks are missing, what would unblock it. Each such event
+/// replaces the previous one.
 struct JobWaiting {
   std::string what;
   std::vector<std::string> missing;
@@ -62,16 +61,16 @@ struct TaskChanged {
   std::string container;  ///< empty without one
   std::string host;
   int port = 0;     ///< the task's address in the cluster spec; 0 before registration
-  int64_t pid = 0;  ///< of the user's process; 0 when it does not run
+  int64_t pid = 0;  ///< pid of the user's process; 0 when it does not run
   std::optional<TaskExit> exit;
-  std::string sentence;     ///< why; may be empty
-  std::string containment;  ///< how its processes are held together: "cgroup"; empty before its
-                            ///< executor has attached
-  std::string log_url;      ///< where the backend shows the container's logs; empty: nowhere
+  std::string sentence;     ///< reason for the change; may be empty
+  std::string containment;  ///< way of holding its processes together, such as "cgroup"; empty
+                            ///< until its executor attaches
+  std::string log_url;      ///< link to the container's logs; empty: none
   bool operator==(const TaskChanged&) const = default;
 };
 
-/// A new epoch begins because of a failure.
+/// A failure has opened a new epoch.
 struct EpochOpened {
   int epoch = 0;
   std::string cause;
@@ -81,37 +80,37 @@ struct EpochOpened {
   bool operator==(const EpochOpened&) const = default;
 };
 
-/// Where the job's TensorBoard (or notebook) will listen.
+/// The address at which the job's TensorBoard (or notebook) will listen.
 struct VisualizationReady {
   TaskId task;
   std::string url;
   bool operator==(const VisualizationReady&) const = default;
 };
 
-/// What a task's run has used. An event only when the run is over, with the newest measurement of
-/// it, whose sums and peaks are the whole run's. Those before it are shown to whoever looks and are
-/// not kept: see effect::ShowMeasurement.
+/// The resources that a task's run has used. It becomes an event only when the run is over, with
+/// the run's newest measurement, whose sums and peaks cover the whole run. Earlier measurements are
+/// shown but not kept: see effect::ShowMeasurement.
 struct TaskMeasured {
   TaskId task;
   TaskUsage usage;
-  int attempt = 0;  ///< of the run; 0 in histories of earlier versions, which kept each measurement
+  int attempt = 0;  ///< of the run; 0 in histories of earlier versions, which kept all samples
   bool operator==(const TaskMeasured&) const = default;
 };
 
-/// The ApplicationMaster was lost; another one has taken over and goes on from its decisions.
+/// The ApplicationMaster was lost; another one has taken over and continues from the journal.
 struct MasterRestarted {
-  int incarnation = 0;  ///< of the new one; the first is 1
-  std::string log_url;  ///< where the backend shows its log; empty: nowhere
+  int incarnation = 0;  ///< incarnation of the new ApplicationMaster; the first is 1
+  std::string log_url;  ///< link to its log; empty: none
   bool operator==(const MasterRestarted&) const = default;
 };
 
-/// Something a person should know that changes no state.
+/// Information for a person that changes no state.
 struct JobNote {
   std::string sentence;
   bool operator==(const JobNote&) const = default;
 };
 
-/// Last event.
+/// The last event.
 struct JobEnded {
   Verdict verdict;
   bool operator==(const JobEnded&) const = default;

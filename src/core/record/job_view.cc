@@ -1,4 +1,5 @@
-// Folding of events into a view.
+// A fold with one handler per kind of event; positions of tasks follow from their types, without a
+// search.
 #include "core/record/job_view.h"
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 namespace tony::core {
 namespace {
 
-/// The task's place in the view, whose tasks stand in the order of the types; nothing for an
-/// unknown one.
+/// The task's index in the view, whose tasks stand in the order of the types; nullopt for an
+/// unknown task.
 std::optional<size_t> PositionOf(const JobView& view, const TaskId& id) {
   size_t first = 0;
   for (const JobSubmitted::Type& type : view.job.types) {
@@ -55,13 +56,13 @@ struct Folder {
   void operator()(const TaskChanged& event) {
     JobView::Task* task = FindMutable(view, event.task);
     if (task == nullptr) return;
-    // Another run begins.
+    // Another attempt begins, so the old measurement is no longer true.
     if (event.attempt != task->last.attempt) task->usage.reset();
     task->last = event;
   }
   void operator()(const EpochOpened& event) {
     view.epoch = event.epoch;
-    // Both belong to processes that end now.
+    // The page and the measurements belong to processes that end now.
     view.visualization.reset();
     for (JobView::Task& task : view.tasks) task.usage.reset();
   }

@@ -1,4 +1,5 @@
-// A job as a person sees it, folded from its events: for the terminal, `tony status` and pages.
+// The state of a job as a person sees it, folded from its events: for the terminal, `tony status`
+// and pages.
 #pragma once
 
 #include <map>
@@ -20,11 +21,11 @@ struct JobView {
   JobSubmitted job;
   JobState state = JobState::kNew;
   int epoch = 0;
-  int incarnation = 1;  ///< of the ApplicationMaster
+  int incarnation = 1;  ///< incarnation of the ApplicationMaster
   int64_t submitted_millis = 0;
   int64_t state_since_millis = 0;
   int64_t ended_millis = 0;           ///< 0 while the job lives
-  std::optional<JobWaiting> waiting;  ///< only while it waits
+  std::optional<JobWaiting> waiting;  ///< set only while the job waits
   int64_t waiting_since_millis = 0;
   std::optional<VisualizationReady> visualization;
   std::vector<std::string> notes;
@@ -34,7 +35,8 @@ struct JobView {
 
   /// Folds one more event in. Events that were seen already (by sequence) change nothing.
   void Apply(const JobEvent& event);
-  /// Takes in the newest measurement of a run that goes on; one of another run changes nothing.
+  /// Takes in the newest measurement of a running task; a measurement of another attempt changes
+  /// nothing.
   void Measure(const TaskMeasured& measured);
   /// Null when the job has no such task.
   const Task* FindTask(const TaskId& id) const;

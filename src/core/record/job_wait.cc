@@ -1,4 +1,4 @@
-// The wording of waits.
+// One function per state of the job; the tasks' states decide which of its sentences applies.
 #include "core/record/job_wait.h"
 
 #include <functional>
@@ -57,7 +57,7 @@ JobWaiting WaitForEnd(const Tasks& tasks) {
   const char* const unblock =
       "they end by themselves, or are killed when tony.task.kill-grace-ms and "
       "tony.am.shutdown-timeout-ms are over";
-  // One that is new was never started.
+  // A task in state NEW has no container, so there is nothing of it to end.
   const auto living = [](const AwaitedTask& task) {
     return !IsOver(task) && task.state != TaskState::kNew;
   };
@@ -100,7 +100,7 @@ std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>&
           tasks, [](const AwaitedTask& task) { return task.state == TaskState::kNew; },
           "have no container yet", "the containers are granted");
     case JobState::kRegistering:
-      // Those without a container belong to later stages.
+      // Tasks without a container belong to later stages.
       return WaitForRegistration(
           tasks,
           [](const AwaitedTask& task) {

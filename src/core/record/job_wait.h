@@ -1,4 +1,4 @@
-// What a job waits for, in words: one sentence for each state that it can be in.
+// The sentences that say what a job waits for: one for each of its states.
 #pragma once
 
 #include <optional>
@@ -13,20 +13,20 @@
 
 namespace tony::core {
 
-/// A task as far as a wait depends on it. Plain data.
+/// The part of a task's state that a wait depends on. Plain data.
 struct AwaitedTask {
   TaskId id;
   TaskState state = TaskState::kNew;
-  bool tracked = true;  ///< the job's end waits for its own
+  bool tracked = true;  ///< the job waits for the end of this task
 };
 
-/// `gang`: of that gang alone; 0: all.
+/// The tasks of a gang, or all tasks when `gang` is 0.
 std::vector<AwaitedTask> AwaitedTasks(const TaskTable& tasks, int gang = 0);
 std::vector<AwaitedTask> AwaitedTasks(const JobView& view);
 
-/// What a job in `state` with these tasks waits for: what, who is missing, what would unblock it.
-/// There is something in every state but kEnded. What was put on record (JobWaiting) is more exact
-/// and comes before it.
+/// What a job in `state` with these tasks waits for, which tasks are missing, and what would
+/// unblock it. nullopt – only in kEnded. A wait on record (JobWaiting) is more exact and takes
+/// precedence.
 std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>& tasks);
 
 /// "2 of 3 tasks are not ready; awaited: worker:0, worker:2"

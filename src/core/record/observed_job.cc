@@ -1,4 +1,4 @@
-// Folding of events into a view with times.
+// Adds the times of tasks to a JobView; a task's times start again with each of its runs.
 #include "core/record/observed_job.h"
 
 #include <variant>

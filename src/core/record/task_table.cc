@@ -1,4 +1,5 @@
-// Bookkeeping of tasks.
+// Every change takes the task out of all counts, changes it and counts it again, so the counts
+// cannot drift from the tasks.
 #include "core/record/task_table.h"
 
 #include <utility>
@@ -101,6 +102,7 @@ void TaskTable::Unbind(Task& task) {
   task.dismissed = false;
 }
 
+// A gang without members is erased: only a gang that exists can wait for anything.
 void TaskTable::SetGang(Task& task, int number) {
   const int left = task.gang;
   Change(task, [&] { task.gang = number; });
@@ -112,6 +114,7 @@ void TaskTable::SetListed(Task& task, bool listed) {
 }
 
 void TaskTable::StopTracking(const std::string& type) {
+  // Tracking is shared by the type's tasks, so all of them leave the counts before it changes.
   for (Task& task : tasks_) {
     if (task.id.type == type) Count(task, -1);
   }

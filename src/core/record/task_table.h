@@ -22,11 +22,11 @@ namespace tony::core {
 
 /// The tasks of one type, counted.
 struct TypeCounts {
-  Tracking tracking = Tracking::kTracked;  ///< the type's, unless nobody waits for it any longer
+  Tracking tracking = Tracking::kTracked;  ///< untracked once the job no longer waits for the type
   int size = 0;
-  int bound = 0;   ///< that have a container
-  int listed = 0;  ///< whose address of this epoch is in the cluster spec
-  int over = 0;    ///< whose run has ended
+  int bound = 0;   ///< tasks with a container
+  int listed = 0;  ///< tasks whose address of this epoch is in the cluster spec
+  int over = 0;    ///< tasks whose run has ended
   int succeeded = 0;
 
   bool complete() const { return tracking == Tracking::kTracked && succeeded == size; }
@@ -35,52 +35,52 @@ struct TypeCounts {
 /// Tasks that start together, when all of them have registered.
 struct Gang {
   int size = 0;
-  int bound = 0;  ///< that have a container
+  int bound = 0;  ///< tasks with a container
   int ready = 0;
-  TimePoint since;                             ///< it was formed, or got its last container
-  TimePoint not_before;                        ///< of its start
-  std::optional<TimePoint> incomplete_since;   ///< it had a part of its containers, and never all
-  std::optional<TimePoint> partly_held_since;  ///< while a part of its containers is there
-  TimePoint ask_after;                         ///< it has given them back, and waits with the rest
-  bool said_missing = false;                   ///< its missing tasks were named
-  bool said_held_back = false;                 ///< its time to start was named
+  TimePoint since;       ///< time at which it was formed, or got its last container
+  TimePoint not_before;  ///< earliest start
+  std::optional<TimePoint> incomplete_since;   ///< since it has some containers; never all so far
+  std::optional<TimePoint> partly_held_since;  ///< set while it has some containers, not all
+  TimePoint ask_after;          ///< end of the pause after it gave its containers back
+  bool said_missing = false;    ///< its missing tasks were recorded
+  bool said_held_back = false;  ///< its earliest start was recorded
 };
 
 /// One task within the current epoch, with the container it is bound to.
 struct Task {
   TaskId id;
   const TaskType* type = nullptr;
-  const TypeCounts* fellows = nullptr;  ///< of its type
+  const TypeCounts* fellows = nullptr;  ///< counts of its type
   TaskState state = TaskState::kNew;
-  TimePoint since;     ///< of the newest change of state
-  int attempt = 0;     ///< starts, the one that is prepared included; 0 before the first container
-  bool asked = false;  ///< a container is asked for
-  std::optional<Container> container;  ///< bound
+  TimePoint since;     ///< time of the newest change of state
+  int attempt = 0;     ///< starts, including the one being prepared; 0 before the first container
+  bool asked = false;  ///< a container is requested for it
+  std::optional<Container> container;  ///< the container it is bound to
   bool attached = false;               ///< its executor's stream is open
-  std::string containment;             ///< of that executor
-  std::string boot_id;                 ///< of the machine that it runs on; empty: not known
+  std::string containment;             ///< containment of that executor
+  std::string boot_id;                 ///< boot id of its machine; empty: not known
   bool kept = false;  ///< the container is older than this epoch, or than this ApplicationMaster
-  bool dismissed = false;                ///< told to shut down: how it ends says nothing
-  bool killed = false;                   ///< tony ends the container: its executor is not heard
-  TimePoint killed_at;                   ///< when that was asked for, last
-  TimePoint waiting_since;               ///< container granted, or epoch opened when kept
-  TimePoint last_heard;                  ///< newest message of its executor
-  std::optional<TimePoint> reattach_by;  ///< while the executor is to open another stream
-  bool awaited_back = false;             ///< since the ApplicationMaster was restarted
+  bool dismissed = false;   ///< told to shut down, so its exit carries no meaning
+  bool killed = false;      ///< tony is ending the container; its executor's messages are ignored
+  TimePoint killed_at;      ///< time of the newest kill
+  TimePoint waiting_since;  ///< time of the grant, or of the new epoch when kept
+  TimePoint last_heard;     ///< time of its executor's newest message
+  std::optional<TimePoint> reattach_by;  ///< deadline for the executor to open another stream
+  bool awaited_back = false;             ///< not attached since the ApplicationMaster was restarted
   int port = 0;
   int visualization_port = 0;
   int64_t pid = 0;
   std::optional<TaskExit> exit;          ///< set in kFailed and kSucceeded
-  std::optional<TaskMeasured> measured;  ///< newest of this run, until that is over
-  int gang = 0;                          ///< number of the gang that it is to start with; 0: none
-  int told_to_start = 0;                 ///< the attempt that was, by this ApplicationMaster
+  std::optional<TaskMeasured> measured;  ///< newest measurement of the current run
+  int gang = 0;                          ///< number of the gang that it starts with; 0: none
+  int told_to_start = 0;                 ///< attempt that this ApplicationMaster told to start
   bool listed = false;                   ///< its address of this epoch is in the cluster spec
-  std::string stranger;                  ///< who took one of its ports, if anybody did
+  std::string stranger;                  ///< process that took one of its ports; empty: none
 
   Tracking tracking() const { return fellows->tracking; }
-  /// It is to start for the first time in this epoch.
+  /// True while it waits for its first start in this epoch.
   bool gathering() const { return gang != 0 && !listed; }
-  /// Its run in this epoch has ended.
+  /// True when its run in this epoch has ended.
   bool over() const { return IsOver(state); }
 };
 
@@ -104,28 +104,28 @@ class TaskTable {
 
   void SetState(Task& task, TaskState state);
   void Ask(Task& task);
-  /// No container is asked for any more, for nobody.
+  /// Forgets all requests: no container is requested for any task.
   void ForgetAsked();
   void Bind(Task& task, const Container& container);
   void Unbind(Task& task);
-  /// 0 takes it out of its gang; a gang is there as long as it has members.
+  /// 0 takes the task out of its gang. A gang exists as long as it has members.
   void SetGang(Task& task, int number);
   void SetListed(Task& task, bool listed);
   /// Counts the tasks of `type` as untracked from here on.
   void StopTracking(const std::string& type);
 
   int count(TaskState state) const { return counts_[static_cast<size_t>(state)]; }
-  /// The same, of tracked tasks only.
+  /// The number of tracked tasks in this state.
   int tracked(TaskState state) const { return tracked_counts_[static_cast<size_t>(state)]; }
   int tracked() const;
   int bound() const { return static_cast<int>(by_container_.size()); }
   int size() const { return static_cast<int>(tasks_.size()); }
-  /// Of one of the job's types.
+  /// The counts of one of the job's types.
   const TypeCounts& of(const std::string& type) const { return types_.at(type); }
-  /// By number. Clocks and marks are the caller's to set, counts are not.
+  /// The gangs by number. The caller sets times and marks, and never the counts.
   std::map<int, Gang>& gangs() { return gangs_; }
   const std::map<int, Gang>& gangs() const { return gangs_; }
-  /// Of the tasks for which `predicate` holds; see TaskNames().
+  /// The names of the tasks for which `predicate` holds; see TaskNames().
   template <typename Predicate>
   std::vector<std::string> Names(Predicate predicate, size_t limit = kMostTaskNames) const {
     return TaskNames(tasks_, predicate, limit);
@@ -134,7 +134,7 @@ class TaskTable {
  private:
   /// Adds the task to all counts, or with -1 takes it out.
   void Count(const Task& task, int sign);
-  /// Changes what is counted.
+  /// Applies a change to a counted property.
   template <typename Function>
   void Change(Task& task, Function change) {
     Count(task, -1);

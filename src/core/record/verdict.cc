@@ -1,4 +1,5 @@
-// Names and exit codes of verdicts.
+// Names are an interface for machines and never change; exit codes tell the program's failures from
+// the infrastructure's.
 #include "core/record/verdict.h"
 
 namespace tony::core {

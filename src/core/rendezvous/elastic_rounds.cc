@@ -1,4 +1,5 @@
-// The rules of ElasticRounds.
+// Every input leads to Advance(), which looks at the whole state and begins a round, notifies rank
+// 0, or fails the job; so no order of inputs can be missed.
 #include "core/rendezvous/elastic_rounds.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ ElasticEffects ElasticRounds::OnMembers(std::vector<ElasticMember> members, bool
 
 ElasticEffects ElasticRounds::OnAsked(const std::string& host, int local_rank, TimePoint now) {
   const ElasticPlace* place = PlaceAt(host, local_rank);
-  // One that is taken for dead is not asked for its state.
+  // A process that is taken for dead has no say in the next round.
   if (place == nullptr || !Lives(*place)) return {};
   asked_.insert(place->member);
   return Advance(now);
@@ -62,6 +63,7 @@ std::optional<TimePoint> ElasticRounds::NextDeadline() const {
 
 ElasticEffects ElasticRounds::Advance(TimePoint now) {
   if (failed_) return {};
+  // Gathering starts when a process of the round asks or is gone. If neither holds, the round runs.
   if (round_ >= 0) {
     const bool anybody = std::any_of(places_.begin(), places_.end(),
                                      [this](const ElasticPlace& place) { return Lives(place); });
@@ -76,6 +78,7 @@ ElasticEffects ElasticRounds::Advance(TimePoint now) {
       return NotifyIfChanged();
     }
   }
+  // The limit of patience runs from the start of the gathering, whatever happens during it.
   if (!gathering_since_) gathering_since_ = now;
   if (!Silent().empty()) return NotifyIfChanged();
   if (policy_.resets > 0 && round_ >= policy_.resets) {
@@ -88,6 +91,8 @@ ElasticEffects ElasticRounds::Advance(TimePoint now) {
   return Begin(*std::move(places));
 }
 
+// The hosts count members, not processes: a survivor keeps its place, and each free place takes the
+// next newcomer of its host in the order of the member list.
 absl::StatusOr<std::vector<ElasticPlace>> ElasticRounds::Plan() const {
   std::vector<HostSlots> hosts;
   std::map<std::string, std::vector<std::string>> newcomers;  // by host
@@ -110,6 +115,7 @@ absl::StatusOr<std::vector<ElasticPlace>> ElasticRounds::Plan() const {
     return name;
   };
   std::vector<ElasticPlace> places;
+  // The first round has no survivors, so the members are ranked in their order.
   if (round_ < 0) {
     const int there = static_cast<int>(members_.size());
     if (there < policy_.size.least) return absl::ResourceExhaustedError("too few members");
@@ -122,6 +128,7 @@ absl::StatusOr<std::vector<ElasticPlace>> ElasticRounds::Plan() const {
   for (const ElasticPlace& place : places_) {
     if (Lives(place)) survivors.push_back(place.slot);
   }
+  // A job that is ending goes on with any number of survivors.
   ElasticSize size = policy_.size;
   if (finished_) size.least = 1;
   TONY_ASSIGN_OR_RETURN(const std::vector<ElasticSlot> plan, PlanNextRound(hosts, survivors, size));
@@ -140,6 +147,7 @@ ElasticEffects ElasticRounds::Begin(std::vector<ElasticPlace> places) {
   places_ = std::move(places);
   asked_.clear();
   gathering_since_.reset();
+  // Members that are there at the beginning need no notification; those that go or come later do.
   told_ = alive_;
   std::erase_if(addresses_, [this](const auto& entry) { return !HasPlace(entry.first); });
   return {elastic::Begin{++round_, places_}};
@@ -151,6 +159,8 @@ ElasticEffects ElasticRounds::Fail(std::string sentence, std::vector<std::string
 }
 
 ElasticEffects ElasticRounds::NotifyIfChanged() {
+  // A growth that finds no room is not worth a round. A process that has asked already, or whose
+  // address is not known, cannot be told.
   if (finished_ || places_.empty() || told_ == alive_ || (AllLive() && !MayGrow())) return {};
   const ElasticPlace& first = places_.front();
   const auto address = addresses_.find(first.member);

@@ -1,4 +1,4 @@
-// The rounds of an elastic Horovod job: who takes part, and when the next one begins.
+// The rounds of an elastic Horovod job: decides who takes part, and when the next round begins.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,10 @@
 
 namespace tony::core {
 
-/// A container in which a process of the job may be started, or one runs.
+/// A container in which a process of the job runs or may be started.
 struct ElasticMember {
-  std::string name;  ///< its own; another process in the same container has another
-  std::string host;  ///< of Horovod's
+  std::string name;  ///< unique to the process, not to the container
+  std::string host;  ///< name of Horovod's host
 
   bool operator==(const ElasticMember&) const = default;
 };
@@ -30,8 +30,8 @@ struct ElasticMember {
 struct ElasticPlace {
   std::string member;
   Slot slot;
-  /// In the round before; nothing: its process is to be started, and learns its place by its
-  /// environment.
+  /// The member's slot in the previous round. nullopt – its process is to be started, and learns
+  /// its place from its environment.
   std::optional<Slot> previous = {};
 
   bool operator==(const ElasticPlace&) const = default;
@@ -39,25 +39,27 @@ struct ElasticPlace {
 
 struct ElasticPolicy {
   ElasticSize size;
-  int resets = 0;  ///< rounds after the first; 0: as many as it takes
-  /// For the processes of a round to ask for the next one, and for enough members to be there.
+  int resets = 0;  ///< allowed rounds after the first; 0: no limit
+  /// How long a gathering may last: the processes of a round have to ask for the next one, and
+  /// enough members have to be there.
   std::chrono::milliseconds patience{600000};
 };
 
 namespace elastic {
 
-/// Forget the last round. Who has asked learns its place, and the new ones are to be started.
+/// Forget the previous round. Processes that have asked learn their places, and the new ones are to
+/// be started.
 struct Begin {
-  int round = 0;  ///< from 0
+  int round = 0;  ///< counted from 0
   std::vector<ElasticPlace> places;
 };
 
-/// Tell the process with the first rank that hosts have come or gone; it tells the others when they
-/// next look.
+/// Tell the process with rank 0 that hosts have come or gone; it tells the others when they next
+/// look.
 struct Notify {
   std::string member;
-  Blob address;           ///< as it has put it
-  int64_t timestamp = 0;  ///< each is greater than the one before
+  Blob address;           ///< as the process has put it
+  int64_t timestamp = 0;  ///< greater than every earlier one
 };
 
 /// The job cannot go on.
@@ -71,42 +73,44 @@ struct Fail {
 using ElasticEffect = std::variant<elastic::Begin, elastic::Notify, elastic::Fail>;
 using ElasticEffects = std::vector<ElasticEffect>;
 
-/// Horovod's protocol (horovod/runner/elastic), with other decisions where its own lead into dead
-/// ends.
+/// Horovod's elastic protocol (horovod/runner/elastic), with other decisions where Horovod's own
+/// lead into dead ends.
 ///
 ///   gathering the first ──▶ running ──(a process asks, or is gone)──▶ gathering ──▶ running …
 ///                              └─(a member comes: notify)─▶ all ask
 ///
-/// 1. The first round begins with the members that are there first, when these are `least`.
-/// 2. While a round runs a member that comes may take part in the next one, as long as there are
-///    fewer than `most`. The process with the first rank is told, and all will ask.
-/// 3. Processes that lose another one ask by themselves. That a member is gone is told as well, for
-///    those who do not notice.
-/// 4. A round begins when all processes of the last one that still live have asked, and with the
-///    members that have come meanwhile there are `least`. Survivors have the first ranks, so that
-///    the first of them has the job's state (PlanNextRound()).
-/// 5. Two changes are one round; a change while a round begins is the next round's.
-/// 6. Once a process has ended well the job is coming to its end: nobody joins any more.
-/// 7. It fails when nobody survived, when `patience` or `resets` are over.
+/// 1. The first round begins as soon as `least` members are there, with those members.
+/// 2. A member that comes while a round runs may take part in the next round, as long as the round
+///    has fewer than `most` processes. The process with rank 0 is notified, and then all processes
+///    ask.
+/// 3. Processes that lose another one ask by themselves. The loss of a member is notified as well,
+///    for processes that do not notice it.
+/// 4. A round begins when all processes of the previous one that still live have asked, and
+///    together with the members that have come meanwhile there are `least`. Survivors get the first
+///    ranks, so that rank 0 has the job's state (PlanNextRound()).
+/// 5. Two changes during one gathering lead to one round; a change while a round begins belongs to
+///    the next round.
+/// 6. Once a process has succeeded the job is ending: no further member joins.
+/// 7. The job fails when no process survived, or when `patience` or `resets` are used up.
 /// Not thread safe. Does no I/O.
 class ElasticRounds {
  public:
   explicit ElasticRounds(ElasticPolicy policy) : policy_(policy) {}
 
-  /// All members that there are: those whose process runs, and those in which one may be started.
-  /// `finished`: a process has ended well.
+  /// `members`: all members, both those whose process runs and those in which one may be started.
+  /// `finished`: a process has succeeded.
   ElasticEffects OnMembers(std::vector<ElasticMember> members, bool finished, TimePoint now);
-  /// The process with this place in the running round wants one in the next.
+  /// The process with this place in the running round asks for a place in the next one.
   ElasticEffects OnAsked(const std::string& host, int local_rank, TimePoint now);
-  /// It has said where it can be told something.
+  /// The process with this place has put the address at which it can be notified.
   ElasticEffects OnAddress(const std::string& host, int local_rank, Blob address);
   ElasticEffects OnTick(TimePoint now);
-  /// When OnTick() has something to look at.
+  /// The time by which to call OnTick(); nullopt while nothing is gathered.
   std::optional<TimePoint> NextDeadline() const;
 
   int round() const { return round_; }
   const std::vector<ElasticPlace>& places() const { return places_; }
-  /// For whom the next round waits; nothing while nobody waits for it.
+  /// The tasks that the next round waits for; empty while no round is gathered.
   RendezvousWait DescribeWait() const;
 
  private:
@@ -115,26 +119,26 @@ class ElasticRounds {
   absl::StatusOr<std::vector<ElasticPlace>> Plan() const;
   ElasticEffects Begin(std::vector<ElasticPlace> places);
   ElasticEffects Fail(std::string sentence, std::vector<std::string> missing = {});
-  /// The first process hears of a change that it has not heard of, when it can be told.
+  /// Notifies rank 0 of a change that it has not been told of, if its address is known.
   ElasticEffects NotifyIfChanged();
   const ElasticPlace* PlaceAt(const std::string& host, int local_rank) const;
   bool HasPlace(const std::string& member) const;
   bool Lives(const ElasticPlace& place) const { return alive_.contains(place.member); }
   bool AllLive() const;
-  /// There is room for a member that has no place.
+  /// True when there is room for a member that has no place.
   bool MayGrow() const;
-  /// Processes of this round that live and have not asked.
+  /// Processes of this round that live and have not asked for the next one.
   std::vector<const ElasticPlace*> Silent() const;
 
   const ElasticPolicy policy_;
   std::vector<ElasticMember> members_;
-  std::set<std::string> alive_;  ///< names of members_
+  std::set<std::string> alive_;  ///< names of `members_`
   bool finished_ = false;
   int round_ = -1;
-  std::vector<ElasticPlace> places_;       ///< of the round, by rank
-  std::set<std::string> asked_;            ///< members of the round
+  std::vector<ElasticPlace> places_;  ///< places of the round, by rank
+  std::set<std::string> asked_;       ///< members of the round that have asked for the next one
   std::map<std::string, Blob> addresses_;  ///< by member
-  std::set<std::string> told_;             ///< names of the members that the first process knows of
+  std::set<std::string> told_;             ///< the members that rank 0 has been told of
   int64_t timestamp_ = 0;
   std::optional<TimePoint> gathering_since_;
   bool failed_ = false;

@@ -1,4 +1,4 @@
-// TonY's JSON, checked field by field.
+// JSON, parsed without exceptions and checked field by field: a user's driver writes the plan.
 #include "core/rendezvous/plan_text.h"
 
 #include <nlohmann/json.hpp>
@@ -79,6 +79,7 @@ absl::StatusOr<RendezvousPlan> ParsePlan(const std::string& text) {
       }
       slot.*field.number = number->get<int>();
     }
+    // Only tony's own elastic driver adds the member and the round; a plan without them is static.
     const auto member = object.find("member"), round = object.find("round");
     if (member != object.end() && member->is_string() && round != object.end() &&
         round->is_number_integer()) {

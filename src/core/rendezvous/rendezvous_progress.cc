@@ -1,4 +1,4 @@
-// Steps are read off the keys of a scope.
+// The store keeps no state per rank: each step is derived from the keys that a scope has.
 #include "core/rendezvous/rendezvous_progress.h"
 
 #include <algorithm>
@@ -16,6 +16,8 @@ constexpr int kSizedStages = 3;
 constexpr char kProcessSetMark[] = "_process_set_hash_";
 
 RankStep StepOf(const RendezvousScope& scope, int key) {
+  // An empty scope is one that nobody has entered, or one that all ranks have finished and that was
+  // emptied.
   if (scope.entries.empty()) {
     return scope.completions > 0 ? RankStep::kConnected : RankStep::kAbsent;
   }
@@ -26,13 +28,13 @@ RankStep StepOf(const RendezvousScope& scope, int key) {
   return scope.entries.contains(NameKey(key)) ? RankStep::kNamed : RankStep::kAbsent;
 }
 
-/// `progress` with the steps of its ranks.
+/// `progress` with the step of each of its ranks.
 ScopeProgress WithSteps(ScopeProgress progress, const RendezvousScope& scope) {
   for (RankProgress& rank : progress.ranks) rank.step = StepOf(scope, rank.key);
   return progress;
 }
 
-/// The sized scopes, as Horovod goes through them.
+/// The scopes that are made of the plan, in the order in which Horovod goes through them.
 std::vector<ScopeProgress> MembersOfScopes(const std::vector<Slot>& plan) {
   ScopeProgress global{.scope = "global", .stage = 0};
   std::vector<ScopeProgress> local;
@@ -55,7 +57,7 @@ std::vector<ScopeProgress> MembersOfScopes(const std::vector<Slot>& plan) {
   return scopes;
 }
 
-/// Whether its ranks put addresses for so many.
+/// True when a rank of the scope has put addresses for `ranks` ranks.
 bool HasAddressesFor(const RendezvousScope& scope, size_t ranks) {
   return std::any_of(scope.entries.begin(), scope.entries.end(), [ranks](const auto& entry) {
     return IsAddressKey(entry.first) && entry.second.value != nullptr &&
@@ -93,6 +95,8 @@ RendezvousWait DescribeScope(const ScopeProgress& scope, const Tasks& tasks) {
     if (rank.step < RankStep::kListening) silent.push_back(rank);
     if (rank.step == RankStep::kListening) unconnected.push_back(rank);
   }
+  // Ranks without addresses hold up the others; only if there is none are the unconnected ranks to
+  // blame.
   const std::vector<RankProgress>& awaited = silent.empty() ? unconnected : silent;
   RendezvousWait wait;
   for (const RankProgress& rank : awaited) wait.missing.push_back(TaskOf(rank, tasks));
@@ -125,6 +129,8 @@ std::vector<ScopeProgress> ProgressOf(const RendezvousStore& store) {
     progress.push_back(WithSteps(scope, *scopes.at(scope.scope)));
   }
   for (const ScopeProgress& base : sized) {
+    // Horovod repeats the three groups for the process set of all ranks, under the same name with a
+    // hash. A smaller process set has fewer addresses per rank and is left out.
     const std::string prefix = base.scope + kProcessSetMark;
     for (auto scope = scopes.lower_bound(prefix);
          scope != scopes.end() && scope->first.starts_with(prefix); ++scope) {
@@ -153,6 +159,7 @@ RendezvousWait DescribeMissing(const std::vector<ScopeProgress>& progress, const
   std::optional<int> stage;
   size_t more = 0;
   for (const ScopeProgress& scope : progress) {
+    // Later stages wait for the first incomplete one, so only that one is described.
     if (scope.complete() || scope.stage != stage.value_or(scope.stage)) continue;
     stage = scope.stage;
     RendezvousWait here = DescribeScope(scope, tasks);

@@ -1,4 +1,5 @@
-// Scopes are kept apart; what they cost is summed up.
+// One hash map per scope, with running totals of bytes and keys, so that a limit costs one
+// comparison.
 #include "core/rendezvous/rendezvous_store.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace tony::core {
 namespace {
 
-/// Of horovod.run(): the function, and what came of it.
+/// True for the scopes of horovod.run(): the function, and its results.
 bool BelongsToJob(const std::string& scope) {
   return scope == "runfunc" || scope == "runfunc_result";
 }
@@ -19,7 +20,7 @@ size_t Cost(const std::string& scope, const std::string& key, const Blob& value)
   return scope.size() + key.size() + (value == nullptr ? 0 : value->size());
 }
 
-/// False for "01" as well: a rank has one key.
+/// False for "01" as well: each rank has exactly one key.
 bool IsMember(const std::string& key, int size) {
   int rank = -1;
   const char* const end = key.data() + key.size();
@@ -46,6 +47,7 @@ Patience PatienceFor(const std::string& scope, const std::string& key) {
 }
 
 StoreLimits StoreLimits::For(int processes) {
+  // A few scopes of all ranks are filled at a time, and each has one address per pair of ranks.
   constexpr size_t kScopesAtATime = 4;
   constexpr size_t kOtherBytes = size_t{64} * 1024 * 1024;
   constexpr size_t kOtherKeys = 1024;
@@ -87,6 +89,7 @@ absl::Status RendezvousStore::Put(const std::string& scope, const std::string& k
   bytes_ = new_bytes;
   keys_ = new_keys;
 
+  // A rank that puts its addresses again is not connected any more.
   RendezvousScope& target = scopes_[scope];
   RendezvousScope::Entry& entry = target.entries[key];
   if (entry.finished) --target.finished;
@@ -109,7 +112,7 @@ void RendezvousStore::RemoveFromSized(const std::string& name, RendezvousScope& 
   if (!IsMember(key, scope.size)) return;
   const auto [entry, is_new] = scope.entries.try_emplace(key);
   if (is_new) {
-    ++keys_;  // as many as ranks, whatever the limit
+    ++keys_;  // not checked: at most one key per rank
     bytes_ += Cost(name, key, nullptr);
   }
   if (entry->second.finished) return;
@@ -129,7 +132,7 @@ void RendezvousStore::RemoveFromAdHoc(const std::string& name, RendezvousScope& 
     scope.entries.erase(found);
     return;
   }
-  // Its key remains, to tell who is connected from who has not come yet.
+  // The key remains, to tell a connected rank from one that has not come yet.
   found->second = {.value = nullptr, .finished = true};
   bytes_ += Cost(name, key, nullptr);
   ++scope.finished;
@@ -167,7 +170,7 @@ std::vector<StoreOperation> RendezvousStore::Snapshot() const {
   std::vector<StoreOperation> operations;
   operations.emplace_back(BeginRound{plan_});
   const auto nothing = std::make_shared<const std::string>();
-  std::vector<StoreOperation> removals;  // after all values, or a scope would go before its time
+  std::vector<StoreOperation> removals;  // after all values: a scope would end too early otherwise
   for (const auto& [name, scope] : scopes_) {
     for (const auto& [key, entry] : scope.entries) {
       operations.emplace_back(PutValue{name, key, entry.value == nullptr ? nothing : entry.value});

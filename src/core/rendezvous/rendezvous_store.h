@@ -1,5 +1,4 @@
-// What the processes of a Horovod job tell each other before they are connected: values by scope
-// and key.
+// The values by which the processes of a Horovod job find each other, by scope and key.
 #pragma once
 
 #include <cstddef>
@@ -16,47 +15,48 @@
 
 namespace tony::core {
 
-/// Of one address of Gloo's on 64-bit Linux, a sockaddr_storage and a number; a rank puts one for
-/// each other rank.
+/// The length of one Gloo address on 64-bit Linux, a sockaddr_storage and a number. A rank puts one
+/// address for each other rank.
 inline constexpr size_t kAddressBytes = 136;
 
-/// Stored once, shared by all who send it.
+/// A value that is stored once and shared by all connections that send it.
 using Blob = std::shared_ptr<const std::string>;
 
-/// True for a key of digits only, under which a rank puts its addresses.
+/// True for a key of digits only: a rank puts its addresses under such a key.
 bool IsAddressKey(const std::string& key);
-/// "rank_3", under which rank 3 puts its machine's name.
+/// The key under which a rank puts its machine's name: "rank_3".
 std::string NameKey(int rank);
 
 /// The scope in which a worker of an elastic job asks for its place in the next round.
 inline constexpr char kPlaceScope[] = "rank_and_size";
 
-/// The scope in which a worker of an elastic job says where its driver reaches it, and by which
-/// secret it knows the driver. Whoever has that secret has the worker run what he likes. So nobody
-/// reads it: who has the truth hears of each change, and neither a client nor a replica does.
+/// The scope in which a worker of an elastic job puts its address and the secret by which it
+/// recognizes its driver. The secret lets its holder run anything in the worker, so these values
+/// are never served: only the store with the truth hears of each change, and neither a client nor a
+/// replica does.
 inline constexpr char kWorkerAddressScope[] = "worker_addresses";
-/// Whether values of this scope are for the driver alone.
+/// True when values of this scope are for the driver only.
 bool IsForDriverOnly(const std::string& scope);
 
-/// How long an answer about a value that is not there may be held back.
+/// How long the answer about a missing value may be held back.
 enum class Patience {
-  kNone,   ///< not at all: whoever asks only guesses
-  kSome,   ///< for a while; whoever asks will ask again, and has a deadline
-  kNoEnd,  ///< until the value comes: whoever asks takes "not there" for a value
+  kNone,   ///< not at all: the client only guesses keys
+  kSome,   ///< for a while: the client asks again, up to its own deadline
+  kNoEnd,  ///< until the value comes: the client would take "not there" for a value
 };
 Patience PatienceFor(const std::string& scope, const std::string& key);
 
 struct StoreLimits {
-  size_t bytes = 0;  ///< of scopes, keys and values
+  size_t bytes = 0;  ///< of scopes, keys and values together
   size_t keys = 0;   ///< in all scopes
 
-  /// Enough for the rendezvous of so many processes, several process sets, and functions that
-  /// horovod.run() sends.
+  /// Enough for the rendezvous of `processes` processes, several process sets, and the functions
+  /// that horovod.run() sends.
   static StoreLimits For(int processes);
 };
 
-/// What changes a store. Stores to which the same operations are applied in the same order are
-/// equal.
+/// The operations that change a store. Two stores are equal after the same operations in the same
+/// order.
 struct BeginRound {
   std::vector<Slot> plan;
 };
@@ -71,51 +71,53 @@ struct RemoveValue {
 };
 using StoreOperation = std::variant<BeginRound, PutValue, RemoveValue>;
 
-/// One scope, as somebody sees it who wants to know how far its ranks are. Plain data.
+/// One scope, as seen by code that reports the progress of its ranks. Plain data.
 struct RendezvousScope {
   struct Entry {
     Blob value;             ///< null: removed, or never put
-    bool finished = false;  ///< its rank has removed it: it is connected to all others
+    bool finished = false;  ///< its rank has removed it, so the rank is connected to all others
   };
-  int size = 0;         ///< ranks; 0: not known (an ad hoc scope)
-  int finished = 0;     ///< entries
-  int addresses = 0;    ///< values under address keys
+  int size = 0;         ///< number of ranks; 0: not known (an ad hoc scope)
+  int finished = 0;     ///< number of finished entries
+  int addresses = 0;    ///< number of values under address keys
   int completions = 0;  ///< how often all ranks of a sized scope have finished
   absl::flat_hash_map<std::string, Entry> entries;
 };
 
-/// Horovod's scopes are of two kinds.
+/// The scopes are of two kinds.
 ///
-/// 1. Sized ones are made of the plan of the round: "global", "local_HOST" and "cross_LOCAL-RANK".
-///    A removal of an address key, 0 to size-1, says that the rank is connected. When all have said
-///    so the scope is emptied, to be used again. Unlike in Horovod a rank is counted once however
-///    often it says so, and the end of one scope means nothing to the others.
-/// 2. Ad hoc ones come with their first value: one for each process set, "runfunc", and others. A
-///    removal is one; the scope goes with the last of its addresses, together with the names that
-///    nobody removes.
+/// 1. Sized scopes follow from the plan of the round: "global", "local_HOST" and
+///    "cross_LOCAL-RANK". The removal of an address key, 0 to size-1, means that the rank is
+///    connected. When all ranks are, the scope is emptied so that it can be used again. Unlike in
+///    Horovod, a rank is counted once however often it removes its key, and the end of one scope
+///    does not affect the others.
+/// 2. Ad hoc scopes are made by their first value: one for each process set, "runfunc", and others.
+///    A removal only removes; the scope ends with the last of its addresses, together with the
+///    names that no client removes.
 ///
-/// A new round begins with nothing but what horovod.run() has put, which belongs to the job.
+/// A new round starts with only the values that horovod.run() has put, which belong to the job.
 /// Not thread safe. Does no I/O.
 class RendezvousStore {
  public:
   explicit RendezvousStore(StoreLimits limits) : limits_(limits) {}
 
-  /// Forgets all of the last round.
+  /// Starts a round: forgets the previous one.
   void Begin(const std::vector<Slot>& plan);
-  /// The last one counts; `value` is not null. ResourceExhausted – a limit would be exceeded.
+  /// Replaces an earlier value; `value` is not null. ResourceExhausted – a limit would be exceeded.
   absl::Status Put(const std::string& scope, const std::string& key, Blob value);
-  /// What is not there may be removed, too.
+  /// Removing a missing value is allowed: in a sized scope it counts as the rank's end.
   void Remove(const std::string& scope, const std::string& key);
-  /// Null: there is none.
+  /// Null when there is no value.
   Blob Get(const std::string& scope, const std::string& key) const;
 
-  /// The codes of Put.
+  /// Applies one operation. Returns the codes of Put.
   absl::Status Apply(const StoreOperation& operation);
-  /// What makes an empty store answer as this one does. Does not copy values.
+  /// The operations that make an empty store answer as this one does. Values are shared, not
+  /// copied.
   std::vector<StoreOperation> Snapshot() const;
 
   const std::vector<Slot>& plan() const { return plan_; }
-  /// By name.
+  /// The scopes by name.
   std::map<std::string, const RendezvousScope*> scopes() const;
   size_t bytes() const { return bytes_; }
   size_t keys() const { return keys_; }

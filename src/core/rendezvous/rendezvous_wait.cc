@@ -1,4 +1,4 @@
-// How a rank is named in a sentence.
+// The form of a rank's name in sentences.
 #include "core/rendezvous/rendezvous_wait.h"
 
 #include "absl/strings/str_cat.h"

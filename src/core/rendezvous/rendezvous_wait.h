@@ -1,4 +1,4 @@
-// For whom processes of a Horovod job wait, as its driver says it.
+// The tasks that the processes of a Horovod job wait for, as the driver reports them.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace tony::core {
 
 struct RendezvousWait {
-  std::string sentence;              ///< for people; empty: nobody waits
-  std::vector<std::string> missing;  ///< the tasks that are waited for: "worker:3"
+  std::string sentence;              ///< for people; empty: no process waits
+  std::vector<std::string> missing;  ///< the tasks that the others wait for, such as "worker:3"
 
   bool operator==(const RendezvousWait&) const = default;
 };

@@ -1,4 +1,4 @@
-// What the store that has the truth and a replica of it on another machine tell each other.
+// The messages between the store with the truth and its replica on another machine.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,32 @@
 
 namespace tony::core {
 
-/// What a replica asks the truth for.
+/// A replica asks the truth for a change.
 struct ChangeRequest {
-  uint64_t id = 0;  ///< of this replica; the same when it is sent again
+  uint64_t id = 0;  ///< unique in this replica; unchanged when the request is sent again
   std::variant<PutValue, RemoveValue> change;
 };
 
-/// Somebody waits without end for a value that is not there. Has no answer but the value; told
-/// again when the replica is connected again.
+/// A client of the replica waits without end for a missing value. The only answer is the value. The
+/// replica sends this message again after each new connection.
 struct AskedFor {
   std::string scope;
   std::string key;
 };
 
-/// What a replica tells the truth.
+/// A message from a replica to the truth.
 using ReplicaRequest = std::variant<ChangeRequest, AskedFor>;
 
-/// The answer to a ChangeRequest. What it has changed was sent before.
+/// The answer to a ChangeRequest, sent after the change itself.
 struct ChangeDone {
   uint64_t id = 0;
   absl::Status status;
 };
 
-/// Between them stands all that there is; what a replica knew before is forgotten at the end.
+/// The marks around a snapshot of the truth; at kEnd the replica forgets what it knew before.
 enum class SnapshotMark { kBegin, kEnd };
 
-/// What the truth tells a replica, in this order.
+/// A message from the truth to a replica; their order is kept.
 using ReplicaMessage = std::variant<SnapshotMark, StoreOperation, ChangeDone>;
 
 }  // namespace tony::core

@@ -1,4 +1,4 @@
-// Slots are counted for each host first and numbered then.
+// Slots are first counted for each host and then numbered in one pass.
 #include "core/rendezvous/slot_plan.h"
 
 #include <algorithm>
@@ -57,10 +57,10 @@ absl::Status TooFewSlots(int64_t processes, int64_t slots, size_t hosts) {
       Count(static_cast<int64_t>(hosts), "host"), "; ask for fewer processes or give more slots"));
 }
 
-/// Each host with as many slots as are taken there, at least one.
+/// Numbers the slots. `taken`: each host with the number of its slots in use, at least one.
 std::vector<Slot> NumberSlots(const std::vector<HostSlots>& taken) {
   std::vector<Slot> plan;
-  std::map<int, int> hosts_with;  // a local rank
+  std::map<int, int> hosts_with;  // number of hosts that have this local rank
   const int size = static_cast<int>(SumOfSlots(taken));
   for (const HostSlots& host : taken) {
     for (int local_rank = 0; local_rank < host.slots; ++local_rank) {
@@ -77,7 +77,7 @@ std::vector<Slot> NumberSlots(const std::vector<HostSlots>& taken) {
   return plan;
 }
 
-/// A host while the next round is planned.
+/// A host during the planning of the next round.
 struct NextHost {
   std::string host;
   int slots = 0;
@@ -85,7 +85,7 @@ struct NextHost {
   int taken = 0;
 };
 
-/// In the order of the next round.
+/// The hosts in the order of the next round.
 std::vector<NextHost> OrderHosts(const std::vector<HostSlots>& hosts,
                                  const std::vector<Slot>& survivors) {
   std::map<std::string, std::vector<int>> ranks_on;
@@ -96,6 +96,7 @@ std::vector<NextHost> OrderHosts(const std::vector<HostSlots>& hosts,
     std::sort(ranks.begin(), ranks.end());
     order.push_back({host.host, host.slots, std::move(ranks)});
   }
+  // The sort is stable: hosts without survivors compare as equal and keep the given order.
   std::stable_sort(order.begin(), order.end(), [](const NextHost& one, const NextHost& other) {
     if (one.survivors.empty() || other.survivors.empty()) {
       return !one.survivors.empty() && other.survivors.empty();
@@ -105,9 +106,10 @@ std::vector<NextHost> OrderHosts(const std::vector<HostSlots>& hosts,
   return order;
 }
 
-/// Returns how many places are taken.
+/// Fills in `taken` for each host; returns how many places are taken in all.
 int TakePlaces(std::vector<NextHost>& hosts, int most) {
   int left = most;
+  // Two passes: every survivor is placed before the first new process, even on a later host.
   for (NextHost& host : hosts) {
     host.taken = std::min({left, host.slots, static_cast<int>(host.survivors.size())});
     host.survivors.resize(static_cast<size_t>(host.taken));
@@ -170,6 +172,8 @@ absl::StatusOr<std::vector<ElasticSlot>> PlanNextRound(const std::vector<HostSlo
     if (host.taken > 0) taken.push_back({host.host, host.taken});
   }
   for (Slot& slot : NumberSlots(taken)) plan.push_back({.slot = std::move(slot)});
+  // NumberSlots() numbers each host's slots in sequence, so the host's survivors are its first
+  // places.
   auto place = plan.begin();
   for (const NextHost& host : order) {
     for (size_t i = 0; i < host.survivors.size(); ++i) {

@@ -1,4 +1,4 @@
-// Which process of a Horovod job has which rank, and where.
+// The assignment of ranks and hosts to the processes of a Horovod job.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,21 @@
 
 namespace tony::core {
 
-/// What the name of a Horovod host may have, since it stands in the path of URLs: letters, digits,
-/// '.', '_' and '-'.
+/// True for a character that a Horovod host's name may have: letters, digits, '.', '_' and '-'. The
+/// name is part of URL paths.
 bool IsHostCharacter(char character);
 
-/// A host as Horovod counts them: processes whose local ranks count together. A container with
-/// devices of its own is a host of its own.
+/// A host in Horovod's sense: processes that share a sequence of local ranks. A container with its
+/// own devices is a host of its own.
 struct HostSlots {
-  std::string host;  ///< of IsHostCharacter()
-  int slots = 1;     ///< processes that may run there
+  std::string host;  ///< consists of IsHostCharacter() characters
+  int slots = 1;     ///< number of processes that may run there
 
   bool operator==(const HostSlots&) const = default;
 };
 
-/// A process's place. Those with one local rank, in the order of the hosts, are each other's cross
-/// ranks.
+/// The place of one process. Processes with the same local rank are numbered by their cross rank,
+/// in the order of the hosts.
 struct Slot {
   std::string host;
   int rank = 0;
@@ -36,18 +36,18 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
-/// Gives ranks to exactly `processes` processes, by rank, unlike Horovod 0.28, which starts one for
-/// each slot that there is.
+/// Gives ranks to exactly `processes` processes; the result is ordered by rank. Horovod 0.28 starts
+/// a process for every slot instead.
 ///
-/// 1. Each host, in the order given, has its slots taken until all processes have one.
-/// 2. Ranks count through; local ranks begin anew on each host.
-/// 3. The cross size of a local rank is the number of hosts that have it.
+/// 1. Hosts are filled in the given order until all processes have a slot.
+/// 2. Ranks are consecutive over all hosts; local ranks start at 0 on each host.
+/// 3. The cross size of a local rank is the number of hosts that have that local rank.
 ///
-/// InvalidArgument – no process; a host without a slot, named twice, or with a name that does not
-/// fit into the path of a URL. ResourceExhausted – fewer slots than processes.
+/// InvalidArgument – no process is wanted, or a host has no slot, is named twice, or has a name
+/// that does not fit into a URL path. ResourceExhausted – there are fewer slots than processes.
 absl::StatusOr<std::vector<Slot>> PlanSlots(const std::vector<HostSlots>& hosts, int processes);
 
-/// How many processes an elastic job may have.
+/// The number of processes that an elastic job may have.
 struct ElasticSize {
   int least = 1;
   int most = 1;
@@ -56,22 +56,22 @@ struct ElasticSize {
 /// A place in the next round of an elastic job.
 struct ElasticSlot {
   Slot slot;
-  std::optional<int> previous_rank;  ///< of the process that lives on; nothing: a new process
+  std::optional<int> previous_rank;  ///< of a surviving process; nullopt: a new process
 
   bool operator==(const ElasticSlot&) const = default;
 };
 
-/// The next round of an elastic job whose last round had the slots `survivors`, in any order, and
-/// more that are gone. By rank.
+/// Plans the next round of an elastic job. `survivors`: the slots of the last round whose processes
+/// live, in any order. The result is ordered by rank.
 ///
-/// 1. Hosts with survivors come first, in their old order; then the others, in the order given.
-/// 2. Survivors have their places before any new process has one. On a host they come first, in
-///    their old order, so that rank 0, which tells the others the state, is a survivor.
-/// 3. What is free is filled in the order of the hosts, up to the most that the job may have.
-///    Survivors beyond `size.most`, or beyond the slots that their host still has, get no place.
+/// 1. Hosts with survivors come first, in their old order; then the others, in the given order.
+/// 2. Survivors get places before new processes do. On each host they come first, in their old
+///    order, so that rank 0, which sends the state to the others, is a survivor.
+/// 3. Free slots are filled in the order of the hosts, up to `size.most` processes. Survivors
+///    beyond `size.most`, or beyond the slots that their host still has, get no place.
 ///
-/// InvalidArgument – as PlanSlots, or `size` is no range. FailedPrecondition – nobody survived.
-/// ResourceExhausted – fewer places than the job needs.
+/// InvalidArgument – as PlanSlots, or `size` is no range. FailedPrecondition – no process survived.
+/// ResourceExhausted – fewer places than `size.least`.
 absl::StatusOr<std::vector<ElasticSlot>> PlanNextRound(const std::vector<HostSlots>& hosts,
                                                        const std::vector<Slot>& survivors,
                                                        ElasticSize size);

@@ -1,4 +1,5 @@
-// Grouping of tasks to Horovod's hosts, and what a plan has to fulfil.
+// Groups tasks by machine and visible devices, and validates a driver's plan before any rank
+// starts.
 #include "core/rendezvous/worker_hosts.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 namespace tony::core {
 namespace {
 
-/// Those of one type are in order already.
+/// The endpoints in the order of kRankedTypes. Those of one type are in order already.
 std::vector<const Endpoint*> RankedEndpoints(const ClusterSpec& spec) {
   std::vector<const Endpoint*> ranked;
   for (const std::string type : kRankedTypes) {
@@ -49,6 +50,7 @@ absl::Status CheckPort(const RendezvousPlan& plan) {
 /// Host and local rank of each process.
 using Places = std::set<std::pair<std::string, int>>;
 
+// A user's own driver may write any plan; a wrong one would leave ranks waiting for each other.
 absl::Status CheckSlot(const Slot& slot, const std::map<std::string, int>& local_sizes,
                        std::set<int>& ranks, Places& places) {
   const auto local_size = local_sizes.find(slot.host);
@@ -100,6 +102,7 @@ std::vector<WorkerHost> WorkerHostsOf(const ClusterSpec& spec) {
     const auto [number, is_new] =
         numbers.try_emplace({endpoint->host_id, endpoint->devices}, hosts.size());
     if (is_new) {
+      // Two machines may have the same name; Horovod would count their processes as one host.
       const std::string wanted = HostNameOf(*endpoint);
       std::string name = wanted;
       for (int other = 2; !names.insert(name).second; ++other) {

@@ -1,4 +1,4 @@
-// The key's owner, and PYTHONPATH.
+// The key yields to one that the job sets; the module's folder is appended to PYTHONPATH.
 #include "core/runtime/collective.h"
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +12,7 @@ void SetCollectiveKey(const JobDescription& job, const std::string& key, Environ
 
 void AppendToPythonPath(const std::string& folder, Environment& environment) {
   std::string& path = environment["PYTHONPATH"];
-  // An empty entry would be the working folder.
+  // An empty entry would mean the working folder.
   path = path.empty() ? folder : absl::StrCat(path, ":", folder);
 }
 

@@ -1,4 +1,4 @@
-// What programs that use tony.collective find in their environment.
+// The environment variables of programs that use tony.collective.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace tony::core {
 
-/// What the ranks of a job know and nobody else.
+/// The secret that only the ranks of a job know.
 inline constexpr char kCollectiveKeyVariable[] = "TONY_COLLECTIVE_KEY";
 
-/// Sets it to `key`, unless the job itself sets it for its containers. The variables of programs,
-/// which come on top, win anyway.
+/// Sets the variable to `key`, unless the job itself sets it for its containers. The variables of
+/// programs are added later and override both.
 void SetCollectiveKey(const JobDescription& job, const std::string& key, Environment& environment);
 
-/// Puts a folder, whose path has no ':', at the end of PYTHONPATH: what the user's own folders have
-/// comes first.
+/// Appends a folder, whose path has no ':', to PYTHONPATH, so that the user's own folders come
+/// first.
 void AppendToPythonPath(const std::string& folder, Environment& environment);
 
 }  // namespace tony::core

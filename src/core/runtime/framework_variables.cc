@@ -1,4 +1,4 @@
-// Renders the variables of TensorFlow, PyTorch and Horovod.
+// One function per framework; each variable is the one that the framework's own launcher would set.
 #include "core/runtime/framework_variables.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace tony::core {
 
 void AddTensorFlowVariables(const TaskContext& context, Environment& environment) {
   environment["CLUSTER_SPEC"] = context.cluster.ToJson();
-  // TensorFlow counts an evaluator as no member of the training cluster.
+  // TensorFlow's training cluster does not include evaluators.
   std::vector<std::string> without;
   if (context.task.type != "evaluator") without.push_back("evaluator");
   nlohmann::ordered_json config;
@@ -21,7 +21,8 @@ void AddTensorFlowVariables(const TaskContext& context, Environment& environment
   config["task"]["type"] = context.task.type;
   config["task"]["index"] = context.task.index;
   environment["TF_CONFIG"] = config.dump();
-  // The executor holds the port while TensorFlow's server binds it.
+  // The executor holds the port while TensorFlow's server binds it, so the server must set
+  // SO_REUSEPORT.
   environment["TF_GRPC_REUSE_PORT"] = "true";
 }
 
@@ -52,6 +53,7 @@ void AddHorovodVariables(const TaskContext& context, Environment& environment) {
   const HorovodPlace& place = *context.horovod;
   const auto set = [&environment](const char* name, int value) {
     environment[absl::StrCat("HOROVOD_", name)] = std::to_string(value);
+    // Horovod's launcher uses these names for each process that it starts (gloo_run.py).
   };
   environment["HOROVOD_HOSTNAME"] = place.slot.host;
   set("RANK", place.slot.rank);
@@ -68,12 +70,12 @@ void AddHorovodVariables(const TaskContext& context, Environment& environment) {
   if (place.elastic) {
     environment["HOROVOD_ELASTIC"] = "1";
     environment["TONY_ROUND"] = std::to_string(place.round);
-    // Elastic workers speak with the driver through Python's urllib, which knows of proxies.
+    // Elastic workers talk to the driver through Python's urllib, which would obey a proxy.
     environment["no_proxy"] = environment["NO_PROXY"] = absl::StrCat("localhost,", place.address);
   }
   environment["LOCAL_RANK"] = std::to_string(place.slot.local_rank);
   if (place.interfaces.empty()) return;
-  // Gloo takes one, NCCL any of several.
+  // Gloo takes one interface, NCCL any of several.
   environment["HOROVOD_GLOO_IFACE"] = place.interfaces.substr(0, place.interfaces.find(','));
   environment["NCCL_SOCKET_IFNAME"] = place.interfaces;
 }

@@ -5,19 +5,20 @@
 
 namespace tony::core {
 
-/// TF_CONFIG and CLUSTER_SPEC, which TensorFlow's distribution strategies read. Sidecars never
-/// stand in the cluster; an evaluator sees itself in it, the others do not see it.
+/// Sets TF_CONFIG and CLUSTER_SPEC, which TensorFlow's distribution strategies read. The cluster
+/// never includes sidecars; only an evaluator itself sees an evaluator in it.
 void AddTensorFlowVariables(const TaskContext& context, Environment& environment);
 
-/// The variables of torch.distributed's env:// rendezvous, and TonY's older names for them. RANK is
-/// the index among the workers; worker:0's reserved port is the master's. Other types get no rank.
+/// Sets the variables of torch.distributed's env:// rendezvous, and TonY's older names for them.
+/// RANK is the index among the workers; worker:0's reserved port is the master's. Other types get
+/// no rank.
 void AddPyTorchVariables(const TaskContext& context, Environment& environment);
 
-/// What Horovod's launcher sets for the processes that it starts (horovod/runner/gloo_run.py). The
-/// driver gets CLUSTER_WORKER_LIST, as TonY calls it: "host:2,other:1".
+/// Sets the variables of Horovod's launcher for the processes that it starts
+/// (horovod/runner/gloo_run.py). The driver gets TonY's CLUSTER_WORKER_LIST: "host:2,other:1".
 void AddHorovodVariables(const TaskContext& context, Environment& environment);
 
-/// The variables of the context's framework; a standalone program has none.
+/// Sets the variables of the context's framework; a standalone program has none.
 void AddFrameworkVariables(const TaskContext& context, Environment& environment);
 
 }  // namespace tony::core

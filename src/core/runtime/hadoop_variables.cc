@@ -1,4 +1,5 @@
-// Variables of libhdfs, of the libraries that open it, and of Hadoop's Java client behind it.
+// Sets variables for libhdfs, the libraries that open it, and Hadoop's Java client behind it; each
+// only if it is still empty.
 #include "core/runtime/hadoop_variables.h"
 
 #include <algorithm>
@@ -41,8 +42,7 @@ Environment HadoopVariables(const Environment& environment,
   set("HADOOP_CONF_DIR", installation.configuration);
   set("JAVA_HOME", installation.java_home);
   set("ARROW_LIBHDFS_DIR", installation.libhdfs_folder);
-  // A NodeManager without Kerberos runs all containers as its own user, and says here whose they
-  // are.
+  // A NodeManager without Kerberos runs all containers as its own user; USER names the job's owner.
   if (environment.contains("CONTAINER_ID")) set("HADOOP_USER_NAME", ValueIn(environment, "USER"));
 
   const std::string old_path = ValueIn(environment, "LD_LIBRARY_PATH");
@@ -53,7 +53,7 @@ Environment HadoopVariables(const Environment& environment,
     }
   };
   append(installation.jvm_folder);
-  // Not Hadoop's own folder, whose copies of common libraries would be taken for the system's.
+  // Hadoop's own folder is left out: its copies of common libraries would replace the system's.
   if (installation.libhdfs_of_job) append(installation.libhdfs_folder);
   const std::string path = absl::StrJoin(folders, ":");
   if (path != old_path) variables["LD_LIBRARY_PATH"] = path;

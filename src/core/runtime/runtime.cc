@@ -1,4 +1,5 @@
-// The general variables of every task, and the names of frameworks.
+// General variables first, then the framework's, then the user's, so that later ones override
+// earlier ones.
 #include "core/runtime/runtime.h"
 
 #include "core/runtime/framework_variables.h"
@@ -6,7 +7,7 @@
 namespace tony::core {
 namespace {
 
-/// TonY's general variables and ours. JOB_ID and appid are two names of one thing, as in TonY.
+/// Sets TonY's general variables and tony's own. JOB_ID and appid have the same value, as in TonY.
 void RenderGeneral(const TaskContext& context, Environment& environment) {
   environment["JOB_NAME"] = context.task.type;
   environment["TASK_INDEX"] = std::to_string(context.task.index);
@@ -22,7 +23,7 @@ void RenderGeneral(const TaskContext& context, Environment& environment) {
   environment["TONY_EPOCH"] = std::to_string(context.epoch);
   environment["TONY_ATTEMPT"] = std::to_string(context.attempt);
   environment["TONY_CHECKPOINT_DIR"] = context.checkpoint_folder;
-  // A program without GPUs must not grab those of another job. The empty list hides all of them.
+  // A program without GPUs must not use those of another job. The empty list hides all of them.
   environment["CUDA_VISIBLE_DEVICES"] = context.gpus;
   if (context.visualization_port != 0) {
     environment["TB_PORT"] = std::to_string(context.visualization_port);
@@ -37,7 +38,8 @@ Environment RenderEnvironment(const TaskContext& context) {
   RenderGeneral(context, environment);
   AddFrameworkVariables(context, environment);
   for (const auto& [name, value] : context.user_environment) {
-    // The sweep for left-over processes relies on this one.
+    // The sweep for left-over processes relies on TONY_CONTAINER_ID, so the user cannot override
+    // it.
     if (name != "TONY_CONTAINER_ID") environment[name] = value;
   }
   return environment;

@@ -1,4 +1,4 @@
-// What a task finds in its environment: general variables, and those of the job's framework.
+// The environment variables of a task: general ones, and those of the job's framework.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace tony::core {
 
-/// General variables, the framework's, then the user's own. The base (PATH, HOME, …) is the
-/// caller's.
+/// Renders the general variables, the framework's, and the user's own. The caller adds the base
+/// (PATH, HOME, …).
 Environment RenderEnvironment(const TaskContext& context);
 
-/// The task that owns TensorBoard's port and whose failure always counts: `chief:0`, else
-/// `worker:0`; for a job with neither there is none.
+/// True for the chief, the task that owns TensorBoard's port and whose failure always counts:
+/// `chief:0`, or `worker:0` in a job without the type `chief`. A job with neither has no chief.
 bool IsChief(const TaskId& task, bool job_has_chief_type);
 
-/// "tensorflow", "pytorch", "standalone", "horovod"
+/// The name "tensorflow", "pytorch", "standalone" or "horovod".
 std::string FrameworkName(Framework framework);
-/// Inverse of FrameworkName; nothing for an unknown name.
+/// Inverse of FrameworkName; nullopt for an unknown name.
 std::optional<Framework> ParseFramework(const std::string& name);
 
 }  // namespace tony::core

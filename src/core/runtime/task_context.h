@@ -1,4 +1,4 @@
-// What the environment of a task depends on.
+// The facts on which a task's environment depends.
 #pragma once
 
 #include <map>
@@ -13,32 +13,32 @@ namespace tony::core {
 
 using Environment = std::map<std::string, std::string>;
 
-/// Where one of Horovod's processes belongs, and where it finds the others.
+/// The place of one of Horovod's processes, and the server through which it finds the others.
 struct HorovodPlace {
   Slot slot;
-  std::string address;     ///< of the rendezvous server: a name, or a number of version 4
-  int port = 0;            ///< likewise
-  bool elastic = false;    ///< others may come and go
-  int round = 0;           ///< of an elastic job's, in which the process begins
-  std::string interfaces;  ///< of the network, divided by commas; empty: the process finds one
+  std::string address;     ///< rendezvous server: a name or an IPv4 address
+  int port = 0;            ///< port of that server
+  bool elastic = false;    ///< other processes may come and go
+  int round = 0;           ///< elastic job: round in which the process begins
+  std::string interfaces;  ///< network interfaces, separated by commas; empty: automatic
 };
 
-/// Everything that the environment depends on.
+/// All inputs of RenderEnvironment().
 struct TaskContext {
   TaskId task;
   Framework framework = Framework::kTensorFlow;
   std::string job_id;
   std::string container_id;
   int epoch = 0;
-  int attempt = 1;        ///< starts of this task, this one included
+  int attempt = 1;        ///< starts of this task, including this one
   int tracked_tasks = 0;  ///< TASK_NUM
   bool chief = false;
   int visualization_port = 0;  ///< 0: none
   std::string checkpoint_folder;
-  std::string gpus;              ///< "0,1"; empty: the task must see none
-  Environment user_environment;  ///< wins over everything but the task's identity
+  std::string gpus;              ///< "0,1"; empty: the task must see no GPU
+  Environment user_environment;  ///< overrides everything but the task's identity
   ClusterSpec cluster;
-  std::optional<HorovodPlace> horovod;  ///< of one of Horovod's processes
+  std::optional<HorovodPlace> horovod;  ///< set for Horovod's processes
 };
 
 }  // namespace tony::core

@@ -1,4 +1,4 @@
-// The choice of the visualization task.
+// Tries the types by precedence; types without instances do not count.
 #include "core/runtime/visualization.h"
 
 namespace tony::core {

@@ -1,4 +1,4 @@
-// Which task shows pictures: TensorBoard's, or a notebook's, port belongs to it.
+// The choice of the task that owns the port of TensorBoard or a notebook.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace tony::core {
 
-/// 1. A job with a type `tensorboard` runs it there: `tensorboard:0`.
-/// 2. Otherwise the chief does: `chief:0`, or `worker:0` in a job without that type.
-/// 3. Otherwise the job's first task. Nothing for a job without tasks.
+/// 1. In a job with a type `tensorboard` it is `tensorboard:0`.
+/// 2. Otherwise it is the chief: `chief:0`, or `worker:0` in a job without that type.
+/// 3. Otherwise it is the job's first task. nullopt for a job without tasks.
 std::optional<TaskId> VisualizationTask(const JobDescription& job);
 
 }  // namespace tony::core

@@ -1,4 +1,4 @@
-// First in, first out admission, with sentences that say why.
+// A pure function over all claims; every refusal and wait comes with the sentence that explains it.
 #include "core/schedule/admission.h"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace tony::core {
 namespace {
 
-/// The longest list of jobs in a sentence.
+/// The most jobs that a sentence names.
 constexpr size_t kMaxNamedJobs = 3;
 
-/// Sums of Resources.
+/// A sum of Resources.
 struct Amount {
   int64_t memory_mb = 0;
   int64_t vcores = 0;
@@ -26,13 +26,13 @@ struct Amount {
   }
 };
 
-/// One resource that is counted, and how people read of it.
+/// One countable resource with its name and its configuration keys.
 struct Dimension {
   int64_t Amount::*member;
   const char* singular;
   const char* plural;
-  const char* type_key;   ///< asks for it: tony.TYPE.…
-  const char* total_key;  ///< declares how much the machine has
+  const char* type_key;   ///< key that requests it: tony.TYPE.…
+  const char* total_key;  ///< key that declares the machine's total
 
   int64_t Of(const Amount& amount) const { return amount.*member; }
   std::string Show(int64_t number) const {
@@ -87,7 +87,7 @@ std::set<int> FreeGpus(const Capacity& capacity, const Claim& own,
   return free;
 }
 
-/// What nobody holds. Not below zero, though jobs with other settings may have taken more than
+/// The amount that no job holds. At least zero: jobs with other settings may have taken more than
 /// `capacity`.
 Amount FreeOf(const Capacity& capacity, const Claim& own, const std::vector<Claim>& others) {
   Amount held = HeldBy(own);
@@ -103,7 +103,7 @@ std::string NameOf(const Claim& claim) {
   return absl::StrCat("job ", claim.job_id, " (pid ", claim.pid, ")");
 }
 
-/// "2 x worker with 4096, 1 x ps with 2048": the requests that ask for some of `dimension`.
+/// The requests that ask for some of `dimension`: "2 x worker with 4096, 1 x ps with 2048".
 std::string Breakdown(const Dimension& dimension, const std::vector<ContainerRequest>& requests) {
   std::vector<std::string> parts;
   for (const ContainerRequest& request : requests) {
@@ -122,7 +122,7 @@ std::optional<NeverFits> CheckTotal(const Capacity& capacity, const Amount& held
     const int64_t holds = dimension.Of(held);
     const int64_t has = dimension.Of(TotalOf(capacity));
     if (wants == 0 || holds + wants <= has) continue;
-    // The type that asks for most is the one worth lowering.
+    // The type with the largest request is the best one to lower.
     const auto largest = std::max_element(
         requests.begin(), requests.end(), [&](const auto& left, const auto& right) {
           return dimension.Of(AmountOf(left)) < dimension.Of(AmountOf(right));
@@ -140,7 +140,7 @@ std::optional<NeverFits> CheckTotal(const Capacity& capacity, const Amount& held
   return std::nullopt;
 }
 
-/// ["a", "b", "c", "2 more"]
+/// The list cut to kMaxNamedJobs entries: ["a", "b", "c", "2 more"].
 std::vector<std::string> Shortened(std::vector<std::string> list) {
   if (list.size() <= kMaxNamedJobs) return list;
   const size_t more = list.size() - kMaxNamedJobs;
@@ -149,7 +149,7 @@ std::vector<std::string> Shortened(std::vector<std::string> list) {
   return list;
 }
 
-/// "needs 2 GPUs, 1 of 4 is free; job X (pid 7) holds 3"
+/// The sentence "needs 2 GPUs, 1 of 4 is free; job X (pid 7) holds 3".
 std::string Shortage(const Dimension& dimension, int64_t wants, int64_t free, int64_t has,
                      const std::vector<Claim>& others) {
   std::vector<std::string> holders;
@@ -173,7 +173,8 @@ std::string Unblock(const std::vector<Dimension>& short_of, const std::vector<Cl
       holders.push_back(NameOf(claim));
     }
   }
-  // What is short although the request fits into the total is held by another job.
+  // The request fits into the total, so a shortage means that another job holds something; without
+  // holders the job only waits for its turn.
   if (holders.empty()) return absl::StrCat("the start of ", NameOf(*ahead.front()));
   return absl::StrCat("the end of ", absl::StrJoin(Shortened(std::move(holders)), " or "),
                       "; `tony kill JOB` ends one");

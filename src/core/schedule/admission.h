@@ -1,5 +1,4 @@
-// Decides whether the job at the head of one machine's queue may start: strictly first in, first
-// out, all or nothing.
+// Admission to one machine's containers: strictly first in, first out, and all or nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +13,21 @@
 
 namespace tony::core {
 
-/// What one container was given.
+/// The resources that one container was given.
 struct Grant {
   Resources resources;
-  std::vector<int> gpus;  ///< indices, as many as resources.gpus
+  std::vector<int> gpus;  ///< indices of the devices, as many as resources.gpus
 
   bool operator==(const Grant&) const = default;
 };
 
-/// What one job has of the machine and what more it waits for.
+/// A job's share of the machine, and the containers that it waits for.
 struct Claim {
   std::string job_id;
-  int64_t pid = 0;     ///< of its ApplicationMaster; shown only
-  int64_t ticket = 0;  ///< smaller asked earlier; meaningful while something is wanted
+  int64_t pid = 0;     ///< pid of its ApplicationMaster, for people only
+  int64_t ticket = 0;  ///< a smaller ticket is earlier; valid while something is wanted
   std::vector<Grant> held;
-  std::vector<ContainerRequest> wanted;  ///< all or nothing; empty: not in the queue
+  std::vector<ContainerRequest> wanted;  ///< granted all or none; empty: not in the queue
 
   bool operator==(const Claim&) const = default;
 };
@@ -39,8 +38,8 @@ struct Admitted {
 };
 
 struct MustWait {
-  std::string sentence;  ///< what is short and who holds it, or who is ahead
-  std::string unblock;   ///< what would end the wait
+  std::string sentence;  ///< which resource is short and its holders, or the jobs ahead
+  std::string unblock;   ///< event that would end the wait
 };
 
 struct NeverFits {
@@ -49,18 +48,18 @@ struct NeverFits {
 
 using Admission = std::variant<Admitted, MustWait, NeverFits>;
 
-/// Whether `requests` together could run on an otherwise empty machine.
+/// nullopt when `requests` together could run on an otherwise empty machine.
 std::optional<NeverFits> CheckFits(const Capacity& capacity,
                                    const std::vector<ContainerRequest>& requests);
 
-/// Decides about what `own` wants, beside `others`, the claims of all other jobs. Memory and GPUs
-/// are hard, GPUs exclusive; vcores count only where the capacity makes them hard.
+/// Decides about the containers that `own` wants. `others`: the claims of all other jobs. Memory
+/// and GPUs are hard limits, and GPUs are exclusive; vcores are hard only if the capacity says so.
 ///
-/// 1. What the job holds and wants together must fit into the machine's total, else it never fits.
-/// 2. A job waits as long as another one with a smaller ticket wants something, even if it would
-/// fit beside it: a
-///    large job must not starve behind small ones.
-/// 3. It waits as long as the wanted sum of any hard resource exceeds what nobody holds.
+/// 1. Held and wanted resources together must fit into the machine's total; otherwise the job never
+///    fits.
+/// 2. A job waits while another one with a smaller ticket wants something, even if it would fit
+///    beside it: a large job must not starve behind small ones.
+/// 3. A job waits while the wanted sum of any hard resource exceeds the free amount.
 /// 4. Otherwise each container gets the lowest free GPU indices, in the order of the requests.
 Admission Admit(const Capacity& capacity, const Claim& own, const std::vector<Claim>& others);
 

@@ -1,4 +1,4 @@
-// What one machine has to give.
+// The resources of one machine.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace tony::core {
 
-/// The totals, free or not. Not thread safe (plain data).
+/// The totals, whether free or in use. Not thread safe (plain data).
 struct Capacity {
-  std::string host;       ///< as shown to people
+  std::string host;       ///< name for people
   int64_t memory_mb = 0;  ///< MiB
   int vcores = 0;
-  bool vcores_hard = false;  ///< false: vcores are only shares, any number fits
+  bool vcores_hard = false;  ///< false: vcores are only shares, and any number fits
   std::vector<int> gpus;     ///< indices of the devices
-  std::string gpu_note;      ///< why there may be more GPUs than known; empty: nothing hindered
+  std::string gpu_note;      ///< reason why there may be more GPUs than known; empty: none
 
   bool operator==(const Capacity&) const = default;
 };

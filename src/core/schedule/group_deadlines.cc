@@ -1,4 +1,5 @@
-// The rules of GroupDeadlines.
+// Each limit keeps the set of its group's running types; the clock starts when that set becomes
+// empty.
 #include "core/schedule/group_deadlines.h"
 
 #include <algorithm>
@@ -50,6 +51,8 @@ void GroupDeadlines::OnTypeEnded(const std::string& type, TimePoint now) {
 void GroupDeadlines::OnTypeRestarted(const std::string& type, TimePoint now) {
   over_.erase(type);
   for (Limit& limit : limits_) {
+    // The clock of the restarted type starts again; a group with a restarted type has not ended any
+    // more.
     if (limit.deadline && limit.timeout.type == type) limit.deadline = now + limit.timeout.limit;
     const std::vector<std::string>& group = limit.timeout.group_types;
     if (std::find(group.begin(), group.end(), type) == group.end()) continue;

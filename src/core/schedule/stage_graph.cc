@@ -1,4 +1,4 @@
-// Walks over the dependencies of task types.
+// Transitive closure of the dependencies; types with equal sets of ancestors form a stage.
 #include "core/schedule/stage_graph.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ TypeProgress Of(const std::string& type, const JobProgress& progress) {
   return found == progress.end() ? TypeProgress() : found->second;
 }
 
-/// The indices of the types that each one depends on, each once.
+/// For each type the indices of its dependencies, each once; unknown names are left out.
 std::vector<std::vector<size_t>> Edges(const std::vector<TaskType>& types) {
   std::map<std::string, size_t> index;
   for (size_t i = 0; i < types.size(); ++i) index.emplace(types[i].name, i);
@@ -30,13 +30,13 @@ std::vector<std::vector<size_t>> Edges(const std::vector<TaskType>& types) {
   return edges;
 }
 
-/// Looks for a cycle, depth first. Not thread safe.
+/// A depth-first search for a cycle. Not thread safe.
 class CycleSearch {
  public:
   explicit CycleSearch(const std::vector<std::vector<size_t>>& edges)
       : edges_(edges), marks_(edges.size(), Mark::kNew) {}
 
-  /// True when a cycle was found from `node` on; path() is it then.
+  /// True when a cycle is reachable from `node`; path() is that cycle then.
   bool Visit(size_t node) {
     if (marks_[node] == Mark::kDone) return false;
     const bool again = marks_[node] == Mark::kOnPath;
@@ -102,14 +102,15 @@ void StageGraph::AddAncestors(size_t node, std::vector<bool>& done) {
 void StageGraph::MakeStages() {
   std::vector<size_t> order(nodes_.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  // Who depends on another one has more ancestors than that.
+  // A dependent type has strictly more ancestors than each type it depends on, so this sort is
+  // topological.
   std::stable_sort(order.begin(), order.end(), [this](size_t left, size_t right) {
     const auto count = [this](size_t node) {
       return std::count(nodes_[node].ancestors.begin(), nodes_[node].ancestors.end(), true);
     };
     return count(left) < count(right);
   });
-  std::vector<const Node*> firsts;  // of each stage
+  std::vector<const Node*> firsts;  // first node of each stage
   for (size_t i : order) {
     Node& node = nodes_[i];
     const auto found = std::find_if(firsts.begin(), firsts.end(), [&node](const Node* first) {
@@ -130,6 +131,8 @@ Stage StageGraph::MakeStage(size_t index, const Node& first) const {
   Stage stage;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
+    // A type that runs on certainly runs beside this stage if the stage waits for all that it waits
+    // for.
     bool not_later = true;
     for (size_t j = 0; j < nodes_.size(); ++j) {
       not_later = not_later && (!node.ancestors[j] || first.ancestors[j]);
@@ -152,6 +155,7 @@ const StageGraph::Node* StageGraph::Find(const std::string& name) const {
 
 bool StageGraph::Fulfilled(const Node& node, const JobProgress& progress) const {
   const TypeProgress now = Of(node.name, progress);
+  // A tracked type that is no longer waited for may never succeed, so its start has to do.
   const bool waited_for = node.tracking == Tracking::kTracked && now.waited_for;
   return (waited_for ? now.succeeded : now.started) >= node.instances;
 }

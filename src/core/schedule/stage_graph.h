@@ -1,5 +1,5 @@
-// The order of task types: which start together, after which others, and what a failure keeps from
-// starting.
+// The order of task types: which of them start together, after which others, and which never start
+// after a failure.
 #pragma once
 
 #include <map>
@@ -10,56 +10,56 @@
 
 namespace tony::core {
 
-/// How far the tasks of one type are, in numbers of tasks.
+/// The progress of one type, in numbers of tasks.
 struct TypeProgress {
-  int started = 0;  ///< whose program was told to run: those that run, and those that ended
+  int started = 0;  ///< tasks told to run: those that run, and those that ended
   int succeeded = 0;
-  bool waited_for = true;  ///< false: it is tracked no longer (DependencyTimeout::ignored)
+  bool waited_for = true;  ///< false: no longer tracked (DependencyTimeout::ignored)
 
   bool operator==(const TypeProgress&) const = default;
 };
 
-/// By name of the type; types that are not in it have not begun.
+/// The progress by name of the type; a missing type has not begun.
 using JobProgress = std::map<std::string, TypeProgress>;
 
-/// Types that start together, since they depend on the same ones, directly or through others. All
+/// Types that start together, since they depend on the same types, directly or through others. All
 /// lists are in the job's order.
 struct Stage {
   std::vector<std::string> types;
-  std::vector<std::string> depends_on;  ///< directly, of any of its types
-  /// Its types, and what is not waited for and certainly runs beside them: untracked types and
-  /// sidecars that start together with it or earlier.
+  std::vector<std::string> depends_on;  ///< direct dependencies of its types
+  /// Its types, and the untracked types and sidecars that certainly run beside them, since they
+  /// start together with the stage or earlier.
   std::vector<std::string> together;
 
   bool operator==(const Stage&) const = default;
 };
 
-/// 1. A stage may start when everything that its types depend on (TaskType::depends_on) is
-///    fulfilled.
-/// 2. A tracked type is fulfilled when all its tasks have succeeded. TonY counts a dependency as
-///    done with any exit status; here what is built on a failure does not start.
-/// 3. An untracked type or a sidecar is there to run on, so it is fulfilled when all its tasks have
-///    been started. That says nothing about what it has got ready: who needs its server waits for
-///    it by connecting.
-/// Holds no progress: a restart that runs only what is not done needs no word here.
+/// 1. A stage may start when every dependency of its types (TaskType::depends_on) is fulfilled.
+/// 2. A dependency on a tracked type is fulfilled when all its tasks have succeeded. TonY accepts
+///    any exit status; here, what builds on a failure does not start.
+/// 3. A dependency on an untracked type or a sidecar is fulfilled when all its tasks have been
+///    started, since it is there to keep running. That says nothing about its readiness: a client
+///    of its server waits by connecting.
+/// The graph holds no progress, so a restart of unfinished types needs no change here.
 /// Immutable, so thread safe.
 class StageGraph {
  public:
-  /// The types of a job, without a cycle. Names in `depends_on` that are none of them count as
-  /// fulfilled.
+  /// `types`: the types of a job, without a cycle. Names in `depends_on` that are not among them
+  /// count as fulfilled.
   explicit StageGraph(const std::vector<TaskType>& types);
 
-  /// The types of one cycle in their order, the first again at the end: {"a", "b", "a"}, "a"
-  /// depending on "b". Empty when there is none.
+  /// The types of one cycle in order, with the first again at the end: {"a", "b", "a"}, where "a"
+  /// depends on "b". Empty when there is no cycle.
   static std::vector<std::string> FindCycle(const std::vector<TaskType>& types);
 
-  /// Each after those that it depends on; one for a job without dependencies, none without types.
+  /// The stages, each after those that it depends on: one for a job without dependencies, none
+  /// without types.
   const std::vector<Stage>& stages() const { return stages_; }
-  /// Index of the type's stage. `type` has to be one of the job's.
+  /// The index of the type's stage. `type` must be one of the job's.
   size_t StageOf(const std::string& type) const;
-  /// What of its direct dependencies keeps the stage from starting; empty when it may.
+  /// The direct dependencies that keep the stage from starting; empty when it may start.
   std::vector<std::string> WaitsFor(const Stage& stage, const JobProgress& progress) const;
-  /// All that depends on `type`, directly or through others, in the job's order.
+  /// All types that depend on `type`, directly or through others, in the job's order.
   std::vector<std::string> Dependents(const std::string& type) const;
 
  private:
@@ -67,8 +67,8 @@ class StageGraph {
     std::string name;
     int instances = 0;
     Tracking tracking = Tracking::kTracked;
-    std::vector<size_t> depends_on;  ///< directly
-    std::vector<bool> ancestors;     ///< by index of the node: also through others
+    std::vector<size_t> depends_on;  ///< direct dependencies
+    std::vector<bool> ancestors;     ///< direct and indirect dependencies, by index of the node
     size_t stage = 0;
   };
 

@@ -1,4 +1,4 @@
-// The transition table and the names of states.
+// The transition table as a list of edges, searched linearly, and the names of the states.
 #include "core/tasks/job_state.h"
 
 #include <array>

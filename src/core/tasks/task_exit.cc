@@ -1,4 +1,4 @@
-// Rendering of a task's end as a phrase.
+// One phrase per cause of an exit; a message, if any, follows after a colon.
 #include "core/tasks/task_exit.h"
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// How tasks are named in a sentence.
+// The short list of task names in a sentence.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace tony::core {
 
 inline constexpr size_t kMostTaskNames = 16;
 
-/// Names of those of `tasks`, which have an `id`, for which `predicate` holds, e.g. {"ps:0",
-/// "worker:3"}; at most `limit`, then "and N more".
+/// The names of those `tasks` (each with an `id`) for which `predicate` holds, e.g. {"ps:0",
+/// "worker:3"}; at most `limit` names, then "and N more".
 template <typename Tasks, typename Predicate>
 std::vector<std::string> TaskNames(const Tasks& tasks, Predicate predicate,
                                    size_t limit = kMostTaskNames) {

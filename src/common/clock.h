@@ -1,4 +1,4 @@
-// The clock as a constructor argument: the system's here, a fake one in fake_clock.h.
+// The clock as a constructor argument: the system's clock here, a fake one in fake_clock.h.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ class Clock {
   virtual int64_t UnixMillis() const = 0;
 };
 
-/// The machine's clocks. Thread safe.
+/// The machine's monotonic clock and wall clock. Thread safe.
 class SystemClock : public Clock {
  public:
   TimePoint Now() const override { return std::chrono::steady_clock::now(); }

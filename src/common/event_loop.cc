@@ -1,4 +1,5 @@
-// EventLoop on Boost.Asio.
+// EventLoop on Boost.Asio. A handle shares a flag or a state with its pending handler, so that a
+// handler that is already queued does nothing once the handle is destroyed.
 #include "common/event_loop.h"
 
 #include <signal.h>
@@ -24,7 +25,7 @@ class TimerHandle : public EventLoop::Handle {
   TimerHandle(asio::io_context& context, Duration delay, std::function<void()> function)
       : timer_(context, std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay)),
         alive_(std::make_shared<bool>(true)) {
-    // The flag, not the error code, decides: a timer that fired and is queued can no longer be
+    // The flag decides, not the error code: a timer that has fired and is queued can no longer be
     // cancelled.
     timer_.async_wait([alive = alive_, function = std::move(function)](const auto&) {
       if (*alive) function();
@@ -45,6 +46,7 @@ class ReadableHandle : public EventLoop::Handle {
   }
   ~ReadableHandle() override {
     state_->alive = false;
+    // The caller owns `fd`: release() ends the wait without closing it.
     state_->descriptor.release();
   }
 
@@ -57,6 +59,8 @@ class ReadableHandle : public EventLoop::Handle {
     bool alive = true;
   };
 
+  // async_wait() reports one event, so each handler waits again unless `function` destroyed the
+  // handle.
   static void Wait(const std::shared_ptr<State>& state) {
     state->descriptor.async_wait(asio::posix::stream_descriptor::wait_read, [state](const auto&) {
       if (!state->alive) return;
@@ -85,8 +89,8 @@ class SignalHandle : public EventLoop::Handle {
   }
   ~SignalHandle() override {
     state_->alive = false;
-    // The waiting handler keeps the set alive until the loop runs again; the signals get their old
-    // meaning now.
+    // The pending handler keeps the set alive until the loop runs again, but the signals must get
+    // their old disposition back now.
     boost::system::error_code ignored;
     state_->set.clear(ignored);
     state_->set.cancel(ignored);
@@ -137,6 +141,8 @@ std::unique_ptr<EventLoop::Handle> EventLoop::WatchSignals(const std::vector<int
 }
 
 void EventLoop::Run() {
+  // The work guard keeps run() from returning while nothing is pending. After Stop() the context
+  // must be restarted before it can run again.
   auto keep_running = asio::make_work_guard(impl_->context);
   impl_->context.run();
   impl_->context.restart();

@@ -13,11 +13,11 @@ class io_context;
 
 namespace tony {
 
-/// Runs everything on the thread that calls Run(). Post() and Stop() are thread safe, also before
-/// Run(); the rest belongs to the loop's thread (or to the time before Run()).
+/// Runs all functions on the thread that calls Run(). Post() and Stop() are thread safe, also
+/// before Run(); the rest belongs to the loop's thread (or to the time before Run()).
 class EventLoop {
  public:
-  /// Ends what it stands for (timer, watch) when destroyed.
+  /// A timer or a watch. Destroying the handle ends it.
   class Handle {
    public:
     virtual ~Handle() = default;
@@ -28,24 +28,24 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// Runs `function` on the loop, after what was posted before.
+  /// Runs `function` on the loop, after all functions that were posted before.
   void Post(std::function<void()> function);
   /// Runs `function` once after `delay`, unless the handle is destroyed before.
   [[nodiscard]] std::unique_ptr<Handle> After(Duration delay, std::function<void()> function);
-  /// Runs `function` each time `fd` is readable or at its end. The caller keeps `fd` open until
-  /// after the handle is gone.
+  /// Runs `function` each time `fd` is readable or at its end. The caller must keep `fd` open until
+  /// after the handle is destroyed.
   [[nodiscard]] std::unique_ptr<Handle> WatchReadable(int fd, std::function<void()> function);
-  /// Runs `function(number)` for each arrival of one of `signals`. A SIGHUP that is ignored, since
-  /// `nohup` started the process, stays so.
+  /// Runs `function(number)` for each arrival of one of `signals`. A SIGHUP that is ignored because
+  /// `nohup` started the process stays ignored.
   [[nodiscard]] std::unique_ptr<Handle> WatchSignals(const std::vector<int>& signals,
                                                      std::function<void(int)> function);
 
-  /// Runs until Stop(); may be called again after that.
+  /// Runs until Stop(). May be called again after that.
   void Run();
-  /// Makes Run() return after the function that is running.
+  /// Makes Run() return once the current function has returned.
   void Stop();
 
-  /// What runs the loop, for a folder that brings sockets of Boost.Asio to it.
+  /// The loop's Boost.Asio context, for folders that run sockets of Boost.Asio on it.
   boost::asio::io_context& context();
 
  private:

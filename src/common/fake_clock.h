@@ -16,7 +16,7 @@ class FakeClock : public Clock {
     unix_millis_ += std::chrono::duration_cast<std::chrono::milliseconds>(by).count();
   }
 
-  /// Somebody sets the wall clock, ahead or back.
+  /// Changes the wall clock alone, as when somebody sets it ahead or back.
   void SetWallClock(Duration by) {
     unix_millis_ += std::chrono::duration_cast<std::chrono::milliseconds>(by).count();
   }

@@ -1,4 +1,5 @@
-// Lengths are checked before anything is done with them.
+// Checks each length before it waits for that many bytes, and keeps the buffer as small as the
+// bytes that are pending.
 #include "common/frame_reader.h"
 
 #include <cstdint>
@@ -10,7 +11,7 @@ namespace tony {
 namespace {
 
 constexpr size_t kLengthBytes = 4;
-/// Of an empty buffer; what a long frame took is given back.
+/// Capacity in bytes that an empty buffer may keep; the memory of a longer frame is given back.
 constexpr size_t kMostKeptBytes = 4096;
 
 }  // namespace
@@ -24,7 +25,7 @@ absl::StatusOr<std::optional<std::string>> FrameReader::Next() {
                      ": the other side does not speak ", protocol_, ", or something is wrong"));
   }
   if (buffer_.size() - consumed_ - kLengthBytes < length) {
-    // Anew, so that no more memory is kept than for what is there.
+    // A new string is made, so that no more memory is kept than for the pending bytes.
     if (consumed_ > 0) buffer_ = buffer_.substr(consumed_);
     consumed_ = 0;
     return std::nullopt;

@@ -1,4 +1,5 @@
-// Frames in a stream of bytes: a length of four bytes, the highest first, then so many bytes.
+// Splits a stream of bytes into frames: each is a four-byte big-endian length, then that many
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +11,22 @@
 
 namespace tony {
 
-/// Cuts a stream of bytes into frames. It holds no more than what has arrived, whatever a length
-/// says. Not thread safe.
+/// Splits a stream of bytes into frames. Holds no more than the bytes that have arrived, whatever
+/// length a frame announces. Not thread safe.
 class FrameReader {
  public:
-  /// `max_frame_bytes`: a longer one is an error. `protocol`: what the other side is to speak, for
-  /// that error; a literal.
+  /// `max_frame_bytes`: a longer frame is an error. `protocol`: name of the expected protocol, for
+  /// that error's message; a string literal.
   FrameReader(size_t max_frame_bytes, const char* protocol)
       : max_frame_bytes_(max_frame_bytes), protocol_(protocol) {}
 
+  /// Adds bytes that have arrived.
   void Append(const char* data, size_t size) { buffer_.append(data, size); }
-  /// The next frame's content; nothing when it has not arrived whole.
-  /// DataLoss – its length is negative or too large; nothing after it can be read.
+  /// The content of the next frame; nothing if it has not arrived completely.
+  /// DataLoss – the frame's length is negative or too large; nothing after it can be read.
   absl::StatusOr<std::optional<std::string>> Next();
-  /// Appends `bytes` and gives `on_frame`, which returns a Status and does not destroy the reader,
-  /// each frame that is whole. The codes of Next(), or the first error of `on_frame`.
+  /// Appends `bytes` and passes each complete frame to `on_frame`, which returns a Status and must
+  /// not destroy the reader. The codes of Next(), or the first error of `on_frame`.
   template <typename OnFrame>
   absl::Status Take(const std::string& bytes, OnFrame on_frame) {
     Append(bytes.data(), bytes.size());
@@ -39,7 +41,7 @@ class FrameReader {
   const size_t max_frame_bytes_;
   const char* const protocol_;
   std::string buffer_;
-  size_t consumed_ = 0;  ///< of the buffer's beginning
+  size_t consumed_ = 0;  ///< bytes at the start of buffer_ that were given out
 };
 
 }  // namespace tony

@@ -1,4 +1,4 @@
-// Logging on spdlog, whose headers are seen by this file only (they are slow to compile).
+// Logging on spdlog. Only this file includes its headers, because they are slow to compile.
 #include "common/logging.h"
 
 #include <fcntl.h>
@@ -36,11 +36,11 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 }
 
 absl::StatusOr<std::shared_ptr<spdlog::sinks::sink>> FileSink(const std::string& path) {
-  // Made here first, so that it never exists with wider permissions; spdlog would even make its
-  // folder.
+  // The file is created here first, so that it never exists with wider permissions. spdlog would
+  // also create missing folders.
   const int made = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (made >= 0) {
-    (void)fchmod(made, 0600);  // the umask may have taken something away
+    (void)fchmod(made, 0600);  // the umask may have removed permissions
     close(made);
   } else if (errno != EEXIST) {
     return absl::UnavailableError(absl::StrCat("cannot log to ", path, ": ", std::strerror(errno)));
@@ -72,8 +72,8 @@ absl::Status SetUpLogging(const std::string& path, LogLevel level) {
 }
 
 void Log(LogLevel level, const std::string& message) {
-  // A message quotes peers and programs: none of them may begin a line of its own, or steer the
-  // terminal on which the log is read.
+  // A message quotes peers and programs. SafeText keeps them from beginning a log line of their own
+  // and from steering the terminal on which the log is read.
   spdlog::log(ToSpdlog(level), "{}", SafeText(message));
 }
 

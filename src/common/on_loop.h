@@ -9,8 +9,8 @@
 
 namespace tony {
 
-/// A callback for other threads, gRPC's say: runs `function` of `object` on the loop, while
-/// `*alive` is true there. The loop outlives it.
+/// Makes a callback for other threads, such as gRPC's: it runs `function` of `object` on the loop
+/// if `*alive` is true there at that time. The loop must outlive the callback.
 template <typename Object, typename... Arguments>
 std::function<void(Arguments...)> OnLoop(EventLoop& loop, const std::shared_ptr<bool>& alive,
                                          Object* object, void (Object::*function)(Arguments...)) {

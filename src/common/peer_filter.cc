@@ -1,4 +1,5 @@
-// The kernel names the peer, the check decides, the log gets every tenfold count.
+// Reads both ends of the accepted socket from the kernel, asks the PeerCheck, and logs refusals at
+// the counts 1, 10, 100, ….
 #include "common/peer_filter.h"
 
 #include <arpa/inet.h>
@@ -15,7 +16,7 @@
 namespace tony {
 namespace {
 
-/// An address and a port of either version. Plain data.
+/// An address and a port, IPv4 or IPv6. Plain data.
 struct End {
   std::string address;
   uint16_t port = 0;
@@ -35,14 +36,14 @@ End EndOf(const sockaddr_storage& storage) {
   }
   sockaddr_in6 address{};
   std::memcpy(&address, &storage, sizeof(address));
-  constexpr size_t kMappedPrefix = 12;  // bytes before the address of version 4
+  constexpr size_t kMappedPrefix = 12;  // bytes before the IPv4 address
   const bool mapped = IN6_IS_ADDR_V4MAPPED(&address.sin6_addr);
   const std::string text = mapped ? TextOf(AF_INET, address.sin6_addr.s6_addr + kMappedPrefix)
                                   : TextOf(AF_INET6, &address.sin6_addr);
   return {text, ntohs(address.sin6_port)};
 }
 
-/// False: there is no such end any more.
+/// Returns false if the socket has no such end any more.
 bool Find(int socket, int (*name)(int, sockaddr*, socklen_t*), End& end) {
   sockaddr_storage storage{};
   socklen_t length = sizeof(storage);
@@ -68,9 +69,9 @@ absl::Status PeerFilter::Ask(int socket) const {
   }
   const absl::Status answer = check_({peer.address, peer.port, local.port});
   if (!answer.ok()) return answer;
-  // A peer that has broken its connection may have left a request behind, and its port to another
-  // user's program, of whom the check has then heard. As long as this end is connected the port is
-  // nobody else's.
+  // A peer that has broken its connection may have left a request behind, and its port may have
+  // passed to another user's program, which the check has then judged instead. While this end is
+  // connected, the port belongs to nobody else.
   if (!Find(socket, ::getpeername, peer)) return absl::NotFoundError("the peer has gone meanwhile");
   return absl::OkStatus();
 }
@@ -78,7 +79,8 @@ absl::Status PeerFilter::Ask(int socket) const {
 bool PeerFilter::Admits(int socket) {
   const absl::Status answer = Ask(socket);
   if (answer.ok()) return true;
-  // Clients that give up are no strangers, but who looks for a fault wants to know of them.
+  // Clients that give up are no strangers, but they help whoever searches for a fault, so they are
+  // logged at the debug level.
   const bool gone = absl::IsNotFound(answer);
   const uint64_t count = gone ? ++gone_ : ++refused_;
   if (IsTenfold(count)) {

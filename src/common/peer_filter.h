@@ -1,4 +1,5 @@
-// Which programs a listener serves: asked when a connection is accepted, before a byte is read.
+// Decides which programs a listener serves, when a connection is accepted and before a byte is
+// read.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +10,30 @@
 
 namespace tony {
 
-/// The two ends of an accepted connection, as the kernel names them. Plain data.
+/// The two ends of an accepted connection, as the kernel reports them. Plain data.
 struct PeerEnds {
-  std::string peer_address;  ///< a number; one of version 4 in version 6's form as what it is
+  std::string peer_address;  ///< numeric; an IPv4-mapped IPv6 address in its IPv4 form
   uint16_t peer_port = 0;
   uint16_t local_port = 0;
 };
 
-/// Whether a peer may be served. PermissionDenied – a stranger, whom the message names; NotFound –
-/// it has gone already; any other code – nobody knows whose it is, so it is not served either.
+/// Decides whether a peer may be served. PermissionDenied – a stranger, named by the message.
+/// NotFound – the peer has gone already. Any other code – the peer's user is not known, so it is
+/// not served either.
 using PeerCheck = std::function<absl::Status(const PeerEnds&)>;
 
-/// Asks a PeerCheck about accepted connections, and logs whom it refuses. A flood writes no flood
-/// of lines: the 1st, 10th, 100th … refusal is logged, with the count. Not thread safe.
+/// Asks a PeerCheck about accepted connections, and logs refusals. A flood of connections causes no
+/// flood of lines: the 1st, 10th, 100th … refusal is logged, with the count. Not thread safe.
 class PeerFilter {
  public:
-  /// `listener`: what the peers connect to, for the log: "the job's page".
+  /// `listener`: name of the thing that peers connect to, for the log, such as "the job's page".
   PeerFilter(std::string listener, PeerCheck check);
 
-  /// Whether the connection of this accepted socket may be served. Where not, the caller closes it
+  /// Whether the connection of this accepted socket may be served. If not, the caller must close it
   /// at once, without reading a byte of it.
   bool Admits(int socket);
 
-  /// How many were not admitted, without those that had gone by themselves.
+  /// Number of refused connections, without peers that had gone by themselves.
   uint64_t refused() const { return refused_; }
 
  private:
@@ -40,6 +42,7 @@ class PeerFilter {
   std::string listener_;
   PeerCheck check_;
   uint64_t refused_ = 0;
+  // peers that had gone by themselves
   uint64_t gone_ = 0;
 };
 

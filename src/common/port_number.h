@@ -1,4 +1,4 @@
-// The numbers of TCP's ports.
+// The range of TCP port numbers.
 #pragma once
 
 namespace tony {

@@ -1,4 +1,4 @@
-// Process-wide settings.
+// Process-wide settings: signals, the terminate handler, and the limit on open files.
 #include "common/process_setup.h"
 
 #include <errno.h>
@@ -33,6 +33,7 @@ std::string Advice(int error_number) {
   }
 }
 
+// Rethrows the current exception, which is the only way to learn its type in a terminate handler.
 std::string CurrentException() {
   try {
     throw;
@@ -50,7 +51,7 @@ std::string CurrentException() {
 }
 
 [[noreturn]] void EndWithSentence() {
-  if (!std::current_exception()) std::abort();  // a mistake of ours, for a debugger
+  if (!std::current_exception()) std::abort();  // no exception: a bug, left to a debugger
   (void)PrintForPeople(STDERR_FILENO, absl::StrCat(program_invocation_short_name,
                                                    ": cannot go on: ", CurrentException(), "\n"));
   ::_exit(kExitUnable);
@@ -59,7 +60,8 @@ std::string CurrentException() {
 }  // namespace
 
 void SetUpProcess() {
-  // Not so yet where the dynamic loader was executed and the program is its argument.
+  // The kernel's name is still that of the dynamic loader if the loader was executed with the
+  // program as its argument.
   ::prctl(PR_SET_NAME, program_invocation_short_name, 0, 0, 0);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -1,4 +1,5 @@
-// Drops escape sequences as ECMA-48 forms them, then control characters one by one.
+// A scanner that drops whole escape sequences as ECMA-48 defines them, then control characters one
+// by one.
 #include "common/safe_text.h"
 
 #include <unistd.h>
@@ -18,15 +19,15 @@ constexpr char kEscape = '\x1b';
 
 bool Between(char byte, char first, char last) { return byte >= first && byte <= last; }
 
-/// Behind the bytes from `position` on that lie between `first` and `last`.
+/// The position after the bytes from `position` on that lie between `first` and `last`.
 size_t Skip(std::string_view text, size_t position, char first, char last) {
   while (position < text.size() && Between(text[position], first, last)) ++position;
   return position;
 }
 
-/// Behind the last byte of the escape sequence whose ESC is at `position`. A sequence has bytes of
-/// ASCII only, and ends before any other byte: what follows is read as if it stood alone, so that
-/// neither a second ESC nor the rest of a longer character hides in it.
+/// The position after the escape sequence whose ESC is at `position`. A sequence consists of ASCII
+/// bytes and ends before any other byte. The following bytes are read as if they stood alone, so
+/// that neither a second ESC nor the rest of a longer character hides in a sequence.
 size_t EndOfEscape(std::string_view text, size_t position) {
   size_t end = position + 1;
   if (end >= text.size()) return end;
@@ -36,7 +37,8 @@ size_t EndOfEscape(std::string_view text, size_t position) {
     end = Skip(text, end, 0x20, 0x2F);
     return end < text.size() && Between(text[end], 0x40, 0x7E) ? end + 1 : end;
   }
-  // Strings (OSC, DCS, PM, APC, SOS) end with BEL or ESC backslash, which is a sequence of its own.
+  // Control strings (OSC, DCS, PM, APC, SOS) end with BEL or with ESC backslash, which is a
+  // sequence of its own.
   if (kind == ']' || kind == 'P' || kind == '^' || kind == '_' || kind == 'X') {
     end = text.find_first_of(std::string_view("\a\x1b"), end + 1);
     if (end == std::string_view::npos) return text.size();
@@ -50,7 +52,7 @@ bool IsControl(uint32_t code_point) {
   return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0);
 }
 
-/// Characters that change the direction of what follows, and Unicode's deprecated format
+/// Characters that change the direction of the following text, and Unicode's deprecated format
 /// characters.
 bool IsDirectionControl(uint32_t code_point) {
   return code_point == 0x200E || code_point == 0x200F || code_point == 0x061C ||
@@ -58,12 +60,12 @@ bool IsDirectionControl(uint32_t code_point) {
          (code_point >= 0x2066 && code_point <= 0x206F);
 }
 
-/// U+2028 and U+2029 end lines and paragraphs.
+/// Whether the character ends a line or a paragraph (U+2028, U+2029).
 bool EndsLine(uint32_t code_point) {
   return code_point == '\n' || code_point == 0x2028 || code_point == 0x2029;
 }
 
-/// The bytes of one of our colours at `position`, or 0.
+/// Length of tony's own colour sequence at `position`; 0 if there is none.
 size_t ColorLength(std::string_view text, size_t position) {
   const std::string_view rest = text.substr(position);
   if (rest.substr(0, 4) == "\x1b[0m") return 4;
@@ -85,6 +87,7 @@ void AppendSafe(std::string_view text, Paint paint, std::string* safe) {
       safe->append("    ");
     } else if (EndsLine(character.code_point)) {
       safe->push_back(' ');
+      // DecodeUtf8() returns U+FFFD for a malformed byte, so that byte is replaced by U+FFFD.
     } else if (!character.well_formed) {
       safe->append(EncodeUtf8(character.code_point));
     } else if (!IsControl(character.code_point) && !IsDirectionControl(character.code_point)) {
@@ -132,7 +135,8 @@ std::string SafeJson(const std::string& json) {
   for (size_t position = 0; position < json.size();) {
     const Utf8Character character = DecodeUtf8(json, position);
     const uint32_t code_point = character.code_point;
-    // Line ends and spaces between values stay; all others can stand in strings only.
+    // Line ends and spaces between values stay; every other character can stand only in a string,
+    // where \u escapes are allowed.
     const bool steers = code_point >= 0x7F && (IsControl(code_point) || EndsLine(code_point) ||
                                                IsDirectionControl(code_point));
     if (steers) {

@@ -1,4 +1,4 @@
-// Annotation of error messages with what was being done.
+// Copies a status with a new message; an absl::Status cannot be changed in place.
 #include "common/status_macros.h"
 
 #include "absl/strings/cord.h"

@@ -1,4 +1,4 @@
-// Early return for absl::Status and absl::StatusOr.
+// Early return for absl::Status and absl::StatusOr, and context for their messages.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@
 
 namespace tony {
 
-/// The same code and payloads with `context` in front of the message; OK stays OK.
+/// Returns the same code and payloads with `context` in front of the message; OK stays OK.
 absl::Status Annotate(const absl::Status& status, const std::string& context);
 
 }  // namespace tony

@@ -1,4 +1,5 @@
-// Boost.Asio's sockets. Handlers keep the state alive; `open` tells them whether anybody listens.
+// Boost.Asio's sockets. Pending handlers keep the state alive; its flag `open` tells them whether
+// the owner still exists.
 #include "common/tcp_socket.h"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@ using Tcp = asio::ip::tcp;
 namespace {
 
 constexpr size_t kReadBytes = size_t{64} * 1024;
-// After a connection could not be taken in, for want of descriptors say.
+// Pause after a failed accept, for example for lack of descriptors.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 std::string AddressText(const asio::ip::address& address) {
@@ -42,7 +43,7 @@ absl::StatusOr<Tcp::endpoint> MakeEndpoint(const std::string& address, int port)
   return Tcp::endpoint(number, static_cast<unsigned short>(port));
 }
 
-/// Programs that this process starts have no business with it.
+/// Programs started by this process must not inherit the descriptor.
 void KeepFromChildren(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 absl::Status Lost(const error_code& error) {
@@ -73,7 +74,8 @@ struct TcpSocket::State : std::enable_shared_from_this<State> {
     socket.close(ignored);
   }
 
-  /// Not before there is something to read.
+  /// Waits until there is something to read, and only then uses a buffer: an idle connection costs
+  /// none.
   void AwaitInput(OnRead on_read) {
     socket.async_wait(
         Tcp::socket::wait_read,
@@ -111,6 +113,7 @@ void TcpSocket::Write(std::string bytes, OnWritten on_written) {
 }
 
 void TcpSocket::WritePieces(std::vector<Piece> pieces, OnWritten on_written) {
+  // The state owns the bytes until they are sent, because async_write() refers to them.
   state_->output = std::move(pieces);
   std::vector<asio::const_buffer> buffers;
   for (const Piece& piece : state_->output) {
@@ -127,11 +130,12 @@ void TcpSocket::WritePieces(std::vector<Piece> pieces, OnWritten on_written) {
 }
 
 void TcpSocket::EndWriting() {
-  error_code ignored;  // a peer that is gone is heard of by the reader
+  error_code ignored;  // the reader learns that the peer is gone
   state_->socket.shutdown(Tcp::socket::shutdown_send, ignored);
 }
 
 void TcpSocket::Break() {
+  // A linger time of 0 makes close() send a reset instead of an orderly end.
   error_code ignored;
   state_->socket.set_option(asio::socket_base::linger(true, 0), ignored);
   state_->Close();
@@ -143,7 +147,7 @@ int TcpSocket::local_port() const { return state_->local_port; }
 
 std::unique_ptr<EventLoop::Handle> TcpSocket::Connect(EventLoop& loop, const std::string& address,
                                                       int port, OnConnected on_connected) {
-  /// Ends the attempt.
+  /// Destroying the attempt ends it.
   struct Attempt : EventLoop::Handle {
     explicit Attempt(asio::io_context& context)
         : socket(std::make_shared<Tcp::socket>(context)), wanted(std::make_shared<bool>(true)) {}
@@ -158,6 +162,7 @@ std::unique_ptr<EventLoop::Handle> TcpSocket::Connect(EventLoop& loop, const std
   auto attempt = std::make_unique<Attempt>(loop.context());
   const absl::StatusOr<Tcp::endpoint> endpoint = MakeEndpoint(address, port);
   if (!endpoint.ok()) {
+    // An error is posted, since callbacks never come from within a call.
     loop.Post([wanted = attempt->wanted, status = endpoint.status(),
                on_connected = std::move(on_connected)] {
       if (*wanted) on_connected(status);
@@ -192,6 +197,7 @@ struct TcpListener::State : std::enable_shared_from_this<State> {
   void Accept() {
     acceptor.async_accept([self = shared_from_this()](const error_code& error, Tcp::socket socket) {
       if (!self->open) return;
+      // A failed accept leaves the connection in the queue, so accepting again at once would spin.
       if (error) return self->AcceptLater();
       self->OnConnection(std::move(socket));
       if (self->open) self->Accept();
@@ -199,7 +205,7 @@ struct TcpListener::State : std::enable_shared_from_this<State> {
   }
 
   void OnConnection(Tcp::socket socket) {
-    if (peers && !peers->Admits(socket.native_handle())) return;  // which closes it
+    if (peers && !peers->Admits(socket.native_handle())) return;  // the destructor closes it
     on_accepted(std::unique_ptr<TcpSocket>(
         new TcpSocket(std::make_shared<TcpSocket::State>(std::move(socket)))));
   }
@@ -213,7 +219,7 @@ struct TcpListener::State : std::enable_shared_from_this<State> {
 
   Tcp::acceptor acceptor;
   asio::steady_timer pause;
-  std::optional<PeerFilter> peers;  ///< none: the caller asks
+  std::optional<PeerFilter> peers;  ///< nothing: the caller checks peers itself
   const OnAccepted on_accepted;
   int port = 0;
   bool open = true;
@@ -239,7 +245,7 @@ absl::StatusOr<std::shared_ptr<TcpListener::State>> TcpListener::State::Open(
   error_code error;
   state->acceptor.open(endpoint->protocol(), error);
   if (!error) KeepFromChildren(state->acceptor.native_handle());
-  // Or a port that has just been in use could not be had again for a minute.
+  // Without this option a port that was in use a moment ago could not be bound again for a minute.
   if (!error) state->acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
   if (!error) state->acceptor.bind(*endpoint, error);
   if (!error) state->acceptor.listen(asio::socket_base::max_listen_connections, error);

@@ -1,4 +1,4 @@
-// Validation after Unicode 15, table 3-7 (well-formed byte sequences).
+// Validates byte sequences by table 3-7 of Unicode 15 (well-formed UTF-8 byte sequences).
 #include "common/utf8.h"
 
 namespace tony {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";
 
-/// Length of the well-formed sequence at `position`, or 0.
+/// Length in bytes of the well-formed sequence at `position`; 0 if there is none.
 size_t SequenceLength(std::string_view text, size_t position) {
   auto byte = [&](size_t offset) -> uint8_t {
     return position + offset < text.size() ? static_cast<uint8_t>(text[position + offset]) : 0;
@@ -17,6 +17,8 @@ size_t SequenceLength(std::string_view text, size_t position) {
   auto continuation = [&](size_t offset) { return between(byte(offset), 0x80, 0xBF); };
   const uint8_t first = byte(0);
   if (first < 0x80) return 1;
+  // The range of the second byte depends on the first one: this excludes overlong forms (after E0
+  // and F0), surrogates (after ED), and code points beyond U+10FFFF (after F4).
   if (between(first, 0xC2, 0xDF)) return continuation(1) ? 2 : 0;
   if (between(first, 0xE0, 0xEF)) {
     const uint8_t low = first == 0xE0 ? 0xA0 : 0x80;
@@ -59,6 +61,8 @@ std::string ToUtf8(const std::string& text) {
   std::string result;
   result.reserve(text.size());
   for (size_t position = 0; position < text.size();) {
+    // Each malformed byte is replaced alone, so that a well-formed character right after it
+    // survives.
     const size_t length = SequenceLength(text, position);
     if (length == 0) {
       result += kReplacement;

@@ -1,4 +1,5 @@
-// The descriptors are replaced in one step, so that no line is lost.
+// Switches to the next segment with dup2(), which replaces the descriptor in one step, so that no
+// line is lost. Its path is read back from /proc/self/fd.
 #include "logs/bounded_log.h"
 
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 namespace tony::logs {
 namespace {
 
-/// Empty when nobody can say, as for a pipe.
+/// The path of the file that `fd` is open on; empty if the kernel names none, as for a pipe.
 std::string PathOf(int fd) {
   char path[PATH_MAX];
   const ssize_t length = ::readlink(absl::StrCat("/proc/self/fd/", fd).c_str(), path, sizeof path);
@@ -40,7 +41,7 @@ absl::Status BoundLog(int fd, int twin, int64_t segment_bytes) {
   const std::optional<LogSegmentName> segment = ParseLogSegment(PathOf(fd));
   if (!segment) return absl::OkStatus();
   const std::string next = LogSegmentPath(segment->path, segment->number + 1);
-  // Whoever reads the first segment reads this one.
+  // The new segment gets the mode of the full one, so that it has the same readers.
   const os::UniqueFd file(os::OpenOrMakeFile(next, O_WRONLY | O_APPEND, info.st_mode & 0777));
   if (!file.valid()) return os::ErrnoError(errno, next);
   const bool both = SameFile(info, twin);

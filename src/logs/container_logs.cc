@@ -1,4 +1,5 @@
-// Numbers and names.
+// Composes the names and parses them. A name counts only if composing its parsed parts gives the
+// same name again.
 #include "logs/container_logs.h"
 
 #include "absl/strings/match.h"
@@ -14,7 +15,7 @@ using Stream = ContainerLogFile::Stream;
 constexpr char kAttempt[] = "attempt-";
 constexpr char kTimes[] = ".times";
 constexpr char kLog[] = ".log";
-/// More segments of a log than there can be: each has its file.
+/// More segments of a log than can exist: each has its file.
 constexpr int kMostSegments = 100'000;
 
 std::string LogName(const ContainerLogFile& file) {
@@ -31,7 +32,8 @@ std::string LogName(const ContainerLogFile& file) {
   return "";
 }
 
-/// "stdout.log.00002" of the times' "stdout.times.00002"; nothing for what has no times.
+/// The name of the log segment ("stdout.log.00002") for the name of its times
+/// ("stdout.times.00002"); nothing for other names.
 std::optional<std::string> LogOfTimes(const std::string& name) {
   const size_t found = name.rfind(kTimes);
   if (found == std::string::npos) return std::nullopt;
@@ -62,7 +64,7 @@ std::optional<ContainerLogFile> ParseContainerLog(const std::string& name) {
   } else if (segment->path == kMasterLogName) {
     file.stream = Stream::kMaster;
   }
-  // Nothing but its own spelling: "attempt-02.stdout.log" is another file.
+  // Only the canonical spelling counts: "attempt-02.stdout.log" is another file.
   if (!IsContainerLog(file) || ContainerLogName(file) != name) return std::nullopt;
   return file;
 }

@@ -1,5 +1,5 @@
-// The names of log files in a container's own folder, where the backend collects files but no
-// folders.
+// Names of the log files in a container's own folder, where the backend collects files but no
+// sub-folders.
 #pragma once
 
 #include <compare>
@@ -11,30 +11,32 @@ namespace tony::logs {
 /// The ApplicationMaster's log, among the logs of its container.
 inline constexpr char kMasterLogName[] = "amstderr.log";
 
-/// The variable that says which of a container's log folders, of which each disk has one, is used.
+/// Environment variable that names the log folder in use; a container has one log folder on each
+/// disk.
 inline constexpr char kLogFolderVariable[] = "TONY_LOG_DIR";
 
-/// One file: a segment of a log (log_segments.h), or the times of one. A plain value; ordered by
-/// log, then segment.
+/// One file: a segment of a log (log_segments.h), or the file with a segment's times. A plain
+/// value; ordered by log, then by segment.
 struct ContainerLogFile {
   enum class Stream { kStdout, kStderr, kExecutor, kMaster };
   Stream stream = Stream::kStdout;
-  int attempt = 0;     ///< of the program's streams, from 1; 0 of the others
-  int segment = 1;     ///< from 1
-  bool times = false;  ///< not the segment's bytes, but when they came
+  int attempt = 0;     ///< attempt of the program's streams, from 1; 0 for the other streams
+  int segment = 1;     ///< segment number, from 1
+  bool times = false;  ///< the file holds the segment's times, not its bytes
 
-  /// Of the program, and not of one of ours.
+  /// Whether the file is output of the program, not a log of tony's own.
   bool of_program() const { return stream == Stream::kStdout || stream == Stream::kStderr; }
   auto operator<=>(const ContainerLogFile&) const = default;
 };
 
-/// Whether a file of such numbers can be: what others send is to be asked.
+/// Whether a file with these numbers can exist. Check it for values from other processes.
 bool IsContainerLog(const ContainerLogFile& file);
 
-/// "attempt-2.stdout.log.00003", "attempt-2.stdout.times", "executor.log", "amstderr.log".
+/// The name, such as "attempt-2.stdout.log.00003", "attempt-2.stdout.times", "executor.log" or
+/// "amstderr.log".
 std::string ContainerLogName(const ContainerLogFile& file);
 
-/// The inverse; nothing for other names, of which none has a '/'.
+/// The inverse of ContainerLogName(); nothing for other names. No valid name has a '/'.
 std::optional<ContainerLogFile> ParseContainerLog(const std::string& name);
 
 }  // namespace tony::logs

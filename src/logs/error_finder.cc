@@ -1,4 +1,5 @@
-// What errors look like.
+// Two regular expressions tell errors from mere mentions of errors; a state machine collects a
+// Python traceback with the tracebacks that it is chained to.
 #include "logs/error_finder.h"
 
 #include <re2/re2.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr char kTraceback[] = "Traceback (most recent call last):";
 
-/// Endings of programs that no program prints in passing.
+/// Messages that programs print when they fail, and hardly ever in passing.
 constexpr char kErrors[] =
     R"((?:^|[^\w.])[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)(?::|$))"
     R"(|\bFATAL\b|\bFatal Python error\b|\b[Ss]egmentation fault\b|\bcore dumped\b)"
@@ -22,7 +23,7 @@ constexpr char kErrors[] =
 
 constexpr char kMentions[] = R"(\bERROR\b|\bCRITICAL\b|(?i:\berror:)|^Error\b|^E\d{4} )";
 
-/// The two patterns, compiled once for each search. Thread safe (immutable).
+/// The two patterns, compiled once for the process. Thread safe (immutable).
 struct Patterns {
   re2::RE2 errors{kErrors, Options()};
   re2::RE2 mentions{kMentions, Options()};
@@ -36,7 +37,7 @@ struct Patterns {
   }
 };
 
-/// What Python prints between two tracebacks.
+/// Whether Python prints this line between two chained tracebacks.
 bool LeadsOn(const std::string& line) {
   return absl::StartsWith(line, "During handling of the above exception") ||
          absl::StartsWith(line, "The above exception was the direct cause");
@@ -71,12 +72,16 @@ bool ErrorFinder::Add(const LogLine& line) {
     part_ = Part::kDone;
     return true;
   }
+  // A mention does not end the search: a real error may follow.
   if (sign == ErrorSign::kMention && !mention_) mention_ = Begin(line);
   before_.push_back(line.text);
   if (before_.size() > kLinesBefore) before_.pop_front();
   return false;
 }
 
+// A traceback is complete only at the first line after its exception that leads to no other
+// traceback. Lines between two tracebacks are held back until the next one really comes; otherwise
+// they are dropped.
 bool ErrorFinder::AddToTraceback(const std::string& line) {
   if (part_ == Part::kDone || error_->lines.size() >= kMaxLines) return true;
   const bool prefixed = !prefix_.empty() && absl::StartsWith(line, prefix_);
@@ -86,7 +91,7 @@ bool ErrorFinder::AddToTraceback(const std::string& line) {
     if (!IsIndented(text)) part_ = Part::kException;
     return false;
   }
-  // Behind the exception's line: another traceback, or the end.
+  // After the exception's line: another traceback follows, or the error is complete.
   const bool another = absl::StrContains(text, kTraceback);
   if (!another && !text.empty() && !LeadsOn(text)) {
     part_ = Part::kDone;

@@ -11,49 +11,50 @@
 
 namespace tony::logs {
 
-/// An error as a program has printed it.
+/// An error as the program printed it.
 struct PrintedError {
-  int64_t line_number = 0;          ///< of its first line in the log, from 1
-  int64_t unix_millis = 0;          ///< of that line; 0: not known
-  std::vector<std::string> before;  ///< the lines before it, at most ErrorFinder::kLinesBefore
-  std::vector<std::string> lines;   ///< all of it
+  int64_t line_number = 0;          ///< line number in the log of the error's first line, from 1
+  int64_t unix_millis = 0;          ///< time of that line; 0: not known
+  std::vector<std::string> before;  ///< the preceding lines, at most ErrorFinder::kLinesBefore
+  std::vector<std::string> lines;   ///< all lines of the error
 };
 
-/// What a line of output means.
+/// Meaning of one line of output.
 enum class ErrorSign {
   kNone,
-  kMention,    ///< speaks of an error, as also harmless messages do: "ERROR", "error: …"
+  kMention,    ///< speaks of an error, as harmless messages do too: "ERROR", "error: …"
   kError,      ///< an exception, an abort, a failure of CUDA or NCCL
   kTraceback,  ///< begins a Python traceback
 };
 ErrorSign SignOf(const std::string& line);
 
-/// Fed with the lines of one log in their order. The first traceback or other kError wins; a
-/// kMention counts only when there is none. A traceback is taken whole, with those that it says it
-/// comes from, also where each line stands behind a prefix like "[rank0]: ". Not thread safe.
+/// Takes the lines of one log in their order. The first traceback or other kError wins; a kMention
+/// counts only if there is neither. A traceback is collected whole, with the tracebacks that it
+/// says it comes from, even if each line has a prefix like "[rank0]: ". Not thread safe.
 class ErrorFinder {
  public:
   static constexpr size_t kLinesBefore = 5;
-  /// Of a longer traceback the end is left out.
+  /// Lines kept of one error; the end of a longer traceback is left out.
   static constexpr size_t kMaxLines = 500;
 
-  /// True when the error is complete and no more lines are needed.
+  /// Adds the next line. Returns true when the error is complete and no more lines are needed.
   bool Add(const LogLine& line);
-  /// The error, when there will be no more lines; nothing when there was none.
+  /// The error, when no more lines will come; nothing if there was none.
   std::optional<PrintedError> Finish();
 
  private:
-  /// Where a traceback stands.
+  /// Position in a traceback.
   enum class Part { kNone, kFrames, kException, kDone };
 
   bool AddToTraceback(const std::string& line);
   PrintedError Begin(const LogLine& line) const;
 
   Part part_ = Part::kNone;
-  std::string prefix_;             // of the traceback's lines
-  std::vector<std::string> held_;  // behind the exception: may lead to another traceback
+  std::string prefix_;             // prefix of the traceback's lines
+  std::vector<std::string> held_;  // lines after the exception that may lead to another traceback
   std::optional<PrintedError> error_;
   std::optional<PrintedError> mention_;
+  // the last lines, for PrintedError::before
   std::deque<std::string> before_;
   int64_t line_number_ = 0;
 };

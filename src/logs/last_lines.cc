@@ -1,4 +1,4 @@
-// Reads the end of the file, however long it is.
+// Reads only the last 16 KiB, so that the cost does not depend on the file's length.
 #include "logs/last_lines.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string LastLines(const std::string& path, size_t count) {
   file.seekg(begin);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
-  // The first one may have lost its beginning.
+  // The first line may have lost its beginning.
   if (begin > 0 && lines.size() > 1) lines.erase(lines.begin());
   if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<long>(count));
   return absl::StrJoin(lines, "\n");

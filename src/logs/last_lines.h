@@ -1,4 +1,4 @@
-// The end of a log, for messages.
+// The last lines of a log, for messages.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace tony::logs {
 
-/// The last `count` lines of a file that are not empty, without the last line's end; of a long file
-/// only its last 16 KiB are looked at. Why it cannot be read, where it cannot.
+/// The last `count` non-empty lines of a file, without the end of the last line. Only the last 16
+/// KiB of a long file are read. If the file cannot be read, returns the reason instead.
 std::string LastLines(const std::string& path, size_t count);
 
 }  // namespace tony::logs

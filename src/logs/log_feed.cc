@@ -1,4 +1,5 @@
-// One segment at a time, from where it was left.
+// Reads one segment at a time, from the position where the last read ended; a set of noted segments
+// says which ones may have something new.
 #include "logs/log_feed.h"
 
 #include <fcntl.h>
@@ -20,19 +21,19 @@
 namespace tony::logs {
 namespace {
 
-/// An open file and what it is; without a descriptor when it is gone or no file.
+/// An open file with its facts; without a descriptor if the file is gone or not a regular file.
 struct OpenFile {
   os::UniqueFd fd;
   int64_t size = 0;
-  int64_t number = 0;  ///< among the file system's files
-  int error = 0;       ///< not 0: why it cannot be read
+  int64_t number = 0;  ///< inode number
+  int error = 0;       ///< errno value if the file cannot be read; 0: it can
 };
 
-/// Whether `open` says so of what is gone or no file.
+/// Whether open() returned `error` because the path is gone or names no regular file.
 bool IsNoFile(int error) { return error == ENOENT || error == ELOOP || error == ENXIO; }
 
 OpenFile OpenToRead(const std::string& path) {
-  // What the program may have put in the file's place must neither lead elsewhere nor block.
+  // The program may have replaced the file: a link must not lead elsewhere, a pipe must not block.
   OpenFile file{os::UniqueFd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))};
   if (!file.fd.valid() && !IsNoFile(errno)) file.error = errno;
   struct stat info {};
@@ -44,7 +45,8 @@ OpenFile OpenToRead(const std::string& path) {
   return file;
 }
 
-/// Of the bytes from `from` to `to` the first; none when there are none, or with an error.
+/// The first bytes between `from` and `to`, at most kMostBytes; empty if there are none or on an
+/// error.
 std::string ReadPiece(OpenFile& file, int64_t from, int64_t to) {
   if (!file.fd.valid() || to <= from) return "";
   std::string bytes(std::min<size_t>(LogFeed::kMostBytes, static_cast<size_t>(to - from)), '\0');
@@ -76,6 +78,8 @@ std::optional<LogPiece> LogFeed::Next() {
   return std::nullopt;
 }
 
+// The watcher reports the folder itself when the kernel's queue overflowed: then every segment may
+// have changed.
 bool LogFeed::Look() {
   if (watcher_ == nullptr) return false;
   const auto changed = watcher_->Wait(std::chrono::milliseconds(0));
@@ -99,6 +103,7 @@ void LogFeed::NoteAll() {
   }
 }
 
+// A file of times is noted as its segment: ReadSegment() gives both.
 void LogFeed::Note(const std::string& name) {
   std::optional<ContainerLogFile> file = ParseContainerLog(name);
   if (!file || !wanted_(*file)) return;
@@ -106,6 +111,8 @@ void LogFeed::Note(const std::string& name) {
   noted_.insert(*file);
 }
 
+// A segment that cannot be read is reported once. The flag is cleared by the next successful read,
+// so a later failure is reported again.
 std::optional<LogPiece> LogFeed::Trouble(const ContainerLogFile& file, int error) {
   if (std::exchange(segments_[file].in_trouble, true)) return std::nullopt;
   const absl::Status why =
@@ -118,13 +125,16 @@ std::optional<LogPiece> LogFeed::ReadSegment(const ContainerLogFile& file) {
   if (log.error != 0) return Trouble(file, log.error);
   if (!log.fd.valid()) return std::nullopt;
   Segment& segment = segments_[file];
+  // Another inode number means that the file was replaced: it is given again from its start.
   if (segment.version != log.number) segment = {.version = log.number};
+  // The goal is the size at the start of the segment's turn. Bytes that arrive later wait for the
+  // next turn, so that a file that grows all the time does not keep the others waiting.
   if (segment.goal < 0) segment.goal = log.size;
   LogPiece piece{
       .file = file, .version = segment.version, .offset = segment.times_given, .bytes = ""};
   if (file.of_program()) {
     piece.file.times = true;
-    // When these cannot be read, the lines have no times.
+    // If the times cannot be read, the lines simply have no times.
     OpenFile times = OpenToRead(absl::StrCat(folder_, "/", ContainerLogName(piece.file)));
     piece.bytes = ReadPiece(times, segment.times_given, times.size);
     segment.times_given += static_cast<int64_t>(piece.bytes.size());

@@ -16,61 +16,62 @@
 
 namespace tony::logs {
 
-/// Bytes of a file. A plain value.
+/// Some bytes of a file. A plain value.
 struct LogPiece {
   ContainerLogFile file;
-  int64_t version = 0;  ///< of the file; with another one it was replaced, and comes from its start
-  int64_t offset = 0;   ///< of the bytes in the file
+  int64_t version = 0;  ///< changes when the file was replaced; it is then given from its start
+  int64_t offset = 0;   ///< offset of the bytes in the file
   std::string bytes;    ///< empty only with `trouble`
   std::string trouble;  ///< why the file cannot be read at the moment; empty: it can
 };
 
-/// Gives every byte of each file once, in the order of the file. When bytes of a log came is given
-/// before the bytes. Files that the program may have put in the place of logs (links, pipes) are
-/// left out. That a file cannot be read is told once; it goes on with it when it can be again.
-/// Keeps no file open between calls and holds one piece at a time. Not thread safe.
+/// Gives every byte of each file once, in the order of the file. The times of a log's bytes are
+/// given before the bytes. Files with which the program may have replaced logs (links, pipes) are
+/// left out. A file that cannot be read is reported once; the feed goes on with it when it can be
+/// read again. Keeps no file open between calls and holds one piece at a time. Not thread safe.
 class LogFeed {
  public:
   using Wanted = std::function<bool(const ContainerLogFile&)>;
 
-  /// The longest piece.
+  /// Largest size of a piece in bytes.
   static constexpr size_t kMostBytes = size_t{64} * 1024;
 
-  /// Of the files in `folder` those that are `wanted`. `follow`: what is written from now on is
-  /// noticed as well. The codes of FolderWatcher.
+  /// Opens a feed of the `wanted` files in `folder`. `follow`: the feed also notices everything
+  /// written from now on. The codes of FolderWatcher.
   static absl::StatusOr<std::unique_ptr<LogFeed>> Open(const std::string& folder, Wanted wanted,
                                                        bool follow);
 
-  /// The next piece; nothing when there is no more at the moment. A file that grows all the time
-  /// does not keep the others waiting.
+  /// The next piece; nothing if there is none at the moment. A file that grows all the time does
+  /// not keep the others waiting.
   std::optional<LogPiece> Next();
 
-  /// Of a feed that follows: readable when Next() may have something again.
+  /// For a feed that follows: readable when Next() may have something again.
   int fd() const { return watcher_->fd(); }
 
  private:
-  /// What was given of one segment.
+  /// Progress in one segment.
   struct Segment {
     int64_t version = 0;
+    // offsets of the next byte of the log and of its times
     int64_t given = 0;
     int64_t times_given = 0;
-    int64_t goal = -1;        ///< given up to here before it is others' turn; -1: not begun
-    bool in_trouble = false;  ///< that it cannot be read was told
+    int64_t goal = -1;        ///< end of this turn, before other segments get theirs; -1: not begun
+    bool in_trouble = false;  ///< its unreadability was reported
   };
 
   LogFeed(std::string folder, Wanted wanted) : folder_(std::move(folder)), wanted_(wanted) {}
-  /// Notes which segments may have something new; false when none has.
+  /// Notes the segments that may have something new; returns false if there is none.
   bool Look();
   void NoteAll();
   void Note(const std::string& name);
-  /// What is to be told of a segment that cannot be read; nothing when it was.
+  /// The report about a segment that cannot be read; nothing if it was reported before.
   std::optional<LogPiece> Trouble(const ContainerLogFile& file, int error);
   /// The next piece of a segment or of its times.
   std::optional<LogPiece> ReadSegment(const ContainerLogFile& file);
 
   const std::string folder_;
   const Wanted wanted_;
-  std::unique_ptr<os::FolderWatcher> watcher_;  ///< null: of one that does not follow
+  std::unique_ptr<os::FolderWatcher> watcher_;  ///< null: the feed does not follow
   std::map<ContainerLogFile, Segment> segments_;
   std::set<ContainerLogFile> noted_;  ///< segments that may have something new
 };

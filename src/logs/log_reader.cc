@@ -1,4 +1,5 @@
-// Segments, lines and times of a log that may grow.
+// Reads segments in chunks with pread(), opening the file for each chunk, and detects dropped,
+// replaced and truncated segments by number, inode and size.
 #include "logs/log_reader.h"
 
 #include <fcntl.h>
@@ -25,13 +26,14 @@ int64_t SizeOf(int fd) {
   return fstat(fd, &status) == 0 ? status.st_size : 0;
 }
 
-/// Where the last lines of a file begin, and how many of the wanted ones it has.
+/// Start of the last lines of a file, and how many of the wanted lines the file has.
 struct LastLines {
   int64_t start = 0;
   int64_t count = 0;
 };
 
-/// Lines are counted at their ends; a last line without '\n' counts where `counts_open_end` is set.
+/// Counts lines by their ends, backwards in chunks from the end of the file. `counts_open_end`: a
+/// last line without '\n' counts too.
 LastLines FindLastLines(int fd, int64_t lines, bool counts_open_end) {
   const int64_t size = SizeOf(fd);
   if (lines <= 0) return {size, 0};
@@ -51,7 +53,7 @@ LastLines FindLastLines(int fd, int64_t lines, bool counts_open_end) {
   return {0, count};
 }
 
-/// The number of the last of `count` records that is older than `unix_millis`; -1: none.
+/// Binary search: index of the last of `count` records that is older than `unix_millis`; -1: none.
 int64_t LastRecordBefore(int fd, int64_t count, int64_t unix_millis) {
   int64_t low = -1;
   for (int64_t high = count; high - low > 1;) {
@@ -68,6 +70,8 @@ int64_t LastRecordBefore(int fd, int64_t count, int64_t unix_millis) {
 
 }  // namespace
 
+// Records are read ahead in blocks. When the block is used up, the file is looked at again only
+// after LookAgain(), that is, after new bytes of the log were read.
 int64_t LogTimes::At(int64_t offset) {
   while (true) {
     if (next_ == records_.size()) {
@@ -91,6 +95,7 @@ void LogReader::GoTo(int number, int64_t offset) {
   times_ = LogTimes(LogTimesPath(path_, number));
 }
 
+// Walks the segments backwards from the newest. Only the newest one can have an open last line.
 void LogReader::SkipToLast(int64_t lines) {
   std::vector<int> segments = FindLogSegments(path_);
   std::reverse(segments.begin(), segments.end());
@@ -105,6 +110,8 @@ void LogReader::SkipToLast(int64_t lines) {
   }
 }
 
+// Walks backwards to the newest segment that has a record older than `unix_millis`; the earlier
+// segments are older still.
 void LogReader::SkipToTime(int64_t unix_millis) {
   std::vector<int> segments = FindLogSegments(path_);
   std::reverse(segments.begin(), segments.end());
@@ -118,6 +125,8 @@ void LogReader::SkipToTime(int64_t unix_millis) {
   }
 }
 
+// A line ends at '\n', at kMaxLineBytes, or where the log was cut: the rest of that line was
+// dropped or replaced, so no continuation will come.
 bool LogReader::Next(LogLine* line) {
   while (true) {
     const size_t newline = pending_.find('\n', searched_);
@@ -143,6 +152,8 @@ bool LogReader::Finish(LogLine* line) {
   return true;
 }
 
+// The time of a line is that of its first byte. `newest_` keeps times from going back, as they
+// would after the host's clock was set back.
 void LogReader::Take(size_t end, size_t line_end, LogLine* line) {
   if (line_time_ < 0) {
     line_time_ = times_.At(offset_ - static_cast<int64_t>(pending_.size() - begin_));
@@ -170,9 +181,12 @@ bool LogReader::Fill() {
     const std::vector<int> segments = FindLogSegments(path_);
     const auto next = std::upper_bound(segments.begin(), segments.end(), number_);
     if (next == segments.end()) return false;
-    // A segment is complete once the next one is there; it may have grown before that.
+    // A segment is complete once the next one exists; it may have grown just before that, so it is
+    // read once more.
     if (count == 0 && ReadSegment() > 0) return true;
     const bool pending = !pending_.empty();
+    // The line's time is looked up now, because GoTo() changes to the times of the next segment. A
+    // gap in the numbers means that segments were dropped, so the pending bytes are a cut line.
     if (pending && line_time_ < 0) {
       line_time_ = times_.At(offset_ - static_cast<int64_t>(pending_.size()));
     }
@@ -186,6 +200,8 @@ ssize_t LogReader::ReadSegment() {
   const os::UniqueFd fd = OpenToRead(LogSegmentPath(path_, number_));
   struct stat status {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return -1;
+  // A replaced file (another inode) or a truncated one (shorter than the offset) is read again from
+  // its start; pending bytes of the old contents are given out as a line first.
   const bool other_file = inode_ != 0 && status.st_ino != inode_;
   if (other_file || status.st_size < offset_) {
     cut_ = !pending_.empty();

@@ -18,68 +18,69 @@ struct LogLine {
   int64_t unix_millis = 0;  ///< when its first byte was read from the program; 0: not known
 };
 
-/// When the bytes of one segment came, looked up in the order of their offsets. Not thread safe.
+/// The times of one segment's bytes, looked up in the order of their offsets. Not thread safe.
 class LogTimes {
  public:
   explicit LogTimes(std::string path) : path_(std::move(path)) {}
 
-  /// The time of the byte at `offset`, which is not smaller than that of the last call; 0 without
-  /// any. To be asked for bytes that were read already: their record was written before them.
+  /// The time of the byte at `offset`; 0 if there is no record. `offset` must not be smaller than
+  /// in the last call. Ask only for bytes that were read already: their record was written before
+  /// them.
   int64_t At(int64_t offset);
-  /// There may be new records.
+  /// Allows the next At() to look for new records.
   void LookAgain() { at_end_ = false; }
 
  private:
   std::string path_;
-  int64_t unix_millis_ = 0;       // of the record that holds
-  std::vector<LogTime> records_;  // read ahead
-  size_t next_ = 0;               // of records_
-  int64_t records_read_ = 0;      // of the file
-  bool at_end_ = false;           // all were read
+  int64_t unix_millis_ = 0;       // time of the current record
+  std::vector<LogTime> records_;  // records read ahead
+  size_t next_ = 0;               // index of the next record in records_
+  int64_t records_read_ = 0;      // number of records read from the file
+  bool at_end_ = false;           // no record was left at the last read
 };
 
-/// Follows a log from segment to segment (logs/log_segments.h). A segment that was dropped before
-/// it was read to its end is gone on with at the line that says so. A file that was replaced or cut
-/// short is read from its start again. Times never go back within a log. Keeps no descriptor open
-/// between calls. Not thread safe.
+/// Follows a log from segment to segment (logs/log_segments.h). If a segment is dropped before it
+/// was read to its end, the reader goes on at the line that reports the drop. A file that was
+/// replaced or truncated is read again from its start. Times never go back within a log. Keeps no
+/// descriptor open between calls. Not thread safe.
 class LogReader {
  public:
-  /// A longer line comes in pieces of about this size.
+  /// A longer line comes in pieces of about this size in bytes.
   static constexpr size_t kMaxLineBytes = 64 << 10;
 
-  /// `path` is that of the first segment.
+  /// `path`: the path of the log's first segment.
   explicit LogReader(std::string path) : path_(std::move(path)), times_("") {}
 
-  /// Passes over all but the last `lines` lines that are there now; a last line without '\n'
-  /// counts. To be called before the first Next().
+  /// Skips all but the last `lines` lines that exist now; a last line without '\n' counts. Call it
+  /// before the first Next().
   void SkipToLast(int64_t lines);
-  /// Passes over most of what came before `unix_millis`. To be called before the first Next().
+  /// Skips most of the lines older than `unix_millis`. Call it before the first Next().
   void SkipToTime(int64_t unix_millis);
 
-  /// The next complete line; false when there is none now.
+  /// The next complete line; false if there is none now.
   bool Next(LogLine* line);
-  /// As Next(), and then what is left of an incomplete last line.
+  /// Like Next(), and at the end returns the rest of an incomplete last line.
   bool Finish(LogLine* line);
 
  private:
   void GoTo(int number, int64_t offset);
-  /// Reads more into pending_; false when there is no more now.
+  /// Reads more into pending_; false if there is no more now.
   bool Fill();
-  /// Reads from the present segment; negative when it is gone.
+  /// Reads from the current segment; negative if it is gone.
   ssize_t ReadSegment();
   void Take(size_t size, size_t line_end, LogLine* line);
 
   std::string path_;
-  int number_ = 0;      // of the segment that is read; 0: none yet
-  ino_t inode_ = 0;     // of its file; 0: not opened yet
-  int64_t offset_ = 0;  // of its first byte that was not read
+  int number_ = 0;      // number of the current segment; 0: none yet
+  ino_t inode_ = 0;     // inode of its file; 0: not opened yet
+  int64_t offset_ = 0;  // offset of its first unread byte
   LogTimes times_;
-  std::string pending_;     // read, and not yet given out
-  size_t begin_ = 0;        // of the next line in pending_
-  size_t searched_ = 0;     // no '\n' before this in pending_
-  bool cut_ = false;        // what is pending will not be continued: it is a line
-  int64_t line_time_ = -1;  // of the line at begin_; -1: not looked up yet
-  int64_t newest_ = 0;      // time that was given out last
+  std::string pending_;     // bytes read but not yet given out
+  size_t begin_ = 0;        // start of the next line in pending_
+  size_t searched_ = 0;     // pending_ has no '\n' before this
+  bool cut_ = false;        // the pending bytes will not be continued: they are a line
+  int64_t line_time_ = -1;  // time of the line at begin_; -1: not looked up yet
+  int64_t newest_ = 0;      // time of the last line given out
 };
 
 }  // namespace tony::logs

@@ -1,4 +1,5 @@
-// Names and records.
+// A segment's number is a suffix of five digits, except for the first segment; a record of times is
+// two little-endian 64-bit numbers.
 #include "logs/log_segments.h"
 
 #include <unistd.h>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr char kLogSuffix[] = ".log";
 constexpr char kTimesSuffix[] = ".times";
-/// Wide enough for `cat stdout.log*` to keep the order.
+/// Five digits keep `cat stdout.log*` in the right order.
 constexpr size_t kNumberDigits = 5;
 
 std::string WithNumber(const std::string& name, int number) {
@@ -43,6 +44,8 @@ int64_t GetNumber(const char* from) {
 
 std::string LogSegmentPath(const std::string& path, int number) { return WithNumber(path, number); }
 
+// Only names that LogSegmentPath() can produce are accepted: at least five digits, a number of at
+// least 2, and ".log" before them.
 std::optional<LogSegmentName> ParseLogSegment(const std::string& path) {
   if (absl::EndsWith(path, kLogSuffix)) return LogSegmentName{path, 1};
   const size_t dot = path.rfind('.');
@@ -57,6 +60,8 @@ std::optional<LogSegmentName> ParseLogSegment(const std::string& path) {
   return name;
 }
 
+// The folder is listed instead of probing numbers, because the numbers may have a gap after the
+// first.
 std::vector<int> FindLogSegments(const std::string& path) {
   std::vector<int> numbers;
   std::error_code error;
@@ -83,6 +88,7 @@ std::string EncodeLogTime(const LogTime& time) {
   return record;
 }
 
+// A record that is written only in part at the end of the file is not returned.
 std::vector<LogTime> ReadLogTimes(int fd, int64_t first, size_t count) {
   std::string bytes(count * kLogTimeBytes, '\0');
   ssize_t length;

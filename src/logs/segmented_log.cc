@@ -1,4 +1,5 @@
-// Segments, their quota, and what happens when the disk is full.
+// Cuts output into segments at line ends, drops old segments in one rename, and replaces output
+// that could not be written by a line with its size.
 #include "logs/segmented_log.h"
 
 #include <fcntl.h>
@@ -19,12 +20,12 @@
 namespace tony::logs {
 namespace {
 
-/// How far a segment may grow beyond its size so that a line stays whole; of a small segment a
-/// quarter.
+/// How far in bytes a segment may exceed its size so that a line stays whole; for a small segment,
+/// a quarter of its size.
 constexpr int64_t kLinePatience = 64 << 10;
 
-// The group may read what is in a folder that it may enter: where containers run as their jobs'
-// owners, YARN's NodeManager is of that group, and has to read their logs.
+// In a folder that its group may enter, the group may read the log. Where containers run as their
+// jobs' owners, YARN's NodeManager is in that group, and has to read their logs.
 mode_t ModeFor(const std::string& path) {
   struct stat folder {};
   const std::string name = path.substr(0, path.rfind('/'));
@@ -37,13 +38,13 @@ absl::StatusOr<os::UniqueFd> OpenForAppending(const std::string& path) {
   return fd;
 }
 
-/// 0 where there is no file.
+/// The size of the file in bytes; 0 if there is no file.
 int64_t SizeOf(int fd) {
   struct stat info {};
   return fstat(fd, &info) == 0 ? info.st_size : 0;
 }
 
-/// How many bytes were written; with fewer than `size` errno says why.
+/// Returns the number of bytes written; if it is less than `size`, errno says why.
 size_t WriteSome(int fd, const char* data, size_t size) {
   size_t written = 0;
   while (written < size) {
@@ -55,7 +56,7 @@ size_t WriteSome(int fd, const char* data, size_t size) {
   return written;
 }
 
-/// Behind the last '\n' of the bytes; 0 when there is none.
+/// Position after the last '\n' of the bytes; 0 if there is none.
 size_t BehindLastNewline(const char* data, size_t size) {
   const void* found = memrchr(data, '\n', size);
   return found == nullptr ? 0 : static_cast<size_t>(static_cast<const char*>(found) - data) + 1;
@@ -76,6 +77,8 @@ absl::Status SegmentedLog::OpenSegment(int number) {
   TONY_ASSIGN_OR_RETURN(os::UniqueFd file, OpenForAppending(LogSegmentPath(path_, number)));
   file_ = std::move(file);
   number_ = number;
+  // The times' file is opened only if it exists: NoteTime() creates it with the first byte, since
+  // most programs write nothing to one of their two outputs.
   const std::string times = LogTimesPath(path_, number);
   times_.Reset(open(times.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   size_ = SizeOf(file_.get());
@@ -106,8 +109,8 @@ size_t SegmentedLog::Fitting(const char* data, size_t size) const {
     const size_t lines = BehindLastNewline(data, static_cast<size_t>(room));
     if (lines > 0) return lines;
   }
-  // The line that begins or goes on here does not fit. One that has begun is finished here, unless
-  // it is very long.
+  // The line at hand does not fit into the room. A line that has begun in this segment is finished
+  // here, unless it is very long.
   if (at_line_start_ && size_ > 0) return 0;
   const int64_t patience = std::min(kLinePatience, limits_.segment_bytes / 4);
   const int64_t most = std::min(static_cast<int64_t>(size), room + patience);
@@ -119,7 +122,8 @@ size_t SegmentedLog::Fitting(const char* data, size_t size) const {
 
 void SegmentedLog::DropOldest() {
   const int64_t kept = std::max<int64_t>(2, limits_.total_bytes / limits_.segment_bytes);
-  // The first, and from oldest_ to number_; a notice takes the place of one that is not counted.
+  // The kept segments are the first one and those from oldest_ to number_. The segment that holds
+  // the notice is not counted.
   const int64_t first_kept = number_ - kept + 2;
   if (first_kept <= oldest_) return;
   const std::string path = LogSegmentPath(path_, oldest_);
@@ -130,10 +134,10 @@ void SegmentedLog::DropOldest() {
   const std::string notice =
       absl::StrCat("[tony: ", dropped_bytes_, " bytes of this log were dropped here, ",
                    "the limit tony.task.log.max-size being reached]\n");
-  // Replaced in one step: a reader sees the old lines or the notice, and it stands before what
-  // follows.
+  // One rename replaces the segment: a reader sees either the old lines or the notice, and the
+  // notice stands before the lines that follow it.
   if (!os::WriteFileAtomically(path, notice).ok()) unlink(path.c_str());
-  // Its first record goes on to say when the segment began.
+  // The first record stays: it tells when the segment began.
   (void)!truncate(LogTimesPath(path_, oldest_).c_str(), kLogTimeBytes);
   if (!first_time) {
     unlink(LogSegmentPath(path_, oldest_ - 1).c_str());
@@ -153,10 +157,14 @@ void SegmentedLog::FreeAside(os::UniqueFd file) {
   try {
     freeing_ = std::jthread([file = std::move(file)]() mutable { file.Reset(); });
   } catch (const std::system_error&) {
-    // No thread to be had: it was freed here and now.
+    // No thread is available. The file was closed in the failed call, so its space is freed
+    // already.
   }
 }
 
+// Lost output is reported before anything else is written. While the notice cannot be written
+// either, the new bytes count as lost too, so that the notice stands exactly where bytes are
+// missing.
 void SegmentedLog::Write(const char* data, size_t size, int64_t unix_millis) {
   if (lost_ > 0 && !AdmitLoss()) return Lose(size, why_lost_);
   NoteTime(unix_millis);
@@ -173,24 +181,25 @@ void SegmentedLog::Write(const char* data, size_t size, int64_t unix_millis) {
 }
 
 void SegmentedLog::NoteTime(int64_t unix_millis) {
-  // A clock that was set back is noted as well.
+  // A clock that was set back is recorded too.
   const int64_t since = unix_millis - last_noted_;
   if (last_noted_ != 0 && since >= 0 && since < kTimeInterval) return;
   last_noted_ = unix_millis;
   if (!times_.valid()) {
-    // Most programs say nothing on one of their two outputs.
+    // Most programs write nothing to one of their two outputs.
     absl::StatusOr<os::UniqueFd> made = OpenForAppending(LogTimesPath(path_, number_));
-    if (!made.ok()) return;  // then lines have no times
+    if (!made.ok()) return;  // then the lines have no times
     times_ = *std::move(made);
   }
   const std::string record = EncodeLogTime({size_, unix_millis});
   if (WriteSome(times_.get(), record.data(), record.size()) == record.size()) {
     times_size_ += kLogTimeBytes;
   } else {
-    (void)!ftruncate(times_.get(), times_size_);  // a part of a record would shift all others
+    (void)!ftruncate(times_.get(), times_size_);  // a partial record would shift all later ones
   }
 }
 
+// An incomplete notice is cut off again, so that the log has a notice completely or not at all.
 bool SegmentedLog::WriteNotice(const std::string& text) {
   const std::string line = absl::StrCat(at_line_start_ ? "" : "\n", text, "\n");
   if (WriteSome(file_.get(), line.data(), line.size()) < line.size()) {
@@ -211,6 +220,7 @@ bool SegmentedLog::AdmitLoss() {
   return true;
 }
 
+// The owner is told of the first loss only; Finish() reports the sum.
 void SegmentedLog::Lose(size_t size, const std::string& why) {
   const bool first_time = lost_in_all_ == 0;
   lost_ += static_cast<int64_t>(size);

@@ -1,4 +1,5 @@
-// The rules that every entry of a foreign archive has to obey.
+// The rules that every entry of an untrusted archive must obey. All of them are computed from
+// names, kinds and sizes, so a check needs no file system.
 #include "os/archives/archive_checker.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ absl::StatusOr<PathParts> ArchiveChecker::Check(const ArchiveEntry& entry) {
     case ArchiveEntry::Kind::kFolder:
       break;
     case ArchiveEntry::Kind::kFile:
-      // Saturates: what a header declares may be any number.
+      // The sum saturates, because a header may declare any number.
       declared_bytes_ += std::clamp(entry.size, int64_t{0}, options_.limits.max_bytes + 1);
       TONY_RETURN_IF_ERROR(CheckTotal(declared_bytes_));
       break;
@@ -38,7 +39,8 @@ absl::StatusOr<PathParts> ArchiveChecker::Check(const ArchiveEntry& entry) {
     case ArchiveEntry::Kind::kHardLink: {
       TONY_ASSIGN_OR_RETURN(const PathParts target, SplitEntryName(entry.target));
       TONY_RETURN_IF_ERROR(CheckNotThroughLink(target));
-      // Where nothing was unpacked the way there is made all the same, before it is refused.
+      // If the target was not unpacked, the folders above it are made all the same before the link
+      // is refused; so they count.
       TONY_RETURN_IF_ERROR(AddFolders(target, entry.kind));
       break;
     }
@@ -56,6 +58,8 @@ absl::Status ArchiveChecker::CheckEntries() const {
                                                    "archive bomb"));
 }
 
+// Entries of one folder usually follow each other, so the last parent is remembered and its folders
+// are not looked up again.
 absl::Status ArchiveChecker::AddFolders(const PathParts& place, ArchiveEntry::Kind kind) {
   if (place.size() > options_.limits.max_depth) {
     return absl::ResourceExhaustedError(absl::StrCat("more than ", options_.limits.max_depth,
@@ -82,7 +86,7 @@ absl::Status ArchiveChecker::AddFolders(const PathParts& place, ArchiveEntry::Ki
 absl::Status ArchiveChecker::CheckTotal(int64_t files) const {
   const UnpackLimits& limits = options_.limits;
   const int64_t folders = static_cast<int64_t>(folders_.size()) * kFolderBytes;
-  // Saturates: what a header declares may be any number.
+  // The sum saturates, because a header may declare any number.
   const int64_t bytes = std::min(files, std::numeric_limits<int64_t>::max() - folders) + folders;
   if (bytes > limits.max_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("unpacks to more than ", limits.max_bytes,
@@ -96,13 +100,15 @@ absl::Status ArchiveChecker::CheckTotal(int64_t files) const {
   return absl::OkStatus();
 }
 
+// Symbolic links are judged together at the end: a link that stays inside on its own may lead
+// outside through another link that comes later in the archive.
 absl::Status ArchiveChecker::CheckLinks(const LinkLookup& lookup) const {
   const LinkLookup all_links = [&](const std::string& path) -> std::optional<std::string> {
     if (const std::string* target = FindLink(path)) return *target;
     return lookup(path);
   };
   for (const auto& [path, target] : links_) {
-    // The names passed Check, so splitting them again cannot fail.
+    // The names passed Check(), so splitting them again cannot fail.
     if (TargetStaysInside(SplitEntryName(path).value(), target, all_links)) continue;
     return absl::InvalidArgumentError(absl::StrCat("entry ", Quoted(path), ": symbolic link to ",
                                                    Quoted(target),
@@ -111,6 +117,8 @@ absl::Status ArchiveChecker::CheckLinks(const LinkLookup& lookup) const {
   return absl::OkStatus();
 }
 
+// An entry below a link would be placed wherever the link leads; an entry with a link's own name
+// could replace it. Both are refused, also for links that are held back.
 absl::Status ArchiveChecker::CheckNotThroughLink(const PathParts& place) const {
   if (links_.empty() && held_links_.empty()) return absl::OkStatus();
   std::string path;
@@ -124,6 +132,7 @@ absl::Status ArchiveChecker::CheckNotThroughLink(const PathParts& place) const {
   return absl::OkStatus();
 }
 
+// A link held back may be absolute: the caller does not make it as it is.
 absl::Status ArchiveChecker::AddSymbolicLink(const std::string& path, const std::string& target) {
   if (options_.hold_back_link && options_.hold_back_link(path, target)) {
     held_links_[path] = target;

@@ -1,4 +1,5 @@
-// Placement of an archive's entries by openat, one part of the path at a time.
+// Opens each part of a path with openat() and O_NOFOLLOW, so that no link leads out of the
+// destination.
 #include "os/archives/archive_destination.h"
 
 #include <fcntl.h>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// Why the thing at `path` could not be used as a folder.
+/// The error for a `path` that could not be opened as a folder.
 absl::Status NotAFolder(int parent, const std::string& name, const std::string& path, int error) {
   struct stat info;
   if (error == ENOTDIR && fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -49,9 +50,9 @@ absl::StatusOr<UniqueFd> ArchiveDestination::OpenOrMakeFolder(int parent, const 
   if (mkdirat(parent, name.c_str(), 0700) != 0) {
     return ErrnoError(errno, absl::StrCat("cannot make the folder ", Quoted(path)));
   }
-  // The umask may have taken even the owner's permissions, so by name first; nothing can be a link
-  // here but what somebody with access to the destination swaps in this very moment, and then
-  // O_NOFOLLOW refuses it below.
+  // The umask may have removed even the owner's permissions, so the folder is opened by name first.
+  // Only somebody with access to the destination could put a link here at this very moment, and
+  // O_NOFOLLOW refuses that link.
   folder.Reset(openat(parent, name.c_str(), kFolderFlags));
   if (!folder.valid() && errno == EACCES) {
     UniqueFd by_path(openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -66,6 +67,7 @@ absl::StatusOr<UniqueFd> ArchiveDestination::OpenOrMakeFolder(int parent, const 
   return folder;
 }
 
+// The last parent stays open: archives list the files of a folder one after the other.
 absl::StatusOr<int> ArchiveDestination::OpenParent(const PathParts& place) {
   const std::string parent_path = WithoutLast(place);
   if (parent_path.empty()) return root_.get();
@@ -82,6 +84,8 @@ absl::StatusOr<int> ArchiveDestination::OpenParent(const PathParts& place) {
   return last_parent_.get();
 }
 
+// A folder made as a parent gets the mode of its own entry when that comes. A folder that existed
+// before keeps its mode.
 absl::Status ArchiveDestination::MakeFolder(const PathParts& place, mode_t mode) {
   if (place.empty()) return absl::OkStatus();
   TONY_ASSIGN_OR_RETURN(const int parent, OpenParent(place));
@@ -96,6 +100,7 @@ absl::Status ArchiveDestination::MakeFolder(const PathParts& place, mode_t mode)
 
 absl::StatusOr<UniqueFd> ArchiveDestination::MakeFile(const PathParts& place) {
   TONY_ASSIGN_OR_RETURN(const int parent, OpenParent(place));
+  // O_EXCL refuses every existing name, also a dangling link.
   UniqueFd file(openat(parent, place.back().c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid())
@@ -126,7 +131,8 @@ absl::Status ArchiveDestination::MakeSymbolicLink(const PathParts& place,
 }
 
 absl::Status ArchiveDestination::MakeHardLink(const PathParts& place, const PathParts& existing) {
-  // Opened first: OpenParent keeps one folder, and that has to be the new name's.
+  // The existing file is opened first: OpenParent() keeps only one folder open, and that has to be
+  // the new name's.
   const std::string existing_path = JoinParts(existing);
   const auto refuse = [&] {
     return absl::InvalidArgumentError(
@@ -138,6 +144,8 @@ absl::Status ArchiveDestination::MakeHardLink(const PathParts& place, const Path
   struct stat info;
   if (!file.valid() || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return refuse();
   TONY_ASSIGN_OR_RETURN(const int parent, OpenParent(place));
+  // The link is made to the open descriptor, not to the name: nobody can replace the file between
+  // the check and the call.
   const std::string by_descriptor = absl::StrCat("/proc/self/fd/", file.get());
   if (linkat(AT_FDCWD, by_descriptor.c_str(), parent, place.back().c_str(), AT_SYMLINK_FOLLOW) !=
       0) {

@@ -1,4 +1,4 @@
-// Entry names and link targets, resolved by computation only.
+// Resolves entry names and link targets by computation only, following links as the kernel would.
 #include "os/archives/archive_names.h"
 
 #include <deque>
@@ -11,8 +11,8 @@
 namespace tony::os {
 namespace {
 
-constexpr size_t kMaxNameLength = 4095;  // The kernel's PATH_MAX, without the final NUL.
-constexpr int kMaxLinksFollowed = 40;    // As the kernel.
+constexpr size_t kMaxNameLength = 4095;  // the kernel's PATH_MAX without the final NUL
+constexpr int kMaxLinksFollowed = 40;    // the kernel's limit
 
 bool IsAbsolute(const std::string& path) { return !path.empty() && path[0] == '/'; }
 
@@ -46,6 +46,8 @@ absl::StatusOr<PathParts> SplitEntryName(const std::string& name) {
   return PathParts(parts.begin(), parts.end());
 }
 
+// A link in the middle of the target is replaced by its own target, as the kernel does. A link as
+// the last part is not followed: it is checked as an entry of its own.
 bool TargetStaysInside(const PathParts& link, const std::string& target, const LinkLookup& lookup) {
   if (IsAbsolute(target)) return false;
   PathParts place(link.begin(), link.end() - 1);

@@ -1,4 +1,5 @@
-// Reading by libarchive, deciding by ArchiveChecker, placing by ArchiveDestination.
+// libarchive reads the archive, ArchiveChecker decides about each entry, and ArchiveDestination
+// places it.
 #include "os/archives/archive_reader.h"
 
 #include <archive.h>
@@ -25,8 +26,8 @@ namespace {
 constexpr size_t kReadBlockBytes = 256 * 1024;
 
 /// libarchive converts names between the archive's character set and the thread's; in the C locale
-/// it would replace every letter beyond ASCII by a question mark. Not thread safe: for the thread
-/// that it was made on.
+/// it would replace every non-ASCII letter by a question mark. Not thread safe: applies to the
+/// thread that it was made on.
 class Utf8Locale {
  public:
   Utf8Locale() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
@@ -101,8 +102,8 @@ class Unpacker {
       archive_entry* entry = nullptr;
       const int result = archive_read_next_header(handle_.get(), &entry);
       if (result == ARCHIVE_EOF) break;
-      // A warning means that a name or an attribute could not be understood, so what would be made
-      // is not what was packed.
+      // A warning means that libarchive could not understand a name or an attribute, so the
+      // unpacked file would differ from the packed one.
       if (result != ARCHIVE_OK) return Damaged(handle_.get());
       const ArchiveEntry described = Describe(entry);
       TONY_RETURN_IF_ERROR(
@@ -117,7 +118,8 @@ class Unpacker {
   absl::Status Open(const std::string& path) {
     handle_.reset(archive_read_new());
     archive* handle = handle_.get();
-    // Single formats and filters only: "all" would need libraries that are not there to link.
+    // Only single formats and filters are enabled: "all" would need libraries that are not
+    // available for linking.
     const bool prepared = handle != nullptr &&
                           archive_read_support_filter_gzip(handle) == ARCHIVE_OK &&
                           archive_read_support_filter_zstd(handle) == ARCHIVE_OK &&
@@ -132,7 +134,7 @@ class Unpacker {
 
   absl::Status Take(const ArchiveEntry& described, archive_entry* entry) {
     TONY_ASSIGN_OR_RETURN(const PathParts place, checker_.Check(described));
-    // Also what is not unpacked counts: headers, padding.
+    // Decompressed bytes that are not unpacked, such as headers and padding, count too.
     TONY_RETURN_IF_ERROR(checker_.CheckTotal(archive_filter_bytes(handle_.get(), 0)));
     if (destination_ == nullptr) {
       bytes_ += described.size;
@@ -147,7 +149,7 @@ class Unpacker {
         TONY_ASSIGN_OR_RETURN(const PathParts existing, SplitEntryName(described.target));
         return destination_->MakeHardLink(place, existing);
       }
-      case ArchiveEntry::Kind::kSymbolicLink:  // Made at the end, when all links are known.
+      case ArchiveEntry::Kind::kSymbolicLink:  // made at the end, when all links are known
       case ArchiveEntry::Kind::kOther:
         break;
     }
@@ -165,7 +167,7 @@ class Unpacker {
     return destination_->SetFile(file.get(), place, archive_entry_perm(entry), time);
   }
 
-  /// Returns the number of bytes of the file, holes counted.
+  /// Returns the size of the file in bytes, holes included.
   absl::StatusOr<int64_t> CopyContents(int file) {
     int64_t size = 0;
     while (true) {
@@ -174,11 +176,14 @@ class Unpacker {
       la_int64_t offset = 0;
       const int result = archive_read_data_block(handle_.get(), &data, &count, &offset);
       if (result != ARCHIVE_OK && result != ARCHIVE_EOF) return Damaged(handle_.get());
+      // The size that a header declares is not trusted: the bytes that really come are counted
+      // against the limits before they are written.
       const bool backwards = result == ARCHIVE_OK && offset < size;
       if (backwards || offset > std::numeric_limits<int64_t>::max() - static_cast<int64_t>(count)) {
         return absl::InvalidArgumentError("corrupt: its pieces overlap");
       }
-      // At the end `offset` is the file's size, which is more than was written after a last hole.
+      // At the end, `offset` is the file's size, which exceeds the written bytes if the file ends
+      // with a hole.
       const int64_t end = std::max<int64_t>(size, offset + static_cast<int64_t>(count));
       TONY_RETURN_IF_ERROR(checker_.CheckTotal(end));
       TONY_RETURN_IF_ERROR(checker_.CheckTotal(bytes_ + end));
@@ -194,7 +199,8 @@ class Unpacker {
     }
   }
 
-  /// A tar cut between two entries looks complete to libarchive, but for the missing end mark.
+  /// libarchive takes a tar that was cut between two entries for complete; only the end mark is
+  /// missing.
   absl::Status CheckEnd() {
     const bool is_tar =
         (archive_format(handle_.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
@@ -205,6 +211,7 @@ class Unpacker {
         absl::StrCat("truncated after ", checker_.entries(), " entries: the end mark is missing"));
   }
 
+  // Links are made after all files, so that no file can be written through a link of this archive.
   absl::Status MakeLinks() {
     if (destination_ == nullptr) {
       return checker_.CheckLinks([](const std::string&) { return std::nullopt; });
@@ -225,6 +232,7 @@ class Unpacker {
   int64_t bytes_ = 0;
 };
 
+// A missing or unreadable archive gets its errno code here; libarchive would report it as damaged.
 absl::StatusOr<int64_t> SizeOfArchive(const std::string& archive) {
   struct stat info;
   if (stat(archive.c_str(), &info) != 0) {

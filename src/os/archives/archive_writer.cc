@@ -1,4 +1,5 @@
-// Packing by libarchive's pax writer and zstd filter, with the digest computed on the way.
+// Packs with libarchive's pax writer and zstd filter, and computes the digest of the bytes on their
+// way to the file.
 #include "os/archives/archive_writer.h"
 
 #include <archive.h>
@@ -25,7 +26,8 @@ namespace tony::os {
 namespace {
 
 constexpr size_t kReadBlockBytes = 256 * 1024;
-// Of folders and links. Not zero: Python's zipfile refuses files from before 1980.
+// Modification time of folders and links. It is not zero because Python's zipfile refuses files
+// from before 1980.
 constexpr time_t kFixedTime = 946684800;  // 2000-01-01 UTC
 
 struct WriteFreer {
@@ -36,10 +38,10 @@ struct EntryFreer {
 };
 using EntryHandle = std::unique_ptr<archive_entry, EntryFreer>;
 
-/// The archive file being written; removed again unless Finish succeeds. Not thread safe.
+/// The archive file being written; it is removed again unless Finish() succeeds. Not thread safe.
 class ArchiveWriter {
  public:
-  /// As PackOptions::archive_folder has it.
+  /// `folder`: as in PackOptions::archive_folder.
   ArchiveWriter(std::string path, int folder)
       : path_(std::move(path)),
         folder_(folder < 0 ? AT_FDCWD : folder),
@@ -48,7 +50,7 @@ class ArchiveWriter {
   ArchiveWriter(const ArchiveWriter&) = delete;
   ArchiveWriter& operator=(const ArchiveWriter&) = delete;
   ~ArchiveWriter() {
-    handle_.reset();  // May still write.
+    handle_.reset();  // this may still write
     if (file_.valid()) unlinkat(folder_, name_.c_str(), 0);
   }
 
@@ -62,7 +64,8 @@ class ArchiveWriter {
     const std::string level = absl::StrCat(compression_level);
     const bool prepared =
         handle != nullptr && archive_write_set_format_pax_restricted(handle) == ARCHIVE_OK &&
-        // Names are bytes: without this libarchive would convert them from the locale's.
+        // Names are bytes: without this option libarchive would convert them from the locale's
+        // character set.
         archive_write_set_format_option(handle, "pax", "hdrcharset", "BINARY") == ARCHIVE_OK &&
         archive_write_add_filter_zstd(handle) == ARCHIVE_OK &&
         archive_write_set_filter_option(handle, "zstd", "compression-level", level.c_str()) ==
@@ -72,7 +75,7 @@ class ArchiveWriter {
     return prepared ? absl::OkStatus() : LibraryError();
   }
 
-  /// Whether this is the archive itself.
+  /// Whether `info` describes the archive itself.
   bool IsArchive(const struct stat& info) const {
     return info.st_dev == own_.st_dev && info.st_ino == own_.st_ino;
   }
@@ -91,7 +94,7 @@ class ArchiveWriter {
     const EntryHandle entry = NewEntry(name, AE_IFREG, info.st_mode, info.st_mtime);
     archive_entry_set_size(entry.get(), info.st_size);
     TONY_RETURN_IF_ERROR(AddHeader(entry.get()));
-    // Exactly as many bytes as the header says; what is appended meanwhile stays out.
+    // Exactly as many bytes as the header says are packed; bytes appended meanwhile stay out.
     int64_t left = info.st_size;
     while (left > 0) {
       const size_t wanted = static_cast<size_t>(std::min<int64_t>(left, kReadBlockBytes));
@@ -115,6 +118,8 @@ class ArchiveWriter {
   }
 
  private:
+  // Callback of libarchive for finished blocks. The original error is kept in write_status_,
+  // because libarchive reports only its own message.
   static la_ssize_t Write(archive* handle, void* self, const void* data, size_t size) {
     auto* writer = static_cast<ArchiveWriter*>(self);
     const absl::Status status = WriteAll(writer->file_.get(), data, size, writer->path_);
@@ -128,6 +133,7 @@ class ArchiveWriter {
     return static_cast<la_ssize_t>(size);
   }
 
+  // No owner, inode or device is set, so that the archive's bytes depend on the contents alone.
   static EntryHandle NewEntry(const std::string& name, unsigned type, mode_t mode, time_t time) {
     EntryHandle entry(archive_entry_new());
     archive_entry_set_pathname(entry.get(), name.c_str());
@@ -163,7 +169,7 @@ class ArchiveWriter {
   std::unique_ptr<archive, WriteFreer> handle_;
 };
 
-/// Feeds a folder's contents, sorted, to a writer. Not thread safe.
+/// Feeds a folder's contents, sorted by name, to a writer. Not thread safe.
 class FolderPacker {
  public:
   FolderPacker(std::string folder, const PackOptions& options, ArchiveWriter* writer)
@@ -182,6 +188,7 @@ class FolderPacker {
  private:
   std::string OnDisk(const std::string& path) const { return absl::StrCat(folder_, "/", path); }
 
+  // Names are sorted so that the same contents give the same bytes on any file system.
   absl::StatusOr<std::vector<std::string>> List(const std::string& below) const {
     const std::string path = OnDisk(below);
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(path.c_str()), &closedir);
@@ -210,6 +217,8 @@ class FolderPacker {
     return Annotate(AddLeaf(path, on_disk, info.st_mode), Quoted(on_disk));
   }
 
+  // The file is opened with O_NOFOLLOW and O_NONBLOCK: it may have been replaced by a link or a
+  // pipe since lstat(). Size and mode come from the open descriptor.
   absl::Status AddLeaf(const std::string& path, const std::string& on_disk, mode_t mode) {
     if (S_ISLNK(mode)) return AddLink(path);
     if (!S_ISREG(mode)) {

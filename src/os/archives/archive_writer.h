@@ -1,5 +1,5 @@
-// Packs a folder or a file into one .tar.zst: the same contents give the same bytes, on any
-// machine, run by anyone.
+// Packs a folder or a file into one .tar.zst file. The same contents give the same bytes, on any
+// machine and for any user.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tony::os {
 
-/// What was packed.
+/// Summary of the packed archive.
 struct PackSummary {
   int64_t entries = 0;
   int64_t bytes = 0;   ///< size of the archive file
@@ -19,29 +19,31 @@ struct PackSummary {
 };
 
 struct PackOptions {
-  /// Files and folders of these names are left out, at any depth.
+  /// Names of files and folders that are left out at any depth.
   std::vector<std::string> skip_names = {".git", "__pycache__"};
-  /// Says of a symbolic link that leaves the folder whether it may be packed as it is: (path below
-  /// the folder, target). Empty: none may.
+  /// Decides whether a symbolic link that leaves the folder (path below the folder, target) may be
+  /// packed as it is. Empty: no such link may.
   std::function<bool(const std::string& path, const std::string& target)> keep_escaping_link;
-  int compression_level = 1;  ///< zstd's, 1 (fast) to 19
-  /// Open on the folder that the archive is made in, by the last part of its path; -1: the path
-  /// says where.
+  int compression_level = 1;  ///< zstd's level, 1 (fast) to 19
+  /// An open descriptor of the folder in which the archive is made, under the last part of its
+  /// path; -1: the path alone decides.
   int archive_folder = -1;
 };
 
-/// Packs what is in `folder` (without an entry for itself) into the new file `archive_path` of mode
-/// 0600. Sorted by name, owners zero; permissions and the modification times of files (whole
-/// seconds: Python's .pyc files depend on them) are kept, times of folders and links are not. Names
-/// may hold any bytes. The archive itself, should it lie in the folder, is not packed.
+/// Packs the contents of `folder` (without an entry for the folder itself) into the new file
+/// `archive_path` with mode 0600. Entries are sorted by name, owners are zero. Permissions and the
+/// modification times of files (whole seconds: Python's .pyc files depend on them) are kept, times
+/// of folders and links are not. Names may hold any bytes. If the archive lies in the folder, it is
+/// not packed itself.
 /// InvalidArgument – a link that leaves the folder, a socket, device or pipe, or `folder` is no
-/// folder; AlreadyExists – `archive_path` exists; Aborted – a file shrank while it was packed;
-/// errno codes, e.g. PermissionDenied – an unreadable file. Messages name the entry. After an error
-/// no archive is left.
+/// folder. AlreadyExists – `archive_path` exists. Aborted – a file shrank while it was packed.
+/// Errno codes, such as PermissionDenied – an unreadable file. Messages name the entry. After an
+/// error no archive is left.
 absl::StatusOr<PackSummary> PackFolder(const std::string& folder, const std::string& archive_path,
                                        const PackOptions& options = {});
 
-/// Packs one file (a link is followed), as an entry with the file's own name. Codes as PackFolder.
+/// Packs one file (a link is followed) as an entry with the file's own name. Codes as for
+/// PackFolder().
 absl::StatusOr<PackSummary> PackFile(const std::string& file, const std::string& archive_path,
                                      const PackOptions& options = {});
 

@@ -1,4 +1,4 @@
-// One filler at a time by flock, publication by rename.
+// A flock() lets one caller fill at a time, and a rename() publishes the filled folder.
 #include "os/archives/folder_cache.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ absl::Status CheckKey(const std::string& key) {
                    " must be letters, digits, '_', '-' and '.', not beginning with '.'"));
 }
 
-/// The right to fill; the kernel takes it back when the process ends. Not thread safe.
+/// The right to fill the folder; the kernel takes it back when the process ends. Not thread safe.
 class FillLock {
  public:
   static absl::StatusOr<FillLock> Open(const std::string& path) {
@@ -55,14 +55,16 @@ class FillLock {
 
   FillLock(FillLock&&) = default;
   ~FillLock() {
-    // Closing alone would not do while a child that was forked meanwhile has the descriptor, too.
+    // Closing the descriptor does not release the lock if a child that was forked meanwhile has a
+    // copy.
     if (fd_.valid()) flock(fd_.get(), LOCK_UN);
   }
 
-  /// True once the lock is held.
+  /// Returns true once the lock is held.
   absl::StatusOr<bool> Try() {
     if (flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) {
-      // For the messages of those that wait; a failure only makes them say less.
+      // The process id is for the messages of waiting callers; if it cannot be written, they say
+      // less.
       const std::string pid = absl::StrCat(getpid(), "\n");
       if (ftruncate(fd_.get(), 0) == 0) (void)!pwrite(fd_.get(), pid.data(), pid.size(), 0);
       return true;
@@ -71,7 +73,7 @@ class FillLock {
     return ErrnoError(errno, absl::StrCat("cannot lock ", Quoted(path_)));
   }
 
-  /// "process 123", as far as known.
+  /// The lock's holder as "process 123", as far as known.
   std::string Holder() const {
     const auto pid = ReadFile(path_);
     const std::string digits = pid.ok() ? std::string(absl::StripAsciiWhitespace(*pid)) : "";
@@ -96,7 +98,7 @@ absl::Status FlushFileSystem(const std::string& folder) {
 absl::Status FillAndPublish(const std::string& final_path, Durability durability,
                             const std::function<absl::Status(const std::string&)>& fill) {
   const std::string filling = absl::StrCat(final_path, ".filling");
-  TONY_RETURN_IF_ERROR(RemoveTree(filling));  // Of one that died.
+  TONY_RETURN_IF_ERROR(RemoveTree(filling));  // left by a filler that died
   TONY_RETURN_IF_ERROR(MakeFolders(filling));
   absl::Status status = fill(filling);
   if (status.ok() && durability == Durability::kSynced) status = FlushFileSystem(filling);
@@ -124,7 +126,8 @@ absl::StatusOr<std::string> UnpackOnce(
   Duration pause = kShortestPause;
   while (true) {
     TONY_ASSIGN_OR_RETURN(const bool locked, lock.Try());
-    // Looked at again after each attempt: whoever had the lock may just have published.
+    // The folder is looked at again after each attempt: the last holder of the lock may just have
+    // published it.
     if (IsFolder(final_path)) return final_path;
     if (locked) break;
     if (std::chrono::steady_clock::now() >= deadline) {
@@ -133,7 +136,8 @@ absl::StatusOr<std::string> UnpackOnce(
           " ms for ", lock.Holder(), " to fill ", Quoted(final_path),
           "; if it hangs, end it: the folder is then filled anew"));
     }
-    // flock has no deadline of its own, and a signal to end it would be the whole process's.
+    // Polling with a growing pause: flock() has no deadline, and a signal that interrupts it would
+    // reach the whole process.
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, kLongestPause);
   }

@@ -29,7 +29,7 @@ constexpr size_t kCopyBlockBytes = 1024 * 1024;
 
 std::string LastPart(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// "3.11" of a text that begins with "3.11", as "3.11.2.final.0" does.
+/// "3.11" for a text that begins with "3.11", such as "3.11.2.final.0".
 std::optional<std::string> MajorMinor(const std::string& text) {
   const std::vector<std::string> numbers = absl::StrSplit(text, absl::MaxSplits('.', 2));
   if (numbers.size() < 2) return std::nullopt;
@@ -43,14 +43,15 @@ std::optional<std::string> MajorMinor(const std::string& text) {
   return absl::StrCat(numbers[0], ".", minor);
 }
 
-/// "3.11" of "/usr/bin/python3.11".
+/// "3.11" for "/usr/bin/python3.11".
 std::optional<std::string> VersionInName(const std::string& interpreter) {
   const std::string name = LastPart(interpreter);
   if (!absl::StartsWith(name, "python")) return std::nullopt;
   return MajorMinor(name.substr(6));
 }
 
-/// The Python version of the environment of the interpreter link `path` (…/bin/python).
+/// The Python version of the environment that the interpreter link `path` (…/bin/python) belongs
+/// to.
 std::optional<std::string> RecordedVersion(const std::string& destination, const std::string& path,
                                            const std::string& target) {
   const std::string environment = path.substr(0, path.rfind("bin/"));
@@ -60,7 +61,7 @@ std::optional<std::string> RecordedVersion(const std::string& destination, const
       const std::vector<std::string> halves = absl::StrSplit(line, absl::MaxSplits('=', 1));
       if (halves.size() != 2) continue;
       const std::string key(absl::StripAsciiWhitespace(halves[0]));
-      // venv writes the first, virtualenv and others the second.
+      // venv writes "version"; virtualenv and others write "version_info".
       if (key != "version" && key != "version_info") continue;
       return MajorMinor(std::string(absl::StripAsciiWhitespace(halves[1])));
     }
@@ -73,7 +74,7 @@ bool IsExecutableFile(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-/// Whether `interpreter` is here and, as far as the real file's name tells, of this version.
+/// Whether `interpreter` exists here and, as far as the real file's name tells, has this version.
 bool Fits(const std::string& interpreter, const std::optional<std::string>& version) {
   if (!IsExecutableFile(interpreter)) return false;
   const std::unique_ptr<char, void (*)(void*)> real(realpath(interpreter.c_str(), nullptr), &free);
@@ -102,8 +103,8 @@ absl::StatusOr<std::string> FindInterpreter(const std::string& target,
       "; install Python ", *version, " or make the environment with a version that is there"));
 }
 
-/// Copies `source` to the new file `copy` (0600), which is removed on failure. `copy_folder`: as
-/// PackOptions::archive_folder.
+/// Copies `source` to the new file `copy` (mode 0600), which is removed on failure. `copy_folder`:
+/// as PackOptions::archive_folder.
 absl::StatusOr<PackSummary> CopyArchive(const std::string& source, const std::string& copy,
                                         int copy_folder) {
   const int folder = copy_folder < 0 ? AT_FDCWD : copy_folder;
@@ -154,11 +155,13 @@ absl::StatusOr<PackSummary> PackVirtualEnvironment(const std::string& source,
   }
   if (S_ISDIR(info.st_mode)) {
     PackOptions options;
-    options.skip_names.clear();  // Compiled modules make the first import faster.
+    options.skip_names.clear();  // compiled modules make the first import faster
     options.keep_escaping_link = IsInterpreterLink;
     options.archive_folder = archive_folder;
     return PackFolder(source, archive_path, options);
   }
+  // A ready archive is checked now, so that a bad one is refused at submission and not on every
+  // host. It is copied as it is, without repacking.
   UnpackOptions options;
   options.hold_back_link = IsInterpreterLink;
   TONY_ASSIGN_OR_RETURN(const UnpackSummary checked, CheckArchive(source, options));

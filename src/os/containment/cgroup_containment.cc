@@ -1,4 +1,6 @@
-// The group's files and clone3().
+// Drives one control group through its files (`cgroup.procs`, `cgroup.kill`, `freezer.state`) and
+// starts the program in it with clone3(CLONE_INTO_CGROUP), or with fork() and a move into the
+// group.
 #include "os/containment/cgroup_containment.h"
 
 #include <fcntl.h>
@@ -24,7 +26,8 @@ constexpr char kOwnProcesses[] = "cgroup.procs";
 constexpr char kSelf[] = "0";
 constexpr char kOutOfMemoryAdjustment[] = "/proc/self/oom_score_adj";
 
-// fork() into the group behind `folder`; -1 where the kernel or a filter does not allow it.
+// Forks a child directly into the group behind `folder`. Returns -1 where the kernel or a seccomp
+// filter does not allow clone3().
 pid_t ForkInto(int folder) {
   clone_args arguments{};
   arguments.flags = CLONE_INTO_CGROUP;
@@ -42,6 +45,9 @@ absl::Status CgroupContainment::Prepare() {
   return absl::OkStatus();
 }
 
+// The group is tried in the hierarchy of version 2 first, then in the freezer of version 1. A group
+// that can be created but not killed as a whole (no cgroup.kill, or a threaded group) is removed
+// again: the containment could not prove that it is empty.
 absl::Status CgroupContainment::PrepareGroup() {
   absl::Status status = absl::UnavailableError(
       "neither version 2 of the kernel's control groups nor a freezer of version 1 is mounted "
@@ -63,6 +69,8 @@ absl::Status CgroupContainment::PrepareGroup() {
   return status;
 }
 
+// A missing memory controller is no error: limits_memory() then tells the owner to watch the
+// memory.
 void CgroupContainment::PrepareMemory() {
   if (SetCgroupMemoryLimit(group_, memory_bytes_)) {
     memory_ = group_;
@@ -87,6 +95,9 @@ absl::Status CgroupContainment::Enter(pid_t) {
   return absl::OkStatus();
 }
 
+// Moving the keeper into a separate memory group is done here, outside of the program's start,
+// because the move takes some 10 ms. The keeper's oom_score_adj is -1000 from then on, so that the
+// kernel does not choose the keeper when the program's memory runs out.
 void CgroupContainment::Settle() {
   if (!memory_is_apart()) return;
   out_of_memory_adjustment_ = ReadProcFile(kOutOfMemoryAdjustment);
@@ -108,6 +119,8 @@ pid_t CgroupContainment::Fork() {
   return ::fork();
 }
 
+// A child that clone3() created inside the group has nothing to join. The program gets back the
+// oom_score_adj of the owner, which Settle() replaced in the keeper.
 int CgroupContainment::Join() {
   if (!born_inside_) {
     if (const int error = group_.Write(kOwnProcesses, kSelf); error != 0) return error;
@@ -121,14 +134,15 @@ std::vector<pid_t> CgroupContainment::Signal(int number) {
   std::vector<pid_t> members = group_.Members();
   if (number == SIGKILL) {
     group_.Kill();
-    // Linux since 6.14 also ends what is born by clone3() into a group that was killed once: from
-    // now on programs move in.
+    // Since Linux 6.14 a process that clone3() creates in a group that was killed once is killed
+    // too. Without the folder's descriptor, Fork() falls back to fork(), and later programs move
+    // in.
     group_folder_.Reset();
   } else {
     for (const pid_t pid : members) ::kill(pid, number);
   }
   if (!members.empty()) return members;
-  // Who has left the group, for which it takes privilege.
+  // A program with the privilege to do so may have left the group; it is still a descendant.
   members = Descendants(::getpid());
   for (const pid_t pid : members) ::kill(pid, number);
   return members;
@@ -140,6 +154,8 @@ bool CgroupContainment::Empty() {
   return result < 0 && errno == ECHILD && group_.Empty();
 }
 
+// The keeper cannot remove a memory group that it is a member of. It leaves that to the owner's
+// CleanUp(), and moves out to remove the group itself only when the owner is gone.
 void CgroupContainment::Leave(bool owner_lives) {
   group_.Remove();
   if (!memory_is_apart() || owner_lives) return;

@@ -1,4 +1,4 @@
-// Containment in a control group of the container's own.
+// Containment in a control group that belongs to one container.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,23 @@
 
 namespace tony::os {
 
-/// 1. The group is made below the owner's own one: version 2 with cgroup.kill, else the freezer of
-///    version 1. The program is born in it (clone3) or puts itself there before its exec; nobody
-///    gets out by forking.
-/// 2. The container is empty when the kernel says so of the group and of the keeper's children: a
-///    program with the right to leave the group is still the keeper's descendant.
-/// 3. Memory is limited in the same group where it has a memory controller, else in a group of
-///    version 1. There the keeper itself moves in beforehand, since moving waits for every
-///    processor to pass a quiet state (some 10 ms), which is not to be waited for at the start of
-///    the program; its few pages are the program's neighbours, and it is not to be chosen when
-///    memory runs out. The keeper cannot remove that group from inside: its owner does so after
-///    its end, and the keeper moves out when it has no owner any more.
+/// 1. The group is created below the owner's own group: version 2 with cgroup.kill, else the
+///    freezer of version 1. The program is created in it (clone3) or moves itself in before its
+///    exec; forking does not lead out of a group.
+/// 2. The container is empty when the kernel says that the group is empty and that the keeper has
+///    no child. The second condition covers a program that has the right to leave the group: it is
+///    still the keeper's descendant.
+/// 3. Memory is limited in the same group if that has a memory controller, else in a separate group
+///    of version 1. The keeper itself moves into the separate group beforehand, because a move
+///    waits until every processor has passed a quiescent state (some 10 ms), and the program's
+///    start must not wait for that. The keeper's few pages count with the program's, and the keeper
+///    is exempt from the kernel's choice when memory runs out. The keeper cannot remove this group
+///    from inside: the owner removes it after the keeper's end, or the keeper moves out first if it
+///    has no owner any more.
 /// Not thread safe.
 class CgroupContainment : public Containment {
  public:
-  /// `memory_bytes`: limit; 0: none.
+  /// `memory_bytes`: the memory limit in bytes; 0: no limit.
   CgroupContainment(const std::string& container_id, int64_t memory_bytes)
       : container_id_(container_id), memory_bytes_(memory_bytes) {}
 
@@ -52,11 +54,12 @@ class CgroupContainment : public Containment {
   const int64_t memory_bytes_;
   CgroupPlaces places_;
   CgroupFolder group_;
-  CgroupFolder memory_;                   // not valid: nobody limits it
-  UniqueFd group_folder_;                 // for clone3(), version 2
-  bool inside_memory_ = false;            // the keeper is
-  std::string out_of_memory_adjustment_;  // of the owner, which the program gets back
-  bool born_inside_ = false;              // the process that Fork() made
+  CgroupFolder memory_;                   // not valid: no memory limit is enforced
+  UniqueFd group_folder_;                 // target of clone3() (version 2 only)
+  bool inside_memory_ = false;            // the keeper is a member of memory_
+  std::string out_of_memory_adjustment_;  // the owner's oom_score_adj, which the program gets back
+  bool born_inside_ = false;              // Fork() made the process inside the group
+  // the group's count of memory kills at the last Fork()
   int kills_before_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Files of the kernel's control group hierarchies.
+// Reads and writes the control files of both versions of the kernel's control groups below
+// /sys/fs/cgroup. A missing file tells which version a group belongs to.
 #include "os/containment/cgroup_folder.h"
 
 #include <dirent.h>
@@ -31,7 +32,8 @@ constexpr milliseconds kFreezeLimit{50};
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-// Where the group `path` of a hierarchy mounted at `mount` is seen; empty: nowhere.
+// The folder of the group `path` in a hierarchy mounted at `mount`; empty if nothing is mounted
+// there.
 std::string Place(const std::string& mount, const std::string& path) {
   if (!Exists(mount + "/cgroup.procs")) return "";
   const std::string place = path == "/" ? mount : mount + path;
@@ -59,6 +61,7 @@ std::vector<CgroupFolder> FoldersBelow(const std::string& path) {
   return below;
 }
 
+// The id becomes part of a folder's name, so characters that do not belong there are replaced.
 std::string NameWithoutOwner(const std::string& container_id) {
   std::string name = kNameBeginning + container_id + ".";
   for (char& letter : name) {
@@ -68,12 +71,14 @@ std::string NameWithoutOwner(const std::string& container_id) {
   return name;
 }
 
-/// By its number; 0 where /proc does not tell.
+/// The inode number of the caller's process namespace; 0 if /proc does not tell.
 uint64_t PidNamespace() {
   struct stat info {};
   return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
 }
 
+// Kills and removes in a loop: rmdir() fails until the killed processes have really ended, and
+// where the kernel has no atomic kill, a process may have forked in between.
 bool EndAndRemove(const CgroupFolder& group) {
   const SystemClock clock;
   const TimePoint deadline = clock.Now() + kRemovalLimit;
@@ -92,7 +97,7 @@ CgroupPlaces FindCgroupPlaces(const std::string& membership, const std::string& 
   std::istringstream lines(membership);
   std::string line;
   while (std::getline(lines, line)) {
-    // "4:freezer:/group" is version 1, "0::/group" version 2.
+    // A line "4:freezer:/group" belongs to version 1, "0::/group" to version 2.
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos || line.substr(second + 1, 1) != "/") continue;
@@ -126,6 +131,8 @@ int CgroupFolder::Write(const std::string& file, const std::string& text) const 
   return WriteProcFile(path_ + "/" + file, text);
 }
 
+// The checks open cgroup.procs of the parent group and of the new group for writing, since moving a
+// process into the group needs that right in both.
 absl::Status CgroupFolder::Create() const {
   const std::string above = path_.substr(0, path_.find_last_of('/'));
   if (!Writable(above + "/cgroup.procs")) return Unusable(above + "/cgroup.procs");
@@ -150,10 +157,12 @@ std::vector<pid_t> CgroupFolder::Members() const {
 }
 
 bool CgroupFolder::Empty() const {
-  const std::string events = Read("cgroup.events");  // version 2
+  const std::string events = Read("cgroup.events");  // exists in version 2 only
   return events.empty() ? Members().empty() : events.find("populated 0") != std::string::npos;
 }
 
+// Both versions freeze asynchronously, so the loop waits until the group reports it. The wait ends
+// after kFreezeLimit because a process in an uninterruptible sleep cannot be frozen.
 void CgroupFolder::Freeze() const {
   const bool version2 = Write("cgroup.freeze", "1") == 0;
   if (!version2 && Write("freezer.state", "FROZEN") != 0) return;
@@ -167,7 +176,9 @@ void CgroupFolder::Freeze() const {
 }
 
 void CgroupFolder::Kill() const {
-  if (Write("cgroup.kill", "1") == 0) return;  // version 2, also of what is frozen
+  if (Write("cgroup.kill", "1") == 0) return;  // version 2: atomic, frozen ones too
+  // In version 1 the group is frozen first, so that no member forks while the list is read; a
+  // frozen process dies when it is thawed.
   Freeze();
   for (const pid_t pid : Members()) ::kill(pid, SIGKILL);
   Write("freezer.state", "THAWED");
@@ -183,6 +194,8 @@ std::string CgroupNameOf(const std::string& container_id, pid_t owner) {
   return absl::StrCat(NameWithoutOwner(container_id), owner, "-", PidNamespace());
 }
 
+// The rest of a name must be only digits and '-', so that a container id that is the beginning of
+// another one ("job.1", "job.1.2") does not match the other container's groups.
 std::vector<CgroupFolder> ContainerGroups(const std::string& container_id) {
   const CgroupPlaces places = OwnCgroupPlaces();
   const std::string beginning = NameWithoutOwner(container_id);
@@ -209,7 +222,7 @@ void RemoveAbandonedGroups() {
       const std::string name = group.path().substr(place.size() + 1);
       const pid_t owner = std::atoi(name.c_str() + name.find_last_of('.') + 1);
       if (!name.starts_with(kNameBeginning) || owner <= 0) continue;
-      // In another namespace the number says nothing here.
+      // The owner's process id means nothing here if it was assigned in another process namespace.
       if (!name.ends_with(here)) continue;
       if (::kill(owner, 0) != 0 && errno == ESRCH) group.Remove();
     }

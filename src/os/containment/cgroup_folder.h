@@ -1,5 +1,5 @@
-// A control group as a folder: its processes, their end, and its removal. Both versions of the
-// kernel's interface.
+// A control group as a folder: lists its processes, kills them and removes the group, in both
+// versions of the kernel's interface.
 #pragma once
 
 #include <sys/types.h>
@@ -11,70 +11,72 @@
 
 namespace tony::os {
 
-/// Folders of the calling process's own group in the hierarchies of use here; empty where there is
-/// none. A plain value.
+/// Folders of the calling process's own group in each hierarchy that this code uses; empty where
+/// there is no such hierarchy. A plain value.
 struct CgroupPlaces {
   std::string unified;  ///< version 2
   std::string freezer;  ///< version 1
   std::string memory;   ///< version 1
 };
 
-/// `membership` has the lines of /proc/PID/cgroup, `mount_root` is the folder below which the
-/// hierarchies are mounted (/sys/fs/cgroup). A group that is not visible there, as in a container
-/// with a mount of its own, is the root of the mount.
+/// `membership`: the lines of /proc/PID/cgroup. `mount_root`: the folder below which the
+/// hierarchies are mounted (/sys/fs/cgroup). A group whose path is not visible below the mount, as
+/// in a container with a mount of its own, is the root of the mount.
 CgroupPlaces FindCgroupPlaces(const std::string& membership, const std::string& mount_root);
 
-/// The places of the calling process.
+/// The folders of the calling process's group.
 CgroupPlaces OwnCgroupPlaces();
 
 /// One group, which need not exist. Not thread safe.
 class CgroupFolder {
  public:
   CgroupFolder() = default;
-  /// `path` of the folder; empty: no group.
+  /// `path`: the group's folder; empty: no group.
   explicit CgroupFolder(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
   bool valid() const { return !path_.empty(); }
   bool Has(const std::string& file) const;
   std::string Read(const std::string& file) const;
-  /// 0, or the error's number.
+  /// Returns 0, or the errno value.
   int Write(const std::string& file, const std::string& text) const;
 
-  /// Makes the group and finds out whether processes can be put into it: it and the one above can
-  /// be written. Unavailable – not so, or the group is there already, and somebody else's then.
+  /// Creates the group and checks that processes can be moved into it: cgroup.procs of the group
+  /// and of its parent must be writable. Unavailable – they are not, or the group exists already
+  /// and so belongs to somebody else.
   absl::Status Create() const;
 
-  /// Processes in it and in the groups below. Zombies are not counted.
+  /// Processes in the group and in the groups below it. Zombies are not counted.
   std::vector<pid_t> Members() const;
   bool Empty() const;
-  /// Stops all of them, so that Members() is complete, until Kill(); a process that the kernel
-  /// cannot stop within moments is not waited for. No effect where the kernel does not offer it.
+  /// Freezes all members, so that Members() is complete, until Kill(). Waits only a moment for a
+  /// process that the kernel cannot stop. No effect where the kernel does not offer freezing.
   void Freeze() const;
-  /// SIGKILL to all of them, so that none can fork itself away where the kernel offers that;
-  /// otherwise repeat until Empty().
+  /// Sends SIGKILL to all members; where the kernel offers it, atomically, so that no member
+  /// escapes by forking. Otherwise repeat until Empty().
   void Kill() const;
-  /// Removes it and the groups below; true when it is gone. Processes in it prevent that.
+  /// Removes the group and the groups below it. Returns true when it is gone; a process in it
+  /// prevents the removal.
   bool Remove() const;
 
  private:
   std::string path_;
 };
 
-/// "tony-ID.OWNER-NAMESPACE": the name of a container's groups, below the group of its owner, which
-/// is the process that makes them, in the caller's process namespace.
+/// "tony-ID.OWNER-NAMESPACE": the name of a container's groups. OWNER is the process that creates
+/// them below its own group; NAMESPACE is the caller's process namespace.
 std::string CgroupNameOf(const std::string& container_id, pid_t owner);
 
-/// The groups of a container that are there, of whichever owner in the caller's own group.
+/// The existing groups of a container inside the caller's own group, of any owner.
 std::vector<CgroupFolder> ContainerGroups(const std::string& container_id);
 
-/// Ends what is in these groups, and removes them. True when none is left, which is usually known
-/// at once; gives up after a second.
+/// Kills every process in the container's groups and removes the groups. Returns true when no group
+/// is left, which is usually known at once; gives up after a second.
 bool RemoveContainerGroups(const std::string& container_id);
 
-/// Removes the groups in the caller's own one, and of its process namespace, whose owner is gone
-/// and in which nothing runs: of containers of which everything was killed at once, so that nobody
-/// was left to remove them.
+/// Removes the empty groups inside the caller's own group whose owner is gone, if the owner
+/// belonged to the caller's process namespace. Such groups remain when everything of a container
+/// was killed at once and nobody was left to remove them.
 void RemoveAbandonedGroups();
 
 }  // namespace tony::os

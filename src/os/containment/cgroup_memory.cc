@@ -1,4 +1,5 @@
-// The same four things under the two versions' names.
+// Tries the file of version 2 first (`memory.max`, `memory.peak`, `memory.events`) and falls back
+// to the file of version 1.
 #include "os/containment/cgroup_memory.h"
 
 #include <cstdlib>
@@ -10,7 +11,7 @@
 namespace tony::os {
 namespace {
 
-// The number behind `name` in lines of "name number".
+// The value of `name` in text made of "name value" lines; 0 if it is missing.
 int64_t Field(const std::string& text, const std::string& name) {
   std::istringstream words(text);
   std::string word;
@@ -26,8 +27,8 @@ int64_t Field(const std::string& text, const std::string& name) {
 bool SetCgroupMemoryLimit(const CgroupFolder& group, int64_t bytes) {
   const std::string limit = absl::StrCat(bytes);
   if (group.Write("memory.max", limit) == 0) {
-    // The program without one of its processes would rarely be of use, and might wait for it for
-    // ever.
+    // With memory.oom.group the kernel kills the whole program. A program that lost only one of its
+    // processes is rarely of use, and might wait for that process for ever.
     group.Write("memory.oom.group", "1");
     group.Write("memory.swap.max", "0");
     return true;

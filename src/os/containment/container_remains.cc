@@ -1,4 +1,5 @@
-// Groups first, then what is found by its environment or by its descent.
+// Kills the container's control groups first, then the processes found by TONY_CONTAINER_ID in
+// their environment or by descent.
 #include "os/containment/container_remains.h"
 
 #include <signal.h>
@@ -18,10 +19,10 @@ namespace tony::os {
 namespace {
 
 constexpr std::chrono::seconds kLimit{1};
-constexpr int kLooks = 2;  // since a process in the middle of an exec shows no environment
+constexpr int kLooks = 2;  // because a process in the middle of an exec shows no environment
 
-// Processes with the container's id that are not on the way from the first process to this one, and
-// all below them.
+// The processes that carry the container's id, with all their descendants, except for ancestors of
+// this process and their trees.
 std::set<pid_t> OrphansOf(const std::string& container_id) {
   const pid_t self = ::getpid();
   std::set<pid_t> orphans;
@@ -35,8 +36,9 @@ std::set<pid_t> OrphansOf(const std::string& container_id) {
   return orphans;
 }
 
-// Leaves those that are still there: a grandchild becomes the caller's child only when those
-// between have ended. Only they are reaped, so that nobody else's exit status is lost.
+// Reaps `processes`, and keeps those that still exist: a grandchild becomes the caller's child only
+// when the processes between have ended. It waits for these ids only, so that no exit status is
+// taken from anybody else.
 void Reap(std::set<pid_t>& processes) {
   std::erase_if(processes, [](pid_t pid) {
     const pid_t reaped = ::waitpid(pid, nullptr, WNOHANG);
@@ -48,7 +50,7 @@ void Reap(std::set<pid_t>& processes) {
 
 int EndContainer(const std::string& container_id, ProcessesBelow below) {
   std::set<pid_t>& dying = below.dying;
-  // Once they have ended nobody can tell any more whose they were.
+  // The members are noted before they are killed: afterwards nobody can tell whose they were.
   for (const CgroupFolder& group : ContainerGroups(container_id)) {
     group.Freeze();
     for (const pid_t pid : group.Members()) dying.insert(pid);
@@ -60,8 +62,8 @@ int EndContainer(const std::string& container_id, ProcessesBelow below) {
   while (true) {
     std::set<pid_t> orphans = OrphansOf(container_id);
     if (below.own) {
-      // Zombies, too: a namespace's first process ends only when those that are this one's children
-      // have been reaped.
+      // Zombies count too: the first process of a namespace ends only when its members that are
+      // this process's children have been reaped.
       const std::vector<pid_t> others = DescendantsAndZombies(::getpid(), *below.own);
       orphans.insert(others.begin(), others.end());
     }

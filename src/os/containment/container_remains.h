@@ -1,4 +1,4 @@
-// What may be left of a container whose keeper was killed, and its end.
+// Ends the processes that may be left of a container whose keeper was killed.
 #pragma once
 
 #include <sys/types.h>
@@ -9,21 +9,23 @@
 
 namespace tony::os {
 
-/// What the caller knows of the processes below it. A plain value.
+/// Facts that the caller knows about the processes below it. A plain value.
 struct ProcessesBelow {
-  /// Its own children, which are spared with all below them, where it knows them all and is a
-  /// subreaper: whatever else is below it came there because a keeper was killed, and is ended,
-  /// whatever it has made of its session and its environment. Nothing: it may be anybody's.
+  /// The caller's own children, which are spared with all their descendants. Set it only if the
+  /// caller knows all of its children and is a subreaper: then every other process below the caller
+  /// came there because a keeper was killed, and is killed whatever it has made of its session and
+  /// its environment. Nothing: processes below the caller may be anybody's.
   std::optional<std::set<pid_t>> own;
-  /// Children that die with the keeper and are only to be reaped.
+  /// Children that die with the keeper and only need to be reaped.
   std::set<pid_t> dying;
 };
 
-/// Ends every process of the container, with SIGKILL, and removes its control groups; for those who
-/// outlive the keeper: its owner, or whoever started that one. Found are the processes in the
-/// groups, those that carry the container's id, with all below them, and what `below` tells; spared
-/// are the caller and those above it. Takes a few milliseconds when nothing is left, at most two
-/// seconds. Returns how many processes could not be ended.
+/// Kills every process of the container with SIGKILL and removes the container's control groups.
+/// For a process that outlives the keeper: the keeper's owner, or the starter of that owner. Killed
+/// are the members of the groups, the processes that carry the container's id with all their
+/// descendants, and the processes that `below` tells about. The caller and its ancestors are
+/// spared. Takes a few milliseconds when nothing is left, at most two seconds. Returns the number
+/// of processes that could not be killed.
 int EndContainer(const std::string& container_id, ProcessesBelow below = {});
 
 }  // namespace tony::os

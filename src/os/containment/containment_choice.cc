@@ -1,4 +1,4 @@
-// Control groups before namespaces before the process tree: the surer and cheaper one first.
+// The order is cgroup, namespace, process tree: the surest and cheapest way comes first.
 #include "os/containment/containment_choice.h"
 
 #include "os/containment/cgroup_containment.h"

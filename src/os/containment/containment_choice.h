@@ -1,4 +1,4 @@
-// The ways of containment by name, and in the order in which they are tried.
+// The ways of containment by name, in the order in which they are tried.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 namespace tony::os {
 
 enum class ContainmentWay {
-  kAuto,         ///< the first of the following that works here
-  kCgroup,       ///< a control group that we may write
+  kAuto,         ///< the first of the following that works on this machine
+  kCgroup,       ///< a control group that the user may write
   kNamespace,    ///< a process namespace, in a user namespace where privilege is missing
   kProcessTree,  ///< descent and TONY_CONTAINER_ID; works everywhere
 };
 
-/// What a container's owner wishes. A plain value.
+/// The wishes of a container's owner. A plain value.
 struct ContainmentOptions {
   ContainmentWay way = ContainmentWay::kAuto;
-  int64_t memory_bytes = 0;  ///< limit for the program and all that it starts; 0: none
+  int64_t memory_bytes = 0;  ///< limit for the program and everything that it starts; 0: none
 };
 
-/// "auto", "cgroup", "namespace", "process-tree"; nothing for another name.
+/// Parses "auto", "cgroup", "namespace" or "process-tree"; nothing for another name.
 std::optional<ContainmentWay> ParseContainmentWay(const std::string& name);
 
-/// Those that `options` allow, best first, none of them prepared.
+/// The ways that `options` allow, best first, none of them prepared.
 std::vector<std::unique_ptr<Containment>> ContainmentsFor(const std::string& container_id,
                                                           const ContainmentOptions& options);
 

@@ -1,5 +1,5 @@
-// Owner's side of the keeper: the fork, commands out, events in, and cleaning up when the keeper
-// itself was killed.
+// The owner's side of the keeper: forks it, sends commands, receives events, and cleans up when the
+// keeper itself was killed.
 #include "os/containment/keeper.h"
 
 #include <fcntl.h>
@@ -36,6 +36,7 @@ absl::Status ResourceError(const std::string& what) {
   return absl::ResourceExhaustedError(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
+// A mark that the environment already has, from an outer container, is replaced.
 std::vector<std::string> MarkedEnvironment(const std::vector<std::string>& environment,
                                            const std::string& container_id) {
   const std::string prefix = absl::StrCat(kContainerIdVariable, "=");
@@ -90,7 +91,7 @@ absl::StatusOr<std::unique_ptr<Keeper>> Keeper::Start(const std::string& contain
   if (container_id.empty() || HasNul(container_id)) {
     return absl::InvalidArgumentError("the container's id is empty or holds a NUL character");
   }
-  // When the keeper is killed its children come to this process instead of getting away.
+  // When the keeper is killed, its children become children of this process instead of escaping.
   BecomeSubreaper();
   std::string error;
   for (std::unique_ptr<Containment>& way : ContainmentsFor(container_id, options)) {
@@ -104,6 +105,8 @@ absl::StatusOr<std::unique_ptr<Keeper>> Keeper::Start(const std::string& contain
     error = absl::StrCat("the containment '", name,
                          "' does not work here: ", std::string(status.message()));
   }
+  // A keeper is started even if no allowed way works: Spawn() then explains why, in the owner's
+  // ordinary path for a failed start.
   TONY_ASSIGN_OR_RETURN(
       std::unique_ptr<Keeper> keeper,
       StartIn(container_id, std::make_unique<ProcessTreeContainment>(container_id)));
@@ -123,7 +126,8 @@ absl::StatusOr<std::unique_ptr<Keeper>> Keeper::StartIn(const std::string& conta
   UniqueFd own_end(ends[0]);
   UniqueFd keeper_end(ends[1]);
   const pid_t owner = ::getpid();
-  // The keeper is deaf to signals from its first moment on.
+  // All signals are blocked before the fork, so the keeper ignores signals from its first moment
+  // on.
   sigset_t all, before;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);
@@ -155,9 +159,11 @@ Keeper::Keeper(UniqueFd socket, pid_t pid, std::string container_id, Contained c
       container_id_(std::move(container_id)),
       containment_(std::move(containment)) {}
 
+// The keeper kills its tree and closes its end of the socket. The destructor stops waiting after
+// two seconds; a keeper that needs longer goes on killing.
 Keeper::~Keeper() {
   if (lost_) return;
-  ::shutdown(socket_.get(), SHUT_WR);  // to the keeper the same as our death
+  ::shutdown(socket_.get(), SHUT_WR);  // the keeper treats this like the owner's death
   const SystemClock clock;
   const TimePoint deadline = clock.Now() + std::chrono::seconds(2);
   while (clock.Now() < deadline) {
@@ -167,8 +173,8 @@ Keeper::~Keeper() {
     KeeperReport report;
     std::vector<UniqueFd> none;
     if (ReceiveMessage(socket_.get(), report, none, /*wait=*/false) == 0) {
-      ::waitpid(pid_, nullptr, 0);  // its end of the socket closes in its exit
-      // What it could not remove from inside.
+      ::waitpid(pid_, nullptr, 0);  // the keeper's end of the socket closes during its exit
+      // The owner removes what the keeper could not remove from inside.
       if (containment_.way) containment_.way->CleanUp();
       return;
     }
@@ -231,6 +237,7 @@ std::optional<KeeperEvent> Keeper::Next() {
   std::vector<UniqueFd> none;
   const ssize_t received = ReceiveMessage(socket_.get(), report, none, /*wait=*/false);
   if (received < 0 && errno == EAGAIN) return std::nullopt;
+  // The keeper never closes the socket while its owner lives, so the end means that it was killed.
   if (received <= 0) return CleanUpAfterLoss();
   const KeeperEvent event = ToEvent(report);
   if (report.kind == KeeperReport::Kind::kStarted) program_ = report.pid;
@@ -246,7 +253,7 @@ KeeperLost Keeper::CleanUpAfterLoss() {
   lost_ = true;
   ::waitpid(pid_, nullptr, 0);
   ProcessesBelow below{.own = std::set<pid_t>()};
-  // Children of the keeper, which die with it.
+  // Children of the keeper that die with it.
   for (const pid_t pid : {containment_.helper, program_}) {
     if (pid != 0) below.dying.insert(pid);
   }

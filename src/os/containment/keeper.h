@@ -1,5 +1,5 @@
-// The keeper seen from its owner: a small process that starts the user's program and ends its whole
-// tree.
+// The owner's side of the keeper, a small process that starts the user's program and ends its whole
+// process tree.
 #pragma once
 
 #include <sys/types.h>
@@ -20,20 +20,19 @@
 
 namespace tony::os {
 
-/// What to start. The child gets its own session, /dev/null as standard input, no descriptor but 0,
-/// 1 and 2, and default signal dispositions with an empty mask.
+/// The program to start. The child gets its own session, /dev/null as standard input, no
+/// descriptors but 0, 1 and 2, and default signal dispositions with an empty mask.
 struct SpawnRequest {
   std::vector<std::string>
       arguments;        // the program first; without a '/' it is looked up in the child's PATH
   std::string program;  // this file is executed instead of arguments[0], unless empty
-  std::vector<std::string> fallback;  // executed should that file not be; a path first
-  std::vector<std::string>
-      environment;             // "NAME=value", complete; TONY_CONTAINER_ID is added by Spawn()
-  std::string working_folder;  // absolute; must exist
-  int stdout_fd = -1;          // duplicated, so the caller may close its own after Spawn()
+  std::vector<std::string> fallback;     // executed if `program` cannot be; a path first
+  std::vector<std::string> environment;  // "NAME=value", complete; Spawn() adds TONY_CONTAINER_ID
+  std::string working_folder;            // absolute; must exist
+  int stdout_fd = -1;  // duplicated, so the caller may close its own after Spawn()
   int stderr_fd = -1;
   Duration leftover_grace =
-      std::chrono::seconds(5);  // TERM to KILL, for what outlives the program's own exit
+      std::chrono::seconds(5);  // from SIGTERM to SIGKILL, for processes that outlive the program
 };
 
 /// The program runs: its exec succeeded.
@@ -43,17 +42,17 @@ struct KeeperStarted {
 
 /// The program could not be started; no other event of this spawn follows.
 struct KeeperSpawnFailed {
-  std::string message;   // what could not be done and why, for people
+  std::string message;   // reason of the failure, for people
   int error_number = 0;  // ENOENT, EACCES, …
 };
 
-/// The program has ended; the rest of its tree may still be there.
+/// The program has ended; other processes of its tree may still be there.
 struct KeeperExited {
   ExitStatus status;
-  // Of the program and those of its descendants that it waited for.
+  // CPU time of the program and of those descendants that it waited for.
   Duration user_time{0};
   Duration system_time{0};
-  int64_t max_rss_bytes = 0;  // of the largest single process
+  int64_t max_rss_bytes = 0;  // resident bytes of the largest single process
   ContainedMemory memory;     // of the whole tree, where the kernel counts it
 };
 
@@ -62,77 +61,78 @@ struct KeeperTreeGone {
   int leftovers = 0;  // processes that outlived the program and were signalled
 };
 
-/// The keeper itself has died, which only somebody else's SIGKILL can cause. What it had started
-/// has been killed by Next(), and so has all else below the owner, to whom orphans of the keeper
-/// come: nobody can tell them from the owner's own children. The keeper is of no more use, and its
-/// fd() stays readable.
+/// The keeper itself has died, which only a SIGKILL from outside can cause. Next() has killed
+/// everything that the keeper had started, and every other process below the owner: the keeper's
+/// orphans become the owner's children, and nobody can tell them from the owner's other children.
+/// The keeper is of no more use, and its fd() stays readable.
 struct KeeperLost {
   int survivors = 0;  // processes that could not be killed within a second
 };
 
-/// Of one spawn, in this order: SpawnFailed; or Started, Exited, TreeGone.
+/// The events of one spawn, in this order: SpawnFailed; or Started, Exited, TreeGone.
 using KeeperEvent =
     std::variant<KeeperStarted, KeeperSpawnFailed, KeeperExited, KeeperTreeGone, KeeperLost>;
 
-/// Owner's handle. When the owner dies, however it dies, the keeper kills the tree and goes.
+/// The owner's handle. When the owner dies, in whatever way, the keeper kills the tree and exits.
 /// Not thread safe: owned by the event loop, apart from Start().
 class Keeper {
  public:
-  /// Forks the keeper, in the first way of containment that works here of those that `options`
-  /// allow, and makes the calling process a subreaper too. That one starts nothing else that is to
-  /// outlive the keeper. Call it early in main(), before any thread exists and before descriptors
-  /// are opened that matter to others. Where no way works there is a keeper all the same, which
-  /// Spawn() then explains.
+  /// Forks the keeper in the first way of containment that works on this machine among those that
+  /// `options` allow, and makes the calling process a subreaper too. The calling process must not
+  /// start anything else that is to outlive the keeper. Call it early in main(), before any thread
+  /// exists and before descriptors are opened that matter to others. If no way works, a keeper is
+  /// returned all the same, and its Spawn() explains why.
   /// InvalidArgument – `container_id` is empty or has a NUL. ResourceExhausted – no process or
-  /// descriptor to be had.
+  /// descriptor is available.
   static absl::StatusOr<std::unique_ptr<Keeper>> Start(const std::string& container_id,
                                                        const ContainmentOptions& options = {});
 
-  /// Ends the keeper and its tree, with SIGKILL; waits for that at most two seconds.
+  /// Kills the keeper's tree with SIGKILL and ends the keeper; waits at most two seconds for that.
   ~Keeper();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  /// Readable when Next() has an event. Not to be read by others.
+  /// Readable when Next() has an event. Nobody else may read from it.
   int fd() const { return socket_.get(); }
-  /// The keeper's own process: the root of the tree, for ProcessTree questions.
+  /// Process id of the keeper: the root of the tree, for the functions of process_tree.h.
   pid_t pid() const { return pid_; }
-  /// How the tree is held together, for `tony status`: "cgroup", "namespace", "process-tree"; empty
-  /// where none of those allowed works.
+  /// The way that holds the tree together, for `tony status`: "cgroup", "namespace",
+  /// "process-tree"; empty if none of the allowed ways works.
   std::string containment_name() const { return containment_.way ? containment_.way->name() : ""; }
-  /// Whether the kernel enforces ContainmentOptions::memory_bytes; otherwise somebody has to watch.
+  /// Whether the kernel enforces ContainmentOptions::memory_bytes; otherwise the owner has to watch
+  /// it.
   bool limits_memory() const { return containment_.way && containment_.way->limits_memory(); }
-  /// The processes of the program now, for measuring. Those that start or end meanwhile may be
+  /// The program's processes now, for measuring. Processes that start or end meanwhile may be
   /// missed.
   std::vector<pid_t> Processes() const;
 
-  /// Asks for a start; events tell what came of it.
+  /// Asks the keeper to start the program; events report the result.
   /// InvalidArgument – no program, or a string holds a NUL. FailedPrecondition – the tree of an
   /// earlier spawn is not gone yet, or no way of containment works. Unavailable – the keeper is
   /// lost. ResourceExhausted – no descriptor or memory for the request.
   absl::Status Spawn(const SpawnRequest& request);
 
-  /// The program may run until `end`, by SystemClock. From then on the keeper suspends the whole
-  /// tree (SIGSTOP), until a later call sets another end: so whoever stops the owner stops the
-  /// program, and when owner, keeper and program were stopped together and continue, the program is
-  /// suspended again by the first of both that runs. Who is suspended has no grace: Kill() then
-  /// kills at once. Without a call there is no limit. Unavailable – the keeper is lost.
+  /// Lets the program run until `end`, by SystemClock. From then on the keeper suspends the whole
+  /// tree (SIGSTOP), until a later call sets another end. So whoever stops the owner stops the
+  /// program; and if owner, keeper and program were stopped together and continue, the first of
+  /// owner and keeper to run suspends the program again. A suspended program has no grace: Kill()
+  /// then kills it at once. Without a call there is no limit. Unavailable – the keeper is lost.
   absl::Status RenewLease(TimePoint end);
 
-  /// SIGTERM to the whole tree now, SIGKILL `grace` later, repeated until nothing is left. A second
-  /// call can only shorten the grace. No effect when nothing runs: TreeGone is the one answer, and
-  /// it comes once per spawn. Unavailable – the keeper is lost.
+  /// Sends SIGTERM to the whole tree now and SIGKILL `grace` later, repeated until nothing is left.
+  /// A second call can only shorten the grace. No effect when nothing runs. The only answer is
+  /// TreeGone, which comes once per spawn. Unavailable – the keeper is lost.
   absl::Status Kill(Duration grace);
 
-  /// The next event, or nothing when there is none yet. Never blocks, but for KeeperLost.
+  /// The next event, or nothing if there is none yet. Never blocks, except for KeeperLost.
   std::optional<KeeperEvent> Next();
 
  private:
-  // What came of the choice.
+  // The result of choosing a way of containment.
   struct Contained {
-    std::unique_ptr<Containment> way;  // nothing: none of those allowed works
+    std::unique_ptr<Containment> way;  // nothing: none of the allowed ways works
     pid_t helper = 0;
-    std::string error;  // why there is none
+    std::string error;  // why there is no way
   };
 
   Keeper(UniqueFd socket, pid_t pid, std::string container_id, Contained containment);
@@ -144,7 +144,7 @@ class Keeper {
   pid_t pid_;
   std::string container_id_;
   Contained containment_;
-  pid_t program_ = 0;      // which runs
+  pid_t program_ = 0;      // process id of the running program; 0: none
   bool occupied_ = false;  // between Spawn() and its last event
   bool lost_ = false;
 };

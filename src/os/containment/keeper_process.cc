@@ -1,5 +1,5 @@
-// The keeper's loop: commands from the owner, ends of children, the deadline after which it kills,
-// and the lease after which it suspends.
+// The keeper's loop: a poll() over the owner's socket and a signalfd for SIGCHLD, with two
+// deadlines: one after which it kills the tree, and the lease after which it suspends the tree.
 #include "os/containment/keeper_process.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 namespace tony::os {
 namespace {
 
-constexpr int kSocket = 3;  // where Isolate() puts it
+constexpr int kSocket = 3;  // descriptor number that Isolate() gives the socket
 constexpr Duration kFirstRetry = std::chrono::milliseconds(1);
 constexpr Duration kLastRetry = std::chrono::milliseconds(100);
 
@@ -40,7 +40,8 @@ void SetMessage(KeeperReport& report, const std::string& message) {
   message.copy(report.message.data(), report.message.size() - 1);
 }
 
-// An owner that ends the keeper shuts down its side of the socket; one that has died has closed it.
+// An owner that ends the keeper shuts down only its side of the socket; an owner that has died has
+// closed the socket.
 bool OwnerLives() {
   pollfd watched{.fd = kSocket};
   return ::poll(&watched, 1, 0) == 0 || (watched.revents & POLLHUP) == 0;
@@ -87,10 +88,10 @@ class KeeperProcess {
   bool owner_gone_ = false;
   pid_t program_ = 0;
   Duration leftover_grace_{0};
-  std::optional<TimePoint> kill_at_;  // once the tree is being terminated
-  std::optional<TimePoint> wake_at_;  // when Advance() has something to do although nothing happens
+  std::optional<TimePoint> kill_at_;  // set while the tree is being terminated
+  std::optional<TimePoint> wake_at_;  // when Advance() has to act although nothing happens
   Duration retry_ = kFirstRetry;
-  std::optional<TimePoint> lease_end_;  // of the program; without it there is no limit
+  std::optional<TimePoint> lease_end_;  // end of the program's lease; nothing: no limit
   bool suspended_ = false;
   std::set<pid_t> signalled_leftovers_;
 };
@@ -110,6 +111,8 @@ void KeeperProcess::Wait() {
     while (::read(child_signals_.get(), &ignored, sizeof(ignored)) > 0) {
     }
   }
+  // The end of the socket is the owner's death or its request to end: the tree is killed without
+  // grace, and Run() exits as soon as nothing is left.
   if (watched[1].revents == 0) return;
   KeeperCommand command;
   std::vector<UniqueFd> descriptors;
@@ -137,7 +140,7 @@ void KeeperProcess::Handle(const KeeperCommand& command, const std::vector<Uniqu
 
 void KeeperProcess::Spawn(const KeeperCommand& command, const std::vector<UniqueFd>& descriptors) {
   SpawnResult result{.error_number = EMFILE, .message = "the keeper has no descriptors left"};
-  // Those for which there is no room get lost on the way.
+  // Descriptors for which this process has no room get lost on the way.
   if (descriptors.size() == 3) {
     result = SpawnProgram(containment_, ReadPayloadFile(descriptors[0].get()), descriptors[1].get(),
                           descriptors[2].get());
@@ -161,6 +164,7 @@ void KeeperProcess::Spawn(const KeeperCommand& command, const std::vector<Unique
 
 void KeeperProcess::SignalAll(int number) {
   const std::vector<pid_t> reached = containment_.Signal(number);
+  // Leftovers are counted by process, however often each of them is signalled.
   if (state_ == State::kLeftovers) signalled_leftovers_.insert(reached.begin(), reached.end());
 }
 
@@ -168,15 +172,18 @@ void KeeperProcess::Terminate(Duration grace) {
   const TimePoint deadline = clock_.Now() + grace;
   const bool first = !kill_at_;
   kill_at_ = first ? deadline : std::min(*kill_at_, deadline);
-  // Advance() kills; who may not run any more is not to run for its grace either.
+  // Advance() sends SIGKILL. A tree that was suspended when its lease ran out gets no grace: it
+  // would have to run for that.
   if (!first || grace <= Duration::zero() || LeaseExpired()) return;
   SignalAll(SIGTERM);
-  SignalAll(SIGCONT);  // what is stopped could not act on it
+  SignalAll(SIGCONT);  // a stopped process could not act on SIGTERM
 }
 
 void KeeperProcess::Reap() {
   int status = 0;
   rusage usage{};
+  // Orphans of the tree may have become children of the keeper, so every child is reaped. Only the
+  // end of the program itself is reported, with the resource use that wait4() returns for it.
   while (true) {
     const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
     if (pid <= 0) return;
@@ -194,6 +201,9 @@ void KeeperProcess::Reap() {
   }
 }
 
+// Called after every wake-up, this function compares the state with the clock and sets the next
+// wake-up. It ends the tree only by the containment's proof (Empty()), never by the list of
+// processes that were signalled.
 void KeeperProcess::Advance() {
   if (state_ == State::kIdle) return;
   if (state_ == State::kLeftovers) {
@@ -210,8 +220,8 @@ void KeeperProcess::Advance() {
     EnforceLease(expired);
   }
   if (killing || expired || state_ == State::kLeftovers) {
-    // Again soon: somebody may have forked meanwhile, and no signal tells of the end of a process
-    // outside of the tree.
+    // Tries again soon, with exponential backoff: a process may have forked meanwhile, and no
+    // signal announces the end of a process outside the keeper's tree.
     wake_at_ = std::min(wake_at_.value_or(TimePoint::max()), now + retry_);
     retry_ = std::min(retry_ * 2, kLastRetry);
   }
@@ -219,7 +229,8 @@ void KeeperProcess::Advance() {
 
 void KeeperProcess::EnforceLease(bool expired) {
   if (expired) {
-    // To find all of the tree takes milliseconds; most of it is here.
+    // Finding the whole tree takes milliseconds. The likely descendants are most of it, and are
+    // stopped first.
     const std::vector<pid_t> near =
         suspended_ ? std::vector<pid_t>() : LikelyDescendants(::getpid());
     for (const pid_t pid : near) {
@@ -247,7 +258,7 @@ void KeeperProcess::FinishTree() {
   signalled_leftovers_.clear();
 }
 
-// Lets go of everything that was the owner's: session, descriptors, folder, name.
+// Gives up everything that came from the owner: session, descriptors, working folder, name.
 UniqueFd Isolate(int socket) {
   ::setsid();
   ::prctl(PR_SET_NAME, "tony-keeper", 0, 0, 0);
@@ -269,8 +280,8 @@ UniqueFd Isolate(int socket) {
 void RunKeeper(int socket, pid_t owner, Containment& containment) {
   UniqueFd child_signals = Isolate(socket);
   if (!child_signals.valid()) ::_exit(1);
-  // An ignored SIGCHLD, inherited from whoever started the owner, would make the kernel throw away
-  // exit statuses.
+  // An ignored SIGCHLD, inherited from the process that started the owner, would make the kernel
+  // discard exit statuses.
   ::signal(SIGCHLD, SIG_DFL);
   const absl::Status entered = containment.Enter(owner);
   KeeperReport report{.kind = KeeperReport::Kind::kEntered, .pid = containment.helper()};

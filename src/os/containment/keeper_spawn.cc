@@ -1,5 +1,5 @@
-// fork, child set-up and exec, with the reason of a failure sent back through a pipe that exec
-// closes.
+// Fork, child set-up and exec. A pipe that closes on exec reports success by its end, or carries
+// the step that failed and its errno value.
 #include "os/containment/keeper_spawn.h"
 
 #include <fcntl.h>
@@ -38,10 +38,10 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Leaves 0, 1, 2 and the pipe, which moves to 3.
+// Leaves the descriptors 0, 1, 2 and the pipe, which moves to 3.
 bool SetUpDescriptors(int& pipe_end, int stdout_fd, int stderr_fd) {
   const int null_fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  // The sources are all above 3 before anything is put in its place.
+  // All sources are copied to numbers above 3 first, so that no dup2() overwrites another source.
   const int out = ::fcntl(stdout_fd, F_DUPFD_CLOEXEC, 4);
   const int err = ::fcntl(stderr_fd, F_DUPFD_CLOEXEC, 4);
   const int pipe_copy = ::fcntl(pipe_end, F_DUPFD_CLOEXEC, 4);
@@ -53,26 +53,27 @@ bool SetUpDescriptors(int& pipe_end, int stdout_fd, int stderr_fd) {
   return true;
 }
 
-// Nobody reads the pipe any more, so the keeper is gone. Its number as a parent would not tell in a
-// namespace, where it is always 0.
+// True if nobody reads the pipe any more, so the keeper is gone. Comparing getppid() would not tell
+// in a process namespace, where the parent's id is always 0.
 bool KeeperGone(int pipe_end) {
   pollfd watched{.fd = pipe_end};
   return ::poll(&watched, 1, 0) > 0 && (watched.revents & POLLERR) != 0;
 }
 
-// Returns only when the exec has failed.
+// Returns only if the exec has failed.
 Failure BecomeProgram(Containment& containment, const SpawnPayload& payload, int& pipe_end,
                       int stdout_fd, int stderr_fd) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (KeeperGone(pipe_end)) ::_exit(127);  // it died before the line above
+  if (KeeperGone(pipe_end)) ::_exit(127);  // the keeper died before prctl() took effect
   if (const int error = containment.Join(); error != 0) return {Step::kContainment, error};
   ::setsid();
+  // A step that fails from here on returns its errno value, and the caller writes it to the pipe.
   const std::vector<char*> arguments = Pointers(payload.arguments);
   std::vector<char*> environment = Pointers(payload.environment);
   if (!SetUpDescriptors(pipe_end, stdout_fd, stderr_fd)) return {Step::kSetUp, errno};
   if (::chdir(payload.working_folder.c_str()) != 0) return {Step::kWorkingFolder, errno};
   ResetSignals();
-  ::environ = environment.data();  // execvp() takes PATH from it
+  ::environ = environment.data();  // execvp() reads PATH from it
   if (payload.program.empty()) {
     ::execvp(arguments[0], arguments.data());
   } else {
@@ -99,6 +100,7 @@ std::string Describe(const Containment& containment, const SpawnPayload& payload
       break;
   }
   const std::string& program = payload.program.empty() ? payload.arguments[0] : payload.program;
+  // execvp() looks a plain name up in PATH, so ENOENT means that no folder of PATH has it.
   if (failure.error_number == ENOENT && program.find('/') == std::string::npos) {
     return "command '" + program + "' is not found in any folder of PATH";
   }
@@ -113,6 +115,8 @@ SpawnResult SpawnProgram(Containment& containment, const SpawnPayload& payload, 
     return SpawnResult{.error_number = failure.error_number,
                        .message = Describe(containment, payload, failure)};
   };
+  // Both ends of the pipe close on exec: the read below returns 0 after a successful exec, and a
+  // whole Failure otherwise.
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return failed({Step::kSetUp, errno});
   UniqueFd read_end(ends[0]);

@@ -1,4 +1,4 @@
-// Starting the user's program from the keeper: fork, set the child up, exec.
+// Starts the user's program from the keeper: fork, child set-up, exec.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 
 namespace tony::os {
 
-/// Either `pid` counts, or error_number is not zero and the message says what could not be done.
+/// Either `pid` is valid, or error_number is not zero and `message` says what could not be done.
 struct SpawnResult {
   pid_t pid = 0;
   int error_number = 0;
@@ -18,8 +18,8 @@ struct SpawnResult {
 };
 
 /// Starts the program in `containment`; returns when its exec has succeeded or failed. The child
-/// dies with the calling process (PR_SET_PDEATHSIG), which must have one thread, and whose
-/// descriptors 0 to 2 must be open.
+/// dies with the calling process (PR_SET_PDEATHSIG). The calling process must have one thread, and
+/// its descriptors 0 to 2 must be open.
 SpawnResult SpawnProgram(Containment& containment, const SpawnPayload& payload, int stdout_fd,
                          int stderr_fd);
 

@@ -1,4 +1,4 @@
-// What a keeper and its owner tell each other, as messages of a message_socket.h.
+// The messages between a keeper and its owner, sent through message_socket.h.
 #pragma once
 
 #include <sys/types.h>
@@ -12,20 +12,21 @@
 
 namespace tony::os {
 
-// Both ends are forks of one program, so that a value's bytes mean the same on both sides.
+// Both ends are forks of one program, so the bytes of a value mean the same on both sides.
 
-/// Owner to keeper. kSpawn carries three descriptors: the packed SpawnPayload as a memory file,
-/// which may be larger than a socket's buffer, then standard output and standard error.
+/// Message from the owner to the keeper. kSpawn carries three descriptors: a memory file with the
+/// packed SpawnPayload, which may be larger than a socket's buffer, then standard output and
+/// standard error.
 struct KeeperCommand {
   enum class Kind : int32_t { kSpawn, kKill, kLease };
   Kind kind = Kind::kKill;
-  Duration grace{0};    // kSpawn: for leftovers; kKill: for the tree
+  Duration grace{0};    // kSpawn: grace for leftovers; kKill: grace for the whole tree
   TimePoint lease_end;  // kLease
 };
 
-/// Keeper to owner. Which fields count depends on the kind, as in the KeeperEvent of the same name.
-/// First of all comes one kEntered: in the containment, whose helper is `pid`; or error_number is
-/// not zero, the message says why not, and the keeper ends.
+/// Message from the keeper to the owner. The valid fields depend on the kind, as in the KeeperEvent
+/// of the same name. The first message is one kEntered: the keeper is in the containment, whose
+/// helper is `pid`; or error_number is not zero, the message says why not, and the keeper ends.
 struct KeeperReport {
   enum class Kind : int32_t { kEntered, kStarted, kSpawnFailed, kExited, kTreeGone };
   Kind kind = Kind::kTreeGone;

@@ -1,4 +1,5 @@
-// unshare(), the mapping of the user, and talking to the first process.
+// Creates the namespace with unshare(), maps the user into it, and talks to the namespace's first
+// process over a socket pair.
 #include "os/containment/namespace_containment.h"
 
 #include <fcntl.h>
@@ -21,23 +22,23 @@
 namespace tony::os {
 namespace {
 
-// An answer takes microseconds, unless somebody outside has stopped the first process.
+// An answer takes microseconds, unless a process outside has stopped the first process.
 constexpr timeval kAnswerLimit{.tv_sec = 0, .tv_usec = 200'000};
 
 absl::Status Failed(const std::string& what, int error_number) {
   return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(error_number)));
 }
 
-// For the children of this process, not for itself.
+// The new namespace applies to the children of this process, not to the process itself.
 absl::Status NewProcessNamespace() {
-  // Privileged users stay who they are: in a user namespace they could not open others' files.
+  // A privileged user gets no user namespace: inside one it could not open other users' files.
   if (::unshare(CLONE_NEWPID) == 0) return absl::OkStatus();
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
   if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
     return Failed("an ordinary user may not make a user namespace here", errno);
   }
-  int error = WriteProcFile("/proc/self/setgroups", "deny");  // the kernel asks for this
+  int error = WriteProcFile("/proc/self/setgroups", "deny");  // required before gid_map
   if (error == 0) error = WriteProcFile("/proc/self/uid_map", absl::StrCat(user, " ", user, " 1"));
   if (error == 0) {
     error = WriteProcFile("/proc/self/gid_map", absl::StrCat(group, " ", group, " 1"));
@@ -66,40 +67,42 @@ absl::Status NamespaceContainment::StartInit() {
   init_ = ::fork();
   if (init_ < 0) return Failed("cannot start a process in a new namespace", errno);
   if (init_ == 0) RunNamespaceInit(init_end.get());
-  init_end.Reset();  // or its end would not be heard
+  init_end.Reset();  // an open copy would hide the end of the first process
   InitAnswer answer;
   std::vector<UniqueFd> none;
-  // The first one may take its time: a machine under load must not change the way of containment.
+  // The first answer has no time limit: a loaded machine must not change the way of containment.
   const timeval no_limit{};
   ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &no_limit, sizeof(no_limit));
   const ssize_t received = ReceiveMessage(init_socket_.get(), answer, none, /*wait=*/true);
   ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &kAnswerLimit, sizeof(kAnswerLimit));
   if (received > 0 && answer.error_number == 0) return absl::OkStatus();
-  Leave(/*owner_lives=*/true);  // or the keeper's owner would be left a zombie
+  Leave(/*owner_lives=*/true);  // reaps it: the owner must not get a zombie
   if (received <= 0) return Failed("the first process of a namespace ended", ECHILD);
   return Failed("cannot mount a /proc of its own in a namespace", answer.error_number);
 }
 
 int NamespaceContainment::Join() { return ::setns(mounts_.get(), CLONE_NEWNS) == 0 ? 0 : errno; }
 
-// Whether it is certain that the first process has no child.
+// Returns true if it is certain that the first process has no child.
 bool NamespaceContainment::AskInit(int signal) {
   const InitQuestion question{.number = ++questions_, .signal = signal};
   if (!SendMessage(init_socket_.get(), question)) return false;
   InitAnswer answer;
   std::vector<UniqueFd> none;
   while (ReceiveMessage(init_socket_.get(), answer, none, /*wait=*/true) > 0) {
-    // Others came too late for their question.
+    // Other answers came too late for their question.
     if (answer.number == question.number) return answer.childless;
   }
   return false;
 }
 
+// SIGSTOP and SIGKILL go to every descendant directly, and then through the first process, whose
+// one kill() reaches every process of the namespace without a race against fork().
 std::vector<pid_t> NamespaceContainment::Signal(int number) {
   std::vector<pid_t> members = Descendants(::getpid());
   std::erase(members, init_);
   if (number == SIGSTOP || number == SIGKILL) {
-    // Somebody outside may have stopped the first process, which is not to put this off.
+    // A process outside may have stopped the first process; that must not delay these signals.
     for (const pid_t pid : members) ::kill(pid, number);
   }
   AskInit(number);
@@ -108,7 +111,7 @@ std::vector<pid_t> NamespaceContainment::Signal(int number) {
 
 bool NamespaceContainment::Empty() {
   if (AskInit(0)) return true;
-  // Somebody outside may have ended the first process, and so all others.
+  // A process outside may have ended the first process, and with it all others.
   siginfo_t ignored;
   return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
 }
@@ -116,7 +119,7 @@ bool NamespaceContainment::Empty() {
 void NamespaceContainment::Leave(bool) {
   init_socket_.Reset();
   if (::waitpid(init_, nullptr, WNOHANG) != 0) return;
-  ::kill(init_, SIGKILL);  // in case that it is stopped
+  ::kill(init_, SIGKILL);  // in case it is stopped
   ::waitpid(init_, nullptr, 0);
 }
 

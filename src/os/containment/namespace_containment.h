@@ -1,4 +1,4 @@
-// Containment in a process namespace.
+// Containment in a process namespace of the kernel.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace tony::os {
 
-/// 1. The keeper gets a process namespace for its children, in a new user namespace (own user and
-///    group mapped to themselves) where it lacks the privilege otherwise. It stays outside itself.
-/// 2. The first process of the namespace, namespace_init.h, dies with the keeper, and with it, by
-///    the kernel's hand, every process of the namespace.
-/// 3. The program is the keeper's own child in the namespace, so its end is told as without one.
-///    What it leaves behind becomes the first process's child: the container is empty when that
-///    one has none.
-/// 4. Signals are sent by the first process to all others in one step of the kernel, which no fork
-///    can evade. The program cannot reach any process outside, by `kill -9 -1` say.
+/// 1. The keeper creates a process namespace for its children, inside a new user namespace (own
+///    user and group mapped to themselves) if it lacks the privilege otherwise. The keeper itself
+///    stays outside.
+/// 2. The first process of the namespace (namespace_init.h) dies with the keeper, and the kernel
+///    then kills every other process of the namespace.
+/// 3. The program is the keeper's own child in the namespace, so the keeper learns of its end as it
+///    does without a namespace. The program's orphans become children of the first process: the
+///    container is empty when the first process has no child.
+/// 4. The first process sends a signal to all others in one step of the kernel, which no fork can
+///    evade. The program cannot reach any process outside, for example by `kill -9 -1`.
 /// Not thread safe.
 class NamespaceContainment : public Containment {
  public:
@@ -35,8 +36,9 @@ class NamespaceContainment : public Containment {
 
   const std::string name_ = "namespace";
   UniqueFd init_socket_;
-  UniqueFd mounts_;  // the first process's view of the file system
+  UniqueFd mounts_;  // mount namespace of the first process
   pid_t init_ = 0;
+  // number of the last question to the first process
   int64_t questions_ = 0;
 };
 

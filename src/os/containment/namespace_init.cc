@@ -1,4 +1,4 @@
-// A loop around one socket; the kernel does the rest.
+// A request loop over one socket; the kernel reaps orphans and signals the whole namespace.
 #include "os/containment/namespace_init.h"
 
 #include <sched.h>
@@ -19,7 +19,8 @@ namespace {
 
 constexpr int kSocket = 3;
 
-// What is mounted outside later is to be seen inside, but nothing of here outside.
+// Mounts made outside later become visible inside, but mounts made here stay invisible outside
+// (MS_SLAVE).
 int MountProc() {
   if (::unshare(CLONE_NEWNS) != 0) return errno;
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return errno;
@@ -29,7 +30,8 @@ int MountProc() {
   return 0;
 }
 
-// Exactly when it has no child the namespace is empty, but for processes whose parent is outside.
+// The namespace is empty exactly when its first process has no child, except for processes whose
+// parent is outside.
 bool Childless() {
   siginfo_t ignored;
   return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
@@ -42,11 +44,11 @@ void RunNamespaceInit(int socket) {
   ::prctl(PR_SET_NAME, "tony-init", 0, 0, 0);
   ::dup2(socket, kSocket);
   ::closefrom(kSocket + 1);
-  ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps
+  ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps the children
   InitAnswer answer{.error_number = MountProc(), .childless = true};
   InitQuestion question;
   std::vector<UniqueFd> none;
-  // The socket ends when the keeper does, also when that was before the first line.
+  // The socket ends when the keeper does, even if the keeper died before prctl() took effect.
   while (SendMessage(kSocket, answer) &&
          ReceiveMessage(kSocket, question, none, /*wait=*/true) > 0) {
     if (question.signal != 0) ::kill(-1, question.signal);

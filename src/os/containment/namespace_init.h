@@ -1,25 +1,25 @@
-// The first process of a process namespace: adopts orphans, and signals all at once.
+// The first process of a process namespace: adopts orphans, and signals all processes at once.
 #pragma once
 
 #include <cstdint>
 
 namespace tony::os {
 
-/// What the keeper asks.
+/// A question of the keeper.
 struct InitQuestion {
-  int64_t number = 0;  ///< tells answers apart
-  int signal = 0;  ///< for every process of the namespace but the first one, in one step; 0: none
+  int64_t number = 0;  ///< matches an answer to its question
+  int signal = 0;  ///< sent to every process of the namespace but the first, in one step; 0: none
 };
 struct InitAnswer {
-  int64_t number = 0;    ///< of the question; 0: before any was asked
-  int error_number = 0;  ///< of the first answer: why the namespace cannot be used; 0: it can
+  int64_t number = 0;    ///< number of the question; 0: the first answer, before any question
+  int error_number = 0;  ///< first answer: errno value if the namespace cannot be used; 0: it can
   bool childless = false;
 };
 
-/// Becomes the first process of the namespace in which the calling process is the first one: gives
-/// it a view of the file system with a /proc of its own and answers at once; then answers
-/// questions. It needs nobody to reap for it, and dies with the process that forked it, and so does
-/// all else in the namespace. Never returns.
+/// Turns the calling process, which must be the first process of its namespace, into its init. It
+/// makes a mount namespace with a /proc of its own and answers at once; then it answers questions.
+/// It needs nobody to reap its children. It dies with the process that forked it, and so does every
+/// other process in the namespace. Never returns.
 [[noreturn]] void RunNamespaceInit(int socket);
 
 }  // namespace tony::os

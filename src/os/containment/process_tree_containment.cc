@@ -1,4 +1,4 @@
-// Subreaper, chains of parents in /proc, and the sweep by the container's id.
+// Combines a subreaper, the chains of parents in /proc, and a search for the container's id.
 #include "os/containment/process_tree_containment.h"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-// SHA-256 by OpenSSL's EVP interface.
+// SHA-256 through OpenSSL's EVP interface; an error is remembered and reported by Finish().
 #include "os/files/archive_digest.h"
 
 #include <openssl/evp.h>

@@ -1,4 +1,4 @@
-// SHA-256, by which archives are known.
+// SHA-256, the digest that identifies archives.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void Update(const void* data, size_t size);
-  /// 64 lowercase hexadecimal digits; to be called once. Internal – OpenSSL has no SHA-256.
+  /// Returns 64 lowercase hexadecimal digits. Call it only once. Internal – OpenSSL has no SHA-256.
   absl::StatusOr<std::string> Finish();
 
  private:

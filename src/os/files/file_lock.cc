@@ -1,4 +1,5 @@
-// Open-file-description locks (fcntl F_OFD_*); flock() cannot be asked without taking it.
+// Open-file-description locks (fcntl F_OFD_*). flock() was not used because it cannot tell whether
+// a lock is held without taking it.
 #include "os/files/file_lock.h"
 
 #include <fcntl.h>

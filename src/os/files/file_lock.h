@@ -1,4 +1,4 @@
-// A lock on a file that tells whether its holder lives, without disturbing it.
+// A lock on a file that tells whether its holder lives, without disturbing the holder.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace tony::os {
 
-/// Takes the write lock of `path` (made with mode 0600 if missing) for as long as the descriptor,
-/// or one inherited from it, is open: an open-file-description lock, which the kernel drops with
-/// the last holder. AlreadyExists – somebody holds it; errno codes.
+/// Takes the write lock of `path` (created with mode 0600 if missing) for as long as the
+/// descriptor, or one inherited from it, is open. It is an open-file-description lock, which the
+/// kernel drops with the last holder. AlreadyExists – somebody else holds it. Errno codes.
 absl::StatusOr<UniqueFd> LockFile(const std::string& path);
 
-/// The same of the file `name` in `folder`, which is not reached through a link.
+/// Locks the file `name` in `folder` in the same way; a link under that name is not followed.
 absl::StatusOr<UniqueFd> LockFile(const FolderHandle& folder, const std::string& name);
 
-/// Whether somebody holds the lock. Only asks, so that a LockFile() at this moment succeeds.
+/// Whether somebody holds the lock. Only asks, so a LockFile() at the same moment succeeds.
 bool IsFileLocked(const std::string& path);
 
 }  // namespace tony::os

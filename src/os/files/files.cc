@@ -1,4 +1,5 @@
-// Reading, writing and appending; removal of trees is in files_remove.cc.
+// Reads, writes and appends whole files. A temporary file with rename() or link() makes a new file
+// appear complete. RemoveTree() is in files_remove.cc.
 #include "os/files/files.h"
 
 #include <fcntl.h>
@@ -31,12 +32,13 @@ void GiveFileItsMode(int folder, const std::string& name, mode_t mode) {
   if (LacksItsMode(file.get())) ChmodByDescriptor(file.get(), mode);
 }
 
-/// A new file that is removed when it goes out of scope, unless it has been given its final name.
+/// A new file that is removed at the end of its scope, unless it has been given its final name.
 class TemporaryFile {
  public:
   static absl::StatusOr<TemporaryFile> Write(const std::string& folder, const std::string& contents,
                                              mode_t mode, Durability durability) {
-    // A short name of its own: the final name may already be as long as a name can be.
+    // The temporary name is short and independent of the final name, which may already have the
+    // maximum length.
     TemporaryFile file;
     file.path_ = absl::StrCat(folder, "/.tony-XXXXXX");
     UniqueFd fd(mkostemp(file.path_.data(), O_CLOEXEC));
@@ -48,6 +50,8 @@ class TemporaryFile {
     if (fchmod(fd.get(), mode) != 0) {
       return ErrnoError(errno, absl::StrCat("cannot set the mode of ", Quoted(file.path_)));
     }
+    // The mode is set before the contents are written, so that the contents are never readable by
+    // others.
     TONY_RETURN_IF_ERROR(WriteAll(fd.get(), contents.data(), contents.size(), file.path_));
     if (durability == Durability::kSynced && fsync(fd.get()) != 0) {
       return ErrnoError(errno, absl::StrCat("cannot flush ", Quoted(file.path_)));
@@ -93,7 +97,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   struct stat info;
   if (fstat(fd.get(), &info) != 0)
     return ErrnoError(errno, absl::StrCat("cannot read ", Quoted(path)));
-  // Files of /proc say that they are empty, so the size is only a first guess.
+  // Files of /proc report a size of 0, so the size is only a first guess.
   std::string contents(static_cast<size_t>(info.st_size) + 4096, '\0');
   size_t length = 0;
   while (true) {
@@ -137,7 +141,7 @@ absl::Status CreateFileExclusively(const std::string& path, const std::string& c
   const std::string folder = FolderOf(path);
   TONY_ASSIGN_OR_RETURN(TemporaryFile file,
                         TemporaryFile::Write(folder, contents, mode, durability));
-  // A link, unlike O_EXCL, makes the name appear together with the contents.
+  // link(), unlike O_EXCL, makes the name appear together with the contents.
   if (link(file.path().c_str(), path.c_str()) != 0) {
     return ErrnoError(errno, absl::StrCat("cannot create ", Quoted(path)));
   }
@@ -159,12 +163,13 @@ absl::Status MakeFolders(const std::string& path, mode_t mode) {
   }
   if (mkdir(trimmed.c_str(), mode) != 0) {
     const int error = errno;
-    // Somebody else may have made it in the meantime.
+    // Another process may have made the folder in the meantime.
     if (error == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
       return absl::OkStatus();
     }
     return ErrnoError(error, absl::StrCat("cannot make the folder ", Quoted(path)));
   }
+  // mkdir() obeys the umask, so the exact mode is set afterwards.
   if (chmod(trimmed.c_str(), mode) != 0) {
     return ErrnoError(errno, absl::StrCat("cannot set the mode of the folder ", Quoted(path)));
   }
@@ -187,7 +192,7 @@ UniqueFd OpenOrMakeFile(const std::string& path, int flags, mode_t mode) {
 UniqueFd OpenOrMakeFileAt(int folder, const std::string& name, int flags, mode_t mode) {
   flags |= O_CLOEXEC;
   UniqueFd fd;
-  // Others may make it, or remove it, in between.
+  // Other processes may make or remove the file in between, so both steps are repeated.
   for (int tries = 0; tries < kOpenTries; ++tries) {
     fd.Reset(openat(folder, name.c_str(), flags));
     if (!fd.valid() && errno == EACCES) {
@@ -197,7 +202,7 @@ UniqueFd OpenOrMakeFileAt(int folder, const std::string& name, int flags, mode_t
     if (fd.valid() || errno != ENOENT) return fd;
     fd.Reset(openat(folder, name.c_str(), flags | O_CREAT | O_EXCL, mode));
     if (fd.valid()) {
-      fchmod(fd.get(), mode);  // the umask may have taken something away
+      fchmod(fd.get(), mode);  // the umask may have removed permissions
       return fd;
     }
     if (errno != EEXIST) return fd;
@@ -216,6 +221,7 @@ absl::Status AppendFile::Append(const std::string& text) const {
   return WriteAll(fd_.get(), text.data(), text.size(), path_);
 }
 
+// FALLOC_FL_KEEP_SIZE reserves blocks beyond the end without changing the size that readers see.
 absl::Status AppendFile::Reserve(int64_t bytes) const {
   const off_t end = lseek(fd_.get(), 0, SEEK_END);
   if (end >= 0 && fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, end, bytes) == 0) {

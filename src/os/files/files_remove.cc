@@ -1,4 +1,5 @@
-// RemoveTree: descriptors, not paths, so that no link swapped in meanwhile leads out of the tree.
+// RemoveTree() walks by descriptors, not paths, so that no link swapped in meanwhile leads out of
+// the tree.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,11 +17,12 @@
 namespace tony::os {
 namespace {
 
-/// Each level of the recursion holds a descriptor; deeper folders are moved up to the top first.
+/// Maximum depth of the recursion, each level of which holds a descriptor. Deeper folders are first
+/// moved up to the top folder.
 constexpr int kMaxDepth = 64;
 constexpr size_t kMaxNamedProblems = 5;
 
-/// Opens the folder to list and remove in it; adds the owner's permissions where they are missing.
+/// Opens the folder for listing and removing; adds the owner's permissions if they are missing.
 UniqueFd OpenFolder(int parent, const std::string& name) {
   const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   UniqueFd fd(openat(parent, name.c_str(), flags));
@@ -32,7 +34,7 @@ UniqueFd OpenFolder(int parent, const std::string& name) {
   }
   struct stat info;
   if (fd.valid() && fstat(fd.get(), &info) == 0 && (info.st_mode & 0700) != 0700) {
-    fchmod(fd.get(), 0700);  // If it fails, the removals below say why.
+    fchmod(fd.get(), 0700);  // if this fails, the removals below report why
   }
   return fd;
 }
@@ -58,7 +60,7 @@ class TreeRemover {
 
   void Remove(int parent, const std::string& name, const std::string& path, int depth) {
     if (unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return;
-    // Where nothing may be removed from the parent, the contents of a folder may still be.
+    // If nothing may be removed from the parent, the contents of a folder may still be removable.
     const int error = errno;
     struct stat info;
     const bool is_folder =
@@ -66,7 +68,7 @@ class TreeRemover {
     if (!is_folder) return Report(error, path);
     if (depth > kMaxDepth) {
       const std::string moved = absl::StrCat(".tony-deep-", moved_++);
-      // Taken up by the loop that is clearing the top folder.
+      // The loop that clears the top folder removes the moved folder.
       if (renameat(parent, name.c_str(), top_, moved.c_str()) == 0) return;
     }
     UniqueFd folder = OpenFolder(parent, name);
@@ -80,11 +82,13 @@ class TreeRemover {
       Clear(folder.get(), path, depth);
     } while (depth == 0 && moved_ != moved_before);
     if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return;
-    // That a folder is not empty needs no word of its own when its contents have had theirs.
+    // A folder that is not empty is not reported if its contents have been reported already.
     if (problems_ == problems_before || (errno != ENOTEMPTY && errno != EEXIST))
       Report(errno, path);
   }
 
+  // A mounted file system has another device number than the top folder. It may hold somebody's
+  // data, so it is reported and left alone.
   bool OnSameFileSystem(int folder, const std::string& path) {
     struct stat info;
     if (fstat(folder, &info) != 0) {
@@ -107,6 +111,7 @@ class TreeRemover {
     }
   }
 
+  // The list uses a descriptor of its own, because closedir() closes it.
   std::vector<std::string> List(int folder, const std::string& path) {
     std::vector<std::string> names;
     const int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,5 @@
-// Calls of the openat family; a umask that takes everything away is undone by descriptor.
+// Uses the openat() family throughout. If the umask has removed the owner's permissions, the mode
+// is repaired through a descriptor.
 #include "os/files/folder_handle.h"
 
 #include <dirent.h>
@@ -32,9 +33,9 @@ absl::Status CheckName(const std::string& name) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(name), " is no name in a folder"));
 }
 
-/// Opens a folder, and gives this user back what the umask has taken from him: of one that was
-/// `made` here whatever is missing; of another only if nothing is left, since the rest may be
-/// meant.
+/// Opens a folder and restores this user's permissions if the umask has removed them. A folder
+/// `made` here gets whatever is missing; another folder is repaired only if the user has no
+/// permission at all, since other modes may be intended.
 UniqueFd OpenFolder(int parent, const std::string& name, bool made) {
   UniqueFd folder(openat(parent, name.c_str(), kFolderFlags));
   if (folder.valid() || errno != EACCES) return folder;
@@ -49,7 +50,7 @@ UniqueFd OpenFolder(int parent, const std::string& name, bool made) {
   return UniqueFd(openat(parent, name.c_str(), kFolderFlags));
 }
 
-/// Why what is called `name` could not be used as a folder.
+/// The error for a `name` that could not be used as a folder.
 absl::Status NotAFolder(int parent, const std::string& name, const std::string& path, int error) {
   struct stat info;
   const bool is_link = (error == ELOOP || error == ENOTDIR) &&
@@ -103,7 +104,7 @@ absl::StatusOr<FolderHandle> FolderHandle::OpenOrMake(const std::string& name) c
   absl::StatusOr<FolderHandle> folder = Open(name);
   if (!absl::IsNotFound(folder.status())) return folder;
   absl::StatusOr<FolderHandle> made = Make(name);
-  // Another process may have made it in the meantime.
+  // Another process may have made the folder in the meantime.
   return absl::IsAlreadyExists(made.status()) ? Open(name) : std::move(made);
 }
 
@@ -126,7 +127,8 @@ absl::Status FolderHandle::CreateFile(const std::string& name, const std::string
 
 absl::Status FolderHandle::ReplaceFile(const std::string& name, const std::string& contents) const {
   TONY_RETURN_IF_ERROR(CheckName(name));
-  // A short name of its own: the final one may already be as long as a name can be.
+  // The temporary name is short and independent of the final name, which may already have the
+  // maximum length.
   const std::string temporary = absl::StrFormat(".tony-%06x", std::random_device()() & 0xffffff);
   TONY_RETURN_IF_ERROR(CreateFile(temporary, contents));
   const absl::Status renamed = Rename(temporary, name);
@@ -135,6 +137,7 @@ absl::Status FolderHandle::ReplaceFile(const std::string& name, const std::strin
 }
 
 absl::Status FolderHandle::CopyFile(const std::string& source, const std::string& name) const {
+  // O_NONBLOCK keeps open() from blocking if `source` is a pipe, which is refused below.
   const UniqueFd from(open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat info;
   if (!from.valid() || fstat(from.get(), &info) != 0) {
@@ -164,6 +167,8 @@ absl::Status FolderHandle::Rename(const std::string& from, const std::string& to
   TONY_RETURN_IF_ERROR(CheckName(from));
   TONY_RETURN_IF_ERROR(CheckName(to));
   if (renameat(fd(), from.c_str(), fd(), to.c_str()) == 0) return absl::OkStatus();
+  // For a folder that is not empty, file systems report ENOTEMPTY or EEXIST; both become
+  // AlreadyExists.
   const int error = errno == ENOTEMPTY ? EEXIST : errno;
   return ErrnoError(error, absl::StrCat("cannot make ", Quoted(PathOf(to))));
 }
@@ -182,6 +187,7 @@ absl::StatusOr<std::vector<std::string>> FolderHandle::List() const {
   if (!stream) return ErrnoError(errno, what);
   own.Release();
   std::vector<std::string> names;
+  // Only errno tells an error of readdir() from the end of the folder.
   errno = 0;
   while (const dirent* entry = readdir(stream.get())) {
     const std::string name = entry->d_name;

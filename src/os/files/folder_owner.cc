@@ -1,4 +1,5 @@
-// Owners, modes, and the user's private group.
+// Checks owners and modes, and recognises the user's private group and users that a namespace does
+// not map.
 #include "os/files/folder_owner.h"
 
 #include <grp.h>
@@ -22,7 +23,8 @@ namespace {
 
 constexpr mode_t kGroupWrites = S_IWGRP;
 constexpr mode_t kOthersWrite = S_IWOTH;
-/// Of an entry of the user database; one with more members is no private group.
+/// Buffer size for one entry of the user database; a group whose entry is larger is no private
+/// group.
 constexpr size_t kEntryBytes = 64 << 10;
 
 std::string UserName(uid_t user) {
@@ -34,7 +36,7 @@ std::string UserName(uid_t user) {
   return known ? absl::StrCat(found->pw_name, " (", user, ")") : absl::StrCat("user ", user);
 }
 
-/// Rule 3, but for access lists.
+/// Rule 3, except for access lists.
 bool IsPrivateGroup(gid_t group) {
   std::vector<char> user_buffer(kEntryBytes);
   passwd user_entry;
@@ -56,9 +58,10 @@ bool IsPrivateGroup(gid_t group) {
   return true;
 }
 
-/// With an access list the group's permissions are what its other users and groups may at most.
+/// Whether the file has a POSIX access list; if it has one, the group permissions are only an upper
+/// bound for its other users and groups.
 bool HasAccessList(int fd) {
-  // By name, since descriptors of O_PATH are not taken.
+  // getxattr() goes by name, because fgetxattr() does not take O_PATH descriptors.
   const std::string path = absl::StrCat("/proc/self/fd/", fd);
   return getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) >= 0;
 }
@@ -69,8 +72,8 @@ bool OthersMayWrite(int fd, const struct stat& info) {
   return HasAccessList(fd) || !IsPrivateGroup(info.st_gid);
 }
 
-/// The number that stands for all users whom this process's user namespace does not map; none where
-/// it maps all.
+/// The user number that stands for all users not mapped in this process's user namespace; nothing
+/// if all users are mapped.
 std::optional<uid_t> UnmappedUser() {
   unsigned long long first = 1;
   unsigned long long outside = 1;
@@ -78,7 +81,7 @@ std::optional<uid_t> UnmappedUser() {
   const std::string map = ReadProcFile("/proc/self/uid_map");
   const bool all = std::sscanf(map.c_str(), "%llu %llu %llu", &first, &outside, &count) == 3 &&
                    first == 0 && outside == 0 && count == 0xffffffffULL;
-  // Where nothing can be read, nobody is taken for root.
+  // If the map cannot be read, no other number is taken for root.
   if (all || map.empty()) return std::nullopt;
   const std::string number = ReadProcFile("/proc/sys/kernel/overflowuid");
   if (number.empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Who may write to a folder: what OpenSSH's StrictModes asks of one folder.
+// Checks who may write to a folder, by the rule that OpenSSH's StrictModes applies to one folder.
 #pragma once
 
 #include <sys/stat.h>
@@ -8,35 +8,39 @@
 #include "absl/status/status.h"
 
 // 1. A folder belongs to this user or to root.
-// 2. Nobody else may write to it. Of a folder on the way to another one (not of that one itself)
-//    this need not hold when it has the sticky bit, like /tmp: there only a file's owner renames or
-//    removes it, and by 1 that is one of the two.
-// 3. A group may write where it is the user's private group: the user's primary group, which has
-//    the user's own name, no further member, and no access list beside it. OpenSSH refuses these,
-//    Debian's does not: Debian gives each user such a group, and homes that it may write to.
-// 4. Where root has no number (a user namespace that does not map it) its folders look like those
-//    of any stranger. One that lies in a folder to which nobody else may write, sticky or not, was
-//    put there by root or by this user, and counts as root's. A limit: a folder that root has put
-//    there for another user (a home, say) cannot be told from root's own in such a namespace.
+// 2. Nobody else may write to it. A folder on the way to another one (not that one itself) may be
+//    writable for others if it has the sticky bit, like /tmp: there only a file's owner renames or
+//    removes the file, and by rule 1 that owner is this user or root.
+// 3. A group may write if it is the user's private group: the user's primary group, with the user's
+//    own name, no further member, and no access list beside it. OpenSSH refuses such folders,
+//    Debian's OpenSSH does not: Debian gives each user such a group, and homes that the group may
+//    write to.
+// 4. If root has no number (in a user namespace that does not map it), root's folders look like
+//    those of any stranger. A folder that lies in a folder to which nobody else may write, sticky
+//    or not, was put there by root or by this user, and counts as root's. A limit: in such a
+//    namespace, a folder that root has put there for another user (such as a home) cannot be told
+//    from root's own.
 namespace tony::os {
 
-/// Whether the open folder `fd` is this user's (root's will not do), with nobody else writing to
-/// it. PermissionDenied – it is not; the message names `path`, the owner and the mode.
+/// Checks that the open folder `fd` belongs to this user (root's does not count) and that nobody
+/// else may write to it. PermissionDenied – it does not, or somebody may; the message names `path`,
+/// the owner and the mode.
 absl::Status CheckOwnFolder(int fd, const std::string& path);
 
-/// A place on the way to a folder. A plain value.
+/// A folder on the way to another folder. A plain value.
 struct FolderOnTheWay {
   struct stat info {};
-  /// Somebody else may make files in it, if not replace this user's.
+  /// Somebody else may make files in it, though not replace this user's.
   bool open_to_others = false;
 };
 
-/// The folder `fd`, also one that was opened with O_PATH, in the folder `above` (null: it is "/").
-/// The codes of CheckOwnFolder().
+/// Checks the folder `fd`, which may be an O_PATH descriptor, inside the folder `above` (null: `fd`
+/// is "/"). Fills `found`. The codes of CheckOwnFolder().
 absl::Status CheckFolderOnTheWay(int fd, const FolderOnTheWay* above, const std::string& path,
                                  FolderOnTheWay* found);
 
-/// A symbolic link in the folder `above`: rules 1 and 4. Its owner could lead it elsewhere.
+/// Checks a symbolic link in the folder `above` by rules 1 and 4: its owner could make it lead
+/// elsewhere.
 absl::Status CheckLinkOnTheWay(const struct stat& link, const FolderOnTheWay& above,
                                const std::string& path);
 

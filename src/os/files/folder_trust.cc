@@ -1,4 +1,5 @@
-// A walk along a path, which resolves its links itself.
+// Walks along the path from "/", and resolves its links itself, so that every folder and link is
+// checked.
 #include "os/files/folder_trust.h"
 
 #include <fcntl.h>
@@ -20,11 +21,11 @@
 namespace tony::os {
 namespace {
 
-/// As the kernel counts them (MAXSYMLINKS).
+/// The kernel's limit on links in one path (MAXSYMLINKS).
 constexpr int kMostLinks = 40;
 
-/// `name` itself, whatever it is. Without O_DIRECTORY a file system that is mounted when somebody
-/// enters its folder would not be.
+/// Opens `name` itself, whatever it is. O_DIRECTORY is tried first: without it, a file system that
+/// is mounted on first access would not be mounted.
 UniqueFd Look(int folder, const std::string& name) {
   constexpr int kFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
   UniqueFd fd(openat(folder, name.c_str(), kFlags | O_DIRECTORY));
@@ -32,13 +33,14 @@ UniqueFd Look(int folder, const std::string& name) {
   return fd;
 }
 
-/// Goes from "/" to a folder. Not thread safe.
+/// A walk from "/" to a folder. Not thread safe.
 class FolderWalk {
  public:
-  /// `make`: parts that are missing.
+  /// `make`: make missing parts of the path.
   explicit FolderWalk(bool make) : make_(make) {}
 
-  /// Checks all that is passed, the last folder, too, as one on the way.
+  /// Checks every folder and link on the way, and the last folder by the rules of a folder on the
+  /// way.
   absl::Status Go(const std::string& path) {
     wish_ = path;
     std::error_code error;
@@ -54,12 +56,12 @@ class FolderWalk {
     return absl::OkStatus();
   }
 
-  /// Where Go() has come to.
+  /// The folder that Go() has reached.
   const FolderHandle& end() const { return passed_.back().folder; }
 
  private:
   struct Passed {
-    FolderHandle folder;  ///< for O_PATH: searching it may be all that is allowed
+    FolderHandle folder;  ///< an O_PATH descriptor: this user may have no right but to search it
     FolderOnTheWay facts;
   };
 
@@ -68,7 +70,7 @@ class FolderWalk {
     return Enter(UniqueFd(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)), "");
   }
 
-  /// `path` is without "/" at its end.
+  /// `path`: without "/" at its end.
   absl::Status Enter(UniqueFd fd, const std::string& path) {
     const std::string shown = path.empty() ? "/" : path;
     if (!fd.valid()) return ErrnoError(errno, absl::StrCat("cannot open ", Quoted(shown)));
@@ -79,12 +81,15 @@ class FolderWalk {
     return absl::OkStatus();
   }
 
-  /// Parts are taken from the end of ahead_.
+  /// Puts the parts of `path` in front of the remaining ones. Parts are taken from the end of
+  /// ahead_.
   void Expect(const std::string& path) {
     const std::vector<std::string> parts = absl::StrSplit(path, '/', absl::SkipEmpty());
     ahead_.insert(ahead_.end(), parts.rbegin(), parts.rend());
   }
 
+  // "." and ".." are handled here and not by the kernel: ".." goes back to the folder that was
+  // checked on the way.
   absl::Status Step(const std::string& name) {
     if (name == ".") return absl::OkStatus();
     if (name == "..") {
@@ -108,6 +113,7 @@ class FolderWalk {
     return ErrnoError(ENOTDIR, absl::StrCat("cannot open the folder ", Quoted(path)));
   }
 
+  // A link's target is walked like the path itself, so every folder in it is checked too.
   absl::Status Follow(int link, const struct stat& info, const std::string& path) {
     TONY_RETURN_IF_ERROR(Annotated(CheckLinkOnTheWay(info, passed_.back().facts, path)));
     if (++links_ > kMostLinks) return ErrnoError(ELOOP, absl::StrCat("cannot open ", Quoted(path)));
@@ -127,8 +133,8 @@ class FolderWalk {
   const bool make_;
   std::string wish_;
   int links_ = 0;
-  std::vector<Passed> passed_;      ///< from "/" on
-  std::vector<std::string> ahead_;  ///< the next one is the last
+  std::vector<Passed> passed_;      ///< the checked folders, from "/" on
+  std::vector<std::string> ahead_;  ///< remaining parts, the next one last
 };
 
 absl::StatusOr<FolderHandle> OpenChecked(const std::string& path, bool make) {

@@ -1,4 +1,5 @@
-// inotify.
+// Maps inotify events to paths; when the kernel's queue overflows, every watched folder is
+// reported.
 #include "os/files/folder_watcher.h"
 
 #include <poll.h>

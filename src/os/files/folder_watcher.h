@@ -1,4 +1,4 @@
-// Tells when files in folders change, through inotify.
+// Reports changes of files in folders, through inotify.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,20 @@
 
 namespace tony::os {
 
-/// Watches folders, not what is below their sub-folders. Not thread safe.
+/// Watches folders, but not the contents of their sub-folders. Not thread safe.
 class FolderWatcher {
  public:
-  /// ResourceExhausted – this user has too many watchers; Unavailable – anything else.
+  /// ResourceExhausted – this user has too many watchers. Unavailable – any other reason.
   static absl::StatusOr<std::unique_ptr<FolderWatcher>> Create();
 
-  /// Watches `folder`; a second time changes nothing. Files that were there before are not
-  /// reported: look after this. NotFound – no such folder; ResourceExhausted – too many watches;
-  /// Unavailable – anything else.
+  /// Watches `folder`; a second call changes nothing. Files that existed before are not reported,
+  /// so look for them after this call. NotFound – no such folder. ResourceExhausted – too many
+  /// watches. Unavailable – any other reason.
   absl::Status Watch(const std::string& folder);
 
-  /// Waits until something was created, moved here, written to, or closed after writing, for at
-  /// most `timeout` (negative: without limit). Returns the paths, each once; none at the time-out.
-  /// When the kernel lost count, all watched folders are returned. Unavailable – the kernel's queue
+  /// Waits until a file was created, moved here, written to, or closed after writing, for at most
+  /// `timeout` (negative: without limit). Returns the paths, each once; none at the time-out. If
+  /// the kernel's queue overflowed, returns all watched folders. Unavailable – the kernel's queue
   /// cannot be read.
   absl::StatusOr<std::vector<std::string>> Wait(std::chrono::milliseconds timeout);
 
@@ -37,7 +37,7 @@ class FolderWatcher {
   explicit FolderWatcher(UniqueFd fd) : fd_(std::move(fd)) {}
 
   UniqueFd fd_;
-  std::map<int, std::string> folders_;  // by watch descriptor
+  std::map<int, std::string> folders_;  // key: watch descriptor
 };
 
 }  // namespace tony::os

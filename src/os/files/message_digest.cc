@@ -1,4 +1,4 @@
-// HMAC-SHA256 by OpenSSL.
+// HMAC-SHA256 through OpenSSL; digests are compared in constant time.
 #include "os/files/message_digest.h"
 
 #include <openssl/crypto.h>

@@ -1,4 +1,4 @@
-// The kernel's text files with plain system calls.
+// Plain system calls, since files of /proc report no size and are written in one write().
 #include "os/files/proc_file.h"
 
 #include <fcntl.h>

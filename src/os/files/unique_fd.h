@@ -22,10 +22,10 @@ class UniqueFd {
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
 
-  /// Gives the descriptor to the caller, who closes it.
+  /// Gives the descriptor to the caller, who must close it.
   int Release() { return std::exchange(fd_, -1); }
 
-  /// Closes what is held and holds `fd` instead.
+  /// Closes the current descriptor and holds `fd` instead.
   void Reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;

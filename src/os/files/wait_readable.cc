@@ -1,4 +1,4 @@
-// poll() that is repeated.
+// Repeats poll() with the remaining time when a signal interrupts it.
 #include "os/files/wait_readable.h"
 
 #include <poll.h>

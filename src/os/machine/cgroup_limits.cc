@@ -1,4 +1,4 @@
-// Walks from the group of a process up to the root of each hierarchy.
+// Walks from the group of a process up to the root of each hierarchy, and keeps the tightest limit.
 #include "os/machine/cgroup_limits.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tony::os {
 namespace {
 
-// "max" and what cannot be read limit nothing.
+// "max" and an unreadable file set no limit.
 void ApplyMemory(const std::string& file, CgroupLimits& limits) {
   long long bytes = 0;
   if (std::sscanf(ReadProcFile(file).c_str(), "%lld", &bytes) != 1 || bytes <= 0) return;
@@ -39,8 +39,8 @@ void ApplyVersion1Cpu(const std::string& folder, CgroupLimits& limits) {
              std::atof(ReadProcFile(folder + "/cpu.cfs_period_us").c_str()), limits);
 }
 
-// `path` begins with '/'. In a container it may name groups that are not mounted here; the root of
-// the mount is then the container's own group, and is always looked at.
+// `path` begins with '/'. In a container it may name groups that are not mounted here; then the
+// root of the mount is the container's own group, so the root is always read.
 template <typename Apply>
 void WalkUp(const std::string& mount, std::string path, Apply apply, CgroupLimits& limits) {
   while (path.size() > 1) {
@@ -57,11 +57,13 @@ bool ListHas(const std::string& comma_separated, const std::string& name) {
 }  // namespace
 
 CgroupLimits ReadCgroupLimits(const std::string& membership, const std::string& mount_root) {
+  // A line of the membership tells the hierarchy's version by its list of controllers, which is
+  // empty in version 2 only. Each likely mount point is tried; reading a missing one has no effect.
   CgroupLimits limits;
   std::istringstream lines(membership);
   std::string line;
   while (std::getline(lines, line)) {
-    // "4:cpu,cpuacct:/group" is version 1, "0::/group" version 2.
+    // A line "4:cpu,cpuacct:/group" belongs to version 1, "0::/group" to version 2.
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;

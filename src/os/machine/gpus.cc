@@ -1,4 +1,4 @@
-// One run of nvidia-smi, and its comma-separated answer.
+// Runs nvidia-smi once and parses its comma-separated answer.
 #include "os/machine/gpus.h"
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMebibyte = 1 << 20;
 
-// -1 for "[N/A]", "[Not Supported]" and the like.
+// The field as a number times `factor`; -1 for "[N/A]", "[Not Supported]" and the like.
 int64_t NumberOr(const std::string& field, int64_t factor) {
   double number = 0;
   if (!absl::SimpleAtod(field, &number) || number < 0) return -1;
@@ -26,7 +26,7 @@ int64_t NumberOr(const std::string& field, int64_t factor) {
 std::optional<Gpu> ParseLine(const std::string& line) {
   std::vector<std::string> fields = absl::StrSplit(line, ',');
   for (std::string& field : fields) absl::StripAsciiWhitespace(&field);
-  // A name may hold commas; what is around it does not.
+  // A GPU's name may hold commas; the fields around it do not.
   if (fields.size() < 6) return std::nullopt;
   const size_t count = fields.size();
   Gpu gpu;
@@ -41,7 +41,7 @@ std::optional<Gpu> ParseLine(const std::string& line) {
   return gpu;
 }
 
-// The tool tells some errors on standard output.
+// nvidia-smi prints some errors on standard output.
 std::string FirstWords(const FinishedProgram& program) {
   const std::string& text =
       program.standard_error.empty() ? program.standard_output : program.standard_error;
@@ -55,6 +55,7 @@ std::vector<std::string> GpuQueryArguments() {
           "--format=csv,noheader,nounits"};
 }
 
+// A line that cannot be parsed does not hide the GPUs of the other lines.
 GpuInventory ParseGpuQuery(const std::string& output) {
   GpuInventory inventory;
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(output, '\n'))) {

@@ -1,4 +1,4 @@
-// The machine's NVIDIA GPUs, as nvidia-smi tells.
+// The machine's NVIDIA GPUs, as reported by nvidia-smi.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@
 
 namespace tony::os {
 
-/// One GPU. A number that the driver does not tell ("[N/A]") is -1.
+/// One GPU. A number that the driver does not report ("[N/A]") is -1.
 struct Gpu {
   int index = 0;
-  std::string uuid;  // "GPU-…", what CUDA_VISIBLE_DEVICES takes
+  std::string uuid;  // "GPU-…", accepted by CUDA_VISIBLE_DEVICES
   std::string name;
   int64_t memory_total_bytes = -1;
   int64_t memory_used_bytes = -1;
   int utilization_percent = -1;
 };
 
-/// GPUs, or none and the reason why.
+/// The GPUs, or none and the reason.
 struct GpuInventory {
   std::vector<Gpu> gpus;
-  std::string reason;  // a sentence when something hindered; empty when nvidia-smi answered
+  std::string reason;  // a sentence about what failed; empty if nvidia-smi answered
 };
 
-/// Runs `nvidia_smi` (a path, or a name looked up in PATH) and reads its answer, for which it has
-/// `limit`. Not being there or failing means no GPUs. Blocks: call it at start, or from a thread of
-/// its own.
+/// Runs `nvidia_smi` (a path, or a name looked up in PATH) and parses its answer. `limit`: maximum
+/// run time. If it does not exist or fails, there are no GPUs. Blocks: call it at the start, or
+/// from a thread of its own.
 GpuInventory DetectGpus(const std::string& nvidia_smi, Duration limit = std::chrono::seconds(10));
 
-/// The arguments after the program's name that DetectGpus() uses.
+/// The arguments, without the program's name, that DetectGpus() passes.
 std::vector<std::string> GpuQueryArguments();
 
-/// Reads the answer to GpuQueryArguments(): one GPU per line. Lines that are not such a record are
-/// named in `reason`.
+/// Parses the answer to GpuQueryArguments(): one GPU per line. The first line that is not such a
+/// record is named in `reason`.
 GpuInventory ParseGpuQuery(const std::string& output);
 
 }  // namespace tony::os

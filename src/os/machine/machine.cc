@@ -1,4 +1,5 @@
-// Affinity, /proc and the control groups, brought together.
+// Combines the affinity mask, /proc/meminfo and the control groups into the share that this process
+// may use.
 #include "os/machine/machine.h"
 
 #include <sched.h>

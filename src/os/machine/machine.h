@@ -1,4 +1,4 @@
-// Facts about the machine that this process runs on, as far as this process may use it.
+// Facts about this process's machine, limited to the share that the process may use.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace tony::os {
 
-/// What may be used here. A plain value.
+/// The usable share of the machine. A plain value.
 struct Machine {
   std::string host_name;
-  std::string boot_id;  // changes with every boot; empty when /proc does not tell
+  std::string boot_id;  // changes with every boot; empty if /proc does not tell
   double cores =
-      1;  // CPUs of our affinity mask, bounded by the cgroup's quota (so it may be broken: 1.5)
-  int64_t memory_bytes = 0;  // bounded by the cgroup's limit
-  double load_average = 0;   // over the last minute, of the whole machine
+      1;  // CPUs of the affinity mask, bounded by the cgroup's quota; may be fractional, like 1.5
+  int64_t memory_bytes = 0;  // bytes, bounded by the cgroup's limit
+  double load_average = 0;   // of the whole machine, over the last minute
 };
 
 /// Unavailable – /proc cannot be read.
@@ -24,8 +24,8 @@ absl::StatusOr<Machine> ReadMachine();
 /// Machine::boot_id alone.
 std::string BootId();
 
-/// Milliseconds since the boot, those included in which the machine was suspended. Nobody sets it,
-/// other than the wall clock.
+/// Milliseconds since the boot, including times in which the machine was suspended. Unlike the wall
+/// clock it cannot be set.
 int64_t UptimeMillis();
 
 }  // namespace tony::os

@@ -1,4 +1,4 @@
-// /proc/PID/statm and /proc/PID/smaps_rollup.
+// Reads /proc/PID/statm for resident bytes and /proc/PID/smaps_rollup for proportional bytes.
 #include "os/machine/resident_memory.h"
 
 #include <unistd.h>

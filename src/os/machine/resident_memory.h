@@ -1,4 +1,4 @@
-// Memory of a set of processes, twice: cheaply and too high, or exactly.
+// Memory of a set of processes: a cheap sum that is too high, and an exact one.
 #pragma once
 
 #include <sys/types.h>
@@ -8,13 +8,14 @@
 
 namespace tony::os {
 
-/// Resident bytes, added up: a page that several of the processes share counts for each of them, so
-/// this is never less than what they use. Some microseconds a process.
+/// Sum of the processes' resident bytes. A page shared by several of them counts for each, so the
+/// sum is never less than their real use. Takes some microseconds for each process.
 int64_t ResidentBytes(const std::vector<pid_t>& processes);
 
-/// Resident bytes where a shared page counts in parts, one for each process of the machine that
-/// shares it. The kernel walks through all pages for that: about a millisecond for each GiB, for
-/// which the process may have to wait. Of a process that does not let us look the resident bytes.
+/// Sum of the processes' proportional bytes: a shared page is divided among all processes of the
+/// machine that share it. The kernel walks through all pages for that, about a millisecond for each
+/// GiB, and the process may have to wait meanwhile. A process that this one may not inspect counts
+/// with its resident bytes.
 int64_t ProportionalBytes(const std::vector<pid_t>& processes);
 
 }  // namespace tony::os

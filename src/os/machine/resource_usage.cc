@@ -1,4 +1,4 @@
-// /proc/PID/stat and /proc/PID/io, added up.
+// Adds up /proc/PID/stat and /proc/PID/io of each process.
 #include "os/machine/resource_usage.h"
 
 #include <unistd.h>
@@ -12,9 +12,9 @@
 namespace tony::os {
 namespace {
 
-// False when the text is not a stat line.
+// Returns false if the text is not a stat line.
 bool AddStat(const std::string& stat, ResourceUsage& usage) {
-  const size_t name_end = stat.rfind(')');  // the name may hold anything
+  const size_t name_end = stat.rfind(')');  // the name may hold any character
   if (name_end == std::string::npos) return false;
   unsigned long user = 0, system = 0;
   long children_user = 0, children_system = 0, resident_pages = 0;

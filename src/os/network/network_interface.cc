@@ -1,4 +1,5 @@
-// A datagram socket that is connected knows its own address, and that address's interface.
+// Connects a datagram socket to the host, which sends nothing; the kernel then tells the socket's
+// own address, and the interface with that address is the answer.
 #include "os/network/network_interface.h"
 
 #include <ifaddrs.h>
@@ -16,10 +17,10 @@
 namespace tony::os {
 namespace {
 
-/// Any: nothing is sent there.
+/// Port of the connected address. Any port will do, since nothing is sent.
 constexpr char kDiscardPort[] = "9";
 
-/// Without the port.
+/// Compares the addresses without their ports.
 bool SameAddress(const sockaddr* left, const sockaddr* right) {
   if (left->sa_family != right->sa_family) return false;
   if (left->sa_family == AF_INET) {
@@ -32,7 +33,7 @@ bool SameAddress(const sockaddr* left, const sockaddr* right) {
                      sizeof(in6_addr)) == 0;
 }
 
-/// Empty: there is none with this address.
+/// Name of the interface that has `address`; empty if there is none.
 std::string InterfaceWith(const sockaddr* address) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return "";
@@ -52,6 +53,8 @@ absl::StatusOr<std::string> InterfaceTowards(const std::string& host) {
   const int result = getaddrinfo(host.c_str(), kDiscardPort, &hints, &found);
   if (result != 0) return absl::NotFoundError(absl::StrCat(host, ": ", gai_strerror(result)));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  // A host may have several addresses of which only some are reachable, so each one is tried in the
+  // resolver's order.
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
     const UniqueFd fd(socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!fd.valid() || connect(fd.get(), at->ai_addr, at->ai_addrlen) != 0) continue;
@@ -60,7 +63,8 @@ absl::StatusOr<std::string> InterfaceTowards(const std::string& host) {
     auto* const address = reinterpret_cast<sockaddr*>(&own);
     if (getsockname(fd.get(), address, &size) != 0) continue;
     std::string name = InterfaceWith(address);
-    // Addresses of 127.0.0.0/8 are the loopback's, also those that it does not list.
+    // All addresses of 127.0.0.0/8 belong to the loopback interface, though it lists only some of
+    // them.
     const bool loopback =
         own.ss_family == AF_INET &&
         (ntohl(reinterpret_cast<sockaddr_in*>(&own)->sin_addr.s_addr) >> 24) == 127;

@@ -1,4 +1,4 @@
-// By which of this machine's network interfaces another machine is reached.
+// Finds the network interface through which this machine reaches another one.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace tony::os {
 
-/// The name of the interface, as the kernel routes: "eth0"; for this machine itself "lo". Sends
-/// nothing, but may ask the name service, which takes as long as it takes. NotFound – the host is
-/// not known, or there is no way to it. Thread safe.
+/// Name of the interface that the kernel's routing selects for `host`, such as "eth0"; "lo" for
+/// this machine itself. Sends nothing to the host, but may ask the name service, whose answer can
+/// take any time. NotFound – the host is not known, or there is no route to it. Thread safe.
 absl::StatusOr<std::string> InterfaceTowards(const std::string& host);
 
 }  // namespace tony::os

@@ -1,4 +1,5 @@
-// The kernel is asked for the one socket; where it does not answer, its table is read.
+// Asks the kernel for the one socket through sock_diag; if it does not answer, reads the tables in
+// /proc/net.
 #include "os/network/peer_user.h"
 
 #include <netinet/tcp.h>
@@ -16,8 +17,8 @@
 namespace tony::os {
 namespace {
 
-// 127.0.0.1 as the kernel's tables write it: four bytes in the network's order, as one number in
-// the machine's; and as an address of version 6.
+// 127.0.0.1 as the kernel's tables print it: the four bytes in network order, printed as one number
+// in the machine's byte order; and the same address in IPv4-mapped IPv6 form.
 constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 constexpr std::string_view kLoopback = kLittleEndian ? "0100007F" : "7F000001";
 constexpr std::string_view kMappedLoopback =
@@ -25,7 +26,8 @@ constexpr std::string_view kMappedLoopback =
 
 absl::StatusOr<uid_t> UserInTable(const char* path, std::string_view loopback, unsigned peer_port,
                                   unsigned local_port) {
-  // Line by line: a machine where many connections have just ended has tens of thousands.
+  // The table is read line by line: a machine on which many connections have just ended has tens of
+  // thousands of lines.
   std::ifstream table(path);
   if (!table) {
     return absl::UnavailableError(
@@ -40,8 +42,9 @@ absl::StatusOr<uid_t> UserInTable(const char* path, std::string_view loopback, u
     const int fields = std::sscanf(
         line.c_str(), " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %u %*d %lu",
         local, &port, remote, &remote_port, &state, &uid, &inode);
-    // One that its program has closed has no inode, and no user any more. One that is only being
-    // made is not the peer of a connection that there is: its port was another one's before.
+    // A socket that its program has closed has no inode and no user any more. A socket that is
+    // still connecting (SYN_SENT) cannot be the peer of an accepted connection: its port belonged
+    // to another socket before.
     if (fields == 7 && inode != 0 && state != TCP_SYN_SENT && local == loopback &&
         remote == loopback && port == peer_port && remote_port == local_port) {
       return uid;
@@ -54,12 +57,13 @@ absl::StatusOr<uid_t> UserInTable(const char* path, std::string_view loopback, u
 
 absl::StatusOr<uid_t> LoopbackPeerUser(uint16_t peer_port, uint16_t local_port) {
   absl::StatusOr<uid_t> user = AskForLoopbackUser(peer_port, local_port);
-  // To look through the tables takes milliseconds where there are many connections, which a
-  // stranger who connects and goes away is not to cost.
+  // Reading the tables takes milliseconds when there are many connections. A stranger who connects
+  // and goes away must not cause that cost, so the tables are read only if sock_diag does not
+  // answer.
   if (!absl::IsUnavailable(user.status())) return user;
   user = UserInTable("/proc/net/tcp", kLoopback, peer_port, local_port);
   if (!absl::IsNotFound(user.status())) return user;
-  // A socket of version 6 may be connected to an address of version 4.
+  // An IPv6 socket may be connected to an IPv4 address.
   return UserInTable("/proc/net/tcp6", kMappedLoopback, peer_port, local_port);
 }
 

@@ -1,4 +1,4 @@
-// Whose connection of this machine's loopback it is.
+// Finds the user at the other end of a loopback connection.
 #pragma once
 
 #include <sys/types.h>
@@ -11,19 +11,20 @@
 
 namespace tony::os {
 
-/// The user who made the socket at the other end of a connection within 127.0.0.1, from
-/// `peer_port` to `local_port`. NotFound – there is no such connection, or its program has
-/// closed it. Unavailable – /proc/net cannot be read. Thread safe.
+/// The user who made the socket at the other end of a connection within 127.0.0.1, from `peer_port`
+/// to `local_port`. NotFound – there is no such connection, or its program has closed it.
+/// Unavailable – /proc/net cannot be read. Thread safe.
 absl::StatusOr<uid_t> LoopbackPeerUser(uint16_t peer_port, uint16_t local_port);
 
-/// Whether the program at the other end of such a connection may be served: it is run by this
-/// process's user, or by root. Every listener of ours on 127.0.0.1 asks this before it reads a
-/// byte, since every user of the machine can connect there. PermissionDenied – it is another
-/// user's, who is named; an error of LoopbackPeerUser() – nobody knows, and it is not to be served
-/// either. Thread safe.
+/// Whether the program at the other end of such a connection may be served: it must be run by this
+/// process's user, or by root. Every listener of tony on 127.0.0.1 asks this before it reads a
+/// byte, since every user of the machine can connect there. PermissionDenied – the program is
+/// another user's, named by the message. An error of LoopbackPeerUser() – the user is not known,
+/// and the program must not be served either. Thread safe.
 absl::Status CheckLoopbackPeer(uint16_t peer_port, uint16_t local_port);
 
-/// CheckLoopbackPeer() as listeners take it. A peer that did not come by 127.0.0.1 is NotFound.
+/// CheckLoopbackPeer() in the form that listeners take. For a peer that did not come through
+/// 127.0.0.1 it returns NotFound.
 PeerCheck LoopbackPeerCheck();
 
 }  // namespace tony::os

@@ -1,5 +1,5 @@
-// The kernel says which sockets listen, or /proc/net/tcp and tcp6 do; /proc/PID/fd has the
-// processes.
+// Gets the listening sockets from sock_diag, or from /proc/net/tcp and tcp6, and finds their
+// processes by the socket inodes in /proc/PID/fd.
 #include "os/network/port_listeners.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ constexpr unsigned kStateListen = 0x0A;
 
 using SocketsByInode = std::map<unsigned long, ListeningSocket>;
 
-// Of /proc/net/tcp or tcp6.
+// Adds the listening sockets in the text of /proc/net/tcp or tcp6.
 void AddListening(const std::string& table, std::vector<ListeningSocket>& sockets) {
   std::istringstream lines(table);
   std::string line;
@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<ListeningSocket>> ListeningSockets() {
 
 using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-// The sockets among `sockets` that the process has open, by inode.
+// Inodes of the sockets among `sockets` that the process has open.
 std::vector<unsigned long> SocketsOf(const std::string& pid, const SocketsByInode& sockets) {
   std::vector<unsigned long> found;
   const std::string path = "/proc/" + pid + "/fd";
@@ -73,7 +73,7 @@ std::vector<unsigned long> SocketsOf(const std::string& pid, const SocketsByInod
       found.push_back(inode);
     }
   }
-  // A process may have one socket under several numbers.
+  // A process may have one socket open under several descriptor numbers.
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
@@ -96,6 +96,8 @@ absl::StatusOr<std::vector<PortListener>> FindListeners(const std::vector<uint16
 
   std::vector<PortListener> listeners;
   if (sockets.empty()) return listeners;
+  // Sockets whose process is hidden from this user remain in `unowned` and are reported without a
+  // process.
   SocketsByInode unowned = sockets;
   const Folder processes(::opendir("/proc"), ::closedir);
   while (const dirent* entry = processes ? ::readdir(processes.get()) : nullptr) {

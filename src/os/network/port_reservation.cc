@@ -1,4 +1,5 @@
-// Search for an unused port, the exclusion between executors, and the socket that holds it.
+// Searches for an unused port, excludes other executors by an abstract Unix socket, and binds the
+// socket that holds the port.
 #include "os/network/port_reservation.h"
 
 #include <arpa/inet.h>
@@ -32,22 +33,23 @@ namespace {
 constexpr int kFirstUnprivilegedPort = 1024;
 constexpr int kFirstPreferredPort = 10000;
 
-/// Ports in one search whose names others than this user hold, before the names are taken for a
-/// stranger's mischief.
+/// Number of ports in one search whose names are held by others than this user; from then on the
+/// names are considered a stranger's mischief and ignored.
 constexpr int kMostSkipped = 64;
-/// Executors that have asked whose a name is stay in its queue; beyond that they are not told.
+/// Length of the queue for executors that ask who holds the name: they stay in it, and any further
+/// one gets no answer.
 constexpr int kMostQueuedAsking = 128;
 
 using PortSet = std::bitset<kLargestPort + 1>;
 
-/// What the kernel's settings say about ports. A plain value.
+/// The kernel's settings about ports. A plain value.
 struct PortRanges {
   int ephemeral_first = 32768;
   int ephemeral_last = 60999;
   PortSet reserved;
 };
 
-// "3000,4000-4010"
+// Parses a list such as "3000,4000-4010".
 PortSet ParsePortList(const std::string& text) {
   PortSet ports;
   std::istringstream parts(text);
@@ -76,7 +78,7 @@ PortRanges ReadPortRanges() {
   return ranges;
 }
 
-/// Ports `first` to `last`; empty when `last` is less. A plain value.
+/// The ports `first` to `last`; empty if `last` is less. A plain value.
 struct PortInterval {
   int first = 0;
   int last = -1;
@@ -96,7 +98,8 @@ std::array<std::array<PortInterval, 2>, 3> PreferredPorts(const PortRanges& rang
        {{{std::max(ranges.ephemeral_first, kFirstUnprivilegedPort), ranges.ephemeral_last}, {}}}}};
 }
 
-/// All of them, in the order in which to try them: from a random place of each group on.
+/// All preferred ports in the order of the search: each group begins at a random port, so that
+/// executors that start together rarely try the same port.
 class SearchOrder {
  public:
   explicit SearchOrder(const PortRanges& ranges) : groups_(PreferredPorts(ranges)) {
@@ -109,7 +112,7 @@ class SearchOrder {
   }
 
   int count() const { return count_; }
-  /// `index`: 0 to count() - 1.
+  /// The port to try at position `index`, from 0 to count() - 1.
   int At(int index) const {
     size_t i = 0;
     for (; index >= CountOf(groups_[i]); ++i) index -= CountOf(groups_[i]);
@@ -134,18 +137,19 @@ absl::Status ErrnoStatus(const std::string& what) {
   return exhausted ? absl::ResourceExhaustedError(message) : absl::UnavailableError(message);
 }
 
-/// Who keeps other executors off a port.
+/// Kind of the process that keeps other executors off a port.
 enum class Excluder { kThis, kOwnUser, kSomebodyElse };
 
-/// The name of a port, see step 1 of the class comment.
+/// Result of taking a port's name: step 1 of the class comment.
 struct Exclusion {
   Excluder excluder = Excluder::kThis;
-  UniqueFd socket;     ///< holds the name; none unless this executor is the excluder
-  std::string holder;  ///< of somebody else, as far as it is known: "process 12 of user 34"
+  UniqueFd socket;     ///< holds the name; not valid unless this process is the excluder
+  std::string holder;  ///< with kSomebodyElse, as far as known: "process 12 of user 34"
 };
 
-/// Whose a name is that could not be taken. Its holder listens, so that the kernel says who made
-/// it; of who does not, or has a full queue, nobody knows, and it is taken for somebody else.
+/// Finds out who holds a name that could not be taken. Its holder listens, so the kernel tells who
+/// made the socket. A holder that does not listen, or whose queue is full, is unknown and counts as
+/// somebody else.
 absl::StatusOr<Exclusion> AskHolder(const sockaddr_un& address, socklen_t length) {
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.valid()) return ErrnoStatus("cannot see who holds a port");
@@ -167,7 +171,7 @@ absl::StatusOr<Exclusion> Exclude(int port) {
   if (!socket.valid()) return ErrnoStatus("cannot reserve a port");
   sockaddr_un address{.sun_family = AF_UNIX};
   const std::string name = absl::StrCat("tony-port-", port);
-  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);  // a NUL before it: abstract
+  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);  // abstract: begins with NUL
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) == 0) {
     if (::listen(socket.get(), kMostQueuedAsking) == 0) {
@@ -179,7 +183,7 @@ absl::StatusOr<Exclusion> Exclude(int port) {
   return ErrnoStatus("cannot mark a port as reserved");
 }
 
-// bind() to the port on every address of the socket's family.
+// Binds the socket to the port on every address of its family.
 bool BindAnyAddress(int socket, int family, int port) {
   if (family == AF_INET6) {
     const int off = 0;
@@ -191,7 +195,8 @@ bool BindAnyAddress(int socket, int family, int port) {
   return ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
 }
 
-// Steps 2 and 3 of the class comment. Nothing when the port is in use or not for us.
+// Steps 2 and 3 of the class comment. Returns nothing if the port is in use or not allowed for this
+// process.
 absl::StatusOr<std::optional<UniqueFd>> TakePort(int port) {
   int family = AF_INET6;
   UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -217,6 +222,8 @@ absl::StatusOr<std::optional<UniqueFd>> TakePort(int port) {
 absl::StatusOr<PortReservation> PortReservation::Reserve() {
   const PortRanges ranges = ReadPortRanges();
   const SearchOrder order(ranges);
+  // The first round respects names held by other users. The second one ignores them and takes any
+  // port that is free, so that a stranger who holds all the names cannot block every job.
   for (const bool names_count : {true, false}) {
     int skipped = 0;
     std::string holder;

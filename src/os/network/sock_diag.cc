@@ -1,5 +1,5 @@
-// Requests for one socket, and for all of one state. The kernel answers within the calls, or not at
-// all: nothing here waits.
+// Netlink requests (sock_diag(7)) for one socket, and for all sockets in one state. The kernel
+// answers within the calls or not at all, so nothing here waits.
 #include "os/network/sock_diag.h"
 
 #include <arpa/inet.h>
@@ -18,13 +18,14 @@
 namespace tony::os {
 namespace {
 
-constexpr size_t kAnswerBytes = size_t{32} << 10;  // of one datagram
+constexpr size_t kAnswerBytes = size_t{32} << 10;  // size of one datagram
 
 struct Request {
   nlmsghdr head{};
   inet_diag_req_v2 body{};
 };
 
+// A request for TCP sockets of `family`; `states`: a bit for each state of interest.
 Request RequestFor(uint8_t family, uint32_t states, uint16_t flags) {
   Request request;
   request.head.nlmsg_len = sizeof(request);
@@ -36,14 +37,16 @@ Request RequestFor(uint8_t family, uint32_t states, uint16_t flags) {
   return request;
 }
 
-/// Nothing: the kernel does not take such requests.
+/// Sends the request. Returns a descriptor that is not valid if the kernel does not take such
+/// requests.
 UniqueFd Send(const Request& request) {
   UniqueFd netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   const bool sent = netlink.valid() && ::send(netlink.get(), &request, sizeof(request), 0) >= 0;
   return sent ? std::move(netlink) : UniqueFd();
 }
 
-/// The messages of one datagram: `take(type, found)`, with nothing found in those of other types.
+/// Passes each message of one datagram to `take(type, found)`; `found` is empty in messages of
+/// other types. Returns false if there is no datagram or it is malformed.
 template <typename Take>
 bool Receive(const UniqueFd& netlink, const Take& take) {
   alignas(nlmsghdr) std::array<char, kAnswerBytes> bytes;
@@ -65,7 +68,7 @@ bool Receive(const UniqueFd& netlink, const Take& take) {
   return true;
 }
 
-/// False: not all that listen are known.
+/// Returns false if the list of listening sockets is not complete.
 bool AddListening(uint8_t family, std::vector<ListeningSocket>& sockets) {
   const UniqueFd netlink = Send(RequestFor(family, 1U << TCP_LISTEN, NLM_F_DUMP));
   if (!netlink.valid()) return false;
@@ -84,8 +87,8 @@ bool AddListening(uint8_t family, std::vector<ListeningSocket>& sockets) {
   return true;
 }
 
-/// Whether the other end of `found` is 127.0.0.1. A socket of version 6 may be connected to an
-/// address of version 4 (::ffff:127.0.0.1), as gRPC's and Java's are.
+/// Whether the other end of `found` is 127.0.0.1. An IPv6 socket may be connected to an IPv4
+/// address (::ffff:127.0.0.1), as the sockets of gRPC and Java are.
 bool IsConnectedToLoopback(const inet_diag_msg& found) {
   const auto& address = found.id.idiag_dst;
   if (found.idiag_family == AF_INET) return address[0] == htonl(INADDR_LOOPBACK);
@@ -93,6 +96,7 @@ bool IsConnectedToLoopback(const inet_diag_msg& found) {
          address[3] == htonl(INADDR_LOOPBACK);
 }
 
+// Whether the kernel answers for TCP at all, found out once for the process.
 bool AnswersForTcp() {
   static const bool answers = AskForListeningSockets().has_value();
   return answers;
@@ -120,8 +124,9 @@ absl::StatusOr<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port) {
   bool refused = false;
   const auto take = [&](uint16_t type, const inet_diag_msg& found) {
     if (type == NLMSG_ERROR) refused = true;
-    // Where there is none, one that listens on the port is answered. One that is only being made
-    // is not the peer of a connection that there is: its port was another one's before.
+    // If there is no such connection, the kernel answers with a socket that listens on the port. A
+    // socket that is still connecting (SYN_SENT) cannot be the peer of an accepted connection: its
+    // port belonged to another socket before.
     if (type == SOCK_DIAG_BY_FAMILY && found.idiag_inode != 0 &&
         found.idiag_state != TCP_SYN_SENT && found.id.idiag_dport == id.idiag_dport &&
         IsConnectedToLoopback(found)) {
@@ -132,7 +137,7 @@ absl::StatusOr<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port) {
     return absl::UnavailableError("the kernel does not answer sock_diag");
   }
   if (user) return *user;
-  // A kernel that lacks the module refuses with the same number as one that knows of no such
+  // A kernel without the module refuses with the same error number as a kernel that knows no such
   // connection.
   if (refused && !AnswersForTcp()) {
     return absl::UnavailableError("the kernel does not answer sock_diag for TCP");

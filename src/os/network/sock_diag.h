@@ -1,7 +1,7 @@
-// What the kernel says of TCP sockets when it is asked for them, instead of for its whole table.
+// Asks the kernel for single TCP sockets instead of reading its whole table.
 //
-// /proc/net/tcp has a line for each connection that has just ended, too: tens of thousands where
-// many programs ask short questions, and tens of milliseconds for a look at them.
+// /proc/net/tcp also has a line for each connection that has just ended: tens of thousands on a
+// machine where many programs make short connections, and reading them takes tens of milliseconds.
 #pragma once
 
 #include <sys/types.h>
@@ -14,18 +14,20 @@
 
 namespace tony::os {
 
-/// A socket that listens.
+/// A listening socket.
 struct ListeningSocket {
   uint16_t port = 0;
   unsigned long inode = 0;
-  uid_t uid = 0;  // of its creator
+  uid_t uid = 0;  // creator of the socket
 };
 
-/// All of this network namespace, IPv4 and IPv6. Nothing: the kernel does not answer sock_diag(7).
+/// All listening sockets of this network namespace, IPv4 and IPv6. Nothing: the kernel does not
+/// answer sock_diag(7).
 std::optional<std::vector<ListeningSocket>> AskForListeningSockets();
 
-/// The user of the one with `port` of a connection between two ports of 127.0.0.1. NotFound – there
-/// is none, or its program has closed it; Unavailable – the kernel does not answer.
+/// The user of the socket with `port` in a connection between two ports of 127.0.0.1. NotFound –
+/// there is no such connection, or its program has closed the socket. Unavailable – the kernel does
+/// not answer.
 absl::StatusOr<uid_t> AskForLoopbackUser(uint16_t port, uint16_t peer_port);
 
 }  // namespace tony::os

@@ -1,4 +1,5 @@
-// Requests and answers over a socket, and clone() with CLONE_PARENT.
+// The owner sends requests over a socket; the server forks with clone(CLONE_PARENT), so that the
+// new process is a child of the owner.
 #include "os/processes/fork_server.h"
 
 #include <fcntl.h>
@@ -29,36 +30,38 @@ namespace tony::os {
 namespace {
 
 constexpr char kForkServerFlag[] = "--fork-server";
-constexpr int kServerSocket = 3;  // where Subprocess::Start() puts it
+constexpr int kServerSocket = 3;  // descriptor number that Subprocess::Start() gives it
 constexpr std::chrono::seconds kAnswerLimit(10);
 constexpr std::chrono::seconds kEndLimit(1);
 
-/// With the descriptors: payload, standard output, standard error, and those to be inherited.
+/// The message's descriptors: payload, standard output, standard error, and the descriptors to be
+/// inherited.
 struct ForkRequest {
   bool new_session = true;
 };
 
 struct ForkAnswer {
   pid_t pid = 0;         // 0: nothing was started
-  int error_number = 0;  // then: why
-  bool forked = true;    // then: whether it was the request's fault, not the fork's
+  int error_number = 0;  // if pid is 0: the errno value
+  bool forked = true;    // if pid is 0: false if the fork itself failed
 };
 
-// fork(), but the new process is a child of this one's parent, who gets its exit status. The C
-// library has no call for that, and its note of the thread's own number would stay the server's:
-// the kernel is told where to put the right one.
+// Like fork(), but the new process is a child of this process's parent, which gets its exit status.
+// The C library has no call for that, and its record of the thread's own number would keep the
+// server's number. So the kernel is told where to store the new number.
 pid_t ForkSibling() {
   int* thread_number = nullptr;
   const bool found = ::prctl(PR_GET_TID_ADDRESS, &thread_number, 0, 0, 0) == 0;
   const long number =
       found && thread_number != nullptr ? CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID : 0;
   return static_cast<pid_t>(
-      // The last two change places between processors; what is not wanted is ignored.
+      // The order of the last two arguments depends on the processor architecture, so both have the
+      // same value; an argument that the flags do not ask for is ignored.
       ::syscall(SYS_clone, CLONE_PARENT | number | SIGCHLD, nullptr, nullptr, thread_number,
                 thread_number));
 }
 
-// Puts the descriptors in their places from 1 on, closes all others, and owns none any more.
+// Moves the descriptors to their places from 1 on, closes all others, and gives up ownership.
 bool PlaceDescriptors(std::vector<UniqueFd> descriptors) {
   const int first_free = 1 + static_cast<int>(descriptors.size());
   std::vector<int> copies;
@@ -83,13 +86,13 @@ void ReplaceEnvironment(const std::vector<std::string>& environment) {
   }
 }
 
-// What a fork does before it goes back to main().
+// The set-up of a forked process before it returns to main().
 void BecomeProcess(const ForkRequest& request, std::vector<UniqueFd> descriptors, UniqueFd folder,
                    const SpawnPayload& payload) {
-  // From here and not from the server: when there is no answer, there is no process.
+  // The new process answers, not the server: without an answer there is no process.
   SendMessage(kServerSocket, ForkAnswer{.pid = ::getpid()});
   if (request.new_session) ::setsid();
-  // Without any of these it is not the process that was asked for.
+  // A process without any of these would not be the requested one.
   if (::fchdir(folder.Release()) != 0 || !PlaceDescriptors(std::move(descriptors))) {
     std::perror("a forked process cannot be set up");
     ::_exit(127);
@@ -97,10 +100,12 @@ void BecomeProcess(const ForkRequest& request, std::vector<UniqueFd> descriptors
   ReplaceEnvironment(payload.environment);
 }
 
-// One round of the server: true in a forked process.
+// One round of the server. Returns true in the forked process.
 bool Serve(const ForkRequest& request, std::vector<UniqueFd> descriptors, SpawnPayload& payload) {
   payload = ReadPayloadFile(descriptors.front().get());
   descriptors.erase(descriptors.begin());
+  // The working folder is opened before the fork, so that its error can be answered with the
+  // request.
   UniqueFd folder(::open(payload.working_folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid()) {
     SendMessage(kServerSocket, ForkAnswer{.error_number = errno});
@@ -140,7 +145,7 @@ absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(const std::string&
 }
 
 ForkServer::~ForkServer() {
-  socket_.Reset();  // to the server the end
+  socket_.Reset();  // tells the server to end
   if (!WaitReadable(server_.pidfd(), kEndLimit)) server_.Signal(SIGKILL);
   WaitReadable(server_.pidfd(), kEndLimit);
   (void)server_.TryWait();
@@ -151,6 +156,8 @@ absl::StatusOr<Subprocess> ForkServer::Fork(const SubprocessRequest& request) {
     return absl::InvalidArgumentError("a fork needs arguments and an environment");
   }
   const std::string what = absl::StrCat("cannot start '", request.arguments.front(), "'");
+  // The environment travels in a memory file, because it may be larger than a socket message can
+  // be.
   const UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   const SpawnPayload asked{
       .arguments = request.arguments,
@@ -177,6 +184,8 @@ absl::StatusOr<Subprocess> ForkServer::Answer(const std::string& what,
   ForkAnswer answer;
   std::vector<UniqueFd> none;
   const bool readable = WaitReadable(socket_.get(), kAnswerLimit);
+  // A server that does not answer is given up for good: a late answer would be taken for that of
+  // the next request.
   if (!readable || ReceiveMessage(socket_.get(), answer, none, /*wait=*/false) <= 0) {
     socket_.Reset();
     server_.Signal(SIGKILL);
@@ -200,6 +209,8 @@ std::vector<std::string> ServeForks(int argc, char** argv) {
     ForkRequest request;
     std::vector<UniqueFd> descriptors;
     const ssize_t received = ReceiveMessage(kServerSocket, request, descriptors, /*wait=*/true);
+    // ServeForks() returns only in a forked process; the server itself ends when its owner closes
+    // the socket.
     if (received <= 0 || descriptors.size() < 3) ::_exit(0);
     SpawnPayload payload;
     if (!Serve(request, std::move(descriptors), payload)) continue;

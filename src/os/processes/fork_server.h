@@ -1,5 +1,5 @@
-// Processes of one program that start fast: forked from one that has the costly part of the start
-// behind it.
+// Starts processes of one program fast: they are forked from a process that has already done the
+// costly part of the start.
 #pragma once
 
 #include <memory>
@@ -15,25 +15,25 @@ namespace tony::os {
 /// Whether main() was called to be a fork server.
 bool IsForkServer(int argc, char** argv);
 
-/// Owner's side. The forks are children of the owner, not of the server: a Subprocess of this class
-/// is like one of Subprocess::Start(). They outlive the server. Not thread safe.
+/// The owner's side. The forks are children of the owner, not of the server: a Subprocess of this
+/// class is like one of Subprocess::Start(). They outlive the server. Not thread safe.
 class ForkServer {
  public:
-  /// Starts "PROGRAM --fork-server FOR_WHOM", which is to warm up and then call ServeForks(); `ps`
-  /// shows `for_whom`. Does not wait for that. The codes of StartOwnProgram().
+  /// Starts "PROGRAM --fork-server FOR_WHOM", which must warm up and then call ServeForks(); `ps`
+  /// shows `for_whom`. Does not wait for the warm-up. The codes of StartOwnProgram().
   static absl::StatusOr<std::unique_ptr<ForkServer>> Start(const std::string& program,
                                                            const std::string& for_whom);
-  /// Ends the server, with SIGKILL if it does not go by itself within a second.
+  /// Ends the server, with SIGKILL if it does not exit by itself within a second.
   ~ForkServer();
   ForkServer(const ForkServer&) = delete;
   ForkServer& operator=(const ForkServer&) = delete;
 
-  /// Another process of the program, with `request.arguments`, whose first one is only shown, and
-  /// `request.environment`; both must be there. NotFound, PermissionDenied – the working folder
-  /// cannot be entered. InvalidArgument – a descriptor is not open, or there are more than five to
-  /// inherit. ResourceExhausted – no memory for the request. Unavailable – the server is gone or
-  /// cannot fork, and nothing was started. DeadlineExceeded – no answer within 10 s; the server is
-  /// ended, and every later call is answered with Unavailable.
+  /// Forks another process of the program, with `request.arguments`, of which the first is only
+  /// shown, and `request.environment`; both are required. NotFound, PermissionDenied – the working
+  /// folder cannot be entered. InvalidArgument – a descriptor is not open, or there are more than
+  /// five to inherit. ResourceExhausted – no memory for the request. Unavailable – the server is
+  /// gone or cannot fork, and nothing was started. DeadlineExceeded – no answer within 10 s; the
+  /// server is ended, and every later call returns Unavailable.
   absl::StatusOr<Subprocess> Fork(const SubprocessRequest& request);
 
   pid_t pid() const { return server_.pid(); }
@@ -47,11 +47,11 @@ class ForkServer {
   Subprocess server_;
 };
 
-/// Server's side: what main() calls, with its own arguments, in a process that ForkServer::Start()
+/// The server's side. main() calls it with its own arguments in a process that ForkServer::Start()
 /// has started, before any thread exists. It returns in each forked process, with the arguments
-/// that that one was asked for (the program's name first); standard output and error, descriptors
-/// from 3 on, environment, folder and session are then as requested, and `ps` shows the arguments.
-/// The server itself ends in here, when its owner is gone or has ended it.
+/// that were requested for that process (the program's name first). Standard output and error,
+/// descriptors from 3 on, environment, folder and session are then as requested, and `ps` shows the
+/// arguments. The server itself never returns: it exits when its owner is gone or has ended it.
 std::vector<std::string> ServeForks(int argc, char** argv);
 
 }  // namespace tony::os

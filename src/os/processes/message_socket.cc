@@ -1,4 +1,4 @@
-// sendmsg() and recvmsg() with descriptors.
+// sendmsg() and recvmsg() with SCM_RIGHTS for the descriptors.
 #include "os/processes/message_socket.h"
 
 #include <sys/socket.h>

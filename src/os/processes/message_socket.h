@@ -1,4 +1,4 @@
-// Plain values and descriptors over a Unix socket that keeps the boundaries of messages
+// Sends plain values and descriptors over a Unix socket that keeps message boundaries
 // (SOCK_SEQPACKET).
 #pragma once
 
@@ -11,18 +11,19 @@
 
 namespace tony::os {
 
-// Both ends are of programs built together, so that a value's bytes mean the same on both sides.
+// The programs at both ends are built together, so the bytes of a value mean the same on both
+// sides.
 
-/// How many descriptors one message can carry.
+/// Maximum number of descriptors in one message.
 inline constexpr size_t kMaxDescriptors = 8;
 
-/// Sends `size` bytes and copies of up to kMaxDescriptors descriptors as one message. False with
-/// errno set when that fails (EINVAL for more descriptors).
+/// Sends `size` bytes and copies of up to kMaxDescriptors descriptors as one message. Returns false
+/// with errno set on failure (EINVAL for more descriptors).
 bool SendBytes(int socket, const void* bytes, size_t size, const std::vector<int>& descriptors);
 
 /// Receives one message of exactly `size` bytes with its descriptors, which are closed on exec.
-/// Returns `size`, 0 when the other end is gone, or -1 with errno set (EAGAIN when `wait` is false
-/// and there is none; EBADMSG for another size).
+/// Returns `size`, 0 if the other end is gone, or -1 with errno set (EAGAIN if `wait` is false and
+/// there is no message; EBADMSG for another size).
 ssize_t ReceiveBytes(int socket, void* bytes, size_t size, std::vector<UniqueFd>& descriptors,
                      bool wait);
 

@@ -1,4 +1,4 @@
-// Asks /proc/self/maps which file our own code is mapped from.
+// Looks in /proc/self/maps for the file that this function's own code is mapped from.
 #include "os/processes/own_program.h"
 
 #include <cinttypes>
@@ -15,7 +15,7 @@
 namespace tony::os {
 namespace {
 
-/// Whether a line of /proc/self/maps, "BEGIN-END …", is about the memory at `address`.
+/// Whether a line of /proc/self/maps, "BEGIN-END …", describes the memory at `address`.
 bool Holds(const std::string& line, uintptr_t address) {
   uintptr_t begin = 0;
   uintptr_t end = 0;
@@ -26,7 +26,7 @@ bool Holds(const std::string& line, uintptr_t address) {
 }  // namespace
 
 absl::StatusOr<std::string> OwnProgram() {
-  // Linked into the program itself, like all of ours.
+  // This function is linked into the program itself, like all code of tony.
   const auto own_code = reinterpret_cast<uintptr_t>(&OwnProgram);
   TONY_ASSIGN_OR_RETURN(const std::string maps, ReadFile("/proc/self/maps"));
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(maps, '\n'))) {
@@ -43,7 +43,8 @@ absl::StatusOr<std::string> ProgramBeside(const std::string& name) {
 
 std::vector<std::string> LoaderCommand(const std::string& loader, const std::string& program) {
   const std::string libraries = std::filesystem::path(loader).parent_path().string();
-  // The machine's cache of libraries would bring those that the bundle lacks; better they fail.
+  // The machine's library cache would supply libraries that the bundle lacks; it is better that
+  // they fail.
   return {loader, "--inhibit-cache", "--library-path", libraries, program};
 }
 

@@ -1,4 +1,4 @@
-// Descriptors of processes.
+// A pidfd names one process for as long as it is open, even if its number is used again.
 #include "os/processes/process_handle.h"
 
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// A process that need not be a child of this one, safe against its number being used again.
+// A handle of a process that need not be a child of this one, safe against reuse of its number.
 #pragma once
 
 #include <sys/types.h>
@@ -8,17 +8,17 @@
 
 namespace tony::os {
 
-/// Destroying it does not end the process. Not thread safe.
+/// Destroying the handle does not end the process. Not thread safe.
 class ProcessHandle {
  public:
-  /// NotFound – no such process; ResourceExhausted, Unimplemented – as Subprocess::Start().
+  /// NotFound – no such process. ResourceExhausted, Unimplemented – as for Subprocess::Start().
   static absl::StatusOr<ProcessHandle> Open(pid_t pid);
 
   pid_t pid() const { return pid_; }
   /// Readable from the process's end on.
   int pidfd() const { return pidfd_.get(); }
   bool ended() const;
-  /// Sends `number`; no effect once the process has ended.
+  /// Sends the signal `number`; no effect once the process has ended.
   void Signal(int number) const;
 
  private:

@@ -1,4 +1,4 @@
-// /proc/PID/stat, status and exe.
+// Reads /proc/PID/stat, status, exe and cmdline.
 #include "os/processes/process_identity.h"
 
 #include <sys/stat.h>
@@ -18,8 +18,8 @@
 namespace tony::os {
 
 std::optional<int64_t> ProcessStart(pid_t pid) {
-  // proc(5) counts fields from 1; the second one, the name, may hold anything and ends with the
-  // last parenthesis.
+  // proc(5) counts fields from 1. The second field, the name, may hold any character and ends with
+  // the last parenthesis.
   constexpr size_t kStart = 22 - 3;
   const std::string stat = ReadProcFile(absl::StrCat("/proc/", pid, "/stat"));
   const size_t name_end = stat.rfind(')');
@@ -51,7 +51,7 @@ bool Executes(pid_t pid, const std::string& program) {
       executed.st_ino == wanted.st_ino) {
     return true;
   }
-  // An upgrade leaves the running program under its old name, as the kernel remembers it.
+  // After an upgrade, the kernel reports the running program under its old name with " (deleted)".
   std::error_code error;
   const std::string path = std::filesystem::read_symlink(link, error).string();
   const std::filesystem::path target = std::filesystem::weakly_canonical(program, error);
@@ -61,7 +61,7 @@ bool Executes(pid_t pid, const std::string& program) {
 std::optional<std::string> ArgumentOf(pid_t pid, const std::string& prefix) {
   std::string line = ReadProcFile(absl::StrCat("/proc/", pid, "/cmdline"));
   while (!line.empty() && line.back() == '\0') line.pop_back();
-  // One that shows a title of its own divides its arguments by spaces.
+  // A process that shows a title of its own separates its arguments by spaces.
   const char divider = line.find('\0') != std::string::npos ? '\0' : ' ';
   const size_t at = (divider + line).find(divider + prefix);
   if (at == std::string::npos) return std::nullopt;

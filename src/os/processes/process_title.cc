@@ -1,5 +1,5 @@
-// Linux takes a command line that does not end with NUL where the arguments ended to go on into the
-// environment: proc(5).
+// Overwrites the memory of the arguments and of the environment after them: if the arguments do not
+// end with NUL where they ended at the start, Linux reads on into the environment (proc(5)).
 #include "os/processes/process_title.h"
 
 #include <unistd.h>
@@ -15,10 +15,11 @@
 namespace tony::os {
 namespace {
 
-// Where the kernel sees this process's arguments begin: before main()'s, where a dynamic loader was
-// executed and took the first ones for itself. Null where it does not tell.
+// The address where the kernel sees this process's arguments begin. It lies before main()'s
+// arguments if a dynamic loader was executed and took the first arguments for itself. Null if /proc
+// does not tell.
 char* FirstArgument() {
-  constexpr size_t kStart = 48 - 3;  // proc(5) counts from 1, and the name, number 2, ends with ')'
+  constexpr size_t kStart = 48 - 3;  // proc(5) counts from 1; the name, number 2, ends with ')'
   const std::string stat = ReadProcFile("/proc/self/stat");
   const std::vector<std::string> fields =
       absl::StrSplit(stat.substr(std::min(stat.size(), stat.rfind(')') + 2)), ' ');
@@ -34,7 +35,7 @@ ProcessTitle::ProcessTitle(int argc, char** argv) {
   char* const first = FirstArgument();
   begin_ = first != nullptr && first < argv[0] ? first : argv[0];
   char* end = argv[0];
-  // One after the other, unless somebody has put other strings in their place.
+  // The strings follow each other in memory, unless something has replaced the pointers.
   for (int i = 0; i < argc && argv[i] == end; ++i) end += std::strlen(argv[i]) + 1;
   for (char** variable = ::environ; *variable == end; ++variable) end += std::strlen(*variable) + 1;
   size_ = static_cast<size_t>(end - begin_);

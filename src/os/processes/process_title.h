@@ -1,4 +1,4 @@
-// What `ps` shows of a process.
+// Changes the command line that `ps` shows of this process.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 namespace tony::os {
 
-/// The memory that the kernel shows as a process's command line: that of the arguments and of the
-/// environment that it was started with. Not thread safe.
+/// The memory that the kernel shows as a process's command line: the arguments and the environment
+/// that the process was started with. Not thread safe.
 class ProcessTitle {
  public:
-  /// Of this process, from the arguments of its main(). Before anything changes the environment.
+  /// `argc`, `argv`: the arguments of main(). Construct it before anything changes the environment.
   ProcessTitle(int argc, char** argv);
-  /// Shows `arguments`, joined by spaces and cut off where there is no room. What main() was given
-  /// is overwritten, and so is the environment that the process was started with: it must have been
-  /// replaced.
+  /// Shows `arguments`, joined by spaces and truncated to the room. This overwrites main()'s
+  /// arguments and the environment that the process was started with: that environment must have
+  /// been replaced before.
   void Set(const std::vector<std::string>& arguments) const;
 
  private:

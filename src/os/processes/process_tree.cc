@@ -1,4 +1,4 @@
-// One pass over /proc gives every process's parent; chains of parents give the trees.
+// One pass over /proc gives every process's parent; the chains of parents give the trees.
 #include "os/processes/process_tree.h"
 
 #include <dirent.h>
@@ -25,8 +25,8 @@ struct ProcessEntry {
   bool dead = false;
 };
 
-/// How many processes and threads were started on this machine since it booted; -1 when /proc does
-/// not tell.
+/// Number of processes and threads started on this machine since it booted; -1 if /proc does not
+/// tell.
 int64_t Forks() {
   const std::string stat = ReadProcFile("/proc/stat");
   const size_t at = stat.find("\nprocesses ");
@@ -56,7 +56,7 @@ std::string ProcPath(pid_t pid, const char* file) {
 
 // A process whose first thread has ended shows as a zombie, yet lives on while other threads run.
 bool ParseStat(const std::string& stat, ProcessEntry& entry) {
-  // The name between the parentheses may hold anything, parentheses too.
+  // The name between the parentheses may hold any character, also parentheses.
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return false;
   char state = 0;
@@ -72,7 +72,7 @@ bool ParseStat(const std::string& stat, ProcessEntry& entry) {
   return true;
 }
 
-// Of all its threads.
+// The children of all of its threads.
 std::vector<pid_t> ChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   const std::string threads = ProcPath(parent, "task");
@@ -100,7 +100,7 @@ class ProcessTable {
 
   const std::vector<ProcessEntry>& entries() const { return entries_; }
 
-  // 0 when the process is not there.
+  // Returns 0 if the process is not in the table.
   pid_t ParentOf(pid_t pid) const {
     const auto at =
         std::lower_bound(entries_.begin(), entries_.end(), pid,
@@ -109,7 +109,8 @@ class ProcessTable {
   }
 
   bool Descends(pid_t pid, pid_t ancestor) const {
-    // Bounded, since numbers that were used again while reading could form a circle.
+    // The number of steps is bounded, because numbers that were reused during the pass could form a
+    // circle.
     for (size_t steps = 0; pid != 0 && steps <= entries_.size(); ++steps) {
       pid = ParentOf(pid);
       if (pid == ancestor) return true;
@@ -117,7 +118,8 @@ class ProcessTable {
     return false;
   }
 
-  /// Whether it descends from `ancestor` by none of `others`, nor is one of them.
+  /// Whether `pid` descends from `ancestor` without passing through any of `others`, and is none of
+  /// them.
   bool DescendsPast(pid_t pid, pid_t ancestor, const std::set<pid_t>& others) const {
     for (size_t steps = 0; pid != 0 && steps <= entries_.size(); ++steps) {
       if (others.contains(pid)) return false;
@@ -160,11 +162,14 @@ std::map<std::string, pid_t> ProcessesByArgument(const std::string& prefix,
     const std::optional<std::string> rest = ArgumentOf(entry.pid, prefix);
     if (!rest || !IsOwnProcess(entry.pid) || !Executes(entry.pid, program)) continue;
     const auto [known, added] = found.emplace(*rest, entry.pid);
+    // If one of two matches descends from the other, the upper one stays.
     if (!added && table.Descends(known->second, entry.pid)) known->second = entry.pid;
   }
   return found;
 }
 
+// The kernel's lists of children may be incomplete while processes end, so this search is for
+// measuring only.
 std::vector<pid_t> LikelyDescendants(pid_t root) {
   if (::access("/proc/thread-self/children", F_OK) != 0) return Descendants(root);
   std::vector<pid_t> found;
@@ -192,16 +197,16 @@ ForkMark ForkMark::At(pid_t pid) {
 
 pid_t ForkMark::OldestYounger() const {
   if (pid_ == 0 || forks_ < 0) return 0;
-  // Numbers are given in ascending order, leaving out those in use (taken to be less than half of
-  // all), until they start again at the bottom.
+  // The kernel assigns numbers in ascending order, skipping those in use (assumed to be less than
+  // half of all), until it starts again at the bottom.
   const int64_t last = std::atoll(ReadProcFile("/proc/sys/kernel/pid_max").c_str());
   const int64_t now = Forks();
   return now >= 0 && now - forks_ < (last - pid_) / 2 ? pid_ + 1 : 0;
 }
 
 std::vector<pid_t> ProcessesOfContainer(const std::string& container_id, const ForkMark& mark) {
-  // Entries of the environment are separated by NUL, and so is the needle, so that ids that begin
-  // alike stay apart.
+  // Entries of the environment are separated by NUL. The needle includes both separators, so that
+  // ids that begin alike are told apart.
   const std::string needle =
       std::string(1, '\0') + kContainerIdVariable + "=" + container_id + std::string(1, '\0');
   const std::string_view first_entry = std::string_view(needle).substr(1);
@@ -222,6 +227,7 @@ std::vector<pid_t> ProcessesOfContainer(const std::string& container_id, const F
 std::vector<pid_t> TreeStrays(pid_t keeper, pid_t owner, const std::string& container_id,
                               const ForkMark& mark) {
   std::vector<pid_t> candidates = ProcessesOfContainer(container_id, mark);
+  // The tree of all processes is read only if there are candidates at all, which is rare.
   std::erase_if(candidates, [&](pid_t pid) { return pid == keeper || pid == owner; });
   if (candidates.empty()) return candidates;
   const ProcessTable table;

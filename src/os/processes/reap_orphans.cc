@@ -1,4 +1,4 @@
-// Subreaper and waitpid().
+// PR_SET_CHILD_SUBREAPER and a loop of waitpid().
 #include "os/processes/reap_orphans.h"
 
 #include <sys/prctl.h>

@@ -1,4 +1,4 @@
-// Reads a program's output from two pipes until both close and it ends, or the time is up.
+// Reads a program's output from two pipes until both close and the program ends, or the time is up.
 #include "os/processes/run_program.h"
 
 #include <fcntl.h>
@@ -35,8 +35,8 @@ absl::StatusOr<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// Waits for the end, but not for ever: a process that hangs inside of a driver cannot even be
-// killed.
+// Waits for the end of the killed program, but not for ever: a process that hangs inside a driver
+// cannot even be killed.
 void EndNow(Subprocess& process) {
   process.SignalSession(SIGKILL);
   pollfd watched{.fd = process.pidfd(), .events = POLLIN};
@@ -44,7 +44,7 @@ void EndNow(Subprocess& process) {
   process.TryWait();
 }
 
-// Takes what is there; closes the descriptor at its end.
+// Reads the available bytes; closes the descriptor at its end.
 void Drain(UniqueFd& fd, std::string& output) {
   std::array<char, 16384> buffer;
   const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
@@ -68,6 +68,8 @@ absl::StatusOr<FinishedProgram> RunWithDeadline(
   output.write_end.Reset();
   errors.write_end.Reset();
 
+  // The loop ends only when the program has ended and both pipes are closed: a child of the program
+  // may still write to them.
   const SystemClock clock;
   const TimePoint deadline = clock.Now() + limit;
   FinishedProgram finished;

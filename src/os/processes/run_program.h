@@ -1,4 +1,4 @@
-// Running a small helper program to its end.
+// Runs a small helper program to its end.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,17 @@
 
 namespace tony::os {
 
-/// What a program that ran to its end left.
+/// Result of a program that ran to its end.
 struct FinishedProgram {
   ExitStatus status;
-  std::string standard_output;  // at most 1 MiB of each; the rest is read and dropped
+  std::string standard_output;  // at most 1 MiB of each stream; the rest is read and dropped
   std::string standard_error;
 };
 
 /// Runs a program with `environment` ("NAME=value", complete; by default this process's own) and
-/// waits for its end and for that of its output. Blocks. DeadlineExceeded – it took longer than
-/// `limit` and was killed, with all that is in its session. Else the codes of Subprocess::Start().
+/// waits until it has ended and its output has ended. Blocks. DeadlineExceeded – it took longer
+/// than `limit` and was killed, with everything in its session. Otherwise the codes of
+/// Subprocess::Start().
 absl::StatusOr<FinishedProgram> RunWithDeadline(
     const std::vector<std::string>& arguments, Duration limit,
     std::optional<std::vector<std::string>> environment = std::nullopt);

@@ -1,4 +1,4 @@
-// Packing of strings, each ended by NUL, into a file without a name.
+// Packs strings, each ended by NUL, and lists with their length in front, into a memory file.
 #include "os/processes/spawn_payload.h"
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ void AppendStrings(const std::vector<std::string>& strings, std::string& packed)
   }
 }
 
-// Takes the bytes before the next NUL off `rest`.
+// Removes the bytes before the next NUL from `rest` and returns them.
 std::string_view TakeString(std::string_view& rest) {
   const size_t end = std::min(rest.find('\0'), rest.size());
   const std::string_view taken = rest.substr(0, end);

@@ -1,4 +1,4 @@
-// What is to be started, on its way to the process that starts it.
+// A program to be started, in the form in which it is sent to the process that starts it.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace tony::os {
 
-/// What is to be started.
+/// The program to be started.
 struct SpawnPayload {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;
   std::string working_folder;
-  std::string program;                // the file; empty: arguments[0], looked up in PATH
-  std::vector<std::string> fallback;  // arguments of what is executed if the file cannot be
+  std::string program;                // file to execute; empty: arguments[0], looked up in PATH
+  std::vector<std::string> fallback;  // arguments of the program executed if the file cannot be
 };
 
-/// As one string, and back. No string in it may hold a NUL.
+/// Packs the payload into one string, and unpacks it. No string in it may hold a NUL.
 std::string PackSpawnPayload(const SpawnPayload& payload);
 SpawnPayload UnpackSpawnPayload(const std::string& packed);
 
-/// The packed payload as a file in memory, for a descriptor of a message: an environment may be
-/// larger than what a socket takes at once. ResourceExhausted – no descriptor or memory.
+/// The packed payload as a memory file, to be sent as a descriptor of a message: an environment may
+/// be larger than a socket takes at once. ResourceExhausted – no descriptor or memory.
 absl::StatusOr<UniqueFd> PayloadFile(const SpawnPayload& payload);
-/// What PayloadFile() put into the file that `fd` is open on, in whatever process.
+/// Unpacks the payload that PayloadFile() has put into the file behind `fd`, in whatever process.
 SpawnPayload ReadPayloadFile(int fd);
 
 }  // namespace tony::os

@@ -1,5 +1,5 @@
-// posix_spawn(), whose child shares our memory until its exec, so that even a large parent starts
-// it quickly.
+// Uses posix_spawn(): its child shares this process's memory until its exec, so that even a large
+// parent starts it quickly.
 #include "os/processes/subprocess.h"
 
 #include <fcntl.h>
@@ -49,7 +49,7 @@ absl::Status StartError(const std::string& what, int error_number) {
   }
 }
 
-/// The two C structures of posix_spawn. Not thread safe.
+/// The two C structures of posix_spawn(). Not thread safe.
 class SpawnPlan {
  public:
   SpawnPlan() {
@@ -63,7 +63,7 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  // 0, or the error number.
+  // Returns 0, or the errno value.
   int Prepare(const SubprocessRequest& request) {
     const int first_free = 3 + static_cast<int>(request.inherited_fds.size());
     ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
@@ -86,7 +86,8 @@ class SpawnPlan {
   const posix_spawnattr_t* attributes() const { return &attributes_; }
 
  private:
-  // Goes through a copy above all targets, so that no source is overwritten before its turn.
+  // The source is first copied to a number above all targets, so that no source is overwritten
+  // before its turn.
   int Place(int source, int target, int first_free) {
     if (source < 0) {
       return ::posix_spawn_file_actions_addopen(&actions_, target, "/dev/null", O_WRONLY, 0);
@@ -119,7 +120,7 @@ absl::StatusOr<Subprocess> Subprocess::Start(const SubprocessRequest& request) {
     return absl::InvalidArgumentError("there is no program to start: the command is empty");
   }
   const std::string what = absl::StrCat("cannot start '", request.arguments[0], "'");
-  // posix_spawn does not tell which of its steps failed.
+  // posix_spawn() does not tell which of its steps failed, so the folder is checked first.
   struct stat folder;
   if (!request.working_folder.empty() && ::stat(request.working_folder.c_str(), &folder) != 0) {
     return StartError(absl::StrCat(what, " in the folder '", request.working_folder, "'"), errno);
@@ -138,7 +139,7 @@ absl::StatusOr<Subprocess> Subprocess::Start(const SubprocessRequest& request) {
 }
 
 absl::StatusOr<Subprocess> Subprocess::Adopt(pid_t child, const std::string& what) {
-  // Nobody reaps the child before we do, so the number is still its.
+  // Nobody else reaps the child, so the number still belongs to it.
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (pidfd.valid()) return Subprocess(child, std::move(pidfd));
   const int error = errno;

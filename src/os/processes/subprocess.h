@@ -1,4 +1,5 @@
-// A program started by this process, whose end the event loop can wait for.
+// A program started by this process, with a descriptor by which the event loop can wait for its
+// end.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +15,8 @@
 
 namespace tony::os {
 
-/// What to start. Signal dispositions are the default ones and the mask is empty; no descriptors
-/// but 0, 1, 2 and `inherited_fds` are open in the child.
+/// The program to start. In the child, signal dispositions are the default ones, the mask is empty,
+/// and no descriptors but 0, 1, 2 and `inherited_fds` are open.
 struct SubprocessRequest {
   std::vector<std::string>
       arguments;  // the program first; without a '/' it is looked up in this process's PATH
@@ -25,21 +26,21 @@ struct SubprocessRequest {
   int stdout_fd = -1;          // -1: /dev/null
   int stderr_fd = -1;
   std::vector<int> inherited_fds;  // become 3, 4, … in this order
-  bool new_session = true;         // else the terminal's Ctrl-C reaches the child too
+  bool new_session = true;         // false: the terminal's Ctrl-C reaches the child too
 };
 
-/// Handle of a child. Destroying it neither ends the child nor reaps it. Not thread safe.
+/// Handle of a child. Destroying it neither ends nor reaps the child. Not thread safe.
 class Subprocess {
  public:
-  /// Returns when the program's exec has succeeded or failed. May be called while other threads
-  /// exist. InvalidArgument – no program. NotFound – no such program or working folder.
-  /// PermissionDenied – not executable. ResourceExhausted – no process or descriptor. Unimplemented
-  /// – Linux older than 5.3 (no pidfd).
+  /// Starts the program and returns when its exec has succeeded or failed. May be called while
+  /// other threads exist. InvalidArgument – no program. NotFound – no such program or working
+  /// folder. PermissionDenied – not executable. ResourceExhausted – no process or descriptor.
+  /// Unimplemented – Linux older than 5.3 (no pidfd).
   static absl::StatusOr<Subprocess> Start(const SubprocessRequest& request);
 
-  /// The handle of a child of this process that somebody else has started, and that nobody else
-  /// reaps. ResourceExhausted, Unimplemented – as above, with `what` before it; the child is
-  /// killed.
+  /// The handle of a child of this process that another process has started and that nobody else
+  /// reaps. ResourceExhausted, Unimplemented – as above, with `what` before the message; the child
+  /// is killed.
   static absl::StatusOr<Subprocess> Adopt(pid_t child, const std::string& what);
 
   Subprocess(Subprocess&&) noexcept = default;
@@ -49,13 +50,13 @@ class Subprocess {
   /// Readable from the child's exit on.
   int pidfd() const { return pidfd_.get(); }
 
-  /// The status if the child has ended; reaps it the first time and gives the same answer
-  /// afterwards.
+  /// The status if the child has ended. The first call after the end reaps the child; later calls
+  /// give the same answer.
   std::optional<ExitStatus> TryWait();
 
-  /// Sends `number` unless the child is known to have been reaped.
+  /// Sends the signal `number` unless the child is known to have been reaped.
   void Signal(int number) const;
-  /// The same for the whole session that the child leads; only with `new_session`.
+  /// Does the same for the whole session that the child leads; only with `new_session`.
   void SignalSession(int number) const;
 
  private:

@@ -1,4 +1,5 @@
-// An arena first, then malloc().
+// Allocates from the arena and falls back to posix_memalign(). Each buffer keeps its arena alive,
+// so a tensor may outlive the engine.
 #include "collective/api/buffers.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Memory for tensors, which other ranks can reach where there are some on this host.
+// Allocates memory for tensors; if there are other ranks on this host, they can reach it, too.
 #pragma once
 
 #include <sys/types.h>
@@ -14,28 +14,30 @@
 
 namespace tony::collective {
 
-/// Gives it out, and knows how each piece is taken back, also when the ranks it was shared with are
-/// gone. Thread safe, and also after fork(): in a child it gives nothing, and takes nothing back of
-/// what is its parent's.
+/// Allocates buffers and remembers how to free each of them, also when the ranks that shared it are
+/// gone. Thread safe, and also after fork(): in a child it allocates nothing, and frees nothing
+/// that belongs to the parent.
 class Buffers {
  public:
-  /// At least this alignment, in bytes.
+  /// Least alignment of a buffer, in bytes.
   static constexpr size_t kAlignment = 64;
 
-  /// `arena`: where it is from, if there is room; null: the program's own memory.
-  /// ResourceExhausted: there is none. FailedPrecondition: in a child.
+  /// Allocates `bytes` bytes. `arena`: the source, as long as it has room; null: the program's own
+  /// memory. ResourceExhausted – there is no memory. FailedPrecondition – the process is a forked
+  /// child.
   Result<void*> Allocate(size_t bytes, std::shared_ptr<Arena> arena);
-  /// What Allocate() has returned; null is nothing.
-  /// InvalidArgument: it is not one of ours.
+  /// Frees a buffer from Allocate(); null is allowed. InvalidArgument – Allocate() has not returned
+  /// `data`.
   Status Free(void* data);
 
  private:
-  /// A child's memory is a copy, but for what is shared.
+  /// Whether this process is a child of the one that allocated. Its memory is a copy of the
+  /// parent's, but for shared memory.
   bool forked() const;
 
-  std::atomic<pid_t> owner_ = 0;  ///< who has allocated; 0: nobody
+  std::atomic<pid_t> owner_ = 0;  ///< the process that has allocated; 0: none
   std::mutex mutex_;
-  std::unordered_map<void*, std::shared_ptr<Arena>> buffers_;  ///< null: of the program's memory
+  std::unordered_map<void*, std::shared_ptr<Arena>> buffers_;  ///< by address; null: from malloc()
 };
 
 }  // namespace tony::collective

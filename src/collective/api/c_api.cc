@@ -1,4 +1,5 @@
-// The C functions about this rank and about what it has asked for: tony/collective.h.
+// The functions of tony/collective.h for init and shutdown, places, buffers and handles. Each wraps
+// its work in CallForCode() or CallForNumber(), so no exception leaves the library.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -18,7 +19,7 @@ namespace {
 static_assert(TONY_COLLECTIVE_INTERNAL == static_cast<int>(Code::kInternal));
 static_assert(TONY_COLLECTIVE_ABORTED == static_cast<int>(Code::kAborted));
 
-/// One rank tells nobody but itself.
+/// The store of a job with one rank, which tells its values to nobody but itself.
 class OwnStore : public Store {
  public:
   Status Put(const std::string& key, const std::string& value) override {
@@ -35,12 +36,13 @@ class OwnStore : public Store {
   std::map<std::string, std::string> values_;
 };
 
-/// Longer than anybody waits, and short enough to be added to what the clock says.
+/// Limits a time to a value longer than anybody waits, and short enough to be added to the clock's
+/// time.
 std::chrono::milliseconds Time(int64_t milliseconds) {
   return std::chrono::milliseconds(std::clamp<int64_t>(milliseconds, 0, int64_t{1} << 40));
 }
 
-/// Of a batching window: what waits longer looks as if it hung.
+/// The longest batching window that is accepted; a longer one would look like a hang.
 constexpr std::chrono::microseconds kLongestWindow = std::chrono::seconds(10);
 
 void Say(const std::string& sentence) {
@@ -78,7 +80,8 @@ Status Init(const tony_collective_options* options) {
   return Process::Get().Init(store, setup);
 }
 
-/// FailedPrecondition: not done, nor with a GPU.
+/// The ticket of an operation with an output to read. FailedPrecondition – the operation is not
+/// done, and the GPU does not have it.
 Result<std::shared_ptr<Ticket>> Done(int64_t handle) {
   auto ticket = Process::Get().Find(handle);
   if (ticket.ok() && !(*ticket)->issued()) {
@@ -157,6 +160,8 @@ int tony_collective_wait(int64_t handle, int64_t timeout_ms) {
   const int code = CallForCode([&]() -> Status {
     auto ticket = Process::Get().Find(handle);
     if (!ticket.ok()) return ticket.status();
+    // A time-out is no error here: it is no Status, and it leaves the last error's message as it
+    // is.
     in_time = (*ticket)->Wait(After(Time(timeout_ms)));
     return in_time ? (*ticket)->status() : Status();
   });
@@ -170,7 +175,7 @@ int tony_collective_wait_stream(int64_t handle, void* stream, int64_t timeout_ms
     if (!ticket.ok()) return ticket.status();
     in_time = (*ticket)->WaitForGpu(After(Time(timeout_ms)));
     if (!in_time) return {};
-    // What has failed already needs no event.
+    // An operation that has failed already returns its error: there is no event to wait for.
     if ((*ticket)->done() && !(*ticket)->status().ok()) return (*ticket)->status();
     const std::shared_ptr<Event>& done = (*ticket)->gpu_done();
     return done == nullptr ? Status() : done->BlockStream(static_cast<CudaStream>(stream));
@@ -180,6 +185,7 @@ int tony_collective_wait_stream(int64_t handle, void* stream, int64_t timeout_ms
 
 int tony_collective_gpus() {
   return static_cast<int>(CallForNumber([]() -> Result<int> {
+    // The library is loaded here without the engine, since the function also works before init.
     auto driver = CudaDriver::Load(GpuOptionsFromEnvironment().cuda_library);
     return driver.ok() ? Result<int>((*driver)->devices()) : driver.status();
   }));

@@ -1,4 +1,5 @@
-// The C function about tuning while a program trains: tony/collective.h.
+// The function of tony/collective.h that starts tuning: checks the numbers and passes them to the
+// engine.
 #include "collective/api/c_call.h"
 #include "collective/api/process.h"
 #include "tony/collective.h"

@@ -1,4 +1,6 @@
-// The C functions that ask for an operation: tony/collective.h.
+// The functions of tony/collective.h that submit an operation. Each builds a Request and hands it,
+// with callbacks that finish a Ticket, to the engine. Only errors that this rank can see alone are
+// returned at once; all others come through the ticket.
 #include <functional>
 #include <string>
 #include <utility>
@@ -24,7 +26,8 @@ using Reduction = tony_collective_reduction;
 
 Status Invalid(const std::string& what) { return {Code::kInvalidArgument, what}; }
 
-/// InvalidArgument: null pointers, a type that is none.
+/// The request of a tensor, without its operation. InvalidArgument – a null pointer, or an unknown
+/// type or device.
 Result<Request> RequestFor(const CTensor* tensor) {
   if (tensor == nullptr || tensor->name == nullptr || tensor->dimensions < 0 ||
       (tensor->dimensions > 0 && tensor->shape == nullptr)) {
@@ -57,7 +60,7 @@ Status SetReduction(const Reduction* reduction, Kind& kind) {
   return {};
 }
 
-/// What the engine calls when an operation without an output is done.
+/// The callback for an operation without an output.
 Engine::OnDone Done(std::shared_ptr<Ticket> ticket) {
   return [ticket = std::move(ticket)](const Status& status) { ticket->Finish(status, {}, -1); };
 }
@@ -68,7 +71,8 @@ Engine::OnOutput DoneWithOutput(std::shared_ptr<Ticket> ticket) {
   };
 }
 
-/// Of a GPU's tensor: when it is there, and who is told when the GPU has it.
+/// The part of a tensor that is for GPUs only: the event to wait for, and the callback for when the
+/// GPU has the operation.
 GpuPart GpuPartOf(const CTensor& tensor, const std::shared_ptr<Ticket>& ticket) {
   return {.ready = static_cast<CudaEvent>(tensor.ready),
           .on_issued = [ticket](std::shared_ptr<Event> done, const Output& output) {
@@ -76,7 +80,7 @@ GpuPart GpuPartOf(const CTensor& tensor, const std::shared_ptr<Ticket>& ticket) 
           }};
 }
 
-/// What an operation reads and writes: null where it does not.
+/// The memory that an operation reads and writes; null where it does neither.
 struct Memory {
   const void* in = nullptr;
   void* out = nullptr;
@@ -86,7 +90,7 @@ bool HasOutput(Operation operation) {
   return operation != Operation::kAllReduce && operation != Operation::kBroadcast;
 }
 
-/// `complete` adds to the request what only this operation has.
+/// Submits one operation. `complete` adds to the request what only this operation needs.
 int64_t Submit(const CTensor* c_tensor, Operation operation, Memory memory,
                const std::function<Status(Engine&, Request&)>& complete) {
   return CallForNumber([&]() -> Result<Process::Handle> {
@@ -111,7 +115,7 @@ int64_t Submit(const CTensor* c_tensor, Operation operation, Memory memory,
   });
 }
 
-/// The arrays of a grouped operation; without what its operation does not have.
+/// The arguments of a grouped operation. Null: the operation has no such argument.
 struct GroupCall {
   Operation operation;
   const char* group;
@@ -123,7 +127,7 @@ struct GroupCall {
   int64_t* handles;
 };
 
-/// InvalidArgument, of one of them.
+/// The tensors of the call. InvalidArgument – one of them, or the group itself, is invalid.
 Result<std::vector<Engine::Tensor>> TensorsOf(const GroupCall& call) {
   const bool reduces = call.operation != Operation::kAllGather;
   const bool has_out = call.operation == Operation::kAllReduce;
@@ -167,10 +171,12 @@ int SubmitGroup(const GroupCall& call) {
           return engine.Submit(std::move(*tensors), call.group);
         });
     if (!first.ok()) return first.status();
+    // SubmitAll() gives consecutive handles. They are written only when all tensors were submitted.
     for (int i = 0; i < call.count; ++i) call.handles[i] = *first + i;
     return {};
   });
 }
+// The `complete` of operations whose request needs nothing more.
 Status Nothing(Engine& /*engine*/, Request& /*request*/) { return {}; }
 
 }  // namespace
@@ -213,6 +219,8 @@ int64_t tony_collective_alltoall(const tony_collective_tensor* tensor, const int
                 [=](Engine& engine, Request& request) -> Status {
                   auto place = engine.PlaceIn(request.set);
                   if (!place.ok()) return place.status();
+                  // The set's size gives the length of the caller's array, so the set has to be
+                  // known first.
                   if (splits != nullptr) request.splits.assign(splits, splits + place->ranks);
                   return {};
                 });

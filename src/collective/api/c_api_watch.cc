@@ -1,4 +1,5 @@
-// The C functions about how operations are seen: tony/collective.h.
+// The functions of tony/collective.h for counters, timeline, stalls and questions. Each runs on the
+// engine's Watch, and fails if the library is not initialized.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -10,6 +11,7 @@
 namespace tony::collective {
 namespace {
 
+// The C constants index arrays of Counters, so they must be equal to the values of Operation.
 static_assert(TONY_COLLECTIVE_OPERATIONS == static_cast<int>(kOperations));
 static_assert(TONY_COLLECTIVE_BARRIER == static_cast<int>(Operation::kBarrier));
 static_assert(TONY_COLLECTIVE_ADD_PROCESS_SET == static_cast<int>(Operation::kAddSet));
@@ -43,7 +45,8 @@ Status GetCounters(tony_collective_counters* to) {
   auto counters =
       Process::Get().OfWatch([](Watch& watch) -> Result<Counters> { return watch.Count(); });
   if (!counters.ok()) return counters.status();
-  // What another version of the header has more stays as it is.
+  // The caller's struct may be of another version of the header: only the members that both
+  // versions have are written.
   const size_t size = std::min(to->struct_size, sizeof(*to));
   tony_collective_counters all = InC(*counters);
   all.struct_size = to->struct_size;
@@ -106,7 +109,8 @@ int tony_collective_set_stall_times(int64_t report_ms, int64_t end_ms) {
 
 int64_t tony_collective_wait_for_question(int64_t timeout_ms) {
   return CallForNumber([=]() -> Result<int64_t> {
-    // The engine may go meanwhile.
+    // The wait is outside OfWatch(), on a shared pointer: it must not keep the engine alive, which
+    // may be shut down meanwhile.
     auto questions = Process::Get().OfWatch(
         [](Watch& watch) -> Result<std::shared_ptr<Questions>> { return watch.questions(); });
     if (!questions.ok()) return questions.status();

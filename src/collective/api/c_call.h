@@ -1,4 +1,4 @@
-// How a call of the C API becomes a number and a sentence.
+// Turns the result of a call of the C API into a number, and its error into a message.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tony::collective {
 
-/// Of this thread's last call that failed.
+/// The message of this thread's last call that failed.
 inline std::string& LastError() {
   thread_local std::string error;
   return error;
@@ -22,7 +22,8 @@ inline int Told(const Status& status) {
   return static_cast<int>(status.code());
 }
 
-/// What `call` returns; what it throws ends here, since its caller may be written in any language.
+/// Returns what `call` returns. An exception becomes a status here, since the caller may be written
+/// in any language.
 template <typename Returned, typename Call>
 Returned WithoutExceptions(Call call) {
   try {
@@ -30,12 +31,12 @@ Returned WithoutExceptions(Call call) {
   } catch (const std::bad_alloc&) {
     return Status(Code::kResourceExhausted, "not enough memory");
   } catch (const std::exception& error) {
-    // The standard library's: a thread that cannot be started.
+    // The standard library throws it when a thread cannot be started.
     return Status(Code::kResourceExhausted, error.what());
   }
 }
 
-/// Ok, or InvalidArgument: there are none, or they lack what this library's header has.
+/// InvalidArgument – `options` is null, or shorter than in this library's header.
 template <typename Options>
 Status CheckVersion(const Options* options) {
   if (options != nullptr && options->struct_size >= sizeof(*options)) return {};
@@ -48,7 +49,7 @@ int CallForCode(Call call) {
   return Told(WithoutExceptions<Status>(std::move(call)));
 }
 
-/// Below 0: a code.
+/// Returns the number, or a code times -1.
 template <typename Call>
 int64_t CallForNumber(Call call) {
   using Returned = decltype(call());

@@ -1,3 +1,5 @@
+// The callback answers through Take(), which writes to a string on the caller's stack. The same
+// string gets the value, or the message of an error.
 #include "collective/api/callback_store.h"
 
 #include <algorithm>
@@ -9,7 +11,7 @@ void Take(void* receiver, const void* bytes, size_t size) {
   static_cast<std::string*>(receiver)->assign(static_cast<const char*>(bytes), size);
 }
 
-/// A code that is none is the callback's mistake, not a success.
+/// An unknown code is the callback's mistake, not a success, so it becomes Internal.
 Code CodeOf(int returned) {
   const bool known =
       returned >= TONY_COLLECTIVE_OK && returned <= static_cast<int>(Code::kInternal);

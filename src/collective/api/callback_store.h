@@ -1,4 +1,4 @@
-// A store that whoever uses the C API has.
+// A Store whose functions the user of the C API provides.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tony::collective {
 
-/// Not thread safe.
+/// Passes each call on to the user's callbacks. Not thread safe.
 class CallbackStore : public Store {
  public:
   explicit CallbackStore(const tony_collective_store& store) : store_(store) {}

@@ -1,3 +1,5 @@
+// A fork is recognized by the process id, before any mutex is locked: in a child a mutex may be
+// locked for ever.
 #include "collective/api/process.h"
 
 #include <string>
@@ -41,12 +43,13 @@ Status Process::Init(Store& store, const Setup& setup) {
   if (Current().ok()) {
     return {Code::kFailedPrecondition, "the collective library is initialized already"};
   }
+  // Set before Meet() starts threads, so that a child forked meanwhile knows that it is one.
   owner_ = getpid();
   try {
     Status done = Meet(store, setup);
     if (!done.ok()) owner_ = 0;
     return done;
-  } catch (...) {  // no thread, no memory: nothing that a child could not do itself
+  } catch (...) {  // no thread or no memory: nothing was started, so a child may call init itself
     owner_ = 0;
     throw;
   }
@@ -69,7 +72,7 @@ Status Process::Meet(Store& store, const Setup& setup) {
 Status Process::Shutdown() {
   if (forked()) return Forked();
   const std::lock_guard starting(starting_);
-  std::shared_ptr<Member> last;  // goes when nobody submits to it any more
+  std::shared_ptr<Member> last;  // declared before the lock: destroyed without it, by its last user
   const std::lock_guard lock(mutex_);
   was_shut_down_ = was_shut_down_ || member_ != nullptr;
   last = std::exchange(member_, nullptr);
@@ -106,6 +109,8 @@ Result<Process::Handle> Process::SubmitAll(size_t count, const GroupSubmission& 
   if (!member.ok()) return member.status();
   std::vector<std::shared_ptr<Ticket>> tickets;
   for (size_t i = 0; i < count; ++i) tickets.push_back(std::make_shared<Ticket>());
+  // The tickets enter the table before the submission, since the engine may finish an operation
+  // before Submit() returns. If it refuses, the tickets leave again.
   Handle first = 0;
   {
     const std::lock_guard lock(mutex_);

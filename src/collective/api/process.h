@@ -1,4 +1,4 @@
-// What one process has of the operations of all ranks: its engine, and what it has asked of it.
+// The one engine of a process, and the table of the operations that the process has submitted.
 #pragma once
 
 #include <unistd.h>
@@ -21,8 +21,8 @@
 
 namespace tony::collective {
 
-/// Thread safe. A child that an initialized process forks is told so by every call: its parent's
-/// threads are not there, and what they have locked stays so.
+/// Thread safe. In a child of fork() of an initialized process every call returns an error: the
+/// parent's threads do not run there, and mutexes that they held stay locked.
 class Process {
  public:
   struct Setup {
@@ -31,43 +31,50 @@ class Process {
     Engine::Options engine;
   };
   using Handle = int64_t;  ///< above 0
-  /// Asks the engine for an operation that ends the ticket.
+  /// Submits to the engine an operation that finishes the ticket.
   using Submission = std::function<Status(Engine&, std::shared_ptr<Ticket>)>;
   using GroupSubmission =
       std::function<Status(Engine&, const std::vector<std::shared_ptr<Ticket>>&)>;
 
-  /// The one of this process, which lives as long: a program may end without shutting it down.
+  /// The process's only instance. It is never destroyed, since the program may end without a
+  /// shutdown while threads still run.
   static Process& Get();
 
-  /// Meets the other ranks. FailedPrecondition: initialized already. The codes of Meet().
+  /// Meets the other ranks and starts the engine. FailedPrecondition – it is initialized already.
+  /// More codes: those of Meet().
   Status Init(Store& store, const Setup& setup);
-  /// What is not done fails. The handles stay.
+  /// Ends the engine. Operations that are not done fail; handles stay valid.
   Status Shutdown();
   bool initialized();
-  /// In a process set. FailedPrecondition: not initialized. InvalidArgument: as of Engine.
+  /// This rank's place in a process set. FailedPrecondition – not initialized. InvalidArgument –
+  /// see Engine::PlaceIn().
   Result<ProcessSets::Place> PlaceIn(SetId set);
 
-  /// For tensors; where there are other ranks on this host, they can reach it. The codes of
-  /// Buffers.
+  /// Allocates memory for tensors; if there are other ranks on this host, they can reach it, too.
+  /// The codes are those of Buffers.
   Result<void*> Allocate(size_t bytes);
   Status Free(void* data) { return buffers_.Free(data); }
 
-  /// FailedPrecondition: not initialized. The codes of what `submission` does.
+  /// Submits one operation and returns its handle. FailedPrecondition – not initialized. More
+  /// codes: those of `submission`.
   Result<Handle> Submit(const Submission& submission);
-  /// `count` operations at once. Returns the first one's handle; the others' follow it.
+  /// Submits `count` operations at once. Returns the first one's handle; the other handles follow
+  /// it.
   Result<Handle> SubmitAll(size_t count, const GroupSubmission& submission);
-  /// InvalidArgument: there is no such handle.
+  /// The ticket of a handle. InvalidArgument – there is no such handle.
   Result<std::shared_ptr<Ticket>> Find(Handle handle);
-  /// What `look` returns of what is to be seen of the engine. FailedPrecondition: not initialized.
+  /// Calls `look` with the engine's Watch and returns its result. FailedPrecondition – not
+  /// initialized.
   template <typename Look>
   auto OfWatch(Look look) -> decltype(look(std::declval<Watch&>())) {
     auto member = Current();
     if (!member.ok()) return member.status();
     return look((*member)->engine.watch());
   }
-  /// As of Engine. FailedPrecondition: not initialized.
+  /// Engine::StartAutotune(). FailedPrecondition – not initialized.
   Status StartAutotune(const Engine::Tuning& tuning);
-  /// FailedPrecondition: not done, nor with a GPU; its memory is in use.
+  /// Forgets a handle and its ticket. FailedPrecondition – the operation is not done, and the GPU
+  /// does not have it: its memory is in use.
   Status Release(Handle handle);
 
  private:
@@ -79,13 +86,13 @@ class Process {
 
   Process() = default;
   bool forked() const { return owner_ != 0 && owner_ != getpid(); }
-  /// What Init() does but for the owner.
+  /// The part of Init() that does not change owner_.
   Status Meet(Store& store, const Setup& setup);
-  /// FailedPrecondition: there is none.
+  /// The current engine. FailedPrecondition – there is none.
   Result<std::shared_ptr<Member>> Current();
 
-  std::atomic<pid_t> owner_ = 0;  ///< who is initialized, or about to be; 0: nobody
-  std::mutex starting_;  ///< init and shutdown, one after the other; taken before the other mutex
+  std::atomic<pid_t> owner_ = 0;  ///< the process that is initialized or about to be; 0: none
+  std::mutex starting_;           ///< serializes init and shutdown; locked before mutex_
   std::mutex mutex_;
   std::shared_ptr<Member> member_;
   bool was_shut_down_ = false;

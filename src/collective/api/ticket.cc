@@ -1,3 +1,5 @@
+// The flags are atomics that are stored last, with release: a reader that sees one may read the
+// members behind it without the mutex. The mutex is for sleeping waiters only.
 #include "collective/api/ticket.h"
 
 #include <algorithm>
@@ -27,7 +29,7 @@ void Ticket::Finish(const Status& status, Engine::Output output, int last_joined
   {
     const std::lock_guard lock(mutex_);
     status_ = status;
-    // Who reads what was issued goes on.
+    // A reader may already use the output that Issue() has published, so it is not replaced.
     if (!issued()) output_ = std::move(output);
     last_joined_ = last_joined;
     issued_.store(true, std::memory_order_release);

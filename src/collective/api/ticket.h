@@ -1,4 +1,4 @@
-// One operation that was asked of this process, until whoever asked has seen what came of it.
+// The state of one submitted operation, behind its handle, until its submitter has read the result.
 #pragma once
 
 #include <atomic>
@@ -13,36 +13,38 @@
 
 namespace tony::collective {
 
-/// Thread safe. What is done stays as it is, so that it may be looked at without a lock.
+/// A request handle. Once the operation is done, nothing changes any more, so the result may be
+/// read without a lock. Thread safe.
 class Ticket {
  public:
-  /// Of tensors of GPUs, before Finish(): the GPU has the operation, whose output can be read when
-  /// `done` has fired.
+  /// Reports, for tensors on GPUs and before Finish(), that the GPU has the operation. The output
+  /// can be read when `done` has fired.
   void Issue(std::shared_ptr<Event> done, const Engine::Output& output);
-  /// Once.
+  /// Reports that the operation is done; called once.
   void Finish(const Status& status, Engine::Output output, int last_joined);
 
   bool done() const { return done_.load(std::memory_order_acquire); }
-  /// Lets other threads run for a while, as short operations do not take longer than it takes to be
-  /// woken; then sleeps. False: not done until then.
+  /// Waits until the operation is done. False – it is not done at the deadline. The wait polls for
+  /// a moment and lets other threads run, since a short operation takes no longer than waking a
+  /// thread; then it sleeps.
   bool Wait(Deadline deadline) const;
-  /// Until the GPU has the operation, or it is done. False: neither until then.
+  /// Waits until the GPU has the operation or it is done. False – neither is so at the deadline.
   bool WaitForGpu(Deadline deadline) const;
   bool issued() const { return issued_.load(std::memory_order_acquire); }
-  /// Of one that is issued; null: it has never been with a GPU.
+  /// After issued(): the event that Issue() got. Null: the GPU never had the operation.
   const std::shared_ptr<Event>& gpu_done() const { return gpu_done_; }
 
-  // Of one that is done; the output also of one that is issued:
+  // Valid when done; the output also when issued:
   const Status& status() const { return status_; }
   Engine::Output& output() { return output_; }
-  /// Below 0: it was no join, or did not succeed.
+  /// The rank that joined last. Below 0: the operation is no join, or has failed.
   int last_joined() const { return last_joined_; }
 
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::atomic<bool> done_ = false;
-  std::atomic<bool> issued_ = false;  ///< to a GPU, or done
+  std::atomic<bool> issued_ = false;  ///< the GPU has the operation, or it is done
   std::shared_ptr<Event> gpu_done_;
   Status status_;
   Engine::Output output_;

@@ -1,4 +1,4 @@
-// Copies and sums of several ranks' data, and the parts in which they go.
+// Copies and reductions of several ranks' data, and the division of data into parts.
 #pragma once
 
 #include <algorithm>
@@ -11,28 +11,29 @@
 
 namespace tony::collective {
 
-/// From here on results go past the caches, unless they replace what has just been read: nobody
-/// finds them there any more when they are asked for.
+/// The size from which results are written past the caches, unless they replace data that has just
+/// been read: so large a result is out of the cache again before it is used.
 inline constexpr size_t kStreamBytes = size_t{8} << 20;
 
 inline constexpr size_t kCacheLine = 64;
-/// What stays in a processor's first cache while it is reduced and copied on.
+/// A block that stays in the first-level cache while it is reduced and copied on.
 inline constexpr size_t kBlockBytes = size_t{16} << 10;
 
-/// `stream`: past the caches. Of 0 bytes pointers may be null.
+/// Copies `bytes` bytes. `stream`: past the caches. The pointers may be null if `bytes` is 0.
 inline void Copy(const Kernels& kernels, std::byte* out, const std::byte* in, size_t bytes,
                  bool stream) {
   if (bytes == 0) return;
   stream ? kernels.stream_copy(out, in, bytes) : static_cast<void>(std::memcpy(out, in, bytes));
 }
 
-/// What may overlap, or already be where it belongs. Of 0 bytes pointers may be null.
+/// Copies `bytes` bytes that may overlap `out`, or lie there already. The pointers may be null if
+/// `bytes` is 0.
 inline void CopyIfApart(std::byte* out, const std::byte* in, size_t bytes) {
   if (bytes > 0 && out != in) std::memmove(out, in, bytes);
 }
 
-/// `of(rank)` of all ranks, one after the other. What is between goes to `sum`, which may be
-/// `of(0)`; `result` is written last, so that it may be any of them.
+/// Reduces `of(rank)` of all ranks, in ascending order. Intermediate results go to `sum`, which may
+/// be `of(0)`. `result` is written last, so it may be any of the vectors.
 template <typename Of>
 void ReduceAll(ReduceKernel reduce, std::byte* result, std::byte* sum, const Of& of, int ranks,
                size_t count) {
@@ -44,18 +45,21 @@ void ReduceAll(ReduceKernel reduce, std::byte* result, std::byte* sum, const Of&
   }
 }
 
-/// The same where `result` is none of them but the first two, and takes what is between.
+/// Reduces with `result` also for intermediate results. `result` may be one of the first two
+/// vectors, but none of the others.
 template <typename Of>
 void ReduceAll(ReduceKernel reduce, std::byte* result, const Of& of, int ranks, size_t count) {
   ReduceAll(reduce, result, result, of, ranks, count);
 }
 
-/// What is in `size` bytes' `step`-th part of `part` bytes each: none behind the end.
+/// A part of a vector. Of(): the `step`-th part, in parts of `part` bytes each; empty behind the
+/// vector's end.
 struct Part {
   size_t begin;
   size_t size;
 
-  /// What `rank` reduces of `size` bytes: whole cache lines.
+  /// The part of `size` bytes that `rank` reduces: whole cache lines, and for the last rank also
+  /// the rest.
   static Part OfRank(size_t size, int rank, int ranks) {
     const auto edge = [&](int part) {
       if (part == ranks) return size;
@@ -70,15 +74,15 @@ struct Part {
   }
 };
 
-/// How many parts it takes.
+/// The number of parts of `part` bytes that `size` bytes take.
 inline size_t PartsOf(size_t size, size_t part) { return (size + part - 1) / part; }
 
-/// Of a piece, when there is a part of it for each rank: whole cache lines.
+/// The size of one rank's part of a piece that has a part for each rank: whole cache lines.
 inline size_t PartBytes(size_t piece, int ranks) {
   return piece / static_cast<size_t>(ranks) / kCacheLine * kCacheLine;
 }
 
-/// Where each rank's part begins, and at the end how much there is.
+/// The offset of each rank's part, and the total at the end.
 inline std::vector<size_t> EdgesOf(const std::vector<size_t>& sizes) {
   std::vector<size_t> edges(sizes.size() + 1);
   std::partial_sum(sizes.begin(), sizes.end(), edges.begin() + 1);

@@ -25,29 +25,29 @@ enum class DataType : uint8_t {
 };
 inline constexpr size_t kDataTypes = 13;
 
-/// Integers wrap around. A NaN makes a NaN, whatever the operation.
-/// Of bool the sum and the maximum are "or", the product and the minimum "and".
+/// The reductions. Integers wrap around. A NaN makes the result a NaN, whatever the operation. For
+/// bool, sum and maximum are "or"; product and minimum are "and".
 enum class ReduceOp : uint8_t {
   kSum,
   kProduct,
   kMin,
   kMax,
-  // Engines make these two of what groups do:
-  kAverage,  ///< the sum divided by the number of ranks, of integers cut to whole numbers; no bool
-  kAdasum,   ///< adasum.h; of floating-point types
+  // The engine makes these two from reductions of groups:
+  kAverage,  ///< sum divided by the number of ranks; integers are cut to whole numbers; no bool
+  kAdasum,   ///< see engine/adasum.h; floating-point types only
 };
-/// Those that kernels and groups do, element by element: the first ones.
+/// The number of operations that kernels and groups do element by element; they come first.
 inline constexpr size_t kReduceOps = 4;
-/// Those that can be asked for.
+/// The number of operations that a request can name.
 inline constexpr size_t kRequestedReduceOps = 6;
 
-/// In bytes.
+/// The size of an element in bytes.
 constexpr size_t SizeOf(DataType type) {
   constexpr std::array<size_t, kDataTypes> kSizes = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1};
   return kSizes[static_cast<size_t>(type)];
 }
 
-/// As numpy and PyTorch call it.
+/// The type's name in numpy and PyTorch.
 constexpr std::string_view NameOf(DataType type) {
   constexpr std::array<std::string_view, kDataTypes> kNames = {
       "uint8", "int8",    "uint16",   "int16",   "uint32",  "int32", "uint64",

@@ -1,4 +1,5 @@
-// Copies between tensors and parts of the vector that they are.
+// Finds the tensor of a position by binary search in the tensors' ends, then copies part by part.
+// Factors are applied during the copy, so they need no pass of their own.
 #include "collective/arithmetic/fusion.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace tony::collective {
 namespace {
 
-/// With the element whose bits these are. Little-endian, as all of this is.
+/// Fills memory with one element. `bits`: its little-endian bytes.
 void Fill(std::byte* to, size_t size, uint64_t bits, size_t element) {
   if (bits == 0) {
     std::memset(to, 0, size);
@@ -54,7 +55,7 @@ Fusion::Fusion(const Tensor& tensor, DataType type)
       in_place_(IsInPlace(tensor)) {}
 
 size_t Fusion::IndexOf(size_t position) const {
-  // Empty ones end where the one before them does, and are left out.
+  // An empty tensor ends where the tensor before it ends, so upper_bound skips it.
   return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), position) -
                              ends_.begin());
 }
@@ -77,6 +78,7 @@ void Fusion::Gather(size_t begin, size_t size, std::byte* to) const {
     if (from == nullptr) {
       Fill(to + done, part, tensor.neutral, element());
     } else if (before_ == 1) {
+      // A vector that is reduced in place is its own copy already.
       if (to + done != from + at) std::memcpy(to + done, from + at, part);
     } else {
       kernels_.Scale(type_)(to + done, from + at, part / element(), before_);
@@ -99,7 +101,8 @@ void Fusion::Scatter(size_t begin, size_t size, const std::byte* from, bool stre
     if (tensor.out == nullptr) return;
     std::byte* const to = static_cast<std::byte*>(tensor.out) + at;
     if (after_ == 1) return Copy(kernels_, to, from + done, part, stream);
-    // Scaled in the first cache, so that the way out is the same.
+    // The values are scaled block by block in the first-level cache, so that they leave it as
+    // unscaled ones do, past the caches if `stream`.
     for (size_t i = 0; i < part; i += kBlockBytes) {
       const size_t block = std::min(kBlockBytes, part - i);
       kernels_.Scale(type_)(scaled.data(), from + done + i, block / element(), after_);

@@ -1,8 +1,8 @@
-// The loops of kernels.h, compiled once for each instruction set.
+// The loops of the functions in kernels.h, compiled once for each instruction set.
 //
-// Whoever includes this defines TONY_KERNEL_SET first, a name. Nothing here may be a function of
-// another header that is not inlined for certain: the linker keeps one copy of such a function, and
-// it may be one of instructions that the machine does not have.
+// The including file defines TONY_KERNEL_SET, a name, first. No function of another header may be
+// used here unless it is certainly inlined: the linker keeps only one copy of such a function,
+// perhaps one with instructions that the machine does not have.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ inline __attribute__((always_inline)) To Bits(From from) {
   return __builtin_bit_cast(To, from);
 }
 
-/// How elements are stored and computed: integers without a sign, so that they wrap around; both
-/// floating-point types of 16 bits as float32.
+/// How elements are stored and computed. Sums and products of integers are computed without a sign,
+/// so that they wrap around; both 16-bit floating-point types are computed as float32.
 template <typename T>
 struct Element {
   using Stored = T;
@@ -40,7 +40,7 @@ struct Bfloat16 {
   static inline float Load(uint16_t value) {
     return Bits<float>(static_cast<uint32_t>(value) << 16);
   }
-  /// To the nearest, ties to even.
+  /// Rounds to nearest, ties to even. A NaN stays a NaN, made quiet.
   static inline uint16_t Store(float value) {
     const uint32_t bits = Bits<uint32_t>(value);
     const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
@@ -61,7 +61,7 @@ struct Float16 {
   static inline float Load(uint16_t value) {
     const uint32_t sign = static_cast<uint32_t>(value & 0x8000) << 16;
     const uint32_t rest = static_cast<uint32_t>(value & 0x7fff) << 13;
-    // Multiplying moves the exponent to its place, and makes subnormal numbers normal.
+    // The multiplication moves the exponent to its place and makes subnormal numbers normal.
     const float finite = Bits<float>(rest) * Bits<float>(0x77800000U);  // 2^112
     uint32_t bits = Bits<uint32_t>(finite);
     if (rest >= 0x0f800000) bits = rest | 0x7f800000;  // infinity, NaN ...
@@ -72,11 +72,11 @@ struct Float16 {
     const uint32_t all = Bits<uint32_t>(value);
     const uint32_t sign = (all >> 16) & 0x8000;
     const uint32_t bits = all & 0x7fffffff;
-    if (bits > 0x7f800000) {  // NaN: quiet, with as much of it as there is room for
+    if (bits > 0x7f800000) {  // NaN: quiet, with the bits of its payload that fit
       return static_cast<uint16_t>(sign | 0x7e00 | ((bits >> 13) & 0x3ff));
     }
     if (bits >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);
-    if (bits < 0x38800000) {  // subnormal: the addition rounds to its last bit
+    if (bits < 0x38800000) {  // subnormal: the addition rounds to half precision's last bit
       const float shifted = Bits<float>(bits) + 0.5F;
       return static_cast<uint16_t>(sign | (Bits<uint32_t>(shifted) - 0x3f000000));
     }
@@ -93,7 +93,7 @@ struct Bool {
   static inline uint8_t Store(uint8_t value) { return value; }
 };
 
-/// Narrow integers are promoted, and cut when they are stored.
+/// Narrow integers are promoted to int, and cut when they are stored.
 struct Sum {
   template <typename T>
   static inline T Apply(T a, T b) {
@@ -106,12 +106,12 @@ struct Product {
   static inline T Apply(T a, T b) {
     return static_cast<T>(a * b);
   }
-  // As int, 65535 * 65535 would overflow.
+  // uint16_t would be promoted to int, in which 65535 * 65535 overflows.
   static inline uint16_t Apply(uint16_t a, uint16_t b) {
     return static_cast<uint16_t>(static_cast<uint32_t>(a) * b);
   }
 };
-/// `a != a` is true of NaN only: both give the NaN.
+/// `a != a` is true for a NaN only. A NaN in `a` or in `b` is the result.
 struct Min {
   template <typename T>
   static inline T Apply(T a, T b) {
@@ -126,7 +126,7 @@ struct Max {
 };
 
 #if defined(__F16C__)
-/// Eight of them.
+/// Load and store eight half floats.
 inline __m256 LoadHalves(const char* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
@@ -144,14 +144,14 @@ void Reduce(void* out, const void* a, const void* b, size_t count) {
   const auto* from_b = static_cast<const char*>(b);
   size_t i = 0;
 #if defined(__F16C__)
-  if constexpr (std::is_same_v<E, Float16>) {  // whose conversions the compiler does not vectorize
+  if constexpr (std::is_same_v<E, Float16>) {  // the compiler does not vectorize its conversions
     for (; i + 8 <= count; i += 8) {
       const __m256 result = Op::Apply(LoadHalves(from_a + i * 2), LoadHalves(from_b + i * 2));
       StoreHalves(to + i * 2, result);
     }
   }
 #endif
-  // `out` is one of the two or apart from both, so no element depends on another one.
+  // `out` is `a` or `b` or apart from both, so no element depends on another one.
 #pragma GCC ivdep
   for (; i < count; ++i) {
     Stored x;
@@ -163,7 +163,7 @@ void Reduce(void* out, const void* a, const void* b, size_t count) {
   }
 }
 
-/// Whole numbers and float64 by double, the others by float.
+/// Multiplies integers and float64 as double, all other types as float.
 template <typename E>
 void Scale(void* out, const void* in, size_t count, double factor) {
   using Stored = typename E::Stored;
@@ -188,7 +188,8 @@ inline __attribute__((always_inline)) double LoadWide(const char* from, size_t i
   return static_cast<double>(E::Load(value));
 }
 
-/// In eight sums side by side, so that all instruction sets add in one order.
+/// Adds in eight sums side by side, so that all instruction sets add in the same order and get the
+/// same bits.
 template <typename E>
 void Dots(double* sums, const void* a, const void* b, size_t count) {
   constexpr size_t kSums = 8;
@@ -277,7 +278,7 @@ constexpr std::array<ReduceKernel, kReduceOps> Row() {
   return {Reduce<E, Sum>, Reduce<E, Product>, Reduce<E, Min>, Reduce<E, Max>};
 }
 
-/// Of bool, the sum and the maximum are "or" and so on.
+/// Bool's reductions: sum and maximum are "or", product and minimum are "and".
 struct Or {
   static inline uint8_t Apply(uint8_t a, uint8_t b) { return a | b; }
 };
@@ -285,14 +286,15 @@ struct And {
   static inline uint8_t Apply(uint8_t a, uint8_t b) { return a & b; }
 };
 
-/// For sums and products the sign does not matter; for the other two it does.
+/// A signed type's row: sums and products are the same as for the unsigned type; minimum and
+/// maximum are not.
 template <typename Unsigned, typename Signed>
 constexpr std::array<ReduceKernel, kReduceOps> SignedRow() {
   return {Reduce<Element<Unsigned>, Sum>, Reduce<Element<Unsigned>, Product>,
           Reduce<Element<Signed>, Min>, Reduce<Element<Signed>, Max>};
 }
 
-/// In the order of DataType.
+/// The table, in the order of DataType.
 constexpr Kernels MakeKernels(const char* name) {
   return {name,
           {Row<Element<uint8_t>>(),

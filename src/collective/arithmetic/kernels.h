@@ -1,4 +1,4 @@
-// Arithmetic on arrays, in one table for each instruction set.
+// Arithmetic on arrays: one table of functions for each instruction set.
 #pragma once
 
 #include <array>
@@ -8,17 +8,18 @@
 
 namespace tony::collective {
 
-/// out[i] = a[i] op b[i] for `count` elements. `out` may be `a` or `b`, and does not overlap them
-/// otherwise. No alignment is asked for.
+/// out[i] = a[i] op b[i] for `count` elements. `out` may be `a` or `b`, and must not overlap them
+/// otherwise. No alignment is required.
 using ReduceKernel = void (*)(void* out, const void* a, const void* b, size_t count);
-/// out[i] = in[i] · factor, of integers cut to whole numbers, of bool unchanged. `out` may be `in`.
+/// out[i] = in[i] · factor; integers are cut to whole numbers, bool stays unchanged. `out` may be
+/// `in`.
 using ScaleKernel = void (*)(void* out, const void* in, size_t count, double factor);
 /// Adds a·b, a·a and b·b to sums[0], [1] and [2], computed as float64.
 using DotsKernel = void (*)(double* sums, const void* a, const void* b, size_t count);
 /// out[i] = factor_a · a[i] + factor_b · b[i], computed as float64. `out` may be `a` or `b`.
 using MixKernel = void (*)(void* out, const void* a, const void* b, size_t count, double factor_a,
                            double factor_b);
-/// As memcpy, past the caches: for what nobody here reads soon.
+/// Like memcpy, but past the caches: for data that nobody on this machine reads soon.
 using CopyKernel = void (*)(void* out, const void* in, size_t bytes);
 
 struct Kernels {
@@ -26,7 +27,7 @@ struct Kernels {
   std::array<std::array<ReduceKernel, kReduceOps>, kDataTypes> reduce{};
   std::array<ScaleKernel, kDataTypes> scale{};
   CopyKernel stream_copy = nullptr;
-  // Of floating-point types:
+  // For floating-point types only:
   std::array<DotsKernel, kDataTypes> dots{};
   std::array<MixKernel, kDataTypes> mix{};
 
@@ -38,12 +39,13 @@ struct Kernels {
   }
 };
 
-/// Each is the same to the last bit. The latter two run on machines only that have them.
+/// All tables give the same results, to the last bit. Avx2Kernels() and Avx512Kernels() run only on
+/// machines with these instructions.
 const Kernels& BaseKernels();
 const Kernels& Avx2Kernels();
 const Kernels& Avx512Kernels();
 
-/// The fastest that this machine runs.
+/// The fastest table that this machine can run.
 const Kernels& BestKernels();
 
 }  // namespace tony::collective

@@ -1,4 +1,4 @@
-// Kernels for machines with AVX2 and F16C: this file alone is compiled for them.
+// The table for machines with AVX2 and F16C. Only this file is compiled with these instructions.
 #define TONY_KERNEL_SET avx2
 #include "collective/arithmetic/kernel_loops.h"
 

@@ -1,4 +1,5 @@
-// Kernels for machines with AVX-512 (F, BW, DQ, VL): this file alone is compiled for them.
+// The table for machines with AVX-512 (F, BW, DQ, VL). Only this file is compiled with these
+// instructions.
 #define TONY_KERNEL_SET avx512
 #include "collective/arithmetic/kernel_loops.h"
 

@@ -1,4 +1,4 @@
-// Kernels for each machine, and the choice among them.
+// The table for all machines, and the choice of the fastest table at its first use.
 #define TONY_KERNEL_SET base
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -10,7 +10,8 @@ namespace tony::collective {
 #if defined(__x86_64__)
 namespace {
 
-/// Conversion of half floats. __builtin_cpu_supports() of clang 16 does not know its name.
+/// Whether the processor converts half floats. CPUID is read here because clang 16's
+/// __builtin_cpu_supports() does not know F16C's name.
 bool HasF16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

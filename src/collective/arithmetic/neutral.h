@@ -1,4 +1,4 @@
-// What changes nothing in a reduction.
+// The neutral elements of reductions.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace tony::collective {
 
-/// The bits of the element that leaves each other one as it is: of a sum 0, of a minimum the
-/// largest one. It stands for a rank that has no data.
+/// The bits of the neutral element, which leaves each other value as it is: 0 for a sum, the
+/// largest value for a minimum. A rank without data contributes it.
 constexpr uint64_t NeutralBits(DataType type, ReduceOp op) {
   struct Elements {
     uint64_t one;
@@ -26,7 +26,7 @@ constexpr uint64_t NeutralBits(DataType type, ReduceOp op) {
         return {1, 0x80000000, 0x7fffffff};
       case DataType::kInt64:
         return {1, kTop, kTop - 1};
-      case DataType::kFloat16:  // infinities, as of the other three
+      case DataType::kFloat16:  // infinities, also for the other three
         return {0x3c00, 0xfc00, 0x7c00};
       case DataType::kBfloat16:
         return {0x3f80, 0xff80, 0x7f80};

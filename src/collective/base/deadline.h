@@ -1,4 +1,4 @@
-// Until when something may take.
+// A time limit for an operation that consists of steps.
 #pragma once
 
 #include <algorithm>
@@ -6,18 +6,19 @@
 
 namespace tony::collective {
 
-/// A time. Who waits step by step for others that move gives each step as long as the whole was
-/// given: they are alive, however much there is to move.
+/// A point in time, with a patience for each step. A wait for a rank that still moves data is
+/// extended step by step by the patience of the whole operation: the rank is alive, however much
+/// there is to move.
 class Deadline : public std::chrono::time_point<std::chrono::steady_clock> {
  public:
   using Time = std::chrono::time_point<std::chrono::steady_clock>;
 
   using Time::time_point;
-  /// `patience`: for each step; 0: all of it ends then.
+  /// `patience`: time for each step; 0: the whole operation ends at `time`.
   Deadline(Time time, duration patience = {}) : Time(time), patience_(patience) {}
 
   static Deadline max() { return Time::max(); }
-  /// Of a step that began, or in which something moved last, at `time`.
+  /// The deadline of a step that began, or last moved something, at `time`.
   Deadline Since(Time time) const { return std::max<Time>(*this, time + patience_); }
 
  private:

@@ -1,4 +1,4 @@
-// A file descriptor with an owner.
+// A file descriptor with an owner that closes it.
 #pragma once
 
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 namespace tony::collective {
 
-/// Closes it in the end. Not thread safe.
+/// Owns a file descriptor and closes it in its destructor. Not thread safe.
 class Descriptor {
  public:
   explicit Descriptor(int value = -1) : value_(value) {}
@@ -20,7 +20,7 @@ class Descriptor {
     if (value_ >= 0) close(value_);
   }
 
-  /// Below 0: there is none.
+  /// The descriptor. Below 0: there is none.
   int get() const { return value_; }
   int Release() { return std::exchange(value_, -1); }
 

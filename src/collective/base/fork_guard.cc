@@ -1,4 +1,5 @@
-// A list for pthread_atfork(3), which cannot be given arguments.
+// Keeps all guarded descriptors in one list of the process, since handlers of pthread_atfork(3) get
+// no arguments. The fork takes the list's mutex, so the child never sees a half-changed list.
 #include "collective/base/fork_guard.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@ struct Guarded {
   std::mutex mutex;
   std::vector<int> descriptors;
 
-  /// Lives as long as the process, since any thread may fork at its end.
+  /// The list is never destroyed, since any thread may fork while the process ends.
   static Guarded& Get() {
     static Guarded& guarded = *new Guarded;
     static const int registered =

@@ -1,15 +1,15 @@
-// Connections that end with their process, though it may have children.
+// Makes connections end with their process, also if it has children.
 #pragma once
 
 namespace tony::collective {
 
-/// Children of fork() have copies of all descriptors. A connection that one of them keeps does not
-/// end when this process is killed, so that nobody would hear of it; a data loader's workers are
-/// such children. While there is a guard, children close their copy as soon as they begin. Thread
-/// safe.
+/// Closes a connection in children of fork(). A child has copies of all descriptors; a connection
+/// that it keeps does not end when this process is killed, so that no other rank would notice. A
+/// data loader's workers are such children. While a guard exists, a child closes its copy as soon
+/// as it begins. Thread safe.
 class ForkGuard {
  public:
-  /// `descriptor` is closed after this.
+  /// `descriptor` must stay open as long as the guard exists.
   explicit ForkGuard(int descriptor);
   ForkGuard(ForkGuard&& other) noexcept;
   ForkGuard& operator=(ForkGuard&&) = delete;

@@ -1,4 +1,4 @@
-// The MACs of what goes through one connection in one direction.
+// MACs for the frames that go through one connection in one direction.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,27 @@
 
 namespace tony::collective {
 
-/// Keys that only the two ends of one connection know.
+/// The keys of one connection, one for each direction; only its two ends know them.
 struct ConnectionKeys {
   MacKey send{};
   MacKey receive{};
 };
 
-/// Frames are counted, so one that is left out, sent again or put in another's place does not fit.
-/// How long a frame is, both sides know. Not thread safe.
+/// Makes or checks the MACs of consecutive frames. Each frame's key depends on its number, so a
+/// frame that is left out, repeated or moved does not fit. Both sides know the length of each
+/// frame. Not thread safe.
 class FrameMac {
  public:
   static constexpr size_t kBytes = sizeof(MacTag);
 
   explicit FrameMac(const MacKey& key) : key_(key) {}
 
-  /// Of the next frame.
+  /// The MAC of the next frame.
   MacTag Next(const void* frame, size_t bytes) {
     return Poly1305(OneTimeKey(key_, count_++), frame, bytes);
   }
-  /// Whether the next frame has this one, which lies at `tag`.
+  /// Whether `tag` points to the MAC of the next frame. The comparison takes the same time wherever
+  /// the MACs differ.
   bool Check(const void* frame, size_t bytes, const void* tag) {
     const MacTag right = Next(frame, bytes);
     unsigned different = 0;
@@ -42,7 +44,7 @@ class FrameMac {
   uint64_t count_ = 0;
 };
 
-/// Both directions of a connection, as one of its ends has them.
+/// Both directions of a connection, as one of its ends sees them.
 struct ConnectionMac {
   explicit ConnectionMac(const ConnectionKeys& keys) : send(keys.send), receive(keys.receive) {}
   FrameMac send;

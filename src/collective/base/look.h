@@ -1,4 +1,4 @@
-// Short waits, which take less time than it takes to be woken.
+// Short polling waits, for events that come sooner than a sleeping thread can be woken.
 #pragma once
 
 #include <sched.h>
@@ -7,11 +7,11 @@
 
 namespace tony::collective {
 
-/// Longer than another rank of the host, or of the network, takes to answer.
+/// The time to poll: longer than another rank on this host or network takes to answer.
 inline constexpr auto kLookTime = std::chrono::microseconds(50);
 
-/// Asks `ready()` again and again, for `time` at most, and lets other threads run in between. What
-/// it said at last.
+/// Polls `ready()` for at most `time`, and lets other threads run between two polls. Returns the
+/// last answer.
 template <class Ready>
 bool LookFor(std::chrono::microseconds time, Ready ready) {
   const auto end = std::chrono::steady_clock::now() + time;

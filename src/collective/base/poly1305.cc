@@ -1,4 +1,4 @@
-// Poly1305 in limbs of 44 bits, four blocks at a time; ChaCha20 for one block.
+// Poly1305 with limbs of 44 bits and four blocks at a time; ChaCha20 for single blocks.
 #include "collective/base/poly1305.h"
 
 #include <bit>
@@ -21,14 +21,16 @@ uint64_t WordAt(const uint8_t* at) {
   return word;
 }
 
-/// A number below 2^132 or so: limbs of 44, 44 and 42 bits, of which each may have a few more.
+/// A number below about 2^132: limbs of 44, 44 and 42 bits, each of which may exceed its size by a
+/// few bits.
 struct Limbs {
   uint64_t low = 0;
   uint64_t middle = 0;
   uint64_t high = 0;
 };
 
-/// A number modulo 2^130 - 5, ready to be multiplied with: 2^132 is 20.
+/// A factor modulo 2^130 - 5, with precomputed multiples: 2^132 is congruent to 20, so limbs beyond
+/// 2^132 come back times 20.
 struct Factor {
   explicit Factor(const Limbs& of) : limbs(of), middle20(of.middle * 20), high20(of.high * 20) {}
   Limbs limbs;
@@ -36,7 +38,7 @@ struct Factor {
   uint64_t high20;
 };
 
-/// Sums of products, which fit as long as they are four.
+/// A sum of up to four products; with more, its limbs could overflow in Reduced().
 struct Product {
   Wide low = 0;
   Wide middle = 0;
@@ -56,7 +58,8 @@ struct Product {
     sum.middle = static_cast<uint64_t>(rest) & kMask44;
     rest = high + (rest >> 44);
     sum.high = static_cast<uint64_t>(rest) & kMask42;
-    // Four products are below 2^97, so what is beyond 2^130 is below 2^56, and five times it fits.
+    // The sum of four products is below 2^97, so the part beyond 2^130 is below 2^56, and five
+    // times that part fits.
     sum.low += static_cast<uint64_t>(rest >> 42) * 5;
     sum.middle += sum.low >> 44;
     sum.low &= kMask44;
@@ -64,7 +67,8 @@ struct Product {
   }
 };
 
-/// `hibit`: 2^128 in the high limb, which a whole block has behind its bytes.
+/// `hibit`: the bit 2^128 in the high limb. It stands behind the bytes of a whole block; 0 for a
+/// partial one.
 Limbs BlockAt(const uint8_t* at, uint64_t hibit = uint64_t{1} << 40) {
   const uint64_t first = WordAt(at);
   const uint64_t second = WordAt(at + 8);
@@ -83,7 +87,7 @@ Limbs Times(const Limbs& a, const Factor& b) {
   return product.Reduced();
 }
 
-/// Modulo 2^130 - 5, all limbs in their bounds.
+/// The number modulo 2^130 - 5, with all limbs in their bounds.
 Limbs Canonical(Limbs sum) {
   for (int round = 0; round < 2; ++round) {
     sum.middle += sum.low >> 44;
@@ -95,7 +99,8 @@ Limbs Canonical(Limbs sum) {
   }
   sum.middle += sum.low >> 44;
   sum.low &= kMask44;
-  // Is it still 2^130 - 5 or more? Without a branch that depends on it.
+  // Subtracts 2^130 - 5 once more if the number is not below it. The choice is by mask and not by
+  // branch, so that the time does not depend on the secret number.
   Limbs less = {.low = sum.low + 5, .middle = sum.middle, .high = sum.high};
   less.middle += less.low >> 44;
   less.low &= kMask44;
@@ -118,7 +123,8 @@ void QuarterRound(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d) {
 }  // namespace
 
 MacKey OneTimeKey(const MacKey& key, uint64_t number) {
-  // "expand 32-byte k", the key, block 0, and a nonce of 12 bytes, of which the last 8 count.
+  // The state is "expand 32-byte k", the key, the block counter 0, and a nonce of 12 bytes, of
+  // which only the last 8 are used.
   std::array<uint32_t, 16> start = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
   std::memcpy(&start[4], key.data(), key.size());
   std::memcpy(&start[14], &number, sizeof(number));
@@ -145,8 +151,9 @@ MacTag Poly1305(const MacKey& one_time, const void* message, size_t bytes) {
   const auto* at = static_cast<const uint8_t*>(message);
   Limbs sum;
   if (bytes >= kStride) {
-    // Four blocks depend on the last four only through one product, so that the processor has
-    // several multiplications to do at once.
+    // Horner's rule for four blocks at once, with powers of r. Four blocks depend on the four
+    // before through one product only, so the processor can do several multiplications at the same
+    // time.
     const Factor r2(Times(r.limbs, r));
     const Factor r3(Times(r2.limbs, r));
     const Factor r4(Times(r3.limbs, r));
@@ -161,13 +168,14 @@ MacTag Poly1305(const MacKey& one_time, const void* message, size_t bytes) {
   }
   for (; bytes >= kBlock; at += kBlock, bytes -= kBlock) sum = Times(Sum(sum, BlockAt(at)), r);
   if (bytes > 0) {
+    // A partial block ends with a byte 1 instead of the bit 2^128.
     std::array<uint8_t, kBlock> last{};
     std::memcpy(last.data(), at, bytes);
     last[bytes] = 1;
     sum = Times(Sum(sum, BlockAt(last.data(), 0)), r);
   }
   sum = Canonical(sum);
-  // Plus the key's second half, modulo 2^128.
+  // Adds the key's second half, modulo 2^128.
   const Wide whole = (Wide{sum.low} | Wide{sum.middle} << 44 | Wide{sum.high} << 88) +
                      (Wide{WordAt(&one_time[16])} | Wide{WordAt(&one_time[24])} << 64);
   MacTag tag{};

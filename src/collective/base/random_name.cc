@@ -1,4 +1,4 @@
-// getrandom(2).
+// Takes 16 bytes from getrandom(2) and writes them in hexadecimal.
 #include "collective/base/random_name.h"
 
 #include <sys/random.h>

@@ -1,4 +1,4 @@
-// Names that nobody guesses.
+// Random names that nobody can guess.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tony::collective {
 
-/// 32 hexadecimal digits, no two the same. Internal: no random numbers.
+/// A new name of 32 hexadecimal digits. Internal – the kernel gives no random numbers.
 Result<std::string> RandomName();
 
 }  // namespace tony::collective

@@ -1,4 +1,4 @@
-// Memory that is used again from one operation to the next.
+// A buffer that is reused from one operation to the next.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,21 @@
 
 namespace tony::collective {
 
-/// Grows, and forgets what was in it. Not thread safe.
+/// A buffer that grows on demand; growing discards its contents. Not thread safe.
 class Scratch {
  public:
-  /// So many bytes of any content, until the next call. std::bad_alloc.
+  /// Returns at least `bytes` bytes with undefined contents, valid until the next call. Throws
+  /// std::bad_alloc.
   std::byte* Take(size_t bytes) {
     if (bytes > bytes_) {
       bytes_ = 0;
-      data_.reset();  // before, so that there is never both
+      data_.reset();  // first, so that old and new memory never exist at the same time
       data_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
       bytes_ = bytes;
     }
     return data_.get();
   }
-  /// What Take() has returned last.
+  /// The last result of Take().
   std::byte* data() const { return data_.get(); }
 
  private:

@@ -1,8 +1,8 @@
-// Success, or an error with its sentence.
+// A status: success, or an error code with a message.
 //
-// Elsewhere in tony this is absl::Status. The collective library is loaded into the user's Python,
-// and Debian's static abseil is not made for shared libraries (it has thread-local data of programs
-// only), so it does without.
+// Elsewhere tony uses absl::Status. The collective library is loaded into the user's Python, and
+// Debian's static abseil cannot be part of a shared library (its thread-local data works in
+// programs only), so the library has its own.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace tony::collective {
 
 enum class Code : uint8_t {
   kOk,
-  kInvalidArgument,     ///< what the caller passed can never work
+  kInvalidArgument,     ///< the caller's arguments can never work
   kFailedPrecondition,  ///< not initialized, already shut down, the group has failed
-  kDeadlineExceeded,    ///< somebody did not come in time
+  kDeadlineExceeded,    ///< a rank did not come in time
   kAborted,             ///< a rank has ended or given up
   kResourceExhausted,   ///< no memory, no descriptors
-  kInternal,            ///< the operating system refused what it should not refuse
+  kInternal,            ///< an unexpected error of the operating system
 };
 
 class [[nodiscard]] Status {
@@ -36,7 +36,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// A value, or the error that kept it from being made.
+/// A value, or the status that says why there is none.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -1,4 +1,4 @@
-// Threads whose failure to start is a sentence.
+// Starts threads, with a clear message if that fails.
 #pragma once
 
 #include <system_error>
@@ -7,7 +7,8 @@
 
 namespace tony::collective {
 
-/// Throws std::system_error, which says what to do, where there can be no more threads.
+/// Starts a thread. Throws std::system_error, whose message says what to do, if no more threads are
+/// possible.
 template <typename Function>
 std::thread StartThread(Function&& function) {
   try {

@@ -1,4 +1,4 @@
-// Launches the kernel, or copies one by one.
+// Launches the kernel on a grid: blocks in y are copies, blocks in x share one copy.
 #include "collective/gpu/batched_copy.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace tony::collective {
 namespace {
 
-/// Of one copy, for a block: some units for each of its threads.
+/// Bytes of one copy for one block: four 16-byte units for each of its threads.
 constexpr size_t kBytesPerBlock = size_t{kCopyThreads} * 16 * 4;
 
 CudaAddress Address(const void* data) { return reinterpret_cast<CudaAddress>(data); }
@@ -18,6 +18,8 @@ CudaAddress Address(const void* data) { return reinterpret_cast<CudaAddress>(dat
 
 BatchedCopy::BatchedCopy(std::shared_ptr<Device> device, std::string_view ptx)
     : device_(std::move(device)) {
+  // The driver compiles the PTX for its GPU here. A missing kernel is no error: Run() then copies
+  // one by one and refuses factors.
   std::string why = "this build has none, since it found no CUDA compiler";
   if (!ptx.empty()) {
     const Device::Current current(*device_);
@@ -41,6 +43,7 @@ Status BatchedCopy::Run(std::span<const Copy> copies, DataType type, double fact
                         Stream& stream) {
   const Device::Current current(*device_);
   if (kernel_ == nullptr) {
+    // Factors do not change bool, so bool needs no kernel.
     if (factor != 1 && type != DataType::kBool) {
       return {Code::kFailedPrecondition, "values on GPUs cannot be multiplied by " +
                                              std::to_string(factor) + ": " + limitation_ +
@@ -69,6 +72,8 @@ Status BatchedCopy::RunKernel(std::span<const Copy> copies, DataType type, doubl
     batch.bytes[i] = copies[i].bytes;
     longest = std::max(longest, copies[i].bytes);
   }
+  // The longest copy sets the number of blocks for all copies of the batch; blocks that find
+  // nothing left to copy in a shorter one end at once.
   const size_t blocks =
       std::clamp<size_t>((longest + kBytesPerBlock - 1) / kBytesPerBlock, 1, kCopyBlocks);
   void* arguments[] = {&batch};

@@ -1,4 +1,4 @@
-// Copies within a GPU's memory, many at once.
+// Many copies within a GPU's memory, in few launches.
 #pragma once
 
 #include <cstddef>
@@ -14,27 +14,29 @@
 
 namespace tony::collective {
 
-/// `to` may be `from`, and does not overlap it, or another copy, otherwise. Whole elements.
+/// One copy of whole elements. `to` may be `from`; otherwise it must not overlap `from` or another
+/// copy.
 struct Copy {
   const void* from;
   void* to;
   size_t bytes;
 };
 
-/// By a kernel that takes up to 160 copies, which for small tensors is one launch instead of 160;
-/// without it by a copy of the driver's for each. Not thread safe.
+/// Copies with a kernel that takes up to 160 copies, so that 160 small tensors are one launch.
+/// Without the kernel, the driver does each copy. Not thread safe.
 class BatchedCopy {
  public:
-  /// `ptx`: CopyKernelPtx(), or empty.
+  /// `ptx`: CopyKernelPtx(), or empty for no kernel.
   BatchedCopy(std::shared_ptr<Device> device, std::string_view ptx);
   ~BatchedCopy();
   BatchedCopy(const BatchedCopy&) = delete;
   BatchedCopy& operator=(const BatchedCopy&) = delete;
 
-  /// Empty, or a sentence that says why there is no kernel, to be told when ranks start.
+  /// Empty, or a sentence that says why there is no kernel; users get it when the ranks start.
   const std::string& limitation() const { return limitation_; }
-  /// Puts the copies on the stream, each element times `factor`: integers cut to whole numbers,
-  /// bool unchanged. FailedPrecondition: a factor, but no kernel. Internal: CUDA refuses.
+  /// Queues the copies on the stream. Each element is multiplied by `factor`: integers are cut to
+  /// whole numbers, bool stays unchanged. FailedPrecondition – there is a factor, but no kernel.
+  /// Internal – CUDA refuses.
   Status Run(std::span<const Copy> copies, DataType type, double factor, Stream& stream);
 
  private:

@@ -1,4 +1,5 @@
-// Polling NCCL and the GPU.
+// Polls NCCL and the GPU: yields the processor for the first millisecond, then sleeps between
+// polls.
 #include "collective/gpu/communicator.h"
 
 #include <cstring>
@@ -16,11 +17,11 @@ using std::chrono::steady_clock;
 constexpr auto kYieldTime = milliseconds(1);
 constexpr auto kSleep = microseconds(50);
 constexpr auto kClosePatience = std::chrono::seconds(5);
-/// The end of a rank breaks NCCL's connections as well as ours, which say whose end it was: also of
-/// a machine under load.
+/// When a rank ends, its NCCL connections break, and so do those of the host's group. NCCL does not
+/// know which rank it was; the host's connections tell, on a loaded machine within this time.
 constexpr auto kNamingTime = std::chrono::seconds(3);
 
-/// The first ones, and how many more.
+/// The first 16 ranks, and the number of the others.
 std::string RanksText(const std::vector<int>& ranks) {
   constexpr size_t kNamed = 16;
   std::string text;
@@ -66,7 +67,7 @@ Status Communicator::Issue(const std::string& what,
                            const std::function<NcclResult(NcclComm)>& calls, Deadline deadline) {
   if (!failure_.ok()) return failure_;
   if (comm_ == nullptr) return {Code::kFailedPrecondition, "the ranks' GPUs are not connected"};
-  // A failure that is known already needs no further operation.
+  // If a rank is known to have failed, the operation could never finish, so it is not begun.
   if (Status alive = CheckRanks(what); !alive.ok()) return Abort(alive);
   const Device::Current current(*device_);
   NcclResult result = nccl_->GroupStart();
@@ -100,7 +101,7 @@ Status Communicator::Until(const std::string& what, const Query& query, Deadline
     auto done = Look(what, query, deadline, begin);
     if (!done.ok()) return done.status();
     if (*done) return {};
-    // A GPU cannot wake a thread without interrupts, which cost more than this.
+    // A GPU can wake a thread only by an interrupt, which costs more than this polling.
     if (steady_clock::now() - begin < kYieldTime) {
       std::this_thread::yield();
     } else {
@@ -112,7 +113,8 @@ Status Communicator::Until(const std::string& what, const Query& query, Deadline
 Result<bool> Communicator::Look(const std::string& what, const Query& query, Deadline deadline,
                                 Deadline begin) {
   if (!failure_.ok()) return failure_;
-  // What is done counts, even if a rank has ended since.
+  // An operation that is done counts as done, even if a rank has ended since; so the query comes
+  // first.
   auto done = query();
   if (!done.ok()) return Abort(done.status());
   if (*done) return true;
@@ -135,6 +137,8 @@ Status Communicator::CheckAsync(const std::string& what) {
   if (comm_ != nullptr) asked = nccl_->CommGetAsyncError(comm_, &state);
   if (asked != kNcclSuccess) state = asked;
   if (state == kNcclSuccess || state == kNcclInProgress) return {};
+  // NCCL reports a lost connection without the rank's number. The error is held back for
+  // kNamingTime, so that Fail() can name the rank first.
   if (state == kNcclRemoteError) {
     const auto now = steady_clock::now();
     if (!lost_since_) lost_since_ = now;
@@ -157,7 +161,8 @@ Status Communicator::CheckDeadline(const std::string& what, Deadline deadline, D
 void Communicator::Close(Deadline deadline) {
   if (comm_ == nullptr) return;
   const Device::Current current(*device_);
-  // In order: all ranks end what they have begun, then each frees its own.
+  // NCCL's orderly end: CommFinalize waits until all ranks have finished what they began, then
+  // CommDestroy frees this rank's own resources.
   const Status finalized = Took("the end of NCCL", nccl_->CommFinalize(comm_), deadline);
   if (finalized.ok()) nccl_->CommDestroy(std::exchange(comm_, nullptr));
   if (failure_.ok()) failure_ = {Code::kFailedPrecondition, "the ranks' GPUs have parted"};

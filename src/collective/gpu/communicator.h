@@ -1,4 +1,4 @@
-// One rank's end of an NCCL communicator, which never waits longer than it may.
+// One rank's end of an NCCL communicator; no call waits past its deadline.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,11 @@
 
 namespace tony::collective {
 
-/// NCCL's calls return at once, and are asked whether they are done; meanwhile its asynchronous
-/// errors, failed ranks and the deadline are looked at. After any of these it is aborted: nothing
-/// of it runs on the GPU any more, and all calls say what has happened. That NCCL has lost another
-/// rank counts three seconds later only, so that the rank can be named.
+/// NCCL's calls return at once, and the communicator polls whether they are done. While it polls,
+/// it also checks NCCL's asynchronous errors, failed ranks and the deadline. After any of these, it
+/// aborts NCCL's communicator: nothing of it runs on the GPU any more, and every later call returns
+/// the reason. A connection to another rank that NCCL has lost counts as an error only three
+/// seconds later, so that the message can name the rank that has ended.
 ///
 ///   (created) ── Connect ──▶ connected ── Close, destructor ──▶ closed
 ///       └──────── error, deadline, Fail ─────▶ aborted
@@ -28,54 +29,57 @@ namespace tony::collective {
 class Communicator {
  public:
   struct Place {
-    std::vector<int> ranks;  ///< the members, as people know them
-    int position = 0;        ///< of this one, among them
-    std::string unique_id;   ///< made by one of them: NcclLibrary::CreateUniqueId
+    std::vector<int> ranks;  ///< the members, by the numbers that messages give
+    int position = 0;        ///< index of this rank in `ranks`
+    std::string unique_id;   ///< from one member's NcclLibrary::CreateUniqueId()
   };
-  /// Queries something that the GPU or NCCL does: whether it is done.
+  /// Asks whether the GPU or NCCL has done something.
   using Query = std::function<Result<bool>()>;
 
   Communicator(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Device> device,
                Place place);
-  /// Closes it, if nobody did, and gives others a few seconds to come to that.
+  /// Closes the communicator if Close() was not called. Waits a few seconds for the other ranks to
+  /// close theirs.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Until all ranks have come.
-  /// InvalidArgument: the place cannot be. DeadlineExceeded: a rank has not come. Aborted: NCCL
-  /// cannot, or a rank has failed.
+  /// Waits until all ranks have connected. InvalidArgument – `place` is impossible, or Connect()
+  /// was called before. DeadlineExceeded – a rank has not connected in time. Aborted – NCCL cannot
+  /// connect, or a rank has failed.
   Status Connect(Deadline deadline);
-  /// Makes the calls as one operation: all of them are on their streams afterwards.
-  /// `what`: "the allreduce of 3 float32". Codes as of Until().
+  /// Runs `calls` as one NCCL group: when it returns Ok, all of them are on their streams. `what`:
+  /// names the operation in messages, like "the allreduce of 3 float32". The codes are those of
+  /// Until().
   Status Issue(const std::string& what, const std::function<NcclResult(NcclComm)>& calls,
                Deadline deadline);
-  /// Until `query` says yes.
-  /// DeadlineExceeded, Aborted: see Group::AllReduce. Internal: the GPU has failed.
+  /// Waits until `query` returns true. DeadlineExceeded, Aborted – see Group::AllReduce. Internal –
+  /// the GPU has failed.
   Status Until(const std::string& what, const Query& query, Deadline deadline);
-  /// One look, by who does not wait: what `query` says, or an error as of Until(). `begin`: since
-  /// when it is looked at.
+  /// Asks once and does not wait: returns what `query` says, or an error as from Until(). `begin`:
+  /// when the operation began, for the message.
   Result<bool> Look(const std::string& what, const Query& query, Deadline deadline, Deadline begin);
-  /// When nothing runs any more; as all others do.
+  /// Closes the communicator in order. All ranks call it, when none of their operations runs any
+  /// more.
   void Close(Deadline deadline);
-  /// The rank at `position` has ended. The first one counts.
+  /// Reports that the rank at `position` has ended. The first report counts.
   void Fail(int position);
-  /// Nothing can be done any more from `when` on: `why`, as "rank 3 has left". Of several the
-  /// earliest counts.
+  /// Makes every operation fail from `when` on, with the reason `why`, like "rank 3 has left". Of
+  /// several calls the one with the earliest `when` counts.
   void Fail(const std::string& why, Deadline when);
 
-  /// Ok, or what has happened to it.
+  /// Ok, or why the communicator cannot be used any more.
   const Status& failure() const { return failure_; }
   int position() const { return place_.position; }
   int ranks() const { return static_cast<int>(place_.ranks.size()); }
 
  private:
-  /// What NCCL says of a call.
+  /// Handles the result of an NCCL call; waits for a call that is still in progress.
   Status Took(const std::string& what, NcclResult result, Deadline deadline);
   Status CheckAsync(const std::string& what);
   Status CheckRanks(const std::string& what);
   Status CheckDeadline(const std::string& what, Deadline deadline, Deadline begin);
-  /// Remembers and returns `why`.
+  /// Aborts NCCL's communicator; keeps `why` as failure_ and returns it.
   Status Abort(Status why);
 
   const std::shared_ptr<const NcclLibrary> nccl_;
@@ -83,7 +87,7 @@ class Communicator {
   const Place place_;
   NcclComm comm_ = nullptr;
   Status failure_;
-  std::optional<Deadline> lost_since_;  ///< NCCL's connections, before anybody has said why
+  std::optional<Deadline> lost_since_;  ///< when NCCL first lost a connection; unset: it has not
   std::atomic<bool> failing_{false};
   std::mutex failing_mutex_;
   std::string failing_why_;

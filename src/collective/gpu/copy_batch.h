@@ -1,4 +1,4 @@
-// Many copies that a GPU does at once: what is handed to its kernel.
+// A batch of copies, as it is passed to the GPU's kernel.
 //
 // Compiled for the host and for the GPU.
 #pragma once
@@ -9,21 +9,22 @@
 
 namespace tony::collective {
 
-/// Together with the rest they are what a kernel may take as its argument: 4 KiB.
+/// The most copies that fit, with the other members, into a kernel's argument of 4 KiB.
 inline constexpr unsigned kCopiesPerBatch = 160;
 
-/// A kernel's argument. No memory is copied to the GPU before it can begin.
+/// The kernel's argument. The launch itself carries it, so nothing has to be copied to the GPU
+/// first.
 struct CopyBatch {
   const void* from[kCopiesPerBatch];
   void* to[kCopiesPerBatch];
   uint64_t bytes[kCopiesPerBatch];
-  double factor;    ///< of each element; 1: the bits stay
-  unsigned copies;  ///< used of the above
+  double factor;    ///< factor for each element; 1: the bits are copied unchanged
+  unsigned copies;  ///< number of entries in use
   DataType type;
 };
 static_assert(sizeof(CopyBatch) <= 4096);
 
-/// The kernel's name in its module, threads of a block, and at most so many blocks for one copy.
+/// The kernel's name in its module, its threads per block, and the most blocks for one copy.
 inline constexpr char kCopyKernel[] = "tony_copy_batch";
 inline constexpr unsigned kCopyThreads = 256;
 inline constexpr unsigned kCopyBlocks = 64;

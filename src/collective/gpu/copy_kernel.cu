@@ -1,4 +1,5 @@
-// The kernel that does a batch of copies: blocks in y are copies, those in x share one.
+// The kernel for a batch of copies: each block index in y is one copy, and the blocks in x share
+// it.
 #include "collective/gpu/copy_loops.h"
 
 extern "C" __global__ void __launch_bounds__(tony::collective::kCopyThreads)

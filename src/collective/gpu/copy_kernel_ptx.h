@@ -1,12 +1,12 @@
-// The kernel as this build has it.
+// The copy kernel's PTX text, as embedded in this build.
 #pragma once
 
 #include <string_view>
 
 namespace tony::collective {
 
-/// copy_kernel.cu in PTX, which any driver since CUDA 11 makes a program for its GPU of; ends with
-/// a zero byte. Empty where no CUDA compiler was found when this was built.
+/// The PTX of copy_kernel.cu. Any driver since CUDA 11 compiles it for its GPU. The text ends with
+/// a zero byte. Empty if the build found no CUDA compiler.
 std::string_view CopyKernelPtx();
 
 }  // namespace tony::collective

@@ -1,7 +1,7 @@
-// What one thread of the GPU does of a batch of copies.
+// The part of a batch of copies that one thread of the GPU does.
 //
-// Compiled for the GPU, and for the host by tests, which hold it to the CPU's kernels. All threads
-// of a copy call it with the same step, each with its own beginning.
+// This header is compiled for the GPU, and by tests for the host, which compare it with the CPU's
+// kernels. All threads of a copy call it with the same `step`, each with its own `begin`.
 #pragma once
 
 #include <stdint.h>
@@ -16,12 +16,12 @@
 
 namespace tony::collective {
 
-/// 16 bytes, which a thread loads at once.
+/// 16 bytes, which a thread loads with one instruction.
 struct alignas(16) CopyUnit {
   uint32_t words[4];
 };
 
-/// How elements are computed: as the CPU's kernels do, to the last bit.
+/// Multiplies elements exactly as the CPU's kernels do, to the last bit.
 template <typename T>
 struct GpuElement {
   using Stored = T;
@@ -54,7 +54,7 @@ TONY_ON_GPU uint32_t GpuBits(float value) {
 
 struct GpuBfloat16 {
   using Stored = uint16_t;
-  /// To the nearest, ties to even.
+  /// Rounds to nearest, ties to even. A NaN stays a NaN.
   static TONY_ON_GPU uint16_t Scale(uint16_t value, double factor) {
     const float scaled = GpuFloat(static_cast<uint32_t>(value) << 16) * static_cast<float>(factor);
     const uint32_t bits = GpuBits(scaled);
@@ -88,7 +88,8 @@ TONY_ON_GPU void CopyUnits(void* to, const void* from, uint64_t bytes, uint64_t 
   for (uint64_t i = begin; i < bytes / sizeof(Unit); i += step) target[i] = source[i];
 }
 
-/// In the widest units to which both ends are aligned; what is left at the end in bytes.
+/// Copies in 16-byte or 4-byte units if both ends are aligned to them, otherwise in bytes; the
+/// remainder at the end is copied in bytes.
 TONY_ON_GPU void CopyBytes(void* to, const void* from, uint64_t bytes, uint64_t begin,
                            uint64_t step) {
   const uint64_t places = reinterpret_cast<uint64_t>(to) | reinterpret_cast<uint64_t>(from);
@@ -116,7 +117,7 @@ TONY_ON_GPU void ScaleElements(void* to, const void* from, uint64_t bytes, doubl
   }
 }
 
-/// One thread's part of copy number `copy`.
+/// Does one thread's part of copy number `copy`.
 TONY_ON_GPU void CopyPart(const CopyBatch& batch, unsigned copy, uint64_t begin, uint64_t step) {
   void* const to = batch.to[copy];
   const void* const from = batch.from[copy];

@@ -1,4 +1,5 @@
-// The table of libcuda's functions.
+// Fills the table of functions by name. One missing function makes the whole library unusable: then
+// the driver is older than CUDA 11.
 #include "collective/gpu/cuda_driver.h"
 
 #include "collective/gpu/shared_library.h"

@@ -1,4 +1,4 @@
-// CUDA's driver, loaded when it is asked for.
+// Loads CUDA's driver library on demand.
 #pragma once
 
 #include <memory>
@@ -9,19 +9,21 @@
 
 namespace tony::collective {
 
-/// The functions of libcuda, which is part of the machine's driver: there is one for all versions
-/// of CUDA's runtime that frameworks bring along. Thread safe.
+/// The functions of libcuda. It is part of the machine's driver, and one libcuda serves all
+/// versions of CUDA's runtime that frameworks bring along. Thread safe.
 class CudaDriver {
  public:
-  /// FailedPrecondition: no library, a function is missing, no GPU.
+  /// Loads `file`, a path or a name for the loader. FailedPrecondition – there is no such library,
+  /// it lacks a function, or the process sees no GPU.
   static Result<std::shared_ptr<const CudaDriver>> Load(const std::string& file);
 
-  /// Ok, or "cannot `what`: " and what CUDA says. ResourceExhausted: of memory; Internal.
+  /// Turns a result into a status; its message is "cannot `what`" and CUDA's own text.
+  /// ResourceExhausted – CUDA has no memory. Internal – any other error.
   Status Check(CudaResult result, const std::string& what) const;
   std::string NameOf(CudaResult result) const;
 
   int devices() const { return devices_; }
-  /// The newest version of CUDA that it runs: "13.0".
+  /// The newest CUDA version that the driver supports, like "13.0".
   std::string version() const;
 
 #define TONY_MEMBER(member, symbol, ...) CudaResult (*member)(__VA_ARGS__) = nullptr;

@@ -1,8 +1,9 @@
-// What is used of CUDA's driver API, as its documentation gives it: no header of NVIDIA's is
-// needed.
+// The part of CUDA's driver API that tony uses, declared from its documentation, so that no header
+// of NVIDIA's is needed.
 //
-// A test compares this with the real headers where there are any. The runtime's cudaEvent_t and
-// cudaStream_t are the same pointers, so handles go to and from any framework.
+// A test compares these declarations with the real headers where it finds them. The runtime's
+// cudaEvent_t and cudaStream_t are the same pointers, so handles can be exchanged with any
+// framework.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +39,8 @@ inline constexpr unsigned kCudaEventDisableTiming = 2;
 inline constexpr int kCudaAttributeDmaBufSupported = 124;
 inline constexpr int kCudaPointerDeviceOrdinal = 9;
 
-/// Each as FUNCTION(member, symbol, parameters…). Those that CUDA has changed once carry the suffix
-/// that its header adds.
+/// One entry for each function: FUNCTION(member, symbol, parameters…). A symbol with a suffix like
+/// _v2 is a function that CUDA has changed once; its header adds the suffix.
 #define TONY_CUDA_FUNCTIONS(FUNCTION)                                                              \
   FUNCTION(Init, cuInit, unsigned flags)                                                           \
   FUNCTION(DriverGetVersion, cuDriverGetVersion, int* version)                                     \

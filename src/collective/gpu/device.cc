@@ -1,4 +1,5 @@
-// Primary contexts.
+// Retains the GPU's primary context instead of making a context, so that pointers, streams and
+// events of the framework are valid in it.
 #include "collective/gpu/device.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// A GPU that this process works on.
+// Opens a GPU and makes it the current one of a thread.
 #pragma once
 
 #include <memory>
@@ -9,19 +9,19 @@
 
 namespace tony::collective {
 
-/// The GPU's primary context, which it shares with the framework: CUDA's runtime uses the same.
-/// Thread safe.
+/// Holds the GPU's primary context. CUDA's runtime uses the same one, so it is shared with the
+/// framework. Thread safe.
 class Device {
  public:
-  /// `ordinal` counts the GPUs that this process sees.
-  /// InvalidArgument: there are fewer. Internal, ResourceExhausted: CUDA refuses.
+  /// Opens a GPU. `ordinal`: its number among the GPUs that this process sees, from 0.
+  /// InvalidArgument – there are fewer GPUs. Internal, ResourceExhausted – CUDA refuses.
   static Result<std::shared_ptr<Device>> Open(std::shared_ptr<const CudaDriver> driver,
                                               int ordinal);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// While it lives, this thread's calls are about the device; afterwards about what they were
+  /// Makes the device's context current for this thread; the destructor restores the context from
   /// before.
   class Current {
    public:
@@ -43,7 +43,7 @@ class Device {
   const CudaDriver& driver() const { return *driver_; }
   int ordinal() const { return ordinal_; }
   CudaDevice handle() const { return handle_; }
-  /// As NVIDIA calls it: "NVIDIA H100 80GB HBM3".
+  /// NVIDIA's name of the GPU, like "NVIDIA H100 80GB HBM3".
   std::string name() const;
 
  private:

@@ -1,4 +1,4 @@
-// Memory of a GPU, with an owner.
+// A block of GPU memory with an owner that frees it.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,12 @@
 
 namespace tony::collective {
 
-/// CUDA waits for what is running on the device before it frees it. Not thread safe.
+/// Owns a block of GPU memory. Freeing it waits for everything that runs on the device. Not thread
+/// safe.
 class DeviceMemory {
  public:
-  /// At least 256-byte aligned. ResourceExhausted: the device has not so much left.
+  /// Allocates `bytes` bytes, aligned to at least 256 bytes. ResourceExhausted – the device does
+  /// not have that much left.
   static Result<std::unique_ptr<DeviceMemory>> Allocate(std::shared_ptr<Device> device,
                                                         size_t bytes) {
     const Device::Current current(*device);

@@ -1,4 +1,5 @@
-// Lists of copies between tensors and their places in the buffer.
+// Turns the tensors into a list of copies for BatchedCopy. Both directions walk the tensors in the
+// same order, so that the places agree.
 #include "collective/gpu/fusion_buffer.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// One vector in a GPU's memory for the tensors of one operation.
+// A buffer in a GPU's memory that makes one vector of several tensors.
 #pragma once
 
 #include <cstddef>
@@ -14,27 +14,29 @@
 
 namespace tony::collective {
 
-/// Each tensor begins at a multiple of 16 bytes, where the GPU copies fastest; what lies between is
-/// reduced along and read by nobody. Not thread safe.
+/// Each tensor begins at a multiple of 16 bytes, where the GPU copies fastest. The bytes between
+/// two tensors are reduced, too, and nobody reads them. Not thread safe.
 class FusionBuffer {
  public:
   struct Tensor {
-    const void* in;  ///< null: this rank has none, and takes part with zeros
+    const void* in;  ///< null: this rank has no such tensor and contributes zeros
     void* out;       ///< null: this rank does not want the result
     size_t bytes;
   };
 
-  /// `copies` outlives it. ResourceExhausted: the GPU has not `capacity` bytes left.
+  /// Allocates the buffer. `copies` must outlive it. ResourceExhausted – the GPU does not have
+  /// `capacity` bytes left.
   static Result<std::unique_ptr<FusionBuffer>> Create(std::shared_ptr<Device> device,
                                                       BatchedCopy& copies, size_t capacity);
 
-  /// So many bytes the tensors take.
+  /// The number of bytes that the tensors take in the buffer.
   static size_t BytesFor(std::span<const Tensor> tensors);
 
-  /// Puts on the stream: each tensor's `in`, times `factor`, to its place in the buffer.
-  /// InvalidArgument: they do not fit. Others as of BatchedCopy::Run.
+  /// Queues on the stream: copies each tensor's `in`, times `factor`, to its place in the buffer.
+  /// InvalidArgument – the tensors do not fit. More codes: those of BatchedCopy::Run().
   Status Gather(std::span<const Tensor> tensors, DataType type, double factor, Stream& stream);
-  /// Puts on the stream: the buffer, times `factor`, to each tensor's `out`.
+  /// Queues on the stream: copies each tensor's part of the buffer, times `factor`, to its `out`.
+  /// The codes are those of Gather().
   Status Scatter(std::span<const Tensor> tensors, DataType type, double factor, Stream& stream);
 
   void* data() const { return memory_->data(); }

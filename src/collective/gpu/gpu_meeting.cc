@@ -1,4 +1,5 @@
-// Rounds of words.
+// The meeting is a sequence of allgathers of fixed-size records. All ranks see the same records, so
+// all of them come to the same verdict.
 #include "collective/gpu/gpu_meeting.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace tony::collective {
 namespace {
 
-/// All words are of one size, so that nobody has to tell it before.
+/// All records have the same size, so no rank has to announce its size first.
 constexpr size_t kFaultBytes = 895;
 constexpr size_t kIdBytes = sizeof(NcclUniqueId::bytes);
 struct Record {
@@ -21,9 +22,11 @@ struct Record {
 };
 static_assert(sizeof(Record) == 1024);
 
-/// Whoever fails to connect waits for the others, whose patience with NCCL is as long as his.
+/// Extra time for the rounds after NCCL's connecting: a rank that fails at once waits for ranks
+/// that try until the deadline.
 constexpr auto kAfterNccl = std::chrono::seconds(10);
 
+// Cuts a text so that it fits into a Record with its terminating zero.
 std::string Bounded(std::string text) {
   if (text.size() >= kFaultBytes) text = text.substr(0, kFaultBytes - 4) + "...";
   return text;
@@ -66,6 +69,7 @@ Result<GpuMeeting::Met> GpuMeeting::Meet(
     RankGpu& gpu, const NcclGroup::Options& options,
     const std::function<void(std::shared_ptr<NcclGroup>)>& made, Deadline deadline) {
   Word mine;
+  // A rank that cannot take part goes on to the exchange: the others wait for its record.
   auto opened = gpu.Open();
   if (!opened.ok()) mine.fault = opened.status().message();
   if (opened.ok() && host_.rank() == 0) {
@@ -85,6 +89,7 @@ Result<GpuMeeting::Met> GpuMeeting::Meet(
   if (Status able = Verdict(*all); !able.ok()) return able;
 
   const std::shared_ptr<NcclGroup> group = std::move(*created);
+  // From here on Fail() can abort the group, also while Connect() waits.
   made(group);
   const Status connected = group->Connect(deadline);
   const Deadline later = deadline + kAfterNccl;
@@ -92,7 +97,7 @@ Result<GpuMeeting::Met> GpuMeeting::Meet(
   if (!all.ok()) return all.status();
   if (Status able = Verdict(*all); !able.ok()) return able;
 
-  // The last round is of what is no fault.
+  // A limitation is no fault, so this round needs no verdict.
   auto limitations = Exchange({.fault = group->limitation(), .id = ""}, later);
   if (!limitations.ok()) return limitations.status();
   Met met = {.group = group,

@@ -1,4 +1,4 @@
-// How the ranks of a group get a group of GPUs, or all hear which of them has none.
+// Connects the GPUs of a group's ranks, or tells all ranks which of them has none.
 #pragma once
 
 #include <functional>
@@ -14,44 +14,46 @@
 
 namespace tony::collective {
 
-/// All ranks come to it with the same operation, on their data threads:
+/// All ranks call Meet() at the same decision, on their data threads:
 ///
-/// 1. Each opens its libraries and its GPU, and the first one makes NCCL's unique id. All tell all
-///    by an allgather of the host's group: the id, or why this rank cannot.
-/// 2. If all can, each gets what it needs of its GPU, and all tell all.
-/// 3. If all have it, they connect, and all tell all.
-/// 4. They tell each other what their GPUs cannot do.
-/// So no rank waits in NCCL for one that does not come, and after an error operations of the host's
-/// group go on.
+/// 1. Each rank opens its libraries and its GPU, and the first rank makes NCCL's unique id. An
+///    allgather of the host's group tells all ranks the id, and for each rank why it cannot.
+/// 2. If all can, each rank allocates what it needs on its GPU, and all tell all.
+/// 3. If all have it, the ranks connect in NCCL, and all tell all.
+/// 4. All tell all what their GPUs cannot do.
+///
+/// So no rank waits in NCCL for one that does not come, and after an error the operations of the
+/// host's group go on.
 class GpuMeeting {
  public:
   struct Met {
     std::shared_ptr<NcclGroup> group;  ///< connected
     std::shared_ptr<Device> device;
-    std::string transport;  ///< one sentence
-    /// Empty, or why no factors are applied: of the first rank that has no kernel.
+    std::string transport;  ///< a sentence for users about the way between the GPUs
+    /// Empty, or why factors cannot be applied: the limitation of the first rank without a kernel.
     std::string limitation;
   };
 
-  /// `names`: of the ranks, by which people know them. `sys`: see LookAtTransport().
+  /// `names`: the ranks' numbers in messages. `sys`: see LookAtTransport().
   GpuMeeting(Group& host, const std::vector<int>& names, std::string sys)
       : host_(host), names_(names), sys_(std::move(sys)) {}
 
-  /// FailedPrecondition: a rank cannot, which all are told: "GPUs cannot be used, since rank 2 …".
-  /// Others are the host group's, which has failed then.
-  /// `made` gets the group before it is connected, so that Fail() can end that.
+  /// Runs the meeting. `made` gets the group before it is connected, so that Fail() can end the
+  /// connecting. FailedPrecondition – a rank cannot take part, and all ranks are told: "no
+  /// operation on GPUs, since rank 2 …". More codes: those of the host's group, which has then
+  /// failed.
   Result<Met> Meet(RankGpu& gpu, const NcclGroup::Options& options,
                    const std::function<void(std::shared_ptr<NcclGroup>)>& made, Deadline deadline);
 
  private:
-  /// What a rank says at a time.
+  /// A rank's message in one round.
   struct Word {
-    std::string fault;  ///< empty: it can go on
-    std::string id;     ///< of the first rank
+    std::string fault;  ///< why the rank cannot go on; empty: it can
+    std::string id;     ///< NCCL's unique id; from the first rank only
   };
-  /// What all have said.
+  /// Sends this rank's message and returns those of all ranks.
   Result<std::vector<Word>> Exchange(const Word& mine, Deadline deadline);
-  /// Ok if all can go on.
+  /// Ok if all ranks can go on.
   Status Verdict(const std::vector<Word>& words) const;
 
   Group& host_;

@@ -1,4 +1,6 @@
-// Decisions as the operations of a group of GPUs.
+// Turns the shapes and splits of a decision into element counts and byte lengths for the group.
+// Results of allgather, reducescatter and all-to-all lie in the library's own GPU memory, since
+// only the ranks together know their sizes.
 #include "collective/gpu/gpu_operations.h"
 
 #include <utility>
@@ -12,7 +14,7 @@
 namespace tony::collective {
 namespace {
 
-/// What NCCL does, and what is left to do with its result.
+/// NCCL's reduction, and the factor to apply to its result.
 struct Reduction {
   ReduceOp op;
   double after;
@@ -37,7 +39,8 @@ Status GpuOperations::Refusal(const Kind& kind, const std::string& limitation) {
             "Adasum is not computed on GPUs, since NCCL has no such reduction; submit the tensors "
             "from the CPU's memory"};
   }
-  // Two ranks are as good as any other number: whether there is a factor.
+  // The number of ranks does not matter here: it only decides the factor's value, not whether there
+  // is one. So any number does.
   const Reduction reduction = ReductionOf(kind, 2);
   if (auto possible = NcclReductionOf(kind.type, reduction.op); !possible.ok()) {
     return possible.status();
@@ -58,6 +61,7 @@ Result<std::shared_ptr<std::byte[]>> GpuOperations::Allocate(size_t bytes) {
                   memory.status().message() + ", besides what the framework has taken for itself");
   }
   auto* const data = static_cast<std::byte*>((*memory)->data());
+  // The aliasing pointer keeps the DeviceMemory alive, which frees the bytes at its end.
   return std::shared_ptr<std::byte[]>(std::shared_ptr<DeviceMemory>(std::move(*memory)), data);
 }
 
@@ -74,6 +78,8 @@ Status GpuOperations::Begin(const Decision& decision, const std::vector<Tensor>&
                             Results& results, Deadline deadline) {
   results.outputs.resize(tensors.size());
   for (const Tensor& tensor : tensors) {
+    // The group's stream waits for the framework's stream, which may still compute the tensor; the
+    // host does not wait.
     if (!tensor.submitted() || tensor.gpu.ready == nullptr) continue;
     if (Status waits = group_.WaitFor(tensor.gpu.ready); !waits.ok()) return waits;
   }
@@ -91,7 +97,7 @@ Status GpuOperations::Begin(const Decision& decision, const std::vector<Tensor>&
     case Operation::kBarrier:
     case Operation::kAddSet:
     case Operation::kRemoveSet:
-      break;  // of no device
+      break;  // they concern no tensor on a device
   }
   return {};
 }
@@ -99,6 +105,8 @@ Status GpuOperations::Begin(const Decision& decision, const std::vector<Tensor>&
 Status GpuOperations::AllReduce(const Decision& decision, const std::vector<Tensor>& tensors,
                                 Deadline deadline) {
   const Kind& kind = decision.kind;
+  // The number of elements comes from the decision, since a rank that has joined has no request of
+  // its own.
   std::vector<Fusion::Tensor> all;
   for (size_t i = 0; i < tensors.size(); ++i) {
     all.push_back({.in = tensors[i].in,
@@ -140,6 +148,8 @@ Status GpuOperations::ReduceScatter(const Kind& kind, const Tensor& tensor, Resu
   }
   const auto [op, after] = ReductionOf(kind, ranks());
   const void* in = tensor.in;
+  // The prescale factor cannot be applied in place, since `in` belongs to the caller. The scaled
+  // copy lives until the operation is done.
   if (kind.prescale != 1) {
     auto scaled = Allocate(BytesOf(tensor));
     if (!scaled.ok()) return scaled.status();

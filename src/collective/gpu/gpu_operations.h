@@ -1,4 +1,4 @@
-// What is done with a decision about tensors of GPUs.
+// Carries out decisions about tensors on GPUs as operations of an NcclGroup.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,28 @@
 
 namespace tony::collective {
 
-/// Puts it on the group's stream. Averages of floating-point types are NCCL's, which divides before
-/// it adds; those of integers are sums that the copy kernel multiplies, as CPUs do. Not thread
-/// safe.
+/// Queues operations on the group's stream. Averages of floating-point types are NCCL's, which
+/// divides before it adds. Averages of integers are sums that the copy kernel multiplies, as on
+/// CPUs. Not thread safe.
 class GpuOperations {
  public:
-  /// Memory of the GPU that belongs to an operation.
+  /// GPU memory that belongs to an operation.
   struct Results {
-    std::vector<Output> outputs;  ///< one for each tensor; without data where it has none
-    std::vector<std::shared_ptr<std::byte[]>> kept;  ///< until the operation is done
+    std::vector<Output> outputs;  ///< one for each tensor; no data if the operation makes none
+    std::vector<std::shared_ptr<std::byte[]>> kept;  ///< scratch until the operation is done
   };
 
-  /// The group is deferred.
+  /// `group` returns before operations are done: its Defer(true) was called.
   GpuOperations(NcclGroup& group, std::shared_ptr<Device> device)
       : group_(group), device_(std::move(device)) {}
 
-  /// Ok, or why no rank's GPU can do it, whatever its tensors. `limitation`: of the ranks' kernels.
-  /// InvalidArgument: Adasum, int16 and uint16. FailedPrecondition: a factor, but no kernel.
+  /// Ok, or why GPUs cannot do operations of this kind, whatever the tensors are. `limitation`:
+  /// that of the ranks' copy kernels. InvalidArgument – Adasum, int16 or uint16. FailedPrecondition
+  /// – there is a factor, but no kernel.
   static Status Refusal(const Kind& kind, const std::string& limitation);
   const std::shared_ptr<Device>& device() const { return device_; }
-  /// One tensor, but for allreduces. Codes of NcclGroup's; ResourceExhausted: no memory on the GPU.
+  /// Queues the decision's operation. Only an allreduce may have several tensors. The codes are
+  /// those of NcclGroup; ResourceExhausted – the GPU has no memory left.
   Status Begin(const Decision& decision, const std::vector<Tensor>& tensors, Results& results,
                Deadline deadline);
 
@@ -45,7 +47,7 @@ class GpuOperations {
   Status ReduceScatter(const Kind& kind, const Tensor& tensor, Results& results, Deadline deadline);
   Status AllToAll(const Decided& decided, const Tensor& tensor, Results& results,
                   Deadline deadline);
-  /// Null where there are none.
+  /// Allocates GPU memory. Null if `bytes` is 0.
   Result<std::shared_ptr<std::byte[]>> Allocate(size_t bytes);
   Status MakeOutput(const Tensor& tensor, size_t rows, Output& output);
   size_t ranks() const { return static_cast<size_t>(group_.ranks()); }

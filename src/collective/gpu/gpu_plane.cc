@@ -1,4 +1,5 @@
-// The data thread gives, a thread of its own looks.
+// Two threads share the plane: the data thread starts operations, and Watch() polls for their end.
+// The mutex guards the list between them.
 #include "collective/gpu/gpu_plane.h"
 
 #include <exception>
@@ -14,11 +15,12 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Who waits for a result waits for an event, or for this: a GPU wakes no thread without interrupts.
+// Watch() yields the processor for kYieldTime, then sleeps kSleep between two polls: a GPU can wake
+// a thread only by an interrupt. A caller waits for the event, or for this polling.
 constexpr auto kYieldTime = std::chrono::milliseconds(1);
 constexpr auto kSleep = std::chrono::microseconds(50);
 
-/// All ranks are told the same, and are where they were.
+/// Whether the status is a refusal: all ranks get the same one, and all can go on.
 bool IsRefusal(const Status& status) {
   return status.code() == Code::kInvalidArgument || status.code() == Code::kFailedPrecondition;
 }
@@ -55,6 +57,8 @@ void GpuPlane::Run(const Decision& decision, std::vector<Tensor> tensors,
   }
   for (size_t i = 0; i < issued.tensors.size(); ++i) {
     const Tensor& tensor = issued.tensors[i];
+    // Called before Watch() knows of the operation, so a submitter hears first that the GPU has it,
+    // and then that it is done.
     if (tensor.gpu.on_issued) tensor.gpu.on_issued(issued.done, issued.results.outputs[i]);
   }
   {
@@ -90,6 +94,8 @@ Status GpuPlane::Begin(const Decision& decision, Issued& issued,
   if (!done.ok()) return done.status();
   issued.done = std::move(*done);
   Status begun;
+  // Several NCCL groups on one GPU could wait for each other, so this operation runs after the last
+  // one of any group.
   if (setup_.gpu->last != nullptr) begun = group_->WaitFor(setup_.gpu->last->handle());
   if (begun.ok())
     begun = operations_->Begin(decision, issued.tensors, issued.results, issued.deadline);
@@ -102,7 +108,7 @@ void GpuPlane::WaitForRoom(std::unique_lock<std::mutex>& lock) {
   changed_.wait(lock, [this] { return issued_.size() < kMostIssued; });
 }
 
-/// Only the data thread makes the group, so that it may look at it without the mutex.
+/// Only the data thread sets group_, so it may read it without the mutex.
 Status GpuPlane::Meet(Deadline deadline) {
   GpuMeeting meeting(host_, setup_.names, setup_.sys);
   auto met = meeting.Meet(
@@ -139,7 +145,8 @@ void GpuPlane::Fail(const std::string& why, Deadline when) {
 }
 
 void GpuPlane::OnFailure(const Status& status) {
-  // What this rank has not begun the others wait for: NCCL has to be aborted here as well.
+  // The other ranks wait in NCCL for operations that this rank has not begun, so NCCL has to be
+  // aborted here as well.
   Fail(status.message(), {});
   {
     const std::lock_guard lock(mutex_);
@@ -155,9 +162,10 @@ void GpuPlane::Finish() {
 
 void GpuPlane::Watch() {
   std::unique_lock lock(mutex_);
-  auto busy = steady_clock::now();  // when something ended, or began
+  auto busy = steady_clock::now();  // when an operation last began or ended
   for (;;) {
     if (issued_.empty() && !garbage_.empty()) {
+      // Freed without the mutex, since freeing waits for the GPU.
       std::vector<std::shared_ptr<std::byte[]>> garbage = std::exchange(garbage_, {});
       lock.unlock();
       garbage.clear();
@@ -170,6 +178,8 @@ void GpuPlane::Watch() {
     if (issued_.empty()) return;
     std::vector<Issued> ended;
     const Status status = LookAtFirst(ended);
+    // The submitters are told without the mutex: a callback may take long, and the data thread can
+    // go on. `telling_` keeps Finish() waiting meanwhile.
     telling_ = !ended.empty();
     lock.unlock();
     if (!ended.empty()) {
@@ -195,6 +205,7 @@ Status GpuPlane::LookAtFirst(std::vector<Issued>& ended) {
   auto done = group_->Look(first.what, *first.done, first.deadline, first.begin);
   if (done.ok() && !*done) return {};
   if (!done.ok()) {
+    // The communicator is aborted now, so none of the operations behind this one can end either.
     if (failure_.ok()) failure_ = done.status();
     std::move(issued_.begin(), issued_.end(), std::back_inserter(ended));
     issued_.clear();

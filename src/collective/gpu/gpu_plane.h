@@ -1,4 +1,5 @@
-// Operations on GPUs of the ranks of a group: decided like others, done without waiting for them.
+// Executes decisions about tensors on GPUs: the data thread starts them and does not wait until
+// they are done.
 #pragma once
 
 #include <chrono>
@@ -23,52 +24,57 @@
 
 namespace tony::collective {
 
-/// 1. The ranks' GPUs meet (gpu_meeting.h) at the first decision about tensors of GPUs: a job
-///    without any opens no library.
+/// 1. The ranks' GPUs meet (gpu_meeting.h) at the first decision about tensors of GPUs, so a job
+///    without such tensors opens no library.
 /// 2. The data thread puts a decision's operation on the GPU's stream, behind the framework's
-///    events, tells who has submitted that it is there, and goes on with the next decision.
-/// 3. A thread of the plane's looks after what the GPU has: when it is done, or cannot be, it tells
-///    who has submitted.
-/// While the GPU has kMostIssued operations the data thread waits, so that what becomes ready
-/// meanwhile is fused. After an error of the GPU, NCCL or a rank nothing is done any more.
+///    events. It tells the submitters that the GPU has the operation, and goes on with the next
+///    decision.
+/// 3. A thread of the plane polls the operations that the GPU has. When one is done, or has failed,
+///    the thread tells its submitters.
+/// While the GPU has kMostIssued operations the data thread waits, so that tensors that become
+/// ready meanwhile are fused. After an error of the GPU, of NCCL or of a rank the plane does
+/// nothing more.
 class GpuPlane {
  public:
   struct Setup {
-    std::shared_ptr<RankGpu> gpu;  ///< null: there are no operations on GPUs
+    std::shared_ptr<RankGpu> gpu;  ///< null: operations on GPUs are refused
     NcclGroup::Options group;
-    std::vector<int> names;  ///< of the ranks, for people; empty: 0, 1, …
-    /// Nothing more can be done, here or elsewhere. From the data thread, or the plane's.
+    std::vector<int> names;  ///< the ranks' numbers in messages; empty: 0, 1, …
+    /// Called when no rank can go on. Called from the data thread or from the plane's thread.
     std::function<void(const Status&)> on_failure;
-    /// What users should see once, of the first rank: which GPUs and what they lack.
+    /// Called once, on the first rank, with a sentence for users: which GPUs there are and what
+    /// they lack.
     std::function<void(const std::string&)> say;
     std::string sys = "/sys";  ///< see LookAtTransport()
   };
   static constexpr size_t kMostIssued = 2;
 
   GpuPlane(Group& host, Setup setup);
-  /// Ends what it has, and gives the other ranks a few seconds to part.
+  /// Waits until the issued operations have ended, and gives the other ranks a few seconds to close
+  /// their communicators.
   ~GpuPlane();
   GpuPlane(const GpuPlane&) = delete;
   GpuPlane& operator=(const GpuPlane&) = delete;
 
-  // Of the data thread:
+  // Called from the data thread only:
 
-  /// `tensors`: those of this rank, as in the decision; none where it has joined. Tells each what
-  /// comes of it, sooner or later. InvalidArgument, FailedPrecondition: GPUs cannot do this, or a
-  /// rank has none; all ranks are told the same, and the rest goes on. Others end everything:
-  /// `on_failure`. `patience`: from when it is with the GPU, which includes what the framework's
-  /// events have to wait for.
+  /// Starts the operation of `decision`. `tensors`: this rank's tensors, in the decision's order;
+  /// empty entries if it has joined. Each tensor's submitter gets its result or an error, sooner or
+  /// later. InvalidArgument, FailedPrecondition – GPUs cannot do this, or a rank has none: all
+  /// ranks are told the same, and later decisions go on. All other errors end the plane and call
+  /// `on_failure`. `patience`: time limit, counted from when the GPU has the operation; it includes
+  /// the time for which the framework's events are waited for.
   void Run(const Decision& decision, std::vector<Tensor> tensors,
            std::chrono::milliseconds patience);
-  /// Until all is done and told.
+  /// Waits until all operations are done and all submitters are told.
   void Finish();
 
-  /// A rank is gone, or nothing can go on: what is with the GPU is given up from `when` on. Thread
-  /// safe.
+  /// Reports that a rank is gone, or that the job cannot go on: operations that the GPU has are
+  /// aborted from `when` on. Thread safe.
   void Fail(const std::string& why, Deadline when);
 
  private:
-  /// What the GPU has been given.
+  /// An operation that the GPU has.
   struct Issued {
     std::string what;
     std::vector<Tensor> tensors;
@@ -79,37 +85,38 @@ class GpuPlane {
   };
 
   Status Begin(const Decision& decision, Issued& issued, std::chrono::milliseconds patience);
-  /// Ok: the ranks' GPUs have met.
+  /// Runs the meeting. Ok – the ranks' GPUs have met.
   Status Meet(Deadline deadline);
-  /// Where Fail() reaches it.
+  /// Makes `group` the one that Fail() aborts.
   void Publish(std::shared_ptr<NcclGroup> group);
-  /// Under the mutex, until the GPU has few enough operations.
+  /// Waits until the GPU has fewer than kMostIssued operations. The caller holds the mutex.
   void WaitForRoom(std::unique_lock<std::mutex>& lock);
-  /// The first failure is remembered, and told.
+  /// Keeps the first failure and reports it to `on_failure`.
   void OnFailure(const Status& status);
   void Watch();
-  /// One look at the first of what is issued, under the mutex. What has ended is moved to `ended`.
+  /// Polls the first issued operation once; the caller holds the mutex. Moves operations that have
+  /// ended to `ended`.
   Status LookAtFirst(std::vector<Issued>& ended);
   static void Tell(Issued& issued, const Status& status);
 
   Group& host_;
   Setup setup_;
 
-  std::mutex fail_mutex_;              ///< never held while something is waited for
-  std::shared_ptr<NcclGroup> target_;  ///< of Fail()
+  std::mutex fail_mutex_;              ///< never held during a wait
+  std::shared_ptr<NcclGroup> target_;  ///< the group that Fail() aborts
   bool failed_ = false;
   std::string failed_why_;
   Deadline failed_when_;
 
-  std::mutex mutex_;  ///< of the group, which takes one thread at a time
+  std::mutex mutex_;  ///< also serializes calls to the group, which is not thread safe
   std::condition_variable changed_;
-  std::shared_ptr<NcclGroup> group_;  ///< null: they have not met
+  std::shared_ptr<NcclGroup> group_;  ///< null: the ranks' GPUs have not met
   std::unique_ptr<GpuOperations> operations_;
   std::string limitation_;
   std::deque<Issued> issued_;
-  bool telling_ = false;  ///< of what has ended
-  /// Is freed when the GPU has nothing of ours: to free memory waits for the GPU, and while that
-  /// waits for a rank that has ended nobody would notice.
+  bool telling_ = false;  ///< an operation has ended and its submitters are being told
+  /// Memory that is freed only when the GPU has no operation of ours. CUDA waits for the GPU before
+  /// it frees memory; if the GPU waited for a rank that has ended, nobody would notice.
   std::vector<std::shared_ptr<std::byte[]>> garbage_;
   Status failure_;
   bool stopping_ = false;

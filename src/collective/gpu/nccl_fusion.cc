@@ -1,4 +1,5 @@
-// Several tensors at once, through the GPU's fusion buffer or where they lie.
+// Allreduce of several tensors: small ones are gathered into windows of the GPU's fusion buffer; a
+// large one is reduced where it lies, in pieces of the buffer's size.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +15,9 @@ Void* At(Void* data, size_t offset) {
 
 }  // namespace
 
-/// By sizes only, which are the same at all ranks.
+/// The windows depend on the tensors' sizes only, which are the same on all ranks. Addresses
+/// differ, and ranks that have joined have none. A part larger than half of the buffer gets a
+/// window of its own, so that it can be reduced without a copy.
 std::vector<NcclGroup::Tensors> NcclGroup::WindowsOf(const Fusion& fusion) const {
   const size_t capacity = fusion_->capacity();
   std::vector<Tensors> windows;
@@ -44,6 +47,8 @@ std::vector<NcclGroup::Tensors> NcclGroup::WindowsOf(const Fusion& fusion) const
 }
 
 Status NcclGroup::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) {
+  // All windows are queued on the stream without a wait between them; the host waits once, at the
+  // end.
   const bool deferred = std::exchange(deferred_, true);
   Status status;
   for (const Tensors& window : WindowsOf(fusion)) {
@@ -54,8 +59,8 @@ Status NcclGroup::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline dea
   return status.ok() && !deferred ? Finish(deadline) : status;
 }
 
-/// A single tensor is reduced where it lies by ranks that have it, and in the buffer by others:
-/// NCCL asks for the same count of all, not for the same way.
+/// A rank that has the tensor of a single-tensor window reduces it where it lies; a rank without it
+/// uses the buffer. NCCL needs the same count on all ranks, but not the same kind of memory.
 Status NcclGroup::ReduceWindow(const Tensors& window, const Fusion& fusion, ReduceOp op,
                                Deadline deadline) {
   const DataType type = fusion.type();

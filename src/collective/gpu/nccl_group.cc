@@ -1,4 +1,6 @@
-// Collective operations as NCCL's calls.
+// Maps each collective operation to NCCL's calls. NCCL's allgather and reducescatter need equal
+// lengths; with different lengths they become one broadcast or one reduction for each rank, as one
+// NCCL group.
 #include "collective/gpu/nccl_group.h"
 
 #include <algorithm>
@@ -9,7 +11,7 @@
 namespace tony::collective {
 namespace {
 
-// Bytes are counted, whatever they mean.
+// Operations that only move data count in bytes, whatever the element type is.
 constexpr NcclType kByte = NcclType::kUint8;
 
 const std::byte* At(const void* data, size_t offset) {
@@ -90,6 +92,7 @@ Status NcclGroup::Usable(const std::vector<size_t>* lengths) const {
 Status NcclGroup::Run(const std::string& what, const std::function<NcclResult(NcclComm)>& calls,
                       Deadline deadline) {
   Status issued = communicator_.Issue(what, calls, deadline);
+  // If operations are deferred, a later call returns the errors of this one.
   if (!issued.ok() || deferred_) return issued;
   return FinishOperation(what, deadline);
 }
@@ -99,6 +102,8 @@ Status NcclGroup::Finish(Deadline deadline) {
 }
 
 Status NcclGroup::FinishOperation(const std::string& what, Deadline deadline) {
+  // NCCL's calls only queue work on the stream. An event behind that work tells when the GPU has
+  // done it.
   Status recorded = stream_->Record(*finished_);
   if (!recorded.ok()) return recorded;
   return communicator_.Until(
@@ -146,7 +151,8 @@ Status NcclGroup::Scale(const void* in, void* out, size_t count, DataType type, 
   return copies_->Run({&copy, 1}, type, factor, *stream_);
 }
 
-/// NCCL has none: nobody has the sum before all have come.
+/// NCCL has no barrier. An allreduce of one int32 is one: no rank has the result before all ranks
+/// have come. It is waited for even if operations are deferred.
 Status NcclGroup::Barrier(Deadline deadline) {
   if (Status usable = Usable(nullptr); !usable.ok()) return usable;
   const std::string what = "the barrier";
@@ -168,6 +174,8 @@ Status NcclGroup::AllGather(const void* in, void* out, const std::vector<size_t>
       Sentence("allgather", Sum(bytes), "bytes"),
       [&](NcclComm comm) {
         const CudaStream stream = stream_->handle();
+        // If the lengths differ, each rank in turn broadcasts its part into its place in `out`. A
+        // rank's own part comes from `in`.
         if (AllEqual(bytes)) return nccl_->AllGather(in, out, bytes[0], kByte, comm, stream);
         NcclResult result = kNcclSuccess;
         size_t offset = 0;
@@ -209,6 +217,7 @@ Status NcclGroup::ReduceScatter(const void* in, void* out, const std::vector<siz
       [&](NcclComm comm) {
         const auto [nccl_type, nccl_op] = *reduction;
         const CudaStream stream = stream_->handle();
+        // If the lengths differ, there is one reduction for each rank, with that rank as its root.
         if (AllEqual(counts)) {
           return nccl_->ReduceScatter(in, out, counts[0], nccl_type, nccl_op, comm, stream);
         }
@@ -238,6 +247,8 @@ Status NcclGroup::AllToAll(const void* in, const std::vector<size_t>& sent, void
         NcclResult result = kNcclSuccess;
         size_t from = 0;
         size_t to = 0;
+        // NCCL has no all-to-all. Sends and receives within one NCCL group run at the same time, so
+        // their order cannot make two ranks wait for each other.
         for (int peer = 0; peer < ranks() && result == kNcclSuccess; ++peer) {
           const size_t sending = sent[static_cast<size_t>(peer)];
           const size_t receiving = received[static_cast<size_t>(peer)];

@@ -1,4 +1,4 @@
-// The table of libnccl's functions.
+// Fills the table of functions by name, and checks the version before them.
 #include "collective/gpu/nccl_library.h"
 
 #include "collective/gpu/shared_library.h"
@@ -6,7 +6,7 @@
 namespace tony::collective {
 
 std::string NcclVersionText(int version) {
-  // From 2.9 on there are two more digits.
+  // Version numbers have two more digits from 2.9 on.
   const int major = version < 10000 ? version / 1000 : version / 10000;
   const int minor = version < 10000 ? version % 1000 / 100 : version % 10000 / 100;
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(version % 100);
@@ -27,7 +27,8 @@ Result<std::shared_ptr<const NcclLibrary>> NcclLibrary::Load(const std::string& 
     library->Find(symbol, function);
     if (*function == nullptr && missing == nullptr) missing = symbol;
   };
-  // Before functions that an old one does not have.
+  // The version comes first: an NCCL that is too old lacks functions, and the message should name
+  // its version and not a function.
   find("ncclGetVersion", &nccl->get_version_);
   const bool answers = missing == nullptr && nccl->get_version_(&nccl->version_) == kNcclSuccess;
   if (answers && nccl->version_ < kNcclOldest) {

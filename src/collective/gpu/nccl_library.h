@@ -1,4 +1,4 @@
-// NCCL, loaded when it is asked for.
+// Loads NCCL's library on demand.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,20 @@ namespace tony::collective {
 /// The functions of libnccl. Thread safe.
 class NcclLibrary {
  public:
-  /// FailedPrecondition: no library, older than 2.14, a function is missing.
+  /// Loads `file`, a path or a name for the loader. FailedPrecondition – there is no such library,
+  /// it is older than 2.14, or it lacks a function.
   static Result<std::shared_ptr<const NcclLibrary>> Load(const std::string& file);
 
-  /// For one rank of a communicator, which hands it to all others: a secret, since whoever has it
-  /// can join. From then on this process listens for them.
+  /// Makes the unique id of a communicator. One rank calls it and hands the id to all others. The
+  /// id is a secret, since whoever has it can join. From the call on, this process listens for the
+  /// other ranks. Internal – NCCL cannot listen.
   Result<std::string> CreateUniqueId() const;
 
-  /// What NCCL says of a result, and of the communicator, if any.
+  /// NCCL's text for `result`, and its last error for `comm`, which may be null.
   std::string NameOf(NcclResult result, NcclComm comm) const;
-  /// "2.28.9".
+  /// The version, like "2.28.9".
   std::string version() const;
-  /// As NCCL's headers have it: 22809.
+  /// The version as in NCCL's headers, like 22809.
   int version_code() const { return version_; }
 
 #define TONY_MEMBER(member, symbol, ...) NcclResult (*member)(__VA_ARGS__) = nullptr;
@@ -37,7 +39,7 @@ class NcclLibrary {
   int version_ = 0;
 };
 
-/// "2.14.0" of 21400.
+/// The text of a version number: "2.14.0" for 21400.
 std::string NcclVersionText(int version);
 
 }  // namespace tony::collective

@@ -1,4 +1,5 @@
-// A table of NCCL's types.
+// Maps the types by a switch, so that the compiler reports a new type without a mapping. A bool's
+// sum is "or" and its product is "and".
 #include "collective/gpu/nccl_reduction.h"
 
 #include <optional>
@@ -50,7 +51,7 @@ NcclOp NcclOpOf(DataType type, ReduceOp op) {
       return NcclOp::kMax;
     case ReduceOp::kAverage:
     case ReduceOp::kAdasum:
-      break;  // no group's
+      break;  // no reduction of a group
   }
   return NcclOp::kSum;
 }

@@ -1,4 +1,4 @@
-// What NCCL has for our element types and operations.
+// Maps element types and reductions to NCCL's.
 #pragma once
 
 #include "collective/arithmetic/data_type.h"
@@ -12,13 +12,13 @@ struct NcclReduction {
   NcclOp op;
 };
 
-/// Bool, whose elements are 0 or 1, is reduced by its maximum ("or") or minimum ("and") as uint8.
-/// kAverage is NcclAverageOf().
-/// InvalidArgument: int16 and uint16, which NCCL does not have.
+/// NCCL's type and operation for a reduction. Bool, whose elements are 0 or 1, is reduced as uint8
+/// by maximum ("or") or minimum ("and"). kAverage gives NcclAverageOf(). InvalidArgument – int16 or
+/// uint16, which NCCL does not have.
 Result<NcclReduction> NcclReductionOf(DataType type, ReduceOp op);
 
-/// The average over the ranks, of floating-point types.
-/// InvalidArgument: others, which NCCL's versions round in different ways.
+/// NCCL's type and operation for the average over the ranks. InvalidArgument – the type is not
+/// floating-point: NCCL's versions round integers in different ways.
 Result<NcclReduction> NcclAverageOf(DataType type);
 
 }  // namespace tony::collective

@@ -1,6 +1,7 @@
-// What is used of NCCL's interface, as its documentation gives it: no header of NVIDIA's is needed.
+// The part of NCCL's interface that tony uses, declared from its documentation, so that no header
+// of NVIDIA's is needed.
 //
-// A test compares this with the real header where there is one.
+// A test compares these declarations with the real header where it finds one.
 #pragma once
 
 #include <cstddef>
@@ -37,12 +38,14 @@ enum class NcclType : int {
 
 enum class NcclOp : int { kSum = 0, kProduct = 1, kMax = 2, kMin = 3, kAverage = 4 };
 
-/// By which the ranks of a communicator find each other: the address that one of them listens at.
+/// The id by which the ranks of a communicator find each other: the address at which one of them
+/// listens.
 struct NcclUniqueId {
   char bytes[128];
 };
 
-/// As in version 2.14. Later versions have more behind it, and take this for what it says it is.
+/// The configuration of NCCL 2.14. Later versions have more members behind these, and accept this
+/// shorter one because `size` and `version` say what it is.
 struct NcclConfig {
   size_t size = sizeof(NcclConfig);
   unsigned magic = 0xcafebeef;
@@ -50,10 +53,11 @@ struct NcclConfig {
   int blocking = 0;
 };
 
-/// The first with communicators whose calls return at once, so that no call can hang.
+/// The oldest NCCL that is accepted: the first with non-blocking communicators, whose calls return
+/// at once, so that no call can hang.
 inline constexpr int kNcclOldest = 21400;
 
-/// Each as FUNCTION(member, symbol, parameters…), returning a result.
+/// One entry for each function: FUNCTION(member, symbol, parameters…). All return an NcclResult.
 #define TONY_NCCL_FUNCTIONS(FUNCTION)                                                              \
   FUNCTION(GetUniqueId, ncclGetUniqueId, NcclUniqueId* id)                                         \
   FUNCTION(CommInitRankConfig, ncclCommInitRankConfig, NcclComm* comm, int ranks, NcclUniqueId id, \

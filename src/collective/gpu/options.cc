@@ -1,4 +1,4 @@
-// Environment variables about GPUs.
+// Reads the variables; an empty one counts as unset.
 #include "collective/gpu/options.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What users can set about GPUs, by environment variables.
+// Options for GPUs that users set by environment variables.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 namespace tony::collective {
 
 struct GpuOptions {
-  /// TONY_CUDA_LIBRARY: the driver's library, a path or a name for the loader.
+  /// TONY_CUDA_LIBRARY: the driver's library, as a path or a name for the loader.
   std::string cuda_library = "libcuda.so.1";
-  /// TONY_NCCL_LIBRARY: where the name is not found, e.g.
-  /// site-packages/nvidia/nccl/lib/libnccl.so.2. What the program has loaded already, as PyTorch
-  /// has, is found by its name.
+  /// TONY_NCCL_LIBRARY: a path for machines on which the loader does not find the name, e.g.
+  /// site-packages/nvidia/nccl/lib/libnccl.so.2. A library that the program has loaded already, as
+  /// PyTorch has, is found by its name.
   std::string nccl_library = "libnccl.so.2";
 };
 

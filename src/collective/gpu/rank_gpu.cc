@@ -1,4 +1,5 @@
-// Asks the driver about pointers.
+// Chooses the GPU by priority: where tensors lie, then what the program suggested, then the only
+// GPU that the process sees.
 #include "collective/gpu/rank_gpu.h"
 
 namespace tony::collective {

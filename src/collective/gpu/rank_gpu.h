@@ -1,4 +1,4 @@
-// Which GPU is this rank's, and what it takes to use it.
+// Finds out which GPU this rank uses, and opens it.
 #pragma once
 
 #include <memory>
@@ -14,40 +14,42 @@
 
 namespace tony::collective {
 
-/// A rank's GPU is the one that its tensors lie on, which the driver knows: neither the rank's
-/// number nor an environment variable says it for sure. One GPU for each rank, as NCCL wants it.
-/// NVIDIA's libraries are opened when they are needed first. Thread safe.
+/// A rank's GPU is the one that its tensors lie on. The driver knows that for each pointer; a
+/// rank's number or an environment variable does not say it for sure. Each rank has one GPU, as
+/// NCCL requires. NVIDIA's libraries are opened when they are first needed. Thread safe.
 class RankGpu {
  public:
   explicit RankGpu(GpuOptions options) : options_(std::move(options)) {}
 
-  /// `data`, said to be a GPU's, is to be reduced; the first one's GPU is this rank's.
-  /// Empty, or why that cannot be: no driver, memory of no GPU, of another one than before.
+  /// Reports that `data`, said to be in GPU memory, is to be reduced. The GPU of the first such
+  /// pointer becomes this rank's. Returns empty, or why `data` cannot be used: there is no driver,
+  /// the memory is of no GPU, or it is of another GPU than before.
   std::string Locate(const void* data);
-  /// Of a rank that may have no tensors, as its program counts GPUs; below 0: it does not say.
+  /// Suggests a GPU for a rank that may have no tensors. `ordinal`: as its program counts GPUs;
+  /// below 0: the rank does not say.
   void Suggest(int ordinal);
 
   struct Opened {
     std::shared_ptr<const NcclLibrary> nccl;
     std::shared_ptr<Device> device;
   };
-  /// FailedPrecondition: no driver, no GPU, no NCCL, or it is not known which GPU. The codes of
-  /// Device::Open().
+  /// Opens NVIDIA's libraries and the rank's GPU. FailedPrecondition – there is no driver, no GPU
+  /// or no NCCL, or it is unknown which GPU. More codes: those of Device::Open().
   Result<Opened> Open();
 
-  /// When what this rank's GPU was given last for any group is done; null: nothing. Several of
-  /// NCCL's groups on a GPU at once could wait for each other, so one follows the other. Of the
-  /// data thread.
+  /// Fires when the last operation that any group gave to this rank's GPU is done. Null: there was
+  /// none. NCCL groups that run on a GPU at the same time could wait for each other, so each
+  /// operation waits for the one before. Used by the data thread only.
   std::shared_ptr<Event> last;
 
  private:
-  /// Under the mutex.
+  /// Loads the driver. The caller holds the mutex.
   Result<std::shared_ptr<const CudaDriver>> Driver();
   Result<int> Ordinal(const CudaDriver& driver) const;
 
   const GpuOptions options_;
   std::mutex mutex_;
-  std::shared_ptr<const CudaDriver> driver_;  ///< null: not yet, or there is none
+  std::shared_ptr<const CudaDriver> driver_;  ///< null: not loaded yet, or there is none
   std::shared_ptr<const NcclLibrary> nccl_;
   std::shared_ptr<Device> device_;
   int located_ = -1;

@@ -1,4 +1,4 @@
-// dlopen and dlsym.
+// Uses dlopen, dlsym and dladdr. RTLD_LOCAL keeps the library's symbols out of the user's program.
 #include "collective/gpu/shared_library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// A shared library that is opened at run time, by those who need it.
+// Opens a shared library at run time and finds its functions.
 #pragma once
 
 #include <string>
@@ -7,20 +7,21 @@
 
 namespace tony::collective {
 
-/// Stays open until the process ends: what it has started may still run. Not thread safe.
+/// A library that stays open until the process ends, since threads that it has started may still
+/// run. Not thread safe.
 class SharedLibrary {
  public:
-  /// `file`: a path, or a name for the loader to look for.
-  /// FailedPrecondition: it cannot be opened; the message is the loader's.
+  /// Opens `file`: a path, or a name for the loader to search. FailedPrecondition – it cannot be
+  /// opened; the message is the loader's.
   static Result<SharedLibrary> Open(const std::string& file);
 
-  /// Sets `*function` to what the library calls `name`; to null when there is none.
+  /// Sets `*function` to the library's function `name`; to null if there is none.
   template <typename Function>
   void Find(const char* name, Function** function) const {
     *function = reinterpret_cast<Function*>(Address(name));
   }
 
-  /// As the loader has found it.
+  /// The path of the file in which the loader found `name`.
   std::string PathOf(const char* name) const;
 
  private:

@@ -1,4 +1,5 @@
-// Streams and events of CUDA's driver.
+// Wraps the driver's streams and events. Events carry no time, and the stream does not wait for
+// CUDA's default stream.
 #include "collective/gpu/stream.h"
 
 #include <utility>
@@ -49,7 +50,7 @@ Result<std::unique_ptr<Stream>> Stream::Create(std::shared_ptr<Device> device) {
   return std::unique_ptr<Stream>(new Stream(std::move(device), stream));
 }
 
-/// CUDA lets the stream finish what it has.
+/// Destroying the stream does not wait: CUDA finishes the work that it still has.
 Stream::~Stream() {
   const Device::Current current(*device_);
   device_->driver().StreamDestroy(stream_);

@@ -1,4 +1,4 @@
-// What a GPU does in order, and marks in it.
+// Streams of work that a GPU does in order, and events in them.
 #pragma once
 
 #include <memory>
@@ -8,20 +8,20 @@
 
 namespace tony::collective {
 
-/// A mark in a stream, without a time. Not thread safe.
+/// A mark in a stream; it records no time. Not thread safe.
 class Event {
  public:
-  /// Internal, ResourceExhausted: CUDA refuses.
+  /// Internal, ResourceExhausted – CUDA refuses.
   static Result<std::unique_ptr<Event>> Create(std::shared_ptr<Device> device);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  /// Whether the GPU has come to it, as last recorded.
-  /// Internal: something before it has failed.
+  /// Whether the GPU has reached the event where it was last recorded. Internal – an operation
+  /// before it has failed.
   Result<bool> Fired() const;
-  /// What `stream`, of any library in this process, is given next begins when it has fired.
-  /// Internal: CUDA refuses.
+  /// Makes later work on `stream`, which may be of any library in this process, wait until the
+  /// event has fired. Internal – CUDA refuses.
   Status BlockStream(CudaStream stream) const;
   CudaEvent handle() const { return event_; }
 
@@ -33,19 +33,19 @@ class Event {
   const CudaEvent event_;
 };
 
-/// Ahead of the framework's streams, as far as the GPU has a choice: many wait for what ranks do
-/// together. Not thread safe.
+/// A stream of the highest priority: the GPU prefers it to the framework's streams where it can
+/// choose, since many ranks wait for a collective operation. Not thread safe.
 class Stream {
  public:
-  /// Internal, ResourceExhausted: CUDA refuses.
+  /// Internal, ResourceExhausted – CUDA refuses.
   static Result<std::unique_ptr<Stream>> Create(std::shared_ptr<Device> device);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// What is given to it next begins when `event`, as recorded now, has fired.
+  /// Makes later work on this stream wait until `event`, as recorded now, has fired.
   Status WaitFor(CudaEvent event);
-  /// `event` fires when all that was given to it is done.
+  /// Records `event`: it fires when all work given to the stream so far is done.
   Status Record(Event& event);
 
   const Device& device() const { return *device_; }

@@ -1,4 +1,5 @@
-// Asks the driver and the kernel.
+// Asks the driver about peer access, and reads sysfs for network devices and kernel modules. Facts
+// that cannot be read count as absent.
 #include "collective/gpu/transport.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ int PeersOf(const Device& device) {
   return peers;
 }
 
-/// Either through a module of the kernel, or, newer, through DMA buffers.
+/// GPUDirect works either through a kernel module or, on newer systems, through DMA buffers.
 std::string GpuDirectOf(const Device& device, const fs::path& sys) {
   std::error_code error;
   for (const char* module : {"nvidia_peermem", "nv_peer_mem"}) {

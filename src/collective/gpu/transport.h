@@ -1,4 +1,4 @@
-// What lies between this process' GPU and others, for people.
+// Describes, for users, the hardware between this process' GPU and others.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace tony::collective {
 
-/// What can be seen without asking NCCL, which chooses among transports when ranks connect and says
-/// only in its own log, in no fixed form, what it has chosen.
+/// The facts that can be seen without NCCL. NCCL chooses a transport when ranks connect, and names
+/// it only in its own log, in no fixed form.
 struct Transport {
-  std::string nccl;    ///< version
-  std::string driver;  ///< newest CUDA that it runs
-  std::string gpu;     ///< its name
+  std::string nccl;    ///< NCCL's version
+  std::string driver;  ///< newest CUDA version that the driver supports
+  std::string gpu;     ///< NVIDIA's name of the GPU
   int ordinal = 0;
-  int devices = 1;  ///< that this process sees
-  int peers = 0;    ///< of these, others whose memory this GPU reaches: NVLink or PCIe
-  std::vector<std::string> infiniband;  ///< devices of the host
-  std::string gpudirect;                ///< how network cards may reach the GPU's memory, or empty
+  int devices = 1;  ///< number of GPUs that this process sees
+  int peers = 0;    ///< number of other GPUs with memory in reach (NVLink, PCIe)
+  std::vector<std::string> infiniband;  ///< names of the host's InfiniBand devices
+  std::string gpudirect;  ///< how network cards can reach the GPU's memory; empty: they cannot
 };
 
-/// `sys`: where the kernel's file system of devices is, "/sys".
+/// Collects the facts. `sys`: where sysfs is mounted, "/sys".
 Transport LookAtTransport(const NcclLibrary& nccl, const Device& device, const std::string& sys);
 
-/// One sentence.
+/// Puts the facts into one sentence.
 std::string Describe(const Transport& transport);
 
 }  // namespace tony::collective

@@ -1,4 +1,5 @@
-// The first place that is large enough; neighbours that are free become one.
+// A first-fit allocator: takes the first free range that is large enough, and merges a freed range
+// with its free neighbours.
 #include "collective/group/arena.h"
 
 #include <sys/mman.h>
@@ -12,7 +13,7 @@
 namespace tony::collective {
 namespace {
 
-/// Of different tensors no two share a line.
+/// The unit of allocation: two tensors never share a cache line.
 constexpr size_t kLine = 64;
 
 constexpr size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
@@ -32,7 +33,7 @@ void* Arena::Allocate(size_t bytes) {
   const std::lock_guard lock(mutex_);
   for (auto place = free_.begin(); place != free_.end(); ++place) {
     const auto [offset, room] = *place;
-    if (room < bytes) continue;  // so that rounding up cannot overflow
+    if (room < bytes) continue;  // before rounding up, which then cannot overflow
     const size_t size = RoundUp(std::max<size_t>(bytes, 1), kLine);
     if (room < size) continue;
     free_.erase(place);
@@ -50,6 +51,7 @@ bool Arena::Free(void* data) {
   if (used == used_.end()) return false;
   const auto [own, own_size] = *used;
   used_.erase(used);
+  // Merges the buffer with the free ranges directly behind and before it.
   size_t begin = own;
   size_t end = own + own_size;
   if (const auto after = free_.find(end); after != free_.end()) {
@@ -62,11 +64,13 @@ bool Arena::Free(void* data) {
     if (before->first + before->second == begin) begin = free_.extract(before).key();
   }
   free_[begin] = end - begin;
-  // The pages that it touched, but for those that others lie in still.
+  // Gives back the pages of this buffer, except those on which a neighbour still has data. Pages of
+  // the merged neighbours were given back before.
   const size_t page = PageBytes();
   const size_t from = std::max(RoundUp(begin, page), RoundDown(own, page));
   const size_t until = std::min(RoundDown(end, page), RoundUp(own + own_size, page));
-  // Where the kernel refuses, the memory is kept for the next one.
+  // If the kernel refuses, the memory stays allocated for the next buffer, so the error does not
+  // matter.
   if (from < until) madvise(begin_ + from, until - from, MADV_REMOVE);
   return true;
 }

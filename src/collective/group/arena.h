@@ -1,4 +1,4 @@
-// Buffers in memory that other processes have mapped too.
+// Allocates buffers in memory that other processes have mapped, too.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,22 @@
 
 namespace tony::collective {
 
-/// Hands out parts of a memory. A page of it takes memory from its first use
-/// until what lies there is freed, as with malloc(). Thread safe.
+/// An allocator for one memory mapping. A page takes physical memory from its first use until the
+/// buffers on it are freed, as with malloc(). Thread safe.
 class Arena {
  public:
-  /// Of a shared mapping of whole pages, whose pages need not be there; `memory` keeps it.
+  /// `begin`, `bytes`: a shared mapping of whole pages, which need not be present yet. `memory`:
+  /// owns the mapping; the arena keeps it alive.
   Arena(std::shared_ptr<void> memory, std::byte* begin, size_t bytes);
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// On a cache line's start, of one byte at least. Null: no room is left.
+  /// Allocates a buffer that starts on a cache line; 0 bytes count as 1. Null: no room is left.
   void* Allocate(size_t bytes);
-  /// What Allocate() has returned; null is nothing. False: it is not one of ours.
+  /// Frees a buffer from Allocate(); null is allowed. False: Allocate() has not returned `data`.
   bool Free(void* data);
-  /// Where `data` lies, if all of its bytes are in the memory. Nobody else has anything at these
-  /// addresses, so there is nothing to look up.
+  /// The offset of `data` in the mapping, if all of its bytes lie in it. The addresses suffice to
+  /// tell: nothing else lies in this range, so no buffer has to be looked up.
   std::optional<size_t> OffsetOf(const void* data, size_t bytes) const;
 
  private:
@@ -31,8 +32,8 @@ class Arena {
   std::byte* const begin_;
   const size_t bytes_;
   std::mutex mutex_;
-  std::map<size_t, size_t> free_;  ///< bytes by offset; no two touch
-  std::map<size_t, size_t> used_;  ///< bytes by offset
+  std::map<size_t, size_t> free_;  ///< free bytes by offset; no two entries are adjacent
+  std::map<size_t, size_t> used_;  ///< used bytes by offset
 };
 
 }  // namespace tony::collective

@@ -1,11 +1,12 @@
-// For groups that do not know better: tensors become one vector, and nothing is divided.
+// Default implementations for groups without better ones: AllReduceFused() gathers the tensors into
+// one vector, and Subgroup() is refused.
 #include "collective/group/group.h"
 
 namespace tony::collective {
 
 Status Group::AllReduceFused(const Fusion& fusion, ReduceOp op, Deadline deadline) {
   const std::span<const Fusion::Tensor> tensors = fusion.tensors();
-  // A single one is reduced in the place of its result.
+  // A single tensor is reduced in its result's memory, which saves the second vector.
   void* const only = tensors.size() == 1 ? tensors[0].out : nullptr;
   auto* const vector =
       only != nullptr ? static_cast<std::byte*>(only) : fused_.Take(fusion.bytes());

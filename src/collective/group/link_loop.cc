@@ -1,4 +1,5 @@
-// ppoll(2), an eventfd, and non-blocking sockets.
+// Waits with ppoll(2) for the non-blocking sockets and an eventfd, which wakes the thread for
+// posted work. Send() only posts: all sockets are used by the loop's thread alone.
 #include "collective/group/link_loop.h"
 
 #include <fcntl.h>
@@ -25,7 +26,7 @@ namespace {
 constexpr auto kGoodbyeTime = std::chrono::seconds(1);
 constexpr std::chrono::nanoseconds kNow{0};
 
-/// Not by poll(), which knows of milliseconds only.
+/// Sleeps with ppoll(), since poll() rounds the timeout to milliseconds.
 int Sleep(std::vector<pollfd>& watched, std::optional<std::chrono::nanoseconds> timeout) {
   const auto left = std::max(timeout.value_or(kNow), kNow);
   const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
@@ -61,6 +62,8 @@ Result<std::unique_ptr<LinkLoop>> LinkLoop::Start(std::vector<Peer> peers, Callb
 LinkLoop::LinkLoop(std::vector<Peer> peers, Callbacks callbacks, Descriptor wake)
     : callbacks_(std::move(callbacks)), wake_(std::move(wake)) {
   for (Peer& peer : peers) {
+    // A child of fork() closes its copy, so that the other side notices at once when this process
+    // ends.
     guards_.emplace_back(peer.connection.get());
     Link& link = links_[peer.rank];
     link.connection = std::move(peer.connection);
@@ -83,7 +86,7 @@ void LinkLoop::Stop() {
 
 void LinkLoop::Wake() {
   const uint64_t one = 1;
-  // Full: it is awake anyway.
+  // The write fails only if the counter is full; then the thread is awake anyway.
   if (write(wake_.get(), &one, sizeof(one)) < 0) return;
 }
 
@@ -96,6 +99,7 @@ void LinkLoop::Post(std::function<void()> work) {
 }
 
 void LinkLoop::PostAt(Deadline when, std::function<void()> work) {
+  // Timers belong to the loop's thread, so a new timer is added by posted work.
   Post([this, when, work = std::move(work)]() mutable { timers_.emplace(when, std::move(work)); });
 }
 
@@ -125,7 +129,8 @@ void LinkLoop::Run() {
   for (;;) {
     Wait(TimeToTimer(), /*sending=*/false);
     bool stopping = false;
-    // Before the goodbyes also what such work has posted: messages are.
+    // When stopping, work that posted work has posted is run, too, before the goodbyes: Send()
+    // posts its messages.
     while (RunPosted(stopping) && stopping) continue;
     if (stopping) return SendGoodbyes();
     if (!timers_.empty()) RunTimers();
@@ -139,6 +144,7 @@ bool LinkLoop::RunPosted(bool& stopping) {
     work.swap(posted_);
     stopping = stopping_;
   }
+  // The work runs without the mutex, so that it may post.
   for (const auto& one : work) one();
   return !work.empty();
 }
@@ -157,6 +163,8 @@ void LinkLoop::Wait(std::optional<std::chrono::nanoseconds> timeout, bool sendin
   if (!sending) watched.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
   int ready = 0;
   const auto look = [&] { return (ready = poll(watched.data(), watched.size(), 0)) != 0; };
+  // An answer often comes within 50 microseconds, less than it takes to wake a thread, so the loop
+  // polls before it sleeps.
   if (!LookFor(kLookTime, look)) ready = Sleep(watched, timeout);
   if (ready < 0) return;
   uint64_t count = 0;
@@ -190,6 +198,7 @@ bool LinkLoop::TakeMessages(int rank, Link& link) {
     const char* const frame = &link.received[taken];
     std::memcpy(&length, frame, sizeof(length));
     const size_t bytes = sizeof(length) + length;
+    // A length beyond the limit is rejected before its bytes are waited for.
     const bool fits = length <= kMostMessageBytes;
     if (fits && link.received.size() - taken < bytes + tag) break;
     const bool believed =
@@ -219,7 +228,8 @@ void LinkLoop::Write(Link& link) {
         send(link.connection.get(), &link.unsent[sent], link.unsent.size() - sent, MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) {
-      // Nobody reads it any more: its end is told when there is nothing left to receive.
+      // The other side reads no more. The pending bytes are dropped; Receive() reports the end when
+      // all that was received is read.
       if (errno != EAGAIN) sent = link.unsent.size();
       break;
     }
@@ -236,6 +246,8 @@ void LinkLoop::Finish(int rank, Link& link, bool in_order) {
 }
 
 void LinkLoop::SendGoodbyes() {
+  // Received bytes are ignored from here on. The limit keeps a rank that does not read from holding
+  // up the shutdown.
   const auto end = std::chrono::steady_clock::now() + kGoodbyeTime;
   for (auto& [rank, link] : links_) {
     if (link.ended) continue;

@@ -1,4 +1,4 @@
-// Messages to and from other ranks, on a thread of their own.
+// Sends and receives messages between ranks, on a thread of its own.
 #pragma once
 
 #include <chrono>
@@ -21,15 +21,15 @@
 
 namespace tony::collective {
 
-/// One thread that waits for all connections, and sleeps when there is nothing to do. What it
-/// calls, it calls one after the other: who keeps its state there needs no lock.
+/// An event loop: one thread waits for all connections, and sleeps when there is nothing to do. It
+/// makes all callbacks, one after the other, so state that only callbacks use needs no lock.
 ///
-/// On the wire a message is its length, as uint32, and its bytes; a length of 0 is the goodbye.
-/// Where a connection has keys, a MAC of all that follows. A message that does not fit its MAC is
-/// told to nobody, and ends the connection. Thread safe.
+/// On the wire a message is its length, as uint32, and its bytes. Length 0 is the goodbye. If a
+/// connection has keys, a MAC of length and bytes follows. A message that does not fit its MAC is
+/// not delivered, and ends the connection. Thread safe.
 class LinkLoop {
  public:
-  /// Longer ones do not come from ranks.
+  /// The longest accepted message, in bytes. Ranks send no longer ones.
   static constexpr size_t kMostMessageBytes = size_t{64} << 20;
 
   struct Peer {
@@ -39,26 +39,30 @@ class LinkLoop {
   };
   struct Callbacks {
     std::function<void(int rank, std::string message)> on_message;
-    /// Nothing more will come from it. `in_order`: it has said goodbye.
+    /// The rank sends nothing more. `in_order`: it has said goodbye.
     std::function<void(int rank, bool in_order)> on_end;
   };
 
-  /// ResourceExhausted: no descriptor.
+  /// Takes the connections and starts the thread. ResourceExhausted – no descriptor is left.
+  /// InvalidArgument – a peer's connection is none.
   static Result<std::unique_ptr<LinkLoop>> Start(std::vector<Peer> peers, Callbacks callbacks);
   LinkLoop(const LinkLoop&) = delete;
   LinkLoop& operator=(const LinkLoop&) = delete;
   ~LinkLoop();
 
-  /// Runs what was posted, sends what is to be sent, that work's messages too, and the goodbye, for
-  /// a second at most. Nobody is called afterwards, and nothing sent. Not from its own thread, and
-  /// not from two at once.
+  /// Stops the thread. It first runs the posted work, sends the pending messages, also those of
+  /// that work, and the goodbye; sending takes at most a second. Afterwards no callback is called
+  /// and nothing is sent. It must not be called from the loop's thread, nor from two threads at
+  /// once.
   void Stop();
 
-  /// Not empty. To a rank that is gone nothing is sent: on_end has been called, or follows.
+  /// Sends `message`, which must not be empty. Nothing is sent to a rank that is gone: on_end has
+  /// been called for it, or will be.
   void Send(int rank, std::string_view message);
-  /// Calls `work` from its thread.
+  /// Calls `work` from the loop's thread.
   void Post(std::function<void()> work);
-  /// The same, at `when` or soon after it; not at all, if it is stopped before.
+  /// Calls `work` from the loop's thread at `when` or soon after; not at all if the loop is stopped
+  /// before.
   void PostAt(Deadline when, std::function<void()> work);
 
  private:
@@ -72,19 +76,22 @@ class LinkLoop {
 
   LinkLoop(std::vector<Peer> peers, Callbacks callbacks, Descriptor wake);
   void Run();
-  /// What was posted so far. Returns whether there was any; `stopping`: whether Stop() was called.
+  /// Runs the work posted so far. Returns whether there was any. `stopping`: whether Stop() was
+  /// called.
   bool RunPosted(bool& stopping);
-  /// Those whose time has come.
+  /// Runs the timers whose time has come.
   void RunTimers();
-  /// Until the first timer, if there is one.
+  /// The time until the first timer; none if there is no timer.
   std::optional<std::chrono::nanoseconds> TimeToTimer() const;
-  /// Until there is something to do. `sending`: waits for nothing else.
+  /// Waits until there is something to do, and does it. `sending`: waits only for connections that
+  /// can take pending bytes.
   void Wait(std::optional<std::chrono::nanoseconds> timeout, bool sending);
   void Receive(int rank, Link& link);
-  /// False: the bytes are no messages.
+  /// Delivers the whole messages that were received. False: the connection has ended, by a goodbye
+  /// or by bytes that are no message.
   bool TakeMessages(int rank, Link& link);
   void Write(Link& link);
-  /// What is to be written next: a frame, and its MAC.
+  /// Appends a frame, and its MAC, to the bytes to send.
   static void Append(Link& link, const std::string& frame);
   void Finish(int rank, Link& link, bool in_order);
   void SendGoodbyes();
@@ -92,12 +99,12 @@ class LinkLoop {
 
   const Callbacks callbacks_;
   const Descriptor wake_;
-  std::map<int, Link> links_;                              ///< of the thread
-  std::multimap<Deadline, std::function<void()>> timers_;  ///< of the thread
-  std::vector<ForkGuard> guards_;                          ///< of the links' connections
+  std::map<int, Link> links_;                              ///< used by the thread only
+  std::multimap<Deadline, std::function<void()>> timers_;  ///< used by the thread only
+  std::vector<ForkGuard> guards_;                          ///< guards of the links' connections
   std::mutex mutex_;
-  std::deque<std::function<void()>> posted_;  ///< under the mutex
-  bool stopping_ = false;                     ///< under the mutex
+  std::deque<std::function<void()>> posted_;  ///< guarded by mutex_
+  bool stopping_ = false;                     ///< guarded by mutex_
   std::thread thread_;
 };
 

@@ -1,4 +1,5 @@
-// A loop of links, and a group that fails with one of them.
+// Connects a LinkLoop to a Group: a rank whose connection ends without a goodbye fails the group.
+// Messages that come before Listen() wait in `early_`.
 #include "collective/group/link_members.h"
 
 #include <utility>
@@ -43,7 +44,7 @@ void LinkMembers::Listen(Callbacks callbacks) {
 }
 
 void LinkMembers::Leave() {
-  group_->Leave();  // before the others are told
+  group_->Leave();  // before the goodbyes tell the other ranks
   links_->Stop();
 }
 

@@ -1,4 +1,5 @@
-// Ranks that are connected: messages between them, and who is gone.
+// Members that are connected by sockets: passes on their messages, and notices when one of them is
+// gone.
 #pragma once
 
 #include <functional>
@@ -15,11 +16,13 @@
 
 namespace tony::collective {
 
-/// The kernel closes a connection when a process ends, however it ends.
+/// A lost rank is noticed by its connection: the kernel closes it when the process ends, however it
+/// ends.
 class LinkMembers : public Members {
  public:
-  /// `peers`: rank 0's to each, of each to rank 0; others are only watched. `transport` and
-  /// `limitation`: as of Members. ResourceExhausted: no descriptor.
+  /// Starts the links. `peers`: on rank 0 the connections to all ranks, on each other rank the one
+  /// to rank 0; connections to other ranks are only watched for their end. `transport`,
+  /// `limitation`: see Members. ResourceExhausted – no descriptor is left.
   static Result<std::unique_ptr<LinkMembers>> Start(std::unique_ptr<Group> group,
                                                     std::string transport,
                                                     std::vector<LinkLoop::Peer> peers,
@@ -48,7 +51,7 @@ class LinkMembers : public Members {
   const std::unique_ptr<Group> group_;
   const std::string transport_;
   const std::string limitation_;
-  // Both of the links' thread:
+  // Used by the links' thread only:
   std::optional<Callbacks> callbacks_;
   std::vector<std::function<void()>> early_;
   std::unique_ptr<LinkLoop> links_;

@@ -1,4 +1,5 @@
-// A line for each: its name and its number.
+// One table of fields gives each switch point its name and its range. Encode(), Decode() and
+// Check() all use it, so they cannot disagree.
 #include "collective/group/switch_points.h"
 
 #include <array>
@@ -21,7 +22,7 @@ struct Field {
   size_t most;
 };
 
-constexpr size_t kMostBytes = size_t{1} << 40;  // which nobody reaches: never
+constexpr size_t kMostBytes = size_t{1} << 40;  // no vector reaches it, so it means "never"
 constexpr std::array<Field, 7> kFields = {
     Field{"whole_bytes", &SwitchPoints::whole_bytes, 0, size_t{1} << 30},
     Field{"direct_ranks", &SwitchPoints::direct_ranks, 1, 1024},
@@ -43,7 +44,7 @@ std::string Names() {
 
 Status Bad(const std::string& what) { return {Code::kInvalidArgument, what}; }
 
-/// Ok, or what is wrong with a line, without where it stands.
+/// Parses one line. The error does not say where the line stands.
 Status TakeLine(const std::string& line, SwitchPoints& points) {
   std::istringstream words(line.substr(0, line.find('#')));
   const std::vector<std::string> said{std::istream_iterator<std::string>(words), {}};

@@ -1,4 +1,4 @@
-// From which size on, and among how many, another way is the faster one.
+// The sizes and rank counts from which another algorithm is faster.
 #pragma once
 
 #include <cstddef>
@@ -8,42 +8,47 @@
 
 namespace tony::collective {
 
-/// Of operations between hosts. All ranks use rank 0's.
+/// Switch points of operations between hosts. All ranks use those of rank 0.
 ///
-/// As text it is a table: on each line a name as below and a number; '#' begins a comment. What
-/// does not stand there is as below. python3 -m tony.collective.tune writes one.
+/// As text they are a table: each line has a name as below and a number; '#' begins a comment. A
+/// name that is missing keeps its default. python3 -m tony.collective.tune writes such a table.
 struct SwitchPoints {
   static constexpr size_t kMostStreams = 16;
   static constexpr size_t kMostPieceBytes = size_t{256} << 10;
 
-  /// A vector of which all others' together are not larger goes to all whole, and each reduces it
-  /// for itself; a larger one is reduced in chunks, one of each rank.
+  /// Reductions: if the vectors of all other ranks together are no larger than this, each rank
+  /// sends its vector to all whole, and each reduces all of them. A larger vector is reduced in
+  /// chunks, one for each rank.
   size_t whole_bytes = size_t{64} << 10;
-  /// Whole, among so many ranks, it goes from each to each; among more by recursive doubling.
+  /// Whole vectors are sent directly from each to each among at most this many ranks; among more
+  /// ranks by recursive doubling.
   size_t direct_ranks = 8;
-  /// From here on a broadcast is scattered by its root, and each rank passes its part on; a smaller
-  /// one goes down a tree.
+  /// From this size on the root scatters a broadcast, and each rank passes its part on. A smaller
+  /// one goes down a binomial tree.
   size_t scatter_bytes = size_t{256} << 10;
-  /// Of a chunk that is reduced while the next one comes: at most.
+  /// The largest piece of a chunk; one piece is reduced while the next is received.
   size_t piece_bytes = kMostPieceBytes;
-  /// For pieces that have come and are not reduced yet, and so the most that is on its way to one
-  /// rank: what a network's switch cannot hold is lost. With many ranks pieces are smaller.
+  /// The size of the window for received pieces that are not reduced yet, and so the most bytes
+  /// that are on their way to one rank. What a network's switch cannot hold is lost. With many
+  /// ranks the pieces are smaller.
   size_t window_bytes = size_t{1} << 20;
-  /// From here on all ranks of a host speak with other hosts, each for its part; of a smaller
-  /// vector only the first one.
+  /// From this size on all ranks of a host exchange data with other hosts, each for its part of the
+  /// vector. For a smaller vector only the first rank does.
   size_t rails_bytes = size_t{128} << 10;
-  /// TCP connections for data between each two ranks.
+  /// The number of TCP connections for data between each two ranks.
   size_t streams = 2;
 
   bool operator==(const SwitchPoints&) const = default;
 
-  /// All of them, as a table.
+  /// Writes all switch points as a table.
   std::string Encode() const;
-  /// InvalidArgument: names `where` and the line, and what to write there.
+  /// Parses a table. `where`: its name in messages. InvalidArgument – a line is wrong; the message
+  /// names `where`, the line, and what to write there.
   static Result<SwitchPoints> Decode(const std::string& table, const std::string& where);
-  /// InvalidArgument: as above, or the file cannot be read.
+  /// Reads a table from a file. InvalidArgument – a line is wrong, as for Decode(), or the file
+  /// cannot be read.
   static Result<SwitchPoints> Read(const std::string& file);
-  /// Ok, or InvalidArgument: which of them is out of its range.
+  /// InvalidArgument – a value is out of its range; the message names it.
   Status Check() const;
 };
 

@@ -13,10 +13,13 @@ import re
 import sys
 
 # Who may include whom: src/ROW may include itself and the folders of its list, and nothing else.
-# Two towers, of what is known of jobs (core, jobfile) and of machines (os, logs, hadoop), meet above.
+# There are two towers, for jobs (core, jobfile) and for machines (os, logs, hadoop).
 CORE = ["core", "common"]
 MACHINE = ["logs", "os"]
-PROGRAM = ["rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "jobfile", *MACHINE, *CORE]
+PROGRAM = [
+    *("rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "jobfile"),
+    *(*MACHINE, *CORE),
+]
 MAY_INCLUDE = {
     "common": [],
     "core": ["common"],
@@ -162,7 +165,7 @@ def check_folder_order(source):
     here = source.path.split("/")[2:-1]
     if order is None:
         if here:
-            yield 1, f"src/{source.folder} has folders, and no row in FOLDER_ORDER of check_layering.py"
+            yield 1, f"src/{source.folder} has no row in FOLDER_ORDER of check_layering.py"
         return
     here = "/".join(here) or "."
     if here not in order:
@@ -242,37 +245,32 @@ def find_cycle(graph):
     return next((cycle for cycle in cycles if cycle), None)
 
 
+# Includes make no cycle of files, of rooms (a header with its source) or of folders.
+CYCLES = [
+    ("include cycle of files", lambda path: path),
+    ("these rooms include each other", lambda path: re.sub(r"\.(h|cc)$", "", path)),
+    ("include cycle of folders", lambda path: path.rsplit("/", 1)[0]),
+]
+
+
 def check_cycles(sources):
     known = {source.path for source in sources}
-    files, folders = {}, {}
-    for source in sources:
-        for _, included in source.includes:
-            target = f"src/{included}"
-            if target not in known:
-                continue
-            files.setdefault(source.path, set()).add(target)
-            here, there = (path.rsplit("/", 1)[0] for path in (source.path, target))
-            if here != there:
-                folders.setdefault(here, set()).add(there)
-    for what, graph in (("files", files), ("folders", folders)):
+    includes = [
+        (source.path, f"src/{included}")
+        for source in sources
+        for _, included in source.includes
+        if f"src/{included}" in known
+    ]
+    for what, part in CYCLES:
+        graph = {}
+        for here, there in includes:
+            # A file that includes itself is a cycle, a source that includes its room's header none.
+            if part(here) != part(there) or here == there:
+                graph.setdefault(part(here), set()).add(part(there))
         cycle = find_cycle(graph)
         if cycle:
-            yield f"{cycle[0]}:1: include cycle of {what}: {' → '.join(cycle)}"
-
-
-def check_knots(sources):
-    """Rooms, which are a header and its source, whose sources include each other's headers."""
-    rooms = {}
-    known = {source.path for source in sources}
-    for source in sources:
-        here = re.sub(r"\.(h|cc)$", "", source.path)
-        for _, included in source.includes:
-            there = re.sub(r"\.h$", "", f"src/{included}")
-            if f"{there}.h" in known and there != here:
-                rooms.setdefault(here, set()).add(there)
-    knot = find_cycle(rooms)
-    if knot:
-        yield f"{knot[0]}.h:1: these rooms include each other: {' → '.join(knot)}"
+            yield f"{cycle[0]}:1: {what}: {' → '.join(cycle)}"
+            return  # a cycle of files is one of rooms, too
 
 
 def check_folder_size(sources):
@@ -282,11 +280,17 @@ def check_folder_size(sources):
         sizes[folder] = sizes.get(folder, 0) + 1
     for folder, size in sorted(sizes.items()):
         if size > MAX_FILES:
-            yield f"{folder}:1: {size} files; more than {MAX_FILES} are too many to find one's way in"
+            yield f"{folder}:1: {size} files, and at most {MAX_FILES} should be; divide the folder"
 
 
 def _list(names):
     return ", ".join(names) or "nothing of ours"
+
+
+CHECKS = [
+    *(check_layers, check_folder_order, check_libraries, check_core, check_environment),
+    check_printing,
+]
 
 
 def violations(root):
@@ -294,10 +298,10 @@ def violations(root):
     paths = sorted(path for path in (root / "src").rglob("*") if path.suffix in {".cc", ".h"})
     sources = [Source(root, path) for path in paths]
     for source in sources:
-        for check in (check_layers, check_folder_order, check_libraries, check_core, check_environment, check_printing):
+        for check in CHECKS:
             for line, sentence in check(source):
                 yield f"{source.path}:{line}: {sentence}"
-    yield from list(check_cycles(sources)) or check_knots(sources)
+    yield from check_cycles(sources)
     yield from check_folder_size(sources)
     yield from check_length(root)
 

@@ -1,9 +1,6 @@
 // Real job folders below a temporary folder, as an ApplicationMaster would write them.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,27 +11,11 @@
 #include "rpc/convert/event_json.h"
 #include "storage/job_folder.h"
 #include "tests/client/sample_events.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::client {
 
-/// A folder of the test's own, removed at the end. Not thread safe.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(::testing::TempDir() + "client_test_XXXXXX") {
-    EXPECT_NE(mkdtemp(path_.data()), nullptr);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using os::TemporaryFolder;
 
 inline void AppendEvents(const storage::JobFolder& folder,
                          const std::vector<core::JobEvent>& events) {
@@ -74,11 +55,5 @@ class HeldGuard {
  private:
   os::UniqueFd fd_;
 };
-
-/// Appends to a log, making its folders.
-inline void AppendLog(const std::string& path, const std::string& text) {
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  std::ofstream(path, std::ios::app | std::ios::binary) << text;
-}
 
 }  // namespace tony::client

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tests/client/timed_log.h"
+#include "tests/client/job_folders.h"
+#include "tests/logs/timed_log.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::history {
@@ -28,12 +28,12 @@ TEST_F(FirstErrorTest, TheGuiltyTasksErrorWinsOverEarlierOnesOfItsVictims) {
   const std::optional<GuiltyRun> guilty = FindGuiltyRun(folder_);
   ASSERT_TRUE(guilty);
   const core::TaskId victim{"worker", guilty->task.index == 0 ? 1 : 0};
-  client::AppendTimed(Log(victim, "stderr"), "ConnectionError: peer\n", 1000);
+  logs::AppendTimed(Log(victim, "stderr"), "ConnectionError: peer\n", 1000);
   std::optional<FoundError> found = FindFirstErrorOfJob(folder_, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->log.task, victim.ToString());  // the guilty one has printed nothing
-  client::AppendTimed(Log(guilty->task, "stdout"), "fine\n", 2000);
-  client::AppendTimed(Log(guilty->task, "stderr"), "ValueError: mine\n", 2000);
+  logs::AppendTimed(Log(guilty->task, "stdout"), "fine\n", 2000);
+  logs::AppendTimed(Log(guilty->task, "stderr"), "ValueError: mine\n", 2000);
   found = FindFirstErrorOfJob(folder_, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->log.task, guilty->task.ToString());
@@ -42,9 +42,9 @@ TEST_F(FirstErrorTest, TheGuiltyTasksErrorWinsOverEarlierOnesOfItsVictims) {
 }
 
 TEST_F(FirstErrorTest, AmongAllTasksTheEarliestErrorWins) {
-  client::AppendTimed(Log({"worker", 0}, "stderr"), "ERROR: a mention\n", 100);
-  client::AppendTimed(Log({"worker", 0}, "stderr"), "OSError: second\n", 3000);
-  client::AppendTimed(Log({"worker", 1}, "stderr"), "OSError: first\n", 2000);
+  logs::AppendTimed(Log({"worker", 0}, "stderr"), "ERROR: a mention\n", 100);
+  logs::AppendTimed(Log({"worker", 0}, "stderr"), "OSError: second\n", 3000);
+  logs::AppendTimed(Log({"worker", 1}, "stderr"), "OSError: first\n", 2000);
   EXPECT_THAT(FindFirstError(folder_, {})->error.lines, ElementsAre("OSError: first"));
   LogSelection one;
   one.task = "worker:0";

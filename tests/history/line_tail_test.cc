@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tests/client/job_folders.h"
+#include "tests/logs/timed_log.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::history {
 namespace {
@@ -22,9 +22,9 @@ Lines Read(LineTail& tail, bool finish = false) {
 
 /// A file in a folder of its own.
 struct Log {
-  client::TemporaryFolder folder;
+  os::TemporaryFolder folder;
   std::string path = folder.path() + "/log";
-  void Add(const std::string& text) { client::AppendLog(path, text); }
+  void Add(const std::string& text) { logs::AppendLog(path, text); }
 };
 
 TEST(LineTail, GivesLinesWhenTheyAreComplete) {
@@ -96,7 +96,7 @@ TEST(LineTail, GivesEndlessLinesInPieces) {
 }
 
 TEST(LineTail, IgnoresWhatIsNoFile) {
-  client::TemporaryFolder folder;
+  os::TemporaryFolder folder;
   LineTail tail(folder.path());
   EXPECT_THAT(Read(tail, true), IsEmpty());
 }

@@ -12,7 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/record/observed_job.h"
 #include "history/job_watch.h"
-#include "tests/client/timed_log.h"
+#include "tests/client/job_folders.h"
+#include "tests/logs/timed_log.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::history {
 namespace {
@@ -68,13 +70,13 @@ class HandClock : public Clock {
 /// A running job with logs of two tasks.
 struct LoggingJob {
   LoggingJob() {
-    client::AppendLog(Attempt(folder, {"worker", 10}, 1, "stdout"), "w10\n");
-    client::AppendLog(Attempt(folder, {"worker", 9}, 1, "stderr"), "w9 err\n");
-    client::AppendLog(Attempt(folder, {"worker", 9}, 1, "stdout"), "w9 one\nw9 two\n");
-    client::AppendLog(Attempt(folder, {"parameter-server", 0}, 1, "stdout"), "ps");
-    client::AppendLog(folder.task_logs({"worker", 9}) + "/executor.log", "executor\n");
-    client::AppendLog(folder.logs() + "/am.log", "master\n");
-    client::AppendLog(folder.logs() + "/stray/attempt-x/stdout.log", "stray\n");
+    logs::AppendLog(Attempt(folder, {"worker", 10}, 1, "stdout"), "w10\n");
+    logs::AppendLog(Attempt(folder, {"worker", 9}, 1, "stderr"), "w9 err\n");
+    logs::AppendLog(Attempt(folder, {"worker", 9}, 1, "stdout"), "w9 one\nw9 two\n");
+    logs::AppendLog(Attempt(folder, {"parameter-server", 0}, 1, "stdout"), "ps");
+    logs::AppendLog(folder.task_logs({"worker", 9}) + "/executor.log", "executor\n");
+    logs::AppendLog(folder.logs() + "/am.log", "master\n");
+    logs::AppendLog(folder.logs() + "/stray/attempt-x/stdout.log", "stray\n");
   }
   std::vector<std::string> Print(const LogStreamOptions& options) {
     Collector collector;
@@ -82,7 +84,7 @@ struct LoggingJob {
     return collector.lines();
   }
 
-  client::TemporaryFolder local;
+  os::TemporaryFolder local;
   SystemClock clock;
   storage::JobFolder folder =
       client::WriteJob(local.path(), "job-a", client::RunningJob().events());
@@ -131,16 +133,16 @@ TEST(LogStream, FollowsNewLinesNewAttemptsAndRotationToTheEnd) {
   });
   EXPECT_TRUE(collector.WaitFor("worker:9/1/stdout: w9 two"));
   const std::string first = Attempt(job.folder, {"worker", 9}, 1, "stdout");
-  client::AppendLog(first, "w9 three\n");
+  logs::AppendLog(first, "w9 three\n");
   EXPECT_TRUE(collector.WaitFor("worker:9/1/stdout: w9 three"));
   std::filesystem::rename(first, first + ".1");
-  client::AppendLog(first, "rotated\n");
+  logs::AppendLog(first, "rotated\n");
   EXPECT_TRUE(collector.WaitFor("worker:9/1/stdout: rotated"));
-  client::AppendLog(Attempt(job.folder, {"worker", 9}, 2, "stdout"), "again\nand again\n");
+  logs::AppendLog(Attempt(job.folder, {"worker", 9}, 2, "stdout"), "again\nand again\n");
   EXPECT_TRUE(collector.WaitFor("worker:9/2/stdout: and again"));
-  client::AppendLog(Attempt(job.folder, {"worker", 11}, 1, "stderr"), "newcomer\n");
+  logs::AppendLog(Attempt(job.folder, {"worker", 11}, 1, "stderr"), "newcomer\n");
   EXPECT_TRUE(collector.WaitFor("worker:11/1/stderr: newcomer"));
-  client::AppendLog(first, "last words");
+  logs::AppendLog(first, "last words");
   std::vector<core::JobEvent> events = client::FailedJob().events();
   events.erase(events.begin(), events.begin() + client::RunningJob().events().size());
   client::AppendEvents(job.folder, events);
@@ -153,19 +155,19 @@ TEST(LogStream, FollowsNewLinesNewAttemptsAndRotationToTheEnd) {
 }
 
 TEST(LogStream, MergesTasksByTime) {
-  client::TemporaryFolder local;
+  os::TemporaryFolder local;
   SystemClock clock;
   const storage::JobFolder folder =
       client::WriteJob(local.path(), "job-a", client::RunningJob().events());
   const std::string zero = Attempt(folder, {"worker", 0}, 1, "stdout");
   const std::string zero_errors = Attempt(folder, {"worker", 0}, 1, "stderr");
   const std::string one = Attempt(folder, {"worker", 1}, 1, "stdout");
-  client::AppendTimed(one, "b\nc\n", 20);
-  client::AppendTimed(zero, "a\n", 10);
-  client::AppendTimed(zero, "f\n", 40, 2);
-  client::AppendTimed(zero_errors, "d\n", 20);
-  client::AppendTimed(one, "e", 30);
-  client::AppendLog(Attempt(folder, {"worker", 2}, 1, "stdout"), "no times\n");
+  logs::AppendTimed(one, "b\nc\n", 20);
+  logs::AppendTimed(zero, "a\n", 10);
+  logs::AppendTimed(zero, "f\n", 40, 2);
+  logs::AppendTimed(zero_errors, "d\n", 20);
+  logs::AppendTimed(one, "e", 30);
+  logs::AppendLog(Attempt(folder, {"worker", 2}, 1, "stdout"), "no times\n");
   const auto print = [&](const LogStreamOptions& options) {
     Collector collector;
     LogStream(folder, options, clock, collector.Use()).PrintAll();
@@ -186,7 +188,7 @@ TEST(LogStream, MergesTasksByTime) {
 }
 
 TEST(LogStream, FollowsSegmentsMergedByTime) {
-  client::TemporaryFolder local;
+  os::TemporaryFolder local;
   const storage::JobFolder folder =
       client::WriteJob(local.path(), "job-a", client::RunningJob().events());
   HandClock clock;
@@ -194,19 +196,19 @@ TEST(LogStream, FollowsSegmentsMergedByTime) {
   const std::string zero = Attempt(folder, {"worker", 0}, 1, "stdout");
   const std::string one = Attempt(folder, {"worker", 1}, 1, "stdout");
   const int64_t now = clock.UnixMillis();
-  client::AppendTimed(zero, "start\n", now - 1000);
+  logs::AppendTimed(zero, "start\n", now - 1000);
   Collector collector;
   absl::Status result = absl::UnknownError("not yet");
   std::thread follower([&] { result = LogStream(folder, {}, clock, collector.Use()).Follow(); });
   EXPECT_TRUE(collector.WaitFor("worker:0/1/stdout: start"));
   // The younger line comes first, and waits for the older one.
-  client::AppendTimed(one, "younger\n", now - 10);
-  client::AppendTimed(zero, "older\n", now - 20);
-  client::AppendTimed(zero, "next segment\n", now, 2);
+  logs::AppendTimed(one, "younger\n", now - 10);
+  logs::AppendTimed(zero, "older\n", now - 20);
+  logs::AppendTimed(zero, "next segment\n", now, 2);
   clock.Advance(1000);
   EXPECT_TRUE(collector.WaitFor("worker:0/1/stdout: next segment"));
   // From before the clock was set back: waits for nothing.
-  client::AppendTimed(one, "from the future\n", now + 86'400'000);
+  logs::AppendTimed(one, "from the future\n", now + 86'400'000);
   EXPECT_TRUE(collector.WaitFor("worker:1/1/stdout: from the future"));
   lock.reset();
   follower.join();
@@ -231,7 +233,7 @@ TEST(LogStream, StopsFollowingWhenTheApplicationMasterDies) {
 }
 
 TEST(JobWatch, KnowsJobsThatAreOverAlready) {
-  client::TemporaryFolder local;
+  os::TemporaryFolder local;
   auto ended =
       JobWatch::Start(client::WriteJob(local.path(), "job-a", client::FailedJob().events()));
   EXPECT_TRUE((*ended)->over() && (*ended)->ended());
@@ -249,7 +251,7 @@ TEST(JobWatch, KnowsJobsThatAreOverAlready) {
 }
 
 TEST(JobWatch, WaitsForAnApplicationMasterThatStartsLater) {
-  client::TemporaryFolder local;
+  os::TemporaryFolder local;
   const storage::JobFolder folder = client::WriteJob(local.path(), "job-a", {});
   auto guard = std::make_unique<client::HeldGuard>(folder);
   auto watch = *JobWatch::Start(folder);

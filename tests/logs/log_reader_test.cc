@@ -8,7 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "os/files/files.h"
-#include "tests/client/timed_log.h"
+#include "tests/logs/timed_log.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::logs {
 namespace {
@@ -20,7 +21,7 @@ using ::testing::SizeIs;
 class LogReaderTest : public ::testing::Test {
  protected:
   void Append(const std::string& text, int64_t unix_millis, int number = 1) {
-    client::AppendTimed(path_, text, unix_millis, number);
+    AppendTimed(path_, text, unix_millis, number);
   }
   /// "time text" of each line that is complete.
   std::vector<std::string> Read(bool to_end = false) {
@@ -33,7 +34,7 @@ class LogReaderTest : public ::testing::Test {
   }
   std::vector<std::string> Finish() { return Read(true); }
 
-  client::TemporaryFolder folder_;
+  os::TemporaryFolder folder_;
   const std::string path_ = folder_.path() + "/stdout.log";
   LogReader reader_{path_};
 };
@@ -50,7 +51,7 @@ TEST_F(LogReaderTest, ReadsLinesWithTheTimeOfTheirFirstByte) {
 }
 
 TEST_F(LogReaderTest, ALogWithoutTimesHasNone) {
-  client::AppendLog(path_, "one\ntwo");
+  AppendLog(path_, "one\ntwo");
   EXPECT_THAT(Finish(), ElementsAre("0 one", "0 two"));
 }
 
@@ -94,16 +95,16 @@ TEST_F(LogReaderTest, SegmentsThatWentWhileNobodyReadAreLeapt) {
 }
 
 TEST_F(LogReaderTest, AFileThatWasReplacedIsReadAgain) {
-  client::AppendLog(path_, "one\nhalf");
+  AppendLog(path_, "one\nhalf");
   EXPECT_THAT(Read(), ElementsAre("0 one"));
   std::filesystem::rename(path_, path_ + ".old");
-  client::AppendLog(path_, "two\n");
+  AppendLog(path_, "two\n");
   EXPECT_THAT(Read(), ElementsAre("0 half", "0 two"));
 }
 
 TEST_F(LogReaderTest, LongLinesComeInPieces) {
   const std::string text(1'000'000, 'x');
-  client::AppendLog(path_, text);
+  AppendLog(path_, text);
   size_t size = 0;
   LogLine line;
   while (reader_.Next(&line)) {
@@ -119,7 +120,7 @@ TEST_F(LogReaderTest, BinaryOutputComesUnchanged) {
   std::string text;
   for (int i = 0; i < 300'000; ++i) text += static_cast<char>(random());
   text += '\n';
-  client::AppendLog(path_, text);
+  AppendLog(path_, text);
   std::string joined;
   LogLine line;
   while (reader_.Next(&line)) joined += line.text + "\n";

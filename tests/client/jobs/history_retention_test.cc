@@ -11,6 +11,7 @@
 #include "os/files/files.h"
 #include "tests/backend/local/job_ids.h"
 #include "tests/client/job_folders.h"
+#include "tests/logs/timed_log.h"
 
 namespace tony::client {
 namespace {
@@ -21,7 +22,7 @@ class HistoryRetentionTest : public ::testing::Test {
  protected:
   storage::JobFolder Job(const std::string& id) {
     const storage::JobFolder folder = WriteJob(local_.path(), id, FailedJob().events());
-    AppendLog(folder.task_logs({"worker", 0}) + "/attempt-1/stdout.log", "text\n");
+    logs::AppendLog(folder.task_logs({"worker", 0}) + "/attempt-1/stdout.log", "text\n");
     return folder;
   }
   /// To be called last, since changes in the folder make it young.
@@ -87,7 +88,7 @@ TEST_F(HistoryRetentionTest, AJobThatNeverHadAnApplicationMasterGoes) {
 
 TEST_F(HistoryRetentionTest, CheckpointsAreWorkAndStay) {
   const storage::JobFolder trained = Job(backend::TestJobId(5));
-  AppendLog(trained.checkpoints() + "/model.pt", "weights");
+  logs::AppendLog(trained.checkpoints() + "/model.pt", "weights");
   const storage::JobFolder untrained = Job(backend::TestJobId(6));
   std::filesystem::create_directories(untrained.checkpoints());
   SetAge(trained, 300);
@@ -104,7 +105,7 @@ TEST_F(HistoryRetentionTest, LinksAndFilesStay) {
   SetAge(target, 300);
   const std::string jobs = storage::JobsFolder(local_.path());
   const std::string link = jobs + "/" + backend::TestJobId(23);
-  AppendLog(jobs + "/" + backend::TestJobId(24), "text");
+  logs::AppendLog(jobs + "/" + backend::TestJobId(24), "text");
   std::filesystem::create_directory_symlink(target.root(), link);
   const timespec times[2] = {{1, 0}, {1, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, link.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
@@ -140,7 +141,7 @@ TEST_F(HistoryRetentionTest, WhatIsNoJobsFolderStays) {
   // A job's name, or a job's files; never both.
   const storage::JobFolder thesis = Job("thesis");
   const storage::JobFolder named(jobs + "/" + backend::TestJobId(30));
-  AppendLog(named.root() + "/chapter.tex", "text");
+  logs::AppendLog(named.root() + "/chapter.tex", "text");
   SetAge(thesis, 300);
   SetAge(named, 300);
   EXPECT_EQ(Remove(), 0);

@@ -8,6 +8,7 @@
 #include "backend/local/ledger.h"
 #include "tests/backend/local/job_ids.h"
 #include "tests/client/job_folders.h"
+#include "tests/logs/timed_log.h"
 
 namespace tony::client {
 namespace {
@@ -104,11 +105,11 @@ TEST_F(JobRemainsTest, WhatIsNoJobsFolderIsNotTouched) {
   for (const std::string& path : foreign) {
     for (const char* const name : {"/cache", "/archives", "/secrets", "/containers"}) {
       std::filesystem::create_directories(path + name);
-      AppendLog(path + name + "/file", "mine");
+      logs::AppendLog(path + name + "/file", "mine");
     }
   }
-  AppendLog(jobs + "/thesis/am.guard", "");
-  AppendLog(staging + "/thesis/job.xml", "");
+  logs::AppendLog(jobs + "/thesis/am.guard", "");
+  logs::AppendLog(staging + "/thesis/job.xml", "");
   EXPECT_EQ(Sweep() + SweepStaging(), 0);
   for (const std::string& path : foreign) {
     EXPECT_TRUE(std::filesystem::exists(path + "/secrets/file")) << path;

@@ -9,6 +9,7 @@
 
 #include "storage/job_liveness.h"
 #include "tests/client/job_folders.h"
+#include "tests/logs/timed_log.h"
 
 namespace tony::client {
 namespace {
@@ -93,7 +94,7 @@ TEST(JobStore, AJobWithoutEventsIsNewWhileItsClientLives) {
   }
   EXPECT_EQ(store.Find("job-a")->job.StateName(), "LOST");
   EXPECT_THAT(store.Find("job-a")->sentence, HasSubstr("was gone before"));
-  AppendLog(folder.am_log(), "it cannot read its job\n");
+  logs::AppendLog(folder.am_log(), "it cannot read its job\n");
   EXPECT_THAT(store.Find("job-a")->sentence, HasSubstr("tony logs job-a am"));
 }
 

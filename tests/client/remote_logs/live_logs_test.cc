@@ -12,6 +12,7 @@
 #include "tests/client/job_folders.h"
 #include "tests/client/log_cluster.h"
 #include "tests/client/sample_events.h"
+#include "tests/logs/timed_log.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::client {
@@ -38,7 +39,7 @@ class LiveLogsTest : public ::testing::Test {
     return absl::StrCat(folder_.path(), "/node/", container);
   }
   void Print(const std::string& container, const std::string& text) {
-    AppendLog(FolderOf(container) + "/attempt-1.stdout.log", text);
+    logs::AppendLog(FolderOf(container) + "/attempt-1.stdout.log", text);
   }
   void Submit(LogCluster& cluster) {
     events_.Submit({{"worker", 2, true}}, kJob);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/client/job_folders.h"
+#include "tests/logs/timed_log.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::client {
@@ -21,18 +22,18 @@ TEST(LogFolder, GoesAwayWithItsOwner) {
     path = (*folder)->path();
     EXPECT_THAT(path, StartsWith(parent.path() + "/tony-logs-"));
     EXPECT_EQ(os::ModeOf(path), 0700);
-    AppendLog(path + "/logs/worker-0/executor.log", "x");
+    logs::AppendLog(path + "/logs/worker-0/executor.log", "x");
   }
   EXPECT_TRUE(std::filesystem::is_empty(parent.path()));
 }
 
 TEST(LogFolder, WhatAKilledProcessLeftGoesWithTheNext) {
   const TemporaryFolder parent;
-  AppendLog(parent.path() + "/tony-logs-g0nE12/in-use", "");
-  AppendLog(parent.path() + "/tony-logs-g0nE12/logs/am.log", "x");
-  AppendLog(parent.path() + "/tony-logs-of-somebody-else/file", "x");
-  AppendLog(parent.path() + "/other/in-use", "x");
-  AppendLog(parent.path() + "/tony-logs-of-my-thesis/in-use", "x");
+  logs::AppendLog(parent.path() + "/tony-logs-g0nE12/in-use", "");
+  logs::AppendLog(parent.path() + "/tony-logs-g0nE12/logs/am.log", "x");
+  logs::AppendLog(parent.path() + "/tony-logs-of-somebody-else/file", "x");
+  logs::AppendLog(parent.path() + "/other/in-use", "x");
+  logs::AppendLog(parent.path() + "/tony-logs-of-my-thesis/in-use", "x");
   const auto living = LogFolder::Make(parent.path());
   ASSERT_TRUE(living.ok()) << living.status();
   const auto next = LogFolder::Make(parent.path());

@@ -12,7 +12,8 @@
 #include "rpc/security/certificate_authority.h"
 #include "rpc/services/event_log.h"
 #include "rpc/services/master_server.h"
-#include "tests/client/timed_log.h"
+#include "tests/client/job_folders.h"
+#include "tests/logs/timed_log.h"
 
 namespace tony::client {
 namespace {
@@ -61,8 +62,8 @@ TEST_F(VerbTest, LogsKnowTheirTimes) {
   const storage::JobFolder folder = WriteJob(local_.path(), "job-a", FailedJob().events());
   const int64_t now = clock_.UnixMillis();
   const std::string log = folder.task_logs({"worker", 0}) + "/attempt-1/stdout.log";
-  AppendTimed(log, "old\n", now - 3'600'000);
-  AppendTimed(log, "new\n", now);
+  logs::AppendTimed(log, "old\n", now - 3'600'000);
+  logs::AppendTimed(log, "new\n", now);
   EXPECT_EQ(Run({"logs", "--since", "5m"}), kVerbDone);
   EXPECT_EQ(out_, "worker:0 | new\n");
   EXPECT_EQ(Run({"logs", "worker:0", "--timestamps", "--tail=1"}), kVerbDone);
@@ -76,11 +77,11 @@ TEST_F(VerbTest, LogsKnowTheirTimes) {
 TEST_F(VerbTest, TheFirstErrorIsPrintedWithItsPlace) {
   const storage::JobFolder folder = WriteJob(local_.path(), "job-a", FailedJob().events());
   const std::string log = folder.task_logs({"worker", 0}) + "/attempt-1/stderr.log";
-  AppendTimed(log, "before\n", 1'700'000'000'000);
+  logs::AppendTimed(log, "before\n", 1'700'000'000'000);
   EXPECT_EQ(Run({"logs", "--first-error"}), kVerbNotPossible);
   EXPECT_THAT(err_, HasSubstr("no error in these logs of job job-a"));
-  AppendTimed(log, "Traceback (most recent call last):\n  f\nValueError: x\nafter\n",
-              1'700'000'001'000);
+  logs::AppendTimed(log, "Traceback (most recent call last):\n  f\nValueError: x\nafter\n",
+                    1'700'000'001'000);
   EXPECT_EQ(Run({"logs", "--first-error"}), kVerbDone);
   EXPECT_THAT(out_, AllOf(HasSubstr("worker:0, attempt 1, stderr, line 2, at 2023-11-1"),
                           HasSubstr("  | before\n  > Traceback (most recent call last):\n  >   f\n"
@@ -183,8 +184,8 @@ TEST_F(VerbTest, StatusOfLostAndOfUnbornJobs) {
 
 TEST_F(VerbTest, LogsPrefixLinesAndProtectTerminals) {
   const storage::JobFolder folder = WriteJob(local_.path(), "job-a", FailedJob().events());
-  AppendLog(folder.task_logs({"worker", 0}) + "/attempt-1/stdout.log", "\x1b[31mred\xff\n");
-  AppendLog(folder.task_logs({"worker", 1}) + "/attempt-1/stderr.log", "two\n");
+  logs::AppendLog(folder.task_logs({"worker", 0}) + "/attempt-1/stdout.log", "\x1b[31mred\xff\n");
+  logs::AppendLog(folder.task_logs({"worker", 1}) + "/attempt-1/stderr.log", "two\n");
   EXPECT_EQ(Run({"logs"}), kVerbDone);
   EXPECT_EQ(out_, "worker:0 | \x1b[31mred\xff\nworker:1 | two\n");
   context_.terminal = true;

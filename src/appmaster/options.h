@@ -18,7 +18,7 @@ struct Options {
   /// the address is published; the socket's end means that the client is gone. -1: no client waits.
   int client_fd = -1;
 
-  /// What a NodeManager tells the processes of its containers.
+  /// The facts that a NodeManager tells the processes of its containers.
   struct Yarn {
     std::string token_file;      ///< HADOOP_TOKEN_FILE_LOCATION
     std::string node_host;       ///< NM_HOST

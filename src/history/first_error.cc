@@ -1,4 +1,5 @@
-// The search through logs, guilty ones first.
+// Each log is read only up to its first error; the earliest of these is the cause. The guilty run's
+// logs are searched first: its error ended the job, even if other tasks printed errors earlier.
 #include "history/first_error.h"
 
 #include <map>
@@ -22,7 +23,7 @@ bool IsBetter(const logs::PrintedError& left, const logs::PrintedError& right) {
 
 std::optional<GuiltyRun> FindGuiltyRun(const storage::JobFolder& folder) {
   std::optional<GuiltyRun> guilty;
-  std::map<core::TaskId, int> failed;  // the attempt
+  std::map<core::TaskId, int> failed;  // task → its last attempt that failed
   const auto note = [&](const std::optional<core::TaskId>& task) {
     if (task) guilty = GuiltyRun{*task, failed[*task]};
   };

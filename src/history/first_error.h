@@ -1,4 +1,4 @@
-// Finds the error that a job failed of, in its logs.
+// Finds the error in a job's logs that made the job fail.
 #pragma once
 
 #include <optional>
@@ -9,26 +9,28 @@
 
 namespace tony::history {
 
-/// An error and where it stands.
+/// An error and the log that it stands in.
 struct FoundError {
   LogFile log;
   logs::PrintedError error;
 };
 
-/// Which attempt of which task has failed the job, or the newest attempt of the whole job that was
-/// given up: from the job's events. Nothing when nobody is guilty (yet).
+/// The attempt of the task that failed the job, or that failed the newest attempt of the whole job
+/// that was given up. FindGuiltyRun() reads it from the job's events; nothing when no task is
+/// guilty (yet).
 struct GuiltyRun {
   core::TaskId task;
   int attempt = 0;  ///< 0: not known
 };
 std::optional<GuiltyRun> FindGuiltyRun(const storage::JobFolder& folder);
 
-/// The first error, by time, in the logs that `selection` means; errors before mentions of errors.
-/// Logs of one time are taken in the order of FindLogs().
+/// Finds the earliest error in the logs that `selection` means; real errors come before mentions of
+/// errors. Of errors with the same time, the first in the order of FindLogs() is taken.
 std::optional<FoundError> FindFirstError(const storage::JobFolder& folder,
                                          const LogSelection& selection);
 
-/// The first error of the guilty run, if it is known and has printed one, else that of all tasks.
+/// Finds the first error of the guilty run, if that is known and has printed one, else the first
+/// error of all tasks.
 std::optional<FoundError> FindFirstErrorOfJob(const storage::JobFolder& folder,
                                               LogSelection selection);
 

@@ -1,4 +1,6 @@
-// Merging and following of logs.
+// A k-way merge: a priority queue holds the first unprinted line of each log. While following, a
+// line is printed only when it is older than kOrderingPatience, because an older line of another
+// log may still come.
 #include "history/log_stream.h"
 
 #include <algorithm>
@@ -24,11 +26,13 @@ absl::Status LogStream::Follow() {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<JobWatch> watch, JobWatch::Start(folder_));
   for (const LogFile& log : FindLogs(folder_, options_.selection)) Touch(log.path);
   started_ = true;
-  // The folder may have grown since: watch first, then read again what is there.
+  // The folder may have grown since FindLogs(). Each folder is first watched and then listed, so no
+  // file is missed in between.
   TONY_RETURN_IF_ERROR(Visit(*watch, folder_.logs()));
   while (!watch->over()) {
-    // All that was written until now is noted before lines are given out by that time: this process
-    // may have been kept waiting for longer than any line waits.
+    // Everything written until `now` is noted before lines up to that time are printed. Without
+    // this step, a process that was suspended for longer than kOrderingPatience would print out of
+    // order.
     const int64_t now = clock_.UnixMillis();
     TONY_RETURN_IF_ERROR(NoteChanges(*watch, std::chrono::milliseconds(0)));
     if (watch->over()) break;
@@ -57,7 +61,7 @@ absl::Status LogStream::Visit(JobWatch& watch, const std::string& path) {
     return absl::OkStatus();
   }
   const absl::Status watched = watch.Watch(path);
-  if (absl::IsNotFound(watched)) return absl::OkStatus();  // removed again
+  if (absl::IsNotFound(watched)) return absl::OkStatus();  // the folder was removed again
   TONY_RETURN_IF_ERROR(watched);
   std::vector<std::string> entries;
   std::error_code error;
@@ -88,7 +92,7 @@ void LogStream::Touch(const std::string& path) {
 }
 
 bool LogStream::ByOrder::operator()(const Open* left, const Open* right) const {
-  // The queue gives out the largest first.
+  // std::priority_queue gives out the largest element first, so the comparison is reversed.
   if (left->head->unix_millis != right->head->unix_millis) {
     return left->head->unix_millis > right->head->unix_millis;
   }
@@ -108,7 +112,8 @@ void LogStream::Merge(int64_t horizon, bool to_end) {
   while (!queue.empty()) {
     Open* const next = queue.top();
     const int64_t time = next->head->unix_millis;
-    // What comes from further in the future was written before the clock was set back.
+    // A line from further in the future was written before the clock was set back; it is printed at
+    // once, so that it does not hold up its log.
     if (horizon >= 0 && time > horizon && time <= horizon + 2 * kOrderingPatience.count()) return;
     queue.pop();
     use_(next->log, *next->head);

@@ -16,20 +16,19 @@ namespace tony::history {
 
 class JobWatch;
 
-/// Takes each line of each log. A log's lines come in their order.
+/// Takes each line of each log. Lines of one log come in their order.
 using LogLineUse = std::function<void(const LogFile& log, const logs::LogLine& line)>;
 
-/// What to print of the logs.
+/// The part of the logs to print.
 struct LogStreamOptions {
   LogSelection selection;
-  int64_t tail = -1;  ///< only that many last lines of each log that is there at the start; -1: all
+  int64_t tail = -1;   ///< only that many last lines of each log that exists at the start; -1: all
   int64_t since = -1;  ///< only lines of this time (Unix milliseconds) or later, and those whose
                        ///< time is not known; -1: all
 };
 
-/// Reads the logs of one job. The lines of all logs are merged by their times; lines of one time
-/// keep the order of FindLogs(). Holds one line of each log and what was read with it. Not thread
-/// safe.
+/// Reads the logs of one job and merges their lines by time; lines of one time keep the order of
+/// FindLogs(). Holds in memory one line of each log and what was read with it. Not thread safe.
 class LogStream {
  public:
   /// `clock` must outlive this.
@@ -39,12 +38,12 @@ class LogStream {
         clock_(clock),
         use_(std::move(use)) {}
 
-  /// What is there now, each log to its end. Returns how many logs there are.
+  /// Prints what exists now, each log to its end. Returns how many logs there are.
   size_t PrintAll();
 
-  /// What is there now, then each new line, new attempts and segments included, until the job is
-  /// over. A new line waits kOrderingPatience for older ones of other logs. The codes of
-  /// FolderWatcher.
+  /// Prints what exists now, then each new line, including those of new attempts and segments,
+  /// until the job is over. A new line waits kOrderingPatience for older lines of other logs. The
+  /// codes of FolderWatcher.
   absl::Status Follow();
 
   static constexpr std::chrono::milliseconds kOrderingPatience{50};
@@ -53,20 +52,22 @@ class LogStream {
   struct Open {
     LogFile log;
     logs::LogReader reader;
-    std::optional<logs::LogLine> head;  // read, not yet printed
+    std::optional<logs::LogLine> head;  // line that was read and is not yet printed
   };
   struct ByOrder {
     bool operator()(const Open* left, const Open* right) const;
   };
 
-  /// Waits until something has changed below the folder, for `timeout` at most (below 0: for ever).
+  /// Waits until something has changed below the folder, for `timeout` at most (negative: without
+  /// limit).
   absl::Status NoteChanges(JobWatch& watch, std::chrono::milliseconds timeout);
-  /// Notes the log, or all logs below a folder, which is watched from now on, for the next Merge().
+  /// Notes the log `path`, or all logs below the folder `path`, for the next Merge(); the folder is
+  /// watched from now on.
   absl::Status Visit(JobWatch& watch, const std::string& path);
   /// Notes that there may be something new in the log that `path` belongs to.
   void Touch(const std::string& path);
-  /// Prints what the noted logs have up to the time `horizon` (Unix milliseconds; -1: all); with
-  /// `to_end` their incomplete last lines as well. What is younger stays noted.
+  /// Prints the noted logs' lines up to the time `horizon` (Unix milliseconds; -1: all lines); with
+  /// `to_end` also their incomplete last lines. Logs with younger lines stay noted.
   void Merge(int64_t horizon, bool to_end);
   /// Reads the next line that is to be printed; false when there is none.
   bool ReadHead(Open& open, bool to_end);
@@ -76,8 +77,8 @@ class LogStream {
   const Clock& clock_;
   LogLineUse use_;
   std::map<std::string, Open> logs_;  // by path
-  std::set<Open*> noted_;             // there may be lines to print
-  bool started_ = false;              // files that come from now on are new
+  std::set<Open*> noted_;             // logs that may have lines to print
+  bool started_ = false;  // files that appear from now on are new, so `tail` does not apply to them
 };
 
 }  // namespace tony::history

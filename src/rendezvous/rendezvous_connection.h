@@ -20,13 +20,13 @@
 
 namespace tony::rendezvous {
 
-/// What the connections of a server share. Plain data.
+/// State that all connections of a server share. Plain data.
 struct RendezvousShared {
   KeyValueStore& store;
   const RendezvousLimits limits;
   RendezvousCounts counts{};
-  size_t waiting = 0;          ///< connections
-  size_t receiving_bytes = 0;  ///< of bodies that are on their way
+  size_t waiting = 0;          ///< connections that wait for a value
+  size_t receiving_bytes = 0;  ///< bytes reserved for bodies on their way
 };
 
 /// Reads a request, has the store carry it out, writes the answer, and closes.
@@ -36,30 +36,32 @@ struct RendezvousShared {
 ///            │       GET └─▶ waiting (or not) ─────────────┤      └─▶ parting ─▶ closed
 ///            └─ refused ───────────────────────────────────┘
 ///
-/// Who closes while bytes of the client are unread may destroy the answer on its way: then the
-/// client gets a little time to end by itself (parting). Not thread safe: owned by the event loop.
-/// Handlers that are under way keep it alive.
+/// Closing while bytes of the client are unread may destroy the answer on its way. Such a client
+/// gets a little time to close first (parting). Not thread safe: owned by the event loop. Pending
+/// handlers keep the connection alive.
 class RendezvousConnection : public std::enable_shared_from_this<RendezvousConnection> {
  public:
   using OnClosed = std::function<void()>;
 
-  /// `on_closed` is called once, unless Close() is what closes it.
+  /// `on_closed` is called once, unless Close() closes the connection.
   RendezvousConnection(boost::asio::ip::tcp::socket socket,
                        std::shared_ptr<RendezvousShared> shared, OnClosed on_closed);
 
   void Start();
-  /// Instead of Start(): there are too many.
+  /// Called instead of Start() if there are too many connections: answers 503.
   void TurnAway();
   void Close();
 
-  /// Its client waits for a value as long as it takes: nothing else ends such a connection.
+  /// True while the client waits for a value without a deadline; nothing else ends such a
+  /// connection.
   bool waits_without_end() const { return waits_without_end_; }
 
  private:
   using Step = void (RendezvousConnection::*)();
   using OnBytes = void (RendezvousConnection::*)(size_t bytes);
 
-  /// `when_over` follows, unless another deadline is set before; null: none.
+  /// Sets the deadline. `when_over` is called when it passes, unless another deadline is set first;
+  /// null: no deadline.
   void Allow(std::chrono::milliseconds time, Step when_over);
   void AwaitDeadline();
   void Read(boost::asio::mutable_buffer place, OnBytes on_bytes);
@@ -74,7 +76,7 @@ class RendezvousConnection : public std::enable_shared_from_this<RendezvousConne
   KeyValueStore::OnDone WhenChanged(uint64_t RendezvousCounts::*count);
   void FindValue();
   void AwaitValue(core::Patience patience);
-  /// Ends the wait when the client goes; what it sends is forgotten.
+  /// Ends the wait when the client disconnects; bytes that it sends meanwhile are dropped.
   void WatchClient(size_t bytes);
   void EndWait();
   void ReleaseBytes();
@@ -92,8 +94,8 @@ class RendezvousConnection : public std::enable_shared_from_this<RendezvousConne
   bool open_ = true;
   bool reading_ = false;
   bool ended_ = false;     ///< the client sends nothing more
-  bool all_read_ = false;  ///< of the request, and nothing came after it
-  bool answered_ = false;  ///< or about to be
+  bool all_read_ = false;  ///< the whole request was read, and nothing followed it
+  bool answered_ = false;  ///< the answer is written, or about to be
   bool parting_ = false;
 
   boost::asio::steady_timer timer_;
@@ -105,12 +107,12 @@ class RendezvousConnection : public std::enable_shared_from_this<RendezvousConne
   size_t input_bytes_ = 0;
   RequestHead request_;
   std::string body_;
-  size_t body_bytes_ = 0;      ///< that are there; body_ has room for more
-  size_t reserved_bytes_ = 0;  ///< of shared_->receiving_bytes
+  size_t body_bytes_ = 0;      ///< bytes received; body_ has room for more
+  size_t reserved_bytes_ = 0;  ///< share of shared_->receiving_bytes
   std::unique_ptr<EventLoop::Handle> wait_;
   bool waits_without_end_ = false;
-  std::string head_;  ///< of the answer
-  core::Blob value_;  ///< its body
+  std::string head_;  ///< head of the answer
+  core::Blob value_;  ///< body of the answer
 };
 
 }  // namespace tony::rendezvous

@@ -1,4 +1,4 @@
-// Horovod's rendezvous server: values over HTTP, for unmodified workers.
+// Horovod's rendezvous server: serves values over HTTP to unmodified workers.
 #pragma once
 
 #include <cstddef>
@@ -12,38 +12,38 @@
 
 namespace tony::rendezvous {
 
-/// Answers GET, PUT and DELETE of /SCOPE/KEY from a store, one request for each connection, on this
-/// machine's 127.0.0.1 only, for the peers that a PeerCheck allows: each user of the machine can
-/// connect, but only the job's own programs have business here. Others are closed at once, and take
-/// no place from these.
+/// Answers GET, PUT and DELETE of /SCOPE/KEY from a store, one request per connection, on this
+/// machine's 127.0.0.1 only. It serves the peers that a PeerCheck allows: every user of the machine
+/// can connect, but only the job's own programs have business here. Other connections are closed at
+/// once and do not count against the limits.
 ///
-/// 1. 200 with the value or nothing; 404 – there is no such value. Each answer has Content-Length,
-///    spelled so: Horovod's client finds it in no other spelling.
-/// 2. A GET of what core::PatienceFor() allows to wait for is held until the value is put, or the
-///    time for it is over: then 404, and the client asks again, until its own time is over. Values
-///    for the driver alone (core::IsForDriverOnly()) are answered 404 always.
-/// 3. What cannot be carried out is answered with a sentence: 400, 403, 405, 411, 505 as
+/// 1. 200 – done, with the value or an empty body; 404 – there is no such value. Each answer has
+///    Content-Length, in exactly this spelling, because Horovod's client finds no other.
+/// 2. A GET for which core::PatienceFor() allows a wait is held until the value is put or the time
+///    for it is over. Then the answer is 404, and the client asks again until its own time is over.
+///    Values for the driver alone (core::IsForDriverOnly()) are always answered 404.
+/// 3. A request that cannot be carried out is answered with a sentence: 400, 403, 405, 411, 505 as
 ///    ReadHead(); 408 – the request did not come in time; 413, 431 – its body or head is too long;
 ///    503 – too much is going on, or the store cannot be reached; 507 – the store is full.
 ///    Horovod's client tries again after half a second, twice.
 ///
-/// No wait is without a deadline but the one for a new place in an elastic job, which ends with its
-/// client; when there are too many connections, the oldest one that waits so makes room for a new
-/// one. Nothing that clients send fills the memory. Not thread safe: owned by the event loop.
+/// Every wait has a deadline, except the wait for a new place in an elastic job, which ends with
+/// its client. If there are too many connections, the oldest one that waits in this way is closed
+/// for a new one. No client can fill the memory. Not thread safe: owned by the event loop.
 class RendezvousServer {
  public:
   using Limits = RendezvousLimits;
   using Counts = RendezvousCounts;
 
-  /// Connections that wait to be accepted; the kernel may allow less (net.core.somaxconn).
+  /// Connections waiting to be accepted; the kernel may allow fewer (net.core.somaxconn).
   static constexpr int kBacklog = 4096;
 
-  /// Port 0: any free one. `peers`: whom it serves. `store` outlives the server. Unavailable – it
-  /// cannot be listened on.
+  /// `port`: 0 means any free one. `peers`: the peers to serve. `store` must outlive the server.
+  /// Unavailable – the port cannot be listened on.
   static absl::StatusOr<std::unique_ptr<RendezvousServer>> Start(EventLoop& loop,
                                                                  KeyValueStore& store, int port,
                                                                  PeerCheck peers, Limits limits);
-  /// Closes what is open.
+  /// Closes all connections.
   ~RendezvousServer();
   RendezvousServer(const RendezvousServer&) = delete;
   RendezvousServer& operator=(const RendezvousServer&) = delete;

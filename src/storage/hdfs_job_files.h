@@ -1,4 +1,4 @@
-// A job's files in HDFS.
+// Stores a job's files in HDFS.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace tony::storage {
 
-/// Files are written under another name and then renamed, since HDFS shows a file from its first
+/// Files are written under another name and then renamed, because HDFS shows a file from its first
 /// byte on.
 ///
-/// What Create() and Replace() write is kept in extended attributes of an empty file where it is
-/// small and the NameNode allows it: that takes some milliseconds. Closing a file with a block
-/// takes 0.4 s more often than not, since HDFS's client, here the DataNode's, asks the NameNode
-/// whether it has heard of the block, and when it has not, waits so long
-/// (dfs.client.block.write.locateFollowingBlock.initial.delay.ms) before it asks again.
+/// The contents given to Create() and Replace() are stored in extended attributes of an empty file,
+/// if they are small and the NameNode allows it: this takes some milliseconds. Closing a file that
+/// has a block usually takes 0.4 s. HDFS's client, which is the DataNode here, asks the NameNode
+/// whether it has heard of the block; if it has not, the client waits for
+/// dfs.client.block.write.locateFollowingBlock.initial.delay.ms before it asks again.
 ///
 /// Blocks. Not thread safe.
 class HdfsJobFiles : public JobFiles {
  public:
-  /// `root`: the job's folder, absolute, without scheme and host, for its owner alone: what is made
-  /// in it is guarded by that.
+  /// `root`: the job's folder, absolute, without scheme and host. It must be accessible only to its
+  /// owner: this protects everything made in it.
   HdfsJobFiles(hadoop::WebHdfs hdfs, std::string root)
       : hdfs_(std::move(hdfs)), root_(std::move(root)) {}
 
@@ -36,19 +36,20 @@ class HdfsJobFiles : public JobFiles {
  private:
   std::string PathOf(const std::string& name) const { return root_ + "/" + name; }
   absl::StatusOr<std::vector<std::string>> ListAll(const std::string& folder) override;
-  /// A path that nobody looks for, in the folder of `name`.
+  /// A new path that no reader looks for, in the folder of `name`.
   std::string AsideOf(const std::string& name) const;
   absl::Status WriteAttributes(const std::string& aside, const std::string& contents);
-  /// The contents under a name that nobody looks for, in the folder of `name`; its path.
+  /// Writes the contents under a name that no reader looks for, in the folder of `name`; returns
+  /// the path.
   absl::StatusOr<std::string> WriteAside(const std::string& name, const std::string& contents);
-  /// `done`; what lies aside is removed when it is an error.
+  /// Returns `done`; removes the file `aside` when `done` is an error.
   absl::Status OrRemove(const absl::Status& done, const std::string& aside);
-  /// Of a file that was to be renamed: removed when it was not.
+  /// Returns the result of a rename of `aside`; removes `aside` when the rename failed.
   absl::Status Settled(const absl::Status& renamed, const std::string& aside);
 
   hadoop::WebHdfs hdfs_;
   const std::string root_;
-  bool attributes_ = true;  ///< the NameNode has not refused one yet
+  bool attributes_ = true;  ///< the NameNode has not refused an attribute yet
 };
 
 }  // namespace tony::storage

@@ -1,4 +1,4 @@
-// A job's files in a folder of this machine.
+// Stores a job's files in a folder of this machine.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tony::storage {
 
-/// Fast enough for an event loop where the disk is. Thread safe.
+/// Fast enough for an event loop if the disk is. Thread safe.
 class LocalJobFiles : public JobFiles {
  public:
   explicit LocalJobFiles(std::string root) : root_(std::move(root)) {}

@@ -1,4 +1,5 @@
-// Boost.Beast's parser, without its streams.
+// Uses the parser of Boost.Beast without its streams: the bytes come from the event loop's own
+// sockets.
 #include "web/request_reader.h"
 
 #include <boost/asio/buffer.hpp>
@@ -27,7 +28,8 @@ int HexValue(char digit) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/// Nothing for a percent sign without two digits, and for control characters, encoded or not.
+/// Returns nothing if a percent sign lacks its two digits, or if the text has control characters,
+/// encoded or not.
 std::optional<std::string> Decode(const std::string& text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -45,7 +47,7 @@ std::optional<std::string> Decode(const std::string& text) {
   return decoded;
 }
 
-/// False for what cannot be decoded.
+/// False if the target cannot be decoded.
 bool ReadTarget(const std::string& target, HttpRequest& request) {
   if (target.empty() || target.front() != '/') return false;
   const std::vector<std::string> halves = absl::StrSplit(target, absl::MaxSplits('?', 1));
@@ -73,6 +75,7 @@ void ReadCookies(const std::string& header, HttpRequest& request) {
   }
 }
 
+// The parser limits the header by itself; its error becomes the response that names the limit.
 HttpResponse Refusal(const boost::system::error_code& error) {
   if (error == http::error::header_limit) {
     return ErrorResponse(431, absl::StrCat("The request's header has more than ",
@@ -127,6 +130,8 @@ RequestReader::RequestReader(std::string peer_address)
 
 RequestReader::~RequestReader() = default;
 
+// The parser may leave bytes unused until more of them come. They are kept in `pending_`, whose
+// size is limited as well.
 std::optional<Result> RequestReader::Take(const std::string& bytes) {
   pending_ += bytes;
   while (!pending_.empty()) {

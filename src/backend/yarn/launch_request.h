@@ -31,7 +31,7 @@ struct LocalResource {
   Visibility visibility = Visibility::kApplication;
 };
 
-/// What all containers of a job are started with. A plain value.
+/// The parameters with which all containers of a job are started. A plain value.
 struct LaunchTemplate {
   /// Precedes the executor's own arguments; used as it is, without a shell.
   std::vector<std::string> command;

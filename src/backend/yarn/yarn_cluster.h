@@ -20,7 +20,7 @@
 
 namespace tony::backend {
 
-/// What must be known before the cluster can be asked anything.
+/// The parameters without which the cluster cannot be asked anything.
 struct YarnClusterOptions {
   std::string conf_dir;  ///< the folder with core-site.xml and the other files
   /// Path or URI of a folder that has a folder for each user; empty: ".tony" in the user's home

@@ -1,4 +1,5 @@
-// `tony kill`: ends a job and waits until it has ended.
+// `tony kill`: ends a job and waits until it has ended. A job that has ended already is no error,
+// so the verb may be repeated.
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
@@ -42,6 +43,7 @@ absl::StatusOr<int> RunKill(const CommandLine& line, const VerbContext& context)
     wish.ask_limit = configuration.GetDuration("tony.client.stop-timeout-ms");
     wish.wait = wait;
     TONY_RETURN_IF_ERROR(jobs->Stop(job, wish));
+    // The job is read again for its verdict.
     TONY_ASSIGN_OR_RETURN(job, jobs->Find(job.id));
   }
   if (line.Has("json")) {

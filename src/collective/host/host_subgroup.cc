@@ -13,8 +13,8 @@
 namespace tony::collective {
 namespace {
 
-// What a rank tells all others: from kReady on the offset of the memory in the first member's arena
-// (0 from any other rank), below it the reason why there is none.
+// The number that each rank tells all others. From kReady on it is the offset of the memory in the
+// first member's arena (0 from any other rank); below it, the reason why there is no memory.
 constexpr int64_t kReady = 0;
 constexpr int64_t kNoMemory = -1;
 constexpr int64_t kNoArena = -2;

@@ -11,7 +11,7 @@
 
 namespace tony::collective {
 
-/// What each rank publishes about itself.
+/// The facts that each rank publishes about itself.
 struct Whereabouts {
   std::string host;     ///< ranks with the same value can share memory
   std::string network;  ///< ranks with the same value reach each other through loopback

@@ -28,7 +28,7 @@ struct NetConnections {
   std::vector<LinkLoop::Peer> links;  ///< on rank 0: to each other rank; elsewhere: to rank 0
 };
 
-/// What all ranks know of each other before they connect.
+/// The table that all ranks know of each other before they connect.
 struct NetTable {
   int rank = 0;                        ///< the own one
   std::vector<std::string> addresses;  ///< NetDoor::address() of each rank, by rank

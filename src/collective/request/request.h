@@ -60,7 +60,7 @@ struct Kind {
   DeviceType device = DeviceType::kCpu;
   DataType type = DataType::kFloat32;
   ReduceOp reduce = ReduceOp::kSum;
-  /// Of broadcasts: in a request a rank of the job, in a decision one of the set.
+  /// Root of a broadcast: in a request a rank of the job, in a decision one of the set.
   int32_t root = 0;
   double prescale = 1;   ///< factor for each rank's values, before they are reduced
   double postscale = 1;  ///< factor for the result; for an average, after the division

@@ -24,8 +24,8 @@ struct AwaitedTask {
 std::vector<AwaitedTask> AwaitedTasks(const TaskTable& tasks, int gang = 0);
 std::vector<AwaitedTask> AwaitedTasks(const JobView& view);
 
-/// What a job in `state` with these tasks waits for, which tasks are missing, and what would
-/// unblock it. nullopt – only in kEnded. A wait on record (JobWaiting) is more exact and takes
+/// The wait of a job in `state` with these tasks: the cause, the missing tasks, and what would
+/// unblock the job. nullopt – only in kEnded. A wait on record (JobWaiting) is more exact and takes
 /// precedence.
 std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>& tasks);
 

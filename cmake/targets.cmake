@@ -16,6 +16,13 @@ endforeach()
 target_precompile_headers(tony_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 target_link_libraries(tony_test_headers PRIVATE GTest::gmock)
 
+# The tests' own code is compiled with -O1, which takes 28 % less of the compiler's time than -O2; what they test is not.
+set(TONY_TEST_OPTIMIZATION "")
+if(CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-O2" AND CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND NOT TONY_FUZZ)
+  set(TONY_TEST_OPTIMIZATION -O1)
+endif()
+target_compile_options(tony_test_headers PRIVATE ${TONY_TEST_OPTIMIZATION})
+
 # tony_library(NAME [LIBRARIES ...]): the folder's sources, without main.cc, as a static library.
 function(tony_library name)
   cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
@@ -83,6 +90,7 @@ function(tony_test name)
   endif()
   add_executable(${name} ${sources})
   target_precompile_headers(${name} REUSE_FROM tony_test_headers)
+  target_compile_options(${name} PRIVATE ${TONY_TEST_OPTIMIZATION})
   target_include_directories(${name} PRIVATE ${TONY_SOURCE_ROOT})
   target_compile_definitions(${name} PRIVATE TONY_SOURCE_DIR="${TONY_SOURCE_ROOT}" TONY_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)

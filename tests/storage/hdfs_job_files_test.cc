@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "storage/archived_events.h"
-#include "tests/hadoop/fake_name_node.h"
+#include "tests/hadoop/fakes/fake_name_node.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::storage {

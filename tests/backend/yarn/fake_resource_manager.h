@@ -14,7 +14,7 @@
 #include "hadoop/rpc/protocols.h"
 #include "hadoop/rpc/rpc_client.h"
 #include "hadoop/yarn/client_protocol.pb.h"
-#include "tests/hadoop/fake_server.h"
+#include "tests/hadoop/fakes/fake_server.h"
 
 namespace tony::backend {
 

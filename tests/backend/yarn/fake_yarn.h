@@ -17,7 +17,7 @@
 #include "hadoop/yarn/master_protocol.pb.h"
 #include "tests/common/loop_driver.h"
 #include "tests/hadoop/auth/digest_server.h"
-#include "tests/hadoop/fake_server.h"
+#include "tests/hadoop/fakes/fake_server.h"
 
 namespace tony::backend {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/yarn_cluster.h"
 #include "hadoop/rpc/tcp_stream.h"
-#include "tests/hadoop/fake_name_node.h"
+#include "tests/hadoop/fakes/fake_name_node.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::backend {

@@ -5,7 +5,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
-#include "tests/hadoop/fake_name_node.h"
+#include "tests/hadoop/fakes/fake_name_node.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::backend {

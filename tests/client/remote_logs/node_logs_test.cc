@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/hadoop/fake_http_server.h"
+#include "tests/hadoop/fakes/fake_http_server.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::client {

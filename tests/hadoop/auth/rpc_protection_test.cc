@@ -4,7 +4,7 @@
 
 #include "hadoop/rpc/rpc_connection.h"
 #include "tests/hadoop/auth/digest_server.h"
-#include "tests/hadoop/fake_server.h"
+#include "tests/hadoop/fakes/fake_server.h"
 
 namespace tony::hadoop {
 namespace {

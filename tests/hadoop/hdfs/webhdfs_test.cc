@@ -7,8 +7,8 @@
 #include <atomic>
 
 #include "hadoop/auth/token_file.h"
-#include "tests/hadoop/fake_http_server.h"
-#include "tests/hadoop/fake_https_server.h"
+#include "tests/hadoop/fakes/fake_http_server.h"
+#include "tests/hadoop/fakes/loopback_certificate.h"
 
 namespace tony::hadoop {
 namespace {
@@ -202,14 +202,14 @@ WebHdfs SecureClient(const FakeHttpServer& name) {
 TEST(WebHdfs, NothingGoesOverPlainHttpOnceTheNameNodeSpeaksHttps) {
   const LoopbackCertificate certificate;
   FakeHttpServer plain(Saying(200, "contents"));
-  FakeHttpServer secure(Saying(200, "contents"), "https://", TlsWith(certificate));
+  FakeHttpServer secure(Saying(200, "contents"), certificate);
   FakeHttpServer name(
       [&](const Request& request) {
         const bool to_plain = request.target.find("/to-plain") != std::string::npos;
         return Response{.code = 307,
                         .location = (to_plain ? plain : secure).Url("/data?delegation=secret")};
       },
-      "https://", TlsWith(certificate));
+      certificate);
   const bool allowed = RunTrusting(certificate, [&] {
     WebHdfs client = SecureClient(name);
     EXPECT_EQ(client.Read("/to-secure", 8).value_or(""), "contents");
@@ -229,7 +229,7 @@ TEST(WebHdfs, NothingGoesOverPlainHttpOnceTheNameNodeSpeaksHttps) {
 
 TEST(WebHdfs, AnUnknownAuthorityIsNotBelieved) {
   const LoopbackCertificate certificate;
-  FakeHttpServer name(Saying(200, kStatus), "https://", TlsWith(certificate));
+  FakeHttpServer name(Saying(200, kStatus), certificate);
   EXPECT_TRUE(absl::IsUnavailable(SecureClient(name).Status("/f").status()));
   EXPECT_THAT(name.requests(), IsEmpty());
 }

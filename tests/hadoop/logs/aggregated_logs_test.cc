@@ -15,7 +15,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/status_macros.h"
 #include "hadoop/logs/tfile.h"
-#include "tests/hadoop/fake_name_node.h"
+#include "tests/hadoop/fakes/fake_name_node.h"
 #include "tests/hadoop/logs/aggregated_samples.h"
 #include "tests/os/temporary_folder.h"
 

@@ -6,7 +6,7 @@
 
 #include "hadoop/common/security.pb.h"
 #include "hadoop/rpc/remote_exception.h"
-#include "tests/hadoop/fake_server.h"
+#include "tests/hadoop/fakes/fake_server.h"
 
 namespace tony::hadoop {
 namespace {

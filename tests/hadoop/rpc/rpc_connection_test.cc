@@ -8,7 +8,7 @@
 #include <random>
 
 #include "hadoop/rpc/remote_exception.h"
-#include "tests/hadoop/fake_server.h"
+#include "tests/hadoop/fakes/fake_server.h"
 
 namespace tony::hadoop {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "hadoop/hdfs/webhdfs.h"
-#include "tests/hadoop/fake_http_server.h"
+#include "tests/hadoop/fakes/fake_http_server.h"
 
 namespace tony::hadoop {
 

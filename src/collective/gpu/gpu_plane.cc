@@ -53,7 +53,11 @@ void GpuPlane::Run(const Decision& decision, std::vector<Tensor> tensors,
   }
   if (!status.ok()) {
     if (!IsRefusal(status)) OnFailure(status);
-    return Tell(issued, status);
+    Tell(issued, status);
+    // The GPU may still use the buffers of an operation that began in part, and freeing them here
+    // would make this thread wait for it.
+    const std::lock_guard lock(mutex_);
+    return Keep(issued);
   }
   for (size_t i = 0; i < issued.tensors.size(); ++i) {
     const Tensor& tensor = issued.tensors[i];
@@ -193,9 +197,7 @@ void GpuPlane::Watch() {
       std::this_thread::sleep_for(kSleep);
     }
     lock.lock();
-    for (Issued& one : ended) {
-      std::move(one.results.kept.begin(), one.results.kept.end(), std::back_inserter(garbage_));
-    }
+    for (Issued& one : ended) Keep(one);
     if (std::exchange(telling_, false)) changed_.notify_all();
   }
 }
@@ -214,6 +216,14 @@ Status GpuPlane::LookAtFirst(std::vector<Issued>& ended) {
   ended.push_back(std::move(first));
   issued_.pop_front();
   return {};
+}
+
+void GpuPlane::Keep(Issued& issued) {
+  std::move(issued.results.kept.begin(), issued.results.kept.end(), std::back_inserter(garbage_));
+  for (Output& output : issued.results.outputs) {
+    // Null where the submitter has taken it.
+    if (output.data != nullptr) garbage_.push_back(std::move(output.data));
+  }
 }
 
 void GpuPlane::Tell(Issued& issued, const Status& status) {

@@ -98,6 +98,8 @@ class GpuPlane {
   /// ended to `ended`.
   Status LookAtFirst(std::vector<Issued>& ended);
   static void Tell(Issued& issued, const Status& status);
+  /// Moves the operation's memory that nobody has taken to `garbage_`; the caller holds the mutex.
+  void Keep(Issued& issued);
 
   Group& host_;
   Setup setup_;

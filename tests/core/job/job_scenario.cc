@@ -2,236 +2,102 @@
 #include "tests/core/job/job_scenario.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/status_macros.h"
 #include "tests/core/job/job_rendering.h"
+#include "tests/core/job/scenario_job.h"
 
 namespace tony::core {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// "5s" or "200ms"; "" is 0.
-milliseconds ParseDuration(const std::string& text) {
-  const int number = std::atoi(text.c_str());
-  const bool is_millis = text.size() > 2 && text.substr(text.size() - 2) == "ms";
-  return milliseconds(is_millis ? number : number * 1000);
-}
-
-/// Words separated by spaces; within double quotes spaces belong to the word, and the quotes go.
-std::vector<std::string> SplitWords(const std::string& line) {
-  std::vector<std::string> words;
-  bool quoted = false;
-  bool in_word = false;
-  for (char character : line) {
-    if (character == '"') {
-      quoted = !quoted;
-    } else if (character == ' ' && !quoted) {
-      in_word = false;
-      continue;
-    }
-    if (!in_word) words.emplace_back();
-    in_word = true;
-    if (character != '"') words.back().push_back(character);
-  }
-  return words;
-}
-
-bool Contains(const std::string& list, const std::string& name) {
-  const std::vector<std::string> names = absl::StrSplit(list, ',');
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// Of "worker:prep+ps,eval:worker", for "worker": prep and ps.
-std::vector<std::string> Dependencies(const std::string& orders, const std::string& type) {
-  std::vector<std::string> names;
-  for (const auto& order : absl::StrSplit(orders, ',', absl::SkipEmpty())) {
-    const std::vector<std::string> parts = absl::StrSplit(order, ':');
-    if (parts[0] == type) names = absl::StrSplit(parts.at(1), '+');
-  }
-  return names;
-}
-
-std::vector<DependencyTimeout> ReadLimits(const std::string& text) {
-  std::vector<DependencyTimeout> limits;
-  for (const auto& one : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-    const std::vector<std::string> parts = absl::StrSplit(one, ':');
-    limits.push_back({parts.at(0), "A", absl::StrSplit(parts.at(2), '+'),
-                      ParseDuration(parts.at(1)), parts.size() > 3});
-  }
-  return limits;
-}
-
-/// TYPE=N for each type, and: untracked= sidecar= stop-on-failure= (lists), retries=N (of both
-/// budgets), infrastructure=N (of that one), backoff= (none), scope=TYPE:task|type,… ,
-/// after=TYPE:TYPE+TYPE,… (the first depends on the others),
-/// limit=TYPE:DURATION:TYPE+TYPE[:ignored],… (of the first after the group of the others), tolerant
-/// (a worker may fail), application= allocation= hold= registration= heartbeat= grace= shutdown=
-/// (durations), missed=N, horovod (with a type `driver`), planning= (duration), hosts=N (each
-/// container has its own).
-JobDescription ReadJob(const std::vector<std::string>& words) {
-  JobDescription job;
-  job.timeouts.max_missed_heartbeats = 3;
-  std::map<std::string, std::string> options;
-  std::vector<std::pair<std::string, int>> types;
-  for (const std::string& word : words) {
-    const std::vector<std::string> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
-    if (parts.size() < 2) {
-      options[parts[0]] = "true";
-    } else if (Contains(
-                   "untracked,sidecar,stop-on-failure,retries,infrastructure,backoff,scope,"
-                   "after,limit,application,allocation,hold,registration,heartbeat,grace,shutdown,"
-                   "missed,planning,hosts,elastic",
-                   parts[0])) {
-      options[parts[0]] = parts[1];
-    } else {
-      types.emplace_back(parts[0], std::atoi(parts[1].c_str()));
-    }
-  }
-  for (const auto& [name, instances] : types) {
-    TaskType type;
-    type.name = name;
-    type.instances = instances;
-    if (Contains(options["untracked"], name)) type.tracking = Tracking::kUntracked;
-    if (Contains(options["sidecar"], name)) type.tracking = Tracking::kSidecar;
-    if (Contains(options["scope"], name + ":task")) type.restart_scope = RestartScope::kTask;
-    if (Contains(options["scope"], name + ":type")) type.restart_scope = RestartScope::kType;
-    type.stop_on_failure = Contains(options["stop-on-failure"], name);
-    type.depends_on = Dependencies(options["after"], name);
-    if (name == kDriverType) type.tracking = Tracking::kUntracked;
-    job.types.push_back(std::move(type));
-  }
-  job.dependency_timeouts = ReadLimits(options["limit"]);
-  Timeouts& timeouts = job.timeouts;
-  job.fail_on_worker_failure = options.count("tolerant") == 0;
-  job.retry_count = std::atoi(options["retries"].c_str());
-  job.infrastructure_retry_count = options.count("infrastructure")
-                                       ? std::atoi(options["infrastructure"].c_str())
-                                       : job.retry_count;
-  job.retry_backoff = ParseDuration(options["backoff"]);
-  timeouts.application = ParseDuration(options["application"]);
-  timeouts.allocation = ParseDuration(options["allocation"]);
-  timeouts.gang_hold = ParseDuration(options["hold"]);
-  timeouts.registration = ParseDuration(options["registration"]);
-  if (options.count("heartbeat")) timeouts.heartbeat_interval = ParseDuration(options["heartbeat"]);
-  if (options.count("missed"))
-    timeouts.max_missed_heartbeats = std::atoi(options["missed"].c_str());
-  if (options.count("horovod")) job.framework = Framework::kHorovod;
-  job.horovod.own_driver = options.count("own-driver") > 0;
-  if (options.count("elastic")) {
-    const std::vector<std::string> parts = absl::StrSplit(options["elastic"], ':');
-    job.horovod.elastic = ElasticSettings{.least = std::atoi(parts.at(0).c_str()),
-                                          .first = std::atoi(parts.at(1).c_str())};
-  }
-  if (options.count("planning")) job.horovod.driver_start = ParseDuration(options["planning"]);
-  if (options.count("grace")) timeouts.kill_grace = ParseDuration(options["grace"]);
-  if (options.count("shutdown")) timeouts.shutdown = ParseDuration(options["shutdown"]);
-  return job;
+/// The duration of a command that was checked to have one.
+milliseconds DurationOf(const ScenarioCommand& command) {
+  return ParseScenarioDuration(command.Word(0)).value();
 }
 
 }  // namespace
 
-std::string JobScenario::Command::Option(const std::string& wanted,
-                                         const std::string& fallback) const {
-  auto found = options.find(wanted);
-  return found == options.end() ? fallback : found->second;
-}
-
-int JobScenario::Command::Number(const std::string& wanted, int fallback) const {
-  const std::string text = Option(wanted);
-  return text.empty() ? fallback : std::atoi(text.c_str());
-}
-
-std::string JobScenario::Command::Word(size_t index, const std::string& fallback) const {
-  return index < words.size() ? words[index] : fallback;
-}
-
-std::string JobScenario::Run(const std::string& text) {
+absl::StatusOr<std::string> JobScenario::Run(const std::string& text, const std::string& file) {
   std::string result;
   bool in_output = false;
+  int number = 0;
+  int unshown = 0;  // the line of the last command whose "----" has not come yet
   const std::vector<std::string> lines = absl::StrSplit(text, '\n');
   for (const std::string& line : lines) {
+    ++number;
     if (line == "----") {
       absl::StrAppend(&result, "----\n", output_, violations_, StateLine(), "\n");
       output_.clear();
       violations_.clear();
       in_output = true;
+      unshown = 0;
     } else if (in_output) {
       if (line.empty()) absl::StrAppend(&result, "\n");
       in_output = !line.empty();
     } else {
       absl::StrAppend(&result, line, "\n");
-      if (!line.empty() && line[0] != '#') RunLine(line);
+      if (line.empty() || line[0] == '#') continue;
+      unshown = number;
+      TONY_RETURN_IF_ERROR(Annotate(RunLine(line), absl::StrCat(file, ":", number)));
     }
+  }
+  if (unshown > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ":", unshown, ": expected a line ---- after the command"));
   }
   while (result.size() > 1 && result.substr(result.size() - 2) == "\n\n") result.pop_back();
   return result;
 }
 
-JobScenario::Command JobScenario::Parse(const std::string& line) {
-  Command command;
-  for (const std::string& word : SplitWords(line)) {
-    const size_t equals = word.find('=');
-    if (command.name.empty()) {
-      command.name = word;
-    } else if (equals != std::string::npos && command.name != "job") {
-      command.options[word.substr(0, equals)] = word.substr(equals + 1);
-    } else {
-      command.words.push_back(word);
-    }
-  }
-  return command;
-}
-
-void JobScenario::RunLine(const std::string& line) {
-  constexpr char kQuietly[] = "quietly ";
-  if (line.rfind(kQuietly, 0) != 0) {
-    Run(Parse(line));
-    return;
-  }
+absl::Status JobScenario::RunLine(const std::string& line) {
+  TONY_ASSIGN_OR_RETURN(const ScenarioLine parsed, ParseScenarioLine(line));
   const std::string before = output_;
-  const std::vector<std::string> parts = absl::StrSplit(line.substr(sizeof(kQuietly) - 1), ';');
-  for (const std::string& part : parts) Run(Parse(part));
-  output_ = before;
+  for (const ScenarioCommand& command : parsed.commands) TONY_RETURN_IF_ERROR(Run(command));
+  if (parsed.quiet) output_ = before;
+  return absl::OkStatus();
 }
 
-void JobScenario::Run(const Command& command) {
-  if (command.name == "job") {
-    NewJob(command);
-  } else if (command.name == "start") {
+absl::Status JobScenario::Run(const ScenarioCommand& command) {
+  if (command.name == "job") return NewJob(command);
+  if (machine_ == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(command.name, ": there is no job yet; expected job"));
+  }
+  if (command.name == "start") {
     Apply(input::Start{});
   } else if (command.name == "stop") {
     Apply(input::StopRequested{Reason::kKilledByUser, command.Word(0, "Stopped by a person")});
   } else if (command.name == "stall") {
-    clock_.Advance(ParseDuration(command.Word(0)));
+    clock_.Advance(DurationOf(command));
     Apply(input::Tick{});
   } else if (command.name == "lose-master") {
     LoseMaster();
   } else if (command.name == "end-reclaimed") {
     if (!backend_->EndReclaimed()) Complain("every reclaimed container is there");
   } else if (command.name == "advance") {
-    Advance(ParseDuration(command.Word(0)));
+    Advance(DurationOf(command));
   } else if (!RunBackendCommand(command) && !RunExecutorCommand(command)) {
-    Complain("unknown command " + command.name);
+    Complain("nobody runs the command " + command.name);
   }
+  return absl::OkStatus();
 }
 
-void JobScenario::NewJob(const Command& command) {
-  job_ = ReadJob(command.words);
+absl::Status JobScenario::NewJob(const ScenarioCommand& command) {
+  TONY_ASSIGN_OR_RETURN(const ScenarioJob job, ReadScenarioJob(command));
+  job_ = job.description;
   machine_ = std::make_unique<JobMachine>(job_);
   journal_.clear();
   incarnation_ = 1;
   auditor_ = std::make_unique<JobAuditor>(*machine_);
   backend_ = std::make_unique<FakeClusterBackend>(*this);
-  for (const std::string& word : command.words) {
-    if (word.rfind("hosts=", 0) == 0) backend_->set_hosts(std::atoi(word.substr(6).c_str()));
-  }
+  backend_->set_hosts(job.hosts);
   beating_.clear();
   job_began_ = clock_.Now();
+  return absl::OkStatus();
 }
 
 void JobScenario::LoseMaster() {
@@ -243,7 +109,7 @@ void JobScenario::LoseMaster() {
   Apply(input::Start{++incarnation_});
 }
 
-input::HeldTask JobScenario::Held(const Command& command, int number, int attempt) const {
+input::HeldTask JobScenario::Held(const ScenarioCommand& command, int number, int attempt) const {
   using Phase = input::HeldTask::Phase;
   const std::map<std::string, Phase> phases = {{"preparing", Phase::kPreparing},
                                                {"registered", Phase::kRegistered},
@@ -259,7 +125,7 @@ input::HeldTask JobScenario::Held(const Command& command, int number, int attemp
   return held;
 }
 
-RendezvousPlan JobScenario::Plan(const Command& command) const {
+RendezvousPlan JobScenario::Plan(const ScenarioCommand& command) const {
   std::vector<HostSlots> hosts;
   for (const Task& task : machine_->tasks().all()) {
     if (IsRanked(task.id.type) && task.container) hosts.push_back({task.container->host, 1});
@@ -268,7 +134,7 @@ RendezvousPlan JobScenario::Plan(const Command& command) const {
   return {5000 + machine_->epoch(), true, PlanSlots(hosts, ranks).value()};
 }
 
-RendezvousPlan JobScenario::Round(const Command& command) {
+RendezvousPlan JobScenario::Round(const ScenarioCommand& command) {
   RendezvousPlan plan;
   plan.port = 5000;
   plan.round = command.Number("number", 0);
@@ -279,7 +145,7 @@ RendezvousPlan JobScenario::Round(const Command& command) {
   return plan;
 }
 
-bool JobScenario::RunBackendCommand(const Command& command) {
+bool JobScenario::RunBackendCommand(const ScenarioCommand& command) {
   const std::string first = command.Word(0);
   if (command.name == "grant" && first == "all") {
     backend_->GrantAll();
@@ -289,6 +155,8 @@ bool JobScenario::RunBackendCommand(const Command& command) {
     }
   } else if (command.name == "grant-unasked") {
     backend_->GrantUnasked(first);
+  } else if (command.name == "grant-again" && !backend_->holds(first)) {
+    Complain("no container to grant again: " + first);
   } else if (command.name == "grant-again") {
     backend_->RepeatGrant(first);
   } else if (command.name == "wait") {
@@ -303,9 +171,11 @@ bool JobScenario::RunBackendCommand(const Command& command) {
   return true;
 }
 
-bool JobScenario::RunExecutorCommand(const Command& command) {
+bool JobScenario::RunExecutorCommand(const ScenarioCommand& command) {
   const int epoch = command.Number("epoch", machine_->epoch());
-  for (const std::string& id : ContainersOf(command)) {
+  const std::vector<std::string> containers = ContainersOf(command);
+  if (containers.empty()) Complain(command.name + ": no task has a container");
+  for (const std::string& id : containers) {
     const int number = std::atoi(id.substr(1).c_str());
     const Task* task = machine_->tasks().FindByContainer(id);
     const int attempt = command.Number("attempt", task == nullptr ? 1 : task->attempt);
@@ -331,7 +201,7 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
       backend_->End(id, {false, "tony-executor exited with code 0"});
     } else if (command.name == "heartbeat") {
       input::Heartbeat heartbeat{id, std::nullopt};
-      if (command.options.count("processes")) {
+      if (command.Has("processes")) {
         heartbeat.usage = TaskUsage{};
         heartbeat.usage->processes = command.Number("processes", 0);
       }
@@ -356,21 +226,22 @@ bool JobScenario::RunExecutorCommand(const Command& command) {
   return true;
 }
 
-void JobScenario::End(const std::string& container_id, int attempt, const Command& command) {
+void JobScenario::End(const std::string& container_id, int attempt,
+                      const ScenarioCommand& command) {
   input::TaskEnded ended{container_id, command.Number("epoch", machine_->epoch()), attempt, {}};
   ended.exit.ended_millis = command.Number("at", 0);
-  if (command.options.count("says")) ended.exit.tail = {command.Option("says")};
+  if (command.Has("says")) ended.exit.tail = {command.Option("says")};
   TaskExit& exit = ended.exit;
-  if (command.options.count("signal")) {
+  if (command.Has("signal")) {
     exit.cause = TaskExit::Cause::kSignaled;
     exit.signal = command.Number("signal", 0);
-  } else if (command.options.count("not-started")) {
+  } else if (command.Has("not-started")) {
     exit.cause = TaskExit::Cause::kNotStarted;
     exit.message = command.Option("not-started");
-  } else if (command.options.count("lost")) {
+  } else if (command.Has("lost")) {
     exit.cause = TaskExit::Cause::kLost;
     exit.message = command.Option("lost");
-  } else if (command.Word(command.words.size() - 1) == "timed-out") {
+  } else if (command.Has("timed-out")) {
     exit.cause = TaskExit::Cause::kTimedOut;
   } else {
     exit.code = command.Number("code", 0);
@@ -378,7 +249,7 @@ void JobScenario::End(const std::string& container_id, int attempt, const Comman
   Apply(ended);
 }
 
-std::vector<std::string> JobScenario::ContainersOf(const Command& command) const {
+std::vector<std::string> JobScenario::ContainersOf(const ScenarioCommand& command) const {
   std::vector<std::string> containers;
   for (const std::string& word : command.words) {
     bool found = false;
@@ -387,9 +258,7 @@ std::vector<std::string> JobScenario::ContainersOf(const Command& command) const
       containers.push_back(task.container->id);
       found = true;
     }
-    const bool container_name =
-        word[0] == 'c' && word.find_first_not_of("0123456789", 1) == std::string::npos;
-    if (!found && container_name) containers.push_back(word);
+    if (!found && IsScenarioContainer(word)) containers.push_back(word);
   }
   return containers;
 }

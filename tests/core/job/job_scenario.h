@@ -1,5 +1,5 @@
-// The little language of tests/core/job/scenarios: commands in, effects of the job's state machine out,
-// as text.
+// The little language of tests/core/job/scenarios: commands in, effects of the job's state machine
+// out, as text.
 #pragma once
 
 #include <chrono>
@@ -9,17 +9,20 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/fake_clock.h"
 #include "core/job/job_machine.h"
 #include "core/ports/fake_cluster_backend.h"
 #include "tests/core/job/job_auditor.h"
+#include "tests/core/job/scenario_command.h"
 
 namespace tony::core {
 
 /// A file is a list of blocks, separated by empty lines: commands, a line "----", and what they led
 /// to, which ends with the state of the job. `#` begins a comment.
 ///
-///   job worker=2 ps=1 retries=1 …    a new job; see ReadJob() for all that may be said
+///   job worker=2 ps=1 retries=1 …    a new job; scenario_job.h has all that may be said
 ///   start
 ///   grant all | TYPE…                what was asked for; `grant-unasked TYPE`, `grant-again c1`
 ///   wait "WHAT" "UNBLOCK"            the request has to wait
@@ -52,37 +55,28 @@ class JobScenario : public ClusterBackend::Listener {
  public:
   JobScenario() = default;
 
-  /// The file's text with each block's output as it is now.
-  std::string Run(const std::string& text);
+  /// The text of `file`, a name for messages, with each block's output as it is now.
+  ///
+  /// InvalidArgument – a line is not of the language, its first command is not `job`, or its last
+  ///     commands have no "----"; the message names file and line and says what was expected.
+  absl::StatusOr<std::string> Run(const std::string& text, const std::string& file);
 
  private:
-  struct Command {
-    std::string name;
-    std::vector<std::string> words;              ///< without "name=value" ones
-    std::map<std::string, std::string> options;  ///< the "name=value" ones
-
-    std::string Option(const std::string& name, const std::string& fallback = "") const;
-    int Number(const std::string& name, int fallback) const;
-    /// The `index`th word, or `fallback`.
-    std::string Word(size_t index, const std::string& fallback = "") const;
-  };
-
-  static Command Parse(const std::string& line);
-  void RunLine(const std::string& line);
-  void Run(const Command& command);
-  bool RunBackendCommand(const Command& command);
-  bool RunExecutorCommand(const Command& command);
-  void NewJob(const Command& command);
+  absl::Status RunLine(const std::string& line);
+  absl::Status Run(const ScenarioCommand& command);
+  bool RunBackendCommand(const ScenarioCommand& command);
+  bool RunExecutorCommand(const ScenarioCommand& command);
+  absl::Status NewJob(const ScenarioCommand& command);
   void LoseMaster();
-  RendezvousPlan Plan(const Command& command) const;
-  static RendezvousPlan Round(const Command& command);
-  input::HeldTask Held(const Command& command, int number, int attempt) const;
-  void End(const std::string& container_id, int attempt, const Command& command);
+  RendezvousPlan Plan(const ScenarioCommand& command) const;
+  static RendezvousPlan Round(const ScenarioCommand& command);
+  input::HeldTask Held(const ScenarioCommand& command, int number, int attempt) const;
+  void End(const std::string& container_id, int attempt, const ScenarioCommand& command);
   void Advance(Duration by);
   void SendHeartbeats();
   void Apply(const JobInput& input);
   void Complain(const std::string& what);
-  std::vector<std::string> ContainersOf(const Command& command) const;
+  std::vector<std::string> ContainersOf(const ScenarioCommand& command) const;
   std::string StateLine() const;
 
   void OnContainerGranted(const Container& container) override;

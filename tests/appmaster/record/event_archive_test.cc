@@ -11,6 +11,7 @@
 #include "rpc/convert/event_json.h"
 #include "storage/archived_events.h"
 #include "storage/local_job_files.h"
+#include "tests/common/eventually.h"
 #include "tests/os/files/file_size_limit.h"
 #include "tests/os/temporary_folder.h"
 
@@ -27,6 +28,8 @@ class EventArchiveTest : public ::testing::Test {
     return EventArchive::Open(std::make_unique<storage::LocalJobFiles>(folder_.path()), pause)
         .value();
   }
+  /// The events in the files; none while these cannot be read.
+  std::string Archived() { return storage::ReadArchivedEvents(files_).value_or(""); }
 
   os::TemporaryFolder folder_;
   storage::LocalJobFiles files_{folder_.path()};
@@ -45,7 +48,7 @@ TEST_F(EventArchiveTest, WhatComesInAPauseGoesIntoOneFile) {
   {
     const auto archive = Open(kForEver);
     archive->Add("1\n");
-    while (files_.List("events").value().empty()) std::this_thread::yield();
+    ASSERT_TRUE(Eventually([&] { return !files_.List("events").value().empty(); }));
     archive->Add("2\n");
     archive->Add("3\n");
   }
@@ -68,9 +71,9 @@ TEST_F(EventArchiveTest, AQuietJobThatIsMeasuredForADayLeavesOneFileOfMeasuremen
   // Of each 30 s, as fast as they can be written.
   for (int i = 1; i <= 24 * 120; ++i) archive->KeepUsage(absl::StrCat(i, "\n"));
   const auto kept = [&] { return os::ReadFile(folder_ / storage::kUsageFile).value_or(""); };
-  while (kept() != "2880\n") std::this_thread::yield();
+  ASSERT_TRUE(Eventually([&] { return kept() == "2880\n"; }));
   // Measurements may be written before the events that came with them.
-  while (storage::ReadArchivedEvents(files_).value_or("") != "1\n") std::this_thread::yield();
+  ASSERT_TRUE(Eventually([this] { return Archived() == "1\n"; }));
   EXPECT_THAT(files_.List("events").value(), ElementsAre("00000001.jsonl"));
   EXPECT_THAT(files_.List("").value(), ElementsAre("events", storage::kUsageFile));
 }
@@ -88,7 +91,7 @@ TEST_F(EventArchiveTest, ManySmallFilesBecomeOneAcrossRestarts) {
       archive->Add(line);
       all += line;
       // One file for each, and a reader at any time.
-      while (storage::ReadArchivedEvents(files_).value_or("") != all) std::this_thread::yield();
+      ASSERT_TRUE(Eventually([&] { return Archived() == all; }));
       most = std::max(most, files_.List("events").value().size());
     }
   }
@@ -121,7 +124,7 @@ TEST_F(EventArchiveTest, WhatWasMergedAndNotRemovedGoesWithTheNextMerging) {
   }
   const auto archive = Open();
   archive->Add("next\n");
-  while (files_.List("events").value().size() > 1) std::this_thread::yield();
+  ASSERT_TRUE(Eventually([this] { return files_.List("events").value().size() <= 1; }));
   EXPECT_THAT(files_.List("events").value(), ElementsAre("00000001-00000066.jsonl"));
 }
 
@@ -134,7 +137,7 @@ TEST_F(EventArchiveTest, LargeFilesStayAsTheyAre) {
   }
   const auto archive = Open();
   archive->Add("next\n");
-  while (files_.List("events").value().size() > 2) std::this_thread::yield();
+  ASSERT_TRUE(Eventually([this] { return files_.List("events").value().size() <= 2; }));
   EXPECT_THAT(files_.List("events").value(),
               ElementsAre("00000001.jsonl", "00000002-00000065.jsonl"));
 }

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <thread>
 
 #include "absl/strings/str_split.h"
 #include "appmaster/record/past_reader.h"
@@ -19,6 +18,7 @@
 #include "common/logging.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/event_json.h"
+#include "tests/common/eventually.h"
 #include "tests/os/files/file_size_limit.h"
 #include "tests/os/files/small_disk.h"
 #include "tests/os/temporary_folder.h"
@@ -58,9 +58,7 @@ class HistoryTest : public ::testing::Test {
     const PastReader reader(
         log_, last, [this] { return std::make_unique<std::ifstream>(path_, std::ios::binary); }, 0,
         Duration::zero());
-    const TimePoint deadline = SystemClock().Now() + std::chrono::seconds(30);
-    while (awaited() && SystemClock().Now() < deadline) std::this_thread::yield();
-    return !awaited();
+    return Eventually([&] { return !awaited(); });
   }
   std::vector<core::JobEvent> Written() const {
     std::vector<core::JobEvent> events;

@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/event_json.h"
+#include "tests/common/eventually.h"
 
 namespace tony::appmaster {
 namespace {
@@ -34,15 +34,10 @@ class PastReaderTest : public ::testing::Test {
     return [text = std::move(text)] { return std::make_unique<std::istringstream>(text); };
   }
   bool AwaitPast() {
-    const TimePoint deadline = SystemClock().Now() + kPatience;
-    while (SystemClock().Now() < deadline) {
-      {
-        std::lock_guard lock(log_.mutex());
-        if (!log_.AwaitsLocked(1)) return true;
-      }
-      std::this_thread::yield();
-    }
-    return false;
+    return Eventually([this] {
+      std::lock_guard lock(log_.mutex());
+      return !log_.AwaitsLocked(1);
+    });
   }
   std::vector<core::JobEvent> Shown() {
     std::lock_guard lock(log_.mutex());

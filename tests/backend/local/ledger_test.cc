@@ -11,6 +11,7 @@
 #include "os/files/folder_trust.h"
 #include "tests/backend/local/backend_support.h"
 #include "tests/backend/local/job_ids.h"
+#include "tests/common/eventually.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::backend {
@@ -153,9 +154,7 @@ TEST_F(LedgerTest, AClaimLivesAsLongAsAnyProcessThatInheritedIt) {
   EXPECT_EQ(LedgerClaim::Open(ledger_, kFirst).status(), absl::OkStatus());
   EXPECT_THAT(LiveJobs(), ElementsAre(kFirst));
   ::kill(executor, SIGKILL);
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!LiveJobs().empty() && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::yield();
+  Eventually([this] { return LiveJobs().empty(); });
   EXPECT_THAT(LiveJobs(), ElementsAre());
 }
 

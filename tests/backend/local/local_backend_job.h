@@ -1,11 +1,9 @@
 // A job on the local backend, and a fixture with room for several.
 #pragma once
 
-#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "os/files/files.h"
 #include "tests/backend/local/backend_support.h"
 #include "tests/backend/local/job_ids.h"
+#include "tests/common/eventually.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::backend {
@@ -72,12 +71,11 @@ class Job {
   pid_t RunAndAwait(const std::string& container_id, const std::string& script) {
     Run(container_id, "mkfifo wait; echo $$ > pid; " + script);
     const std::string path = FolderOf(container_id) + "/pid";
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
     std::string number;
-    while (number.find('\n') == std::string::npos && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::yield();
+    Eventually([&] {
       if (os::Exists(path)) number = os::Contents(path);
-    }
+      return number.find('\n') != std::string::npos;
+    });
     return std::stoi(number);
   }
   void Reclaim(const std::vector<core::Container>& containers) {

@@ -9,13 +9,13 @@
 
 #include <cerrno>
 #include <chrono>
-#include <thread>
 
 #include "client/jobs/job_connection.h"
 #include "os/files/file_lock.h"
 #include "os/files/wait_readable.h"
 #include "os/processes/process_handle.h"
 #include "tests/client/staged_job.h"
+#include "tests/common/eventually.h"
 
 namespace tony::client {
 namespace {
@@ -63,11 +63,7 @@ TEST_F(MasterProcessTest, ADetachedOneHoldsTheGuard) {
   master->Kill();
   ASSERT_TRUE(AwaitEnd(*master));
   EXPECT_TRUE(master->ended());
-  const auto late = std::chrono::steady_clock::now() + kPatience;
-  while (os::IsFileLocked(job_folder_.am_guard()) && std::chrono::steady_clock::now() < late) {
-    std::this_thread::yield();
-  }
-  EXPECT_FALSE(os::IsFileLocked(job_folder_.am_guard()));
+  EXPECT_TRUE(Eventually([this] { return !os::IsFileLocked(job_folder_.am_guard()); }));
 }
 
 TEST_F(MasterProcessTest, CanBeKilled) {
@@ -125,11 +121,7 @@ TEST_F(MasterProcessTest, OneThatHangsIsKilledAtItsDeadline) {
   EXPECT_THAT(std::string(master.status().message()), HasSubstr("tony.client.am-start-timeout-ms"));
   EXPECT_TRUE(HasNoChildren());
   // It was its keeper's child, and is killed with it.
-  const auto late = std::chrono::steady_clock::now() + kPatience;
-  while (os::IsFileLocked(job_folder_.am_lock()) && std::chrono::steady_clock::now() < late) {
-    std::this_thread::yield();
-  }
-  EXPECT_FALSE(os::IsFileLocked(job_folder_.am_lock()));
+  EXPECT_TRUE(Eventually([this] { return !os::IsFileLocked(job_folder_.am_lock()); }));
 }
 
 TEST_F(MasterProcessTest, AFolderWithoutLogsIsNamed) {

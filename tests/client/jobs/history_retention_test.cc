@@ -11,6 +11,7 @@
 #include "os/files/files.h"
 #include "tests/backend/local/job_ids.h"
 #include "tests/client/job_folders.h"
+#include "tests/common/eventually.h"
 #include "tests/logs/timed_log.h"
 
 namespace tony::client {
@@ -171,8 +172,7 @@ TEST_F(HistoryRetentionTest, ASweepEndsWithItsOwner) {
   EXPECT_TRUE(IsThere(old));
   {
     const HistorySweep sweep(local_.path(), 30, now);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (IsThere(old) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    Eventually([&] { return !IsThere(old); });
   }
   EXPECT_FALSE(IsThere(old));
 }
@@ -187,11 +187,7 @@ TEST_F(HistoryRetentionTest, AClockThatWasSetAheadOnceRemovesNothing) {
     // thing before it.
     const std::string seen = SeenTimeFile(local_.path());
     const std::string before = os::ReadFile(seen).value_or("");
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (os::ReadFile(seen).value_or("") == before &&
-           std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::yield();
-    }
+    Eventually([&] { return os::ReadFile(seen).value_or("") != before; });
   };
   submit(kNow - 2 * kDay, 0);
   submit(kNow, 2 * kDay);

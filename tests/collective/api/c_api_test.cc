@@ -15,6 +15,7 @@
 
 #include "tests/collective/api/no_threads.h"
 #include "tests/collective/base/process_entries.h"
+#include "tests/common/eventually.h"
 #include "tony/collective.h"
 
 namespace {
@@ -326,7 +327,7 @@ TEST(CApiQuestionsTest, ShutdownEndsTheWait) {
     waits = true;
     EXPECT_EQ(tony_collective_wait_for_question(kPatienceMs), -TONY_COLLECTIVE_FAILED_PRECONDITION);
   });
-  while (!waits) std::this_thread::yield();
+  EXPECT_TRUE(tony::Eventually([&] { return waits.load(); }));
   EXPECT_EQ(tony_collective_shutdown(), TONY_COLLECTIVE_OK);
   answers.join();
 }

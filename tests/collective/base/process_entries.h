@@ -3,15 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
-#include <thread>
 #include <vector>
 
-#include "collective/base/deadline.h"
-#include "tests/collective/patience.h"
+#include "tests/common/eventually.h"
 
 namespace tony::collective {
 
@@ -27,10 +24,7 @@ inline std::vector<ptrdiff_t> ProcessEntries() {
 
 /// As many as `before`, soon: a thread that was waited for is in the list for a moment still.
 inline void ExpectProcessEntries(const std::vector<ptrdiff_t>& before) {
-  const Deadline deadline = After(kPatience);
-  while (ProcessEntries() != before && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
+  Eventually([&] { return ProcessEntries() == before; });
   EXPECT_EQ(ProcessEntries(), before) << "threads and descriptors";
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tests/collective/gpu/engine_rig.h"
+#include "tests/common/eventually.h"
 
 namespace tony::collective {
 namespace {
@@ -322,10 +323,7 @@ TEST_F(GpuEngineFaultsTest, AKilledRank) {
     Engine engine(MeetAtDoor(**door, 0, 2), Options());
     float value = 1;
     std::thread killer([&] {
-      const Deadline deadline = After(kPatience);
-      while (fake().communicators == 0 && std::chrono::steady_clock::now() < deadline) {
-        std::this_thread::yield();
-      }
+      EXPECT_TRUE(Eventually([&] { return fake().communicators != 0; }));
       kill(child, SIGKILL);
     });
     const Status failed = Sum(engine, 0, "g", &value);

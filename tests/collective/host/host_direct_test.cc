@@ -9,6 +9,7 @@
 
 #include "tests/collective/arithmetic/reference.h"
 #include "tests/collective/host/host_ranks.h"
+#include "tests/common/eventually.h"
 
 namespace tony::collective {
 namespace {
@@ -170,7 +171,7 @@ TEST(HostDirect, NobodyWritesToWhoHasGivenUp) {
       });
     }
     std::atomic_ref<float> first(vectors[0][kPart]);
-    while (first.load() == 1.0F && !over) std::this_thread::yield();
+    EXPECT_TRUE(Eventually([&] { return first.load() != 1.0F || over; }));
     groups[0]->Fail(0);
     for (std::thread& thread : threads) thread.join();
     was_stopped = !done[1].ok() && vectors[0][kCount - 1] == 1.0F;

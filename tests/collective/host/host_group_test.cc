@@ -16,6 +16,7 @@
 
 #include "tests/collective/arithmetic/reference.h"
 #include "tests/collective/host/host_ranks.h"
+#include "tests/common/eventually.h"
 
 namespace tony::collective {
 namespace {
@@ -95,7 +96,7 @@ TEST(HostGroupFailure, WhoSleepsIsWokenByAFailure) {
   const auto other = Join(memory, 1, 3);
   const auto& sleepers = reinterpret_cast<HostMemory*>(memory->data())->line.sleepers;
   std::thread failing([&] {
-    while (sleepers.load() == 0) std::this_thread::yield();
+    EXPECT_TRUE(Eventually([&] { return sleepers.load() != 0; }));
     other->Fail(2);
   });
   const Status ended = waiting->Barrier(After(kPatience));
@@ -110,7 +111,7 @@ TEST(HostGroupFailure, WhoSleepsIsWokenByTheLastOne) {
   const auto late = Join(memory, 1, 2);
   const auto& sleepers = reinterpret_cast<HostMemory*>(memory->data())->line.sleepers;
   std::thread coming([&] {
-    while (sleepers.load() == 0) std::this_thread::yield();
+    EXPECT_TRUE(Eventually([&] { return sleepers.load() != 0; }));
     EXPECT_TRUE(late->Barrier(After(kPatience)).ok());
   });
   EXPECT_TRUE(waiting->Barrier(After(kPatience)).ok());
@@ -129,7 +130,7 @@ TEST(HostGroupFailure, AKilledProcess) {
     const auto group = Join(memory, 1, 2);
     std::vector<uint8_t> vector(kCount, 1);
     std::thread end([&] {
-      while (other.fetched.load() < 25) std::this_thread::yield();
+      if (!Eventually([&] { return other.fetched.load() >= 25; })) _exit(2);
       kill(getpid(), SIGKILL);
     });
     for (;;) {
@@ -163,8 +164,7 @@ TEST(HostGroupFailure, WhoMovesIsNotLate) {
   const Deadline past(std::chrono::steady_clock::now(), kPatience);
   std::thread waiting([&] { EXPECT_TRUE(first->Barrier(past).ok()); });
   const auto& sleepers = reinterpret_cast<HostMemory*>(memory->data())->line.sleepers;
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (sleepers == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_TRUE(Eventually([&] { return sleepers != 0; }));
   EXPECT_TRUE(second->Barrier(past).ok());
   waiting.join();
   const Status late = first->Barrier(std::chrono::steady_clock::now());

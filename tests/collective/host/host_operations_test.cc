@@ -9,6 +9,7 @@
 
 #include "tests/collective/group_operations.h"
 #include "tests/collective/host/host_ranks.h"
+#include "tests/common/eventually.h"
 
 namespace tony::collective {
 namespace {
@@ -130,7 +131,7 @@ TEST(HostOperations, AKilledProcess) {
     if (child == 0) {
       const auto group = Join(memory, 1, 3);
       std::thread end([&] {
-        while (line.copied.load() < 15) std::this_thread::yield();
+        if (!Eventually([&] { return line.copied.load() >= 15; })) _exit(2);
         kill(getpid(), SIGKILL);
       });
       while (RunOperation(*group, what, in, out).ok()) continue;

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/collective/engine/engine_ranks.h"
+#include "tests/common/eventually.h"
 
 namespace tony::collective {
 namespace {
@@ -86,11 +87,8 @@ TEST_F(WatchTest, WhoIsLateIsWaitedFor) {
     ASSERT_TRUE(
         engine.AllReduce(Floats("w", 1), vector.data(), vector.data(), done.Callback()).ok());
     if (rank == 0) {
-      const Deadline end = After(kPatience);
-      while (engine.watch().Count().waited_for_ranks[1] < milliseconds(5)) {
-        ASSERT_LT(std::chrono::steady_clock::now(), end);
-        std::this_thread::yield();
-      }
+      ASSERT_TRUE(Eventually(
+          [&] { return engine.watch().Count().waited_for_ranks[1] >= milliseconds(5); }));
       EXPECT_GE(engine.watch().Count().negotiation, milliseconds(5));
       submitted.set_value();
     }

@@ -15,6 +15,7 @@
 #include "executor/output/output_tail.h"
 #include "logs/log_segments.h"
 #include "os/files/files.h"
+#include "tests/common/eventually.h"
 #include "tests/common/loop_driver.h"
 #include "tests/os/files/file_size_limit.h"
 #include "tests/os/temporary_folder.h"
@@ -116,7 +117,7 @@ TEST_F(LogPumpTest, DoesNotKeepUpWithAProcessThatWritesForEver) {
     while (WriteAll(fd, block)) flooding = true;
     ::close(fd);
   });
-  while (!flooding) std::this_thread::yield();
+  EXPECT_TRUE(Eventually([&] { return flooding.load(); }));
   pump_->Drain();
   pump_.reset();  // the flood's next write fails
   flood.join();

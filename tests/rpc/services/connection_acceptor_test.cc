@@ -17,12 +17,12 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "os/files/unique_fd.h"
+#include "tests/common/eventually.h"
 #include "tests/rpc/inbox.h"
 
 namespace tony::rpc {
@@ -147,12 +147,10 @@ TEST_F(ConnectionAcceptorTest, AShortageOfDescriptorsIsAPause) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
   ASSERT_EQ(::write(go[1], "x", 1), 1);
   std::vector<std::shared_ptr<os::UniqueFd>> taken;
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (acceptor_->counts().pauses == 0 && std::chrono::steady_clock::now() < deadline) {
+  EXPECT_TRUE(Eventually([&] {
     if (auto one = taken_.TryNext()) taken.push_back(*std::move(one));
-    std::this_thread::yield();
-  }
-  EXPECT_GT(acceptor_->counts().pauses, 0u);
+    return acceptor_->counts().pauses > 0;
+  }));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   while (taken.size() < kClients) {
     auto one = taken_.Next();

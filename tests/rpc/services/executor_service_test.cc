@@ -3,10 +3,9 @@
 
 #include <gmock/gmock.h>
 
-#include <thread>
-
 #include "rpc/convert/convert.h"
 #include "rpc/services/executor_session.h"
+#include "tests/common/eventually.h"
 #include "tests/rpc/master_fixture.h"
 
 namespace tony::rpc {
@@ -61,12 +60,7 @@ class ExecutorServiceTest : public MasterFixture {
   }
   // Whether the service comes to know within patience that the stream is over.
   bool BecomesUnknown(const std::string& container_id) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (executor_service_.Send(container_id, Prepare(1)).ok()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
+    return Eventually([&] { return !executor_service_.Send(container_id, Prepare(1)).ok(); });
   }
 };
 

@@ -9,19 +9,38 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 from rank_processes import DEADLINE_SECONDS, Ranks
-from process_output import ProcessOutput  # which rank_processes has made known
+import machine  # which rank_processes has made known
+from process_output import ProcessOutput
 from tony.collective import timeline
 
 # Each rank's program; `say` is heard by the test at once.
 BEGIN = """
-import array, json, os, signal, sys, time
+import array, json, os, signal, sys, threading, time
 import tony.collective as hvd
 def say(*words):
     print(*words, flush=True)
+"""
+
+# Of a program: `wait_a_while(seconds)` is a barrier to which rank 1 comes when rank 0 has counted that long a wait for it.
+WAIT_A_WHILE = """
+def until(condition):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+def wait_a_while(seconds):
+    counted = sys.argv[0] + ".counted"
+    if hvd.rank() == 1:
+        until(lambda: os.path.exists(counted))
+    meeting = threading.Thread(target=hvd.barrier)
+    meeting.start()
+    if hvd.rank() == 0:
+        until(lambda: hvd.counters()["straggler_seconds"][1] > seconds)
+        open(counted, "w").close()
+    meeting.join()
 """
 
 
@@ -150,12 +169,9 @@ hvd.barrier()
         self.assert_ends(ranks, outputs)
 
     def test_it_can_be_switched_off(self):
-        ranks, outputs = self.start("""
+        ranks, outputs = self.start(WAIT_A_WHILE + """
 hvd.init()
-if hvd.rank() == 1:
-    time.sleep(1)  # a hundred times as long as a report would take
-hvd.barrier()
-assert hvd.rank() == 1 or hvd.counters()["straggler_seconds"][1] > 0.1
+wait_a_while(1)  # a hundred times as long as a report would take
 """, 2, HOROVOD_STALL_CHECK_TIME_SECONDS="0.01", HOROVOD_STALL_CHECK_DISABLE="1")
         self.assert_ends(ranks, outputs)
         self.assertNotIn("wait", outputs[0].text())
@@ -263,10 +279,8 @@ while True:
         say("running")
 """, 2, HOROVOD_TIMELINE=str(self.folder / "trace.json"))
         outputs[1].wait_for("running")
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while (min(file.read_bytes().count(b'"ALLREDUCE"') for file in self.files(2)) < 20 and
-               time.monotonic() < deadline):
-            time.sleep(0.01)
+        self.assertTrue(machine.wait_until(
+            lambda: min(file.read_bytes().count(b'"ALLREDUCE"') for file in self.files(2)) >= 20, DEADLINE_SECONDS, 0.01))
         # None of them sees another's end, and ends in order.
         for process in ranks.processes.values():
             process.send_signal(signal.SIGSTOP)
@@ -337,10 +351,8 @@ class CountersTest(WatchTest):
 
     def test_counters(self):
         counters = self.folder / "counters"
-        ranks, outputs = self.start(TRAIN + """
-if hvd.rank() == 1:
-    time.sleep(0.3)
-hvd.barrier()
+        ranks, outputs = self.start(WAIT_A_WHILE + TRAIN + """
+wait_a_while(0.2)
 say(json.dumps(hvd.counters()))
 hvd.shutdown()
 hvd.init()

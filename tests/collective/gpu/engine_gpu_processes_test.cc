@@ -10,6 +10,7 @@
 #include "tests/collective/base/process_entries.h"
 #include "tests/collective/gpu/engine_rig.h"
 #include "tests/collective/gpu/fake/fake_processes.h"
+#include "tests/common/eventually.h"
 
 #if !defined(__SANITIZE_THREAD__)  // which follows no child that has threads
 namespace tony::collective {
@@ -58,13 +59,14 @@ class GpuProcessesTest : public GpuEngineTest {
   /// Until all ranks are in the operation that `at` does not do its part of, and ask NCCL how it
   /// goes.
   void AllInside(int at) {
-    Await([&] { return shared_.inside == kRanks; }, "all are in the operation");
+    ASSERT_TRUE(Eventually([&] { return shared_.inside == kRanks; }));
     for (int rank = 0; rank < kRanks; ++rank) {
       if (rank != at) {
-        Await([&] { return shared_.parts[rank].written == 2; }, "a rank has done its part");
+        ASSERT_TRUE(Eventually([&] { return shared_.parts[rank].written == 2; }));
       }
       const uint64_t asked = shared_.asked[rank];
-      Await([&] { return shared_.asked[rank] > asked + 2; }, "NCCL's errors are asked for");
+      // NCCL's errors are asked for again and again.
+      ASSERT_TRUE(Eventually([&] { return shared_.asked[rank] > asked + 2; }));
     }
     EXPECT_EQ(shared_.parts[at].written, 1U);
   }
@@ -72,8 +74,8 @@ class GpuProcessesTest : public GpuEngineTest {
   int StatusOf(int rank) {
     int status = -1;
     pid_t& process = processes_[static_cast<size_t>(rank)];
-    bool ended = false;
-    Await([&] { return ended = waitpid(process, &status, WNOHANG) == process; }, "a rank ends");
+    const bool ended = Eventually([&] { return waitpid(process, &status, WNOHANG) == process; });
+    EXPECT_TRUE(ended);
     if (!ended) return -1;
     process = 0;
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
@@ -92,14 +94,6 @@ class GpuProcessesTest : public GpuEngineTest {
   FakeProcesses& shared_;
 
  private:
-  static void Await(const std::function<bool()>& condition, const char* what) {
-    const Deadline deadline = After(kPatience);
-    while (!condition()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "until " << what;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }
-
   std::vector<pid_t> processes_;
 };
 

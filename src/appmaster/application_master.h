@@ -49,7 +49,7 @@ class ApplicationMaster {
   ~ApplicationMaster();
 
   /// Publishes the address and starts the job. The caller then runs the loop, which stops when the
-  /// job has ended.
+  /// job has ended. The codes of Platform::Publish() and Platform::OpenFiles().
   absl::Status Start();
   /// The process was told to end by signal `number`. If the platform starts another
   /// ApplicationMaster, this one leaves the job to it; otherwise the job ends as KILLED.

@@ -13,6 +13,24 @@
 #include "core/runtime/visualization.h"
 
 namespace tony::appmaster {
+namespace {
+
+v1::HorovodSettings HorovodSettingsOf(const core::JobDescription& job) {
+  v1::HorovodSettings settings;
+  settings.set_own_driver(job.horovod.own_driver);
+  settings.set_rendezvous_timeout_ms(job.horovod.rendezvous.count());
+  settings.set_network_interfaces(job.horovod.network_interfaces);
+  if (const auto& elastic = job.horovod.elastic) {
+    v1::HorovodSettings::Elastic& limits = *settings.mutable_elastic();
+    limits.set_least(elastic->least);
+    limits.set_most(job.FindType(core::kElasticType)->instances);
+    limits.set_resets(elastic->resets);
+    limits.set_patience_ms(elastic->patience.count());
+  }
+  return settings;
+}
+
+}  // namespace
 
 Assignments::Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
                          const jobfile::LocalSettings& local, TaskPlaces places,
@@ -45,17 +63,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.set_command(task.type->command);
   auto& environment = *assignment.mutable_environment();
   if (job_.framework == core::Framework::kHorovod) {
-    v1::HorovodSettings& horovod = *assignment.mutable_horovod();
-    horovod.set_own_driver(job_.horovod.own_driver);
-    horovod.set_rendezvous_timeout_ms(job_.horovod.rendezvous.count());
-    horovod.set_network_interfaces(job_.horovod.network_interfaces);
-    if (const auto& elastic = job_.horovod.elastic) {
-      v1::HorovodSettings::Elastic& limits = *horovod.mutable_elastic();
-      limits.set_least(elastic->least);
-      limits.set_most(job_.FindType(core::kElasticType)->instances);
-      limits.set_resets(elastic->resets);
-      limits.set_patience_ms(elastic->patience.count());
-    }
+    *assignment.mutable_horovod() = HorovodSettingsOf(job_);
     if (core::IsRanked(task.id.type)) {
       environment.insert(job_.horovod.variables.begin(), job_.horovod.variables.end());
     }

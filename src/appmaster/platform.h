@@ -59,22 +59,25 @@ class Platform {
   /// Otherwise errno codes.
   virtual absl::Status Claim() = 0;
   /// Opens the files that the next ApplicationMaster of the job reads. files_take_time() tells
-  /// whether writing them is slow.
+  /// whether writing them is slow. On a cluster, the codes of backend::OpenJobFolder().
   virtual absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenFiles() = 0;
   virtual bool files_take_time() const = 0;
   /// Announces that about `executors` executors will be started soon.
   virtual void Expect(int executors) = 0;
-  /// The PEM text of the job's certificate authority, with its key.
+  /// The PEM text of the job's certificate authority, with its key. NotFound – the job has none;
+  /// the codes of rpc::ReadSecretFile().
   virtual absl::StatusOr<std::string> ReadAuthority() = 0;
-  /// Makes the door to the job's page. `parts` outlive the door.
+  /// Makes the door to the job's page. `parts` outlive the door. The codes of JobPage::Start().
   virtual absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
       const PageParts& parts, const jobfile::BuildResult& built) = 0;
   /// `address`: of this ApplicationMaster. `on_deposed` is called when another ApplicationMaster
-  /// runs the job; nothing may be touched from then on.
+  /// runs the job; nothing may be touched from then on. The codes of os::ReadMachine(); on a
+  /// cluster NotFound – the container was started without the token of an ApplicationMaster.
   virtual absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) = 0;
-  /// Publishes the address, so that clients and executors find the ApplicationMaster.
+  /// Publishes the address, so that clients and executors find the ApplicationMaster. The codes of
+  /// OpenFiles() and of storage::JobFiles::Replace().
   virtual absl::Status Publish(const std::string& address) = 0;
   /// Called when the job is over and no container is left. `done` follows, possibly from within the
   /// call.

@@ -84,7 +84,7 @@ class TcpListener {
                                                              const std::string& address, int port,
                                                              PeerFilter peers,
                                                              OnAccepted on_accepted);
-  /// Listens in the same way, for a caller that checks each peer itself.
+  /// Listens in the same way, with the same codes, for a caller that checks each peer itself.
   static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(EventLoop& loop,
                                                              const std::string& address, int port,
                                                              OnAccepted on_accepted);

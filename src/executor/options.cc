@@ -19,6 +19,16 @@ namespace {
 constexpr int64_t kMostMegabytes = int64_t{1}
                                    << 40;  // largest value whose number of bytes fits into int64_t
 
+absl::Status CheckNothingIsMissing(const Options& options) {
+  if (!options.container_id.empty() && !options.master_address.empty() &&
+      options.credentials_file.empty() != options.credentials_secret.empty()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "tony-executor is started by tony, with --container-id=, --master=, and --credentials= or "
+      "--credentials-secret=");
+}
+
 }  // namespace
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
@@ -51,12 +61,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
     }
   }
-  if (options.container_id.empty() || options.master_address.empty() ||
-      options.credentials_file.empty() == options.credentials_secret.empty()) {
-    return absl::InvalidArgumentError(
-        "tony-executor is started by tony, with --container-id=, --master=, and --credentials= or "
-        "--credentials-secret=");
-  }
+  TONY_RETURN_IF_ERROR(CheckNothingIsMissing(options));
   options.address_command = absl::StrSplit(address_command, ' ', absl::SkipEmpty());
   int64_t millis = 0;
   if (!absl::SimpleAtoi(registry_timeout, &millis) || millis < 0) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the source tree keeps its layers: includes, what is pure, how long files are.
+"""Checks that the source tree keeps its layers and its form: includes, what is pure, how long files
+and functions are, what the comments of headers promise.
 
     check_layering.py [ROOT]
 
@@ -11,6 +12,9 @@ import argparse
 import pathlib
 import re
 import sys
+
+import contracts
+from cpp_source import Source
 
 # Who may include whom: src/ROW may include itself and the folders of its list, and nothing else.
 # There are two towers, for jobs (core, jobfile) and for machines (os, logs, hadoop).
@@ -109,44 +113,6 @@ MAX_LINES = 500
 LENGTH_REASON = "Longer than 500 lines because"
 LENGTH_CHECKED = ["src", "tests", "proto", "bench", "examples", "scripts"]
 SOURCE_SUFFIXES = {".cc", ".h", ".proto", ".py", ".cmake", ""}
-
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
-COMMENT_OR_STRING = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
-)
-
-
-class Source:
-    """One C++ file: its path from the root, its includes with line numbers, its bare code."""
-
-    def __init__(self, root, path):
-        self.path = path.relative_to(root).as_posix()
-        text = path.read_text(errors="replace")
-        without_comments = _blank(text, lambda match: match.group().startswith("/"))
-        self.includes = [
-            (without_comments.count("\n", 0, match.start()) + 1, match.group(1))
-            for match in INCLUDE.finditer(without_comments)
-        ]
-        self.code = _blank(text, lambda match: True)
-
-    @property
-    def folder(self):
-        """The folder below src that is one target, e.g. "core"."""
-        return self.path.split("/")[1]
-
-    def calls(self, pattern):
-        """Yields (line, text) of each match in the code, outside of comments and strings."""
-        for match in re.finditer(pattern, self.code):
-            yield self.code.count("\n", 0, match.start()) + 1, match.group()
-
-
-def _blank(text, is_blanked):
-    """Replaces comments and strings by spaces, keeping all line breaks."""
-
-    def replace(match):
-        return re.sub(r"[^\n]", " ", match.group()) if is_blanked(match) else match.group()
-
-    return COMMENT_OR_STRING.sub(replace, text)
 
 
 def check_layers(source):
@@ -289,7 +255,7 @@ def _list(names):
 
 CHECKS = [
     *(check_layers, check_folder_order, check_libraries, check_core, check_environment),
-    check_printing,
+    *(check_printing, contracts.check_thread_safety, contracts.check_status_codes),
 ]
 
 
@@ -304,6 +270,7 @@ def violations(root):
     yield from check_cycles(sources)
     yield from check_folder_size(sources)
     yield from check_length(root)
+    yield from contracts.check_function_lengths(root)
 
 
 def main():

@@ -172,6 +172,109 @@ class CheckLayeringTest(unittest.TestCase):
         self.append("src/os/files/table.cc", reason + "\n" * 501)
         self.assertEqual(run(self.root), (0, "layering: kept\n"))
 
+    def append_function(self, path, lines, above=""):
+        body = "  Step();\n" * (lines - 2)
+        self.append(path, f"namespace tony {{\n{above}void Run() {{\n{body}}}\n}}\n")
+
+    def test_refuses_a_long_function_without_a_reason(self):
+        self.append_function("tests/os/files_test.cc", 61)
+        self.assert_refused("tests/os/files_test.cc:2: a function of 61 lines, and at most 60")
+
+    def test_refuses_a_long_method_in_a_class_whose_strings_and_numbers_have_braces(self):
+        body = "    Print('}', \"}\", 20'000);  // }\n" * 59
+        self.append(
+            "src/os/files/folder.cc",
+            "class Folder {\n  Folder() : a_{1}, b_(2) {}\n"
+            f"  void Run() {{\n{body}  }}\n}};\n",
+        )
+        self.assert_refused("src/os/files/folder.cc:3: a function of 61 lines")
+
+    def test_refuses_a_long_function_that_holds_a_text_with_braces(self):
+        text = 'return R"css(' + "\n}" * 60 + '\n)css";\n'
+        self.append("src/web/style.cc", f"std::string Style() {{\n{text}}}\n")
+        self.assert_refused("src/web/style.cc:1: a function of 64 lines")
+
+    def test_accepts_a_long_function_with_a_reason_and_short_ones_in_long_classes(self):
+        reason = "// Longer than 60 lines because it is one table.\n"
+        self.append_function("src/os/files/table.cc", 61, reason)
+        self.append_function("src/os/files/short.cc", 60)
+        methods = "  void Run() {\n  }\n" * 40
+        self.append("src/os/files/many.cc", f"class Many {{\n{methods}}};\n")
+        self.assertEqual(run(self.root), (0, "layering: kept\n"))
+
+    def test_refuses_a_class_that_does_not_say_who_may_call_it(self):
+        self.append(
+            "src/os/files/log.h",
+            "/// A log.\nclass Log {\n public:\n  void Add(int line);\n};\n",
+        )
+        self.assert_refused("src/os/files/log.h:2: the comment of Log does not say whether it is")
+
+    def test_refuses_an_inner_class_and_one_whose_methods_all_override(self):
+        self.append(
+            "src/os/files/log.h",
+            "/// Thread safe.\nclass Log : public Base {\n  class Part : public Base {\n"
+            "    void Add(int line) override {\n    }\n  };\n};\n",
+        )
+        self.assert_refused("src/os/files/log.h:3: the comment of Part")
+
+    def test_refuses_whatever_has_a_mutex_or_a_thread(self):
+        for member in ("mutable std::mutex mutex_;", "std::vector<std::thread> threads_;"):
+            with self.subTest(member):
+                file = self.root / "src/os/files/log.h"
+                file.write_text(f"struct Log {{\n  int size() const;\n  {member}\n}};\n")
+                self.assert_refused("src/os/files/log.h:1: the comment of Log")
+
+    def test_accepts_classes_that_say_so_and_those_that_do_not_change(self):
+        self.append(
+            "src/os/files/log.h",
+            "/// Not thread safe.\nclass A {\n  void Add();\n};\n"
+            "/// Owned by the event\n/// loop.\nclass B {\n  void Add();\n};\n"
+            "/// A plain value.\nclass C {\n  void Add();\n};\n"
+            "class Fixed {\n public:\n  explicit Fixed(int size);\n"
+            "  Fixed(const Fixed&) = delete;\n  ~Fixed();\n"
+            "  static Fixed Make();\n  int size() const { return size_; }\n\n"
+            " private:\n  const int size_;\n};\n"
+            "struct Plain {\n  void Add();\n};\n"
+            "class Declared;\n",
+        )
+        self.assertEqual(run(self.root), (0, "layering: kept\n"))
+
+    def test_refuses_a_function_that_may_fail_and_does_not_say_how(self):
+        for function in (
+            "absl::Status Open(const std::string& path);",
+            "absl::StatusOr<int> Size();",
+            "absl::StatusOr<std::vector<std::string>>\nNames();",
+        ):
+            with self.subTest(function):
+                file = self.root / "src/os/files/open.h"
+                other = "/// NotFound – no file.\nabsl::Status A();\n\n"
+                file.write_text(f"{other}/// B.\n{function}\n")
+                self.assert_refused("src/os/files/open.h:5: returns a status, and no comment names")
+
+    def test_a_functions_own_comment_counts_before_its_neighbours(self):
+        self.append(
+            "src/os/files/open.h",
+            "/// NotFound – no file.\nabsl::Status A();\n/// Opens it.\nabsl::Status B();\n",
+        )
+        self.assert_refused("src/os/files/open.h:4: returns a status")
+
+    def test_accepts_codes_of_function_group_class_and_file(self):
+        self.append(
+            "src/os/files/open.h",
+            "/// Opens it. Errno\n/// codes.\nabsl::Status A();\nabsl::Status SameGroup();\n\n"
+            "/// The codes of A().\ntemplate <typename T>\nabsl::Status B();\n\n"
+            "/// Thread safe. Unavailable – it is gone.\nclass File {\n public:\n"
+            "  absl::Status Read();\n};\n\n"
+            "/// Thread safe.\nclass Other : public File {\n public:\n"
+            "  absl::Status Read(\n      int size) override;\n\n"
+            " private:\n  absl::Status Seek();\n};\n",
+        )
+        self.append(
+            "src/os/files/all.h",
+            "// For all: NotFound – no file.\nnamespace tony {\n\nabsl::Status C();\n}\n",
+        )
+        self.assertEqual(run(self.root), (0, "layering: kept\n"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -69,7 +69,7 @@ class PageDoor {
 };
 
 /// Access from this machine, for programs of this user: `tony open` hands out a code. The page does
-/// not listen before the first Invite().
+/// not listen before the first Invite(). Not thread safe: owned by the event loop.
 class LocalPageDoor : public PageDoor {
  public:
   LocalPageDoor(const PageParts& parts, std::string job_id,

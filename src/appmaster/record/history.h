@@ -24,7 +24,7 @@ class History {
   /// codes.
   static absl::StatusOr<History> Open(const std::string& path, const Clock& clock,
                                       rpc::EventLog& log);
-  /// Like Open(), if the earlier events, which end with `past`, are kept elsewhere.
+  /// Like Open(), if the earlier events, which end with `past`, are kept elsewhere. Errno codes.
   static absl::StatusOr<History> Continue(const rpc::HistoryEnd& past, const std::string& path,
                                           const Clock& clock, rpc::EventLog& log);
 

@@ -23,7 +23,7 @@ class ExecutorStarter {
   /// be started.
   ExecutorStarter(const std::string& program, const std::string& job_id, int expected);
 
-  /// Same contract as os::StartOwnProgram(); `request` must have an environment.
+  /// Like os::StartOwnProgram(), with the codes of that; `request` must have an environment.
   absl::StatusOr<os::Subprocess> Start(const os::SubprocessRequest& request);
 
   /// The caller's children that this object has started and that are not executors.

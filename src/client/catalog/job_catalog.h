@@ -28,7 +28,8 @@ class JobCatalog {
  public:
   virtual ~JobCatalog() = default;
 
-  /// All jobs, newest first.
+  /// All jobs, newest first. PermissionDenied, Unavailable – they cannot be read; on a cluster the
+  /// codes of backend::ApplicationClient::List() and storage::JobFiles::List().
   virtual absl::StatusOr<std::vector<StoredJob>> List() = 0;
   /// One job: by its id, by a unique prefix or suffix of it, or the newest for "latest" or "".
   /// NotFound – no such job; the message names the newest ones. InvalidArgument – several such

@@ -9,8 +9,8 @@
 namespace tony::client {
 
 /// Removes secrets, archives and working folders of a job of which no process lives. Its history
-/// and its output stay. Returns the first error of the file system; the rest is removed all the
-/// same.
+/// and its output stay. Returns the first error, with the codes of os::RemoveTree(); the rest is
+/// removed all the same.
 absl::Status RemoveRemains(const storage::JobFolder& folder);
 
 /// Runs RemoveRemains() for all jobs below `local_dir` whose processes were all killed at once, or

@@ -24,6 +24,8 @@ namespace tony::collective {
 ///   framework's stream ── event ──▶ WaitFor() … operation … Done() ── event ──▶ framework's stream
 ///
 /// An operation returns when it is done; after Defer(true) it returns as soon as the GPU has it.
+/// Not thread safe: owned by one rank's data thread. Only Fail() and Leave() may be called from
+/// another thread.
 class NcclGroup : public Group {
  public:
   struct Options {

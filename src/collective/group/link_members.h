@@ -17,7 +17,7 @@
 namespace tony::collective {
 
 /// A lost rank is noticed by its connection: the kernel closes it when the process ends, however it
-/// ends.
+/// ends. Thread safe but for group(), as every Members.
 class LinkMembers : public Members {
  public:
   /// Starts the links. `peers`: on rank 0 the connections to all ranks, on each other rank the one

@@ -14,7 +14,8 @@
 namespace tony::collective {
 
 /// Every algorithm adds the ranks in ascending order. The windows of a subgroup lie in the arena of
-/// its first rank, which all ranks of the host have mapped.
+/// its first rank, which all ranks of the host have mapped. Not thread safe: owned by one rank's
+/// data thread. Only Fail() and Leave() may be called from another thread.
 class HostGroup : public Group {
  public:
   /// Makes the memory for a group of `ranks` ranks. Each other rank maps it with SharedMemory::Map.

@@ -32,7 +32,8 @@ using HostTable = std::vector<std::vector<int>>;
 ///
 /// Fail() wakes all ranks that wait for TCP, on every host, and all ranks that wait in this host's
 /// memory. On each other host one rank must be told besides, to wake those that wait in memory; the
-/// links between a host's ranks do so.
+/// links between a host's ranks do so. Not thread safe: owned by one rank's data thread. Only
+/// Fail() and Leave() may be called from another thread.
 class HostsGroup : public Group {
  public:
   /// `host`: the group of this host's ranks that are in `hosts`; null if that is this rank alone.

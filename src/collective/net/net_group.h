@@ -19,7 +19,8 @@ struct NetReduction;
 
 /// Each rank has a connection to each other rank, so data goes directly to the rank that wants it.
 /// Every algorithm adds the ranks in ascending order, as HostGroup does, so the result has the same
-/// bits whichever algorithm is taken.
+/// bits whichever algorithm is taken. Not thread safe: owned by one rank's data thread. Only Fail()
+/// and Leave() may be called from another thread.
 class NetGroup : public Group {
  public:
   /// `members`: the mesh's ranks that form this group, the own one among them. Errors name ranks by

@@ -61,6 +61,7 @@ struct ContainerEnd {
 /// event loop, never from within a call of this class.
 class ClusterBackend {
  public:
+  /// Receives what becomes of requests and containers. Not thread safe: called from the event loop.
   class Listener {
    public:
     virtual ~Listener() = default;

@@ -29,7 +29,7 @@ class AddressSource {
 };
 
 /// Reads a file on this machine. Each ApplicationMaster replaces the file, and the last one removes
-/// it.
+/// it. Not thread safe: owned by the event loop.
 class AddressFile : public AddressSource {
  public:
   explicit AddressFile(std::string path) : path_(std::move(path)) {}

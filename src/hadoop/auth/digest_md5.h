@@ -28,8 +28,8 @@ DigestIdentity DigestIdentityOf(const Token& token, const std::string& protocol,
 /// Not thread safe.
 class DigestLayer {
  public:
-  /// `session` is H(A1). `cipher`: "3des" or "rc4", or empty for integrity only. As
-  /// TripleDes::Create.
+  /// `session` is H(A1). `cipher`: "3des" or "rc4", or empty for integrity only. The
+  /// codes of TripleDes::Create().
   static absl::StatusOr<std::unique_ptr<DigestLayer>> Create(const std::string& session,
                                                              const std::string& cipher);
 

@@ -35,7 +35,7 @@ class StreamCipher {
 
 enum class Direction { kEncrypt, kDecrypt };
 
-/// RC4, which OpenSSL 3 has only in a module that may not be installed.
+/// RC4, which OpenSSL 3 has only in a module that may not be installed. Not thread safe.
 class Rc4 : public StreamCipher {
  public:
   /// `key`: 1 to 256 bytes.
@@ -49,7 +49,7 @@ class Rc4 : public StreamCipher {
   uint8_t j_ = 0;
 };
 
-/// Triple DES with two keys, CBC, made from 16 bytes as RFC 2831 says.
+/// Triple DES with two keys, CBC, made from 16 bytes as RFC 2831 says. Not thread safe.
 class TripleDes : public StreamCipher {
  public:
   /// `key`: the 16 bytes of DIGEST-MD5's Kcc or Kcs. FailedPrecondition – as CheckLegacyCrypto.

@@ -22,7 +22,7 @@ class SaslMechanism {
   /// FailedPrecondition – a library or an algorithm is missing; Unimplemented – no common
   /// protection; PermissionDenied – less of it than is required.
   virtual absl::StatusOr<std::string> Start(const std::string& challenge) = 0;
-  /// The answer to a further challenge. As Start.
+  /// The answer to a further challenge. The codes of Start().
   virtual absl::StatusOr<std::string> Answer(const std::string& challenge) = 0;
   /// Takes the server's word of success with what came with it. Unauthenticated – the server has
   /// not proved that it knows our secret.

@@ -37,7 +37,7 @@ class Configuration {
   /// `fallback` when it has no value. InvalidArgument – neither true nor false; as Text.
   absl::StatusOr<bool> Boolean(const std::string& key, bool fallback) const;
   /// The items between commas and ends of lines, without white space around them and without empty
-  /// ones; unlike our own lists', a comma cannot be escaped. As Text.
+  /// ones; unlike our own lists', a comma cannot be escaped. The codes of Text().
   absl::StatusOr<std::vector<std::string>> List(const std::string& key) const;
   /// Text, where it has to be there. FailedPrecondition – it is not; as Text.
   absl::StatusOr<std::string> Required(const std::string& key) const;
@@ -46,7 +46,8 @@ class Configuration {
   bool IsSet(const std::string& key) const { return entries_.contains(key); }
   /// "FOLDER/yarn-site.xml:12", or the file where `key` belongs if none sets it.
   std::string Where(const std::string& key) const;
-  /// A status of `code` that names file, line and key: "FILE:LINE: KEY: message; remedy".
+  /// A status of `code`, such as InvalidArgument, that names file, line and key:
+  /// "FILE:LINE: KEY: message; remedy".
   absl::Status Complaint(absl::StatusCode code, const std::string& key, const std::string& message,
                          const std::string& remedy) const;
 

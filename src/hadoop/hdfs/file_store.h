@@ -31,7 +31,7 @@ class FileStore {
                                            size_t size) = 0;
 };
 
-/// Over WebHDFS.
+/// Over WebHDFS. Not thread safe.
 class HdfsStore : public FileStore {
  public:
   explicit HdfsStore(WebHdfs hdfs) : hdfs_(std::move(hdfs)) {}
@@ -42,7 +42,7 @@ class HdfsStore : public FileStore {
   WebHdfs hdfs_;
 };
 
-/// Of this machine.
+/// The files of this machine. Not thread safe.
 class DiskStore : public FileStore {
  public:
   absl::StatusOr<std::vector<FolderEntry>> List(const std::string& folder) override;

@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<ByteStream>> Inflate(std::unique_ptr<ByteStream> 
 absl::Status ReadExactly(ByteStream& stream, char* data, size_t size);
 /// All until the stream's end. DataLoss – that is more than `most_bytes`.
 absl::StatusOr<std::string> ReadToEnd(ByteStream& stream, size_t most_bytes);
-/// Passes over all until the stream's end.
+/// Passes over all until the stream's end. DataLoss of Read() – it is cut off or damaged.
 absl::Status SkipToEnd(ByteStream& stream);
 
 /// A text as Java's DataOutput.writeUTF() writes it: two bytes with its length, then its bytes.

@@ -15,7 +15,8 @@ namespace tony::hadoop {
 /// Whether it has that form. The codes of FileStore::Read.
 absl::StatusOr<bool> IsIndexedLogFile(const StoredFile& file);
 
-/// The logs in the index's order. `file` must outlive it. As OpenAggregatedLogs().
+/// The logs in the index's order. `file` must outlive it. The codes of
+/// OpenAggregatedLogs().
 absl::StatusOr<std::unique_ptr<AggregatedLogs>> OpenIndexedLogs(const StoredFile& file);
 
 }  // namespace tony::hadoop

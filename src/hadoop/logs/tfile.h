@@ -19,7 +19,8 @@ enum class TFileCompression { kNone, kGz };
 /// Of Hadoop's name for it. Unimplemented – any other one, "lzo" say.
 absl::StatusOr<TFileCompression> ParseTFileCompression(const std::string& name);
 
-/// `size` bytes of `file` from `offset` on, as they were before they were compressed. As OpenRange.
+/// `size` bytes of `file` from `offset` on, as they were before they were compressed. The
+/// codes of OpenRange(); ResourceExhausted – there is no memory to decompress them.
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenCompressed(const StoredFile& file, int64_t offset,
                                                            int64_t size,
                                                            TFileCompression compression);

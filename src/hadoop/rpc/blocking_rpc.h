@@ -14,7 +14,7 @@ class BlockingRpcClient {
  public:
   explicit BlockingRpcClient(RpcClientOptions options) : client_(loop_, std::move(options)) {}
 
-  /// As RpcClient::Call; returns when it has ended.
+  /// Returns when RpcClient::Call() has ended, with the codes of that.
   template <typename Response, typename Request>
   absl::StatusOr<Response> Call(const std::string& method, const Request& request, Duration timeout,
                                 Retry retry = Retry::kUntilDeadline) {

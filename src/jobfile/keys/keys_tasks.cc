@@ -32,6 +32,7 @@ KeyGroup TotalLimitKeys() {
   return group;
 }
 
+// Longer than 60 lines because it is one table of keys.
 KeyGroup ExecutorKeys() {
   KeyGroup group;
   group.title = "Executors";

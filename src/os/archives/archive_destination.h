@@ -20,14 +20,14 @@ namespace tony::os {
 /// with mode 0755. Existing files and folders are never replaced or changed. Permissions come from
 /// `mode`, without special bits and without write permission for group and others; the umask does
 /// not matter. Not thread safe.
+///
+/// Codes of all functions but Open(): AlreadyExists – something has that name; FailedPrecondition –
+/// a link or something else that is no folder is in the way; other errno codes. Messages name the
+/// path below the folder.
 class ArchiveDestination {
  public:
   /// Opens `folder`; makes it (mode 0700) and its parents if missing. Errno codes.
   static absl::StatusOr<ArchiveDestination> Open(const std::string& folder);
-
-  // Codes of all functions below: AlreadyExists – something has that name. FailedPrecondition – a
-  // link or something else that is no folder is in the way. Other errno codes. Messages name the
-  // path below the folder.
 
   /// Makes a folder. An existing one keeps its mode, unless it was made here as a parent.
   absl::Status MakeFolder(const PathParts& place, mode_t mode);

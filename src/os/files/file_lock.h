@@ -14,7 +14,8 @@ namespace tony::os {
 /// kernel drops with the last holder. AlreadyExists – somebody else holds it. Errno codes.
 absl::StatusOr<UniqueFd> LockFile(const std::string& path);
 
-/// Locks the file `name` in `folder` in the same way; a link under that name is not followed.
+/// Locks the file `name` in `folder` in the same way, with the same codes; a link under that name
+/// is not followed.
 absl::StatusOr<UniqueFd> LockFile(const FolderHandle& folder, const std::string& name);
 
 /// Whether somebody holds the lock. Only asks, so a LockFile() at the same moment succeeds.

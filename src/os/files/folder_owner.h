@@ -40,7 +40,7 @@ absl::Status CheckFolderOnTheWay(int fd, const FolderOnTheWay* above, const std:
                                  FolderOnTheWay* found);
 
 /// Checks a symbolic link in the folder `above` by rules 1 and 4: its owner could make it lead
-/// elsewhere.
+/// elsewhere. PermissionDenied – neither this user nor root is the owner.
 absl::Status CheckLinkOnTheWay(const struct stat& link, const FolderOnTheWay& above,
                                const std::string& path);
 

@@ -19,7 +19,8 @@ namespace tony::os {
 /// FailedPrecondition – a part is no folder. NotFound – `path` does not exist. Errno codes.
 absl::StatusOr<FolderHandle> OpenOwnFolder(const std::string& path);
 
-/// Does the same, and makes missing parts with mode 0700.
+/// Does the same, and makes missing parts with mode 0700. The codes of OpenOwnFolder() but
+/// NotFound.
 absl::StatusOr<FolderHandle> OpenOrMakeOwnFolder(const std::string& path);
 
 /// Checks that files made by this user in the folder `path` stay there: the rule must hold for

@@ -8,6 +8,7 @@
 
 namespace tony::rpc {
 
+/// The same code and message; Unknown – the number is no code of gRPC's.
 inline absl::Status FromGrpc(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }

@@ -20,7 +20,8 @@ namespace tony::rpc {
 /// guards the log and the positions of its followers.
 class EventLog {
  public:
-  /// A reader that reads the log at its own pace.
+  /// A reader that reads the log at its own pace. Called by any thread, one at a time: the one that
+  /// holds the log's mutex.
   class Follower {
    public:
     virtual ~Follower() = default;

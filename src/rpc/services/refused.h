@@ -6,6 +6,7 @@
 namespace tony::rpc {
 
 /// A server reactor that finishes the call with `why` and deletes itself when gRPC is done with it.
+/// Not thread safe: a gRPC thread calls OnDone() once.
 template <typename StreamReactor>
 class Refused : public StreamReactor {
  public:

@@ -244,6 +244,31 @@ TEST_F(SetCoordinatorsTest, ASetIsNotRemovedByItself) {
             "removed by all");
 }
 
+/// What a rank has to do: of which set, and the name of the tensor.
+using Decisions = std::vector<std::pair<SetId, std::string>>;
+
+/// Does decisions, each when it is the first one of all of its ranks, until none is.
+void DoDecisions(const std::vector<std::vector<int>>& sets, std::vector<Decisions>& queues) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto& queue : queues) {
+      if (queue.empty()) continue;
+      const auto first = queue.front();
+      const auto& members = sets[first.first];
+      const bool met = std::all_of(members.begin(), members.end(), [&](int rank) {
+        const auto& other = queues[static_cast<size_t>(rank)];
+        return !other.empty() && other.front() == first;
+      });
+      if (!met) continue;
+      for (const int rank : members) {
+        auto& other = queues[static_cast<size_t>(rank)];
+        other.erase(other.begin());
+      }
+      moved = true;
+    }
+  }
+}
+
 /// Ranks do decisions in the order in which they come, each with all of its set: in whatever order
 /// they have submitted, nobody waits for ever.
 TEST_F(SetCoordinatorsTest, OverlappingSetsInAnyOrderEnd) {
@@ -267,7 +292,7 @@ TEST_F(SetCoordinatorsTest, OverlappingSetsInAnyOrderEnd) {
       }
     }
     std::shuffle(all.begin(), all.end(), random);
-    std::vector<std::vector<std::pair<SetId, std::string>>> queues(4);  // each rank's
+    std::vector<Decisions> queues(4);  // each rank's
     size_t left = 5 * sets.size();
     const auto decide = [&](bool idle) {
       for (const auto& [decision, members] : coordinators_.Decide(idle)) {
@@ -286,25 +311,7 @@ TEST_F(SetCoordinatorsTest, OverlappingSetsInAnyOrderEnd) {
     for (SetId set = 0; set < sets.size(); ++set) coordinators_.OnIdle(set);
     decide(true);
     EXPECT_EQ(left, 0U);
-    // A decision is done when it is the first one of all of its ranks.
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (auto& queue : queues) {
-        if (queue.empty()) continue;
-        const auto first = queue.front();
-        const auto& members = sets[first.first];
-        const bool met = std::all_of(members.begin(), members.end(), [&](int rank) {
-          const auto& other = queues[static_cast<size_t>(rank)];
-          return !other.empty() && other.front() == first;
-        });
-        if (!met) continue;
-        for (const int rank : members) {
-          auto& other = queues[static_cast<size_t>(rank)];
-          other.erase(other.begin());
-        }
-        moved = true;
-      }
-    }
+    DoDecisions(sets, queues);
     for (const auto& queue : queues) EXPECT_THAT(queue, IsEmpty());
   }
 }

@@ -27,7 +27,7 @@ class TemporaryFolder {
     std::error_code ignored;
     for (auto entry = std::filesystem::recursive_directory_iterator(path_, ignored);
          entry != std::filesystem::recursive_directory_iterator(); entry.increment(ignored)) {
-      if (entry->is_directory() && !entry->is_symlink()) chmod(entry->path().c_str(), 0700);
+      if (!entry->is_symlink() && entry->is_directory()) chmod(entry->path().c_str(), 0700);
     }
     std::filesystem::remove_all(path_, ignored);
   }

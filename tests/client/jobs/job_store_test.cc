@@ -30,6 +30,17 @@ TEST(JobStore, IsEmptyWithoutAFolder) {
   EXPECT_THAT(std::string(store.Find("latest").status().message()), HasSubstr("there are no jobs"));
 }
 
+TEST(JobStore, SaysThatTheFolderOfJobsCannotBeRead) {
+  TemporaryFolder local;
+  std::ofstream(storage::JobsFolder(local.path())) << "a file";
+  const JobStore store(local.path());
+  for (const absl::Status& status : {store.List().status(), store.Find("latest").status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("cannot read " + storage::JobsFolder(local.path())));
+  }
+}
+
 TEST(JobStore, ReadsAnEndedJob) {
   TemporaryFolder local;
   WriteJob(local.path(), "job-a", FailedJob().events());

@@ -118,6 +118,16 @@ TEST_F(VerbTest, HelpAndBadUsage) {
   EXPECT_THAT(err_, HasSubstr("novalue=VALUE"));
 }
 
+TEST_F(VerbTest, ASiteFileThatCannotBeReadIsNamed) {
+  const std::string site = local_.path() + "/tony-site.xml";
+  std::ofstream(site) << "<configuration><property>";
+  context_.site_file = site;
+  for (const char* verb : {"list", "status"}) {
+    EXPECT_NE(Run({verb}), kVerbDone) << verb;
+    EXPECT_THAT(err_, HasSubstr(site));
+  }
+}
+
 TEST_F(VerbTest, WrongJobNamesTheKnownOnes) {
   EXPECT_EQ(Run({"status"}), kVerbNotPossible);
   EXPECT_THAT(err_, HasSubstr("there are no jobs"));

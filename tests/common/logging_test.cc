@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/fake_clock.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony {
@@ -122,6 +123,86 @@ TEST_F(LoggingTest, KeepsTheLinesOfSeveralThreadsApart) {
   for (const std::string& line : lines) {
     EXPECT_THAT(line, MatchesRegex("[^ ]+ info thread [0-3] line [0-9]+ end"));
   }
+}
+
+TEST_F(LoggingTest, KeysFollowTheMessage) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  const std::string task = "worker:0";
+  LogInfo("executor attached", {{"task", task}, {"epoch", 1}, {"peer", "10.0.0.7:41234"}});
+  EXPECT_THAT(os::Contents(path_),
+              EndsWith(" info executor attached task=worker:0 epoch=1 peer=10.0.0.7:41234\n"));
+}
+
+TEST_F(LoggingTest, AKeyWithoutAValueIsLeftOut) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  LogInfo("refused", {{"task", ""}, {"peer", "x"}});
+  EXPECT_THAT(os::Contents(path_), EndsWith(" info refused peer=x\n"));
+}
+
+TEST_F(LoggingTest, AValueCannotPassForAnotherKey) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  LogInfo("refused", {{"why", "no such\ntask=worker:1"}, {"name", "a\"b\\c"}, {"text", "a=b"}});
+  EXPECT_THAT(
+      os::Contents(path_),
+      EndsWith(" info refused why=\"no such task=worker:1\" name=\"a\\\"b\\\\c\" text=\"a=b\"\n"));
+}
+
+TEST_F(LoggingTest, TheLevelChangesWhileTheProgramRuns) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  LogDebug("one");
+  SetLogLevel(LogLevel::kDebug);
+  EXPECT_EQ(CurrentLogLevel(), LogLevel::kDebug);
+  LogDebug("two");
+  SetLogLevel(LogLevel::kError);
+  EXPECT_EQ(CurrentLogLevel(), LogLevel::kError);
+  LogWarning("three");
+  EXPECT_THAT(Lines(), testing::ElementsAre(EndsWith(" debug two")));
+}
+
+TEST(LogLevelTest, NamesAreParsed) {
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
+    const absl::StatusOr<LogLevel> parsed = ParseLogLevel(LogLevelName(level));
+    ASSERT_TRUE(parsed.ok()) << LogLevelName(level);
+    EXPECT_EQ(*parsed, level);
+  }
+  const absl::Status unknown = ParseLogLevel("loud").status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(unknown.message(), "'loud' is no log level; there are debug, info, warning, error");
+}
+
+TEST_F(LoggingTest, TheLevelOfAWrittenLineIsRead) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kDebug).ok());
+  LogDebug("one");
+  LogWarning("");
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(LevelOfLogLine(lines[0]), LogLevel::kDebug);
+  EXPECT_EQ(LevelOfLogLine(lines[1]), LogLevel::kWarning);
+}
+
+TEST(LogLevelTest, OtherLinesHaveNone) {
+  for (const char* line :
+       {"", "Traceback (most recent call last):", "warning: x", "2026-01-31T12:34:56 info x",
+        "2026-01-31T12:34:56.789+01:00 loud x", "2026-01-31T12:34:56.789+01:00 "}) {
+    EXPECT_EQ(LevelOfLogLine(line), std::nullopt) << line;
+  }
+  EXPECT_EQ(LevelOfLogLine("2026-01-31T12:34:56.789-08:00 error x"), LogLevel::kError);
+}
+
+TEST_F(LoggingTest, ALimitedPlaceWritesOneLineASecondAndSaysHowManyWereLeftOut) {
+  ASSERT_TRUE(SetUpLogging(path_, LogLevel::kInfo).ok());
+  FakeClock clock;
+  LogLimit limit(clock);
+  for (int i = 0; i < 100; ++i) limit.Log(LogLevel::kWarning, "refused", {{"peer", i}});
+  clock.Advance(LogLimit::kPause);
+  limit.Log(LogLevel::kDebug, "below the level");
+  limit.Log(LogLevel::kWarning, "refused", {{"peer", 100}});
+  clock.Advance(LogLimit::kPause);
+  limit.Log(LogLevel::kWarning, "refused", {{"peer", 101}});
+  EXPECT_THAT(Lines(), testing::ElementsAre(EndsWith(" warning refused peer=0"),
+                                            EndsWith(" warning refused peer=100 left_out=99"),
+                                            EndsWith(" warning refused peer=101")));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "appmaster/record/journal.h"
 #include "appmaster/record/journal_thread.h"
@@ -114,6 +115,10 @@ absl::Status ApplicationMaster::Open() {
   TONY_RETURN_IF_ERROR(platform_->Claim());
   TONY_ASSIGN_OR_RETURN(const jobfile::LoadedJob loaded, ReadJob(platform_->folder()));
   const jobfile::BuildResult& built = loaded.result;
+  TONY_ASSIGN_OR_RETURN(
+      const LogLevel level,
+      ParseLogLevel(absl::AsciiStrToLower(loaded.configuration.GetText("tony.log.level"))));
+  SetLogLevel(level);
   TONY_RETURN_IF_ERROR(OpenJournal(built.job));
   TONY_RETURN_IF_ERROR(CheckOpenFiles(machine_->tasks().size()));
   platform_->Expect(machine_->tasks().size() - machine_->tasks().bound());
@@ -129,6 +134,9 @@ absl::Status ApplicationMaster::Open() {
   if (loaded.configuration.GetBoolean("tony.task.collective-package")) {
     executor_arguments.push_back("--collective-package");
   }
+  if (level != LogLevel::kInfo) {
+    executor_arguments.push_back(absl::StrCat("--log-level=", LogLevelName(level)));
+  }
   TONY_RETURN_IF_ERROR(OpenServer(authority, std::move(executor_arguments)));
   return OpenBackend(built);
 }
@@ -137,8 +145,11 @@ absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<storage::JobFiles> files, platform_->OpenFiles());
   // Old measurements are only a convenience, so an unreadable file counts as empty.
   const std::string usage = files->Read(storage::kUsageFile).value_or("");
+  if (usage.empty()) LogDebug("there are no earlier measurements", {{"job", platform_->job_id()}});
   TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(std::move(files), clock_, os::BootId()));
   machine_ = std::make_unique<core::JobMachine>(std::move(job));
+  LogInfo("the journal is open",
+          {{"job", platform_->job_id()}, {"incarnation", journal.incarnation()}});
   for (const Journal::Past& past : journal.TakePast()) {
     for (const core::Decision& decision : past.decisions) machine_->Replay(decision, past.at);
   }
@@ -245,7 +256,10 @@ void ApplicationMaster::MakeServices() {
     loop_.Post([this, reason] { Stop(core::Reason::kKilledByUser, reason); });
   };
   callbacks.on_owner_attached = [this] { loop_.Post([this] { OnOwnerAttached(); }); };
-  callbacks.on_owner_gone = [this] { loop_.Post([this] { AwaitOwner(); }); };
+  callbacks.on_owner_gone = [this] {
+    LogInfo("the stream of the client that owns the job broke", {{"job", platform_->job_id()}});
+    loop_.Post([this] { AwaitOwner(); });
+  };
   callbacks.on_page = [this](rpc::JobService::AnswerPage answer) {
     loop_.Post([this, answer = std::move(answer)] { answer(page_door_->Invite()); });
   };
@@ -273,6 +287,7 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                         rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
                                                  *job_service_, *executor_service_));
   runner_->set_master_address(server_->address());
+  LogInfo("listening", {{"job", platform_->job_id()}, {"address", server_->address()}});
   return absl::OkStatus();
 }
 
@@ -306,6 +321,7 @@ absl::Status ApplicationMaster::Start() {
   }
   if (history_->ended()) {
     // An earlier ApplicationMaster has finished the job; only the conclusion is left.
+    LogInfo("the job has ended before: concluding it", {{"job", platform_->job_id()}});
     loop_.Post([this] { OnFinished(); });
   } else {
     runner_->Apply(core::input::Start{journal_->incarnation(), platform_->own_log_url()});
@@ -318,7 +334,7 @@ void ApplicationMaster::OnSignal(int number) {
   // The process exits at once, without the usual teardown: the job goes on under the next
   // ApplicationMaster, so nothing of it may be stopped or removed here.
   if (platform_->signal_means_another()) {
-    LogInfo(absl::StrCat("told to end by signal ", number, "; the next one goes on"));
+    LogInfo("told to end by a signal; the next one goes on", {{"signal", number}});
     archive_.reset();
     _exit(kDeposed);
   }
@@ -332,6 +348,8 @@ void ApplicationMaster::Stop(core::Reason reason, const std::string& sentence) {
 
 void ApplicationMaster::AwaitOwner() {
   const Duration lease = platform_->ClientLease(machine_->job().timeouts);
+  LogInfo("the client that owns the job is awaited",
+          {{"job", platform_->job_id()}, {"limit_ms", lease / std::chrono::milliseconds(1)}});
   lease_ = loop_.After(lease, [this, lease] {
     std::string sentence = "The client that submitted the job went away without a word";
     if (lease > Duration::zero()) {
@@ -344,6 +362,7 @@ void ApplicationMaster::AwaitOwner() {
 
 void ApplicationMaster::OnOwnerAttached() {
   lease_.reset();
+  LogInfo("the client that owns the job is attached", {{"job", platform_->job_id()}});
   // From now on the end of the owner's stream tells that it is gone, so the socket is not needed.
   client_watch_.reset();
   if (finished_) loop_.Stop();
@@ -351,6 +370,7 @@ void ApplicationMaster::OnOwnerAttached() {
 
 void ApplicationMaster::OnOwnerLost() {
   client_watch_.reset();
+  LogInfo("the client's socket has ended", {{"job", platform_->job_id()}});
   if (finished_) return loop_.Stop();
   Stop(core::Reason::kClientGone,
        "The client that submitted the job went away before it had connected");
@@ -379,7 +399,10 @@ absl::Status ApplicationMaster::SendOwnLogs(const rpc::TunnelRelay::Wish& wish) 
 }
 
 void ApplicationMaster::OnConcluded() {
-  say_deadline_ = loop_.After(kSayPatience, [this] { OnSaid(); });
+  say_deadline_ = loop_.After(kSayPatience, [this] {
+    LogDebug("a reader of this log is slow and may miss its end");
+    OnSaid();
+  });
   own_logs_->Finish([this] { OnSaid(); });
 }
 

@@ -9,6 +9,7 @@
 #include "client/cli/options.h"
 #include "client/cli/version.h"
 #include "client/submit/submit_command.h"
+#include "common/logging.h"
 #include "common/process_setup.h"
 
 int main(int argc, char** argv) {
@@ -27,6 +28,8 @@ int main(int argc, char** argv) {
     tony::client::WriteOut(absl::StrCat("tony ", tony::client::kVersion, "\n"));
     return 0;
   }
+  // Standard output belongs to the job's events; what this program logs is for people.
+  (void)tony::SetUpLogging("", options->debug ? tony::LogLevel::kDebug : tony::LogLevel::kWarning);
   const tony::client::Environment environment = tony::client::ReadEnvironment();
   tony::RaiseOpenFiles();
   const int exit_code = tony::client::RunSubmit(*options, environment);

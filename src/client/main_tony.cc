@@ -10,6 +10,7 @@
 
 #include "client/cli/terminal.h"
 #include "client/verbs/tony_command.h"
+#include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/safe_text.h"
 #include "os/files/files.h"
@@ -26,6 +27,7 @@ void EndUnless(bool written) {
 int main(int count, char** values) {
   using tony::client::VerbContext;
   tony::SetUpProcess();
+  (void)tony::SetUpLogging("", tony::LogLevel::kWarning);  // standard output is the verb's
   const tony::SystemClock clock;
   VerbContext context;
   context.environment = tony::client::ReadEnvironment();

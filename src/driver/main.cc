@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   const auto options = tony::driver::ParseOptions(std::vector<std::string>(argv, argv + argc));
   if (!options.ok()) return Fail(std::string(options.status().message()), kBadUsage);
+  tony::SetLogLevel(options->log_level);
   tony::EventLoop loop;
   const tony::SystemClock clock;
   int exit_code = 0;

@@ -42,6 +42,7 @@ int Processes(const std::vector<core::HostSlots>& workers) {
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) {
   std::string workers, tasks, output, port, rendezvous, elastic, host;
+  std::string log_level = LogLevelName(LogLevel::kInfo);
   for (size_t i = 1; i < arguments.size(); ++i) {
     const auto take = [&](const std::string& name, std::string& target) {
       const std::string prefix = absl::StrCat("--", name, "=");
@@ -51,7 +52,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) 
     };
     if (!take("workers", workers) && !take("tasks", tasks) && !take("elastic", elastic) &&
         !take("host", host) && !take("output", output) && !take("replica-port", port) &&
-        !take("rendezvous-timeout-ms", rendezvous)) {
+        !take("rendezvous-timeout-ms", rendezvous) && !take("log-level", log_level)) {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", arguments[i]));
     }
   }
@@ -63,6 +64,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) 
         "--output=, --replica-port= and --rendezvous-timeout-ms=");
   }
   Options options;
+  TONY_ASSIGN_OR_RETURN(options.log_level, ParseLogLevel(log_level));
   options.output_folder = output;
   options.host = host;
   if (elastic.empty()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/logging.h"
 #include "core/rendezvous/elastic_rounds.h"
 #include "core/rendezvous/slot_plan.h"
 
@@ -21,6 +22,7 @@ struct Options {
   std::string host;           ///< Horovod's name of this host; of an elastic job
   std::string output_folder;  ///< folder for the plan and the other reports
   int replica_port = 0;       ///< port on 127.0.0.1 for replicas; reserved by the executor
+  LogLevel log_level = LogLevel::kInfo;
   std::chrono::milliseconds rendezvous{0};  ///< limit from the first rank that waits to the last
 };
 

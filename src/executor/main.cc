@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   absl::StatusOr<tony::executor::Options> options =
       tony::executor::ParseOptions(arguments, environment);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
+  tony::SetLogLevel(options->log_level);
   // The keeper starts the program, so it keeps the limit of the user's login. This process raises
   // its own limit afterwards, for tunnels and the rendezvous.
   if (options->open_files > 0) tony::LimitOpenFiles(options->open_files);

@@ -40,6 +40,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
   std::string containment = "auto";
   std::string memory = "0";
   std::string open_files = "0";
+  std::string log_level = LogLevelName(options.log_level);
   for (size_t i = 1; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--collective-package") {
@@ -57,11 +58,13 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
         !take("credentials", options.credentials_file) &&
         !take("credentials-secret", options.credentials_secret) &&
         !take("registry-timeout-ms", registry_timeout) && !take("containment", containment) &&
-        !take("memory-mb", memory) && !take("open-files", open_files)) {
+        !take("memory-mb", memory) && !take("open-files", open_files) &&
+        !take("log-level", log_level)) {
       return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
     }
   }
   TONY_RETURN_IF_ERROR(CheckNothingIsMissing(options));
+  TONY_ASSIGN_OR_RETURN(options.log_level, ParseLogLevel(log_level));
   options.address_command = absl::StrSplit(address_command, ' ', absl::SkipEmpty());
   int64_t millis = 0;
   if (!absl::SimpleAtoi(registry_timeout, &millis) || millis < 0) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/logging.h"
 #include "os/containment/containment_choice.h"
 #include "rpc/security/credentials.h"
 
@@ -28,7 +29,8 @@ struct Options {
       0};                              ///< limit for the ApplicationMaster's first answer; 0: none
   os::ContainmentOptions containment;  ///< how the program is contained, and its memory limit
   uint64_t open_files = 0;             ///< soft limit of the program; 0: the limit of this process
-  bool collective_package = false;     ///< the program finds tony.collective by PYTHONPATH
+  LogLevel log_level = LogLevel::kInfo;
+  bool collective_package = false;  ///< the program finds tony.collective by PYTHONPATH
 };
 
 /// `arguments` begins with the program's name; `environment` is "NAME=value". InvalidArgument – a

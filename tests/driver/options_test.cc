@@ -34,6 +34,13 @@ TEST(DriverOptionsTest, EachIsNeeded) {
   }
 }
 
+TEST(DriverOptionsTest, TakesTheLevelOfItsLog) {
+  EXPECT_EQ(ParseOptions(kWhole).value().log_level, LogLevel::kInfo);
+  std::vector<std::string> arguments = kWhole;
+  arguments.push_back("--log-level=warning");
+  EXPECT_EQ(ParseOptions(arguments).value().log_level, LogLevel::kWarning);
+}
+
 TEST(DriverOptionsTest, SaysWhatIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"--worker=a:1", "unknown argument --worker=a:1"},
@@ -41,6 +48,7 @@ TEST(DriverOptionsTest, SaysWhatIsWrong) {
       {"--tasks=t:0,t:1", "--tasks=t:0,t:1: not one for each process of --workers=a:2,b:1"},
       {"--replica-port=0", "--replica-port=0: not a port"},
       {"--replica-port=65536", "--replica-port=65536: not a port"},
+      {"--log-level=loud", "'loud' is no log level"},
       {"--rendezvous-timeout-ms=0", "--rendezvous-timeout-ms=0: not a number of milliseconds"},
   };
   for (const auto& [argument, why] : cases) {

@@ -62,6 +62,17 @@ TEST(ExecutorOptionsTest, TakesWhetherTheProgramFindsThePackage) {
   EXPECT_EQ(wrong.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ExecutorOptionsTest, TakesTheLevelOfItsLog) {
+  const std::vector<std::string> needed = {"--container-id=c", "--master=m:1", "--credentials=f"};
+  EXPECT_EQ(Parse(needed).value().log_level, LogLevel::kInfo);
+  std::vector<std::string> arguments = needed;
+  arguments.push_back("--log-level=debug");
+  EXPECT_EQ(Parse(arguments).value().log_level, LogLevel::kDebug);
+  arguments.back() = "--log-level=loud";
+  EXPECT_THAT(std::string(Parse(arguments).status().message()),
+              HasSubstr("'loud' is no log level"));
+}
+
 TEST(ExecutorOptionsTest, FindsItsCredentialsAmongSecrets) {
   const os::TemporaryFolder folder;
   const std::string certificate = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n";

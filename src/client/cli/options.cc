@@ -46,7 +46,8 @@ const OptionTable& SubmitTable() {
       {"dry-run", kFlag, false, "check everything and print what would run, without running it"},
       {"json", kFlag, false, "print events, or the dry run, as JSON"},
       {"quiet", kFlag, false, "print the verdict only"},
-      {"debug", kFlag, false, "keep temporary files"},
+      {"debug", kFlag, false,
+       "tony's own programs log everything: the same as --conf tony.log.level=debug"},
       {"version", kFlag, false, "print the version"},
       {"help", kFlag, false, "print this text", "h"},
   };
@@ -192,6 +193,7 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
         "there is no job: name a job file, or a command with --executes (--help lists all "
         "options)");
   }
+  if (options.debug) options.overrides.push_back({"tony.log.level", "debug", "--debug"});
   return options;
 }
 

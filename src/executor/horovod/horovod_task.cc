@@ -116,6 +116,10 @@ absl::StatusOr<std::string> HorovodTask::OwnDriverCommand(const v1::HorovodSetti
   std::vector<std::string> flags = {
       absl::StrCat("--output=", output_folder), absl::StrCat("--replica-port=", task_port),
       absl::StrCat("--rendezvous-timeout-ms=", settings.rendezvous_timeout_ms())};
+  // This executor's own level is the job's.
+  if (CurrentLogLevel() != LogLevel::kInfo) {
+    flags.push_back(absl::StrCat("--log-level=", LogLevelName(CurrentLogLevel())));
+  }
   if (settings.has_elastic()) {
     const v1::HorovodSettings::Elastic& elastic = settings.elastic();
     const core::Endpoint* self = spec.Find({core::kDriverType, 0});
@@ -133,7 +137,10 @@ absl::StatusOr<std::string> HorovodTask::OwnDriverCommand(const v1::HorovodSetti
 // The epoch and the attempt are compared because a list for an earlier driver may still be on its
 // way.
 void HorovodTask::TakeMembers(const v1::RendezvousMembers& members) {
-  if (driver_folder_.empty() || members.epoch() != epoch_ || members.attempt() != attempt_) return;
+  if (driver_folder_.empty() || members.epoch() != epoch_ || members.attempt() != attempt_) {
+    return LogDebug("a list of members for another driver is ignored",
+                    {{"epoch", members.epoch()}, {"attempt", members.attempt()}});
+  }
   core::MemberList list;
   for (const auto& member : members.members())
     list.members.push_back({member.name(), member.host()});
@@ -193,6 +200,8 @@ void HorovodTask::OnPlan(const absl::StatusOr<core::RendezvousPlan>& plan) {
   v1::RanksPlanned& planned = *said_plan_.emplace().mutable_ranks_planned();
   planned.set_epoch(epoch_);
   planned.set_attempt(attempt_);
+  LogInfo(plan.ok() ? "the driver has planned the ranks" : "the driver's plan is of no use",
+          {{"epoch", epoch_}, {"attempt", attempt_}, {"why", plan.status().message()}});
   if (plan.ok()) {
     *planned.mutable_plan() = rpc::ToProto(*plan);
     planned.mutable_plan()->set_loopback(!own_driver_);
@@ -206,6 +215,7 @@ void HorovodTask::OnWait(const core::RendezvousWait& wait) {
   v1::RendezvousWait& message = *said_wait_.emplace().mutable_rendezvous_wait();
   message.set_epoch(epoch_);
   message.set_attempt(attempt_);
+  LogDebug("the driver waits", {{"epoch", epoch_}, {"for", wait.sentence}});
   message.set_sentence(rpc::ToUtf8(wait.sentence));
   for (const std::string& task : wait.missing) message.add_missing(rpc::ToUtf8(task));
   ports_.send(*said_wait_);

@@ -72,6 +72,14 @@ KeyGroup ProgramKeys() {
        .meaning = "Size of all logs of the job's tasks together, divided evenly among tasks, their "
                   "attempts (`tony.am.retry-count` and the first) and the two streams; each share "
                   "is at least 1 MiB."},
+      {.name = "tony.log.level",
+       .type = ValueType::kChoice,
+       .default_value = "info",
+       .choices = {"debug", "info", "warning", "error"},
+       .meaning =
+           "Which lines tony's own programs (ApplicationMaster, executors, Horovod's driver) "
+           "write into their logs: those of this level and above. `--debug` sets `debug` "
+           "for one submission."},
       {.name = "tony.execution.envs",
        .type = ValueType::kKeyValues,
        .appends = true,

@@ -122,6 +122,12 @@ TEST(SubmitOptions, ReadsFlags) {
   EXPECT_TRUE(Parse({"-h", "stray"}).help);
 }
 
+TEST(SubmitOptions, DebugIsTheLevelOfTheLogsAndNoJobByItself) {
+  EXPECT_THAT(Pairs(Parse({"job.xml", "--debug", "--conf=tony.log.level=error"})),
+              ElementsAre("tony.log.level=error", "tony.log.level=debug"));
+  EXPECT_THAT(ErrorOf({"--debug"}), HasSubstr("there is no job"));
+}
+
 TEST(SubmitOptions, NamesTheNearestOption) {
   EXPECT_THAT(ErrorOf({"--exectues", "x"}), HasSubstr("'--exectues'; did you mean '--executes'"));
   EXPECT_THAT(ErrorOf({"job.xml", "--dry-rum"}), HasSubstr("did you mean '--dry-run'"));

@@ -14,6 +14,13 @@
 #include "history/job_watch.h"
 
 namespace tony::history {
+namespace {
+
+bool IsDaemonLog(const LogFile& log) {
+  return log.stream == "executor" || log.stream == core::kMasterTaskType;
+}
+
+}  // namespace
 
 size_t LogStream::PrintAll() {
   for (const LogFile& log : FindLogs(folder_, options_.selection)) Touch(log.path);
@@ -82,7 +89,9 @@ void LogStream::Touch(const std::string& path) {
   if (found == logs_.end()) {
     found = logs_.emplace(log->path, Open{*log, logs::LogReader(log->path), std::nullopt}).first;
     logs::LogReader& reader = found->second.reader;
-    if (options_.tail >= 0 && !started_) {
+    if (options_.tail >= 0 && !started_ && IsDaemonLog(*log) && options_.level) {
+      found->second.skipped = LinesBeforeTail(*log);
+    } else if (options_.tail >= 0 && !started_) {
       reader.SkipToLast(options_.tail);
     } else if (options_.since >= 0) {
       reader.SkipToTime(options_.since);
@@ -126,12 +135,30 @@ void LogStream::Merge(int64_t horizon, bool to_end) {
   }
 }
 
+bool LogStream::HasLevel(const LogFile& log, const logs::LogLine& line) const {
+  if (!options_.level || !IsDaemonLog(log)) return true;
+  return LevelOfLogLine(line.text).value_or(LogLevel::kError) >= *options_.level;
+}
+
+int64_t LogStream::LinesBeforeTail(const LogFile& log) const {
+  logs::LogReader reader(log.path);
+  logs::LogLine line;
+  int64_t count = 0;
+  while (reader.Finish(&line)) count += HasLevel(log, line) ? 1 : 0;
+  return std::max<int64_t>(0, count - options_.tail);
+}
+
 bool LogStream::ReadHead(Open& open, bool to_end) {
   while (!open.head) {
     logs::LogLine line;
     if (!(to_end ? open.reader.Finish(&line) : open.reader.Next(&line))) return false;
     const bool old = line.unix_millis != 0 && line.unix_millis < options_.since;
-    if (!old) open.head = std::move(line);
+    if (old || !HasLevel(open.log, line)) continue;
+    if (open.skipped > 0) {
+      --open.skipped;
+      continue;
+    }
+    open.head = std::move(line);
   }
   return true;
 }

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/clock.h"
+#include "common/logging.h"
 #include "history/job_logs.h"
 #include "logs/log_reader.h"
 
@@ -25,6 +26,9 @@ struct LogStreamOptions {
   int64_t tail = -1;   ///< only that many last lines of each log that exists at the start; -1: all
   int64_t since = -1;  ///< only lines of this time (Unix milliseconds) or later, and those whose
                        ///< time is not known; -1: all
+  /// Of tony's own logs ("am" and "executor") only lines of this level and above, and what follows
+  /// no form, such as the message of a crash. Programs' logs have no levels.
+  std::optional<LogLevel> level;
 };
 
 /// Reads the logs of one job and merges their lines by time; lines of one time keep the order of
@@ -53,7 +57,12 @@ class LogStream {
     LogFile log;
     logs::LogReader reader;
     std::optional<logs::LogLine> head;  // line that was read and is not yet printed
+    int64_t skipped = 0;                // lines of the level to leave out first
   };
+  /// Whether options_.level has the line of this log.
+  bool HasLevel(const LogFile& log, const logs::LogLine& line) const;
+  /// How many lines of a log with levels come before its last `tail` ones of the wanted level.
+  int64_t LinesBeforeTail(const LogFile& log) const;
   struct ByOrder {
     bool operator()(const Open* left, const Open* right) const;
   };

@@ -109,6 +109,34 @@ TEST(LogStream, SelectsTasksAndStreams) {
   EXPECT_THAT(job.Print({{"nobody:0", true, true, true}}), IsEmpty());
 }
 
+TEST(LogStream, OfTonysOwnLogsALevelIsSelected) {
+  LoggingJob job;
+  const std::string time = "2026-01-31T12:34:56.789+01:00 ";
+  logs::AppendLog(job.folder.logs() + "/am.log",
+                  absl::StrCat(time, "debug one\n", time, "warning two\nwhat(): crash\n", time,
+                               "info three\n", time, "error four\n", time, "debug five\n"));
+  LogStreamOptions options{{"am", true, true, false}};
+  options.level = LogLevel::kWarning;
+  // What has no level is not hidden: it may be the message of a crash.
+  EXPECT_THAT(job.Print(options),
+              ElementsAre("am/0/am: master", absl::StrCat("am/0/am: ", time, "warning two"),
+                          "am/0/am: what(): crash", absl::StrCat("am/0/am: ", time, "error four")));
+  options.tail = 2;
+  EXPECT_THAT(job.Print(options),
+              ElementsAre("am/0/am: what(): crash", absl::StrCat("am/0/am: ", time, "error four")));
+}
+
+TEST(LogStream, ProgramsLogsHaveNoLevels) {
+  LoggingJob job;
+  logs::AppendLog(Attempt(job.folder, {"worker", 9}, 1, "stderr"),
+                  "2026-01-31T12:34:56.789+01:00 debug of a program\n");
+  LogStreamOptions options{{"worker:9", false, true, false}};
+  options.level = LogLevel::kError;
+  EXPECT_THAT(job.Print(options),
+              ElementsAre("worker:9/1/stderr: w9 err",
+                          "worker:9/1/stderr: 2026-01-31T12:34:56.789+01:00 debug of a program"));
+}
+
 TEST(LogStream, ResolvesTasks) {
   core::ObservedJob job;
   for (const core::JobEvent& event : client::RunningJob().events()) job.Apply(event);

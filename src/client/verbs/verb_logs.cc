@@ -9,6 +9,7 @@
 #include "client/cli/terminal.h"
 #include "client/jobs/job_json.h"
 #include "client/verbs/verbs.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "history/first_error.h"
 #include "history/log_stream.h"
@@ -62,6 +63,13 @@ absl::StatusOr<history::LogStreamOptions> ReadOptions(const CommandLine& line, c
                                                      "number with ms, s, h or d"));
     }
     options.since = clock.UnixMillis() - *age;
+  }
+  if (line.Has("level")) {
+    const absl::StatusOr<LogLevel> level = ParseLogLevel(line.Value("level"));
+    if (!level.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--level ", level.status().message()));
+    }
+    options.level = *level;
   }
   return options;
 }
@@ -195,7 +203,10 @@ Verb LogsVerb() {
             "print the first error, a Python traceback whole, with the lines before it"},
            {"stdout", "", false, "only the standard output"},
            {"stderr", "", false, "only the standard error"},
-           {"executor", "", false, "the executor's own log"}},
+           {"executor", "", false, "the executor's own log"},
+           {"level", "NAME", false,
+            "of tony's own logs (am, --executor) only lines of this level and above: debug, info, "
+            "warning or error"}},
           2,
           &RunLogs};
 }

@@ -112,6 +112,9 @@ TEST_F(VerbTest, HelpAndBadUsage) {
   EXPECT_THAT(err_, HasSubstr("unexpected argument 'b'"));
   EXPECT_EQ(Run({"list", "--jsn"}), kVerbBadUsage);
   EXPECT_EQ(Run({"logs", "--tail", "x"}), kVerbBadUsage);
+  EXPECT_EQ(Run({"logs", "am", "--level=loud"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr("--level 'loud' is no log level; there are debug, info, warning, "
+                              "error"));
   EXPECT_EQ(Run({"kill"}), kVerbBadUsage);
   EXPECT_EQ(Run({"kill", "x", "--wait=-1"}), kVerbBadUsage);
   EXPECT_EQ(Run({"list", "--conf", "novalue"}), kVerbBadUsage);

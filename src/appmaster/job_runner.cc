@@ -170,6 +170,7 @@ void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
   context.environment = EnvironmentList(machine_.job().container_env);
   context.name = effect.task.ToPath();
   context.secret = rpc::FormatCredentials(*credentials);
+  LogDebug("launching", {{"task", effect.task.ToString()}, {"container", effect.container_id}});
   backend_->Launch(effect.container_id, context);
 }
 

@@ -40,8 +40,7 @@ void ListenerCheck::Judge() {
   connection_.reset();
   failures_ = Signs() > signs_before_ ? 0 : failures_ + 1;
   if (failures_ > 0) {
-    LogWarning(absl::StrCat("own port ", acceptor_.port(), " does not answer (", failures_,
-                            " times in a row)"));
+    LogWarning("the own port does not answer", {{"port", acceptor_.port()}, {"times", failures_}});
   }
   if (failures_ >= kMostFailures) {
     return on_deaf_(absl::StrCat("nobody can connect to port ", acceptor_.port(),

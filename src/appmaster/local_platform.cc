@@ -50,6 +50,7 @@ absl::Status LocalPlatform::Claim() {
   TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
   struct stat info;
   if (::stat(folder_.authority().c_str(), &info) != 0 && errno == ENOENT) {
+    LogInfo("the job is over: its remains are removed", {{"job", options_.job_id()}});
     CleanUp();
     return absl::CancelledError("the job is over; what was left of it is removed");
   }
@@ -113,7 +114,7 @@ void LocalPlatform::Conclude(const core::Verdict&, std::function<void()> done) {
 
 void LocalPlatform::CleanUp() {
   // Without the lock the folder belongs to another ApplicationMaster.
-  if (!lock_.valid()) return;
+  if (!lock_.valid()) return LogDebug("nothing is removed: the job is another one's");
   for (const std::string& path : folder_.transient()) {
     const absl::Status removed = os::RemoveTree(path);
     if (!removed.ok()) LogWarning(std::string(removed.message()));

@@ -175,8 +175,8 @@ std::vector<std::string> YarnPlatform::ProxyAddresses() const {
   for (const v1::YarnJob::Endpoint& server : job_.proxy().servers()) {
     const auto addresses = hadoop::NumericAddresses(server.host());
     if (!addresses.ok()) {
-      LogWarning(
-          absl::StrCat("the proxy of the job's page: ", std::string(addresses.status().message())));
+      LogWarning("a proxy of the job's page is not known",
+                 {{"peer", server.host()}, {"why", addresses.status().message()}});
       continue;
     }
     numbers.insert(numbers.end(), addresses->begin(), addresses->end());
@@ -242,7 +242,9 @@ std::vector<std::string> YarnPlatform::executor_arguments() const {
 void YarnPlatform::Conclude(const core::Verdict& verdict, std::function<void()> done) {
   backend_->Finish(FinalStatusOf(verdict.outcome), verdict.sentence, "",
                    [done = std::move(done)](const absl::Status& status) {
-                     if (!status.ok()) LogWarning(std::string(status.message()));
+                     if (!status.ok()) {
+                       LogWarning("the job's end is not told to YARN", {{"why", status.message()}});
+                     }
                      done();
                    });
 }

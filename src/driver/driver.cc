@@ -97,6 +97,7 @@ absl::Status Driver::WritePlan(const core::RendezvousPlan& plan) {
 }
 
 void Driver::Fail(const core::RendezvousWait& why) {
+  LogError("the rendezvous failed", {{"missing", absl::StrJoin(why.missing, ",")}});
   Say(why);
   failed_ = true;
   on_failed_(why.sentence);
@@ -123,6 +124,7 @@ void Driver::LookWhoWaits() {
     said_at_.reset();
     return Say({});
   }
+  if (!waiting_since_) LogDebug("processes wait", {{"why", wait.sentence}});
   if (!waiting_since_) waiting_since_ = clock_.Now();
   const Duration waited = clock_.Now() - *waiting_since_;
   if (rendezvous && waited >= options_.rendezvous) {

@@ -82,11 +82,14 @@ ElasticSession::ElasticSession(EventLoop& loop, const Clock& clock, const Option
 void ElasticSession::ReadMembers() {
   const absl::StatusOr<std::string> text =
       os::ReadFile(absl::StrCat(folder_, "/", core::kMembersFileName));
-  if (!text.ok()) return;  // the file is not there yet
+  // The file may not be there yet.
+  if (!text.ok()) return LogDebug("there are no members yet", {{"why", text.status().message()}});
   if (*text == members_) return;
   members_ = *text;
   const absl::StatusOr<core::MemberList> list = core::ParseMembers(*text);
   if (!list.ok()) return LogError(std::string(list.status().message()));
+  LogInfo("the members have changed",
+          {{"members", list->members.size()}, {"finished", list->finished ? "yes" : "no"}});
   CarryOut(rounds_.OnMembers(list->members, list->finished, clock_.Now()));
   callbacks_.on_change();
 }
@@ -94,6 +97,7 @@ void ElasticSession::ReadMembers() {
 void ElasticSession::OnAsked(const std::string& scope, const std::string& key) {
   if (scope != core::kPlaceScope) return;
   const auto [host, local_rank] = PlaceIn(key);
+  LogDebug("a process asks for its place", {{"host", host}, {"local_rank", local_rank}});
   CarryOut(rounds_.OnAsked(host, local_rank, clock_.Now()));
   callbacks_.on_change();
 }
@@ -117,6 +121,8 @@ void ElasticSession::CarryOut(const core::ElasticEffects& effects) {
       Notify(*notify);
     } else {
       const auto& fail = std::get<core::elastic::Fail>(effect);
+      LogWarning("no further round can begin",
+                 {{"round", rounds_.round()}, {"why", fail.sentence}});
       callbacks_.on_failed({fail.sentence, fail.missing});
     }
   }
@@ -149,10 +155,13 @@ void ElasticSession::Notify(const core::elastic::Notify& notify) {
   // The first process is notified. The host of a slot may be the machine's name with devices as a
   // suffix, so only its beginning is compared.
   const bool here = rounds_.places().front().slot.host.rfind(host_, 0) == 0;
-  LogInfo(absl::StrCat(notify.member, " is told that processes have come or gone"));
+  LogInfo("a process is told that others have come or gone",
+          {{"task", core::TaskOfMember(notify.member)}, {"round", rounds_.round()}});
   notifier_.Notify(*address, here ? WorkerMachine::kThis : WorkerMachine::kAnother,
                    notify.timestamp, HostChange::kMixed, [](const absl::Status& status) {
-                     if (!status.ok()) LogWarning(std::string(status.message()));
+                     if (!status.ok()) {
+                       LogWarning("a process is not told", {{"why", status.message()}});
+                     }
                    });
   notify_again_ = loop_.After(kNotifyPause, [this, notify, round = rounds_.round()] {
     if (rounds_.round() == round) Notify(notify);

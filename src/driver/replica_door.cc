@@ -165,11 +165,12 @@ ReplicaDoor::ReplicaDoor(EventLoop& loop, rendezvous::LocalStore& store)
 ReplicaDoor::~ReplicaDoor() = default;
 
 void ReplicaDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
+  LogInfo("a replica has connected", {{"peer", socket->peer_address()}});
   sessions_.emplace_back();
   const auto place = std::prev(sessions_.end());
   *place = std::make_unique<Session>(
       loop_, store_, *frames_, std::move(socket), [this, place](const auto& why) {
-        LogInfo(absl::StrCat("a replica is gone: ", why));
+        LogInfo("a replica is gone", {{"why", why}, {"left", sessions_.size() - 1}});
         // The session is destroyed later, because it is in the middle of a call.
         loop_.Post([session = std::shared_ptr<Session>(std::move(*place))] {});
         sessions_.erase(place);

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "common/logging.h"
 #include "common/tcp_socket.h"
 
 namespace tony::driver {
@@ -140,6 +141,8 @@ class WorkerNotifier::Notification {
     if (status.ok()) return End(status);
     // The message of a refused connection already names the address.
     const std::string where = absl::StrCat(endpoint.address, ":", endpoint.port, ": ");
+    LogDebug("an address of a process does not take the notification",
+             {{"peer", Name(endpoint)}, {"why", status.message()}});
     failures_.push_back(
         absl::StrCat(Name(endpoint), ": ", absl::StripPrefix(status.message(), where)));
     TryNext();

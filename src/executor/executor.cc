@@ -167,7 +167,10 @@ v1::ExecutorMessage Executor::Hello() {
 
 void Executor::OnMessage(const v1::MasterMessage& message) {
   // Answers to heartbeats are taken during the shutdown too, because the lease lasts to the end.
-  if (shutting_down_ && !message.has_heartbeat_answer()) return;
+  if (shutting_down_ && !message.has_heartbeat_answer()) {
+    return LogDebug("a message during the shutdown is ignored",
+                    {{"kind", static_cast<int>(message.body_case())}});
+  }
   const bool order = message.has_prepare() || message.has_start() || message.has_members();
   if (order && NoticeDoubt()) return;
   switch (message.body_case()) {
@@ -196,6 +199,8 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
 // does not know it yet; its stream is dropped, and the next one is looked up.
 bool Executor::Obeys(int incarnation) {
   if (incarnation < incarnation_) {
+    LogWarning("an ApplicationMaster that was replaced is refused",
+               {{"incarnation", incarnation}, {"newest", incarnation_}});
     connection_->Refuse();
     return false;
   }
@@ -207,7 +212,8 @@ void Executor::OnReattached(const v1::Reattached& reattached) {
   if (!Obeys(reattached.incarnation())) return;
   RenewLease(said_hello_at_);
   doubt_ = Doubt::kNone;
-  LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()));
+  LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()),
+          {{"epoch", identity_.epoch}, {"peer", connection_->address()}});
   horovod_->OnReattached();
 }
 
@@ -232,8 +238,10 @@ void Executor::OnOpenTunnel(const v1::OpenTunnel& wish) {
 // Heartbeats and measurements start before unpacking, which may take minutes.
 void Executor::OnAssignment(const v1::Assignment& assignment) {
   if (!Obeys(assignment.incarnation())) return;
-  LogInfo(absl::StrCat("assigned to ", assignment.task().type(), ":", assignment.task().index(),
-                       " of job ", assignment.job_id()));
+  LogInfo(absl::StrCat("assigned to ", rpc::FromProto(assignment.task()).ToString()),
+          {{"job", assignment.job_id()},
+           {"container", options_.container_id},
+           {"peer", connection_->address()}});
   assignment_ = assignment;
   connection_->set_patience(
       {.gone = milliseconds(assignment.reattach_ms()),
@@ -279,6 +287,8 @@ void Executor::FindPackage() {
 void Executor::OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop) {
   hadoop_ = hadoop.variables;
   for (const std::string& note : hadoop.notes) LogInfo(note);
+  if (!status.ok())
+    LogWarning("the working folder cannot be laid out", {{"why", status.message()}});
   localized_ = true;
   localization_ = status;
   if (status.ok()) MakeCommandExecutable(assignment_.command(), working_folder_);
@@ -288,7 +298,9 @@ void Executor::OnLocalized(const absl::Status& status, const HadoopEnvironment& 
 // A Prepare ends the program that runs. The executor registers only when the keeper has
 // reported the whole tree gone, so nothing of the old run can reach the new one.
 void Executor::OnPrepare(const v1::Prepare& prepare) {
-  LogInfo(absl::StrCat("preparing for epoch ", prepare.epoch(), ", attempt ", prepare.attempt()));
+  LogInfo("preparing", {{"epoch", prepare.epoch()},
+                        {"attempt", prepare.attempt()},
+                        {"keep_ports", prepare.keep_ports() ? "yes" : "no"}});
   preparing_ = true;
   held_ = {};
   held_.epoch = prepare.epoch();
@@ -328,16 +340,23 @@ void Executor::RegisterIfReady() {
   registered->set_port(ports_.task_port());
   registered->set_visualization_port(ports_.visualization_port());
   Send(std::move(message));
+  LogDebug(
+      "registered",
+      {{"epoch", identity_.epoch}, {"attempt", identity_.attempt}, {"port", ports_.task_port()}});
 }
 
 void Executor::FailTask(core::TaskExit exit) {
   run_ = {identity_.epoch, identity_.attempt};
+  LogWarning("the program is not started", {{"epoch", run_.epoch}, {"attempt", run_.attempt}});
   OnTaskEnded(std::move(exit));
 }
 
 void Executor::OnStart(const v1::Start& start) {
   // Start may come twice, once from each of two ApplicationMasters.
-  if (start.epoch() != identity_.epoch || preparing_ || process_.active() || started_) return;
+  if (start.epoch() != identity_.epoch || preparing_ || process_.active() || started_) {
+    return LogDebug("a start that comes late or twice is ignored",
+                    {{"epoch", start.epoch()}, {"own_epoch", identity_.epoch}});
+  }
   started_ = true;
   v1::ClusterSpec spec;
   if (!spec.ParseFromString(start.cluster_spec())) {
@@ -382,6 +401,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   if (assignment_.release_ports()) ports_.ReleaseSockets();
   sampler_.Reset(identity_.counters_folder);
   hung_.clear();
+  LogDebug("starting the program", {{"epoch", identity_.epoch}, {"attempt", identity_.attempt}});
   run_ = {identity_.epoch, identity_.attempt};
   process_.Run(command);
 }
@@ -406,7 +426,8 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
     exit.cause = core::TaskExit::Cause::kLost;
     exit.message = absl::StrCat("signal ", signal_, " told its executor to end");
   }
-  LogInfo(absl::StrCat("the program ", exit.Describe()));
+  LogInfo(absl::StrCat("the program ", exit.Describe()),
+          {{"epoch", run_.epoch}, {"attempt", run_.attempt}});
   horovod_->OnEnded();
   if (!preparing_) {
     held_.phase = Phase::kEnded;
@@ -459,7 +480,10 @@ void Executor::Leave() {
   unsaid_ = 2;
   connection_->Close();
   tunnels_->FinishLogs([this] { OnSaid(); });
-  leave_deadline_ = loop_.After(kLeavePatience, [this] { loop_.Stop(); });
+  leave_deadline_ = loop_.After(kLeavePatience, [this] {
+    LogWarning("leaving, though the last messages or lines of logs are not sent");
+    loop_.Stop();
+  });
 }
 
 void Executor::OnSaid() {

@@ -39,6 +39,8 @@ void Executor::OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer) {
   RenewLease(TimePoint(std::chrono::nanoseconds(answer.sent())));
   // The answer came in time, so the answer to a hello sent now is likely to come in time, too.
   if (doubt_ != Doubt::kInDoubt || LeaseExpired()) return;
+  LogInfo("heartbeats are answered again: asking whether the task is still this executor's",
+          {{"epoch", held_.epoch}, {"attempt", held_.attempt}});
   doubt_ = Doubt::kAsked;
   Send(Hello());
 }
@@ -63,7 +65,8 @@ bool Executor::NoticeDoubt() {
     doubt_ = Doubt::kInDoubt;
     LogWarning(
         "the ApplicationMaster has answered no sign of life for so long that this executor may "
-        "count as lost; its program is suspended until it is heard that the task is still its own");
+        "count as lost; its program is suspended until it is heard that the task is still its own",
+        {{"epoch", held_.epoch}, {"attempt", held_.attempt}, {"peer", connection_->address()}});
   }
   return true;
 }
@@ -84,7 +87,7 @@ void Executor::Measure() {
 }
 
 void Executor::MeasureWithGpus() {
-  if (measuring_gpus_) return;
+  if (measuring_gpus_) return LogDebug("a measurement is left out: the GPU tool still runs");
   measuring_gpus_ = true;
   if (gpu_reader_.joinable()) gpu_reader_.join();
   // nvidia-smi may take seconds, so it runs on a thread of its own and never blocks the loop.
@@ -109,6 +112,8 @@ void Executor::ReportStrangers() {
     return os::TreeMembers(keeper_.pid(), getpid(), options_.container_id);
   };
   for (const Stranger& stranger : ports_.Strangers(own)) {
+    LogWarning("a stranger listens on a reserved port",
+               {{"epoch", run_.epoch}, {"port", stranger.port}, {"holder", stranger.description}});
     v1::ExecutorMessage message;
     v1::PortTaken* taken = message.mutable_port_taken();
     taken->set_epoch(run_.epoch);

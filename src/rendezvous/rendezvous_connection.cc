@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "web/http_message.h"
 
 namespace tony::rendezvous {
@@ -167,6 +168,7 @@ KeyValueStore::OnDone RendezvousConnection::WhenChanged(uint64_t RendezvousCount
   return [weak = weak_from_this(), count](const absl::Status& status) {
     const auto self = weak.lock();
     if (self == nullptr || !self->open_ || self->answered_) return;
+    if (!status.ok()) LogDebug("the store refuses a change", {{"why", status.message()}});
     if (status.ok()) {
       ++(self->shared_->counts.*count);
       return self->Write(200, nullptr);
@@ -234,6 +236,8 @@ void RendezvousConnection::AnswerMissing() {
 
 void RendezvousConnection::Refuse(const Refusal& refusal) {
   ++shared_->counts.refused;
+  shared_->refused_log.Log(LogLevel::kWarning, "the rendezvous server refuses a request",
+                           {{"status", refusal.status}, {"why", refusal.sentence}});
   Write(refusal.status, std::make_shared<const std::string>(refusal.sentence + "\n"));
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "common/event_loop.h"
+#include "common/logging.h"
 #include "core/rendezvous/rendezvous_store.h"
 #include "rendezvous/key_value_store.h"
 #include "rendezvous/rendezvous_limits.h"
@@ -25,7 +26,8 @@ struct RendezvousShared {
   KeyValueStore& store;
   const RendezvousLimits limits;
   RendezvousCounts counts{};
-  size_t waiting = 0;          ///< connections that wait for a value
+  size_t waiting = 0;  ///< connections that wait for a value
+  LogLimit refused_log{};
   size_t receiving_bytes = 0;  ///< bytes reserved for bodies on their way
 };
 

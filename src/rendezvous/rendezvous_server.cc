@@ -37,7 +37,7 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
       : acceptor_(loop.context()),
         pause_(loop.context()),
         peers_("the rendezvous server", std::move(peers)),
-        shared_(std::make_shared<RendezvousShared>(RendezvousShared{store, limits})) {}
+        shared_(new RendezvousShared{store, limits}) {}
 
   absl::Status Listen(int port) {
     const Tcp::endpoint place(asio::ip::address_v4::loopback(), static_cast<unsigned short>(port));
@@ -78,13 +78,15 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
     acceptor_.async_accept(
         [self = shared_from_this()](const error_code& error, Tcp::socket socket) {
           if (!self->open_) return;
-          if (error) return self->AcceptLater();
+          if (error) return self->AcceptLater(error);
           self->OnAccepted(std::move(socket));
           self->Accept();
         });
   }
 
-  void AcceptLater() {
+  void AcceptLater(const error_code& why) {
+    accept_log_.Log(LogLevel::kWarning, "a connection to the rendezvous server is not accepted",
+                    {{"why", why.message()}});
     pause_.expires_after(kAcceptPause);
     pause_.async_wait([self = shared_from_this()](const error_code&) {
       if (self->open_) self->Accept();
@@ -98,6 +100,10 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
     const size_t limit = shared_->limits.connections;
     if (connections_.size() >= limit) MakeRoom();
     const size_t others = connections_.size();
+    if (others >= limit) {
+      crowd_log_.Log(LogLevel::kWarning, "a connection to the rendezvous server is turned away",
+                     {{"connections", others}});
+    }
     if (others >= limit + kMostTurnedAway) return;
     KeepFromChildren(socket.native_handle());
     const auto place = connections_.insert(connections_.end(), nullptr);
@@ -135,6 +141,8 @@ class RendezvousServer::State : public std::enable_shared_from_this<State> {
   int port_ = 0;
   bool open_ = true;
   bool made_room_ = false;
+  LogLimit accept_log_;
+  LogLimit crowd_log_;
 };
 
 RendezvousServer::RendezvousServer(std::shared_ptr<State> state) : state_(std::move(state)) {}

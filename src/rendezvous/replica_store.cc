@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "common/logging.h"
+
 namespace tony::rendezvous {
 
 namespace {
@@ -55,6 +57,8 @@ ReplicaStore::ReplicaStore(EventLoop& loop) : waiters_(loop), store_(EmptyStore(
 // Requests without an answer are sent again: the old connection may have lost them. Waits are
 // announced again as well, because a new feed knows nothing of them.
 void ReplicaStore::Attach(Send send) {
+  LogDebug("the store is connected: unanswered requests are sent (again)",
+           {{"requests", pending_.size()}, {"waits", asks_->size()}});
   send_ = std::move(send);
   for (const auto& [id, pending] : pending_) send_(pending.request);
   for (const core::AskedFor& asked : *asks_) send_(asked);
@@ -79,7 +83,7 @@ void ReplicaStore::OnMark(core::SnapshotMark mark) {
     next_ = EmptyStore();
     return;
   }
-  if (next_ == nullptr) return;
+  if (next_ == nullptr) return LogDebug("the end of a snapshot without a begin is ignored");
   store_ = std::move(next_);
   for (const auto& [name, scope] : store_->scopes()) {
     for (const auto& [key, entry] : scope->entries) {
@@ -97,7 +101,8 @@ void ReplicaStore::OnOperation(const core::StoreOperation& operation) {
 
 void ReplicaStore::OnChangeDone(const core::ChangeDone& done) {
   auto pending = pending_.extract(done.id);
-  if (!pending.empty()) pending.mapped().on_done(done.status);
+  if (pending.empty()) return LogDebug("a second answer to a change is ignored", {{"id", done.id}});
+  pending.mapped().on_done(done.status);
 }
 
 core::Blob ReplicaStore::Get(const std::string& scope, const std::string& key) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 
 namespace tony::storage {
@@ -64,6 +65,7 @@ absl::StatusOr<EventFiles> ListEventFiles(JobFiles& files, const std::string& fo
   int seen = 0;
   for (EventFile& file : all) {
     const bool covered = file.first != 0 && file.last <= seen;
+    if (file.first == 0) LogDebug("a stray file among the archived events", {{"name", file.name}});
     seen = std::max(seen, file.last);
     (covered ? listed.covered : listed.kept).push_back(std::move(file));
   }

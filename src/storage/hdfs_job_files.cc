@@ -8,6 +8,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "hadoop/rpc/remote_exception.h"
 #include "os/files/files.h"
@@ -60,12 +61,15 @@ std::string HdfsJobFiles::AsideOf(const std::string& name) const {
 }
 
 absl::Status HdfsJobFiles::OrRemove(const absl::Status& done, const std::string& aside) {
-  if (!done.ok()) (void)hdfs_.Delete(aside, /*recursive=*/false);
+  if (done.ok()) return done;
+  LogDebug("a half-written file in HDFS is removed", {{"path", aside}, {"why", done.message()}});
+  (void)hdfs_.Delete(aside, /*recursive=*/false);
   return done;
 }
 
 absl::Status HdfsJobFiles::Settled(const absl::Status& renamed, const std::string& aside) {
   if (renamed.ok()) return renamed;
+  LogDebug("a rename in HDFS has failed, or its answer was lost", {{"why", renamed.message()}});
   const absl::StatusOr<bool> deleted = hdfs_.Delete(aside, /*recursive=*/false);
   // Nobody else knows the name of the file aside. If it is gone, the rename has happened, and only
   // the answer was lost.
@@ -90,6 +94,7 @@ absl::StatusOr<std::string> HdfsJobFiles::WriteAside(const std::string& name,
     if (written.ok()) return aside;
     // An unreachable NameNode refuses nothing: attributes stay on for the next write.
     if (absl::IsUnavailable(written)) return written;
+    LogInfo("small files go into HDFS as files, not as attributes", {{"why", written.message()}});
     attributes_ = false;
   }
   TONY_RETURN_IF_ERROR(

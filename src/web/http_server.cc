@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/logging.h"
 #include "web/request_reader.h"
 
 namespace tony::web {
@@ -60,6 +61,11 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void Write(const HttpResponse& response) {
+    if (response.status >= 400) {
+      // The path stays out of the log: it may hold the code that opens the page.
+      server_.refused_log_.Log(LogLevel::kDebug, "the web server refuses a request",
+                               {{"status", response.status}, {"peer", socket_->peer_address()}});
+    }
     state_ = State::kWriting;
     AllowTime(server_.limits_.response, [this] { server_.Forget(*this); });
     socket_->Write(RenderResponse(response, head_), [this](const absl::Status& status) {
@@ -107,6 +113,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(EventLoop& loop,
 
 void HttpServer::OnAccepted(std::unique_ptr<TcpSocket> socket) {
   if (connections_.size() >= limits_.connections) {
+    crowd_log_.Log(LogLevel::kWarning, "the web server has too many connections",
+                   {{"peer", socket->peer_address()}, {"most", limits_.connections}});
     const auto idle =
         std::find_if(connections_.begin(), connections_.end(),
                      [](const auto& connection) { return connection->dispensable(); });

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/event_loop.h"
+#include "common/logging.h"
 #include "common/peer_filter.h"
 #include "common/tcp_socket.h"
 #include "web/http_message.h"
@@ -54,6 +55,8 @@ class HttpServer {
   EventLoop& loop_;
   const Handler handler_;
   const Limits limits_;
+  LogLimit crowd_log_;
+  LogLimit refused_log_;
   std::list<std::shared_ptr<Connection>> connections_;  ///< oldest first
   std::unique_ptr<TcpListener> listener_;
 };

@@ -126,6 +126,32 @@ class LogsTest(JobTest):
         victims = self.logs("--first-error", "worker:0")
         self.assertIn("  | begin\n  > ConnectionError: a peer is gone\n", victims)
 
+    def test_the_daemons_tell_more_when_the_job_is_debugged(self):
+        quiet = self.submit("true")
+        self.assert_succeeds(quiet)
+        self.assertEqual(self.daemon_levels(quiet)[0] - {"info"}, set())
+        debugged = self.submit("true", "--debug")
+        self.assert_succeeds(debugged)
+        for levels in self.daemon_levels(debugged):
+            self.assertIn("debug", levels)
+        name = debugged.folder.name
+        whole = self.logs(name, "am").splitlines()
+        self.assertEqual(self.logs(name, "am", "--level", "debug").splitlines(), whole)
+        self.assertEqual(
+            self.logs(name, "am", "--level=info").splitlines(),
+            [line for line in whole if line.split()[1] != "debug"],
+        )
+        self.assertIn(" debug ", self.logs(name, "worker:0", "--executor"))
+        self.assertNotIn(" debug ", self.logs(name, "worker:0", "--executor", "--level=info"))
+
+    def daemon_levels(self, job):
+        """The levels in the logs of the job's ApplicationMaster and of its first executor."""
+        logs = job.folder / "logs"
+        return [
+            {line.split()[1] for line in path.read_text().splitlines()}
+            for path in (logs / "am.log", logs / "worker-0" / "executor.log")
+        ]
+
 
 if __name__ == "__main__":
     integration_case.main()

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/network/peer_user.h"
 #include "rpc/convert/convert.h"
@@ -38,6 +39,7 @@ const core::ObservedJob& JobPage::Job() {
     next_event_ = event->sequence() + 1;
     const absl::StatusOr<core::JobEvent> known = rpc::FromProto(*event);
     if (known.ok()) job_.Apply(*known);
+    if (!known.ok()) LogDebug("the page leaves out an event", {{"sequence", event->sequence()}});
   }
   // Measurements are skipped until the past is there: without it the job has no runs to which they
   // could belong.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 
 namespace tony::appmaster {
@@ -53,7 +54,11 @@ absl::Status CheckLogContainer(const core::TaskTable& tasks, const std::string& 
 
 void Tunnels::Take(const rpc::TunnelRelay::Wish& wish) {
   const absl::Status asked = Ask(wish);
-  if (!asked.ok()) return relay_.Refuse(wish.tunnel, asked);
+  if (!asked.ok()) {
+    LogDebug("a tunnel is refused",
+             {{"tunnel", wish.tunnel}, {"task", wish.task.ToString()}, {"why", asked.message()}});
+    return relay_.Refuse(wish.tunnel, asked);
+  }
   // The relay ignores Refuse() for a tunnel that was answered, so the deadline needs no cancelling.
   deadlines_[wish.tunnel] = loop_.After(kAnswerPatience, [this, wish] {
     relay_.Refuse(wish.tunnel,

@@ -61,6 +61,7 @@ EventArchive::~EventArchive() {
     std::lock_guard lock(mutex_);
     leaving_ = true;
   }
+  LogDebug("waiting for the last events to be kept");
   changed_.notify_one();
   thread_.join();
 }
@@ -105,6 +106,7 @@ void EventArchive::Run() {
     lock.lock();
     // Lines that could not be written go back to the front, so that the events stay in order.
     if (!written && !last_try) lines_ = lines + lines_;
+    if (!written && last_try) LogError("the last events are lost", {{"bytes", lines.size()}});
     changed_.wait_for(lock, pause_, [this] { return leaving_; });
   }
 }

@@ -32,6 +32,7 @@ absl::StatusOr<History> History::Open(const std::string& path, const Clock& cloc
   TONY_ASSIGN_OR_RETURN(const rpc::HistoryEnd past, rpc::ReadHistoryEnd(path));
   // Truncated only if needed, because truncating gives back the space reserved behind the file's
   // end.
+  if (past.rest > 0) LogInfo("a half-written event is cut off", {{"bytes", past.rest}});
   if (past.rest > 0 && ::truncate(path.c_str(), static_cast<off_t>(past.bytes)) != 0) {
     return os::ErrnoError(errno, path);
   }
@@ -51,7 +52,10 @@ absl::StatusOr<History> History::Continue(const rpc::HistoryEnd& past, const std
 
 void History::Record(core::JobEventBody body) {
   const core::JobEvent event{++last_sequence_, clock_->UnixMillis(), std::move(body)};
-  if (unwritten_.size() > kMostUnwritten) unwritten_.clear();
+  if (unwritten_.size() > kMostUnwritten) {
+    LogWarning("events that wait for room on the disk are dropped", {{"before", last_sequence_}});
+    unwritten_.clear();
+  }
   const std::string line = LineOf(event);
   unwritten_ += line;
   if (copy_) copy_(line);
@@ -101,6 +105,7 @@ absl::Status History::WriteLast(core::JobEvent event) {
   // room is too small even for that, the verdict loses its output tail.
   const bool complete = room.ok() || fits();
   if (!complete) {
+    LogWarning("the disk has room for the last event only", {{"sequence", event.sequence}});
     unwritten_ = LineOf(event);
     auto& exit = std::get<core::JobEnded>(event.body).verdict.exit;
     if (!fits() && exit) {

@@ -87,9 +87,8 @@ Duration Journal::AgeOf(const Found& found, const std::string& announcement) {
     if (then.ok() && now.ok()) {
       millis = now->modified_millis - then->modified_millis;
     } else {
-      LogWarning(absl::StrCat("how long ago ", found.name,
-                              " was written is taken from the clocks of two machines: ",
-                              std::string((then.ok() ? now : then).status().message())));
+      LogWarning("an entry's age is taken from the clocks of two machines",
+                 {{"entry", found.name}, {"why", (then.ok() ? now : then).status().message()}});
     }
   }
   return std::chrono::milliseconds(std::max<int64_t>(0, millis));
@@ -131,6 +130,11 @@ absl::Status Journal::Write(const core::Decisions& decisions) {
   const auto converted = google::protobuf::util::MessageToJsonString(entry, &text);
   if (!converted.ok()) return absl::InternalError(converted.ToString());
   const absl::Status written = files_->Create(NameOf(next_), text + "\n");
+  if (!written.ok()) {
+    LogWarning(
+        "a journal entry cannot be written",
+        {{"entry", NameOf(next_)}, {"incarnation", incarnation_}, {"why", written.message()}});
+  }
   if (absl::IsAlreadyExists(written)) {
     return absl::AbortedError(
         absl::StrCat("another ApplicationMaster has taken over: ", std::string(written.message())));

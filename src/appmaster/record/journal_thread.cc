@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "common/logging.h"
+
 namespace tony::appmaster {
 
 JournalThread::JournalThread(Journal journal, EventLoop& loop)
@@ -38,6 +40,7 @@ void JournalThread::Run() {
     Batch batch = std::exchange(next_, {});
     lock.unlock();
     const absl::Status status = journal_.Write(batch.decisions);
+    if (!status.ok()) LogWarning("decisions are not kept", {{"why", status.message()}});
     lock.lock();
     written_.emplace_back(std::move(batch), status);
     loop_.Post([this, here = here_] {

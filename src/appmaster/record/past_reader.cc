@@ -57,7 +57,8 @@ void PastReader::Run() {
           {NoteAt(last_sequence_, 0,
                   absl::StrCat("What happened before cannot be read, but is kept: ", why))});
     }
-    LogWarning(absl::StrCat("the events of earlier ApplicationMasters cannot be read yet: ", why));
+    LogWarning("the events of earlier ApplicationMasters cannot be read yet",
+               {{"why", why}, {"retries_left", retries_}});
     if (!Pause()) return;
   }
 }
@@ -70,6 +71,7 @@ std::vector<v1::JobEvent> PastReader::Read(std::istream& lines) {
     const int64_t missing = sequence - last - 1;
     last = sequence;
     if (missing <= 0) return;
+    LogInfo("the history has a gap", {{"before", sequence}, {"missing", missing}});
     events.push_back(
         NoteAt(sequence - 1, unix_millis,
                absl::StrCat("Up to ", missing,

@@ -90,6 +90,7 @@ class MutexGuard {
       if (std::chrono::steady_clock::now() >= deadline) break;
       std::this_thread::sleep_for(pause);
     }
+    LogInfo("the ledger stays locked by another process", {{"path", path}});
     return absl::DeadlineExceededError(absl::StrCat(
         path, " has been locked by another process for ",
         std::chrono::duration_cast<std::chrono::milliseconds>(limit).count(),
@@ -124,6 +125,7 @@ absl::StatusOr<std::set<std::string>> JobIdsIn(const std::string& folder) {
     if (IsTemporary(name)) {
       // Claims are written under the mutex, which this process holds now, so the writer of this
       // temporary file died half-way.
+      LogDebug("a half-written claim is removed", {{"name", name}});
       ::unlink(absl::StrCat(folder, "/", name).c_str());
     }
   }
@@ -205,6 +207,7 @@ absl::StatusOr<std::vector<core::Claim>> Ledger::ReadClaims() const {
   for (const std::string& job_id : job_ids) {
     TONY_ASSIGN_OR_RETURN(const bool alive, IsAlive(folder_, job_id));
     if (!alive) {
+      LogDebug("the claim of a dead job is removed", {{"job", job_id}});
       Remove(folder_, job_id);
       continue;
     }
@@ -239,6 +242,7 @@ absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Open(const Ledger& led
   core::Claim claim{.job_id = job_id};
   if (nobody_lives) {
     ::unlink(PathOf(ledger.folder_, job_id, kClaimSuffix).c_str());  // the claim of a dead job
+    LogDebug("the ledger has a new claim", {{"job", job_id}});
   } else if (absl::StatusOr<core::Claim> held = ReadClaim(ledger.folder_, job_id); held.ok()) {
     claim = std::move(held).value();
   } else if (!absl::IsNotFound(held.status())) {

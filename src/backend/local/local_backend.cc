@@ -127,8 +127,8 @@ LocalBackend::~LocalBackend() {
     if (live.executor == nullptr) continue;
     os::WaitReadable(live.executor->pidfd(), deadline - clock.Now());
     if (!live.executor->End()) {
-      LogWarning(absl::StrCat("tony-executor of ", id, " (pid ", live.executor->pid(),
-                              ") cannot be killed; what the job holds stays taken until it ends"));
+      LogWarning("an executor cannot be killed; what the job holds stays taken until it ends",
+                 {{"container", id}, {"pid", live.executor->pid()}});
     }
   }
 }
@@ -160,6 +160,7 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
     live.container = container;
     live.executor = TakeOver(container, executors);
     if (live.executor != nullptr) {
+      LogInfo("an executor is taken over", {{"container", container.id}});
       live.slot = SlotOf(container);
       slots_[*live.slot].taken = true;
     }
@@ -352,6 +353,7 @@ void LocalBackend::Wait(const core::MustWait& reason) {
   }
   if (reason.sentence == waiting_sentence_) return;
   waiting_sentence_ = reason.sentence;
+  LogInfo("containers are waited for", {{"why", reason.sentence}, {"unblock", reason.unblock}});
   listener_.OnAllocationWaiting(reason.sentence, reason.unblock);
 }
 
@@ -367,6 +369,7 @@ std::optional<core::MustWait> LocalBackend::AwaitedEnd() const {
 }
 
 void LocalBackend::Refuse(bool never_fits, const std::string& sentence) {
+  LogWarning("a request is refused", {{"why", sentence}, {"ever", never_fits ? "no" : "yes"}});
   requests_.pop_front();
   StopWaiting();
   listener_.OnAllocationRefused(never_fits, sentence);
@@ -397,10 +400,17 @@ void LocalBackend::LaunchNext() {
 
 void LocalBackend::LaunchNow(const std::string& container_id, const core::LaunchContext& context) {
   const auto found = containers_.find(container_id);
-  if (found == containers_.end() || found->second.state != State::kGranted) return;
+  if (found == containers_.end() || found->second.state != State::kGranted) {
+    return LogDebug("a launch comes too late", {{"container", container_id}});
+  }
   const absl::Status status = Start(found->second, context);
   found->second.state = status.ok() ? State::kRunning : State::kFailedToStart;
-  if (status.ok()) return;
+  if (status.ok()) {
+    return LogDebug("an executor is started",
+                    {{"container", container_id}, {"pid", found->second.executor->pid()}});
+  }
+  LogWarning("an executor cannot be started",
+             {{"container", container_id}, {"why", status.message()}});
   Later([this, container_id, sentence = std::string(status.message())] {
     // The executor may have run and been killed again, if no descriptor was left to watch it by.
     EndRemains(container_id);
@@ -442,6 +452,7 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
 void LocalBackend::OnExecutorReadable(const std::string& container_id) {
   const std::optional<core::ContainerEnd> end = containers_.at(container_id).executor->End();
   if (!end) return;
+  LogInfo("an executor has ended", {{"container", container_id}, {"how", end->sentence}});
   if (end->lost) EndRemains(container_id);
   End(container_id, *end);
 }
@@ -470,9 +481,12 @@ void LocalBackend::End(const std::string& container_id, const core::ContainerEnd
 
 void LocalBackend::Kill(const std::string& container_id) {
   const auto found = containers_.find(container_id);
-  if (found == containers_.end()) return;
+  if (found == containers_.end()) {
+    return LogDebug("a kill finds no container", {{"container", container_id}});
+  }
   LiveContainer& live = found->second;
   if (live.state == State::kRunning) {
+    LogInfo("an executor is killed", {{"container", container_id}, {"pid", live.executor->pid()}});
     live.killed = true;
     live.executor->Signal(SIGKILL);
   }

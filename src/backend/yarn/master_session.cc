@@ -53,7 +53,10 @@ void MasterSession::OnRegistered(const absl::StatusOr<RegisterResponse>& respons
   // "Already registered" means that an earlier call succeeded and its answer was lost with the
   // connection, so it counts as success.
   const bool repeated = RemoteExceptionName(response.status()) == kAlreadyRegistered;
+  if (repeated) LogDebug("already registered: the first answer was lost");
   if (!response.ok() && !repeated) {
+    LogWarning("the ResourceManager refuses the registration",
+               {{"why", response.status().message()}});
     if (finished_) return EndFinish(response.status());
     if (Deposed(response.status())) return;
     return Fail(Annotate(response.status(), "cannot register with the ResourceManager"));
@@ -98,11 +101,12 @@ void MasterSession::SendAllocate() {
 
 void MasterSession::OnAllocated(const absl::StatusOr<AllocateResponse>& response) {
   if (state_ == State::kFinishing) return SendFinish();
-  if (state_ != State::kHeartbeating) return;
+  if (state_ != State::kHeartbeating) return LogDebug("a late answer to a heartbeat is ignored");
   if (!response.ok()) return OnAllocateFailed(response.status());
   last_answer_ = clock_.Now();
   // Releases before Hadoop 2.6 send commands in the answer instead of exceptions.
   if (response->has_a_m_command()) {
+    LogInfo("the ResourceManager sends a command", {{"command", response->a_m_command()}});
     if (response->a_m_command() == yarn::AM_RESYNC) return Register();
     return Depose("the ResourceManager told it to shut down");
   }
@@ -123,8 +127,12 @@ void MasterSession::OnAllocateFailed(const absl::Status& status) {
   }
   // Repeats the identical call. The ResourceManager may have taken it already; the response id
   // tells it that this is the same call.
-  if (absl::IsDeadlineExceeded(status)) return SendAllocate();
-  LogWarning(absl::StrCat("the ResourceManager refused a heartbeat: ", status.ToString()));
+  if (absl::IsDeadlineExceeded(status)) {
+    LogInfo("the ResourceManager does not answer: the heartbeat is repeated",
+            {{"response_id", response_id_}, {"why", status.message()}});
+    return SendAllocate();
+  }
+  LogWarning("the ResourceManager refused a heartbeat", {{"why", status.ToString()}});
   events_.refused(status);
   if (!absl::IsInvalidArgument(status)) return AllocateAfter(options_.slow_heartbeat);
   last_answer_ = clock_.Now();
@@ -165,10 +173,14 @@ void MasterSession::SendFinish() {
 }
 
 void MasterSession::OnFinished(const absl::StatusOr<FinishResponse>& response) {
-  if (RemoteExceptionName(response.status()) == kNotRegistered) return Register();
+  if (RemoteExceptionName(response.status()) == kNotRegistered) {
+    LogInfo("the ResourceManager was restarted at the job's end: registering again");
+    return Register();
+  }
   if (!response.ok()) return EndFinish(response.status());
   if (response->isunregistered()) return EndFinish(absl::OkStatus());
   // The ResourceManager has not stored the end yet, so the call is repeated.
+  LogDebug("the ResourceManager has not stored the end yet: telling it again");
   timer_ = loop_.After(options_.fast_heartbeat, [this] { SendFinish(); });
 }
 
@@ -187,11 +199,13 @@ bool MasterSession::Deposed(const absl::Status& status) {
 }
 
 void MasterSession::Depose(const std::string& sentence) {
+  LogWarning("this attempt does not count any more", {{"why", sentence}});
   state_ = State::kEnded;
   events_.deposed(absl::StrCat("this attempt is not the one that counts any more: ", sentence));
 }
 
 void MasterSession::Fail(const absl::Status& status) {
+  LogError("the session with the ResourceManager failed", {{"why", status.message()}});
   state_ = State::kEnded;
   events_.failed(status);
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/container_id.h"
+#include "common/logging.h"
 #include "hadoop/rpc/protocols.h"
 #include "hadoop/rpc/remote_exception.h"
 
@@ -107,7 +108,10 @@ void NodeManager::OnStarted(const std::vector<std::string>& container_ids,
                             const absl::StatusOr<yarn::StartContainersResponseProto>& response) {
   for (const std::string& id : container_ids) {
     absl::Status status = StatusOf(id, response);
-    if (absl::StrContains(status.message(), kAlreadyRunning)) status = absl::OkStatus();
+    if (absl::StrContains(status.message(), kAlreadyRunning)) {
+      LogDebug("a second start of a container is none", {{"container", id}});
+      status = absl::OkStatus();
+    }
     events_.started(id, status);
   }
 }
@@ -137,7 +141,11 @@ void NodeManager::Poll() {
       "getContainerStatuses", request, options_.stop_timeout, [this](const auto& response) {
         poll_ = nullptr;
         PollLater();
-        if (!response.ok()) return;
+        if (!response.ok()) {
+          return LogDebug(
+              "a node does not say how its containers are",
+              {{"peer", hadoop::ToString(options_.address)}, {"why", response.status().message()}});
+        }
         // A container that the node has forgotten: its end has been reported to the
         // ResourceManager.
         for (const auto& failed : response->failed_requests()) {

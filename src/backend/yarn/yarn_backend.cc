@@ -94,6 +94,7 @@ void YarnBackend::Finish(FinalStatus status, const std::string& diagnostics,
 
 void YarnBackend::OnRegistered(const RegisterResponse& response, bool again) {
   if (again) {
+    LogInfo("registered again: everything is asked for anew");
     asks_.Forgotten();
     releases_.Forgotten();
     failures_.Forgotten();
@@ -104,8 +105,8 @@ void YarnBackend::OnRegistered(const RegisterResponse& response, bool again) {
   }
   if (registration_.has_value()) return;
   registration_ = response;
-  LogInfo(absl::StrCat("registered with the ResourceManager, queue ", response.queue(),
-                       ", largest container ", Describe(response.maximumcapability())));
+  LogInfo("registered with the ResourceManager",
+          {{"queue", response.queue()}, {"largest", Describe(response.maximumcapability())}});
   if (events_.registered) {
     events_.registered(
         {.largest = ResourcesOf(response.maximumcapability(), options_.allocation.gpu_resource),
@@ -265,6 +266,7 @@ void YarnBackend::SayWaiting() {
   const std::string sentence = WhatIsWaitedFor();
   if (sentence == waiting_sentence_) return;
   waiting_sentence_ = sentence;
+  LogInfo("containers are waited for", {{"why", sentence}});
   const std::string unblock =
       cluster_nodes_ == 0 || !session_.answered_lately()
           ? "the cluster's ResourceManager and its nodes come back"
@@ -292,7 +294,8 @@ std::string YarnBackend::WhatIsWaitedFor() const {
 void YarnBackend::OnGranted(const ContainerProto& granted) {
   const std::optional<std::string> type = asks_.Take(granted.allocation_request_id());
   if (!type.has_value()) {
-    LogInfo(absl::StrCat(ContainerIdText(granted.id()), " is given back: nobody asks for it"));
+    LogInfo("a container is given back: nobody asks for it",
+            {{"container", ContainerIdText(granted.id())}, {"peer", granted.nodeid().host()}});
     return Release(granted.id());
   }
   LiveContainer live;
@@ -311,6 +314,8 @@ void YarnBackend::OnGranted(const ContainerProto& granted) {
   }
   live.granted = granted;
   const core::Container container = live.container;
+  LogDebug("a container is granted",
+           {{"container", container.id}, {"type", container.type}, {"peer", container.host}});
   containers_.insert_or_assign(container.id, std::move(live));
   WatchWaiting();
   listener_.OnContainerGranted(container);

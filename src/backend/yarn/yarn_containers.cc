@@ -75,6 +75,7 @@ void YarnBackend::Reclaim(const std::vector<core::Container>& containers) {
     live.state = State::kMissing;
     const auto id = ParseContainerId(container.id);
     if (!id.ok()) {
+      LogWarning("a container's id cannot be read", {{"container", container.id}});
       Later([this, name = container.id, why = std::string(id.status().message())] {
         listener_.OnContainerEnded(name, {.lost = true, .sentence = why});
       });
@@ -98,11 +99,13 @@ void YarnBackend::OnPrevious(const ContainerProto& previous) {
   const auto found = containers_.find(id);
   if (found != containers_.end()) {
     if (found->second.state != State::kMissing) return;
+    LogInfo("a container of an earlier attempt is taken over", {{"container", id}});
     found->second.granted = previous;
     found->second.state = State::kRunning;
     found->second.deadline = nullptr;
   } else if (claims_known_) {
-    LogInfo(absl::StrCat(id, " of an earlier attempt is given back: nobody needs it"));
+    LogInfo("a container of an earlier attempt is given back: nobody needs it",
+            {{"container", id}});
     Release(previous.id());
   } else {
     previous_.emplace(id, previous);
@@ -118,10 +121,14 @@ void YarnBackend::ReleaseUnclaimed() {
 
 void YarnBackend::Launch(const std::string& container_id, const core::LaunchContext& context) {
   const auto found = containers_.find(container_id);
-  if (found == containers_.end() || found->second.state != State::kGranted) return;
+  if (found == containers_.end() || found->second.state != State::kGranted) {
+    return LogDebug("a launch comes too late", {{"container", container_id}});
+  }
   found->second.state = State::kStarting;
   const absl::Status status = SendStart(found->second, context);
   if (status.ok()) return;
+  LogWarning("a container cannot be launched",
+             {{"container", container_id}, {"why", status.message()}});
   Release(found->second.granted.id());
   Later([this, container_id, sentence = std::string(status.message())] {
     End(container_id, {.lost = false, .sentence = sentence});
@@ -152,6 +159,9 @@ void YarnBackend::OnStarted(const std::string& container_id, const absl::Status&
     if (live.killed) Stop(live);
     return;
   }
+  LogWarning("a node does not start a container", {{"container", container_id},
+                                                   {"peer", NodeName(live.granted.nodeid())},
+                                                   {"why", status.message()}});
   const std::string sentence = absl::StrCat("its node ", NodeName(live.granted.nodeid()),
                                             " did not start it: ", std::string(status.message()));
   if (!IsOfTheGrant(status)) CountLaunch(live, true, sentence);
@@ -200,14 +210,18 @@ void YarnBackend::OnStopped(const std::string& container_id, const absl::Status&
   const auto found = containers_.find(container_id);
   if (found == containers_.end()) return;
   if (status.ok()) return ManagerOf(found->second).Watch(found->second.granted.id());
-  LogWarning(absl::StrCat(container_id, " cannot be stopped by its node ",
-                          NodeName(found->second.granted.nodeid()), ": ", status.ToString()));
+  LogWarning("a node does not stop a container",
+             {{"container", container_id},
+              {"peer", NodeName(found->second.granted.nodeid())},
+              {"why", status.ToString()}});
 }
 
 void YarnBackend::GiveBack(LiveContainer& live) {
   // After a second period without an answer the container ends unseen. Its processes may run on, so
   // the core waits for its lease before it starts a successor.
   live.state = State::kGivenBack;
+  LogInfo("a container's end is not reported: it is given back",
+          {{"container", live.container.id}});
   Release(live.granted.id());
   live.deadline = loop_.After(options_.kill_timeout, [this, id = live.container.id] {
     End(id, {.lost = true,
@@ -233,7 +247,9 @@ void YarnBackend::OnCompleted(const ContainerStatus& status) {
   const std::string id = ContainerIdText(status.container_id());
   releases_.Over(id);
   const auto found = containers_.find(id);
-  if (found == containers_.end()) return;
+  if (found == containers_.end()) {
+    return LogDebug("the end of a container that is not held is ignored", {{"container", id}});
+  }
   LiveContainer& live = found->second;
   ContainerExit exit = ReadContainerExit(status);
   if (exit.fetch_failed) absl::StrAppend(&exit.end.sentence, FetchedFrom(options_.launch));
@@ -265,6 +281,7 @@ void YarnBackend::End(const std::string& container_id, const core::ContainerEnd&
   if (node != nodes_.end() && node->second.manager != nullptr) {
     node->second.manager->Forget(ended.key());
   }
+  LogInfo("a container has ended", {{"container", ended.key()}, {"how", end.sentence}});
   preempted_.erase(ended.key());
   listener_.OnContainerEnded(ended.key(), end);
 }

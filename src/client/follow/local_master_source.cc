@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal.h"
 #include "client/jobs/job_connection.h"
+#include "common/logging.h"
 #include "os/processes/reap_orphans.h"
 #include "rpc/convert/event_lines.h"
 
@@ -49,6 +50,7 @@ void LocalMasterSource::Watch() {
 }
 
 void LocalMasterSource::OnMasterOver() {
+  LogDebug("the ApplicationMaster's process has ended");
   master_.ended();  // reaps the process
   master_over_ = true;
   if (killed_) return End();
@@ -63,6 +65,7 @@ void LocalMasterSource::OnStreamOverdue() {
     return End("; nobody told this program of its end: it may start too few threads (ulimit -u)");
   }
   // gRPC has threads and is only late, for example on a machine that is short of memory.
+  LogDebug("the end of the stream of events is late: going on without it");
   stream_over_ = true;
   GoOn();
 }
@@ -79,6 +82,7 @@ void LocalMasterSource::AwaitExit() {
   if (exit_deadline_ != nullptr) return;
   exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
     if (master_over_) return End();
+    LogDebug("the ApplicationMaster does not exit in time: it is killed");
     master_.Kill();
     // The process holds its lock until the kernel has removed it. RunLocalJob() leaves the cleaning
     // up to the ApplicationMaster while the lock is held, so it is waited for.
@@ -92,9 +96,12 @@ void LocalMasterSource::OnConcluded() {
   AwaitExit();
 }
 
-void LocalMasterSource::OnStreamClosed(const absl::Status& /*why*/) {
+void LocalMasterSource::OnStreamClosed(const absl::Status& why) {
+  LogDebug("the stream of events has ended", {{"why", why.message()}});
   // A late report: the next ApplicationMaster is being started already, or there will be none.
-  if (ended_ || (stream_over_ && master_over_)) return;
+  if (ended_ || (stream_over_ && master_over_)) {
+    return LogDebug("a late end of a stream is ignored");
+  }
   stream_over_ = true;
   stream_deadline_.reset();
   AwaitExit();

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "client/jobs/job_remains.h"
 #include "client/jobs/local_folder.h"
+#include "common/logging.h"
 #include "os/files/file_lock.h"
 #include "os/files/folder_handle.h"
 #include "os/files/folder_trust.h"
@@ -82,7 +83,9 @@ int RemoveOldJobs(const std::string& local_dir, int days, int64_t now_unix_milli
   for (const auto& [millis, name] :
        OldFolders(*jobs, now_unix_millis - days * kMillisPerDay, stop)) {
     if (stop || removed == most) break;
-    if (RemoveJob(*jobs, name)) ++removed;
+    if (!RemoveJob(*jobs, name)) continue;
+    LogDebug("an old job is removed", {{"job", name}});
+    ++removed;
   }
   return removed;
 }
@@ -93,6 +96,7 @@ HistorySweep::HistorySweep(std::string local_dir, int days, ClockReading now) {
     // each submission, so that the next one can confirm it.
     (void)RemoveRemainsOfLostJobs(local_dir);
     const absl::StatusOr<int64_t> time = SeeTime(now, SeenTimeFile(local_dir));
+    if (!time.ok()) LogDebug("no old job is removed", {{"why", time.status().message()}});
     if (days <= 0 || !time.ok()) return;
     (void)RemoveOldJobs(local_dir, days, *time, kJobsAtOnce, stop_);
   });

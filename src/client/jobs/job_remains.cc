@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "backend/local/ledger.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/file_lock.h"
 #include "os/files/files.h"
@@ -66,11 +67,16 @@ int RemoveRemainsOfLostJobs(const std::string& local_dir) {
   for (const std::string& id : JobsWithRemains(*jobs)) {
     const storage::JobFolder folder(jobs->PathOf(id));
     const absl::StatusOr<os::UniqueFd> guard = os::LockFile(folder.am_guard());
-    if (!guard.ok()) continue;
+    if (!guard.ok()) {
+      LogDebug("the remains of a job stay: it has a client", {{"job", id}});
+      continue;
+    }
     const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
     if (!lock.ok()) continue;
     const absl::StatusOr<bool> alive = HoldsShare(local_dir, id);
-    if (alive.ok() && !*alive && RemoveRemains(folder).ok()) ++removed;
+    if (!alive.ok() || *alive || !RemoveRemains(folder).ok()) continue;
+    LogDebug("the remains of a lost job are removed", {{"job", id}});
+    ++removed;
   }
   return removed;
 }

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/file_lock.h"
 #include "rpc/convert/event_json.h"
@@ -218,6 +219,10 @@ void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
 
 void LiveLogs::Retry(Copy& copy, const absl::Status& why) {
   ++copy.retries;
+  LogDebug("a log's tunnel is opened again", {{"task", copy.origin.task},
+                                              {"container", copy.origin.container},
+                                              {"retry", copy.retries},
+                                              {"why", why.message()}});
   if (absl::IsResourceExhausted(why) && copy.retries == 1) {
     Say(absl::StrCat("some logs will come later: ", std::string(why.message())));
   } else if (copy.retries == kRetriesInSilence) {
@@ -229,6 +234,8 @@ void LiveLogs::Retry(Copy& copy, const absl::Status& why) {
 }
 
 void LiveLogs::CopyFromNode(Copy& copy) {
+  LogDebug("a log is copied from its node",
+           {{"task", copy.origin.task}, {"container", copy.origin.container}});
   copy.receiver.reset();
   copy.retry.reset();
   copy.at_node = true;

@@ -10,6 +10,7 @@
 #include "backend/yarn/yarn_job.h"
 #include "client/cli/terminal.h"
 #include "client/yarn/yarn_access.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 
 namespace tony::client {
@@ -87,6 +88,7 @@ void YarnMasterSource::OnConcluded() {
 
 void YarnMasterSource::OnStreamClosed(const absl::Status& why) {
   if (concluded_) return;
+  LogDebug("the stream of events broke", {{"job", options_.job_id}, {"why", why.message()}});
   SayLost(std::string(why.message()));
   redial_pause_ = std::exchange(answered_, false)
                       ? Duration(kShortPause)
@@ -109,6 +111,7 @@ void YarnMasterSource::OnReport(const absl::StatusOr<backend::ApplicationReport>
   // The same address during its backoff is skipped; another address is a new attempt and is dialled
   // now.
   if (address == address_ && redial_ != nullptr) return;
+  LogDebug("connecting to the ApplicationMaster", {{"job", options_.job_id}, {"peer", address}});
   watch_.Stop();
   redial_.reset();
   said_.clear();

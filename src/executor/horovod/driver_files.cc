@@ -48,7 +48,10 @@ void DriverFiles::OnFiles() {
 
 void DriverFiles::OnWaitFile(const std::string& path) {
   const absl::StatusOr<std::string> text = os::ReadFile(path);
-  if (!text.ok()) return;
+  if (!text.ok()) {
+    return LogDebug("the driver's wait is gone before it was read",
+                    {{"why", text.status().message()}});
+  }
   const absl::StatusOr<core::RendezvousWait> wait = core::ParseWait(*text);
   if (!wait.ok()) return LogWarning(std::string(wait.status().message()));
   callbacks_.on_wait(*wait);
@@ -72,6 +75,7 @@ void DriverFiles::OnPlanFile(const std::string& path, const std::string& name) {
     plan_ = *plan;
     return callbacks_.on_plan(plan);
   }
+  LogDebug("the driver's plan cannot be read (yet)", {{"why", plan.status().message()}});
   patience_ = loop_.After(kWritePatience, [this, why = plan.status()] { callbacks_.on_plan(why); });
 }
 

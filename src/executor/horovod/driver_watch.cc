@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "common/logging.h"
+
 namespace tony::executor {
 
 DriverWatch::DriverWatch(EventLoop& loop, Pace pace, std::function<bool()> is_suspended,
@@ -25,6 +27,7 @@ void DriverWatch::Look() {
   // The first look after a beat proves nothing, since the beat may have come just before it. So
   // one look more than `looks` is needed.
   silent_looks_ = is_suspended_() ? 0 : silent_looks_ + 1;
+  if (silent_looks_ > 1) LogDebug("tony-driver is silent", {{"looks", silent_looks_}});
   if (silent_looks_ <= pace_.looks) return LookLater();
   on_silent_();
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "os/network/network_interface.h"
 
 namespace tony::executor {
@@ -46,6 +47,7 @@ InterfaceFinder::~InterfaceFinder() {
 void InterfaceFinder::Finish(const absl::StatusOr<std::string>& name) {
   shared_->finder = nullptr;
   deadline_.reset();
+  LogDebug("the network interface is looked up", {{"name", name.value_or("")}});
   const OnFound found = on_found_;
   found(name);
 }

@@ -56,6 +56,7 @@ void RendezvousReplica::Connect() {
 }
 
 void RendezvousReplica::DialAgain() {
+  LogDebug("the rendezvous' driver is dialled anew: the ApplicationMaster is another one");
   if (end_ != nullptr) Break(absl::UnavailableError("the ApplicationMaster is another one"));
   pause_ = Duration(0);
   retry_.reset();
@@ -124,6 +125,8 @@ void RendezvousReplica::Break(const absl::Status& why) {
     LogInfo(absl::StrCat("the rendezvous' driver is not reached, and tried again: ",
                          std::string(why.message())));
   }
+  LogDebug("the tunnel to the rendezvous' driver broke",
+           {{"why", why.message()}, {"pause_ms", pause_ / std::chrono::milliseconds(1)}});
   pause_ = std::clamp<Duration>(pause_ * 2, kShortestPause, kLongestPause);
   retry_ = loop_.After(pause_, [this] { Connect(); });
 }

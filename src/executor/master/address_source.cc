@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "os/files/files.h"
 #include "os/processes/run_program.h"
 
@@ -22,6 +23,8 @@ absl::StatusOr<std::string> AddressFrom(const absl::StatusOr<os::FinishedProgram
     return absl::NotFoundError(error);
   }
   if (finished->status.signal != 0 || finished->status.code != 0) {
+    LogDebug("the look-up of the ApplicationMaster's address failed",
+             {{"code", finished->status.code}, {"signal", finished->status.signal}});
     return absl::UnavailableError(error);
   }
   return std::string(absl::StripAsciiWhitespace(finished->standard_output));

@@ -49,7 +49,11 @@ void MasterConnection::Open() {
 // Any message proves that the ApplicationMaster is there, so it clears every deadline and the
 // backoff.
 void MasterConnection::OnHeard(int stream, const v1::MasterMessage& message) {
-  if (stream != stream_ || over_) return;
+  if (stream != stream_ || over_) {
+    return LogDebug("a message of an earlier stream is ignored",
+                    {{"stream", stream}, {"peer", address_}});
+  }
+  if (deadline_ != nullptr) LogDebug("the ApplicationMaster is heard again", {{"peer", address_}});
   no_sign_.reset();
   deadline_.reset();
   silent_ = false;
@@ -77,6 +81,7 @@ void MasterConnection::AwaitSign() {
   // If there is a deadline, another stream is already being opened.
   if (closing_ || over_ || deadline_ != nullptr || session_ == nullptr) return;
   silent_ = true;
+  LogInfo("the ApplicationMaster is silent: opening another stream", {{"peer", address_}});
   AwaitAnswer("it is silent");
   no_sign_ = loop_.After(patience_.sign, [this] { Open(); });
 }
@@ -85,6 +90,7 @@ void MasterConnection::OnStreamClosed(int stream, const absl::Status& status) {
   if (stream != stream_ || over_) return;
   if (closing_) {
     over_ = true;
+    LogDebug("the stream to the ApplicationMaster is closed", {{"peer", address_}});
     callbacks_.on_closed();
     return;
   }
@@ -101,7 +107,7 @@ void MasterConnection::OnBroken(const std::string& why) {
   no_sign_.reset();
   if (options_.next == nullptr) return Lose(why);
   if (deadline_ == nullptr)
-    LogInfo(absl::StrCat("the stream to the ApplicationMaster broke: ", why));
+    LogInfo("the stream to the ApplicationMaster broke", {{"peer", address_}, {"why", why}});
   if (silent_ && SystemClock().Now() < tried_at_ + kRefusedAtOnce) {
     silent_ = false;
     deadline_.reset();
@@ -131,16 +137,22 @@ void MasterConnection::TryAgain(const absl::StatusOr<std::string>& address) {
     // An ApplicationMaster that ends in good order removes its address.
     return Lose(absl::StrCat("the job is over: ", std::string(address.status().message())));
   }
-  if (!address.ok()) return TryAgainLater();
+  if (!address.ok()) {
+    LogDebug("the ApplicationMaster's address is not known", {{"why", address.status().message()}});
+    return TryAgainLater();
+  }
   const bool another = *address != address_;
   if (!another && SystemClock().Now() < tried_at_ + pause_) return TryAgainLater();
   if (another) pause_ = Duration::zero();
+  LogDebug("connecting to the ApplicationMaster again",
+           {{"peer", *address}, {"another", another ? "yes" : "no"}});
   address_ = *address;
   Open();
 }
 
 void MasterConnection::Lose(const std::string& why) {
   if (std::exchange(over_, true)) return;
+  LogWarning("the ApplicationMaster is given up", {{"peer", address_}, {"why", why}});
   retry_.reset();
   deadline_.reset();
   no_sign_.reset();

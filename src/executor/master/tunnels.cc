@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 
 namespace tony::executor {
 namespace {
@@ -60,6 +61,9 @@ void Tunnels::Connect(Tunnel& tunnel) {
 // refusal only when all have failed.
 void Tunnels::OnConnected(Tunnel& tunnel, absl::StatusOr<std::unique_ptr<TcpSocket>> socket) {
   if (!socket.ok()) {
+    LogDebug("a tunnel's port does not answer", {{"tunnel", tunnel.wish.tunnel()},
+                                                 {"port", tunnel.wish.port()},
+                                                 {"why", socket.status().message()}});
     if (tunnel.next_address < std::size(kLoopback)) return Connect(tunnel);
     return Refuse(
         tunnel, absl::UnavailableError(absl::StrCat("nobody listens on its port ",
@@ -71,12 +75,17 @@ void Tunnels::OnConnected(Tunnel& tunnel, absl::StatusOr<std::unique_ptr<TcpSock
       [&tunnel](auto callbacks) {
         return tunnel.dialer->Answer(tunnel.wish.tunnel(), absl::OkStatus(), std::move(callbacks));
       },
-      [this, &tunnel](const absl::Status&) { Forget(tunnel); });
+      [this, &tunnel](const absl::Status& status) {
+        LogDebug("a tunnel has ended",
+                 {{"tunnel", tunnel.wish.tunnel()}, {"why", status.message()}});
+        Forget(tunnel);
+      });
 }
 
 // The callback holds the tunnel weakly and goes through the loop: it comes on a thread of gRPC, and
 // Tunnels may have forgotten the tunnel by then.
 void Tunnels::Refuse(Tunnel& tunnel, const absl::Status& why) {
+  LogDebug("a tunnel is refused", {{"tunnel", tunnel.wish.tunnel()}, {"why", why.message()}});
   tunnel.deadline.reset();
   tunnel.refusal =
       tunnel.dialer->Answer(tunnel.wish.tunnel(), why,
@@ -95,6 +104,7 @@ void Tunnels::Forget(const Tunnel& tunnel) {
 
 std::shared_ptr<rpc::TunnelDialer> Tunnels::DialerTo(const std::string& master_address) {
   if (dialer_ == nullptr || dialed_address_ != master_address) {
+    LogDebug("tunnels are dialed to another address", {{"peer", master_address}});
     dialed_address_ = master_address;
     dialer_ = std::make_shared<rpc::TunnelDialer>(master_address, credentials_);
   }

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/archives/archive_reader.h"
 #include "os/archives/folder_cache.h"
@@ -67,6 +68,7 @@ absl::Status Localize(const std::vector<v1::Archive>& archives, const std::strin
                       const std::string& cache_folder, Duration wait_limit,
                       const std::vector<std::string>& interpreter_folders) {
   for (const v1::Archive& archive : archives) {
+    LogDebug("laying out", {{"name", archive.name()}, {"from", archive.path()}});
     TONY_RETURN_IF_ERROR(
         LocalizeOne(archive, working_folder, cache_folder, wait_limit, interpreter_folders));
   }

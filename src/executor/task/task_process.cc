@@ -94,6 +94,8 @@ void TaskProcess::Run(const Command& command) {
   if (command.timeout > Duration::zero()) {
     timeout_ = loop_.After(command.timeout, [this, grace = command.kill_grace] {
       timed_out_ = true;
+      LogWarning("the program has run too long and is ended",
+                 {{"grace_ms", grace / std::chrono::milliseconds(1)}});
       Kill(grace);
     });
   }
@@ -138,6 +140,7 @@ void TaskProcess::Kill(Duration grace) {
     stopped_ = true;
     timeout_.reset();
   }
+  LogDebug("ending the program", {{"grace_ms", grace / std::chrono::milliseconds(1)}});
   const absl::Status status = keeper_.Kill(grace);
   if (!status.ok()) LogError(absl::StrCat("cannot end the process tree: ", status.ToString()));
 }
@@ -151,6 +154,8 @@ void TaskProcess::OnKeeperReadable() {
 }
 
 void TaskProcess::On(const os::KeeperStarted& started) {
+  LogDebug("the program has started",
+           {{"pid", started.pid}, {"containment", keeper_.containment_name()}});
   if (memory_limit_bytes_ > 0 && !keeper_.limits_memory()) WatchMemory();
   callbacks_.on_started(started.pid);
 }
@@ -161,6 +166,8 @@ void TaskProcess::WatchMemory() {
       loop_, memory_limit_bytes_, [this] { return keeper_.Processes(); },
       [this](int64_t bytes) {
         exceeding_bytes_ = bytes;
+        LogWarning("the program uses more memory than it may and is ended",
+                   {{"used", BytesText(bytes)}, {"limit", BytesText(memory_limit_bytes_)}});
         Kill(Duration::zero());
       });
 }
@@ -185,6 +192,7 @@ void TaskProcess::JudgeMemory(const os::KeeperExited& exited, core::TaskExit& ex
 }
 
 void TaskProcess::On(const os::KeeperSpawnFailed& failed) {
+  LogWarning("the program cannot be started", {{"why", failed.message}});
   End(NotStarted(SpawnError(failed)));
   TreeGone();
 }
@@ -227,6 +235,7 @@ void TaskProcess::On(const os::KeeperLost& lost) {
   for (auto& pump : pumps_) pump->Drain();
   const std::string why = absl::StrCat("the keeper of the process tree was killed; ",
                                        lost.survivors, " processes could not be ended");
+  LogError(why);
   End({core::TaskExit::Cause::kLost, 0, 0, why, tail_.Lines()});
   active_ = false;
   callbacks_.on_keeper_lost(why);
@@ -237,7 +246,7 @@ void TaskProcess::On(const os::KeeperLost& lost) {
 void TaskProcess::End(core::TaskExit exit) {
   timeout_.reset();
   memory_watch_.reset();
-  if (std::exchange(ended_, true)) return;
+  if (std::exchange(ended_, true)) return LogDebug("a second end of the program is ignored");
   exit.ended_millis = clock_.UnixMillis();
   callbacks_.on_ended(std::move(exit));
 }

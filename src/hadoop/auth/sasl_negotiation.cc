@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "hadoop/auth/digest_md5.h"
 #include "hadoop/auth/kerberos.h"
@@ -49,7 +50,11 @@ absl::StatusOr<std::optional<Message>> SaslNegotiation::Choose(const Message& of
   for (const Message::SaslAuth& offer : offers.auths()) {
     names.push_back(offer.method());
     TONY_ASSIGN_OR_RETURN(mechanism_, MechanismFor(offer));
-    if (mechanism_ == nullptr) continue;
+    if (mechanism_ == nullptr) {
+      LogDebug("a way of authentication is passed over",
+               {{"peer", host_}, {"method", offer.method()}, {"mechanism", offer.mechanism()}});
+      continue;
+    }
     TONY_ASSIGN_OR_RETURN(const std::string token, mechanism_->Start(offer.challenge()));
     Message answer;
     answer.set_state(Message::INITIATE);

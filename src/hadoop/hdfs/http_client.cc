@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "hadoop/hdfs/curl_library.h"
 
@@ -147,6 +148,8 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   const std::string where = request.url.substr(0, request.url.find('?'));
   if (!exchange.status.ok()) return Annotate(exchange.status, where);
   if (result != CURLE_OK) {
+    LogDebug("a web server of the cluster does not answer",
+             {{"peer", ServerOf(request.url)}, {"why", curl.easy_strerror(result)}});
     return absl::UnavailableError(absl::StrCat(where, ": ", curl.easy_strerror(result)));
   }
   long code = 0;

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "hadoop/auth/token_file.h"
 #include "hadoop/hdfs/webhdfs_json.h"
@@ -84,6 +85,8 @@ absl::StatusOr<HttpResponse> WebHdfs::Ask(const Question& question) {
     last =
         Annotate(response.status(), absl::StrCat("HDFS ", question.operation, " ", question.path));
     if (!absl::IsUnavailable(last)) return last;
+    LogInfo("a NameNode does not answer: trying the next one",
+            {{"peer", ToString(servers[active_])}, {"why", last.message()}});
     active_ = (active_ + 1) % servers.size();
   }
   return last;
@@ -98,6 +101,7 @@ absl::StatusOr<std::string> WebHdfs::DataNodeUrl(const Question& question) {
   }
   // The body goes there, and the token, which the NameNode has put into the URL.
   if (!plain || !options_.name_service.https) return response.location;
+  LogWarning("a redirection to plain HTTP is refused", {{"path", question.path}});
   return absl::PermissionDeniedError(absl::StrCat(
       what, ": the NameNode speaks HTTPS and sends on to ",
       response.location.substr(0, response.location.find('?')),

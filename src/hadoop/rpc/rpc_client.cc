@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "hadoop/rpc/remote_exception.h"
 
@@ -77,6 +78,8 @@ void RpcClient::OnResult(CallIterator call, uint64_t connection,
   LeaveServer(connection, result.status());
   if (call->retry == Retry::kNever) return Finish(call, std::move(result));
   call->last_error = result.status();
+  LogDebug("a call of a Hadoop server is tried again",
+           {{"method", call->method}, {"peer", ToString(options_.servers[server_])}});
   Send(call);
 }
 
@@ -95,6 +98,8 @@ void RpcClient::Finish(CallIterator call, absl::StatusOr<std::string> result) {
 void RpcClient::LeaveServer(uint64_t connection, const absl::Status& why) {
   if (connection != connection_number_ || connection_ == nullptr) return;
   why_left_ = why;
+  LogDebug("a connection to a Hadoop server is given up",
+           {{"peer", ToString(options_.servers[server_])}, {"why", why.message()}});
   // A connection that was good and is lost may be had again at the same server: it may have been
   // idle for too long.
   const bool was_good = connection_->last_heard() != TimePoint() &&
@@ -110,6 +115,8 @@ void RpcClient::LeaveServer(uint64_t connection, const absl::Status& why) {
   const size_t rounds = std::min<size_t>(failures_ / options_.servers.size() - 1, 16);
   const Duration backoff =
       std::min(options_.longest_backoff, options_.first_backoff * (int64_t{1} << rounds));
+  LogInfo("no Hadoop server answers: waiting before the next try",
+          {{"protocol", options_.protocol}, {"failures", failures_}, {"why", why.message()}});
   backoff_ = loop_.After(WithJitter(backoff), [this] { Resume(); });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "hadoop/rpc/remote_exception.h"
 
@@ -164,7 +165,10 @@ void RpcConnection::OnDeadline(int32_t id, Duration timeout) {
 void RpcConnection::EndCall(int32_t id, absl::StatusOr<std::string> result) {
   auto call = calls_.extract(id);
   // An answer may come after the call's deadline.
-  if (call.empty()) return;
+  if (call.empty()) {
+    return LogDebug("an answer of a Hadoop server comes too late",
+                    {{"peer", ToString(server_)}, {"call", id}});
+  }
   if (!result.ok()) result = Annotate(result.status(), call.mapped().method);
   call.mapped().done(std::move(result));
 }
@@ -196,9 +200,12 @@ absl::Status RpcConnection::OnFrame(const std::string& frame, bool unwrapped) {
   const bool good = header.status() == ResponseHeader::SUCCESS;
   // Neither is anybody else's exception believed.
   if (protection_ != nullptr && !unwrapped && !(good && id == kSaslId)) {
+    LogWarning("an unprotected answer is refused", {{"peer", ToString(server_)}});
     return absl::DataLossError("the server sent an answer that is not protected, as was agreed on");
   }
   if (header.status() == ResponseHeader::FATAL || (!good && id == kSaslId)) {
+    LogInfo("a Hadoop server refuses the connection",
+            {{"peer", ToString(server_)}, {"why", header.errormsg()}});
     return RemoteException(header.exceptionclassname(), header.errormsg());
   }
   if (id != kSaslId) return OnAnswer(header, reader);
@@ -244,6 +251,7 @@ void RpcConnection::KeepAlive() {
   keep_alive_ = loop_.After(options_.ping_interval, [this] { KeepAlive(); });
   const bool quiet = clock_.Now() - last_heard_ >= options_.ping_interval;
   if (!quiet || calls_.empty() || state_ != State::kReady) return;
+  LogDebug("a Hadoop server is quiet: pinging it", {{"peer", ToString(server_)}});
   const auto header = Header(kPingId);
   const absl::Status sent = SendFrame(EncodeFrame({&header}));
   if (!sent.ok()) Close(sent);

@@ -13,6 +13,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/port_number.h"
 
 namespace tony::hadoop {
@@ -144,7 +145,9 @@ TcpStream::TcpStream(EventLoop& loop, const Endpoint& endpoint, Events events)
 TcpStream::~TcpStream() { state_->End(); }
 
 void TcpStream::Write(std::string bytes) {
-  if (!state_->open) return;
+  if (!state_->open)
+    return LogDebug("a write to a closed connection is dropped",
+                    {{"peer", ToString(state_->endpoint)}});
   state_->waiting += bytes;
   state_->WriteNext();
 }

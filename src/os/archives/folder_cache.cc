@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 
 namespace tony::os {
@@ -130,6 +131,8 @@ absl::StatusOr<std::string> UnpackOnce(
     // published it.
     if (IsFolder(final_path)) return final_path;
     if (locked) break;
+    if (pause == kShortestPause)
+      LogInfo("another process fills a folder: waiting", {{"key", key}, {"holder", lock.Holder()}});
     if (std::chrono::steady_clock::now() >= deadline) {
       return absl::DeadlineExceededError(absl::StrCat(
           "waited ", std::chrono::duration_cast<std::chrono::milliseconds>(wait_limit).count(),

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/containment/cgroup_memory.h"
 #include "os/files/proc_file.h"
@@ -56,7 +57,10 @@ absl::Status CgroupContainment::PrepareGroup() {
     if (place.empty()) continue;
     const CgroupFolder group(absl::StrCat(place, "/", CgroupNameOf(container_id_, ::getpid())));
     status = group.Create();
-    if (!status.ok()) continue;
+    if (!status.ok()) {
+      LogDebug("no control group can be made", {{"place", place}, {"why", status.message()}});
+      continue;
+    }
     if (group.Has("freezer.state") ||
         (group.Has("cgroup.kill") && group.Read("cgroup.type") == "domain\n")) {
       group_ = group;
@@ -76,7 +80,7 @@ void CgroupContainment::PrepareMemory() {
     memory_ = group_;
     return;
   }
-  if (places_.memory.empty()) return;
+  if (places_.memory.empty()) return LogDebug("no memory controller: the memory is watched");
   const CgroupFolder group(
       absl::StrCat(places_.memory, "/", CgroupNameOf(container_id_, ::getpid())));
   if (!group.Create().ok()) return;

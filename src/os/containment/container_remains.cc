@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "common/logging.h"
 #include "os/containment/cgroup_folder.h"
 #include "os/processes/process_tree.h"
 
@@ -68,7 +69,12 @@ int EndContainer(const std::string& container_id, ProcessesBelow below) {
       orphans.insert(others.begin(), others.end());
     }
     for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
+    const size_t known = dying.size();
     dying.insert(orphans.begin(), orphans.end());
+    if (dying.size() > known) {
+      LogInfo("what was left of a container is killed",
+              {{"container", container_id}, {"processes", dying.size()}});
+    }
     Reap(dying);
     looks_in_vain = orphans.empty() && dying.empty() ? looks_in_vain + 1 : 0;
     if (looks_in_vain == kLooks || clock.Now() >= deadline) return static_cast<int>(orphans.size());

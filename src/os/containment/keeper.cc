@@ -17,6 +17,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/containment/container_remains.h"
 #include "os/containment/keeper_process.h"
@@ -102,9 +103,12 @@ absl::StatusOr<std::unique_ptr<Keeper>> Keeper::Start(const std::string& contain
       if (!absl::IsUnavailable(keeper.status())) return keeper;
       status = keeper.status();
     }
+    LogInfo("a way of containment does not work here",
+            {{"container", container_id}, {"way", name}, {"why", status.message()}});
     error = absl::StrCat("the containment '", name,
                          "' does not work here: ", std::string(status.message()));
   }
+  LogWarning("no allowed way of containment works here", {{"container", container_id}});
   // A keeper is started even if no allowed way works: Spawn() then explains why, in the owner's
   // ordinary path for a failed start.
   TONY_ASSIGN_OR_RETURN(
@@ -179,6 +183,8 @@ Keeper::~Keeper() {
       return;
     }
   }
+  LogWarning("the keeper needs long to end its processes",
+             {{"container", container_id_}, {"pid", pid_}});
 }
 
 std::vector<pid_t> Keeper::Processes() const {
@@ -215,7 +221,10 @@ absl::Status Keeper::Spawn(const SpawnRequest& request) {
 }
 
 absl::Status Keeper::Kill(Duration grace) {
-  if (!occupied_) return absl::OkStatus();
+  if (!occupied_) {
+    LogDebug("there is nothing to end", {{"container", container_id_}});
+    return absl::OkStatus();
+  }
   const KeeperCommand command{.kind = KeeperCommand::Kind::kKill, .grace = grace};
   if (lost_ || !SendMessage(socket_.get(), command)) {
     return absl::UnavailableError("the keeper of this container was killed");
@@ -251,6 +260,7 @@ std::optional<KeeperEvent> Keeper::Next() {
 
 KeeperLost Keeper::CleanUpAfterLoss() {
   lost_ = true;
+  LogWarning("the keeper was killed: ending what it held", {{"container", container_id_}});
   ::waitpid(pid_, nullptr, 0);
   ProcessesBelow below{.own = std::set<pid_t>()};
   // Children of the keeper that die with it.

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/logging.h"
 #include "os/processes/run_program.h"
 
 namespace tony::os {
@@ -73,7 +74,10 @@ GpuInventory DetectGpus(const std::string& nvidia_smi, Duration limit) {
   std::vector<std::string> command = {nvidia_smi};
   for (std::string& argument : GpuQueryArguments()) command.push_back(std::move(argument));
   const absl::StatusOr<FinishedProgram> program = RunWithDeadline(command, limit);
-  if (!program.ok()) return {.reason = std::string(program.status().message())};
+  if (!program.ok()) {
+    LogDebug("no GPUs are known", {{"why", program.status().message()}});
+    return {.reason = std::string(program.status().message())};
+  }
   if (!program->status.ok()) {
     const ExitStatus& status = program->status;
     const std::string how = status.signal != 0 ? absl::StrCat("was ended by signal ", status.signal)

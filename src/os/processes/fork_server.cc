@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
 #include "os/files/wait_readable.h"
@@ -187,6 +188,8 @@ absl::StatusOr<Subprocess> ForkServer::Answer(const std::string& what,
   // A server that does not answer is given up for good: a late answer would be taken for that of
   // the next request.
   if (!readable || ReceiveMessage(socket_.get(), answer, none, /*wait=*/false) <= 0) {
+    LogWarning("the fork server is given up",
+               {{"pid", server_.pid()}, {"why", readable ? "it is gone" : "it does not answer"}});
     socket_.Reset();
     server_.Signal(SIGKILL);
     if (readable) return absl::UnavailableError(absl::StrCat(what, ": its fork server is gone"));

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/unique_fd.h"
 #include "os/processes/subprocess.h"
@@ -83,6 +84,8 @@ absl::StatusOr<FinishedProgram> RunWithDeadline(
     const int ready = left > 0 ? ::poll(watched, 3, static_cast<int>(left)) : 0;
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
+      LogInfo("a program does not end in time and is killed",
+              {{"program", arguments[0]}, {"pid", process.pid()}});
       EndNow(process);
       return absl::DeadlineExceededError(absl::StrCat(
           "'", arguments[0], "' did not end within ",

@@ -162,8 +162,8 @@ absl::Status ConnectionAcceptor::ListenOn(const std::string& host) {
     absl::StatusOr<os::UniqueFd> listener = ListenAt(address);
     if (!listener.ok()) {
       last = listener.status();
-      LogDebug(absl::StrCat("not listening on ", PlaceOf(address).number, ": ",
-                            std::string(last.message())));
+      LogDebug("an address is not listened on",
+               {{"address", PlaceOf(address).number}, {"why", last.message()}});
       continue;
     }
     if (listeners_.empty()) {
@@ -233,6 +233,9 @@ bool ConnectionAcceptor::AcceptAll(int listener) {
       return true;
     } else if (!IsOfConnection(errno)) {
       return Shortage(errno);
+    } else {
+      gone_log_.Log(LogLevel::kDebug, "a connection was gone before it was accepted",
+                    {{"why", std::strerror(errno)}});
     }
   }
   return true;
@@ -283,6 +286,8 @@ bool ConnectionAcceptor::HasRoom() {
       [](const Handshake& handshake) { return InodeOf(handshake.fd) != handshake.inode; });
   if (handshakes_.size() < limits_.handshakes) return true;
   if (steady_clock::now() - handshakes_.front().since < limits_.grace) return false;
+  crowd_log_.Log(LogLevel::kWarning, "too many handshakes at once: the oldest is ended",
+                 {{"peer_port", handshakes_.front().peer_port}});
   Evict(handshakes_.front());
   handshakes_.pop_front();
   ++counts_.evicted;

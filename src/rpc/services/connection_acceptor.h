@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/logging.h"
 #include "common/peer_filter.h"
 #include "os/files/unique_fd.h"
 
@@ -124,6 +125,8 @@ class ConnectionAcceptor {
   OnConnection on_connection_;
   std::thread thread_;
   bool stopped_ = false;  ///< used by the thread only
+  LogLimit crowd_log_;
+  LogLimit gone_log_;
 
   mutable std::mutex mutex_;         ///< guards the members below
   std::list<Handshake> handshakes_;  ///< oldest first

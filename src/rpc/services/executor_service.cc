@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/status_convert.h"
@@ -20,12 +21,14 @@ using Reactor = grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>;
 
 /// The container of the calling executor. PermissionDenied – it is not an executor of this job.
 absl::StatusOr<std::string> CheckExecutor(const grpc::CallbackServerContext& context,
-                                          const std::string& job_id) {
-  TONY_ASSIGN_OR_RETURN(const Role role, PeerRole(*context.auth_context(), job_id));
-  if (role.kind != RoleKind::kExecutor) {
-    return absl::PermissionDeniedError("only an executor may do this");
+                                          const std::string& job_id, LogLimit& log) {
+  absl::StatusOr<Role> role = PeerRole(*context.auth_context(), job_id);
+  if (role.ok() && role->kind != RoleKind::kExecutor) {
+    role = absl::PermissionDeniedError("only an executor may do this");
   }
-  return role.container_id;
+  if (role.ok()) return role->container_id;
+  LogRefusal(log, context, job_id, std::string(role.status().message()));
+  return role.status();
 }
 
 core::input::ExecutorAttached ToInput(const std::string& container_id, const v1::Hello& hello) {
@@ -90,7 +93,7 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
 /// its state.
 class ExecutorService::Stream : public Reactor {
  public:
-  Stream(ExecutorService& service, std::string container_id)
+  Stream(ExecutorService& service, std::string container_id, const std::string& peer)
       : service_(service), container_id_(std::move(container_id)) {
     {
       std::lock_guard lock(service_.mutex_);
@@ -98,11 +101,14 @@ class ExecutorService::Stream : public Reactor {
       if (found != service_.streams_.end()) {
         // The old stream is finished before the new one is registered, so each container has at
         // most one stream that speaks for it.
+        LogInfo("an executor's earlier stream gives way to a new one",
+                {{"container", container_id_}, {"peer", peer}});
         found->second->FinishLocked(
             grpc::Status(grpc::StatusCode::ABORTED, "the container has opened another stream"));
       }
       service_.streams_[container_id_] = this;
     }
+    LogDebug("an executor's stream is open", {{"container", container_id_}, {"peer", peer}});
     StartRead(&incoming_);
   }
 
@@ -119,6 +125,8 @@ class ExecutorService::Stream : public Reactor {
     }
     if (std::optional<core::JobInput> input = ToInput(container_id_, incoming_)) {
       service_.sink_(std::move(*input));
+    } else {
+      LogDebug("a message of an unknown kind is ignored", {{"container", container_id_}});
     }
     StartRead(&incoming_);
   }
@@ -139,6 +147,7 @@ class ExecutorService::Stream : public Reactor {
   void Break() {
     std::lock_guard lock(service_.mutex_);
     if (!FinishLocked(grpc::Status::OK)) return;
+    LogDebug("an executor's stream has ended", {{"container", container_id_}});
     // The mutex is held during the call, so that this report comes before anything that the
     // container's next stream says.
     service_.sink_(core::input::ExecutorDetached{container_id_});
@@ -171,19 +180,19 @@ ExecutorService::ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink 
 
 grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* ExecutorService::Attach(
     grpc::CallbackServerContext* context) {
-  const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_);
+  const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_, refused_log_);
   if (!container.ok()) return new Refused<Reactor>(ToGrpc(container.status()));
-  return new Stream(*this, *container);
+  return new Stream(*this, *container, context->peer());
 }
 
 TunnelReactor* ExecutorService::Tunnel(grpc::CallbackServerContext* context) {
-  const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_);
+  const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_, refused_log_);
   if (!container.ok()) return new Refused<TunnelReactor>(ToGrpc(container.status()));
   return tunnels_.FromExecutor(context, *container);
 }
 
 TunnelReactor* ExecutorService::Reach(grpc::CallbackServerContext* context) {
-  const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_);
+  const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_, refused_log_);
   if (!container.ok()) return new Refused<TunnelReactor>(ToGrpc(container.status()));
   return tunnels_.FromReachingExecutor(context);
 }
@@ -193,6 +202,8 @@ absl::Status ExecutorService::Send(const std::string& container_id,
   std::lock_guard lock(mutex_);
   auto found = streams_.find(container_id);
   if (found == streams_.end()) {
+    LogDebug("a message finds no open stream to its executor",
+             {{"container", container_id}, {"kind", static_cast<int>(message.body_case())}});
     return absl::NotFoundError(absl::StrCat("no open stream to container ", container_id));
   }
   found->second->SendLocked(message);

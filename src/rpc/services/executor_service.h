@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "common/logging.h"
 #include "core/job/job_input.h"
 #include "rpc/tunnel/tunnel_relay.h"
 #include "tony/v1/application_master.grpc.pb.h"
@@ -41,6 +42,7 @@ class ExecutorService : public v1::ExecutorService::CallbackService {
   const Sink sink_;
   std::mutex mutex_;  ///< guards the map and the state of every stream
   absl::flat_hash_map<std::string, Stream*> streams_;
+  LogLimit refused_log_;
 };
 
 }  // namespace tony::rpc

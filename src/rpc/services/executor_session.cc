@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "common/logging.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/security/grpc_credentials.h"
 
@@ -29,7 +30,10 @@ class ExecutorSession::Stream
 
   void Send(v1::ExecutorMessage message) {
     std::lock_guard lock(mutex_);
-    if (closing_ || done_) return;
+    if (closing_ || done_) {
+      return LogDebug("a message is not sent: the stream is closed",
+                      {{"kind", static_cast<int>(message.body_case())}});
+    }
     outgoing_.push_back(std::move(message));
     WriteNextLocked();
   }
@@ -58,6 +62,7 @@ class ExecutorSession::Stream
       return;
     }
     if (read_failed_) {
+      LogWarning("a message of the ApplicationMaster cannot be read: the stream is given up");
       context_.TryCancel();
       return;
     }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/status_convert.h"
@@ -54,12 +55,15 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
       return;
     }
     if (read_failed_) {
+      LogWarning("an event cannot be read: the stream of events is given up");
       context_.TryCancel();
       return;
     }
     // Events of a kind unknown to this version are left out.
     absl::StatusOr<core::JobEvent> event = FromProto(incoming_);
     if (event.ok()) call_.Tell([&] { Take(*std::move(event)); });
+    if (!event.ok())
+      LogDebug("an event of an unknown kind is left out", {{"sequence", incoming_.sequence()}});
     StartRead(&incoming_);
   }
 
@@ -130,7 +134,10 @@ JobClient::~JobClient() {
   // The second wait is skipped after a first one that timed out: gRPC without threads answers
   // neither call.
   const bool answers = follow_ == nullptr || follow_->CancelAndWait(kLetGoPatience);
-  if (!answers) (void)follow_.release();
+  if (!answers) {
+    LogDebug("gRPC does not let go of a call: it is leaked");
+    (void)follow_.release();
+  }
   const Duration patience = answers ? Duration(kLetGoPatience) : Duration::zero();
   if (stop_ != nullptr && !stop_->CancelAndWait(patience)) (void)stop_.release();
 }

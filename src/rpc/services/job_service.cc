@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/logging.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/convert/utf8.h"
 #include "rpc/security/peer_role.h"
@@ -16,16 +17,14 @@ namespace tony::rpc {
 namespace {
 
 /// OK if the caller is a client of this job; otherwise PERMISSION_DENIED.
-grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::string& job_id) {
-  absl::StatusOr<Role> role = PeerRole(*context.auth_context(), job_id);
-  if (!role.ok()) {
-    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, std::string(role.status().message()));
-  }
-  if (role->kind != RoleKind::kClient) {
-    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
-                        "only a client of the job may do this");
-  }
-  return grpc::Status::OK;
+grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::string& job_id,
+                         LogLimit& log) {
+  const absl::StatusOr<Role> role = PeerRole(*context.auth_context(), job_id);
+  if (role.ok() && role->kind == RoleKind::kClient) return grpc::Status::OK;
+  const std::string why =
+      role.ok() ? "only a client of the job may do this" : std::string(role.status().message());
+  LogRefusal(log, context, job_id, why);
+  return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, why);
 }
 
 /// A request for the page, which is answered later or cancelled. Lives until gRPC is done with it
@@ -135,6 +134,8 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
         Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"));
       }
     }
+    if (broken)
+      LogDebug("a follower of the events is gone", {{"owner", on_broken_ ? "yes" : "no"}});
     if (broken && on_broken_) on_broken_();
   }
 
@@ -156,23 +157,29 @@ JobService::JobService(std::string job_id, EventLog& log, TunnelRelay& tunnels, 
 
 grpc::ServerWriteReactor<v1::JobEvent>* JobService::Follow(grpc::CallbackServerContext* context,
                                                            const v1::FollowRequest* request) {
-  const grpc::Status allowed = CheckClient(*context, job_id_);
+  const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
   if (!allowed.ok()) return new Refused<grpc::ServerWriteReactor<v1::JobEvent>>(allowed);
+  LogDebug("a client follows the events", {{"peer", context->peer()},
+                                           {"after", request->after_sequence()},
+                                           {"owner", request->owner() ? "yes" : "no"}});
   if (request->owner()) callbacks_.on_owner_attached();
   return new FollowStream(log_, *request, request->owner() ? callbacks_.on_owner_gone : nullptr);
 }
 
 grpc::ServerUnaryReactor* JobService::Stop(grpc::CallbackServerContext* context,
                                            const v1::StopRequest* request, v1::StopResponse*) {
-  const grpc::Status allowed = CheckClient(*context, job_id_);
-  if (allowed.ok()) callbacks_.on_stop(request->reason());
+  const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
+  if (allowed.ok()) {
+    LogInfo("a client stops the job", {{"job", job_id_}, {"peer", context->peer()}});
+    callbacks_.on_stop(request->reason());
+  }
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(allowed);
   return reactor;
 }
 
 TunnelReactor* JobService::Tunnel(grpc::CallbackServerContext* context) {
-  const grpc::Status allowed = CheckClient(*context, job_id_);
+  const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
   if (!allowed.ok()) return new Refused<TunnelReactor>(allowed);
   return tunnels_.FromClient(context);
 }
@@ -180,7 +187,7 @@ TunnelReactor* JobService::Tunnel(grpc::CallbackServerContext* context) {
 grpc::ServerUnaryReactor* JobService::OpenPage(grpc::CallbackServerContext* context,
                                                const v1::OpenPageRequest*,
                                                v1::OpenPageResponse* response) {
-  const grpc::Status allowed = CheckClient(*context, job_id_);
+  const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
   if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
   const auto call = std::make_shared<PageCall>(response);
   call->Hold();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/logging.h"
 #include "rpc/services/event_log.h"
 #include "rpc/tunnel/tunnel_relay.h"
 #include "tony/v1/application_master.grpc.pb.h"
@@ -43,6 +44,7 @@ class JobService : public v1::JobService::CallbackService {
   EventLog& log_;
   TunnelRelay& tunnels_;
   const Callbacks callbacks_;
+  LogLimit refused_log_;
 };
 
 }  // namespace tony::rpc

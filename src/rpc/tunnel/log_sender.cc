@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/on_loop.h"
 #include "common/status_macros.h"
 #include "rpc/convert/log_piece.h"
@@ -75,6 +76,7 @@ void LogSender::OnClosed(absl::Status status) {
 }
 
 void LogSender::Done(const absl::Status& status) {
+  LogDebug("the sending of logs ends", {{"why", status.message()}});
   stall_.reset();
   growth_.reset();
   *alive_ = false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/on_loop.h"
 
 namespace tony::rpc {
@@ -85,7 +86,10 @@ void TunnelPump::AwaitBytes() {
 }
 
 void TunnelPump::Finish(const absl::Status& status) {
-  if (!status.ok()) socket_->Break();
+  if (!status.ok()) {
+    LogDebug("a tunnel is broken off", {{"why", status.message()}});
+    socket_->Break();
+  }
   silence_.reset();
   *alive_ = false;
   end_.reset();

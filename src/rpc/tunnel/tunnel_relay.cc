@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "logs/log_feed.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/status_convert.h"
@@ -104,6 +105,10 @@ class TunnelRelay::Leg : public TunnelReactor {
   /// Ends the stream; a frame that is being written may be lost.
   void EndLocked(const grpc::Status& status) {
     if (std::exchange(ended_, true)) return;
+    LogDebug("a tunnel's stream ends", {{"tunnel", tunnel_},
+                                        {"container", container_id_},
+                                        {"peer", context_->peer()},
+                                        {"why", status.error_message()}});
     relay_.waiting_.erase(tunnel_);
     status_ = status;
     if (writing_) {
@@ -127,7 +132,11 @@ class TunnelRelay::Leg : public TunnelReactor {
                : logs_      ? &relay_.log_clients_
                             : &relay_.port_clients_;
     const int most = !is_client() ? kMostExecutorTunnels : logs_ ? kMostLogTunnels : kMostTunnels;
-    if (++*counted_ > most) return EndLocked(TooMany(most));
+    if (++*counted_ > most) {
+      relay_.crowd_log_.Log(LogLevel::kWarning, "a tunnel is refused: too many are open",
+                            {{"peer", context_->peer()}, {"most", most}});
+      return EndLocked(TooMany(most));
+    }
     tunnel_ = ++relay_.last_tunnel_;
     relay_.waiting_[tunnel_] = this;
     Wish wish{tunnel_, FromProto(open.task()), open.port(), std::nullopt, !is_client()};
@@ -140,6 +149,11 @@ class TunnelRelay::Leg : public TunnelReactor {
     const auto found = relay_.waiting_.find(incoming_.answer().tunnel());
     if (!incoming_.has_answer() || found == relay_.waiting_.end() ||
         found->second->expected_container_ != container_id_) {
+      relay_.stray_log_.Log(LogLevel::kInfo,
+                            "an answer to a tunnel that nobody waits for is refused",
+                            {{"tunnel", incoming_.answer().tunnel()},
+                             {"container", container_id_},
+                             {"peer", context_->peer()}});
       return EndLocked(
           grpc::Status(StatusCode::NOT_FOUND, "nobody waits for this tunnel (any more)"));
     }

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "common/logging.h"
 #include "core/model/task_id.h"
 #include "tony/v1/application_master.grpc.pb.h"
 
@@ -78,6 +79,8 @@ class TunnelRelay {
   int port_clients_ = 0;                        ///< client legs with a wish for a port
   int log_clients_ = 0;                         ///< client legs with a wish for logs
   int64_t last_tunnel_ = 0;
+  LogLimit crowd_log_;
+  LogLimit stray_log_;
   std::string closed_;  ///< why no tunnel is accepted any more; empty: tunnels are accepted
 };
 

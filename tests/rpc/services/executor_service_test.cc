@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include "common/logging.h"
 #include "rpc/convert/convert.h"
 #include "rpc/services/executor_session.h"
 #include "tests/common/eventually.h"
+#include "tests/os/temporary_folder.h"
 #include "tests/rpc/master_fixture.h"
 
 namespace tony::rpc {
@@ -287,6 +289,24 @@ TEST_F(ExecutorServiceTest, ASecondStreamOfAContainerEndsTheFirst) {
   EXPECT_EQ(second.messages.Next().value_or(Prepare(0)).prepare().epoch(), 5);
   EXPECT_TRUE(first.messages.empty());
   EXPECT_TRUE(inputs_.empty());
+}
+
+// A flood of refused calls would otherwise fill the log, so the place is limited.
+TEST_F(ExecutorServiceTest, ARefusedPeerIsInTheLogOnce) {
+  const os::TemporaryFolder folder;
+  const std::string log = folder / "am.log";
+  ASSERT_TRUE(SetUpLogging(log, LogLevel::kInfo).ok());
+  for (int i = 0; i < 2; ++i) {
+    Executor client(address(), ClientCredentials());
+    client.SayHello();
+    ASSERT_TRUE(client.closed.Next().has_value());
+  }
+  server_->Shutdown(Duration::zero());
+  const std::string lines = os::Contents(log);
+  (void)SetUpLogging("", LogLevel::kInfo);
+  EXPECT_THAT(lines, ::testing::MatchesRegex(
+                         ".* warning a call is refused job=[^ ]+ peer=ipv4:127.0.0.1:[0-9]+ "
+                         "why=\"only an executor may do this\"\n(.* left_out=[0-9]+\n)?"));
 }
 
 TEST_F(ExecutorServiceTest, AClientMayNotAttach) {

@@ -48,7 +48,8 @@ std::optional<HttpResponse> ProxyAccess::Check(const HttpRequest& request) {
   }
   const std::string user = DecodeForm(cookie->second);
   if (MayLook(user)) return std::nullopt;
-  LogInfo("a user may not see the page", {{"user", user}, {"peer", request.peer_address}});
+  refused_log_.Log(LogLevel::kInfo, "a user may not see the page",
+                   {{"user", user}, {"peer", request.peer_address}});
   return ErrorResponse(403, absl::StrCat("User ", user, " may not see this job of ", options_.owner,
                                          "'s: neither the job's list of viewers nor "
                                          "the cluster's list of administrators names the user, and "

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/logging.h"
 #include "common/peer_filter.h"
 #include "web/access.h"
 #include "web/access_list.h"
@@ -41,6 +42,7 @@ class ProxyAccess : public Access {
   bool MayLook(const std::string& user) const;
 
   const Options options_;
+  LogLimit refused_log_;
 };
 
 /// Admits only the proxy's hosts, `addresses` (numeric). The requests of other hosts would be

@@ -115,8 +115,8 @@ void RpcClient::LeaveServer(uint64_t connection, const absl::Status& why) {
   const size_t rounds = std::min<size_t>(failures_ / options_.servers.size() - 1, 16);
   const Duration backoff =
       std::min(options_.longest_backoff, options_.first_backoff * (int64_t{1} << rounds));
-  LogInfo("no Hadoop server answers: waiting before the next try",
-          {{"protocol", options_.protocol}, {"failures", failures_}, {"why", why.message()}});
+  LogDebug("no Hadoop server answers: waiting before the next try",
+           {{"protocol", options_.protocol}, {"failures", failures_}, {"why", why.message()}});
   backoff_ = loop_.After(WithJitter(backoff), [this] { Resume(); });
 }
 

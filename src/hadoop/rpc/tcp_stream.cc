@@ -145,9 +145,10 @@ TcpStream::TcpStream(EventLoop& loop, const Endpoint& endpoint, Events events)
 TcpStream::~TcpStream() { state_->End(); }
 
 void TcpStream::Write(std::string bytes) {
-  if (!state_->open)
+  if (!state_->open) {
     return LogDebug("a write to a closed connection is dropped",
                     {{"peer", ToString(state_->endpoint)}});
+  }
   state_->waiting += bytes;
   state_->WriteNext();
 }

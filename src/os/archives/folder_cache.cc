@@ -131,8 +131,9 @@ absl::StatusOr<std::string> UnpackOnce(
     // published it.
     if (IsFolder(final_path)) return final_path;
     if (locked) break;
-    if (pause == kShortestPause)
+    if (pause == kShortestPause) {
       LogInfo("another process fills a folder: waiting", {{"key", key}, {"holder", lock.Holder()}});
+    }
     if (std::chrono::steady_clock::now() >= deadline) {
       return absl::DeadlineExceededError(absl::StrCat(
           "waited ", std::chrono::duration_cast<std::chrono::milliseconds>(wait_limit).count(),

@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/network/sock_diag.h"
 
@@ -62,8 +61,6 @@ absl::StatusOr<uid_t> LoopbackPeerUser(uint16_t peer_port, uint16_t local_port) 
   // and goes away must not cause that cost, so the tables are read only if sock_diag does not
   // answer.
   if (!absl::IsUnavailable(user.status())) return user;
-  LogDebug("sock_diag does not answer: the kernel's tables are read",
-           {{"peer_port", peer_port}, {"why", user.status().message()}});
   user = UserInTable("/proc/net/tcp", kLoopback, peer_port, local_port);
   if (!absl::IsNotFound(user.status())) return user;
   // An IPv6 socket may be connected to an IPv4 address.

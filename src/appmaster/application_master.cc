@@ -117,7 +117,7 @@ absl::Status ApplicationMaster::Open() {
   const jobfile::BuildResult& built = loaded.result;
   TONY_ASSIGN_OR_RETURN(
       const LogLevel level,
-      ParseLogLevel(absl::AsciiStrToLower(loaded.configuration.GetText("tony.log.level"))));
+      ParseLogLevel(absl::AsciiStrToLower(loaded.configuration.GetText("tony.application.log-level"))));
   SetLogLevel(level);
   TONY_RETURN_IF_ERROR(OpenJournal(built.job));
   TONY_RETURN_IF_ERROR(CheckOpenFiles(machine_->tasks().size()));

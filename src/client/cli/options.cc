@@ -47,7 +47,7 @@ const OptionTable& SubmitTable() {
       {"json", kFlag, false, "print events, or the dry run, as JSON"},
       {"quiet", kFlag, false, "print the verdict only"},
       {"debug", kFlag, false,
-       "tony's own programs log everything: the same as --conf tony.log.level=debug"},
+       "tony's own programs log everything: the same as --conf tony.application.log-level=debug"},
       {"version", kFlag, false, "print the version"},
       {"help", kFlag, false, "print this text", "h"},
   };
@@ -193,7 +193,7 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
         "there is no job: name a job file, or a command with --executes (--help lists all "
         "options)");
   }
-  if (options.debug) options.overrides.push_back({"tony.log.level", "debug", "--debug"});
+  if (options.debug) options.overrides.push_back({"tony.application.log-level", "debug", "--debug"});
   return options;
 }
 

@@ -20,7 +20,7 @@ struct SubmitOptions {
   bool dry_run = false;               ///< show what would run
   bool json = false;
   bool quiet = false;  ///< only the verdict
-  bool debug = false;  ///< tony.log.level=debug, also for tony-submit itself
+  bool debug = false;  ///< tony.application.log-level=debug, also for tony-submit itself
   bool version = false;
   bool help = false;
 };

@@ -72,7 +72,7 @@ KeyGroup ProgramKeys() {
        .meaning = "Size of all logs of the job's tasks together, divided evenly among tasks, their "
                   "attempts (`tony.am.retry-count` and the first) and the two streams; each share "
                   "is at least 1 MiB."},
-      {.name = "tony.log.level",
+      {.name = "tony.application.log-level",
        .type = ValueType::kChoice,
        .default_value = "info",
        .choices = {"debug", "info", "warning", "error"},

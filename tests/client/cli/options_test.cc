@@ -123,8 +123,8 @@ TEST(SubmitOptions, ReadsFlags) {
 }
 
 TEST(SubmitOptions, DebugIsTheLevelOfTheLogsAndNoJobByItself) {
-  EXPECT_THAT(Pairs(Parse({"job.xml", "--debug", "--conf=tony.log.level=error"})),
-              ElementsAre("tony.log.level=error", "tony.log.level=debug"));
+  EXPECT_THAT(Pairs(Parse({"job.xml", "--debug", "--conf=tony.application.log-level=error"})),
+              ElementsAre("tony.application.log-level=error", "tony.application.log-level=debug"));
   EXPECT_THAT(ErrorOf({"--debug"}), HasSubstr("there is no job"));
 }
 

@@ -1,118 +1,43 @@
-// The steps of JobMachine for containers, executors and tasks as they come and go. Stages and gangs
-// are in job_stages.cc, Horovod's rendezvous in job_rendezvous.cc, failures and restarts in
-// job_restart.cc, deadlines in job_deadlines.cc, broken streams and restarted ApplicationMasters in
-// job_recovery.cc.
+// Each input is checked here for being current, and handed to the part that it concerns.
+// job_replay.cc has what a restarted ApplicationMaster adds.
 #include "core/job/job_machine.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/job/owned_parts.h"
+#include "core/record/duration_text.h"
 
 namespace tony::core {
 
 JobMachine::JobMachine(JobDescription job)
-    : job_(std::move(job)),
-      policy_(job_),
-      stages_(job_.types),
-      groups_(job_.dependency_timeouts),
-      tasks_(job_.types),
-      admitted_(stages_.stages().size()),
-      restarts_(job_) {}
+    : owned_(std::make_unique<OwnedParts>(std::move(job))),
+      run_(owned_->run),
+      parts_(owned_->parts) {}
+
+JobMachine::~JobMachine() = default;
+
+std::optional<TimePoint> JobMachine::NextDeadline() const {
+  return parts_.deadlines.NextDeadline();
+}
 
 JobEffects JobMachine::Apply(const JobInput& input, TimePoint now) {
-  now_ = now;
+  run_.now = now;
   std::visit([this](const auto& event) { On(event); }, input);
   // The steps below only mark what may have changed; it is looked at once here, after the whole
   // input, so that one input leads to one request and one member list.
-  RequestMissing();
-  NotePartlyHeld();
-  // The order matters: UnsayIfOver() records that the job goes on, so the wait of a stage is
-  // recorded after it.
-  UnsayIfOver();
-  SayWhichStageWaits();
-  TellMembers();
-  if (!decisions_.empty()) {
-    effects_.insert(effects_.begin(), effect::Journal{std::exchange(decisions_, {})});
+  parts_.gangs.RequestMissing();
+  parts_.gangs.NotePartlyHeld();
+  // The order matters: parts_.record.UnsayIfOver() records that the job goes on, so the wait of a
+  // stage is recorded after it.
+  parts_.record.UnsayIfOver();
+  parts_.gangs.SayWhichStageWaits();
+  parts_.ranks.TellMembers();
+  if (!run_.decisions.empty()) {
+    run_.effects.insert(run_.effects.begin(), effect::Journal{std::exchange(run_.decisions, {})});
   }
-  return std::exchange(effects_, {});
-}
-
-bool JobMachine::Move(JobTrigger trigger, const std::string& sentence) {
-  const std::optional<JobState> next = NextState(state_, trigger);
-  if (!next) return false;
-  state_ = *next;
-  state_since_ = now_;
-  SayGoesOn(sentence);
-  return true;
-}
-
-void JobMachine::SayGoesOn(const std::string& sentence) {
-  Do(effect::Record{JobStateChanged{state_, epoch_, sentence}});
-  said_.reset();
-  said_wait_ = false;
-  progressed_ = true;
-  // A change of state ends another wait, but the processes of the rendezvous still wait.
-  if (state_ == JobState::kRunning && !rendezvous_wait_.sentence.empty()) SayWhoIsNotFound();
-}
-
-void JobMachine::ChangeTask(Task& task, TaskState state, const std::string& sentence) {
-  members_changed_ = true;
-  tasks_.SetState(task, state);
-  if (task.over() && task.fellows->over == task.fellows->size) {
-    groups_.OnTypeEnded(task.id.type, now_);
-  }
-  task.since = now_;
-  if (state != TaskState::kRunning) {
-    task.pid = 0;
-    // History keeps one measurement per run: the last one, with the peaks.
-    if (task.measured) Do(effect::Record{*std::exchange(task.measured, std::nullopt)});
-  }
-  if (state == TaskState::kNew || state == TaskState::kStarting) {
-    task.port = 0;
-    task.visualization_port = 0;
-  }
-  TaskChanged change;
-  change.task = task.id;
-  change.state = state;
-  change.epoch = epoch_;
-  change.attempt = task.attempt;
-  if (task.container) {
-    change.container = task.container->id;
-    change.host = task.container->host;
-    change.containment = task.containment;
-    change.log_url = task.container->log_url;
-  }
-  change.port = task.port;
-  change.pid = task.pid;
-  change.exit = task.exit;
-  change.sentence = sentence;
-  Do(effect::Record{std::move(change)});
-}
-
-Task* JobMachine::Heard(const std::string& container_id) {
-  Task* task = tasks_.FindByContainer(container_id);
-  if (task == nullptr || task->killed) {
-    // The container was given up too early, or its message comes late. Its program must end.
-    Do(effect::SendShutdown{container_id, "the job has no use for this container"});
-    return nullptr;
-  }
-  task->last_heard = now_;
-  return task;
-}
-
-void JobMachine::Kill(Task& task) {
-  task.killed = true;
-  task.killed_at = now_;
-  members_changed_ = true;
-  task.attached = false;
-  NoLongerAwaited(task);
-  Do(effect::KillContainer{task.container->id});
-}
-
-void JobMachine::Dismiss(Task& task, const std::string& why) {
-  task.dismissed = true;
-  Do(effect::SendShutdown{task.container->id, why});
+  return std::exchange(run_.effects, {});
 }
 
 void JobMachine::On(const input::Start& start) {
@@ -121,218 +46,120 @@ void JobMachine::On(const input::Start& start) {
 }
 
 void JobMachine::On(const input::ContainerGranted& granted) {
-  if (tasks_.FindByContainer(granted.container.id) != nullptr) return;
+  if (run_.tasks.FindByContainer(granted.container.id) != nullptr) return;
   // A container without a task that asked for it is surplus, or came after the verdict.
-  Task* task = verdict_ ? nullptr : tasks_.FirstAsked(granted.container.type);
+  Task* task = run_.verdict ? nullptr : run_.tasks.FirstAsked(granted.container.type);
   if (task == nullptr) {
-    Do(effect::KillContainer{granted.container.id});
+    run_.Do(effect::KillContainer{granted.container.id});
     return;
   }
-  allocation_wait_.clear();
-  Note(decision::ContainerBound{granted.container, task->id});
-  Bind(*task, granted.container);
-}
-
-void JobMachine::Bind(Task& task, const Container& container) {
-  tasks_.Bind(task, container);
-  task.waiting_since = now_;
-  task.last_heard = now_;
-  task.attempt = std::max(1, task.attempt);
-  ChangeTask(task, TaskState::kStarting);
-  Do(effect::LaunchExecutor{container.id, task.id});
-  if (task.gang == 0) return;
-  Gang& gang = tasks_.gangs().at(task.gang);
-  if (gang.bound < gang.size) return;
-  // The gang is complete only now, so its wait for registrations starts here.
-  gang.since = now_;
-  gang.said_missing = false;
-  if (state_ == JobState::kAllocating) Move(JobTrigger::kGangGranted);
+  run_.allocation_wait.clear();
+  run_.Note(decision::ContainerBound{granted.container, task->id});
+  parts_.steps.Bind(*task, granted.container);
 }
 
 void JobMachine::On(const input::AllocationWaiting& waiting) {
-  std::vector<std::string> asked = tasks_.Names([](const Task& task) { return task.asked; });
-  if (asked.empty() || verdict_) return;
-  allocation_wait_ = waiting.what;
-  Do(effect::Record{JobWaiting{waiting.what, std::move(asked), waiting.unblock}});
+  std::vector<std::string> asked = run_.tasks.Names([](const Task& task) { return task.asked; });
+  if (asked.empty() || run_.verdict) return;
+  run_.allocation_wait = waiting.what;
+  run_.Do(effect::Record{JobWaiting{waiting.what, std::move(asked), waiting.unblock}});
 }
 
 void JobMachine::On(const input::AllocationRefused& refused) {
   Verdict verdict;
   verdict.reason = refused.never_fits ? Reason::kNeverFits : Reason::kBackendFailed;
   verdict.sentence = refused.sentence;
-  Decide(std::move(verdict));
+  parts_.ending.Decide(std::move(verdict));
 }
 
+void JobMachine::On(const input::ContainerEnded& ended) { parts_.steps.ContainerGone(ended); }
+
+void JobMachine::On(const input::RanksPlanned& planned) {
+  Task* const driver = parts_.executors.Heard(planned.container_id);
+  if (driver != nullptr) parts_.ranks.OnPlanned(*driver, planned);
+}
+
+void JobMachine::On(const input::RendezvousWait& wait) {
+  Task* const driver = parts_.executors.Heard(wait.container_id);
+  if (driver != nullptr) parts_.ranks.OnWait(*driver, wait);
+}
+
+void JobMachine::On(const input::Tick&) { parts_.deadlines.Tick(); }
+
 void JobMachine::On(const input::ExecutorStarted& started) {
-  Task* task = tasks_.FindByContainer(started.container_id);
+  Task* task = run_.tasks.FindByContainer(started.container_id);
   if (task == nullptr) return;
   task->container->executor = started.process;
-  Note(decision::ExecutorStarted{started.container_id, started.process});
+  run_.Note(decision::ExecutorStarted{started.container_id, started.process});
 }
 
 void JobMachine::On(const input::ExecutorAttached& attached) {
-  Task* task = Heard(attached.container_id);
+  Task* task = parts_.executors.Heard(attached.container_id);
   if (task == nullptr) return;
-  if (verdict_) {
+  if (run_.verdict) {
     // This stream may be the first chance to tell the executor, and the first report of the end.
     const bool ended = attached.held && attached.held->phase == input::HeldTask::Phase::kEnded;
-    if (ended && IsCurrent(task, *attached.held)) End(*task, attached.held->exit);
-    return Dismiss(*task, verdict_->sentence);
+    if (ended && run_.IsCurrent(task, *attached.held)) parts_.steps.End(*task, attached.held->exit);
+    return parts_.executors.Dismiss(*task, run_.verdict->sentence);
   }
-  if (Settled(*task) || task->state == TaskState::kStopped) {
+  if (parts_.gangs.Settled(*task) || task->state == TaskState::kStopped) {
     task->attached = true;
-    NoLongerAwaited(*task);
-    return Dismiss(*task, kStageOver);
+    parts_.executors.NoLongerAwaited(*task);
+    return parts_.executors.Dismiss(*task, GangScheduler::kStageOver);
   }
-  if (task->id.type == kDriverType) ForgetTold();
+  if (task->id.type == kDriverType) parts_.ranks.OnDriverAttached();
   task->containment = attached.containment;
   task->boot_id = attached.boot_id;
-  if (attached.held) return Rejoin(*task, *attached.held);
+  if (attached.held) return parts_.steps.Rejoin(*task, *attached.held);
   // A second SendPrepare would make the executor end the program that it runs.
   if (task->attached) return;
   task->attached = true;
-  NoLongerAwaited(*task);
-  Do(effect::SendAssignment{attached.container_id, task->id});
-  Do(effect::SendPrepare{attached.container_id, epoch_, task->attempt});
+  parts_.executors.NoLongerAwaited(*task);
+  run_.Do(effect::SendAssignment{attached.container_id, task->id});
+  run_.Do(effect::SendPrepare{attached.container_id, run_.epoch, task->attempt});
 }
 
 void JobMachine::On(const input::ExecutorRegistered& registered) {
-  Task* task = Heard(registered.container_id);
-  if (!IsCurrent(task, registered) || task->state != TaskState::kStarting) return;
-  Register(*task, registered.port, registered.visualization_port);
-}
-
-void JobMachine::Register(Task& task, int port, int visualization_port) {
-  task.port = port;
-  task.visualization_port = visualization_port;
-  ChangeTask(task, TaskState::kReady);
-  ReleaseGangs();
-}
-
-void JobMachine::SendStart(std::vector<std::string> container_ids) {
-  for (const std::string& id : container_ids) {
-    Task* task = tasks_.FindByContainer(id);
-    if (task != nullptr) task->told_to_start = task->attempt;
-  }
-  Do(effect::SendStart{std::move(container_ids), epoch_, spec_, plan_});
+  Task* task = parts_.executors.Heard(registered.container_id);
+  if (!run_.IsCurrent(task, registered) || task->state != TaskState::kStarting) return;
+  parts_.steps.Register(*task, registered.port, registered.visualization_port);
 }
 
 void JobMachine::On(const input::TaskStarted& started) {
-  Task* task = Heard(started.container_id);
-  if (!IsCurrent(task, started) || task->state != TaskState::kReady) return;
+  Task* task = parts_.executors.Heard(started.container_id);
+  if (!run_.IsCurrent(task, started) || task->state != TaskState::kReady) return;
   if (task->gang != 0) return;
   task->pid = started.pid;
-  ChangeTask(*task, TaskState::kRunning);
+  parts_.record.ChangeTask(*task, TaskState::kRunning);
 }
 
 void JobMachine::On(const input::TaskEnded& ended) {
-  Task* task = Heard(ended.container_id);
-  if (IsCurrent(task, ended)) End(*task, ended.exit);
-}
-
-void JobMachine::End(Task& task, const TaskExit& exit) {
-  const bool live = task.state == TaskState::kStarting || task.state == TaskState::kReady ||
-                    task.state == TaskState::kRunning;
-  if (!live) return;
-  // Before the gang is complete no process of this epoch runs, so only a failure to prepare or a
-  // loss can be true; any other end is a stale message.
-  if (task.gathering() && exit.cause != TaskExit::Cause::kNotStarted &&
-      exit.cause != TaskExit::Cause::kLost) {
-    return;
-  }
-  task.exit = IsDriver(task) ? DriverExit(exit) : exit;
-  if (verdict_) {
-    ChangeTask(task, exit.ok() ? TaskState::kSucceeded : TaskState::kStopped);
-    Reconsider(task);
-    return;
-  }
-  // A driver may end well only when all ranks are planned and no worker waits for a round: they
-  // would wait for ever.
-  if (exit.ok() && &task == PlanningDriver()) {
-    return FailDriver(task, "it ended before it said who has which rank");
-  }
-  if (const Task* other = exit.ok() && IsDriver(task) ? WaitsForRound() : nullptr) {
-    return FailDriver(task, absl::StrCat("it ended although ", other->id.ToString(),
-                                         " waits to take part in a round"));
-  }
-  if (!exit.ok()) return OnTaskFailed(task, FailureOf(task));
-  Note(decision::TaskConcluded{task.id, exit});
-  ChangeTask(task, TaskState::kSucceeded);
-  if (IsElastic(task)) LetWaitingGo();
-  JudgeEnd();
-  if (!verdict_) OnProgress();
-}
-
-void JobMachine::JudgeEnd() {
-  // A failure that is still to be judged may restart these tasks.
-  if (judge_at_ && tasks_.tracked(TaskState::kFailed) > 0) return;
-  if (std::optional<Verdict> verdict = policy_.JudgeAll(tasks_)) Decide(std::move(*verdict));
-}
-
-void JobMachine::On(const input::ContainerEnded& ended) {
-  Task* task = tasks_.FindByContainer(ended.container_id);
-  if (task == nullptr) return;
-  const std::string what = absl::StrCat("container ", ended.container_id, " on ",
-                                        task->container->host, ": ", ended.end.sentence);
-  if (!ended.end.seen && !verdict_ && MayRunOn(*task)) {
-    // The failure counts now, but the lease may still be valid, so the task gets no other container
-    // yet. CheckKilled() gives this one up.
-    if (!task->killed) OnSilent(*task, Reason::kTaskLost, what);
-    return;
-  }
-  NoLongerAwaited(*task);
-  if (verdict_) {
-    if (!task->over()) {
-      if (ended.end.lost && !task->killed && !task->dismissed) task->exit = TaskExit::Lost(what);
-      ChangeTask(*task, TaskState::kStopped);
-      Reconsider(*task);
-    }
-    tasks_.Unbind(*task);
-    EndIfAllGone();
-    return;
-  }
-  const bool replaced = task->gathering() && task->kept;
-  tasks_.Unbind(*task);
-  // A stage that waits for the room of this type may be requested now.
-  missing_ = missing_ || task->fellows->bound == 0;
-  if (task->over()) return;
-  if (replaced) {
-    // The loss belongs to the failure that ended the last epoch, or to the restarted
-    // ApplicationMaster, so the replacement costs no budget again.
-    ChangeTask(*task, TaskState::kNew, what);
-    missing_ = true;
-    if (plan_ != nullptr || !JoinsLater(*task)) return;
-    // The first gang of an elastic job does not wait for a worker that can join later.
-    tasks_.SetGang(*task, 0);
-    ReleaseGangs();
-    return;
-  }
-  task->exit = TaskExit::Lost(what);
-  OnTaskFailed(*task, SuccessPolicy::FailureOf(*task));
+  Task* task = parts_.executors.Heard(ended.container_id);
+  if (run_.IsCurrent(task, ended)) parts_.steps.End(*task, ended.exit);
 }
 
 void JobMachine::On(const input::Heartbeat& heartbeat) {
-  Task* task = Heard(heartbeat.container_id);
+  Task* task = parts_.executors.Heard(heartbeat.container_id);
   if (task == nullptr) return;
-  if (heartbeat.sent != 0) Do(effect::AnswerHeartbeat{heartbeat.container_id, heartbeat.sent});
+  if (heartbeat.sent != 0) run_.Do(effect::AnswerHeartbeat{heartbeat.container_id, heartbeat.sent});
   if (!heartbeat.usage || task->state != TaskState::kRunning) return;
   task->measured = TaskMeasured{task->id, *heartbeat.usage, task->attempt};
-  Do(effect::ShowMeasurement{*task->measured});
+  run_.Do(effect::ShowMeasurement{*task->measured});
 }
 
 void JobMachine::On(const input::PortTaken& taken) {
-  Task* task = Heard(taken.container_id);
-  if (task == nullptr || taken.epoch != epoch_) return;
+  Task* task = parts_.executors.Heard(taken.container_id);
+  if (task == nullptr || taken.epoch != run_.epoch) return;
   const std::string stranger = absl::StrCat(taken.holder, " (port ", taken.port, ")");
   if (std::exchange(task->stranger, stranger) == stranger) return;
-  Do(effect::Record{
+  run_.Do(effect::Record{
       JobNote{absl::StrCat("The reserved port ", taken.port, " of ", task->id.ToString(),
                            " is listened on by a stranger: ", taken.holder)}});
 }
 
 void JobMachine::On(const input::LogLoss& loss) {
-  if (Task* task = Heard(loss.container_id)) {
-    Do(effect::Record{JobNote{absl::StrCat(task->id.ToString(), ": ", loss.sentence)}});
+  if (Task* task = parts_.executors.Heard(loss.container_id)) {
+    run_.Do(effect::Record{JobNote{absl::StrCat(task->id.ToString(), ": ", loss.sentence)}});
   }
 }
 
@@ -341,34 +168,29 @@ void JobMachine::On(const input::StopRequested& request) {
   verdict.outcome = Outcome::kKilled;
   verdict.reason = request.reason;
   verdict.sentence = request.sentence;
-  Decide(std::move(verdict));
+  parts_.ending.Decide(std::move(verdict));
 }
 
-void JobMachine::Decide(Verdict verdict) {
-  if (verdict_) return;
-  verdict_ = std::move(verdict);
-  judge_at_.reset();
-  Note(decision::VerdictReached{*verdict_});
-  Do(effect::CancelRequests{});
-  Move(JobTrigger::kVerdict, verdict_->sentence);
-  // An executor that must attach again is neither told nor killed yet: it is told to shut down when
-  // it attaches, and CheckStopping() kills it otherwise.
-  for (Task& task : tasks_.all()) {
-    if (!task.container) continue;
-    if (task.attached) {
-      Dismiss(task, verdict_->sentence);
-    } else if (!task.killed && !task.reattach_by) {
-      Kill(task);
-    }
-  }
-  EndIfAllGone();
+void JobMachine::Begin() {
+  if (!parts_.record.Move(JobTrigger::kStart)) return;
+  run_.started_at = run_.now;
+  parts_.deadlines.Start();
+  parts_.gangs.AdmitStages();
 }
 
-void JobMachine::EndIfAllGone() {
-  if (tasks_.bound() > 0 || state_ == JobState::kEnded) return;
-  Move(JobTrigger::kAllGone);
-  Do(effect::Record{JobEnded{*verdict_}});
-  Do(effect::Finish{*verdict_});
+void JobMachine::On(const input::ExecutorDetached& detached) {
+  Task* task = run_.tasks.FindByContainer(detached.container_id);
+  if (task == nullptr || !task->attached) return;
+  task->attached = false;
+  // A live executor opens another stream at once; a dead one never does.
+  task->reattach_by = run_.now + run_.job.timeouts.reconnect;
+  if (run_.state != JobState::kRunning || task->over()) return;
+  parts_.record.Say(
+      {"the stream of an executor broke, which opens another one",
+       run_.tasks.Names([](const Task& other) { return other.reattach_by.has_value(); }),
+       absl::StrCat("it attaches again, or counts as lost after ",
+                    SecondsText(run_.job.timeouts.reconnect),
+                    " (tony.task.reconnect-timeout-ms)")});
 }
 
 }  // namespace tony::core

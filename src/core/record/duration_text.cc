@@ -16,4 +16,9 @@ std::string FormatDuration(int64_t millis) {
   return absl::StrCat(seconds / (24 * 3600), "d ", two(seconds / 3600 % 24), "h");
 }
 
+std::string SecondsText(Duration duration) {
+  using std::chrono::milliseconds;
+  return absl::StrCat(std::chrono::duration_cast<milliseconds>(duration).count() / 1000.0, " s");
+}
+
 }  // namespace tony::core

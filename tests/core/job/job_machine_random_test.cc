@@ -5,6 +5,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "core/schedule/stage_graph.h"
 #include "tests/core/job/job_world.h"
 
 namespace tony::core {

@@ -1,0 +1,207 @@
+// The driver announces in rounds who takes part; this class tells it which processes there are.
+#include "core/job/elastic_ranks.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/job/executors.h"
+#include "core/job/failure_judge.h"
+#include "core/job/gang_scheduler.h"
+#include "core/job/job_parts.h"
+#include "core/job/job_record.h"
+#include "core/record/duration_text.h"
+
+namespace tony::core {
+
+bool ElasticRanks::IsElastic(const Task& task) { return task.id.type == kElasticType; }
+
+bool ElasticRanks::JoinsLater(const Task& task) const {
+  return IsElastic(task) && task.id.index >= settings_.first && !task.container;
+}
+
+bool ElasticRanks::GoesOnWithout(const Task& task) const {
+  if (!IsElastic(task) || run_.plan == nullptr || finished_ || run_.verdict) return false;
+  // Without a driver no further round begins, so the worker would wait for ever.
+  const Task* driver = run_.tasks.Find({kDriverType, 0});
+  return driver != nullptr && !driver->over();
+}
+
+bool ElasticRanks::TakesPart(const Task& task) const {
+  if (task.state == TaskState::kRunning) return true;
+  // A replayed journal leaves every running program in this state, since a start is no decision.
+  return task.state == TaskState::kReady && task.gang == 0 && task.listed && !AwaitsPlan(task);
+}
+
+const Task* ElasticRanks::WaitsForRound() const {
+  for (const Task& task : run_.tasks.all()) {
+    if (IsElastic(task) && !finished_ && !task.over() && !TakesPart(task)) return &task;
+  }
+  return nullptr;
+}
+
+std::vector<ElasticMember> ElasticRanks::Members() const {
+  std::vector<ElasticMember> members;
+  // A member is a worker that is registered and gathered by no gang; the driver may give it a rank.
+  for (const Task& task : run_.tasks.all()) {
+    const bool there = task.state == TaskState::kReady || task.state == TaskState::kRunning;
+    if (!IsElastic(task) || !there || task.gang != 0 || !task.container || task.killed) continue;
+    members.push_back(
+        {MemberName(task.id, task.attempt), HostNameOf(parts_.gangs.EndpointOf(task))});
+  }
+  return members;
+}
+
+void ElasticRanks::OnDriverAttached() {
+  told_members_.reset();
+  run_.members_changed = true;
+}
+
+void ElasticRanks::TellMembers() {
+  if (!run_.members_changed || run_.verdict) return;
+  const Task* driver = run_.tasks.Find({kDriverType, 0});
+  if (driver == nullptr || !driver->attached || driver->state != TaskState::kRunning) return;
+  run_.members_changed = false;
+  // The driver is told only of changes: most inputs that set run_.members_changed leave the list
+  // alone.
+  effect::SendMembers message{driver->container->id, run_.epoch, driver->attempt, Members(),
+                              finished_};
+  if (told_members_ && told_members_->members == message.members &&
+      told_members_->finished == finished_) {
+    return;
+  }
+  told_members_ = message;
+  run_.Do(std::move(message));
+}
+
+void ElasticRanks::Accept(Task& driver, const RendezvousPlan& plan) {
+  if (run_.plan != nullptr && plan.round <= run_.plan->round) return;
+  const absl::Status fits = CheckElasticPlan(plan);
+  if (!fits.ok()) return FailDriver(driver, std::string(fits.message()));
+  const bool first = run_.plan == nullptr;
+  run_.plan = std::make_shared<const RendezvousPlan>(plan);
+  ForgetWait();  // the last report was about the previous round
+  run_.Note(decision::PlanAccepted{run_.epoch, plan});
+  StartPlanned();
+  parts_.record.SayGoesOn(absl::StrCat("Round ", plan.round, ": ", plan.slots.size(),
+                                       plan.slots.size() == 1 ? " process" : " processes"));
+  if (first) InviteOthers();
+}
+
+void ElasticRanks::InviteOthers() {
+  // Workers requested in the last epoch may be there already; they join, too.
+  for (Task& task : run_.tasks.all()) {
+    const bool waits = task.gang == 0 && !task.listed && !task.over();
+    if (IsElastic(task) && waits) parts_.gangs.FormGang({&task}, Duration(0));
+  }
+  parts_.gangs.ReleaseGangs();
+}
+
+void ElasticRanks::Lose(Task& task, const Verdict& failure) {
+  last_loss_ = failure.sentence;
+  parts_.record.ChangeTask(task, TaskState::kFailed, task.exit->Describe());
+  decision::TasksRestarted restarted;
+  restarted.epoch = run_.epoch;
+  restarted.tasks = {task.id};
+  restarted.cause = failure.sentence;
+  restarted.guilty = task.id;
+  restarted.budgets = parts_.judge.budgets();
+  restarted.delay = Cooldown(task);
+  restarted.container_lost = !task.container || task.killed;
+  RestartAlone(task, restarted);
+}
+
+Duration ElasticRanks::Cooldown(const Task& task) {
+  Duration delay = settings_.cooldown;
+  // Cooldown keeps a failing host out. A host whose container is lost is gone anyway.
+  if (!task.container) return Duration(0);
+  int& failures = failures_on_[task.container->host_id];
+  for (int i = 0; i < failures && delay < settings_.cooldown_max; ++i) delay *= 2;
+  ++failures;
+  return std::min<Duration>(delay, settings_.cooldown_max);
+}
+
+void ElasticRanks::RestartAlone(Task& task, const decision::TasksRestarted& restarted) {
+  // The journal entry makes a later ApplicationMaster count the same attempt; it fences messages of
+  // the lost run.
+  run_.Note(restarted);
+  const bool kept = !restarted.container_lost;
+  run_.Do(effect::Record{JobNote{absl::StrCat(
+      restarted.cause, ": the others go on; ", task.id.ToString(), " starts again ",
+      kept && restarted.delay > Duration(0)
+          ? absl::StrCat("in ", FormatDuration(restarted.delay / std::chrono::milliseconds(1)))
+      : kept ? "at once"
+             : "when there is another container")}});
+  task.exit.reset();
+  task.stranger.clear();
+  task.waiting_since = run_.now;
+  ++task.attempt;
+  run_.tasks.SetListed(task, kept);
+  // The end of a killed container brings its replacement.
+  if (task.container) task.kept = true;
+  if (task.container && !kept && !std::exchange(task.killed, true)) task.killed_at = run_.now;
+  parts_.record.ChangeTask(task, task.container ? TaskState::kStarting : TaskState::kNew);
+  if (kept && task.attached) {
+    run_.Do(effect::SendPrepare{task.container->id, run_.epoch, task.attempt, /*keep_ports=*/true});
+  }
+  parts_.gangs.FormGang({&task}, restarted.delay);
+}
+
+void ElasticRanks::OnSucceeded(const Task& ended) {
+  if (!IsElastic(ended) || std::exchange(finished_, true)) return;
+  bool asked = false;
+  for (Task& task : run_.tasks.all()) {
+    if (!IsElastic(task) || task.over() || TakesPart(task)) continue;
+    asked = asked || task.asked;
+    run_.tasks.SetGang(task, 0);
+    parts_.record.ChangeTask(task, TaskState::kStopped,
+                             "a process has ended well, so nobody joins any more");
+    if (task.container && task.attached)
+      parts_.executors.Dismiss(task, "the job is coming to its end");
+  }
+  if (!asked) return;
+  run_.tasks.ForgetAsked();
+  run_.Do(effect::CancelRequests{});
+}
+
+void ElasticRanks::OnPlanReplayed(const decision::PlanAccepted& accepted) {
+  const bool first = run_.plan == nullptr;
+  HorovodRanks::OnPlanReplayed(accepted);
+  if (first) InviteOthers();
+}
+
+void ElasticRanks::OnEpochOpened() {
+  OnDriverAttached();
+  finished_ = false;
+  last_loss_.clear();
+  HorovodRanks::OnEpochOpened();
+}
+
+bool ElasticRanks::AwaitsPlan(const Task& task) const {
+  if (run_.plan == nullptr) return HorovodRanks::AwaitsPlan(task);
+  return IsElastic(task) && !SlotOf(*run_.plan, MemberName(task.id, task.attempt)).ok();
+}
+
+bool ElasticRanks::FailIfNeeded(Task& task) {
+  if (HorovodRanks::FailIfNeeded(task)) return true;
+  const Task* const other = task.id.type == kDriverType ? WaitsForRound() : nullptr;
+  if (other == nullptr) return false;
+  FailDriver(task, absl::StrCat("it ended although ", other->id.ToString(),
+                                " waits to take part in a round"));
+  return true;
+}
+
+std::string ElasticRanks::WaitLimit() const {
+  return "(tony.horovod.elastic-timeout-sec, and within a round "
+         "tony.horovod.rendezvous-timeout-ms)";
+}
+
+absl::StatusOr<Slot> ElasticRanks::PlaceOf(const Task& task) const {
+  if (!IsElastic(task) || run_.plan == nullptr || run_.spec == nullptr) {
+    return HorovodRanks::PlaceOf(task);
+  }
+  return SlotOf(*run_.plan, MemberName(task.id, task.attempt));
+}
+
+}  // namespace tony::core

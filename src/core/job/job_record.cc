@@ -1,0 +1,77 @@
+// A change of a task takes its measurement and its addresses with it.
+#include "core/job/job_record.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/job/job_parts.h"
+#include "core/job/ranks.h"
+
+namespace tony::core {
+
+bool JobRecord::Move(JobTrigger trigger, const std::string& sentence) {
+  const std::optional<JobState> next = NextState(run_.state, trigger);
+  if (!next) return false;
+  run_.state = *next;
+  run_.state_since = run_.now;
+  SayGoesOn(sentence);
+  return true;
+}
+
+void JobRecord::SayGoesOn(const std::string& sentence) {
+  run_.Do(effect::Record{JobStateChanged{run_.state, run_.epoch, sentence}});
+  run_.stage_wait.reset();
+  said_wait_ = false;
+  run_.progressed = true;
+  // A change of state ends another wait, but the processes of the rendezvous still wait.
+  if (run_.state == JobState::kRunning) parts_.ranks.SayWait();
+}
+
+void JobRecord::ChangeTask(Task& task, TaskState state, const std::string& sentence) {
+  run_.members_changed = true;
+  run_.tasks.SetState(task, state);
+  if (task.over() && task.fellows->over == task.fellows->size) {
+    run_.groups.OnTypeEnded(task.id.type, run_.now);
+  }
+  task.since = run_.now;
+  if (state != TaskState::kRunning) {
+    task.pid = 0;
+    // History keeps one measurement per run: the last one, with the peaks.
+    if (task.measured) run_.Do(effect::Record{*std::exchange(task.measured, std::nullopt)});
+  }
+  if (state == TaskState::kNew || state == TaskState::kStarting) {
+    task.port = 0;
+    task.visualization_port = 0;
+  }
+  TaskChanged change;
+  change.task = task.id;
+  change.state = state;
+  change.epoch = run_.epoch;
+  change.attempt = task.attempt;
+  if (task.container) {
+    change.container = task.container->id;
+    change.host = task.container->host;
+    change.containment = task.containment;
+    change.log_url = task.container->log_url;
+  }
+  change.port = task.port;
+  change.pid = task.pid;
+  change.exit = task.exit;
+  change.sentence = sentence;
+  run_.Do(effect::Record{std::move(change)});
+}
+
+void JobRecord::Say(JobWaiting waiting) {
+  run_.Do(effect::Record{std::move(waiting)});
+  said_wait_ = true;
+}
+
+void JobRecord::UnsayIfOver() {
+  if (!said_wait_ || run_.judge_at) return;
+  for (const Task& task : run_.tasks.all()) {
+    if (task.reattach_by) return;
+  }
+  SayGoesOn("");
+}
+
+}  // namespace tony::core

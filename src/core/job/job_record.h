@@ -1,0 +1,35 @@
+// The events that followers of a job are shown: changes of state, and what the job waits for.
+#pragma once
+
+#include <string>
+
+#include "core/job/job_run.h"
+
+namespace tony::core {
+
+struct JobParts;
+
+/// Changes states and records each change. A recorded wait ends with the next change of the job's
+/// state, or when its reason is gone. Not thread safe: owned by the state machine.
+class JobRecord {
+ public:
+  JobRecord(JobRun& run, const JobParts& parts) : run_(run), parts_(parts) {}
+
+  /// Moves the job along the edge that `trigger` names; false when the table has no such edge.
+  bool Move(JobTrigger trigger, const std::string& sentence = "");
+  void ChangeTask(Task& task, TaskState state, const std::string& sentence = "");
+  /// Records that the job continues in its state, which also ends the wait that was shown before.
+  void SayGoesOn(const std::string& sentence);
+  /// Records a wait that says more than the job's state does.
+  void Say(JobWaiting waiting);
+  /// Ends the wait recorded by Say() when its reason is gone. A change of state does the same by
+  /// itself.
+  void UnsayIfOver();
+
+ private:
+  JobRun& run_;
+  const JobParts& parts_;
+  bool said_wait_ = false;  ///< a wait was recorded by Say() and not ended yet
+};
+
+}  // namespace tony::core

@@ -63,7 +63,7 @@ void ElasticRanks::TellMembers() {
   const Task* driver = run_.tasks.Find({kDriverType, 0});
   if (driver == nullptr || !driver->attached || driver->state != TaskState::kRunning) return;
   run_.members_changed = false;
-  // The driver is told only of changes: most inputs that set run_.members_changed leave the list
+  // The driver is told only of changes: most inputs that set the mark leave the list
   // alone.
   effect::SendMembers message{driver->container->id, run_.epoch, driver->attempt, Members(),
                               finished_};
@@ -137,13 +137,17 @@ void ElasticRanks::RestartAlone(Task& task, const decision::TasksRestarted& rest
   task.stranger.clear();
   task.waiting_since = run_.now;
   ++task.attempt;
-  run_.tasks.SetListed(task, kept);
+  // A task that has not started in this epoch yet is not in the cluster spec, and nobody knows its
+  // ports.
+  const bool known = kept && task.listed;
+  run_.tasks.SetListed(task, known);
   // The end of a killed container brings its replacement.
   if (task.container) task.kept = true;
   if (task.container && !kept && !std::exchange(task.killed, true)) task.killed_at = run_.now;
   parts_.record.ChangeTask(task, task.container ? TaskState::kStarting : TaskState::kNew);
   if (kept && task.attached) {
-    run_.Do(effect::SendPrepare{task.container->id, run_.epoch, task.attempt, /*keep_ports=*/true});
+    run_.Do(
+        effect::SendPrepare{task.container->id, run_.epoch, task.attempt, /*keep_ports=*/known});
   }
   parts_.gangs.FormGang({&task}, restarted.delay);
 }

@@ -118,6 +118,9 @@ void FailureJudge::Restart(const Verdict& failure, const core::Restart& restart)
   if (!widened) return RestartTasks(restarted);
   ++restarted.epoch;
   restarted.tasks.clear();
+  for (const Task& task : run_.tasks.all()) {
+    if (parts_.ranks.JoinsLater(task)) restarted.later.push_back(task.id);
+  }
   OpenEpoch(restarted);
 }
 
@@ -134,10 +137,13 @@ void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted) {
       std::max(0, run_.job.retry_count - restarted.budgets.user),
       std::max(0, run_.job.infrastructure_retry_count - restarted.budgets.infrastructure)}});
   parts_.record.Move(JobTrigger::kAttemptFailed, restarted.cause);
+  const std::set<TaskId> later(restarted.later.begin(), restarted.later.end());
   std::vector<Task*> members;
   for (Task& task : run_.tasks.all()) {
     if (!parts_.gangs.Admitted(task.id.type) || parts_.gangs.Settled(task)) continue;
-    if (parts_.ranks.JoinsLater(task)) {
+    if (later.count(task.id) > 0) {
+      // The end of a container is no decision, so a replayed journal may still have one.
+      if (task.container) run_.tasks.Unbind(task);
       run_.tasks.SetGang(task, 0);
       run_.tasks.SetListed(task, false);
       if (task.state != TaskState::kNew) parts_.record.ChangeTask(task, TaskState::kNew);

@@ -58,6 +58,7 @@ struct TasksRestarted {
   RestartState budgets;         ///< after this restart was charged
   Duration delay{0};            ///< time that must pass before the programs start
   bool container_lost = false;  ///< elastic job, one task: it needs another container
+  std::vector<TaskId> later;    ///< elastic job, new epoch: tasks that are not in its first gang
   bool operator==(const TasksRestarted&) const = default;
 };
 

@@ -72,7 +72,7 @@ void TaskSteps::ContainerGone(const input::ContainerEnded& ended) {
                                         task->container->host, ": ", ended.end.sentence);
   if (!ended.end.seen && !run_.verdict && MayRunOn(*task)) {
     // The failure counts now, but the lease may still be valid, so the task gets no other container
-    // yet. parts_.deadlines.CheckKilled() gives this one up.
+    // yet. JobDeadlines::CheckKilled gives this one up.
     if (!task->killed) OnSilent(*task, Reason::kTaskLost, what);
     return;
   }

@@ -66,6 +66,7 @@ struct DecisionWriter {
     body->mutable_budgets()->set_lost_port(restarted.budgets.lost_port);
     body->mutable_budgets()->set_in_a_row(restarted.budgets.in_a_row);
     body->set_container_lost(restarted.container_lost);
+    for (const core::TaskId& task : restarted.later) *body->add_later() = rpc::ToProto(task);
     body->set_delay_ms(
         std::chrono::duration_cast<std::chrono::milliseconds>(restarted.delay).count());
   }
@@ -93,6 +94,7 @@ core::decision::TasksRestarted FromProto(const v1::TasksRestarted& proto) {
                        proto.budgets().lost_port(), proto.budgets().in_a_row()};
   restarted.delay = std::chrono::milliseconds(proto.delay_ms());
   restarted.container_lost = proto.container_lost();
+  for (const v1::TaskId& task : proto.later()) restarted.later.push_back(rpc::FromProto(task));
   return restarted;
 }
 

@@ -1,4 +1,5 @@
-// Hundreds of jobs in a world where anything may happen at any time.
+// Hundreds of jobs in a world where anything may happen at any time. Other worlds than the usual
+// ones come with --gtest_shuffle --gtest_random_seed=N.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -27,6 +28,12 @@ struct Tally {
   int master_restarts = 0;
 };
 
+/// The seed of the first world: 1, but with another one of GoogleTest's.
+uint64_t FirstSeed() {
+  const int chosen = testing::UnitTest::GetInstance()->random_seed();
+  return 1 + static_cast<uint64_t>(chosen) * 1'000'000;
+}
+
 void RunJob(uint64_t seed, Tally& tally) {
   JobWorld world(seed);
   for (int i = 0; i < kStormySteps && !world.over() && world.trouble().empty(); ++i)
@@ -54,7 +61,7 @@ void RunJob(uint64_t seed, Tally& tally) {
 
 TEST(JobMachineRandomTest, WhatMustAlwaysBeTrueIsTrue) {
   Tally tally;
-  for (uint64_t seed = 1; tally.inputs < kInputs; ++seed) {
+  for (uint64_t seed = FirstSeed(); tally.inputs < kInputs; ++seed) {
     ASSERT_NO_FATAL_FAILURE(RunJob(seed, tally));
   }
   std::string verdicts;
@@ -80,7 +87,7 @@ TEST(JobMachineRandomTest, WhatMustAlwaysBeTrueIsTrue) {
 
 TEST(JobMachineRandomTest, NothingIsLostWithAnApplicationMaster) {
   int restarts = 0;
-  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+  for (uint64_t seed = FirstSeed(); seed < FirstSeed() + 1000; ++seed) {
     JobWorld world(seed, JobWorld::Mishaps::kMasters);
     for (int i = 0; i < kStormySteps && !world.over(); ++i) world.Step(false);
     for (int i = 0; i < kCalmSteps && !world.over(); ++i) world.Step(true);

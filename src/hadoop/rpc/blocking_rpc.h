@@ -9,12 +9,12 @@
 
 namespace tony::hadoop {
 
-/// An RpcClient with a loop that runs while a call waits. Not thread safe.
+/// An RpcClient with an event loop of its own, which runs only while a call waits. Not thread safe.
 class BlockingRpcClient {
  public:
   explicit BlockingRpcClient(RpcClientOptions options) : client_(loop_, std::move(options)) {}
 
-  /// Returns when RpcClient::Call() has ended, with the codes of that.
+  /// Same contract as RpcClient::Call, but blocks until the call has ended and returns its result.
   template <typename Response, typename Request>
   absl::StatusOr<Response> Call(const std::string& method, const Request& request, Duration timeout,
                                 Retry retry = Retry::kUntilDeadline) {

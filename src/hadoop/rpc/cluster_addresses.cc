@@ -1,4 +1,4 @@
-// Hadoop's rules of which key says where a server is.
+// Hadoop's rules for which configuration key holds a server's address, with Hadoop's default ports.
 #include "hadoop/rpc/cluster_addresses.h"
 
 #include <netdb.h>
@@ -49,7 +49,8 @@ absl::StatusOr<Endpoint> EndpointAt(const Configuration& configuration, const st
                                  std::string(endpoint.status().message()), "write host:port");
 }
 
-// Of a pair: its own address, or the default port at its own host.
+// The address of the ResourceManager `id` of a highly available group: the value of
+// "<service key>.<id>", or the service's default port at "yarn.resourcemanager.hostname.<id>".
 absl::StatusOr<Endpoint> EndpointOfId(const Configuration& configuration, const ServiceKey& key,
                                       const std::string& id) {
   const std::string own = absl::StrCat(key.name, ".", id);
@@ -68,7 +69,8 @@ absl::StatusOr<NameService> OneNameNode(const Configuration& configuration,
                                    std::string(rpc.status().message()), "write hdfs://host:port");
   }
   TONY_ASSIGN_OR_RETURN(Endpoint web, EndpointAt(configuration, web_key, https ? 9871 : 9870));
-  // Servers listen on 0.0.0.0; clients know the host from the URL.
+  // The default web address is 0.0.0.0, which tells the server where to listen. A client takes the
+  // host from the file system's URL instead.
   if (web.host == "0.0.0.0" || web.host == "::") web.host = rpc->host;
   return NameService{.authority = authority, .rpc = {*rpc}, .web = {web}, .https = https};
 }

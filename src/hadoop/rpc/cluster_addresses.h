@@ -1,4 +1,4 @@
-// Where a cluster's servers are and how they know us, out of its configuration.
+// The addresses of a cluster's servers and the identity to use with them, from its configuration.
 #pragma once
 
 #include <string>
@@ -18,39 +18,42 @@ enum class ResourceManagerService {
 };
 
 /// The ResourceManagers' addresses: one, or as many as yarn.resourcemanager.ha.rm-ids names.
-/// FailedPrecondition – none is configured; InvalidArgument – what is configured is no address.
-/// Both name file, line and key.
+/// FailedPrecondition – none is configured; InvalidArgument – the configured value is no address.
+/// Both messages name file, line and key.
 absl::StatusOr<std::vector<Endpoint>> ResourceManagers(const Configuration& configuration,
                                                        ResourceManagerService service);
 
-/// Whether the cluster wants Kerberos (hadoop.security.authentication). InvalidArgument – it wants
-/// something else.
+/// Whether the cluster wants Kerberos (hadoop.security.authentication). InvalidArgument – the value
+/// is neither "kerberos" nor "simple".
 absl::StatusOr<bool> WantsKerberos(const Configuration& configuration);
 
-/// As whom to speak with the ResourceManagers: with a ticket where the cluster wants Kerberos, else
-/// as `user`. As WantsKerberos and ReadRequiredProtection, and FailedPrecondition – their principal
-/// is not configured.
+/// The identity to use with the ResourceManagers: the Kerberos ticket if the cluster wants
+/// Kerberos, otherwise the name `user`. The codes of WantsKerberos and ReadRequiredProtection;
+/// FailedPrecondition – the ResourceManagers' principal is not configured.
 absl::StatusOr<RpcIdentity> ResourceManagerIdentity(const Configuration& configuration,
                                                     const std::string& user);
 
-/// What a host's name means, as numbers. Blocks. NotFound – nothing.
+/// The numeric IP addresses of the host named `host`. Blocks on the resolver. NotFound – the name
+/// has no address.
 absl::StatusOr<std::vector<std::string>> NumericAddresses(const std::string& host);
 
-/// An HDFS. A plain value.
+/// One HDFS and the addresses of its NameNodes. A plain value.
 struct NameService {
-  std::string authority;          ///< of its URLs: "host:8020", or the name of a service
-  std::vector<Endpoint> rpc;      ///< of its NameNodes
-  std::vector<Endpoint> web;      ///< in the same order
+  std::string authority;          ///< authority of its URLs: "host:8020", or a service's name
+  std::vector<Endpoint> rpc;      ///< RPC addresses of its NameNodes
+  std::vector<Endpoint> web;      ///< web addresses of its NameNodes, in the same order
   bool https = false;             ///< the web addresses speak TLS
-  bool highly_available = false;  ///< `authority` is a name, and there may be several NameNodes
+  bool highly_available = false;  ///< `authority` is a service's name; NameNodes may be several
 
-  /// What tokens for it have in Token::service: "ha-hdfs:NAME", or the first NameNode's "IP:port",
-  /// for which its name is looked up. NotFound – it has no address.
+  /// The value of Token::service in tokens for this HDFS: "ha-hdfs:NAME" if it is highly available,
+  /// otherwise the first NameNode's "IP:port". The latter looks the host's name up, and blocks.
+  /// NotFound – the host has no address.
   absl::StatusOr<std::string> TokenService() const;
 };
 
-/// The HDFS that `url` lies in, e.g. the value of fs.defaultFS. InvalidArgument – not of the form
-/// hdfs://AUTHORITY…, or what is configured for it is no address; FailedPrecondition – nothing is.
+/// The HDFS that contains `url`; `url` may be the value of fs.defaultFS. InvalidArgument – `url` is
+/// not of the form hdfs://AUTHORITY…, or a configured value is no address; FailedPrecondition – no
+/// address is configured.
 absl::StatusOr<NameService> FindNameService(const Configuration& configuration,
                                             const std::string& url);
 

@@ -1,4 +1,5 @@
-// Three calls of the client's protocol.
+// Each function is one call of ApplicationClientProtocol: getDelegationToken, renewDelegationToken,
+// cancelDelegationToken.
 #include "hadoop/rpc/delegation_tokens.h"
 
 #include "common/status_macros.h"

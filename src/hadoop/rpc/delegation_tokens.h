@@ -1,4 +1,5 @@
-// Delegation tokens of the ResourceManager: the right to speak with it where there is no ticket.
+// Delegation tokens of the ResourceManager: they authenticate a process that has no Kerberos
+// ticket.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,19 @@
 #include "hadoop/auth/token.h"
 #include "hadoop/rpc/blocking_rpc.h"
 
-// All of them take a client of kApplicationClient, and have the codes of RpcClient::Call. Those of
-// HDFS are WebHdfs'.
+// Each function takes a client of the protocol kApplicationClient and returns the codes of
+// RpcClient::Call. Delegation tokens of HDFS are handled by WebHdfs.
 namespace tony::hadoop {
 
-/// A token of the user who authenticated by Kerberos (Unknown – the user did not), which `renewer`,
-/// a principal or a short name, may renew.
+/// Gets a token for the user who authenticated by Kerberos. `renewer`, a principal or a short name,
+/// may renew it. Unknown – the user did not authenticate by Kerberos.
 absl::StatusOr<Token> GetResourceManagerToken(BlockingRpcClient& client, const std::string& renewer,
                                               Duration timeout);
-/// When it then ends, in milliseconds since 1970. PermissionDenied – the user is not its renewer.
+/// Renews `token` and returns its new expiry time, in milliseconds since 1970. PermissionDenied –
+/// the user is not the token's renewer.
 absl::StatusOr<int64_t> RenewResourceManagerToken(BlockingRpcClient& client, const Token& token,
                                                   Duration timeout);
-/// Nobody can use it after that.
+/// Cancels `token`: nobody can use it afterwards.
 absl::Status CancelResourceManagerToken(BlockingRpcClient& client, const Token& token,
                                         Duration timeout);
 

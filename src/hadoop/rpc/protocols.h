@@ -1,4 +1,4 @@
-// The names, on the wire, of the protocols that we speak.
+// The Java names by which Hadoop's servers know the RPC protocols that tony speaks.
 #pragma once
 
 namespace tony::hadoop {

@@ -1,4 +1,4 @@
-// One table from class names to codes; the class name rides along as a payload.
+// A table maps class names to codes. The class name is kept as a payload of the status.
 #include "hadoop/rpc/remote_exception.h"
 
 #include <array>
@@ -41,7 +41,7 @@ constexpr Row kRows[] = {
     {"InvalidResourceBlacklistRequestException", StatusCode::kInvalidArgument},
     {"InvalidLabelResourceRequestException", StatusCode::kInvalidArgument},
     {"InvalidContainerReleaseException", StatusCode::kInvalidArgument},
-    {"SchedulerInvalidResoureRequestException", StatusCode::kInvalidArgument},  // of older ones
+    {"SchedulerInvalidResoureRequestException", StatusCode::kInvalidArgument},  // older Hadoop
     {"SchedulerInvalidResourceRequestException", StatusCode::kInvalidArgument},
     {"InvalidPathException", StatusCode::kInvalidArgument},
     {"IllegalArgumentException", StatusCode::kInvalidArgument},
@@ -74,7 +74,8 @@ StatusCode CodeOf(const std::string& name) {
 absl::Status RemoteException(const std::string& class_name, const std::string& message) {
   const std::string name = WithoutPackage(class_name);
   const std::string first_line = message.substr(0, message.find('\n'));
-  // The same exception says that a user may not do this, and that nobody has proved who they are.
+  // Hadoop throws AccessControlException both when the user lacks a permission and when the
+  // connection is not authenticated at all. Only the text tells them apart.
   const bool unknown_user = name == "AccessControlException" &&
                             absl::StrContains(first_line, "authentication is not enabled");
   absl::Status status(unknown_user ? StatusCode::kUnauthenticated : CodeOf(name),

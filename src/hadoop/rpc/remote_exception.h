@@ -1,4 +1,4 @@
-// Exceptions of Hadoop's servers as absl::Status.
+// Translates exceptions of Hadoop's servers into absl::Status.
 #pragma once
 
 #include <string>
@@ -7,22 +7,23 @@
 
 namespace tony::hadoop {
 
-/// A status for the Java exception `class_name` with `message`, of which the first line is kept
-/// (a stack trace follows it). The code:
-///   Unavailable – try again, perhaps elsewhere: StandbyException, RetriableException, a server
-///     that is not ready yet;
-///   NotFound – the application, attempt or container is not known;
-///   Unauthenticated – the token or the ticket is not good;
+/// The status for the Java exception `class_name` with `message`. Only the first line of `message`
+/// is kept, because a stack trace follows it. The code:
+///   Unavailable – try again, perhaps at another server: StandbyException, RetriableException, a
+///     server that is not ready yet;
+///   NotFound – the application, attempt, container or file is not known;
+///   Unauthenticated – the token or the ticket is not valid;
 ///   PermissionDenied – the user may not do this;
 ///   InvalidArgument – the request can never be fulfilled as it is;
-///   FailedPrecondition – not in this state, e.g. not registered (any more);
+///   AlreadyExists – the file exists;
+///   FailedPrecondition – not possible in this state, e.g. not registered (any more);
 ///   ResourceExhausted – a quota is used up;
 ///   Unimplemented – the server knows no such method;
 ///   Unknown – all others.
 absl::Status RemoteException(const std::string& class_name, const std::string& message);
 
-/// The Java class of the exception that `status` came from, without its package
-/// ("StandbyException"); empty when no server said it.
+/// The Java class of the exception that `status` was made from, without its package
+/// ("StandbyException"). Empty if `status` does not come from a server's exception.
 std::string RemoteExceptionName(const absl::Status& status);
 
 }  // namespace tony::hadoop

@@ -1,4 +1,6 @@
-// Calls move between the connection and the list of those that wait for the next one.
+// Failover: a call is either in flight on the connection or in `waiting_` until the backoff ends.
+// A failed connection moves the client to the next server; a full round of failures starts a
+// backoff.
 #include "hadoop/rpc/rpc_client.h"
 
 #include <algorithm>
@@ -12,7 +14,7 @@
 namespace tony::hadoop {
 namespace {
 
-// Between half and all of `duration`, so that many clients do not come back in step.
+// A random duration between half and all of `duration`, so that many clients do not return in step.
 Duration WithJitter(Duration duration) {
   std::random_device random;
   return duration / 2 + Duration(random() % std::max<Duration::rep>(1, duration.count() / 2));
@@ -48,7 +50,7 @@ void RpcClient::Send(CallIterator call) {
   if (backoff_ != nullptr) {
     call->timer = loop_.After(left, [this, call] {
       waiting_.remove(call);
-      // What it has heard itself names the method already.
+      // An error of the call's own names the method already; the connection's error does not.
       if (call->last_error.ok()) call->last_error = Annotate(why_left_, call->method);
       Finish(call, absl::DeadlineExceededError(call->method));
     });
@@ -66,12 +68,14 @@ void RpcClient::Send(CallIterator call) {
 
 void RpcClient::OnResult(CallIterator call, uint64_t connection,
                          absl::StatusOr<std::string> result) {
+  // A server that sent nothing since the call left may hang or be cut off without a reset. The
+  // client then leaves the connection. A connection that newer bytes arrived on is only slow.
   const bool silent = absl::IsDeadlineExceeded(result.status()) &&
                       connection == connection_number_ && connection_ != nullptr &&
                       connection_->last_heard() < call->sent;
   if (silent) LeaveServer(connection, result.status());
   if (!absl::IsUnavailable(result.status())) {
-    // Any answer shows that this is the right server.
+    // Any answer other than Unavailable shows that this is the active server.
     if (!silent) failures_ = 0;
     return Finish(call, std::move(result));
   }
@@ -94,23 +98,24 @@ void RpcClient::Finish(CallIterator call, absl::StatusOr<std::string> result) {
   finished.done(std::move(result));
 }
 
-// Once for each connection, whichever of its calls hears of it first.
+// All calls of a lost connection report it. Its number makes only the first report count.
 void RpcClient::LeaveServer(uint64_t connection, const absl::Status& why) {
   if (connection != connection_number_ || connection_ == nullptr) return;
   why_left_ = why;
   LogDebug("a connection to a Hadoop server is given up",
            {{"peer", ToString(options_.servers[server_])}, {"why", why.message()}});
-  // A connection that was good and is lost may be had again at the same server: it may have been
-  // idle for too long.
+  // A connection that worked and was then lost may have been idle for too long, so the same server
+  // is tried again. A silent server, or one that answered with an exception, is left.
   const bool was_good = connection_->last_heard() != TimePoint() &&
                         !absl::IsDeadlineExceeded(why) && RemoteExceptionName(why).empty();
   if (!was_good) server_ = (server_ + 1) % options_.servers.size();
-  // Later, since it may be what calls this. It ends its other calls, which come back here.
+  // The connection is closed from the loop, since it may be the caller of this function. Close ends
+  // its other calls, and their results come back to OnResult.
   loop_.Post([alive = alive_, left = std::shared_ptr<RpcConnection>(std::move(connection_)), why] {
     if (*alive) left->Close(absl::UnavailableError(why.message()));
   });
   ++failures_;
-  // The other servers are tried at once; when all have failed there is something to wait for.
+  // The next server is tried at once. Only a full round of failures starts the backoff.
   if (failures_ % options_.servers.size() != 0) return;
   const size_t rounds = std::min<size_t>(failures_ / options_.servers.size() - 1, 16);
   const Duration backoff =

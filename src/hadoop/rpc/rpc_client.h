@@ -1,4 +1,4 @@
-// Calls to a service that may be several servers, of which one is active.
+// RPC client of a service that consists of one or several servers, of which one is active.
 #pragma once
 
 #include <cstdint>
@@ -14,42 +14,44 @@
 
 namespace tony::hadoop {
 
-/// When a call is made again that the server did not answer: the connection was lost, or the
-/// server is not the active one.
+/// Whether a call is sent again when no active server has answered it: the connection was lost, or
+/// the server is not the active one.
 enum class Retry {
-  kUntilDeadline,  ///< the method may be called twice with the same request
+  kUntilDeadline,  ///< sent again until the deadline; the server may then see the request twice
   kNever,
 };
 
 struct RpcClientOptions {
   std::string protocol;  ///< see protocols.h
-  /// At least one. The first is tried first, the next when the one before is not there or not the
-  /// active one, and so on in a ring.
+  /// The service's servers, at least one. They are tried in a ring, beginning with the first: the
+  /// client moves on when a server cannot be reached or is not the active one.
   std::vector<Endpoint> servers;
   RpcIdentity identity;
   RpcConnectionOptions connection;
-  /// Waited before the servers are tried again; doubled each time, up to the second, with jitter.
+  /// Exponential backoff with jitter after a round in which all servers failed: `first_backoff` is
+  /// doubled with each further round, up to `longest_backoff`.
   Duration first_backoff = std::chrono::milliseconds(100);
   Duration longest_backoff = std::chrono::seconds(5);
 };
 
-/// Keeps one connection, which it makes with the first call and again when it is lost, or when a
-/// call's deadline has come and the server has said nothing at all since the call was sent.
+/// Keeps one connection. The first call opens it. The client replaces it when it is lost, or when a
+/// call's deadline passes and the server has sent nothing at all since that call was sent.
 /// Not thread safe: owned by the event loop.
 class RpcClient {
  public:
   using Done = RpcConnection::Done;
 
   RpcClient(EventLoop& loop, RpcClientOptions options);
-  /// Callbacks of calls in flight are not called.
+  /// Drops calls in flight: their callbacks are not called.
   ~RpcClient();
   RpcClient(const RpcClient&) = delete;
   RpcClient& operator=(const RpcClient&) = delete;
 
   /// Calls `method` with `request`; `done` gets a StatusOr<Response>, once, from the loop.
-  /// DeadlineExceeded – no answer within `timeout`, with the last error if the server could not be
-  /// reached; Unavailable – the same with Retry::kNever; DataLoss – what the server sends is no
-  /// answer, or no Response; otherwise the codes of RpcConnection::Call.
+  /// DeadlineExceeded – no answer within `timeout`; the message has the last error if the server
+  /// could not be reached. Unavailable – with Retry::kNever: the server could not be reached.
+  /// DataLoss – the server's bytes are no answer, or no Response. Otherwise the codes of
+  /// RpcConnection::Call.
   template <typename Response, typename Request, typename Callback>
   void Call(const std::string& method, const Request& request, Duration timeout, Retry retry,
             Callback done) {
@@ -59,11 +61,12 @@ class RpcClient {
               });
   }
 
-  /// The same for messages in serialized form.
+  /// Same as Call, for messages in serialized form.
   void CallBytes(const std::string& method, std::string request, Duration timeout, Retry retry,
                  Done done);
 
-  /// Connections from now on use `token`; the one that is open stays, as servers do not ask again.
+  /// Uses `token` for connections opened from now on. The open connection stays: servers
+  /// authenticate a connection only once.
   void SetToken(Token token) { options_.identity.token = std::move(token); }
 
  private:
@@ -76,7 +79,7 @@ class RpcClient {
     Done done;
     TimePoint sent;
     absl::Status last_error;
-    std::unique_ptr<EventLoop::Handle> timer;  ///< of the deadline, while it waits for a server
+    std::unique_ptr<EventLoop::Handle> timer;  ///< deadline, while the call waits for a server
   };
   using CallIterator = std::list<PendingCall>::iterator;
 
@@ -101,13 +104,13 @@ class RpcClient {
   RpcClientOptions options_;
   const SystemClock clock_;
   std::list<PendingCall> calls_;
-  std::list<CallIterator> waiting_;  ///< for the end of the backoff
+  std::list<CallIterator> waiting_;  ///< calls that wait for the end of the backoff
   std::unique_ptr<RpcConnection> connection_;
   uint64_t connection_number_ = 0;
-  size_t server_ = 0;                           ///< index of the one to connect to
-  absl::Status why_left_;                       ///< the last connection
-  size_t failures_ = 0;                         ///< in a row, of all servers
-  std::unique_ptr<EventLoop::Handle> backoff_;  ///< not null: nothing is sent now
+  size_t server_ = 0;                           ///< index of the server to connect to
+  absl::Status why_left_;                       ///< why the last connection was given up
+  size_t failures_ = 0;                         ///< failures in a row, over all servers
+  std::unique_ptr<EventLoop::Handle> backoff_;  ///< not null during the backoff: nothing is sent
   std::shared_ptr<bool> alive_;                 ///< false once this is destroyed
 };
 

@@ -1,4 +1,6 @@
-// Frames in, callbacks out.
+// Encodes calls as frames and matches answers to calls by id. With a negotiated protection, frames
+// travel inside SASL messages of state WRAP: `outer_frames_` reads those, `inner_frames_` the
+// frames inside.
 #include "hadoop/rpc/rpc_connection.h"
 
 #include <openssl/rand.h>
@@ -17,11 +19,11 @@ namespace {
 
 namespace wire = ::hadoop::common;
 
-constexpr char kPreamble[] = {'h', 'r', 'p', 'c', 9, 0};  // the version, and no service class
+constexpr char kPreamble[] = {'h', 'r', 'p', 'c', 9, 0};  // version 9, service class 0
 constexpr char kNoAuthentication = 0;
 constexpr auto kSasl = static_cast<char>(-33);
 
-// What is no call has an id of its own.
+// Messages other than calls have fixed negative ids; calls count up from 0.
 constexpr int32_t kContextId = -3;
 constexpr int32_t kPingId = -4;
 constexpr int32_t kSaslId = -33;
@@ -32,7 +34,7 @@ constexpr uint64_t kProtocolVersion = 1;
 
 std::string RandomId() {
   std::string id(kClientIdBytes, '\0');
-  // It tells calls apart and guards nothing.
+  // The id only tells clients apart; no security depends on it, so a failure is ignored.
   RAND_bytes(reinterpret_cast<uint8_t*>(id.data()), kClientIdBytes);
   return id;
 }
@@ -91,7 +93,7 @@ absl::Status RpcConnection::SendFrame(const std::string& frame) {
     stream_->Write(frame);
     return absl::OkStatus();
   }
-  // What is protected is a stream: a piece of it need not be a whole frame.
+  // The protected data is a byte stream, so one wrapped message may hold a part of a frame.
   for (size_t at = 0; at < frame.size(); at += protection_->MaxWrapBytes()) {
     TONY_ASSIGN_OR_RETURN(std::string token,
                           protection_->Wrap(frame.substr(at, protection_->MaxWrapBytes())));
@@ -120,7 +122,7 @@ absl::Status RpcConnection::BecomeReady() {
   connect_deadline_ = nullptr;
   wire::IpcConnectionContextProto context;
   context.set_protocol(protocol_);
-  // Who is authenticated needs no name.
+  // An authenticated connection sends no user name: the server knows it from the authentication.
   if (!identity_.authenticates()) {
     context.mutable_userinfo()->set_effectiveuser(identity_.user);
   }
@@ -151,7 +153,7 @@ void RpcConnection::Call(const std::string& method, const std::string& request, 
   }
   const absl::Status sent = SendFrame(frame);
   if (sent.ok()) return;
-  // Not within the caller's call.
+  // The connection is closed from the loop: `closed` must not run inside the caller's Call.
   loop_.Post([this, alive = alive_, sent] {
     if (*alive) Close(sent);
   });
@@ -164,7 +166,7 @@ void RpcConnection::OnDeadline(int32_t id, Duration timeout) {
 
 void RpcConnection::EndCall(int32_t id, absl::StatusOr<std::string> result) {
   auto call = calls_.extract(id);
-  // An answer may come after the call's deadline.
+  // An answer may arrive after the call's deadline has ended it.
   if (call.empty()) {
     return LogDebug("an answer of a Hadoop server comes too late",
                     {{"peer", ToString(server_)}, {"call", id}});
@@ -198,7 +200,8 @@ absl::Status RpcConnection::OnFrame(const std::string& frame, bool unwrapped) {
   TONY_RETURN_IF_ERROR(reader.Read(&header));
   const auto id = static_cast<int32_t>(header.callid());
   const bool good = header.status() == ResponseHeader::SUCCESS;
-  // Neither is anybody else's exception believed.
+  // Once protection is agreed on, only wrapped frames count. An unprotected exception is refused
+  // too: anybody on the network could have injected it.
   if (protection_ != nullptr && !unwrapped && !(good && id == kSaslId)) {
     LogWarning("an unprotected answer is refused", {{"peer", ToString(server_)}});
     return absl::DataLossError("the server sent an answer that is not protected, as was agreed on");

@@ -1,4 +1,4 @@
-// One connection of Hadoop's RPC, version 9, with any number of calls in flight.
+// One connection of Hadoop's RPC protocol, version 9, with any number of calls in flight.
 #pragma once
 
 #include <cstdint>
@@ -21,47 +21,48 @@
 namespace tony::hadoop {
 
 struct RpcConnectionOptions {
-  /// From the start to the end of authentication.
+  /// Limit from the start of connecting to the end of authentication.
   Duration connect_timeout = std::chrono::seconds(10);
-  /// While calls wait and nothing comes, the server is sent a sign of life this often.
+  /// Interval of the pings that are sent while calls wait and the server sends nothing.
   Duration ping_interval = std::chrono::seconds(60);
-  /// A longer answer is an error. Hadoop's own limit is 128 MiB.
+  /// Longest accepted frame; a longer one is an error. Hadoop's own limit is 128 MiB.
   size_t max_frame_bytes = size_t{128} * 1024 * 1024;
 };
 
 /// ```
-///  CONNECTING ──▶ AUTHENTICATING ──▶ READY ──▶ CLOSED      without an identity that authenticates:
-///      └────────────────────────────▶ READY                 the user's name is told and believed
+///  CONNECTING ──▶ AUTHENTICATING ──▶ READY ──▶ CLOSED      without an identity that authenticates,
+///      └────────────────────────────▶ READY                 the server trusts the user's name
 /// ```
-/// Calls may be made at once; they are sent when it is ready, and answered in any order. Whatever
-/// goes wrong with the connection ends all calls and closes it for good.
+/// Calls may be made at once: they are sent when the connection is ready, and answered in any
+/// order. Any error of the connection ends all calls and closes the connection for good.
 /// Not thread safe: owned by the event loop.
 class RpcConnection {
  public:
-  /// Of a call: the answer's message, not parsed.
+  /// Callback of a call; gets the answer's serialized message.
   using Done = std::function<void(absl::StatusOr<std::string>)>;
 
-  /// Starts to connect. `protocol` is the Java name of what is spoken, e.g. kApplicationClient.
-  /// `closed` is called once, when it cannot be used any more, after the calls in flight have been
-  /// ended with the same status; the object may be destroyed in it.
+  /// Starts to connect. `protocol`: the protocol's Java name, e.g. kApplicationClient. `closed` is
+  /// called once, when the connection cannot be used any more, after the calls in flight have ended
+  /// with the same status. The callback may destroy the connection.
   RpcConnection(EventLoop& loop, const Endpoint& server, std::string protocol, RpcIdentity identity,
                 RpcConnectionOptions options, std::function<void(const absl::Status&)> closed);
-  /// Closes; callbacks of calls in flight are not called.
+  /// Closes the connection; callbacks of calls in flight are not called.
   ~RpcConnection();
   RpcConnection(const RpcConnection&) = delete;
   RpcConnection& operator=(const RpcConnection&) = delete;
 
   /// Calls `method` with the serialized `request`. `done` is called once, from the loop:
   /// DeadlineExceeded – no answer within `timeout`; Unavailable – no connection, or it was lost;
-  /// DataLoss – what the server sends is no answer; the codes of RemoteException, and of
-  /// SaslNegotiation. A call to a closed connection ends with what closed it.
+  /// DataLoss – the server's bytes are no answer; the codes of RemoteException, and of
+  /// SaslNegotiation. A call on a closed connection ends with the status that closed it.
   void Call(const std::string& method, const std::string& request, Duration timeout, Done done);
 
-  /// Ends all calls with `status`, calls `closed` with it, and closes. Nothing when it is closed.
+  /// Ends all calls with `status`, closes the connection, and calls `closed` with `status`. Does
+  /// nothing if the connection is closed already.
   void Close(const absl::Status& status);
 
   const Endpoint& server() const { return server_; }
-  /// When the server last sent anything; before that, the clock's beginning.
+  /// Time of the server's last bytes; a default TimePoint if the server has sent nothing.
   TimePoint last_heard() const { return last_heard_; }
 
  private:
@@ -87,7 +88,7 @@ class RpcConnection {
 
   ::hadoop::common::RpcRequestHeaderProto Header(int32_t call_id) const;
   void SendSasl(const SaslNegotiation::Message& message);
-  /// Protected, if that was agreed on.
+  /// Sends `frame`, wrapped if a protection was agreed on.
   absl::Status SendFrame(const std::string& frame);
 
   EventLoop& loop_;
@@ -103,7 +104,7 @@ class RpcConnection {
   SaslNegotiation negotiation_;
   std::unique_ptr<SaslMechanism> protection_;  ///< null: frames are sent as they are
   FrameReader outer_frames_;
-  FrameReader inner_frames_;  ///< of the protected stream
+  FrameReader inner_frames_;  ///< frames inside the protected stream
   std::string unsent_;        ///< frames of calls that wait for kReady
   std::unordered_map<int32_t, CallInFlight> calls_;
   int32_t next_id_ = 0;
@@ -111,7 +112,7 @@ class RpcConnection {
   TimePoint last_heard_;
   std::unique_ptr<EventLoop::Handle> connect_deadline_;
   std::unique_ptr<EventLoop::Handle> keep_alive_;
-  std::shared_ptr<bool> alive_;  ///< false once this is destroyed: for code that runs callbacks
+  std::shared_ptr<bool> alive_;  ///< false once this is destroyed; read after running callbacks
   std::unique_ptr<TcpStream> stream_;
 };
 

@@ -1,4 +1,5 @@
-// Boost.Asio's socket. Handlers keep the state alive; `open` tells them whether anybody listens.
+// Boost.Asio's socket. Asynchronous handlers share ownership of the state, so it outlives the
+// TcpStream; `open` tells them whether the owner still wants events.
 #include "hadoop/rpc/tcp_stream.h"
 
 #include <netinet/tcp.h>
@@ -22,7 +23,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr size_t kReadBytes = size_t{64} * 1024;
-// How long sent bytes may stay without the peer's kernel saying that they arrived.
+// TCP_USER_TIMEOUT: the kernel drops the connection when sent bytes stay unacknowledged this long.
 constexpr unsigned kUnacknowledgedMillis = 30'000;
 
 void SetOptions(asio::ip::tcp::socket& socket) {
@@ -42,7 +43,7 @@ std::string ToString(const Endpoint& endpoint) {
 
 absl::StatusOr<Endpoint> ParseEndpoint(const std::string& text, int default_port) {
   const size_t colon = text.rfind(':');
-  // Several colons without brackets are an address of version 6 without a port.
+  // Several colons without brackets are an IPv6 address without a port.
   const bool has_port = colon != std::string::npos &&
                         (text.find(':') == colon || (colon > 0 && text[colon - 1] == ']'));
   Endpoint endpoint{.host = has_port ? text.substr(0, colon) : text, .port = default_port};
@@ -96,6 +97,8 @@ struct TcpStream::State : std::enable_shared_from_this<State> {
                            });
   }
 
+  // Double buffering: the kernel reads from `sending` until the write completes, so new bytes
+  // collect in `waiting`.
   void WriteNext() {
     if (!connected || !sending.empty() || waiting.empty()) return;
     sending.swap(waiting);
@@ -103,8 +106,9 @@ struct TcpStream::State : std::enable_shared_from_this<State> {
                       [self = shared_from_this()](const auto& error, size_t /*size*/) {
                         if (!self->open) return;
                         self->sending.clear();
-                        // The reader hears of the same error, after what has still arrived: the
-                        // server's reason.
+                        // A write error is not reported here. The reader sees the same error, but
+                        // only after the bytes that still arrived, which may hold the server's
+                        // reason.
                         if (!error) self->WriteNext();
                       });
   }

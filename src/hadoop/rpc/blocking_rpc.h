@@ -14,7 +14,7 @@ class BlockingRpcClient {
  public:
   explicit BlockingRpcClient(RpcClientOptions options) : client_(loop_, std::move(options)) {}
 
-  /// Same contract as RpcClient::Call, but blocks until the call has ended and returns its result.
+  /// Blocks until the call has ended and returns its result, with the codes of RpcClient::Call().
   template <typename Response, typename Request>
   absl::StatusOr<Response> Call(const std::string& method, const Request& request, Duration timeout,
                                 Retry retry = Retry::kUntilDeadline) {

@@ -1,5 +1,5 @@
-// EventLoop on Boost.Asio. A handle shares a flag or a state with its pending handler, so that a
-// handler that is already queued does nothing once the handle is destroyed.
+// EventLoop on Boost.Asio. A handle shares a lifetime or a state with its pending handler, so that
+// a handler that is already queued does nothing once the handle is destroyed.
 #include "common/event_loop.h"
 
 #include <signal.h>
@@ -10,6 +10,8 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
+
+#include "common/lifetime.h"
 
 namespace tony {
 namespace asio = boost::asio;
@@ -23,19 +25,16 @@ namespace {
 class TimerHandle : public EventLoop::Handle {
  public:
   TimerHandle(asio::io_context& context, Duration delay, std::function<void()> function)
-      : timer_(context, std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay)),
-        alive_(std::make_shared<bool>(true)) {
-    // The flag decides, not the error code: a timer that has fired and is queued can no longer be
-    // cancelled.
-    timer_.async_wait([alive = alive_, function = std::move(function)](const auto&) {
-      if (*alive) function();
-    });
+      : timer_(context, std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay)) {
+    // The lifetime decides, not the error code: a timer that has fired and is queued can no longer
+    // be cancelled.
+    timer_.async_wait(
+        lifetime_.Guard([function = std::move(function)](const auto&) { function(); }));
   }
-  ~TimerHandle() override { *alive_ = false; }
 
  private:
   asio::steady_timer timer_;
-  std::shared_ptr<bool> alive_;
+  Lifetime lifetime_;
 };
 
 class ReadableHandle : public EventLoop::Handle {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/lifetime.h"
 #include "common/port_number.h"
 
 namespace tony {
@@ -149,37 +150,35 @@ std::unique_ptr<EventLoop::Handle> TcpSocket::Connect(EventLoop& loop, const std
                                                       int port, OnConnected on_connected) {
   /// Destroying the attempt ends it.
   struct Attempt : EventLoop::Handle {
-    explicit Attempt(asio::io_context& context)
-        : socket(std::make_shared<Tcp::socket>(context)), wanted(std::make_shared<bool>(true)) {}
+    explicit Attempt(asio::io_context& context) : socket(std::make_shared<Tcp::socket>(context)) {}
     ~Attempt() override {
-      *wanted = false;
       error_code ignored;
       socket->close(ignored);
     }
     std::shared_ptr<Tcp::socket> socket;
-    std::shared_ptr<bool> wanted;
+    Lifetime lifetime;
   };
   auto attempt = std::make_unique<Attempt>(loop.context());
   const absl::StatusOr<Tcp::endpoint> endpoint = MakeEndpoint(address, port);
   if (!endpoint.ok()) {
     // An error is posted, since callbacks never come from within a call.
-    loop.Post([wanted = attempt->wanted, status = endpoint.status(),
-               on_connected = std::move(on_connected)] {
-      if (*wanted) on_connected(status);
-    });
+    loop.Post(attempt->lifetime.Guard(
+        [status = endpoint.status(), on_connected = std::move(on_connected)] {
+          on_connected(status);
+        }));
     return attempt;
   }
   attempt->socket->async_connect(
-      *endpoint, [socket = attempt->socket, wanted = attempt->wanted, where = *endpoint,
-                  on_connected = std::move(on_connected)](const error_code& error) {
-        if (!*wanted) return;
+      *endpoint,
+      attempt->lifetime.Guard([socket = attempt->socket, where = *endpoint,
+                               on_connected = std::move(on_connected)](const error_code& error) {
         if (error) {
           return on_connected(absl::UnavailableError(
               absl::StrCat(where.address().to_string(), ":", where.port(), ": ", error.message())));
         }
         on_connected(
             std::unique_ptr<TcpSocket>(new TcpSocket(std::make_shared<State>(std::move(*socket)))));
-      });
+      }));
   return attempt;
 }
 

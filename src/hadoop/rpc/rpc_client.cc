@@ -23,9 +23,9 @@ Duration WithJitter(Duration duration) {
 }  // namespace
 
 RpcClient::RpcClient(EventLoop& loop, RpcClientOptions options)
-    : loop_(loop), options_(std::move(options)), alive_(std::make_shared<bool>(true)) {}
+    : loop_(loop), options_(std::move(options)) {}
 
-RpcClient::~RpcClient() { *alive_ = false; }
+RpcClient::~RpcClient() = default;
 
 void RpcClient::CallBytes(const std::string& method, std::string request, Duration timeout,
                           Retry retry, Done done) {
@@ -111,9 +111,9 @@ void RpcClient::LeaveServer(uint64_t connection, const absl::Status& why) {
   if (!was_good) server_ = (server_ + 1) % options_.servers.size();
   // The connection is closed from the loop, since it may be the caller of this function. Close ends
   // its other calls, and their results come back to OnResult.
-  loop_.Post([alive = alive_, left = std::shared_ptr<RpcConnection>(std::move(connection_)), why] {
-    if (*alive) left->Close(absl::UnavailableError(why.message()));
-  });
+  loop_.Post(lifetime_.Guard([left = std::shared_ptr<RpcConnection>(std::move(connection_)), why] {
+    left->Close(absl::UnavailableError(why.message()));
+  }));
   ++failures_;
   // The next server is tried at once. Only a full round of failures starts the backoff.
   if (failures_ % options_.servers.size() != 0) return;

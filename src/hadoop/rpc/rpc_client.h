@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "common/lifetime.h"
 #include "hadoop/rpc/rpc_connection.h"
 
 namespace tony::hadoop {
@@ -111,7 +112,7 @@ class RpcClient {
   absl::Status why_left_;                       ///< why the last connection was given up
   size_t failures_ = 0;                         ///< failures in a row, over all servers
   std::unique_ptr<EventLoop::Handle> backoff_;  ///< not null during the backoff: nothing is sent
-  std::shared_ptr<bool> alive_;                 ///< false once this is destroyed
+  Lifetime lifetime_;
 };
 
 }  // namespace tony::hadoop

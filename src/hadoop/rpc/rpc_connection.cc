@@ -55,8 +55,7 @@ RpcConnection::RpcConnection(EventLoop& loop, const Endpoint& server, std::strin
       closed_(std::move(closed)),
       negotiation_(identity_, server.host),
       outer_frames_(options.max_frame_bytes, kProtocol),
-      inner_frames_(options.max_frame_bytes, kProtocol),
-      alive_(std::make_shared<bool>(true)) {
+      inner_frames_(options.max_frame_bytes, kProtocol) {
   connect_deadline_ = loop_.After(options_.connect_timeout, [this] {
     Close(absl::UnavailableError(absl::StrCat(
         ToString(server_), state_ == State::kConnecting ? " cannot be reached" : " does not answer",
@@ -71,7 +70,7 @@ RpcConnection::RpcConnection(EventLoop& loop, const Endpoint& server, std::strin
           .closed = [this](const absl::Status& status) { Close(status); }});
 }
 
-RpcConnection::~RpcConnection() { *alive_ = false; }
+RpcConnection::~RpcConnection() = default;
 
 wire::RpcRequestHeaderProto RpcConnection::Header(int32_t call_id) const {
   wire::RpcRequestHeaderProto header;
@@ -133,9 +132,8 @@ absl::Status RpcConnection::BecomeReady() {
 void RpcConnection::Call(const std::string& method, const std::string& request, Duration timeout,
                          Done done) {
   if (state_ == State::kClosed) {
-    return loop_.Post([alive = alive_, done = std::move(done), status = why_closed_] {
-      if (*alive) done(status);
-    });
+    return loop_.Post(
+        lifetime_.Guard([done = std::move(done), status = why_closed_] { done(status); }));
   }
   const int32_t id = next_id_++;
   wire::RequestHeaderProto what;
@@ -154,9 +152,7 @@ void RpcConnection::Call(const std::string& method, const std::string& request, 
   const absl::Status sent = SendFrame(frame);
   if (sent.ok()) return;
   // The connection is closed from the loop: `closed` must not run inside the caller's Call.
-  loop_.Post([this, alive = alive_, sent] {
-    if (*alive) Close(sent);
-  });
+  loop_.Post(lifetime_.Guard([this, sent] { Close(sent); }));
 }
 
 void RpcConnection::OnDeadline(int32_t id, Duration timeout) {
@@ -178,15 +174,15 @@ void RpcConnection::EndCall(int32_t id, absl::StatusOr<std::string> result) {
 void RpcConnection::OnReceived(const char* data, size_t size) {
   last_heard_ = clock_.Now();
   outer_frames_.Append(data, size);
-  const auto alive = alive_;
+  const Lifetime::Observer lifetime = lifetime_.Observe();
   const absl::Status status = ReadFrames(outer_frames_, false);
-  if (*alive && !status.ok()) Close(status);
+  if (!lifetime.ended() && !status.ok()) Close(status);
 }
 
 absl::Status RpcConnection::ReadFrames(FrameReader& reader, bool unwrapped) {
   // A callback may close or destroy this.
-  const auto alive = alive_;
-  while (*alive && state_ != State::kClosed) {
+  const Lifetime::Observer lifetime = lifetime_.Observe();
+  while (!lifetime.ended() && state_ != State::kClosed) {
     TONY_ASSIGN_OR_RETURN(const std::optional<std::string> frame, reader.Next());
     if (!frame.has_value()) break;
     TONY_RETURN_IF_ERROR(OnFrame(*frame, unwrapped));
@@ -270,12 +266,12 @@ void RpcConnection::Close(const absl::Status& status) {
   std::vector<int32_t> ids;
   for (const auto& [id, call] : calls_) ids.push_back(id);
   std::sort(ids.begin(), ids.end());
-  const auto alive = alive_;
+  const Lifetime::Observer lifetime = lifetime_.Observe();
   stream_ = nullptr;
   for (const int32_t id : ids) {
-    if (*alive) EndCall(id, status);
+    if (!lifetime.ended()) EndCall(id, status);
   }
-  if (*alive) std::exchange(closed_, nullptr)(status);
+  if (!lifetime.ended()) std::exchange(closed_, nullptr)(status);
 }
 
 }  // namespace tony::hadoop

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 #include "hadoop/auth/rpc_identity.h"
 #include "hadoop/auth/sasl_negotiation.h"
 #include "hadoop/base/wire_frame.h"
@@ -112,7 +113,7 @@ class RpcConnection {
   TimePoint last_heard_;
   std::unique_ptr<EventLoop::Handle> connect_deadline_;
   std::unique_ptr<EventLoop::Handle> keep_alive_;
-  std::shared_ptr<bool> alive_;  ///< false once this is destroyed; read after running callbacks
+  Lifetime lifetime_;
   std::unique_ptr<TcpStream> stream_;
 };
 

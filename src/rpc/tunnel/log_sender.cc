@@ -18,13 +18,13 @@ LogSender::LogSender(EventLoop& loop, std::unique_ptr<logs::LogFeed> feed, bool 
       follow_(follow),
       on_done_(std::move(on_done)),
       longest_stall_(longest_stall) {
-  end_ = dial({OnLoop(loop_, alive_, this, &LogSender::OnFrame),
-               OnLoop(loop_, alive_, this, &LogSender::OnWritten),
-               OnLoop(loop_, alive_, this, &LogSender::OnClosed)});
+  end_ = dial({OnLoop(loop_, lifetime_, this, &LogSender::OnFrame),
+               OnLoop(loop_, lifetime_, this, &LogSender::OnWritten),
+               OnLoop(loop_, lifetime_, this, &LogSender::OnClosed)});
   end_->Read();
 }
 
-LogSender::~LogSender() { *alive_ = false; }
+LogSender::~LogSender() = default;
 
 void LogSender::Finish() {
   follow_ = false;
@@ -79,7 +79,7 @@ void LogSender::Done(const absl::Status& status) {
   LogDebug("the sending of logs ends", {{"why", status.message()}});
   stall_.reset();
   growth_.reset();
-  *alive_ = false;
+  lifetime_.End();
   end_.reset();
   // Copied, because the owner may destroy this object in the call.
   const OnDone done = on_done_;

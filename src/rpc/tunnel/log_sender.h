@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 #include "logs/log_feed.h"
 #include "rpc/tunnel/tunnel_end.h"
 
@@ -51,7 +52,7 @@ class LogSender {
   bool follow_;
   const OnDone on_done_;
   const Duration longest_stall_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;    ///< ends when the sending is done, or with the sender
   bool writing_ = true;  ///< true at first: the opening frame is being written
   bool sent_end_ = false;
   std::unique_ptr<EventLoop::Handle> stall_;   ///< set while the reader is expected to act

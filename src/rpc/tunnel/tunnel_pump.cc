@@ -17,14 +17,13 @@ TunnelPump::TunnelPump(EventLoop& loop, std::unique_ptr<TcpSocket> socket, const
       longest_silence_(longest_silence),
       socket_(std::move(socket)) {
   AwaitBytes();
-  end_ = dial({OnLoop(loop_, alive_, this, &TunnelPump::OnFrame),
-               OnLoop(loop_, alive_, this, &TunnelPump::OnWritten),
-               OnLoop(loop_, alive_, this, &TunnelPump::OnClosed)});
+  end_ = dial({OnLoop(loop_, lifetime_, this, &TunnelPump::OnFrame),
+               OnLoop(loop_, lifetime_, this, &TunnelPump::OnWritten),
+               OnLoop(loop_, lifetime_, this, &TunnelPump::OnClosed)});
   end_->Read();
 }
 
 TunnelPump::~TunnelPump() {
-  *alive_ = false;
   if (socket_ != nullptr && !(sent_end_ && received_end_)) socket_->Break();
 }
 
@@ -91,7 +90,7 @@ void TunnelPump::Finish(const absl::Status& status) {
     socket_->Break();
   }
   silence_.reset();
-  *alive_ = false;
+  lifetime_.End();
   end_.reset();
   // Copied, because the owner may destroy this object in the call.
   const OnDone done = on_done_;

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 #include "common/tcp_socket.h"
 #include "rpc/tunnel/tunnel_end.h"
 
@@ -48,7 +49,7 @@ class TunnelPump {
   EventLoop& loop_;
   const OnDone on_done_;
   const Duration longest_silence_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;  ///< ends when both directions have ended, or with the pump
   std::unique_ptr<TcpSocket> socket_;
   bool sent_end_ = false;      ///< the end of the socket's direction was sent
   bool received_end_ = false;  ///< the end of the tunnel's direction was received

@@ -134,9 +134,7 @@ LocalBackend::~LocalBackend() {
 }
 
 void LocalBackend::Later(std::function<void()> function) {
-  loop_.Post([alive = std::weak_ptr<bool>(alive_), function = std::move(function)] {
-    if (!alive.expired()) function();
-  });
+  loop_.Post(lifetime_.Guard(std::move(function)));
 }
 
 absl::Status LocalBackend::OpenClaim() {

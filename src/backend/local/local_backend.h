@@ -17,6 +17,7 @@
 #include "backend/local/ledger.h"
 #include "backend/local/ledger_watch.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 #include "core/ports/cluster_backend.h"
 #include "core/schedule/capacity.h"
 #include "os/processes/subprocess.h"
@@ -142,7 +143,7 @@ class LocalBackend : public core::ClusterBackend {
   std::deque<std::pair<std::string, core::LaunchContext>>
       launches_;         ///< not started yet, oldest first
   int last_number_ = 0;  ///< number in the newest container id
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;
 };
 
 }  // namespace tony::backend

@@ -80,9 +80,7 @@ void NodeManager::Stop(const yarn::ContainerIdProto& id) {
 
 void NodeManager::SendLater() {
   if (std::exchange(send_posted_, true)) return;
-  loop_.Post([this, alive = alive_] {
-    if (*alive) Send();
-  });
+  loop_.Post(lifetime_.Guard([this] { Send(); }));
 }
 
 void NodeManager::Send() {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 #include "hadoop/rpc/rpc_client.h"
 #include "hadoop/yarn/container_protocol.pb.h"
 
@@ -41,7 +42,7 @@ class NodeManager {
 
   NodeManager(EventLoop& loop, NodeManagerOptions options, Events events);
   /// No event follows.
-  ~NodeManager() { *alive_ = false; }
+  ~NodeManager() = default;
   NodeManager(const NodeManager&) = delete;
   NodeManager& operator=(const NodeManager&) = delete;
 
@@ -79,7 +80,7 @@ class NodeManager {
   ::hadoop::yarn::StopContainersRequestProto stops_;
   std::map<std::string, ::hadoop::yarn::ContainerIdProto> watched_;
   std::unique_ptr<EventLoop::Handle> poll_;  ///< null: no poll is due
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;
 };
 
 }  // namespace tony::backend

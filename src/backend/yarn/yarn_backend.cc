@@ -61,7 +61,7 @@ YarnBackend::YarnBackend(EventLoop& loop, YarnBackendOptions options, Listener& 
       session_(loop, SessionOptions(options_), SessionEvents()),
       asks_(options_.allocation) {}
 
-YarnBackend::~YarnBackend() { *alive_ = false; }
+YarnBackend::~YarnBackend() = default;
 
 MasterSession::Events YarnBackend::SessionEvents() {
   return {.registered = [this](const auto& response, bool again) { OnRegistered(response, again); },
@@ -74,9 +74,7 @@ MasterSession::Events YarnBackend::SessionEvents() {
 }
 
 void YarnBackend::Later(std::function<void()> function) {
-  loop_.Post([alive = alive_, function = std::move(function)] {
-    if (*alive) function();
-  });
+  loop_.Post(lifetime_.Guard(std::move(function)));
 }
 
 void YarnBackend::Start() { session_.Start(); }

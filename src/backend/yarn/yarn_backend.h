@@ -18,6 +18,7 @@
 #include "backend/yarn/node_manager.h"
 #include "backend/yarn/releases.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 #include "core/ports/cluster_backend.h"
 #include "hadoop/rpc/rpc_client.h"
 
@@ -197,7 +198,7 @@ class YarnBackend : public core::ClusterBackend {
   std::map<std::string, ContainerProto> previous_;
   /// Containers warned of; true: YARN will certainly take them.
   std::map<std::string, bool> preempted_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;
 };
 
 }  // namespace tony::backend

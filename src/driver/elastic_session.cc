@@ -55,9 +55,7 @@ absl::StatusOr<std::unique_ptr<ElasticSession>> ElasticSession::Begin(EventLoop&
   std::unique_ptr<ElasticSession> session(
       new ElasticSession(loop, clock, options, store, std::move(watcher), std::move(callbacks)));
   // The watcher does not report a file that was there before, so it is read once.
-  loop.Post([alive = std::weak_ptr<int>(session->alive_), session = session.get()] {
-    if (!alive.expired()) session->ReadMembers();
-  });
+  loop.Post(session->lifetime_.Guard([session = session.get()] { session->ReadMembers(); }));
   return session;
 }
 

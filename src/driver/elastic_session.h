@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 #include "core/rendezvous/elastic_rounds.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "driver/options.h"
@@ -63,7 +64,7 @@ class ElasticSession {
   const Callbacks callbacks_;
   core::ElasticRounds rounds_;
   std::string members_;  ///< content of the file when it was last read
-  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  Lifetime lifetime_;
   WorkerNotifier notifier_;
   std::unique_ptr<EventLoop::Handle> notify_again_;
   std::unique_ptr<os::FolderWatcher> watcher_;

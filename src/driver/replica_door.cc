@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/frame_reader.h"
+#include "common/lifetime.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/network/peer_user.h"
@@ -84,9 +85,7 @@ class ReplicaDoor::Session {
     if (queued_bytes_ > kMostQueuedBytes) {
       // A replica that returns gets a snapshot of the current state. The end is posted, because
       // this is called from within the store.
-      loop_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
-        if (!alive.expired()) End("it takes nothing");
-      });
+      loop_.Post(lifetime_.Guard([this] { End("it takes nothing"); }));
       return;
     }
     Write();
@@ -137,7 +136,7 @@ class ReplicaDoor::Session {
   EventLoop& loop_;
   Frames& shared_;
   const OnOver on_over_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;
   std::unique_ptr<TcpSocket> socket_;
   bool over_ = false;
   FrameReader frames_{rpc::kMostRendezvousFrameBytes, "the protocol of replicas"};

@@ -13,7 +13,6 @@ JournalThread::JournalThread(Journal journal, EventLoop& loop)
 }
 
 JournalThread::~JournalThread() {
-  *here_ = false;
   {
     std::lock_guard lock(mutex_);
     leaving_ = true;
@@ -43,9 +42,7 @@ void JournalThread::Run() {
     if (!status.ok()) LogWarning("decisions are not kept", {{"why", status.message()}});
     lock.lock();
     written_.emplace_back(std::move(batch), status);
-    loop_.Post([this, here = here_] {
-      if (*here) Answer();
-    });
+    loop_.Post(lifetime_.Guard([this] { Answer(); }));
   }
 }
 

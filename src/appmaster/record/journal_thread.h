@@ -9,6 +9,7 @@
 #include "appmaster/record/decision_log.h"
 #include "appmaster/record/journal.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 
 namespace tony::appmaster {
 
@@ -43,8 +44,7 @@ class JournalThread : public DecisionLog {
   Batch next_;                                           ///< guarded by mutex_
   std::vector<std::pair<Batch, absl::Status>> written_;  ///< guarded by mutex_
   bool leaving_ = false;                                 ///< guarded by mutex_
-  /// Used by the loop: a posted function asks it whether this object still exists.
-  std::shared_ptr<bool> here_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;
   std::thread thread_;  ///< last, because it uses the members above
 };
 

@@ -33,13 +33,13 @@ LogReceiver::LogReceiver(EventLoop& loop, LogMirror& mirror, LogOrigin origin,
       origin_(std::move(origin)),
       patience_(patience),
       callbacks_(std::move(callbacks)),
-      end_(dialer.OpenLogs(wish, {OnLoop(loop_, alive_, this, &LogReceiver::OnFrame),
-                                  OnLoop(loop_, alive_, this, &LogReceiver::OnWritten),
-                                  OnLoop(loop_, alive_, this, &LogReceiver::OnClosed)})) {
+      end_(dialer.OpenLogs(wish, {OnLoop(loop_, lifetime_, this, &LogReceiver::OnFrame),
+                                  OnLoop(loop_, lifetime_, this, &LogReceiver::OnWritten),
+                                  OnLoop(loop_, lifetime_, this, &LogReceiver::OnClosed)})) {
   AwaitFrame();
 }
 
-LogReceiver::~LogReceiver() { *alive_ = false; }
+LogReceiver::~LogReceiver() = default;
 
 void LogReceiver::AwaitFrame() {
   if (patience_) {
@@ -84,7 +84,7 @@ void LogReceiver::OnClosed(absl::Status status) {
 }
 
 void LogReceiver::Done(absl::Status status) {
-  *alive_ = false;
+  lifetime_.End();
   late_.reset();
   end_.reset();
   const auto done = callbacks_.on_done;

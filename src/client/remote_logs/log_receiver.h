@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "client/remote_logs/log_mirror.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 #include "history/job_logs.h"
 #include "rpc/tunnel/tunnel_end.h"
 
@@ -51,7 +52,7 @@ class LogReceiver {
   const LogOrigin origin_;
   const std::optional<Duration> patience_;
   const Callbacks callbacks_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;  ///< ends when the reception is done, or with the receiver
   std::unique_ptr<EventLoop::Handle> late_;
   absl::Status trouble_;  ///< the newest trouble that the sender told of
   bool sent_end_ = false;

@@ -35,21 +35,19 @@ absl::StatusOr<std::unique_ptr<RendezvousReplica>> RendezvousReplica::Start(Even
 RendezvousReplica::RendezvousReplica(EventLoop& loop, Dial dial)
     : loop_(loop), dial_(std::move(dial)), store_(loop) {}
 
-RendezvousReplica::~RendezvousReplica() {
-  if (alive_ != nullptr) *alive_ = false;
-}
+RendezvousReplica::~RendezvousReplica() = default;
 
 // Callbacks of the tunnel come on threads of gRPC. OnLoop() posts them and drops those of a tunnel
-// whose `alive_` is false, so an old tunnel cannot disturb the new one.
+// whose lifetime has ended, so an old tunnel cannot disturb the new one.
 void RendezvousReplica::Connect() {
   frames_ = std::make_unique<FrameReader>(rpc::kMostRendezvousFrameBytes,
                                           "the protocol of the rendezvous store");
-  alive_ = std::make_shared<bool>(true);
+  tunnel_lifetime_.emplace();
   // Writing starts as busy because the opening frame is on its way; OnWritten() follows it.
   writing_ = true;
-  end_ = dial_({OnLoop(loop_, alive_, this, &RendezvousReplica::OnFrame),
-                OnLoop(loop_, alive_, this, &RendezvousReplica::OnWritten),
-                OnLoop(loop_, alive_, this, &RendezvousReplica::OnClosed)});
+  end_ = dial_({OnLoop(loop_, *tunnel_lifetime_, this, &RendezvousReplica::OnFrame),
+                OnLoop(loop_, *tunnel_lifetime_, this, &RendezvousReplica::OnWritten),
+                OnLoop(loop_, *tunnel_lifetime_, this, &RendezvousReplica::OnClosed)});
   end_->Read();
   store_.Attach([this](const core::ReplicaRequest& request) { Queue(rpc::ToFrame(request)); });
   KeepAlive();
@@ -115,7 +113,7 @@ void RendezvousReplica::OnClosed(absl::Status status) { Break(status); }
 // The queue is dropped: it may begin with the rest of a frame that was partly sent, and Attach()
 // queues all pending requests again.
 void RendezvousReplica::Break(const absl::Status& why) {
-  *alive_ = false;
+  tunnel_lifetime_.reset();
   store_.Detach();
   queue_.clear();
   sent_bytes_ = 0;

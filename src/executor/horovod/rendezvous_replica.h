@@ -4,12 +4,14 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/event_loop.h"
 #include "common/frame_reader.h"
+#include "common/lifetime.h"
 #include "rendezvous/rendezvous_server.h"
 #include "rendezvous/replica_store.h"
 #include "rpc/tunnel/tunnel_end.h"
@@ -60,8 +62,8 @@ class RendezvousReplica {
   Duration pause_{0};  ///< backoff before the next attempt
   std::unique_ptr<EventLoop::Handle> retry_;
   std::unique_ptr<EventLoop::Handle> keep_alive_;
-  std::shared_ptr<bool> alive_;          ///< false once the current tunnel is broken
-  std::unique_ptr<rpc::TunnelEnd> end_;  ///< last: its callbacks use the rest
+  std::optional<Lifetime> tunnel_lifetime_;  ///< nullopt: no tunnel is open
+  std::unique_ptr<rpc::TunnelEnd> end_;      ///< last: its callbacks use the rest
 };
 
 }  // namespace tony::executor

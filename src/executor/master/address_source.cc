@@ -35,18 +35,15 @@ absl::StatusOr<std::string> AddressFrom(const absl::StatusOr<os::FinishedProgram
 void AddressFile::Look(OnAnswer on_answer) { on_answer(os::ReadFile(path_)); }
 
 AddressCommand::~AddressCommand() {
-  *here_ = false;
   if (thread_.joinable()) thread_.join();
 }
 
 void AddressCommand::Look(OnAnswer on_answer) {
   if (thread_.joinable()) thread_.join();
-  thread_ = std::thread([this, here = here_, on_answer = std::move(on_answer)] {
+  thread_ = std::thread([this, answer = lifetime_.Guard(std::move(on_answer))] {
     const absl::StatusOr<std::string> address =
         AddressFrom(os::RunWithDeadline(arguments_, kLimit));
-    loop_.Post([here, on_answer, address] {
-      if (*here) on_answer(address);
-    });
+    loop_.Post([answer, address] { answer(address); });
   });
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
+#include "common/lifetime.h"
 
 namespace tony::executor {
 
@@ -57,8 +57,7 @@ class AddressCommand : public AddressSource {
  private:
   const std::vector<std::string> arguments_;
   EventLoop& loop_;
-  std::shared_ptr<bool> here_ =
-      std::make_shared<bool>(true);  ///< false once this is destroyed; used on the loop only
+  Lifetime lifetime_;
   std::thread thread_;
 };
 

@@ -248,6 +248,10 @@ void JobRunner::Run(const core::effect::ShowMeasurement& effect) {
   ports_.measurements.Take(effect.measured);
 }
 
+void JobRunner::Run(const core::effect::ReportFault& effect) {
+  LogError(absl::StrCat("a fault of tony, please report it: ", effect.sentence));
+}
+
 void JobRunner::Run(const core::effect::Finish& effect) {
   LogInfo(absl::StrCat("verdict ", core::OutcomeName(effect.verdict.outcome), ": ",
                        effect.verdict.sentence));

@@ -89,6 +89,7 @@ class JobRunner : public core::ClusterBackend::Listener {
   void Run(const core::effect::KillContainer& effect);
   void Run(const core::effect::Record& effect);
   void Run(const core::effect::ShowMeasurement& effect);
+  void Run(const core::effect::ReportFault& effect);
   void Run(const core::effect::Finish& effect);
 
   void Send(const std::string& container_id, const v1::MasterMessage& message);

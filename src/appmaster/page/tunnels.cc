@@ -25,7 +25,7 @@ absl::StatusOr<TunnelTarget> FindTunnelTarget(const core::TaskTable& tasks,
     return absl::FailedPreconditionError(absl::StrCat(
         id.ToString(), " is ", core::TaskStateName(task->state), ", so nothing listens there"));
   }
-  if (!task->attached) {
+  if (!task->attached()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the executor of ", id.ToString(), " has no connection at the moment"));
   }
@@ -45,7 +45,7 @@ absl::Status CheckLogContainer(const core::TaskTable& tasks, const std::string& 
   if (task == nullptr) {
     return absl::NotFoundError(absl::StrCat("the job does not hold container ", id));
   }
-  if (!task->attached) {
+  if (!task->attached()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the executor of ", task->id.ToString(), " has no connection at the moment"));
   }

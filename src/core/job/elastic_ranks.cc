@@ -46,7 +46,7 @@ std::vector<ElasticMember> ElasticRanks::Members() const {
   // A member is a worker that is registered and gathered by no gang; the driver may give it a rank.
   for (const Task& task : run_.tasks.all()) {
     const bool there = task.state == TaskState::kReady || task.state == TaskState::kRunning;
-    if (!IsElastic(task) || !there || task.gang != 0 || !task.container || task.killed) continue;
+    if (!IsElastic(task) || !there || task.gang != 0 || !task.container || task.killed()) continue;
     members.push_back(
         {MemberName(task.id, task.attempt), HostNameOf(parts_.gangs.EndpointOf(task))});
   }
@@ -54,24 +54,24 @@ std::vector<ElasticMember> ElasticRanks::Members() const {
 }
 
 void ElasticRanks::OnDriverAttached() {
-  told_members_.reset();
+  last_members_.reset();
   run_.members_changed = true;
 }
 
-void ElasticRanks::TellMembers() {
+void ElasticRanks::SendMembersIfChanged() {
   if (!run_.members_changed || run_.verdict) return;
   const Task* driver = run_.tasks.Find({kDriverType, 0});
-  if (driver == nullptr || !driver->attached || driver->state != TaskState::kRunning) return;
+  if (driver == nullptr || !driver->attached() || driver->state != TaskState::kRunning) return;
   run_.members_changed = false;
   // The driver is told only of changes: most inputs that set the mark leave the list
   // alone.
   effect::SendMembers message{driver->container->id, run_.epoch, driver->attempt, Members(),
                               finished_};
-  if (told_members_ && told_members_->members == message.members &&
-      told_members_->finished == finished_) {
+  if (last_members_ && last_members_->members == message.members &&
+      last_members_->finished == finished_) {
     return;
   }
-  told_members_ = message;
+  last_members_ = message;
   run_.Do(std::move(message));
 }
 
@@ -84,8 +84,8 @@ void ElasticRanks::Accept(Task& driver, const RendezvousPlan& plan) {
   ForgetWait();  // the last report was about the previous round
   run_.Note(decision::PlanAccepted{run_.epoch, plan});
   StartPlanned();
-  parts_.record.SayGoesOn(absl::StrCat("Round ", plan.round, ": ", plan.slots.size(),
-                                       plan.slots.size() == 1 ? " process" : " processes"));
+  parts_.record.RecordContinues(absl::StrCat("Round ", plan.round, ": ", plan.slots.size(),
+                                             plan.slots.size() == 1 ? " process" : " processes"));
   if (first) InviteOthers();
 }
 
@@ -108,7 +108,7 @@ void ElasticRanks::Lose(Task& task, const Verdict& failure) {
   restarted.guilty = task.id;
   restarted.budgets = parts_.judge.budgets();
   restarted.delay = Cooldown(task);
-  restarted.container_lost = !task.container || task.killed;
+  restarted.container_lost = !task.container || task.killed();
   RestartAlone(task, restarted);
 }
 
@@ -143,9 +143,9 @@ void ElasticRanks::RestartAlone(Task& task, const decision::TasksRestarted& rest
   run_.tasks.SetListed(task, known);
   // The end of a killed container brings its replacement.
   if (task.container) task.kept = true;
-  if (task.container && !kept && !std::exchange(task.killed, true)) task.killed_at = run_.now;
+  if (task.container && !kept && !task.killed()) parts_.executors.Ignore(task);
   parts_.record.ChangeTask(task, task.container ? TaskState::kStarting : TaskState::kNew);
-  if (kept && task.attached) {
+  if (kept && task.attached()) {
     run_.Do(
         effect::SendPrepare{task.container->id, run_.epoch, task.attempt, /*keep_ports=*/known});
   }
@@ -157,15 +157,14 @@ void ElasticRanks::OnSucceeded(const Task& ended) {
   bool asked = false;
   for (Task& task : run_.tasks.all()) {
     if (!IsElastic(task) || task.over() || TakesPart(task)) continue;
-    asked = asked || task.asked;
+    asked = asked || task.asked();
     run_.tasks.SetGang(task, 0);
     parts_.record.ChangeTask(task, TaskState::kStopped,
                              "a process has ended well, so nobody joins any more");
-    if (task.container && task.attached)
-      parts_.executors.Dismiss(task, "the job is coming to its end");
+    if (task.attached()) parts_.executors.Dismiss(task, "the job is coming to its end");
   }
   if (!asked) return;
-  run_.tasks.ForgetAsked();
+  parts_.executors.CancelRequests();
   run_.Do(effect::CancelRequests{});
 }
 

@@ -30,7 +30,7 @@ class ElasticRanks : public HorovodRanks {
   void Lose(Task& task, const Verdict& failure) override;
   void RestartAlone(Task& task, const decision::TasksRestarted& restarted) override;
   bool FailIfNeeded(Task& task) override;
-  void TellMembers() override;
+  void SendMembersIfChanged() override;
 
  protected:
   void Accept(Task& driver, const RendezvousPlan& plan) override;
@@ -53,7 +53,7 @@ class ElasticRanks : public HorovodRanks {
   Duration Cooldown(const Task& task);
 
   const ElasticSettings& settings_;
-  std::optional<effect::SendMembers> told_members_;  ///< last list sent to the attached driver
+  std::optional<effect::SendMembers> last_members_;  ///< last list sent to the attached driver
   bool finished_ = false;                            ///< one worker has succeeded
   std::map<std::string, int> failures_on_;           ///< number of failures by host id
   std::string last_loss_;                            ///< sentence of the last loss of a worker

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/job/executors.h"
 #include "core/job/gang_scheduler.h"
 #include "core/job/job_ending.h"
 #include "core/job/job_parts.h"
@@ -61,9 +62,9 @@ void FailureJudge::OnFailure(const Task& task, const Verdict& failure) {
   if (!may_be_victim) return Judge();
   if (run_.judge_at) return;
   run_.judge_at = run_.now + run_.job.timeouts.root_cause;
-  parts_.record.Say(
+  parts_.record.RecordWait(
       {absl::StrCat(task.id.ToString(), " failed as if another task had gone, which is looked for"),
-       run_.tasks.Names([](const Task& other) { return other.reattach_by.has_value(); }),
+       run_.tasks.Names([](const Task& other) { return other.awaited(); }),
        "it comes by itself (tony.am.root-cause-timeout-ms)"});
 }
 
@@ -78,7 +79,7 @@ void FailureJudge::Judge() {
   // new epoch tells the others.
   cause.scope = task.type->port_release ? RestartScope::kJob : task.type->restart_scope;
   cause.exit = failures_[root].exit;
-  cause.container_lost = !task.container || task.killed;
+  cause.container_lost = !task.container || task.killed();
   cause.port_taken = !task.stranger.empty();
   if (!task.gathering()) cause.running_since = run_.running_since;
   const bool first = restarts_.state() == RestartState{};
@@ -112,7 +113,7 @@ void FailureJudge::Restart(const Verdict& failure, const core::Restart& restart)
                            run_.policy.FailsAttempt(task);
     // The narrower scope keeps the addresses, so it needs live containers and tasks whose gang had
     // started; anything else widens it.
-    widened = widened || !task.container || task.killed || task.gathering() || whole_job;
+    widened = widened || !task.container || task.killed() || task.gathering() || whole_job;
     restarted.tasks.push_back(task.id);
   }
   if (!widened) return RestartTasks(restarted);
@@ -143,7 +144,7 @@ void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted) {
     if (!parts_.gangs.Admitted(task.id.type) || parts_.gangs.Settled(task)) continue;
     if (later.count(task.id) > 0) {
       // The end of a container is no decision, so a replayed journal may still have one.
-      if (task.container) run_.tasks.Unbind(task);
+      if (task.container) parts_.executors.Unbind(task);
       run_.tasks.SetGang(task, 0);
       run_.tasks.SetListed(task, false);
       if (task.state != TaskState::kNew) parts_.record.ChangeTask(task, TaskState::kNew);
@@ -155,7 +156,7 @@ void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted) {
     task.exit.reset();
     task.stranger.clear();
     task.waiting_since = run_.now;
-    task.told_to_start = 0;
+    task.started_attempt = 0;
     run_.tasks.SetListed(task, false);
     run_.groups.OnTypeRestarted(task.id.type, run_.now);
     if (!task.container) {
@@ -165,7 +166,7 @@ void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted) {
     task.kept = true;
     parts_.record.ChangeTask(task, TaskState::kStarting);
     // An executor that has not attached yet learns the epoch when it does.
-    if (task.attached) run_.Do(effect::SendPrepare{task.container->id, run_.epoch, task.attempt});
+    if (task.attached()) run_.Do(effect::SendPrepare{task.container->id, run_.epoch, task.attempt});
   }
   parts_.gangs.FormGang(members, restarted.delay);
 }
@@ -191,7 +192,7 @@ void FailureJudge::RestartTasks(const decision::TasksRestarted& restarted) {
     ++task.attempt;
     run_.groups.OnTypeRestarted(id.type, run_.now);
     parts_.record.ChangeTask(task, TaskState::kStarting);
-    if (!task.attached) continue;
+    if (!task.attached()) continue;
     run_.Do(effect::SendPrepare{task.container->id, run_.epoch, task.attempt, /*keep_ports=*/true});
   }
   parts_.gangs.FormGang(members, restarted.delay);
@@ -219,7 +220,7 @@ void FailureJudge::CheckJudgement() {
   if (run_.now < *run_.judge_at) return;
   // An executor whose stream is broken may be the root cause of the other failures.
   for (const Task& task : run_.tasks.all()) {
-    if (task.reattach_by && !task.awaited_back) return;
+    if (task.awaited() && task.binding != Binding::kReclaimed) return;
   }
   Judge();
 }

@@ -73,8 +73,9 @@ void GangScheduler::AdmitStages() {
     }
     FormGang(members, Duration(0));
     if (stage.depends_on.empty()) continue;
-    parts_.record.SayGoesOn(absl::StrCat(Sentence(stage.types, "comes", "come"), " next, after ",
-                                         absl::StrJoin(stage.depends_on, ", ")));
+    parts_.record.RecordContinues(absl::StrCat(Sentence(stage.types, "comes", "come"),
+                                               " next, after ",
+                                               absl::StrJoin(stage.depends_on, ", ")));
   }
 }
 
@@ -102,7 +103,7 @@ void GangScheduler::SettleTypes() {
   settled_.insert(settled.begin(), settled.end());
   run_.missing = true;
   for (Task& task : run_.tasks.all()) {
-    if (settled.count(task.id.type) > 0 && task.attached)
+    if (settled.count(task.id.type) > 0 && task.attached())
       parts_.executors.Dismiss(task, kStageOver);
   }
   parts_.ranks.OnSettled();
@@ -131,13 +132,14 @@ void GangScheduler::RequestMissing() {
   if (!std::exchange(run_.missing, false) || run_.verdict) return;
   effect::RequestContainers request;
   for (Task& task : run_.tasks.all()) {
-    const bool needed = task.gang != 0 && task.state == TaskState::kNew && !task.asked;
+    const bool needed =
+        task.gang != 0 && task.state == TaskState::kNew && task.binding == Binding::kFree;
     // AwaitsRoom() delays the request, so a stage never needs more room than it has itself and
     // takes the place of its predecessors.
     if (!needed || run_.now < run_.tasks.gangs().at(task.gang).ask_after || AwaitsRoom(task))
       continue;
     AddTo(request, *task.type);
-    run_.tasks.Ask(task);
+    parts_.executors.Request(task);
   }
   if (request.requests.empty()) return;
   run_.Do(std::move(request));
@@ -161,7 +163,7 @@ void GangScheduler::NotePartlyHeld() {
 
 bool GangScheduler::HeldBack(int number, Gang& gang) {
   if (run_.now >= gang.not_before) return false;
-  if (std::exchange(gang.said_held_back, true)) return true;
+  if (std::exchange(gang.delay_recorded, true)) return true;
   const auto left = std::chrono::ceil<std::chrono::seconds>(gang.not_before - run_.now);
   const auto member = std::find_if(run_.tasks.all().begin(), run_.tasks.all().end(),
                                    [number](const Task& task) { return task.gang == number; });
@@ -230,8 +232,9 @@ void GangScheduler::Open(const decision::GangReleased& released) {
   // changes it.
   if (first) run_.spec = SpecWith(released.spec);
   run_.running_since = run_.now;
-  if (parts_.record.Move(JobTrigger::kGangRegistered)) return;
-  parts_.record.SayGoesOn(
+  // A gang of a later stage, or of a restarted task, starts within the running job.
+  if (run_.state != JobState::kRunning) return parts_.record.Move(JobTrigger::kGangRegistered);
+  parts_.record.RecordContinues(
       Sentence(types, first ? "starts" : "starts again", first ? "start" : "start again"));
 }
 
@@ -266,9 +269,9 @@ Endpoint GangScheduler::EndpointOf(const Task& task) {
   return endpoint;
 }
 
-void GangScheduler::SayWhichStageWaits() {
+void GangScheduler::RecordStageWait() {
   if (!std::exchange(run_.progressed, false) || run_.state != JobState::kRunning ||
-      parts_.executors.awaited_back() > 0) {
+      run_.tasks.count(Binding::kReclaimed) > 0) {
     return;
   }
   // One wait is enough for the record: the first stage that is not admitted stands for all later

@@ -49,7 +49,7 @@ class GangScheduler {
   void Open(const decision::GangReleased& released);
   static Endpoint EndpointOf(const Task& task);
   /// Records which stage waits for which others, when that may have changed.
-  void SayWhichStageWaits();
+  void RecordStageWait();
   /// The clause "; train, which depends on prep, does not start"; empty when no type is concerned.
   std::string NeverStarted(const std::string& type) const;
 

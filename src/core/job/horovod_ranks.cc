@@ -39,7 +39,7 @@ void HorovodRanks::OnSettled() {
   if (!parts_.gangs.Settle(kDriverType) || driver->over()) return;
   run_.tasks.SetGang(*driver, 0);
   parts_.record.ChangeTask(*driver, TaskState::kStopped, "all processes have ended well");
-  if (driver->attached) parts_.executors.Dismiss(*driver, GangScheduler::kStageOver);
+  if (driver->attached()) parts_.executors.Dismiss(*driver, GangScheduler::kStageOver);
 }
 
 std::optional<Verdict> HorovodRanks::NameClash(int number) const {
@@ -80,17 +80,17 @@ void HorovodRanks::Accept(Task& driver, const RendezvousPlan& plan) {
   run_.plan = std::make_shared<const RendezvousPlan>(plan);
   run_.Note(decision::PlanAccepted{run_.epoch, plan});
   StartPlanned();
-  if (std::exchange(said_planning_, false))
-    parts_.record.SayGoesOn("The driver has said who has which rank");
+  if (std::exchange(planning_recorded_, false))
+    parts_.record.RecordContinues("The driver has said who has which rank");
 }
 
 void HorovodRanks::StartPlanned() {
   std::vector<std::string> container_ids;
   for (const Task& task : run_.tasks.all()) {
     const bool waits = IsRanked(task.id.type) && task.listed && task.gang == 0 &&
-                       task.state == TaskState::kReady && task.told_to_start != task.attempt;
+                       task.state == TaskState::kReady && task.started_attempt != task.attempt;
     // A task that must attach again reports then whether it was told to start.
-    if (waits && task.attached && !AwaitsPlan(task)) container_ids.push_back(task.container->id);
+    if (waits && task.attached() && !AwaitsPlan(task)) container_ids.push_back(task.container->id);
   }
   if (!container_ids.empty()) parts_.executors.SendStart(std::move(container_ids));
 }
@@ -108,11 +108,11 @@ void HorovodRanks::OnWait(Task& driver, const input::RendezvousWait& wait) {
   if (std::exchange(rendezvous_wait_, wait.wait) == wait.wait) return;
   rendezvous_wait_since_ = run_.now;
   if (wait.wait.sentence.empty())
-    return parts_.record.SayGoesOn("All processes have found each other");
+    return parts_.record.RecordContinues("All processes have found each other");
   SayWhoIsNotFound();
 }
 
-void HorovodRanks::SayWait() {
+void HorovodRanks::RecordWait() {
   if (!rendezvous_wait_.sentence.empty()) SayWhoIsNotFound();
 }
 
@@ -160,7 +160,7 @@ std::string HorovodRanks::DescribeEndedUnmet() const {
 void HorovodRanks::CheckRendezvous() {
   const Task* const driver = run_.tasks.Find({kDriverType, 0});
   // A driver that must attach again may have a newer report.
-  if (driver == nullptr || !driver->attached || run_.judge_at || run_.state != JobState::kRunning)
+  if (driver == nullptr || !driver->attached() || run_.judge_at || run_.state != JobState::kRunning)
     return;
   for (const Task* task : EndedUnmet()) {
     // The patience runs from the later of the end and the report: an older report may not know the
@@ -182,7 +182,7 @@ Task* HorovodRanks::PlanningDriver() {
 void HorovodRanks::CheckPlanning() {
   Task* driver = PlanningDriver();
   // A driver that must attach again may have sent the plan already.
-  if (driver == nullptr || !driver->attached || !run_.running_since) return;
+  if (driver == nullptr || !driver->attached() || !run_.running_since) return;
   // After a restart of the ApplicationMaster the driver gets the full time to repeat its plan.
   const Duration waited = run_.now - std::max(*run_.running_since, run_.state_since);
   if (waited >= run_.job.horovod.driver_start) {
@@ -191,7 +191,7 @@ void HorovodRanks::CheckPlanning() {
                                             " who has which rank "
                                             "(tony.horovod.driver.start-timeout-ms)"));
   }
-  if (waited < run_.job.timeouts.waiting_notice || std::exchange(said_planning_, true)) return;
+  if (waited < run_.job.timeouts.waiting_notice || std::exchange(planning_recorded_, true)) return;
   run_.Do(effect::Record{JobWaiting{"nobody starts before the driver has said who has which rank",
                                     {driver->id.ToString()},
                                     "it comes by itself; `tony logs JOB driver` says more"}});
@@ -199,7 +199,7 @@ void HorovodRanks::CheckPlanning() {
 
 void HorovodRanks::OnEpochOpened() {
   ForgetWait();
-  said_planning_ = false;
+  planning_recorded_ = false;
 }
 
 bool HorovodRanks::IsDriver(const Task& task) { return task.id.type == kDriverType; }

@@ -36,7 +36,7 @@ class HorovodRanks : public Ranks {
   std::string WithRank(const Task& task, std::string sentence) const override;
   void CheckPlanning() override;
   void CheckRendezvous() override;
-  void SayWait() override;
+  void RecordWait() override;
 
  protected:
   /// The driver has sent this plan.
@@ -68,7 +68,7 @@ class HorovodRanks : public Ranks {
 
   RendezvousWait rendezvous_wait_;   ///< the last report of the driver
   TimePoint rendezvous_wait_since_;  ///< when that report came
-  bool said_planning_ = false;       ///< the wait for the driver's plan is recorded
+  bool planning_recorded_ = false;   ///< the wait for the driver's plan is recorded
 };
 
 }  // namespace tony::core

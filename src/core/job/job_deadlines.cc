@@ -30,7 +30,7 @@ Verdict LateRegistration(const Task& task, Duration allowed) {
   verdict.guilty = task.id;
   verdict.sentence = absl::StrCat(
       task.id.ToString(), " in container ", task.container->id, " on ", task.container->host,
-      task.attached ? " attached but was not ready within " : " did not attach within ",
+      task.attached() ? " attached but was not ready within " : " did not attach within ",
       SecondsText(allowed), " (tony.container.registration.timeout)");
   return verdict;
 }
@@ -42,7 +42,7 @@ void JobDeadlines::CheckGroups() {
   if (!due || run_.now < *due) return;
   // An executor that must attach again may report an end that came in time.
   for (const Task& task : run_.tasks.all()) {
-    if (task.reattach_by) return;
+    if (task.awaited()) return;
   }
   for (const OverdueType& overdue : run_.groups.TakeDue(run_.now)) {
     if (run_.verdict) return;
@@ -101,7 +101,7 @@ void JobDeadlines::Tick() {
   const bool was_absent = ForgiveOwnAbsence();
   checked_at_ = run_.now;
   if (run_.state == JobState::kStopping) {
-    SayWhoIsMissing();
+    RecordMissing();
     parts_.ending.CheckStopping();
     return;
   }
@@ -120,7 +120,7 @@ void JobDeadlines::Tick() {
   if (!run_.verdict) CheckKilled();
   if (!run_.verdict) CheckAllocation();
   if (!run_.verdict && run_.tasks.count(TaskState::kStarting) > 0) CheckRegistration();
-  if (!run_.verdict) SayWhoIsMissing();
+  if (!run_.verdict) RecordMissing();
   if (!run_.verdict) parts_.ranks.CheckPlanning();
   if (!run_.verdict && !was_absent) parts_.ranks.CheckRendezvous();
   if (!run_.verdict && run_.judge_at) parts_.judge.CheckJudgement();
@@ -168,7 +168,7 @@ void JobDeadlines::YieldIfHeldForLong(int number, Gang& gang) {
   // together do not ask again together.
   size_t jitter = 0;
   for (Task& task : run_.tasks.all()) {
-    if (task.gang != number || !task.container || task.killed) continue;
+    if (task.gang != number || !task.container || task.killed()) continue;
     if (jitter == 0) jitter = std::hash<std::string>()(task.container->id) % 1000;
     // The replacement of this container must not be charged to the budget.
     task.kept = true;
@@ -179,7 +179,7 @@ void JobDeadlines::YieldIfHeldForLong(int number, Gang& gang) {
   const Duration pause = hold / 4 + hold / 2 * static_cast<int>(jitter) / 1000;
   gang.ask_after = run_.now + pause;
   gang.partly_held_since.reset();
-  run_.tasks.ForgetAsked();
+  parts_.executors.CancelRequests();
   run_.missing = true;
   run_.Do(effect::CancelRequests{});
   run_.Do(effect::Record{JobWaiting{
@@ -218,29 +218,29 @@ void JobDeadlines::CheckRegistration() {
   parts_.judge.OnFailure(*first, verdict);
 }
 
-void JobDeadlines::SayWhoIsMissing() {
+void JobDeadlines::RecordMissing() {
   const Duration patience = run_.job.timeouts.waiting_notice;
   if (run_.state == JobState::kStopping) {
-    if (run_.now - run_.state_since < patience || std::exchange(said_who_ends_, true)) return;
+    if (run_.now - run_.state_since < patience || std::exchange(ending_recorded_, true)) return;
     return run_.Do(effect::Record{*WaitIn(run_.state, AwaitedTasks(run_.tasks))});
   }
   for (auto& [number, gang] : run_.tasks.gangs()) {
     // One record per wait is enough; a later state change clears it.
-    if (gang.said_missing || run_.now - gang.since < patience) continue;
-    if (gang.bound == 0) SayWhoseRoomIsAwaited(number, gang);
+    if (gang.missing_recorded || run_.now - gang.since < patience) continue;
+    if (gang.bound == 0) RecordRoomWait(number, gang);
     if (gang.bound < gang.size || gang.ready == gang.size) continue;
-    gang.said_missing = true;
+    gang.missing_recorded = true;
     const JobState state =
         run_.state == JobState::kRestarting ? JobState::kRestarting : JobState::kRegistering;
     run_.Do(effect::Record{*WaitIn(state, AwaitedTasks(run_.tasks, number))});
   }
 }
 
-void JobDeadlines::SayWhoseRoomIsAwaited(int number, Gang& gang) {
+void JobDeadlines::RecordRoomWait(int number, Gang& gang) {
   const auto member = std::find_if(run_.tasks.all().begin(), run_.tasks.all().end(),
                                    [number](const Task& task) { return task.gang == number; });
   if (!parts_.gangs.AwaitsRoom(*member)) return;
-  gang.said_missing = true;
+  gang.missing_recorded = true;
   run_.Do(effect::Record{JobWaiting{
       absl::StrCat(member->id.type, " waits for the containers of what it comes after"),
       run_.tasks.Names(
@@ -257,7 +257,7 @@ bool JobDeadlines::ForgiveOwnAbsence() {
   for (Task& task : run_.tasks.all()) {
     task.last_heard += late;
     task.killed_at += late;
-    if (task.reattach_by) *task.reattach_by += late;
+    task.reattach_by += late;
   }
   return true;
 }
@@ -265,15 +265,15 @@ bool JobDeadlines::ForgiveOwnAbsence() {
 void JobDeadlines::CheckSilence() {
   const Duration allowed = HeartbeatTimeout(run_.job.timeouts);
   for (Task& task : run_.tasks.all()) {
-    if (!task.container || task.killed) continue;
+    if (!task.container || task.killed()) continue;
     const std::string where =
         absl::StrCat("container ", task.container->id, " on ", task.container->host);
     // An attached executor is judged by its heartbeats, one without a stream by its time to attach
     // again.
-    if (task.attached && run_.now - task.last_heard >= allowed) {
+    if (task.attached() && run_.now - task.last_heard >= allowed) {
       parts_.steps.OnSilent(task, Reason::kHeartbeatLost,
                             absl::StrCat("no heartbeat of ", where, " for ", SecondsText(allowed)));
-    } else if (task.reattach_by && run_.now >= *task.reattach_by) {
+    } else if (task.awaited() && run_.now >= task.reattach_by) {
       parts_.steps.OnSilent(
           task, Reason::kTaskLost,
           absl::StrCat("the executor of ", where, " broke off and did not attach again"));
@@ -284,7 +284,7 @@ void JobDeadlines::CheckSilence() {
 
 void JobDeadlines::CheckKilled() {
   for (Task& task : run_.tasks.all()) {
-    if (!task.container || !task.killed) continue;
+    if (!task.killed()) continue;
     // Until the lease has run out the program may still run, so no other container may get the
     // task.
     if (run_.now - task.killed_at < run_.job.timeouts.container_kill || parts_.steps.MayRunOn(task))

@@ -39,13 +39,13 @@ class JobDeadlines {
   /// Makes the type untracked: the job no longer waits for it.
   void StopTracking(const std::string& type);
   /// Records, once per wait, which tasks a gang or the end of the job waits for.
-  void SayWhoIsMissing();
-  void SayWhoseRoomIsAwaited(int number, Gang& gang);
+  void RecordMissing();
+  void RecordRoomWait(int number, Gang& gang);
 
   JobRun& run_;
   const JobParts& parts_;
-  TimePoint checked_at_;        ///< when the deadlines were checked last
-  bool said_who_ends_ = false;  ///< the wait of a stopping job is recorded
+  TimePoint checked_at_;          ///< when the deadlines were checked last
+  bool ending_recorded_ = false;  ///< the wait of a stopping job is recorded
 };
 
 }  // namespace tony::core

@@ -110,6 +110,12 @@ struct ShowMeasurement {
   TaskMeasured measured;
 };
 
+/// A part of the state machine asked for a change that its table lacks. Nothing was changed. It is
+/// a fault of tony, which the ApplicationMaster logs.
+struct ReportFault {
+  std::string sentence;
+};
+
 /// No container of the job is left; the ApplicationMaster may exit.
 struct Finish {
   Verdict verdict;
@@ -122,7 +128,8 @@ using JobEffect =
                  effect::GiveBackSpare, effect::CancelRequests, effect::LaunchExecutor,
                  effect::SendAssignment, effect::SendReattached, effect::AnswerHeartbeat,
                  effect::SendPrepare, effect::SendStart, effect::SendMembers, effect::SendShutdown,
-                 effect::KillContainer, effect::Record, effect::ShowMeasurement, effect::Finish>;
+                 effect::KillContainer, effect::Record, effect::ShowMeasurement,
+                 effect::ReportFault, effect::Finish>;
 using JobEffects = std::vector<JobEffect>;
 
 }  // namespace tony::core

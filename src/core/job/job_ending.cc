@@ -22,9 +22,9 @@ void JobEnding::Decide(Verdict verdict) {
   // it attaches, and CheckStopping() kills it otherwise.
   for (Task& task : run_.tasks.all()) {
     if (!task.container) continue;
-    if (task.attached) {
+    if (task.attached()) {
       parts_.executors.Dismiss(task, run_.verdict->sentence);
-    } else if (!task.killed && !task.reattach_by) {
+    } else if (task.binding == Binding::kLaunched) {
       parts_.executors.Kill(task);
     }
   }
@@ -53,7 +53,7 @@ void JobEnding::CheckStopping() {
                 : " did not end in time and is killed")}});
     if (give_up) {
       if (!task.over()) parts_.record.ChangeTask(task, TaskState::kStopped);
-      run_.tasks.Unbind(task);
+      parts_.executors.Unbind(task);
     } else {
       parts_.executors.Kill(task);
     }

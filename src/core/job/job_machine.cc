@@ -29,11 +29,11 @@ JobEffects JobMachine::Apply(const JobInput& input, TimePoint now) {
   // input, so that one input leads to one request and one member list.
   parts_.gangs.RequestMissing();
   parts_.gangs.NotePartlyHeld();
-  // The order matters: parts_.record.UnsayIfOver() records that the job goes on, so the wait of a
+  // The order matters: parts_.record.EndWaitIfOver() records that the job goes on, so the wait of a
   // stage is recorded after it.
-  parts_.record.UnsayIfOver();
-  parts_.gangs.SayWhichStageWaits();
-  parts_.ranks.TellMembers();
+  parts_.record.EndWaitIfOver();
+  parts_.gangs.RecordStageWait();
+  parts_.ranks.SendMembersIfChanged();
   if (!run_.decisions.empty()) {
     run_.effects.insert(run_.effects.begin(), effect::Journal{std::exchange(run_.decisions, {})});
   }
@@ -59,7 +59,7 @@ void JobMachine::On(const input::ContainerGranted& granted) {
 }
 
 void JobMachine::On(const input::AllocationWaiting& waiting) {
-  std::vector<std::string> asked = run_.tasks.Names([](const Task& task) { return task.asked; });
+  std::vector<std::string> asked = run_.tasks.Names([](const Task& task) { return task.asked(); });
   if (asked.empty() || run_.verdict) return;
   run_.allocation_wait = waiting.what;
   run_.Do(effect::Record{JobWaiting{waiting.what, std::move(asked), waiting.unblock}});
@@ -100,11 +100,11 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
     // This stream may be the first chance to tell the executor, and the first report of the end.
     const bool ended = attached.held && attached.held->phase == input::HeldTask::Phase::kEnded;
     if (ended && run_.IsCurrent(task, *attached.held)) parts_.steps.End(*task, attached.held->exit);
+    parts_.executors.Attach(*task);
     return parts_.executors.Dismiss(*task, run_.verdict->sentence);
   }
   if (parts_.gangs.Settled(*task) || task->state == TaskState::kStopped) {
-    task->attached = true;
-    parts_.executors.NoLongerAwaited(*task);
+    parts_.executors.Attach(*task);
     return parts_.executors.Dismiss(*task, GangScheduler::kStageOver);
   }
   if (task->id.type == kDriverType) parts_.ranks.OnDriverAttached();
@@ -112,9 +112,8 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
   task->boot_id = attached.boot_id;
   if (attached.held) return parts_.steps.Rejoin(*task, *attached.held);
   // A second SendPrepare would make the executor end the program that it runs.
-  if (task->attached) return;
-  task->attached = true;
-  parts_.executors.NoLongerAwaited(*task);
+  if (task->attached()) return;
+  parts_.executors.Attach(*task);
   run_.Do(effect::SendAssignment{attached.container_id, task->id});
   run_.Do(effect::SendPrepare{attached.container_id, run_.epoch, task->attempt});
 }
@@ -172,7 +171,8 @@ void JobMachine::On(const input::StopRequested& request) {
 }
 
 void JobMachine::Begin() {
-  if (!parts_.record.Move(JobTrigger::kStart)) return;
+  if (run_.state != JobState::kNew) return;
+  parts_.record.Move(JobTrigger::kStart);
   run_.started_at = run_.now;
   parts_.deadlines.Start();
   parts_.gangs.AdmitStages();
@@ -180,17 +180,15 @@ void JobMachine::Begin() {
 
 void JobMachine::On(const input::ExecutorDetached& detached) {
   Task* task = run_.tasks.FindByContainer(detached.container_id);
-  if (task == nullptr || !task->attached) return;
-  task->attached = false;
+  if (task == nullptr || !task->attached()) return;
   // A live executor opens another stream at once; a dead one never does.
-  task->reattach_by = run_.now + run_.job.timeouts.reconnect;
+  parts_.executors.Detach(*task);
   if (run_.state != JobState::kRunning || task->over()) return;
-  parts_.record.Say(
-      {"the stream of an executor broke, which opens another one",
-       run_.tasks.Names([](const Task& other) { return other.reattach_by.has_value(); }),
-       absl::StrCat("it attaches again, or counts as lost after ",
-                    SecondsText(run_.job.timeouts.reconnect),
-                    " (tony.task.reconnect-timeout-ms)")});
+  parts_.record.RecordWait({"the stream of an executor broke, which opens another one",
+                            run_.tasks.Names([](const Task& other) { return other.awaited(); }),
+                            absl::StrCat("it attaches again, or counts as lost after ",
+                                         SecondsText(run_.job.timeouts.reconnect),
+                                         " (tony.task.reconnect-timeout-ms)")});
 }
 
 }  // namespace tony::core

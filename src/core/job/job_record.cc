@@ -4,27 +4,31 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/job/job_parts.h"
 #include "core/job/ranks.h"
 
 namespace tony::core {
 
-bool JobRecord::Move(JobTrigger trigger, const std::string& sentence) {
+void JobRecord::Move(JobTrigger trigger, const std::string& sentence) {
   const std::optional<JobState> next = NextState(run_.state, trigger);
-  if (!next) return false;
+  if (!next) {
+    return run_.Do(effect::ReportFault{absl::StrCat("the job is ", JobStateName(run_.state),
+                                                    ", where there is no edge for '",
+                                                    JobTriggerName(trigger), "'")});
+  }
   run_.state = *next;
   run_.state_since = run_.now;
-  SayGoesOn(sentence);
-  return true;
+  RecordContinues(sentence);
 }
 
-void JobRecord::SayGoesOn(const std::string& sentence) {
+void JobRecord::RecordContinues(const std::string& sentence) {
   run_.Do(effect::Record{JobStateChanged{run_.state, run_.epoch, sentence}});
   run_.stage_wait.reset();
-  said_wait_ = false;
+  wait_recorded_ = false;
   run_.progressed = true;
   // A change of state ends another wait, but the processes of the rendezvous still wait.
-  if (run_.state == JobState::kRunning) parts_.ranks.SayWait();
+  if (run_.state == JobState::kRunning) parts_.ranks.RecordWait();
 }
 
 void JobRecord::ChangeTask(Task& task, TaskState state, const std::string& sentence) {
@@ -61,17 +65,17 @@ void JobRecord::ChangeTask(Task& task, TaskState state, const std::string& sente
   run_.Do(effect::Record{std::move(change)});
 }
 
-void JobRecord::Say(JobWaiting waiting) {
+void JobRecord::RecordWait(JobWaiting waiting) {
   run_.Do(effect::Record{std::move(waiting)});
-  said_wait_ = true;
+  wait_recorded_ = true;
 }
 
-void JobRecord::UnsayIfOver() {
-  if (!said_wait_ || run_.judge_at) return;
+void JobRecord::EndWaitIfOver() {
+  if (!wait_recorded_ || run_.judge_at) return;
   for (const Task& task : run_.tasks.all()) {
-    if (task.reattach_by) return;
+    if (task.awaited()) return;
   }
-  SayGoesOn("");
+  RecordContinues("");
 }
 
 }  // namespace tony::core

@@ -15,21 +15,22 @@ class JobRecord {
  public:
   JobRecord(JobRun& run, const JobParts& parts) : run_(run), parts_(parts) {}
 
-  /// Moves the job along the edge that `trigger` names; false when the table has no such edge.
-  bool Move(JobTrigger trigger, const std::string& sentence = "");
+  /// Moves the job along the edge that `trigger` names. Reports a fault, and changes nothing, when
+  /// the table has no such edge.
+  void Move(JobTrigger trigger, const std::string& sentence = "");
   void ChangeTask(Task& task, TaskState state, const std::string& sentence = "");
   /// Records that the job continues in its state, which also ends the wait that was shown before.
-  void SayGoesOn(const std::string& sentence);
+  void RecordContinues(const std::string& sentence);
   /// Records a wait that says more than the job's state does.
-  void Say(JobWaiting waiting);
-  /// Ends the wait recorded by Say() when its reason is gone. A change of state does the same by
-  /// itself.
-  void UnsayIfOver();
+  void RecordWait(JobWaiting waiting);
+  /// Ends the wait recorded by RecordWait() when its reason is gone. A change of state does the
+  /// same by itself.
+  void EndWaitIfOver();
 
  private:
   JobRun& run_;
   const JobParts& parts_;
-  bool said_wait_ = false;  ///< a wait was recorded by Say() and not ended yet
+  bool wait_recorded_ = false;  ///< a wait was recorded by RecordWait() and not ended yet
 };
 
 }  // namespace tony::core

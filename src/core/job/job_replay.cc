@@ -14,7 +14,9 @@ void JobMachine::Replay(const Decision& decision, TimePoint at) {
   if (!std::exchange(replayed_, true)) Begin();
   std::visit([this](const auto& kind) { Redo(kind); }, decision);
   // The earlier ApplicationMaster carried the effects out, or Resume() makes up for them.
-  run_.effects.clear();
+  std::erase_if(run_.effects, [](const JobEffect& effect) {
+    return !std::holds_alternative<effect::ReportFault>(effect);
+  });
   run_.decisions.clear();
 }
 
@@ -28,7 +30,7 @@ void JobMachine::Remember(const TaskMeasured& measured) {
 void JobMachine::Redo(const decision::ContainerBound& bound) {
   Task* task = run_.tasks.Find(bound.task);
   if (task == nullptr) return;
-  if (task->container) run_.tasks.Unbind(*task);
+  if (task->container) parts_.executors.Unbind(*task);
   parts_.steps.Bind(*task, bound.container);
 }
 
@@ -79,7 +81,8 @@ void JobMachine::Redo(const decision::TrackingStopped& stopped) {
 
 void JobMachine::Redo(const decision::VerdictReached& reached) {
   run_.verdict = reached.verdict;
-  parts_.record.Move(JobTrigger::kVerdict);
+  // A corrected verdict replaces the first one.
+  if (run_.state != JobState::kStopping) parts_.record.Move(JobTrigger::kVerdict);
 }
 
 void JobMachine::Redo(const decision::ExecutorStarted& started) {
@@ -102,11 +105,9 @@ void JobMachine::Resume(const input::Start& start) {
       task.kept = true;
       task.waiting_since = run_.now;
       task.last_heard = run_.now;
-      task.reattach_by = run_.now + run_.job.timeouts.reattach;
-      task.awaited_back = true;
+      if (!task.killed()) parts_.executors.Reclaim(task);
     }
   }
-  parts_.executors.AwaitBack(static_cast<int>(reclaim.containers.size()));
   if (!reclaim.containers.empty()) {
     run_.Do(effect::Record{
         JobWaiting{absl::StrCat("the executors attach to the new ApplicationMaster"),

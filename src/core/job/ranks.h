@@ -63,9 +63,9 @@ class Ranks {
   /// Fails the attempt when a process that the others wait for has succeeded: it will never come.
   virtual void CheckRendezvous() {}
   /// Records again which processes the others wait for, if any.
-  virtual void SayWait() {}
+  virtual void RecordWait() {}
   /// Sends the member list to the driver if it has changed.
-  virtual void TellMembers() {}
+  virtual void SendMembersIfChanged() {}
 
  protected:
   JobRun& run_;

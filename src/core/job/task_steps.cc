@@ -18,7 +18,7 @@
 namespace tony::core {
 
 void TaskSteps::Bind(Task& task, const Container& container) {
-  run_.tasks.Bind(task, container);
+  parts_.executors.Bind(task, container);
   task.waiting_since = run_.now;
   task.last_heard = run_.now;
   task.attempt = std::max(1, task.attempt);
@@ -29,7 +29,7 @@ void TaskSteps::Bind(Task& task, const Container& container) {
   if (gang.bound < gang.size) return;
   // The gang is complete only now, so its wait for registrations starts here.
   gang.since = run_.now;
-  gang.said_missing = false;
+  gang.missing_recorded = false;
   if (run_.state == JobState::kAllocating) parts_.record.Move(JobTrigger::kGangGranted);
 }
 
@@ -73,22 +73,24 @@ void TaskSteps::ContainerGone(const input::ContainerEnded& ended) {
   if (!ended.end.seen && !run_.verdict && MayRunOn(*task)) {
     // The failure counts now, but the lease may still be valid, so the task gets no other container
     // yet. JobDeadlines::CheckKilled gives this one up.
-    if (!task->killed) OnSilent(*task, Reason::kTaskLost, what);
+    if (!task->killed()) OnSilent(*task, Reason::kTaskLost, what);
     return;
   }
-  parts_.executors.NoLongerAwaited(*task);
   if (run_.verdict) {
     if (!task->over()) {
-      if (ended.end.lost && !task->killed && !task->dismissed) task->exit = TaskExit::Lost(what);
+      // An executor that was told to go may be lost on its way.
+      const bool expected = task->killed() || task->binding == Binding::kDismissed ||
+                            task->binding == Binding::kLeaving;
+      if (ended.end.lost && !expected) task->exit = TaskExit::Lost(what);
       parts_.record.ChangeTask(*task, TaskState::kStopped);
       parts_.judge.Reconsider(*task);
     }
-    run_.tasks.Unbind(*task);
+    parts_.executors.Unbind(*task);
     parts_.ending.EndIfAllGone();
     return;
   }
   const bool replaced = task->gathering() && task->kept;
-  run_.tasks.Unbind(*task);
+  parts_.executors.Unbind(*task);
   // A stage that waits for the room of this type may be requested now.
   run_.missing = run_.missing || task->fellows->bound == 0;
   if (task->over()) return;
@@ -127,8 +129,7 @@ bool TaskSteps::MayRunOn(const Task& task) const {
 }
 
 void TaskSteps::Rejoin(Task& task, const input::HeldTask& held) {
-  task.attached = true;
-  parts_.executors.NoLongerAwaited(task);
+  parts_.executors.Attach(task);
   run_.Do(effect::SendReattached{task.container->id});
   if (task.over()) return;
   using Phase = input::HeldTask::Phase;

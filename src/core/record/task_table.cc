@@ -28,6 +28,7 @@ TaskTable::TaskTable(const std::vector<TaskType>& types) {
 void TaskTable::Count(const Task& task, int sign) {
   const auto state = static_cast<size_t>(task.state);
   counts_[state] += sign;
+  bindings_[static_cast<size_t>(task.binding)] += sign;
   if (task.tracking() == Tracking::kTracked) tracked_counts_[state] += sign;
   TypeCounts& fellows = types_.at(task.id.type);
   if (task.container) fellows.bound += sign;
@@ -67,50 +68,38 @@ Task* TaskTable::FirstAsked(const std::string& type) {
 }
 
 void TaskTable::SetState(Task& task, TaskState state) {
-  Change(task, [&] { task.state = state; });
+  Recount(task, [&] { task.state = state; });
 }
 
-void TaskTable::Ask(Task& task) {
-  task.asked = true;
-  asked_[task.id.type].insert(static_cast<size_t>(&task - tasks_.data()));
-}
-
-void TaskTable::ForgetAsked() {
-  for (const auto& [type, asked] : asked_) {
-    for (const size_t index : asked) tasks_[index].asked = false;
-  }
-  asked_.clear();
-}
-
-void TaskTable::Bind(Task& task, const Container& container) {
+bool TaskTable::Change(Task& task, BindingTrigger trigger, const Container& container) {
+  const std::optional<Binding> next = NextBinding(task.binding, trigger);
+  if (!next) return false;
   const size_t position = static_cast<size_t>(&task - tasks_.data());
-  asked_[task.id.type].erase(position);
-  by_container_[container.id] = position;
-  task.asked = false;
-  Change(task, [&] { task.container = container; });
-  task.containment.clear();
-}
-
-void TaskTable::Unbind(Task& task) {
-  by_container_.erase(task.container->id);
-  Change(task, [&] { task.container.reset(); });
-  task.attached = false;
-  task.reattach_by.reset();
-  task.awaited_back = false;
-  task.kept = false;
-  task.killed = false;
-  task.dismissed = false;
+  if (task.asked()) asked_[task.id.type].erase(position);
+  if (trigger == BindingTrigger::kGone) by_container_.erase(task.container->id);
+  Recount(task, [&] {
+    task.binding = *next;
+    if (trigger == BindingTrigger::kGrant) task.container = container;
+    if (trigger == BindingTrigger::kGone) task.container.reset();
+  });
+  if (task.asked()) asked_[task.id.type].insert(position);
+  if (trigger == BindingTrigger::kGrant) {
+    by_container_[container.id] = position;
+    task.containment.clear();
+  }
+  if (trigger == BindingTrigger::kGone) task.kept = false;
+  return true;
 }
 
 // A gang without members is erased: only a gang that exists can wait for anything.
 void TaskTable::SetGang(Task& task, int number) {
   const int left = task.gang;
-  Change(task, [&] { task.gang = number; });
+  Recount(task, [&] { task.gang = number; });
   if (left != 0 && gangs_[left].size == 0) gangs_.erase(left);
 }
 
 void TaskTable::SetListed(Task& task, bool listed) {
-  Change(task, [&] { task.listed = listed; });
+  Recount(task, [&] { task.listed = listed; });
 }
 
 void TaskTable::StopTracking(const std::string& type) {

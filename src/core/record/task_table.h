@@ -14,6 +14,7 @@
 #include "core/model/task_id.h"
 #include "core/ports/cluster_backend.h"
 #include "core/record/job_event.h"
+#include "core/tasks/binding.h"
 #include "core/tasks/job_state.h"
 #include "core/tasks/task_exit.h"
 #include "core/tasks/task_names.h"
@@ -42,8 +43,8 @@ struct Gang {
   std::optional<TimePoint> incomplete_since;   ///< since it has some containers; never all so far
   std::optional<TimePoint> partly_held_since;  ///< set while it has some containers, not all
   TimePoint ask_after;          ///< end of the pause after it gave its containers back
-  bool said_missing = false;    ///< its missing tasks were recorded
-  bool said_held_back = false;  ///< its earliest start was recorded
+  bool missing_recorded = false;    ///< its missing tasks were recorded
+  bool delay_recorded = false;  ///< its earliest start was recorded
 };
 
 /// One task within the current epoch, with the container it is bound to.
@@ -52,32 +53,32 @@ struct Task {
   const TaskType* type = nullptr;
   const TypeCounts* fellows = nullptr;  ///< counts of its type
   TaskState state = TaskState::kNew;
-  TimePoint since;     ///< time of the newest change of state
-  int attempt = 0;     ///< starts, including the one being prepared; 0 before the first container
-  bool asked = false;  ///< a container is requested for it
+  TimePoint since;  ///< time of the newest change of state
+  int attempt = 0;  ///< starts, including the one being prepared; 0 before the first container
+  Binding binding = Binding::kFree;
   std::optional<Container> container;  ///< the container it is bound to
-  bool attached = false;               ///< its executor's stream is open
-  std::string containment;             ///< containment of that executor
+  std::string containment;             ///< containment of the container's executor
   std::string boot_id;                 ///< boot id of its machine; empty: not known
-  bool kept = false;  ///< the container is older than this epoch, or than this ApplicationMaster
-  bool dismissed = false;   ///< told to shut down, so its exit carries no meaning
-  bool killed = false;      ///< tony is ending the container; its executor's messages are ignored
-  TimePoint killed_at;      ///< time of the newest kill
+  bool kept = false;    ///< the container is older than this epoch, or than this ApplicationMaster
+  TimePoint killed_at;  ///< time of the newest kill
   TimePoint waiting_since;  ///< time of the grant, or of the new epoch when kept
   TimePoint last_heard;     ///< time of its executor's newest message
-  std::optional<TimePoint> reattach_by;  ///< deadline for the executor to open another stream
-  bool awaited_back = false;             ///< not attached since the ApplicationMaster was restarted
+  TimePoint reattach_by;    ///< deadline for the executor to attach again; valid while awaited()
   int port = 0;
   int visualization_port = 0;
   int64_t pid = 0;
   std::optional<TaskExit> exit;          ///< set in kFailed and kSucceeded
   std::optional<TaskMeasured> measured;  ///< newest measurement of the current run
   int gang = 0;                          ///< number of the gang that it starts with; 0: none
-  int told_to_start = 0;                 ///< attempt that this ApplicationMaster told to start
+  int started_attempt = 0;                 ///< attempt that this ApplicationMaster told to start
   bool listed = false;                   ///< its address of this epoch is in the cluster spec
   std::string stranger;                  ///< process that took one of its ports; empty: none
 
   Tracking tracking() const { return fellows->tracking; }
+  bool asked() const { return binding == Binding::kRequested; }
+  bool attached() const { return IsAttached(binding); }
+  bool awaited() const { return IsAwaited(binding); }
+  bool killed() const { return binding == Binding::kKilled; }
   /// True while it waits for its first start in this epoch.
   bool gathering() const { return gang != 0 && !listed; }
   /// True when its run in this epoch has ended.
@@ -103,11 +104,10 @@ class TaskTable {
   Task* FirstAsked(const std::string& type);
 
   void SetState(Task& task, TaskState state);
-  void Ask(Task& task);
-  /// Forgets all requests: no container is requested for any task.
-  void ForgetAsked();
-  void Bind(Task& task, const Container& container);
-  void Unbind(Task& task);
+  /// Moves the task's binding along the edge that `trigger` names, and keeps the indexes by request
+  /// and by container. False, and no change, when the table has no such edge. `container` belongs
+  /// to kGrant alone.
+  bool Change(Task& task, BindingTrigger trigger, const Container& container = {});
   /// 0 takes the task out of its gang. A gang exists as long as it has members.
   void SetGang(Task& task, int number);
   void SetListed(Task& task, bool listed);
@@ -115,6 +115,7 @@ class TaskTable {
   void StopTracking(const std::string& type);
 
   int count(TaskState state) const { return counts_[static_cast<size_t>(state)]; }
+  int count(Binding binding) const { return bindings_[static_cast<size_t>(binding)]; }
   /// The number of tracked tasks in this state.
   int tracked(TaskState state) const { return tracked_counts_[static_cast<size_t>(state)]; }
   int tracked() const;
@@ -136,7 +137,7 @@ class TaskTable {
   void Count(const Task& task, int sign);
   /// Applies a change to a counted property.
   template <typename Function>
-  void Change(Task& task, Function change) {
+  void Recount(Task& task, Function change) {
     Count(task, -1);
     change();
     Count(task, 1);
@@ -150,6 +151,7 @@ class TaskTable {
   std::map<int, Gang> gangs_;
   std::array<int, 7> counts_{};
   std::array<int, 7> tracked_counts_{};
+  std::array<int, kBindings> bindings_{};
 };
 
 }  // namespace tony::core

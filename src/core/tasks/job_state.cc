@@ -66,6 +66,24 @@ std::string JobStateName(JobState state) {
   return "UNKNOWN";
 }
 
+std::string JobTriggerName(JobTrigger trigger) {
+  switch (trigger) {
+    case T::kStart:
+      return "start";
+    case T::kGangGranted:
+      return "gang granted";
+    case T::kGangRegistered:
+      return "gang registered";
+    case T::kAttemptFailed:
+      return "attempt failed";
+    case T::kVerdict:
+      return "verdict";
+    case T::kAllGone:
+      return "all gone";
+  }
+  return "unknown";
+}
+
 std::string TaskStateName(TaskState state) {
   switch (state) {
     case TaskState::kNew:

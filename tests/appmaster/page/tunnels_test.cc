@@ -15,9 +15,9 @@ class TunnelTargetTest : public ::testing::Test {
     core::Task& worker = *tasks_.Find({"worker", 0});
     core::Container container;
     container.id = "c1";
-    tasks_.Bind(worker, container);
+    tasks_.Change(worker, core::BindingTrigger::kGrant, container);
     tasks_.SetState(worker, core::TaskState::kRunning);
-    worker.attached = true;
+    tasks_.Change(worker, core::BindingTrigger::kAttach);
     worker.port = 1000;
     worker.visualization_port = 2000;
   }
@@ -70,9 +70,9 @@ TEST_F(TunnelTargetTest, OnlyWhatRuns) {
   EXPECT_TRUE(absl::IsNotFound(FindTunnelTarget(tasks_, {1, {"worker", 2}, 0}).status()));
   EXPECT_TRUE(absl::IsNotFound(FindTunnelTarget(tasks_, {1, {"ps", 0}, 0}).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(FindTunnelTarget(tasks_, {1, {"worker", 1}, 0}).status()));
-  worker().attached = false;
+  tasks_.Change(worker(), core::BindingTrigger::kDetach);
   EXPECT_TRUE(absl::IsFailedPrecondition(FindTunnelTarget(tasks_, {1, {"worker", 0}, 0}).status()));
-  worker().attached = true;
+  tasks_.Change(worker(), core::BindingTrigger::kAttach);
   tasks_.SetState(worker(), core::TaskState::kSucceeded);
   const absl::Status over = FindTunnelTarget(tasks_, {1, {"worker", 0}, 0}).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(over)) << over;
@@ -85,7 +85,7 @@ TEST_F(TunnelTargetTest, LogsAreThoseOfAnAttachedExecutor) {
   tasks_.SetState(worker(), core::TaskState::kSucceeded);
   EXPECT_TRUE(CheckLogContainer(tasks_, "c1").ok());
   EXPECT_TRUE(absl::IsNotFound(CheckLogContainer(tasks_, "c2")));
-  worker().attached = false;
+  tasks_.Change(worker(), core::BindingTrigger::kDetach);
   EXPECT_TRUE(absl::IsFailedPrecondition(CheckLogContainer(tasks_, "c1")));
 }
 

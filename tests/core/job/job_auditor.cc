@@ -329,7 +329,7 @@ void JobAuditor::CheckTable() {
     const std::optional<ElasticSettings>& elastic = machine_->job().horovod.elastic;
     const bool joins_later = elastic && task.id.type == "worker" &&
                              task.id.index >= elastic->first && planned_epoch_ != epoch_ &&
-                             !task.asked;
+                             !task.asked();
     const bool awaits = !task.container && task.state == TaskState::kNew && !joins_later;
     if (awaits) ++unbound[task.id.type];
     if (task.state == TaskState::kFailed && !task.exit) Complain("a failure without an exit");

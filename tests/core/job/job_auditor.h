@@ -24,7 +24,8 @@ namespace tony::core {
 /// 5. Epochs count up by one, and not more often than the budget allows.
 /// 6. Messages of another epoch, or of a container that is gone or was never used, have no effect.
 /// 7. What follows from a decision comes after the decision was journaled.
-/// 8. JobEnded is recorded once and last; Finish follows it at once.
+/// 8. No part asks for a change that a table of states lacks.
+/// 9. JobEnded is recorded once and last; Finish follows it at once.
 /// Not thread safe.
 class JobAuditor {
  public:
@@ -79,6 +80,7 @@ class JobAuditor {
   void Check(const effect::KillContainer& effect);
   void Check(const effect::Record& effect);
   void Check(const effect::ShowMeasurement&) {}
+  void Check(const effect::ReportFault& effect) { Complain(effect.sentence); }
   void Check(const effect::Finish&);
   bool IsStale(const JobInput& input) const;
   bool IsLive(const std::string& container_id) const;

@@ -170,6 +170,9 @@ struct EffectRenderer {
   std::string operator()(const effect::ShowMeasurement& effect) {
     return absl::StrCat("show ", RecordRenderer{}(effect.measured));
   }
+  std::string operator()(const effect::ReportFault& effect) {
+    return absl::StrCat("fault ", Quoted(effect.sentence));
+  }
   std::string operator()(const effect::Finish& effect) {
     return absl::StrCat("finish ", OutcomeName(effect.verdict.outcome));
   }

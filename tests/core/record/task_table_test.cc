@@ -57,22 +57,22 @@ TEST_F(TaskTableTest, CountsEachStateAndTheTrackedApart) {
 
 TEST_F(TaskTableTest, GivesTheLowestIndexForWhichAContainerIsAskedFirst) {
   EXPECT_EQ(table_.FirstAsked("worker"), nullptr);
-  for (Task& task : table_.all()) table_.Ask(task);
+  for (Task& task : table_.all()) EXPECT_TRUE(table_.Change(task, BindingTrigger::kRequest));
   for (const char* expected : {"worker:0", "worker:1", "worker:2"}) {
     Task* task = table_.FirstAsked("worker");
     ASSERT_NE(task, nullptr);
     EXPECT_EQ(task->id.ToString(), expected);
-    table_.Bind(*task, Named(std::string("in-") + expected));
+    EXPECT_TRUE(table_.Change(*task, BindingTrigger::kGrant, Named(std::string("in-") + expected)));
   }
   EXPECT_EQ(table_.FirstAsked("worker"), nullptr);
   EXPECT_EQ(table_.FirstAsked("chief"), nullptr);
   EXPECT_EQ(table_.bound(), 3);
   // Out of order, as containers are lost.
-  table_.Unbind(*table_.FindByContainer("in-worker:2"));
-  table_.Unbind(*table_.FindByContainer("in-worker:1"));
+  EXPECT_TRUE(table_.Change(*table_.FindByContainer("in-worker:2"), BindingTrigger::kGone));
+  EXPECT_TRUE(table_.Change(*table_.FindByContainer("in-worker:1"), BindingTrigger::kGone));
   EXPECT_EQ(table_.FirstAsked("worker"), nullptr);
-  table_.Ask(table_.all()[3]);
-  table_.Ask(table_.all()[2]);
+  EXPECT_TRUE(table_.Change(table_.all()[3], BindingTrigger::kRequest));
+  EXPECT_TRUE(table_.Change(table_.all()[2], BindingTrigger::kRequest));
   EXPECT_EQ(table_.FirstAsked("worker")->id.index, 1);
   EXPECT_EQ(table_.bound(), 1);
 }
@@ -80,8 +80,8 @@ TEST_F(TaskTableTest, GivesTheLowestIndexForWhichAContainerIsAskedFirst) {
 TEST_F(TaskTableTest, CountsTheTasksOfAGangAsLongAsItHasAny) {
   for (int i : {1, 2, 3}) table_.SetGang(table_.all()[static_cast<size_t>(i)], 7);
   table_.SetGang(table_.all()[0], 8);
-  table_.gangs().at(8).said_missing = true;
-  table_.Bind(table_.all()[1], Named("c1"));
+  table_.gangs().at(8).missing_recorded = true;
+  EXPECT_TRUE(table_.Change(table_.all()[1], BindingTrigger::kGrant, Named("c1")));
   table_.SetState(table_.all()[1], TaskState::kReady);
   table_.SetState(table_.all()[0], TaskState::kReady);
   const Gang& gang = table_.gangs().at(7);
@@ -89,7 +89,7 @@ TEST_F(TaskTableTest, CountsTheTasksOfAGangAsLongAsItHasAny) {
   EXPECT_EQ(gang.bound, 1);
   EXPECT_EQ(gang.ready, 1);
   EXPECT_EQ(table_.gangs().at(8).ready, 1);
-  EXPECT_TRUE(table_.gangs().at(8).said_missing);
+  EXPECT_TRUE(table_.gangs().at(8).missing_recorded);
   table_.SetGang(table_.all()[1], 8);
   EXPECT_EQ(gang.size, 2);
   EXPECT_EQ(gang.ready, 0);
@@ -129,23 +129,38 @@ TEST_F(TaskTableTest, NobodyWaitsForWhatIsTrackedNoLonger) {
 
 TEST_F(TaskTableTest, FindsByContainerOnlyWhatIsBound) {
   Task& task = table_.all()[2];
-  table_.Bind(task, Named("c7"));
+  EXPECT_TRUE(table_.Change(task, BindingTrigger::kGrant, Named("c7")));
   EXPECT_EQ(table_.FindByContainer("c7"), &task);
   EXPECT_EQ(static_cast<const TaskTable&>(table_).FindByContainer("c7"), &task);
   EXPECT_EQ(table_.FindByContainer("c8"), nullptr);
-  table_.Unbind(task);
+  EXPECT_TRUE(table_.Change(task, BindingTrigger::kGone));
   EXPECT_EQ(table_.FindByContainer("c7"), nullptr);
   EXPECT_EQ(static_cast<const TaskTable&>(table_).FindByContainer("c7"), nullptr);
 }
 
 TEST_F(TaskTableTest, ANewContainerStartsWithACleanSlate) {
   Task& task = table_.all()[0];
-  table_.Bind(task, Named("c1"));
-  task.attached = task.kept = task.killed = true;
-  table_.Unbind(task);
-  EXPECT_FALSE(task.container || task.attached || task.kept || task.killed);
-  table_.Bind(task, Named("c2"));
-  EXPECT_FALSE(task.attached || task.kept || task.killed);
+  EXPECT_TRUE(table_.Change(task, BindingTrigger::kGrant, Named("c1")));
+  EXPECT_TRUE(table_.Change(task, BindingTrigger::kAttach));
+  EXPECT_TRUE(table_.Change(task, BindingTrigger::kKill));
+  task.kept = true;
+  EXPECT_TRUE(table_.Change(task, BindingTrigger::kGone));
+  EXPECT_FALSE(task.container || task.attached() || task.kept || task.killed());
+  EXPECT_TRUE(table_.Change(task, BindingTrigger::kGrant, Named("c2")));
+  EXPECT_FALSE(task.attached() || task.kept || task.killed());
+}
+
+TEST_F(TaskTableTest, AChangeThatTheTableOfBindingsLacksChangesNothing) {
+  Task& task = table_.all()[0];
+  EXPECT_FALSE(table_.Change(task, BindingTrigger::kAttach));
+  EXPECT_EQ(task.binding, Binding::kFree);
+  EXPECT_EQ(table_.count(Binding::kFree), 5);
+  EXPECT_TRUE(table_.Change(task, BindingTrigger::kGrant, Named("c1")));
+  EXPECT_FALSE(table_.Change(task, BindingTrigger::kGrant, Named("c2")));
+  EXPECT_EQ(table_.FindByContainer("c1"), &task);
+  EXPECT_EQ(table_.FindByContainer("c2"), nullptr);
+  EXPECT_EQ(table_.count(Binding::kFree), 4);
+  EXPECT_EQ(table_.count(Binding::kLaunched), 1);
 }
 
 TEST_F(TaskTableTest, NamesAFewAndCountsTheRest) {

@@ -25,7 +25,6 @@
 #include "os/processes/own_program.h"
 #include "os/processes/process_tree.h"
 #include "rpc/convert/convert.h"
-#include "rpc/convert/utf8.h"
 
 namespace tony::executor {
 namespace {
@@ -78,29 +77,23 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                {[this](pid_t pid) {
                   held_.phase = Phase::kRunning;
                   held_.pid = pid;
-                  v1::ExecutorMessage message;
-                  message.mutable_task_started()->set_epoch(run_.epoch);
-                  message.mutable_task_started()->set_attempt(run_.attempt);
-                  message.mutable_task_started()->set_pid(pid);
-                  Send(std::move(message));
+                  Send(StartedMessage(run_, pid));
                 },
                 [this](core::TaskExit exit) { OnTaskEnded(std::move(exit)); },
                 [this] { OnTreeGone(); }, [this](const std::string& why) { ShutDown(1, why); },
-                [this](const std::string& sentence) {
-                  v1::ExecutorMessage message;
-                  message.mutable_log_loss()->set_sentence(rpc::ToUtf8(sentence));
-                  Send(std::move(message));
-                }}),
-      sampler_(keeper) {
+                [this](const std::string& sentence) { Send(LogLossMessage(sentence)); }}),
+      meter_(loop, keeper,
+             {[this] { return process_.active(); },
+              [this](const core::TaskUsage& usage) { Send(MeasurementMessage(usage)); },
+              [this] { ReportStrangers(); }}) {
   identity_.container_id = options_.container_id;
 }
 
-// The connection goes first, because its callbacks use the other members. Both threads capture
-// `this`, so they are joined before any member is destroyed.
+// The connection goes first, because its callbacks use the other members. The thread captures
+// `this`, so it is joined before any member is destroyed.
 Executor::~Executor() {
   connection_.reset();
   if (localizer_.joinable()) localizer_.join();
-  if (gpu_reader_.joinable()) gpu_reader_.join();
 }
 
 void Executor::Start(const rpc::Credentials& credentials) {
@@ -110,7 +103,7 @@ void Executor::Start(const rpc::Credentials& credentials) {
   horovod_ = std::make_unique<HorovodTask>(
       loop_, HorovodTask::Ports{[this](v1::ExecutorMessage message) { Send(std::move(message)); },
                                 [this] { return tunnels_->DialerTo(connection_->address()); },
-                                [this] { return LeaseExpired(); },
+                                [this] { return lease_.expired(); },
                                 [this](const std::string& why) { EndHung(why); }});
   connection_ = std::make_unique<MasterConnection>(
       loop_,
@@ -155,14 +148,10 @@ void Executor::SayUnable(const absl::Status& why) {
 }
 
 v1::ExecutorMessage Executor::Hello() {
-  said_hello_at_ = clock_.Now();
-  v1::ExecutorMessage message;
-  v1::Hello* hello = message.mutable_hello();
-  hello->set_container_id(options_.container_id);
-  hello->set_containment(keeper_.containment_name());
-  hello->set_boot_id(os::BootId());
-  if (incarnation_ > 0) *hello->mutable_held() = rpc::ToProto(held_);
-  return message;
+  lease_.SaidHello();
+  HelloContents contents{options_.container_id, keeper_.containment_name(), os::BootId(), {}};
+  if (incarnation_ > 0) contents.held = held_;
+  return HelloMessage(contents);
 }
 
 void Executor::OnMessage(const v1::MasterMessage& message) {
@@ -210,8 +199,8 @@ bool Executor::Obeys(int incarnation) {
 
 void Executor::OnReattached(const v1::Reattached& reattached) {
   if (!Obeys(reattached.incarnation())) return;
-  RenewLease(said_hello_at_);
-  doubt_ = Doubt::kNone;
+  if (lease_.RenewFromHello()) ExtendLease();
+  lease_.Confirm();
   LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()),
           {{"epoch", identity_.epoch}, {"peer", connection_->address()}});
   horovod_->OnReattached();
@@ -249,9 +238,13 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
        .sign = std::max<Duration>(MasterConnection::Patience().sign,
                                   milliseconds(assignment.lease_ms()) * kSilentLeases)});
   registry_deadline_.reset();
-  RenewLease(said_hello_at_);
+  lease_.set_length(milliseconds(assignment.lease_ms()));
+  if (lease_.RenewFromHello()) ExtendLease();
   BeatLater();
-  Measure();
+  meter_.Start({.interval = milliseconds(std::max(100, assignment.metrics_interval_ms())),
+                .gpus = {assignment.gpus().begin(), assignment.gpus().end()},
+                .gpu_tool = assignment.gpu_tool(),
+                .gpu_tool_timeout = milliseconds(assignment.gpu_tool_timeout_ms())});
   FindPackage();
   const absl::Status place = CheckDocker(environment_, "");
   if (!place.ok()) return OnLocalized(place, {});
@@ -333,13 +326,8 @@ void Executor::RegisterIfReady() {
   held_.phase = Phase::kRegistered;
   held_.port = ports_.task_port();
   held_.visualization_port = ports_.visualization_port();
-  v1::ExecutorMessage message;
-  v1::Registered* registered = message.mutable_registered();
-  registered->set_epoch(identity_.epoch);
-  registered->set_attempt(identity_.attempt);
-  registered->set_port(ports_.task_port());
-  registered->set_visualization_port(ports_.visualization_port());
-  Send(std::move(message));
+  Send(RegisteredMessage({identity_.epoch, identity_.attempt}, ports_.task_port(),
+                         ports_.visualization_port()));
   LogDebug(
       "registered",
       {{"epoch", identity_.epoch}, {"attempt", identity_.attempt}, {"port", ports_.task_port()}});
@@ -399,7 +387,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.memory_limit_bytes = options_.containment.memory_bytes;
   command.memory_key = absl::StrCat("tony.", assignment_.task().type(), ".memory");
   if (assignment_.release_ports()) ports_.ReleaseSockets();
-  sampler_.Reset(identity_.counters_folder);
+  meter_.Reset(identity_.counters_folder);
   hung_.clear();
   LogDebug("starting the program", {{"epoch", identity_.epoch}, {"attempt", identity_.attempt}});
   run_ = {identity_.epoch, identity_.attempt};
@@ -436,16 +424,8 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   // A stranger on the port explains most failures to bind, and it can no longer be seen in the next
   // epoch, which has other ports.
   if (!exit.ok()) ReportStrangers();
-  if (const auto usage = sampler_.AtEnd()) {
-    v1::ExecutorMessage measured;
-    *measured.mutable_heartbeat()->mutable_usage() = rpc::ToProto(*usage);
-    Send(std::move(measured));
-  }
-  v1::ExecutorMessage message;
-  message.mutable_task_ended()->set_epoch(run_.epoch);
-  message.mutable_task_ended()->set_attempt(run_.attempt);
-  *message.mutable_task_ended()->mutable_exit() = rpc::ToProto(exit);
-  Send(std::move(message));
+  if (const auto usage = meter_.AtEnd()) Send(MeasurementMessage(*usage));
+  Send(EndedMessage(run_, exit));
 }
 
 void Executor::OnTreeGone() {
@@ -469,7 +449,7 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
   horovod_->Stop();
   // Heartbeats continue and keep the lease alive; without a lease the program would be suspended
   // and have no grace period.
-  metrics_timer_.reset();
+  meter_.Stop();
   process_.Kill(milliseconds(assignment_.kill_grace_ms()));
 }
 

@@ -12,14 +12,16 @@
 #include "common/event_loop.h"
 #include "core/job/job_input.h"
 #include "executor/horovod/horovod_task.h"
+#include "executor/master/executor_messages.h"
 #include "executor/master/master_connection.h"
+#include "executor/master/task_lease.h"
 #include "executor/master/tunnels.h"
 #include "executor/options.h"
 #include "executor/place/hadoop_environment.h"
 #include "executor/task/task_environment.h"
+#include "executor/task/task_meter.h"
 #include "executor/task/task_ports.h"
 #include "executor/task/task_process.h"
-#include "executor/task/usage_sampler.h"
 #include "os/containment/keeper.h"
 #include "rpc/grpc/grpc_threads.h"
 #include "rpc/security/credentials.h"
@@ -37,13 +39,12 @@ namespace tony::executor {
 /// the next stream, perhaps to another ApplicationMaster, says what the executor holds. When no
 /// ApplicationMaster is reached in time, the executor ends the process tree and then itself.
 ///
-/// Each heartbeat that is answered renews a lease. The lease counts from the moment at which the
-/// heartbeat was sent; until it runs out, no ApplicationMaster gives the task away. When it has run
-/// out, the keeper suspends the program. An executor that finds its lease expired (because it was
-/// stopped, was starved, or got no answer) obeys no order, since the order may have been on its way
-/// ever since the lease ran out. As soon as a heartbeat is answered in time again, the executor
-/// says hello again; the answer tells it to go on or to shut down. Not thread safe: owned by the
-/// loop.
+/// Until the lease on the task (TaskLease) runs out, no ApplicationMaster gives the task away. When
+/// it has run out, the keeper suspends the program. An executor that finds its lease expired
+/// (because it was stopped, was starved, or got no answer) obeys no order, since the order may have
+/// been on its way ever since the lease ran out. As soon as a heartbeat is answered in time again,
+/// the executor says hello again; the answer tells it to go on or to shut down. Not thread safe:
+/// owned by the loop.
 class Executor {
  public:
   /// `keeper` was started before any thread; it and `loop` must outlive this. `environment`: the
@@ -85,14 +86,11 @@ class Executor {
   void EndHung(const std::string& why);
   void BeatLater();
   void Beat();
-  /// Renews the lease: the sign of life (heartbeat or hello) sent at `at` was answered.
-  void RenewLease(TimePoint at);
-  bool LeaseExpired() const { return clock_.Now() >= lease_end_; }
+  /// Tells the keeper of a renewed lease.
+  void ExtendLease();
   /// Whether the executor is in doubt, which begins when the lease has run out. While it is in
   /// doubt, no order is obeyed.
   bool NoticeDoubt();
-  void Measure();
-  void MeasureWithGpus();
   void ReportStrangers();
   void ShutDown(int exit_code, const std::string& why);
   /// False if no threads can be started; the reason has then been printed and the loop is about to
@@ -113,23 +111,13 @@ class Executor {
   const std::vector<std::string> environment_;
   TaskProcess process_;
   TaskPorts ports_;
-  UsageSampler sampler_;
+  TaskMeter meter_;
+  TaskLease lease_{clock_};
   v1::Assignment assignment_;
   RunIdentity identity_;        ///< identity of the epoch prepared last
   int incarnation_ = 0;         ///< newest incarnation of an ApplicationMaster heard of; 0: none
   core::input::HeldTask held_;  ///< what the hello of the next stream reports
-  TimePoint said_hello_at_;     ///< when the hello of the newest stream was sent
-  TimePoint renewed_from_;      ///< when the sign of life was sent from which the lease counts
-  TimePoint lease_end_ = TimePoint::max();
-  TimePoint beat_at_;  ///< when the newest heartbeat was sent
-  /// kNone: the ApplicationMaster has confirmed the task since the lease last ran out. kAsked: a
-  /// hello was sent, to ask for that confirmation.
-  enum class Doubt { kNone, kInDoubt, kAsked } doubt_ = Doubt::kNone;
-  /// The epoch and attempt in which the program was last started; its end is reported with them.
-  struct {
-    int epoch = 0;
-    int attempt = 0;
-  } run_;
+  TaskRun run_;  ///< the run in which the program was last started; its end is reported with it
   bool keep_ports_ = false;  ///< keep the reserved ports, because the epoch goes on
   bool started_ = false;     ///< a Start of the epoch prepared last was received
   bool localized_ = false;
@@ -142,15 +130,12 @@ class Executor {
   int exit_code_ = 1;
   int signal_ = 0;    ///< the signal that began the shutdown; 0: none did
   std::string hung_;  ///< why a hung program is being ended; empty: it is not
-  bool measuring_gpus_ = false;
   std::unique_ptr<rpc::GrpcThreads> grpc_threads_;
   std::unique_ptr<EventLoop::Handle> grpc_watch_;
   std::unique_ptr<EventLoop::Handle> registry_deadline_;
   std::unique_ptr<EventLoop::Handle> heartbeat_timer_;
-  std::unique_ptr<EventLoop::Handle> metrics_timer_;
   std::unique_ptr<EventLoop::Handle> leave_deadline_;
   std::thread localizer_;
-  std::thread gpu_reader_;
   std::unique_ptr<Tunnels> tunnels_;
   std::unique_ptr<HorovodTask> horovod_;
   std::unique_ptr<MasterConnection> connection_;  ///< last: its callbacks use the rest

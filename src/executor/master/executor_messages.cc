@@ -1,0 +1,72 @@
+// Pure functions: what is sent, apart from when and by whom.
+#include "executor/master/executor_messages.h"
+
+#include "rpc/convert/convert.h"
+#include "rpc/convert/utf8.h"
+
+namespace tony::executor {
+
+v1::ExecutorMessage HelloMessage(const HelloContents& contents) {
+  v1::ExecutorMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  hello.set_container_id(contents.container_id);
+  hello.set_containment(contents.containment);
+  hello.set_boot_id(contents.boot_id);
+  if (contents.held) *hello.mutable_held() = rpc::ToProto(*contents.held);
+  return message;
+}
+
+v1::ExecutorMessage RegisteredMessage(TaskRun run, int task_port, int visualization_port) {
+  v1::ExecutorMessage message;
+  v1::Registered& registered = *message.mutable_registered();
+  registered.set_epoch(run.epoch);
+  registered.set_attempt(run.attempt);
+  registered.set_port(task_port);
+  registered.set_visualization_port(visualization_port);
+  return message;
+}
+
+v1::ExecutorMessage StartedMessage(TaskRun run, int64_t pid) {
+  v1::ExecutorMessage message;
+  message.mutable_task_started()->set_epoch(run.epoch);
+  message.mutable_task_started()->set_attempt(run.attempt);
+  message.mutable_task_started()->set_pid(pid);
+  return message;
+}
+
+v1::ExecutorMessage EndedMessage(TaskRun run, const core::TaskExit& exit) {
+  v1::ExecutorMessage message;
+  message.mutable_task_ended()->set_epoch(run.epoch);
+  message.mutable_task_ended()->set_attempt(run.attempt);
+  *message.mutable_task_ended()->mutable_exit() = rpc::ToProto(exit);
+  return message;
+}
+
+v1::ExecutorMessage HeartbeatMessage(TimePoint sent) {
+  v1::ExecutorMessage message;
+  message.mutable_heartbeat()->set_sent(sent.time_since_epoch().count());
+  return message;
+}
+
+v1::ExecutorMessage MeasurementMessage(const core::TaskUsage& usage) {
+  v1::ExecutorMessage message;
+  *message.mutable_heartbeat()->mutable_usage() = rpc::ToProto(usage);
+  return message;
+}
+
+v1::ExecutorMessage PortTakenMessage(int epoch, int port, const std::string& holder) {
+  v1::ExecutorMessage message;
+  v1::PortTaken& taken = *message.mutable_port_taken();
+  taken.set_epoch(epoch);
+  taken.set_port(port);
+  taken.set_holder(rpc::ToUtf8(holder));
+  return message;
+}
+
+v1::ExecutorMessage LogLossMessage(const std::string& sentence) {
+  v1::ExecutorMessage message;
+  message.mutable_log_loss()->set_sentence(rpc::ToUtf8(sentence));
+  return message;
+}
+
+}  // namespace tony::executor

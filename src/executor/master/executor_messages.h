@@ -1,0 +1,42 @@
+// The messages of an executor to its ApplicationMaster, built from plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/clock.h"
+#include "core/job/job_input.h"
+#include "core/tasks/task_exit.h"
+#include "tony/v1/application_master.pb.h"
+
+namespace tony::executor {
+
+/// One run of the task's program, which all messages about it name.
+struct TaskRun {
+  int epoch = 0;
+  int attempt = 0;
+};
+
+/// The first message of a stream.
+struct HelloContents {
+  std::string container_id;
+  std::string containment;                    ///< name of the keeper's containment
+  std::string boot_id;                        ///< boot id of the machine
+  std::optional<core::input::HeldTask> held;  ///< empty on the first stream
+};
+
+v1::ExecutorMessage HelloMessage(const HelloContents& contents);
+v1::ExecutorMessage RegisteredMessage(TaskRun run, int task_port, int visualization_port);
+v1::ExecutorMessage StartedMessage(TaskRun run, int64_t pid);
+v1::ExecutorMessage EndedMessage(TaskRun run, const core::TaskExit& exit);
+/// A heartbeat that is to be answered. The answer repeats `sent`, and renews the lease from it.
+v1::ExecutorMessage HeartbeatMessage(TimePoint sent);
+/// A measurement, which is not answered and renews nothing.
+v1::ExecutorMessage MeasurementMessage(const core::TaskUsage& usage);
+/// `holder`: description of the process that listens on the task's reserved `port`. Text that is
+/// not UTF-8 is made so.
+v1::ExecutorMessage PortTakenMessage(int epoch, int port, const std::string& holder);
+v1::ExecutorMessage LogLossMessage(const std::string& sentence);
+
+}  // namespace tony::executor

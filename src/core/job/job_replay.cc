@@ -108,13 +108,13 @@ void JobMachine::Resume(const input::Start& start) {
       if (!task.killed()) parts_.executors.Reclaim(task);
     }
   }
-  if (!reclaim.containers.empty()) {
-    run_.Do(effect::Record{
-        JobWaiting{absl::StrCat("the executors attach to the new ApplicationMaster"),
-                   run_.tasks.Names([](const Task& task) { return task.container.has_value(); }),
-                   "they look for it; the executor.log of each task says more"}});
-    run_.Do(std::move(reclaim));
+  if (run_.tasks.count(Binding::kReclaimed) > 0) {
+    run_.Do(
+        effect::Record{JobWaiting{"the executors attach to the new ApplicationMaster",
+                                  run_.tasks.Names([](const Task& task) { return task.awaited(); }),
+                                  "they look for it; the executor.log of each task says more"}});
   }
+  if (!reclaim.containers.empty()) run_.Do(std::move(reclaim));
   if (run_.verdict) return parts_.ending.EndIfAllGone();
   // These tasks had failed before the loss, but the journal has no restart or verdict for them.
   const int epoch = run_.epoch;

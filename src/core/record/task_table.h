@@ -42,9 +42,9 @@ struct Gang {
   TimePoint not_before;  ///< earliest start
   std::optional<TimePoint> incomplete_since;   ///< since it has some containers; never all so far
   std::optional<TimePoint> partly_held_since;  ///< set while it has some containers, not all
-  TimePoint ask_after;          ///< end of the pause after it gave its containers back
-  bool missing_recorded = false;    ///< its missing tasks were recorded
-  bool delay_recorded = false;  ///< its earliest start was recorded
+  TimePoint ask_after;            ///< end of the pause after it gave its containers back
+  bool missing_recorded = false;  ///< its missing tasks were recorded
+  bool delay_recorded = false;    ///< its earliest start was recorded
 };
 
 /// One task within the current epoch, with the container it is bound to.
@@ -70,7 +70,7 @@ struct Task {
   std::optional<TaskExit> exit;          ///< set in kFailed and kSucceeded
   std::optional<TaskMeasured> measured;  ///< newest measurement of the current run
   int gang = 0;                          ///< number of the gang that it starts with; 0: none
-  int started_attempt = 0;                 ///< attempt that this ApplicationMaster told to start
+  int started_attempt = 0;               ///< attempt that this ApplicationMaster told to start
   bool listed = false;                   ///< its address of this epoch is in the cluster spec
   std::string stranger;                  ///< process that took one of its ports; empty: none
 

@@ -24,56 +24,60 @@ A job is described by properties in Hadoop's XML form:
 </configuration>
 ```
 
-The key names are TonY's; a job file of TonY runs unchanged, or the message says which key is
-missing something.
+TonY's job files work unchanged. If a key is not supported, the error names it and says what to do.
 
-The file is UTF-8, or ISO-8859-1 where its first line declares that. Entities are those that XML
-itself has (`&amp;`, `&lt;`, `&#64;`); a DOCTYPE is passed over with a note, and an entity that it
-declares is a mistake where it is used.
+The file is UTF-8, or ISO-8859-1 if its first line says so. Only XML's own entities exist (`&amp;`,
+`&lt;`, `&#64;`). A DOCTYPE is skipped with a note. Using an entity that it declares is an error.
 
 ## Layers
 
-Built-in default < site file < job file < command line (`--conf key=value`): a later layer
-replaces what an earlier one says. The site file is `$TONY_CONF_DIR/tony-site.xml`, by default
-`/etc/tony/tony-site.xml`. Two exceptions:
+A value can come from four layers: built-in default < site file < job file < command line
+(`--conf key=value`). A later layer replaces the value of an earlier one. The site file is
+`$TONY_CONF_DIR/tony-site.xml`, by default `/etc/tony/tony-site.xml`. There are two exceptions:
 
-* `--conf` *adds* to the lists marked "adds up" below. In a list of `NAME=value` the last one of a
-  name wins.
-* A property with `<final>true</final>` may not be changed by a later layer; trying is an error.
+* `--conf` *adds* to the lists marked "adds up" below. In a list of `NAME=value`, the last value of
+  a name wins.
+* No later layer may change a property with `<final>true</final>`; an attempt is an error.
 
-Unlike in TonY the job file beats the site file. A key may stand only once in a file.
+In TonY the site file overrides the job file; here it is the other way round. A file may set each
+key only once.
 
 ## Values
 
 * **Boolean**: `true` or `false`. **Count**, **milliseconds**, **seconds**: whole numbers without
   a unit.
 * **Decimal**: `2` or `0.5`.
-* **Memory**: `2g`, `2048m`, or megabytes as a bare number.
-* **List**: items divided by commas; white space around items does not count. `\,` is a comma
-  inside an item and `\\` a backslash; every other backslash is itself.
-* **Pattern**: a regular expression as RE2 takes it. In a list of them a comma is `\,`, say
+* **Memory**: `2g`, `2048m`, or a bare number of megabytes.
+* **List**: items separated by commas. White space around items is ignored. Inside an item, write
+  `\,` for a comma and `\\` for a backslash; any other backslash stands for itself.
+* **Pattern**: a regular expression in RE2's syntax. In a list of patterns, write `\,` for a comma:
   `id-\d{3\,5}`.
-* **Placement constraint**, in the notation of Hadoop's own tools: `in,SCOPE,TAG…` where containers
-  with each of the tags are, `notin,SCOPE,TAG…` where none is, `cardinality,SCOPE,TAG…,MIN,MAX` where
-  there are so many of each before this one comes, `NAME=VALUE…` or `NAME!=VALUE…` by an attribute
-  of the node; several as `and(A:B)` and `or(A:B)`. The scope is `node` or `rack`. Tags are those of
-  the same job, or with `not-self/`, `all/`, `app-id/ID/` or `app-tag/TAG/` before them those of
-  other applications.
-* **Path**: absolute, beginning with `~`, or relative to the folder of the file that names it (on
-  the command line: to the current folder).
-* **Resource**: `path[::localName][#archive]`. A file or folder is laid into the working folder as
-  `localName`, by default the last part of its path. With `#archive` it is unpacked into a folder
-  of that name. Within one task no two resources may have one name. Remote paths (`hdfs://…`) need
-  a backend that this version does not have.
+* **Placement constraint**: where a container may be, in the notation of Hadoop's own tools.
+  * `in,SCOPE,TAG…`: where there is a container with each of the tags.
+  * `notin,SCOPE,TAG…`: where there is no container with any of the tags.
+  * `cardinality,SCOPE,TAG…,MIN,MAX`: where there are already MIN to MAX containers with each of the
+    tags.
+  * `NAME=VALUE…` or `NAME!=VALUE…`: by an attribute of the node.
+  * `and(A:B)` and `or(A:B)` combine several constraints.
+
+  The scope is `node` or `rack`. A tag means containers of the same job. Containers of other
+  applications need a prefix: `not-self/`, `all/`, `app-id/ID/` or `app-tag/TAG/`.
+* **Path**: absolute, or beginning with `~`, or relative to the folder of the file that names it. On
+  the command line, relative to the current folder.
+* **Resource**: `path[::localName][#archive]`. tony puts the file or folder into the working folder
+  as `localName`, by default the last part of its path. With `#archive` tony unpacks it into a
+  folder of that name. All resources of a task need different names. On YARN the path may be a URL
+  (`hdfs:`, `webhdfs:`, `http:`, `https:`), which the nodes fetch. The local backend takes local
+  files only.
 
 ## Task types
 
-A type exists because its `instances` are set. The type `tensorboard` also exists when its command
-or `tony.application.tensorboard-log-dir` is set; as a sidecar, which it is by default, it runs
-once. When there are no tasks at all, the command runs in the ApplicationMaster's container.
+A type exists if its `instances` are set. The type `tensorboard` also exists if its command or
+`tony.application.tensorboard-log-dir` is set. It is a sidecar by default, and then runs once. If a
+job has no tasks, the command runs in the ApplicationMaster's container.
 
-A task type is called by letters, digits, `_` and `-`. Reserved are the first words of the keys
-that belong to no type:
+The name of a task type consists of letters, digits, `_` and `-`. These names are reserved, because
+keys that belong to no type begin with them:
 )";
 
 std::string Cell(const std::string& text) { return absl::StrReplaceAll(text, {{"|", "\\|"}}); }
@@ -156,10 +160,8 @@ std::string RenderConfigurationDocs() {
   std::string text = kIntroduction;
   absl::StrAppend(
       &text, ReservedWords(), ".\n\n## Keys\n\n",
-      "A key that is *refused* is an error, except with an empty value or with the default shown,\n"
-      "which is TonY's and changes nothing. A key that is *accepted with a note* has no effect, "
-      "and\n"
-      "the note says why.\n");
+      "A *refused* key is an error, unless its value is empty or the default shown (TonY's).\n"
+      "A key that is *accepted with a note* has no effect, and the note says why.\n");
   for (const KeyGroup& group : KeyGroups()) {
     absl::StrAppend(&text, "\n### ", group.title, "\n\n", group.introduction, "\n\n",
                     "| Key | Type | Default | Status | Meaning |\n|---|---|---|---|---|\n");

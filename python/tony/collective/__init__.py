@@ -1,13 +1,13 @@
-"""Collective operations among the ranks of a job, by name, as Horovod has them.
+"""Collective operations among the ranks of a job, by name, with Horovod's interface.
 
-    import tony.collective as hvd          # for numpy, and whatever has the buffer protocol or DLPack
+    import tony.collective as hvd          # for numpy, the buffer protocol and DLPack
     import tony.collective.torch as hvd    # for PyTorch
 
     hvd.init()
     total = hvd.allreduce(numpy.ones(4), op=hvd.Sum, name="ones")   # [size, size, size, size] on each rank
 
-Each rank is a process; docs/collective.md says how they are started. What is submitted under one name on all ranks
-belongs together, whatever the order. Needs numpy only where arrays are passed.
+Each rank is a process; docs/collective.md says how ranks are started. Tensors that all ranks submit under one name
+belong together, in whatever order they are submitted. numpy is needed only if arrays are passed.
 """
 
 from . import elastic

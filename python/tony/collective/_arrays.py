@@ -1,4 +1,4 @@
-"""numpy's arrays, and whatever else has Python's buffer protocol or is exchanged by DLPack, as tensors."""
+"""numpy's arrays, and other objects with Python's buffer protocol or DLPack, as tensors."""
 
 import functools
 import math
@@ -10,7 +10,7 @@ from . import _buffers, _library
 
 
 def bfloat16():
-    """numpy's type of this name, which the package ml_dtypes defines. ImportError: it is not installed."""
+    """numpy's type of this name, which the package ml_dtypes defines. ImportError: that package is not installed."""
     try:
         from ml_dtypes import bfloat16 as found
     except ImportError as error:
@@ -19,11 +19,11 @@ def bfloat16():
 
 
 def empty(shape, dtype=numpy.float64):
-    """A new array, not filled, in memory that the ranks of a host share: as numpy.empty() otherwise.
+    """A new uninitialized array, like numpy.empty(), in memory that the ranks of a host share.
 
-    An allreduce of arrays that all ranks have got so needs no copy, whether in place or from one to another; that of a
-    few kilobytes takes half the time, that of megabytes down to a fifth. A child that the process forks does not get a
-    copy of such an array, but the array.
+    If all ranks pass such arrays to an allreduce, it needs no copy, in place or not. An allreduce of a few kilobytes
+    then takes half the time, and one of megabytes down to a fifth. A forked child shares such an array instead of
+    getting a copy.
 
     NotInitializedError: before ``init()``. MemoryError.
     """
@@ -33,31 +33,31 @@ def empty(shape, dtype=numpy.float64):
 
 
 class Arrays:
-    """What Collectives has to know of a framework.
+    """What Collectives needs from a framework.
 
-    A host tensor is contiguous and in memory that the library reads and writes: the host's or, of frameworks that have
-    such, a GPU's. ``original`` is what the user has passed. Those frameworks have two functions more:
+    A host tensor is contiguous and lies in memory that the library reads and writes: the host's or, with some
+    frameworks, a GPU's. ``original`` is the user's argument. Frameworks with GPU tensors have two more functions:
 
-    ``gpu(host)``: None, or what goes with a tensor of a GPU that is submitted now: an object with ``ready``, the
-    address of an event, and ``stream()``, the address of the stream that waits for results.
-    ``in_host_memory(value)``: like ``host(value)``, and never a GPU's.
+    ``gpu(host)``: None, or the state of a GPU tensor that is submitted now: an object with ``ready``, the address of an
+    event, and ``stream()``, the address of the stream that waits for results.
+    ``in_host_memory(value)``: like ``host(value)``, but never in a GPU's memory.
     """
 
     @staticmethod
     def tensor(value):
-        """What the user has passed, with the framework's attributes."""
+        """The user's argument as an object with the framework's attributes."""
         return _array(value)
 
     @staticmethod
     def host(value):
-        """A host tensor: the same memory where that is one, else a copy."""
+        """A host tensor: the same memory if that is one, otherwise a copy."""
         return numpy.asarray(_array(value), order="C")
 
     @staticmethod
     def check_writable(value):
-        """ValueError: it cannot be changed in place."""
+        """ValueError: ``value`` cannot be changed in place."""
         if isinstance(value, numpy.ndarray) or _is_dlpack(value):
-            if _array(value).flags.writeable:  # of DLPack's from numpy 2.1 on, which asks whether it may
+            if _array(value).flags.writeable:  # for DLPack only from numpy 2.1 on, which asks for writable memory
                 return
         else:
             try:
@@ -70,17 +70,17 @@ class Arrays:
 
     @staticmethod
     def type_code(host):
-        """The library's. ValueError: it has none."""
+        """The library's code for the element type. ValueError: it has none."""
         return _type_code(host.dtype)
 
     @staticmethod
     def item_bytes(host):
-        """Of one element."""
+        """The size of one element in bytes."""
         return host.itemsize
 
     @staticmethod
     def pointer(host):
-        """Its address."""
+        """The tensor's address."""
         return host.__array_interface__["data"][0]
 
     @staticmethod
@@ -95,7 +95,7 @@ class Arrays:
 
     @staticmethod
     def returned(original, host, in_place):
-        """What the user gets of ``host``: ``original``, with its values, or something new like it."""
+        """The user's result, from ``host``: ``original`` with its values, or a new object of the same kind."""
         if not in_place:
             return host
         target = _array(original)
@@ -105,14 +105,14 @@ class Arrays:
 
     @staticmethod
     def made(output, host, original):  # pylint: disable=unused-argument
-        """A tensor of an Output, of the same type as ``host`` and in the same place as ``original``."""
+        """A tensor of an Output, with the type of ``host`` and on the device of ``original``."""
         if output.buffer is None:
             return numpy.empty(output.shape, host.dtype)
         return numpy.frombuffer(output.buffer, dtype=host.dtype).reshape(output.shape)
 
     @staticmethod
     def integers(splits):
-        """As a list. ValueError: they are none."""
+        """``splits`` as a list of integers. ValueError: they are not integers."""
         try:
             return [operator.index(rows) for rows in splits]
         except TypeError as error:
@@ -120,17 +120,17 @@ class Arrays:
 
     @staticmethod
     def splits(numbers, original):  # pylint: disable=unused-argument
-        """A tensor of numbers, like the splits that the user has passed."""
+        """A tensor of ``numbers``, of the same kind as the splits that the user has passed."""
         return numpy.array(numbers, dtype=numpy.int32)
 
 
 def _is_dlpack(value):
-    """Whether DLPack is the way to the memory of ``value``: it is no array, but says that it can be exchanged so."""
+    """Whether ``value`` is accessible through DLPack only: it is no array, but supports DLPack."""
     return hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
 
 
 def _array(value):
-    """An array of the same memory, where numpy can have one, else of a copy."""
+    """An array of the same memory if numpy can make one, otherwise of a copy."""
     return numpy.from_dlpack(value) if _is_dlpack(value) else numpy.asarray(value)
 
 

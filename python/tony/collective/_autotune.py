@@ -1,4 +1,4 @@
-"""What rank 0 tries while the job trains, and what of it the environment fixes: Horovod's variables."""
+"""Rank 0's tuning while the job trains, and which settings the environment fixes: Horovod's variables."""
 
 import ctypes
 import os
@@ -7,12 +7,12 @@ from . import _library
 from ._library import library
 from .exceptions import HorovodInternalError
 
-# Horovod's, but for the noise of its Gaussian process, which there is none of here.
+# Horovod's variables, except for the noise of its Gaussian process, which this search does not use.
 _WARMUP_SAMPLES, _STEPS_PER_SAMPLE, _MOST_TRIES = 3, 10, 20
 
 
 def window_us(environment):
-    """HOROVOD_CYCLE_TIME, which is in milliseconds: the batching window in microseconds, 0 where it is not set."""
+    """The batching window in microseconds, from HOROVOD_CYCLE_TIME, which is in milliseconds. 0: it is not set."""
     text = environment.get("HOROVOD_CYCLE_TIME", "")
     try:
         window = float(text or 0)
@@ -25,9 +25,10 @@ def window_us(environment):
 
 
 def begin(environment, rank):
-    """What HOROVOD_AUTOTUNE asks for, once the ranks have met. What the environment sets stays as it is.
+    """Starts the tuning that HOROVOD_AUTOTUNE asks for, once the ranks have met. Settings of the environment stay as
+    they are.
 
-    HorovodInternalError: a variable is none; HOROVOD_AUTOTUNE_LOG cannot be written.
+    HorovodInternalError: a variable is invalid; HOROVOD_AUTOTUNE_LOG cannot be written.
     """
     if rank != 0 or environment.get("HOROVOD_AUTOTUNE", "0") in ("", "0"):
         return

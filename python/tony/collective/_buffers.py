@@ -1,4 +1,4 @@
-"""Memory that the ranks of a host share, for tensors that are reduced where they lie."""
+"""Memory that the ranks of a host share, for tensors that are reduced in place."""
 
 import ctypes
 import math
@@ -10,7 +10,7 @@ from ._library import library
 
 
 def allocate(shape, item_bytes):
-    """A ctypes array, which is freed with the last that refers to it; at least one byte, not filled."""
+    """An uninitialized ctypes array of at least one byte. It is freed with the last object that refers to it."""
     _process.size()
     size = max(1, math.prod(shape) * item_bytes)
     lib = library()
@@ -18,13 +18,13 @@ def allocate(shape, item_bytes):
     if not address:
         raise MemoryError(lib.last_error().decode("utf-8", "replace"))
     buffer = (ctypes.c_char * size).from_address(address)
-    # At the process's end the memory goes anyway.
+    # At the end of the process the memory is freed anyway.
     weakref.finalize(buffer, lib.free, address).atexit = False
     return buffer
 
 
 def shape_of(shape):
-    """``shape`` as a tuple of lengths. TypeError, ValueError: it is none."""
+    """``shape`` as a tuple of lengths. TypeError, ValueError: it is invalid."""
     try:
         lengths = (operator.index(shape),)
     except TypeError:

@@ -1,25 +1,25 @@
-"""What Horovod's programs ask about how it was built; here about what there is."""
+"""Horovod's questions about its build, answered for what this machine has."""
 
 from ._library import library
 
 
 def mpi_threads_supported():
-    """False: MPI has no part here."""
+    """False: MPI is not used."""
     return False
 
 
 def mpi_enabled():
-    """False: MPI has no part here."""
+    """False: MPI is not used."""
     return False
 
 
 def mpi_built():
-    """False: MPI has no part here."""
+    """False: MPI is not used."""
     return False
 
 
 def gloo_enabled():
-    """False: ranks are connected by tony's own library, which meets like Gloo."""
+    """False: tony's own library connects the ranks, which meet as with Gloo."""
     return False
 
 
@@ -29,7 +29,7 @@ def gloo_built():
 
 
 def nccl_built():
-    """NCCL's version, such as 22809, where this process can load one that is new enough (docs/gpu.md); else 0."""
+    """NCCL's version, such as 22809, if this process can load one that is new enough (docs/gpu.md); otherwise 0."""
     return max(0, library().nccl_version())
 
 

@@ -1,4 +1,4 @@
-"""Horovod's operations on the tensors of one framework, whichever it is."""
+"""Horovod's operations on the tensors of any framework."""
 
 import ctypes
 import functools
@@ -17,24 +17,24 @@ def _shape_array(shape):
 
 
 class Collectives:
-    """Operations on the tensors that ``framework`` knows: see _arrays.py for what it has to know.
+    """Operations on the tensors of ``framework``; _arrays.py says what it has to provide.
 
-    Arguments that are the same everywhere:
+    Common arguments:
 
-    ``name``: the ranks' tensors with the same name belong together; without one, those that are submitted in the same
-    place of the order of all that have none. ``process_set``: a registered ProcessSet; then what is said of ranks means
-    its ranks, in their order, but for a ``root_rank``, which is that of ``hvd.rank()``. ValueError: this rank does not
-    belong to it. What is asynchronous returns a handle at once, and must not be changed until ``synchronize(handle)``
-    has returned.
+    ``name``: tensors with the same name belong together on all ranks. Tensors without a name are matched by the order
+    in which they are submitted. ``process_set``: a registered ProcessSet. "Ranks" then means its ranks, in their order,
+    but ``root_rank`` is still a number of ``hvd.rank()``. ValueError: this rank does not belong to the set.
+    Asynchronous functions return a handle at once. Their tensors must not be changed until ``synchronize(handle)`` has
+    returned.
     """
 
     def __init__(self, framework):
         self._framework = framework
-        # Of frameworks that have GPUs' tensors.
+        # Only frameworks with GPU tensors have these two.
         self._gpu = getattr(framework, "gpu", lambda host: None)
         self._in_host_memory = getattr(framework, "in_host_memory", framework.host)
 
-    # What is submitted
+    # Submission
 
     def _tensor(self, name, host, number, gpu):
         shape = tuple(host.shape)
@@ -47,7 +47,7 @@ class Collectives:
         return name.encode(), len(hosts), (_library.Tensor * len(hosts))(*tensors)
 
     def _reduced(self, tensor, op):
-        """A host tensor, where ``op`` can be done."""
+        """A host tensor on which ``op`` is possible."""
         return self._in_host_memory(tensor) if op is Adasum else self._framework.host(tensor)
 
     def _gpus(self, hosts):
@@ -95,22 +95,22 @@ class Collectives:
 
     def allreduce(self, tensor, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
                   postscale_factor=1.0, process_set=global_process_set):
-        """Reduces the ranks' tensors element by element; each rank gets the result, with the same bits.
+        """Reduces the ranks' tensors element by element. All ranks get the result, with the same bits.
 
         Arguments:
-            tensor: of the same shape and type on all ranks; not changed.
+            tensor: has the same shape and type on all ranks; not changed.
             average: Horovod's old way to say op=Average (True) or op=Sum (False).
-            name: by which the ranks' tensors belong together.
-            compression: Compression.none, .fp16 or .bf16, for what is sent.
+            name: tensors with the same name belong together.
+            compression: Compression.none, .fp16 or .bf16, for the transfer.
             op: Average (if None), Sum, Min, Max, Product or Adasum.
-            prescale_factor: by which each tensor is multiplied before it is reduced.
-            postscale_factor: by which the result is multiplied.
-            process_set: whose tensors they are; an average is divided by its size.
+            prescale_factor: each tensor is multiplied by it before the reduction.
+            postscale_factor: the result is multiplied by it.
+            process_set: the participating ranks; an average is divided by their number.
 
         Returns: a new tensor of the same shape and type.
 
-        HorovodInternalError: the ranks do not agree on shape, type, op or factors; the message names the tensor and
-        who said what. A rank is gone.
+        HorovodInternalError: the ranks do not agree on shape, type, op or factors (the message names the tensor and
+        what each rank submitted), or a rank is gone.
         """
         sent, context = compression.compress(self._framework.tensor(tensor))
         handle = self.allreduce_async(sent, average, name, op, prescale_factor, postscale_factor, process_set)
@@ -136,7 +136,7 @@ class Collectives:
 
     def grouped_allreduce(self, tensors, average=None, name=None, compression=Compression.none, op=None,
                           prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
-        """allreduce() of all ``tensors``, which are done together. Returns a list in their order."""
+        """allreduce() of all ``tensors`` as one group. Returns a list in their order."""
         compressed = [compression.compress(self._framework.tensor(tensor)) for tensor in tensors]
         sent = [values for values, _ in compressed]
         handle = self.grouped_allreduce_async(sent, average, name, op, prescale_factor, postscale_factor, process_set)
@@ -154,10 +154,10 @@ class Collectives:
         return self.grouped_allreduce_async_(tensors, average, name, op, prescale_factor, postscale_factor,
                                              process_set).wait()
 
-    # Operations that make a tensor of another shape
+    # Operations whose results have another shape
 
     def _finish(self, tensors, hosts):
-        """Makes the results of operations on ``tensors``."""
+        """A function that makes the results of operations on ``tensors``."""
         framework = self._framework
 
         def finish(numbers):
@@ -180,13 +180,13 @@ class Collectives:
                       self._finish_one(tensor, host), keeps=True, gpus=(gpu,))
 
     def allgather(self, tensor, name=None, process_set=global_process_set):
-        """Puts the ranks' tensors one after the other, in the order of ranks; each rank gets the result.
+        """Concatenates the ranks' tensors in the order of ranks. All ranks get the result.
 
-        ``tensor``: of the same type and shape on all ranks, but for the first dimension.
+        ``tensor``: has the same type and shape on all ranks, except for the first dimension.
 
         Returns: a new tensor, whose first dimension is the sum of all ranks'.
 
-        HorovodInternalError: as of allreduce().
+        HorovodInternalError: as for allreduce().
         """
         return self.allgather_async(tensor, name, process_set).wait()
 
@@ -200,7 +200,7 @@ class Collectives:
                             self._finish(tensors, hosts), keeps=True, gpus=gpus)
 
     def grouped_allgather(self, tensors, name=None, process_set=global_process_set):
-        """allgather() of all ``tensors``, which are done together. Returns a list in their order."""
+        """allgather() of all ``tensors`` as one group. Returns a list in their order."""
         return self.grouped_allgather_async(tensors, name, process_set).wait()
 
     def reducescatter_async(self, tensor, name=None, op=Average, process_set=global_process_set, prescale_factor=1.0,
@@ -218,12 +218,12 @@ class Collectives:
                       process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
         """Reduces the ranks' tensors like allreduce(), and gives each rank some rows of the result.
 
-        ``tensor``: of the same shape and type on all ranks, with a first dimension. Its rows are divided evenly; where
-        they cannot be, the first ranks get one more.
+        ``tensor``: has the same shape and type on all ranks, and at least one dimension. The rows are divided evenly;
+        if that is not possible, the first ranks get one more.
 
         Returns: a new tensor with this rank's rows.
 
-        HorovodInternalError: as of allreduce().
+        HorovodInternalError: as for allreduce().
         """
         sent, context = compression.compress(self._framework.tensor(tensor))
         handle = self.reducescatter_async(sent, name, op, process_set, prescale_factor, postscale_factor)
@@ -242,14 +242,14 @@ class Collectives:
 
     def grouped_reducescatter(self, tensors, name=None, compression=Compression.none, op=Average,
                               process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
-        """reducescatter() of all ``tensors``, which are done together. Returns a list in their order."""
+        """reducescatter() of all ``tensors`` as one group. Returns a list in their order."""
         compressed = [compression.compress(self._framework.tensor(tensor)) for tensor in tensors]
         sent = [values for values, _ in compressed]
         handle = self.grouped_reducescatter_async(sent, name, op, process_set, prescale_factor, postscale_factor)
         return [compression.decompress(result, context) for result, (_, context) in zip(handle.wait(), compressed)]
 
     def alltoall_async(self, tensor, splits=None, name=None, process_set=global_process_set):
-        """Like alltoall(), asynchronous. Returns a handle; its result is a tuple also without ``splits``."""
+        """Like alltoall(), asynchronous. Returns a handle; its result is a tuple even without ``splits``."""
         number = set_id(process_set)
         framework, ranks = self._framework, process_set.size()
         host = framework.host(tensor)
@@ -273,13 +273,13 @@ class Collectives:
     def alltoall(self, tensor, splits=None, name=None, process_set=global_process_set):
         """Sends some rows of ``tensor`` to each rank.
 
-        ``splits``: how many rows to each, as many numbers as ranks; None: as many to each. Shapes may differ among
-        ranks in the first dimension.
+        ``splits``: the number of rows for each rank; None: the same number for each. Shapes may differ among ranks in
+        the first dimension.
 
-        Returns: a new tensor with the rows that have come, in the order of ranks; with ``splits`` a tuple of it and of
-        how many rows have come from each.
+        Returns: a new tensor with the received rows, in the order of ranks. With ``splits``, a tuple of this tensor and
+        the number of rows received from each rank.
 
-        HorovodInternalError: as of allreduce(); splits do not fit to the rows.
+        HorovodInternalError: as for allreduce(); the splits do not fit the rows.
         """
         made, received = self.alltoall_async(tensor, splits, name, process_set).wait()
         return made if splits is None else (made, received)
@@ -312,9 +312,9 @@ class Collectives:
     def broadcast(self, tensor, root_rank, name=None, process_set=global_process_set):
         """Gives all ranks the tensor of rank ``root_rank``.
 
-        ``tensor``: of the same shape and type on all ranks; not changed.
+        ``tensor``: has the same shape and type on all ranks; not changed.
 
-        Returns: a new tensor. HorovodInternalError: as of allreduce(); the roots differ.
+        Returns: a new tensor. HorovodInternalError: as for allreduce(); the ranks name different roots.
         """
         return self.broadcast_async(tensor, root_rank, name, process_set).wait()
 
@@ -333,19 +333,19 @@ def _reduction(op, scales):
 
 
 def barrier(process_set=global_process_set):
-    """Waits until all ranks of the set have come to it. HorovodInternalError: a rank is gone."""
+    """Waits until all ranks of the set have called it. HorovodInternalError: a rank is gone."""
     number = set_id(process_set)
     submit(library().barrier, (full_name("barrier", None, number).encode(), number), lambda _: None).wait()
 
 
 def join(device=-1):
-    """Waits until all ranks have called it: this one has no more data, and takes part in the others' allreduces with
-    zeros. No other operation is possible meanwhile. ``device``: the index of this rank's GPU, for the case that others
-    reduce on GPUs and it has not yet; below 0: it has, or there are none.
+    """Waits until all ranks have called it. This rank has no more data; until then it takes part in the others'
+    allreduces with zeros. No other operation is possible meanwhile. ``device``: the index of this rank's GPU. It is
+    needed if the others reduce on GPUs and this rank has not done so yet. Below 0: it has, or there are no GPUs.
 
-    Returns: the rank that has come last.
+    Returns: the last rank that has called it.
     """
     last = submit(library().join, (device,), lambda numbers: library().check(library().last_joined(numbers[0]))).wait()
-    # Ranks have called different numbers of operations without names.
+    # Ranks may have called different numbers of operations without names.
     _process.begin_again()
     return last

@@ -1,4 +1,4 @@
-"""A server for one short message of each connection, which strangers can neither fill nor slow down for long."""
+"""A server for one short message per connection, which strangers can neither fill nor slow down for long."""
 
 import collections
 import errno
@@ -13,7 +13,7 @@ _PAUSE_SECONDS = 0.1  # while this process has no descriptor left
 
 
 class _Message:
-    """What has come of one, and until when all of it has to be there."""
+    """The received part of a message, and the deadline for all of it."""
 
     def __init__(self, deadline):
         self.content = bytearray()
@@ -21,18 +21,18 @@ class _Message:
 
 
 class FrameServer:
-    """Listens and answers on one thread of its own.
+    """Listens and answers on its own thread.
 
-    A message has a time for all of it, however its bytes come. There are at most 16 connections: one more takes the
-    place of the oldest, whose driver has sent all of its short message long ago, or is none. So who connects in order
-    to hold places pushes out his like, and a message that comes at once is answered.
+    Each message has a deadline, however its bytes arrive. There are at most 16 connections; another one replaces the
+    oldest. An honest driver has sent its whole short message long before that. So an attacker who holds connections
+    evicts only other attackers, and a prompt message is answered.
     """
 
     def __init__(self, address, admits, size_of, answer, seconds=10):
-        """``address``: (IPv4 address, port). ``admits(connection)``: whether it is served; others are closed before a
-        byte is read. ``size_of(content)``: how many bytes the message has that begins so, as far as is known yet;
-        0: it is none. ``answer(message, address)``: what is sent back; empty: nothing. None of them blocks.
-        ``seconds``: for a message. OSError: it cannot be listened on."""
+        """``address``: (IPv4 address, port). ``admits(connection)``: whether the connection is served; others are
+        closed before a byte is read. ``size_of(content)``: the size of the message that begins with ``content``, as far
+        as it is known; 0: the message is invalid. ``answer(message, address)``: the reply; empty: none. None of these
+        functions blocks. ``seconds``: the time for a message. OSError: the address cannot be listened on."""
         self._admits, self._size_of, self._answer, self._seconds = admits, size_of, answer, seconds
         self._listener = socket.create_server(address, backlog=128)
         self._listener.setblocking(False)
@@ -43,7 +43,7 @@ class FrameServer:
         self._thread.start()
 
     def close(self):
-        """Nobody is served any more when it returns."""
+        """When it returns, no connection is served any more."""
         self._end.close()
         self._thread.join()
 
@@ -58,7 +58,7 @@ class FrameServer:
                 for each in ready:
                     if each is self._listener:
                         self._accept(selector)
-                    elif each in self._messages:  # not pushed out meanwhile
+                    elif each in self._messages:  # not evicted meanwhile
                         self._read(selector, each)
                 while self._messages and self._time_left() == 0:
                     self._drop(selector, next(iter(self._messages)))
@@ -66,7 +66,7 @@ class FrameServer:
                 connection.close()
 
     def _time_left(self):
-        """Of the oldest message, which is the first to be over; None: there is none."""
+        """The time left for the oldest message, whose deadline comes first; None: there is no message."""
         if not self._messages:
             return None
         return max(next(iter(self._messages.values())).deadline - time.monotonic(), 0)
@@ -76,7 +76,7 @@ class FrameServer:
             connection, _ = self._listener.accept()
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
-                time.sleep(_PAUSE_SECONDS)  # it stays in the queue, and select() would return at once
+                time.sleep(_PAUSE_SECONDS)  # the connection stays in the queue, and select() would return at once
             return
         try:
             if self._admits(connection):
@@ -87,7 +87,7 @@ class FrameServer:
                 self._messages[connection] = _Message(time.monotonic() + self._seconds)
                 return
         except OSError:
-            pass  # it has gone meanwhile
+            pass  # the peer has closed it meanwhile
         connection.close()
 
     def _read(self, selector, connection):
@@ -99,11 +99,11 @@ class FrameServer:
             if more and len(content) < size:
                 return
             if more and size > 0:
-                # A socket that nothing was written to takes a short answer at once.
+                # A socket without earlier output accepts a short answer at once.
                 connection.send(self._answer(bytes(content[:size]), connection.getpeername()[0]))
-            # Who has sent more than was read sees an end, and not a broken connection.
+            # An orderly end first: a peer that has sent more than was read would otherwise see a reset.
             connection.shutdown(socket.SHUT_WR)
-        except Exception:  # pylint: disable=broad-except  # whoever has gone, or what one message does, is not the next's
+        except Exception:  # pylint: disable=broad-except  # an error of one connection must not affect the next
             pass
         self._drop(selector, connection)
 

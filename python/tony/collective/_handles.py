@@ -1,4 +1,4 @@
-"""Operations that are on their way, and what comes of them."""
+"""Handles of operations in progress, and their results."""
 
 import ctypes
 import itertools
@@ -10,10 +10,10 @@ from . import _library
 from ._library import library
 from .exceptions import HorovodInternalError
 
-# How long a wait lasts before Python may look for signals (Ctrl-C), in milliseconds.
+# After so many milliseconds, a wait lets Python check for signals (Ctrl-C).
 _LOOK_MS = 200
 
-# Of operations that nobody has waited for: what they read and write must live.
+# Handles that nobody has waited for. They keep alive the memory that their operations read and write.
 _in_flight = set()
 
 
@@ -23,19 +23,19 @@ class Handle:
     __slots__ = ("numbers", "_finish", "_keeps", "_gpus", "_result", "_waiting")
 
     def __init__(self, finish, keeps=False, gpus=None):
-        """``finish``: called with ``numbers`` once all operations are done well, makes the result; it holds all memory
-        that they use. ``keeps``: it releases them itself, later. ``gpus``: what the framework says of each (its gpu());
-        the streams of those that have one wait instead of this thread."""
-        self.numbers = ()  # the library's, of operations on their way
+        """``finish``: makes the result; called with ``numbers`` once all operations have succeeded. It holds all memory
+        that they use. ``keeps``: ``finish`` releases the operations itself, later. ``gpus``: the framework's gpu() for
+        each tensor; for GPU tensors the stream waits instead of this thread."""
+        self.numbers = ()  # the library's numbers of the operations in progress
         self._finish = finish
         self._keeps = keeps
         self._gpus = gpus
         self._result = None
-        self._waiting = threading.RLock()  # one thread after the other
+        self._waiting = threading.RLock()  # held by one waiting thread at a time
         _in_flight.add(self)
 
     def forget(self):
-        """The library has not taken it."""
+        """Called when the library has refused the operation."""
         self.numbers, self._finish, self._gpus = (), None, None
         _in_flight.discard(self)
 
@@ -45,7 +45,7 @@ class Handle:
         return all(lib.check(lib.poll(number)) for number in self.numbers)
 
     def wait(self):
-        """The result, each time. HorovodInternalError: the operation has failed; then it is None from now on."""
+        """The result, on each call. HorovodInternalError: the operation has failed; later calls return None."""
         with self._waiting:
             return self._wait()
 
@@ -64,8 +64,8 @@ class Handle:
                     lib.fail(code)
                 except HorovodInternalError as error:
                     failed = error
-        # All are done, so that nobody but the user touches the memory any more; or, on a GPU, nothing that the user's
-        # stream does from now on comes before that.
+        # All operations are done, so only the user touches the memory from now on. On a GPU, the user's stream orders
+        # its later work after them.
         numbers, finish = self.numbers, self._finish
         self.forget()
         try:
@@ -80,7 +80,8 @@ class Handle:
 
 
 def forget_all():
-    """Lets go of what nobody has waited for. Only after shutdown(), when all of it is done, or has failed."""
+    """Drops all handles that nobody has waited for. Only after shutdown(), when all operations are done or have
+    failed."""
     for handle in list(_in_flight):
         try:
             handle.wait()
@@ -89,10 +90,10 @@ def forget_all():
 
 
 class Output:
-    """The new tensor of one operation that is done well, which is released with its memory.
+    """The new tensor of a successful operation; it is released with its memory.
 
-    ``buffer``: of ``item_bytes`` for each element; the memory lives as long as it and what refers to it. None: the
-    tensor is empty. ``shape``; ``splits``: of alltoall.
+    ``buffer``: has ``item_bytes`` for each element. The memory lives as long as the buffer and everything that refers
+    to it. None: the tensor is empty. ``shape``. ``splits``: for alltoall.
     """
 
     __slots__ = ("buffer", "shape", "splits")
@@ -107,12 +108,12 @@ class Output:
             lib.release(number)
             return
         self.buffer = (ctypes.c_char * size).from_address(lib.output_data(number))
-        # At the process's end the memory goes anyway.
+        # At the end of the process the memory is freed anyway.
         weakref.finalize(self.buffer, lib.release, number).atexit = False
 
 
 def _numbers_of(function, number):
-    """What the library writes into an array."""
+    """The numbers that the library writes into an array."""
     count = library().check(function(number, None, 0))
     numbers = (ctypes.c_int64 * count)()
     function(number, numbers, count)
@@ -120,15 +121,15 @@ def _numbers_of(function, number):
 
 
 def poll(handle):
-    """Whether an asynchronous operation is done, so that ``synchronize()`` returns at once."""
+    """Whether an asynchronous operation is done, so ``synchronize()`` would return at once."""
     return handle.poll()
 
 
 def synchronize(handle):
     """Waits for an asynchronous operation.
 
-    Returns what the function without ``_async`` would have returned: of a grouped operation a list.
+    Returns: the result of the function without ``_async``; for a grouped operation a list.
 
-    HorovodInternalError: the ranks do not agree about the operation, or one of them is gone. The message says which.
+    HorovodInternalError: the ranks do not agree on the operation, or a rank is gone. The message says which one.
     """
     return handle.wait()

@@ -1,4 +1,4 @@
-"""The C API of libtony_collective.so, which lies beside this file: tony/collective.h says what each function does."""
+"""The C API of libtony_collective.so, which lies beside this file; tony/collective.h describes each function."""
 
 import ctypes
 import functools
@@ -13,7 +13,7 @@ OK, IN_PROGRESS = CODES.index("OK"), CODES.index("IN_PROGRESS")
 # enum tony_collective_device
 CPU, GPU = 0, 1
 
-# enum tony_collective_type, by the names that numpy and PyTorch use.
+# enum tony_collective_type, by numpy's and PyTorch's names
 TYPES = {name: code for code, name in enumerate(
     ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16", "float32",
      "float64", "bool"))}
@@ -117,7 +117,7 @@ _FUNCTIONS = {
 
 
 class Library:
-    """The functions of the library by their names without ``tony_collective_``. They run without Python's lock."""
+    """The library's functions by their names without ``tony_collective_``. They run without Python's lock."""
 
     def __init__(self, path):
         loaded = ctypes.CDLL(path)
@@ -127,13 +127,14 @@ class Library:
             setattr(self, name, function)
 
     def check(self, result):
-        """``result``, which is not below 0. HorovodInternalError: it is; then it is a code times -1."""
+        """Returns ``result`` if it is not negative. HorovodInternalError: it is negative, which means a code times
+        -1."""
         if result < 0:
             self.fail(-result)
         return result
 
     def fail(self, code):
-        """HorovodInternalError, or what is derived from it for the code, with the sentence of the call that has just
+        """Raises HorovodInternalError, or the derived class for the code, with the message of the call that has just
         returned ``code``."""
         message = self.last_error().decode("utf-8", "replace")
         if CODES[code] == "INVALID_ARGUMENT":
@@ -143,7 +144,7 @@ class Library:
 
 @functools.lru_cache(maxsize=None)
 def library():
-    """The library of this process. ImportError: it is not there, or not for this machine."""
+    """The library of this process. ImportError: the file does not exist, or is for another kind of machine."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libtony_collective.so")
     try:
         return Library(path)
@@ -153,7 +154,7 @@ def library():
 
 
 def type_code(name):
-    """Of a type by its name. ValueError: the library does not know it."""
+    """The library's code for the type ``name``. ValueError: it does not know this type."""
     if name not in TYPES:
         raise ValueError(f"Tensor type {name} is not supported: cast it to one of {', '.join(TYPES)}")
     return TYPES[name]

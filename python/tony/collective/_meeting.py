@@ -1,4 +1,4 @@
-"""Which rank this process is, and where it meets the others: read from the environment."""
+"""Reads from the environment which rank this process is, and where it meets the others."""
 
 import datetime
 import functools
@@ -11,17 +11,17 @@ from . import _rounds
 from ._stores import HttpStore, TorchStore
 from .exceptions import HorovodInternalError
 
-# For all ranks to come, and for one of them to do its part, in seconds.
+# Default time limits in seconds: for all ranks to come, and for one rank to do its part of an operation.
 _MEET_SECONDS, _OPERATION_SECONDS = 120, 60
-# HOROVOD_GLOO_TIMEOUT_SECONDS=0 means no limit; this is none that anybody sees.
+# HOROVOD_GLOO_TIMEOUT_SECONDS=0 means no limit. This value is so long that nobody notices it.
 _NO_LIMIT_SECONDS = 30 * 24 * 3600
 
 
 class Place:
-    """One rank's place among all: numbers from 0, and ``store``, which is None where there is one rank only.
+    """One rank's place among all: numbers from 0, and ``store``, which is None if there is only one rank.
 
-    Local ranks count on one host; cross ranks count the hosts, or those of them that have this local rank. ``scope`` is
-    the name of this start of the job, by which the store keeps its keys apart from those of other starts.
+    Local ranks are numbers within one host. Cross ranks are numbers of the hosts that have this local rank. ``scope``
+    names this start of the job; it separates the store's keys of different starts.
     """
 
     scope = ""
@@ -35,11 +35,11 @@ class Place:
 
 
 def find_place(environment, start, timeout):
-    """The Place of this process. ``start``: how often init() was called before. ``timeout``: of a store that is to be
-    connected to, in seconds.
+    """The Place of this process. ``start``: the number of earlier calls of init(). ``timeout``: the time for connecting
+    to the store, in seconds.
 
-    HorovodInternalError: variables are missing or are none; this is one of several tasks of tony's, and nothing says
-    which rank it is.
+    HorovodInternalError: variables are missing or invalid, or this is one of several tasks of a tony job and has no
+    rank.
     """
     scope = _scope(environment, start)
     place = _find_place(environment, scope, timeout)
@@ -60,7 +60,7 @@ def _find_place(environment, scope, timeout):
 
 
 def _check_alone(environment):
-    """Tasks of one job that were each the only rank would train alone without a word."""
+    """Without this check, each task of the job would be the only rank and silently train alone."""
     tasks = environment.get("TASK_NUM", "")
     if "TONY_CONTAINER_ID" not in environment or not tasks.isdigit() or int(tasks) < 2:
         return
@@ -72,20 +72,20 @@ def _check_alone(environment):
 
 
 def secret(environment):
-    """What the ranks of this job know and nobody else; empty: there is nothing, so they have to share memory."""
+    """The job's secret, which only its ranks know. Empty: there is none, so the ranks have to share memory."""
     key = environment.get("TONY_COLLECTIVE_KEY", "")
-    # Of one length, whatever the key's.
+    # The digest has a fixed length, whatever the key's.
     return hashlib.sha256(b"tony.collective\0" + key.encode()).digest() if key else b""
 
 
 def object_key(environment, scope):
-    """A key for one purpose, of this start of the job; empty: the job has none."""
+    """A key for one purpose and this start of the job. Empty: the job has no key."""
     key = secret(environment)
     return hmac.new(key, b"tony.collective objects\0" + scope.encode(), hashlib.sha256).digest() if key else b""
 
 
 def wire_mac(environment):
-    """Whether TONY_COLLECTIVE_WIRE_MAC asks for a MAC of all that goes through TCP."""
+    """Whether TONY_COLLECTIVE_WIRE_MAC asks for a MAC of all data on TCP connections."""
     chosen = environment.get("TONY_COLLECTIVE_WIRE_MAC", "0")
     if chosen not in ("0", "1"):
         raise HorovodInternalError(f"TONY_COLLECTIVE_WIRE_MAC is {chosen!r} instead of '0' or '1'", "INVALID_ARGUMENT")
@@ -93,12 +93,12 @@ def wire_mac(environment):
 
 
 def switch_points(environment):
-    """The file of rank 0's switch points, as bytes; None: the library's own."""
+    """The content of rank 0's file of switch points, as bytes; None: the library's defaults."""
     return os.fsencode(environment.get("TONY_COLLECTIVE_SWITCH_POINTS", "")) or None
 
 
 def timeouts(environment):
-    """(to meet, to do a part of an operation), in seconds."""
+    """(time for meeting, time for a part of an operation), in seconds."""
     seconds = _number(environment, "HOROVOD_GLOO_TIMEOUT_SECONDS", default=None)
     if seconds is None:
         return _MEET_SECONDS, _OPERATION_SECONDS
@@ -106,7 +106,7 @@ def timeouts(environment):
 
 
 def gpus_through_host(environment):
-    """TONY_COLLECTIVE_GPU=host: tensors of GPUs are copied, and reduced by CPUs."""
+    """Whether TONY_COLLECTIVE_GPU=host is set: GPU tensors are copied to the host and reduced by CPUs."""
     chosen = environment.get("TONY_COLLECTIVE_GPU", "nccl")
     if chosen not in ("nccl", "host"):
         raise HorovodInternalError(f"TONY_COLLECTIVE_GPU is {chosen!r} instead of 'nccl' or 'host'",
@@ -115,9 +115,9 @@ def gpus_through_host(environment):
 
 
 def _scope(environment, start):
-    """Of this job's keys, and of this start of it."""
+    """The scope for the keys of this job and this start."""
     restarts = [environment.get(name, "0") for name in ("TONY_EPOCH", "TORCHELASTIC_RESTART_COUNT")]
-    # Those who have come later have not called init() as often.
+    # The round replaces the number of calls: ranks that came later have called init() less often.
     start = _rounds.scope_of(environment) if _rounds.is_elastic(environment) else str(start)
     return "_".join(["tony_collective", *restarts, start])
 
@@ -140,7 +140,7 @@ def _horovod_place(environment, scope, timeout):
 
 
 def _torch_neighbours(environment, rank, size):
-    """((local rank, local size), (cross rank, cross size)), each None where torchrun's variables do not say."""
+    """((local rank, local size), (cross rank, cross size)). Each is None if torchrun's variables do not tell."""
     local = cross = None
     if "LOCAL_RANK" in environment and "LOCAL_WORLD_SIZE" in environment:
         local = (_number(environment, "LOCAL_RANK"), _number(environment, "LOCAL_WORLD_SIZE"))
@@ -151,7 +151,7 @@ def _torch_neighbours(environment, rank, size):
 
 def _process_group_place(environment, distributed, scope):
     rank, size = distributed.get_rank(), distributed.get_world_size()
-    # There is no public way to it; torch has had this one since 1.6.
+    # There is no public function for this; torch has had this one since 1.6.
     store = distributed.distributed_c10d._get_default_store()  # pylint: disable=protected-access
     return Place(rank, size, *_torch_neighbours(environment, rank, size), TorchStore(store, scope))
 
@@ -172,15 +172,15 @@ def _torchrun_place(environment, scope, timeout):
 
 @functools.lru_cache(maxsize=1)
 def _torchrun_store(address, port, timeout):  # pylint: disable=unused-argument
-    """Of one job; rank 0 has its server, which others may still use after it has shut down."""
+    """The store of one job. Rank 0 has its server, which others may still use after rank 0 has shut down."""
     from torch.distributed import rendezvous
-    # As init_process_group() does it, so that both share the server.
+    # Like init_process_group(), so that both share the server.
     store, _, _ = next(rendezvous("env://", timeout=datetime.timedelta(seconds=timeout)))
     return store
 
 
 def _number(environment, name, **default):
-    """HorovodInternalError: it is missing, without a ``default``, or is none."""
+    """HorovodInternalError: the variable is invalid, or is missing and there is no ``default``."""
     if name not in environment and "default" in default:
         return default["default"]
     text = environment.get(name, "")

@@ -1,8 +1,8 @@
-"""How a process of an elastic job hears that others have come: the side of Horovod's protocol that is not the driver's.
+"""How a process of an elastic job learns that others have come: the worker's side of Horovod's protocol.
 
-A process puts under ``worker_addresses``, in Base64, the pickle of ``({interface: [(address, port)]}, secret)``. The
-driver connects and sends a frame, an HMAC with that secret, a length and a pickle, and gets such a frame back. Written
-for Horovod 0.28.1; of what is unpickled only these classes are made.
+A process puts the pickle of ``({interface: [(address, port)]}, secret)``, in Base64, under ``worker_addresses``. The
+driver connects and sends a frame: an HMAC with that secret, a length and a pickle. It gets such a frame back. Written
+for Horovod 0.28.1. Unpickling constructs only the classes below.
 """
 
 import base64
@@ -26,7 +26,7 @@ from .exceptions import HorovodInternalError
 
 _ADDRESS_SCOPE = "worker_addresses"
 _SECRET_BYTES = 32
-_HEAD = struct.Struct("=32si")  # the HMAC, and the length of what follows
+_HEAD = struct.Struct("=32si")  # the HMAC and the length
 _MOST_BYTES = 64 * 1024
 _REQUEST_SECONDS = 10
 _SIOCGIFADDR = 0x8915
@@ -41,29 +41,29 @@ class _HostsUpdated:
 
 
 class _Ping:
-    """A PingRequest, by which horovodrun finds out which address leads here."""
+    """A PingRequest, with which horovodrun finds out which address leads to this process."""
 
 
 class _Result(int):
-    """A HostUpdateResult, of bits, as Horovod's enumeration has them."""
+    """A HostUpdateResult as bits, like Horovod's enumeration."""
 
     NAMES = {"no_update": 0, "removed": 1, "added": 2, "mixed": 3}
 
 
 def _member(kind, name):
-    """getattr(), by which Python 3.11 and newer pickle an enumeration's member: of this one and no other."""
+    """Replaces getattr(), by which Python 3.11 and newer pickle an enumeration's member. Only for this enumeration."""
     if kind is not _Result:
         raise pickle.UnpicklingError(f"no driver asks for an attribute of {kind}")
     return _Result(_Result.NAMES[name])
 
 
 def _either(_, results):
-    """reduce(or_, …), by which they pickle several."""
+    """Replaces reduce(or_, …), by which newer Pythons pickle several members."""
     return _Result(functools.reduce(operator.or_, map(int, results)))
 
 
 class _Reader(pickle.Unpickler):
-    """Makes nothing but what drivers send."""
+    """Constructs only the classes that drivers send."""
 
     _CLASSES = {(_WORKER, "HostsUpdatedRequest"): _HostsUpdated, (_WORKER, "HostUpdateResult"): _Result,
                 (_NETWORK, "PingRequest"): _Ping, ("builtins", "getattr"): _member,
@@ -77,7 +77,7 @@ class _Reader(pickle.Unpickler):
 
 
 def _pickled(name, members):
-    """An object of Horovod's, with members that are texts. The opcodes: Python's pickletools."""
+    """The pickle of one of Horovod's objects, whose members are texts. For the opcodes see Python's pickletools."""
     def text(word):
         word = word.encode()
         return b"\x8c" + bytes([len(word)]) + word
@@ -89,11 +89,11 @@ def _pickled(name, members):
 
 
 class _Service:
-    """Answers drivers on a port of its own: those who know the secret, and run as this process does if they are on
-    this machine."""
+    """Answers drivers on a port of its own. They must know the secret; on this machine they must also run as this
+    process's user."""
 
     def __init__(self, interface, on_hosts_updated):
-        """``interface``: a name; empty: all."""
+        """``interface``: its name; empty: all."""
         self._secret = os.urandom(_SECRET_BYTES)
         self._on_hosts_updated = on_hosts_updated
         found = _addresses(interface)
@@ -102,15 +102,15 @@ class _Service:
             lambda connection: may_be_served(connection, _is_own_address), _size_of, self._answer, _REQUEST_SECONDS)
         port = self._server.address[1]
         value = ({name: [(address, port)] for name, address in found.items()}, self._secret)
-        # The form in which drivers expect it, byte for byte.
+        # Drivers expect exactly this form, byte for byte.
         self.value = base64.b64encode(pickle.dumps(value, protocol=4))
 
     def close(self):
-        """Nobody is answered any more."""
+        """After it, no driver is answered any more."""
         self._server.close()
 
     def _answer(self, frame, address):
-        """The frame to send back; empty for who does not know the secret, or asks for what no driver asks."""
+        """The reply; empty if the secret is wrong or the request is not a driver's."""
         digest, content = frame[:_SECRET_BYTES], frame[_HEAD.size:]
         if not hmac.compare_digest(digest, self._digest(content)):
             return b""
@@ -134,7 +134,7 @@ class _Service:
 
 
 def _size_of(content):
-    """Of the frame that begins so, as far as is known yet; 0: it is none."""
+    """The size of the frame that begins with ``content``, as far as it is known; 0: the frame is invalid."""
     if len(content) < _HEAD.size:
         return _HEAD.size
     _, length = _HEAD.unpack_from(content)
@@ -145,11 +145,11 @@ def _is_own_address(address):
     try:
         return address in _addresses("").values()
     except HorovodInternalError:
-        return False  # it has none at all
+        return False  # this machine has no interface at all
 
 
 def _addresses(interface):
-    """IPv4 addresses by interface. HorovodInternalError: there is none."""
+    """IPv4 addresses by interface. HorovodInternalError: there is no address."""
     found = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for _, name in socket.if_nameindex():
@@ -158,7 +158,7 @@ def _addresses(interface):
             try:
                 answer = fcntl.ioctl(any_socket, _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
             except OSError:
-                continue  # it has no address
+                continue  # the interface has no address
             found[name] = socket.inet_ntoa(answer[20:24])
     if not found:
         which = f" {interface} (HOROVOD_GLOO_IFACE)" if interface else ""
@@ -168,7 +168,7 @@ def _addresses(interface):
 
 
 class Notifications:
-    """Tells listeners, which have ``on_hosts_updated(timestamp, result)``, what the driver says. Thread safe."""
+    """Passes the driver's news on to listeners, which have ``on_hosts_updated(timestamp, result)``. Thread safe."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -176,7 +176,8 @@ class Notifications:
         self._listeners = []
 
     def start(self, environment):
-        """Once in a process, and in elastic jobs only. HorovodInternalError: the driver does not hear of it."""
+        """Called once in a process, in elastic jobs only. HorovodInternalError: the driver cannot be told the
+        address."""
         with self._lock:
             if self._service is not None or not _rounds.is_elastic(environment):
                 return
@@ -190,12 +191,12 @@ class Notifications:
             self._service = service
 
     def add(self, listener):
-        """Until remove()."""
+        """Adds a listener until remove()."""
         with self._lock:
             self._listeners.append(listener)
 
     def remove(self, listener):
-        """What has been added."""
+        """Removes a listener."""
         with self._lock:
             self._listeners.remove(listener)
 

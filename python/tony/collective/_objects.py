@@ -1,7 +1,7 @@
-"""Python's objects among ranks: pickled, as bytes. The package cloudpickle takes what pickle does not, where it is.
+"""Pickled Python objects among ranks, as bytes. The package cloudpickle, if installed, handles what pickle cannot.
 
-Who can make a rank unpickle bytes of his own runs code in it. So where the job has a key each pickle comes with its
-HMAC under that key, which is looked at before; else all ranks share memory.
+Whoever can make a rank unpickle chosen bytes runs code in it. So if the job has a key, each pickle carries an HMAC
+under that key, which is checked first. Without a key all ranks share memory.
 """
 
 import ctypes
@@ -17,7 +17,8 @@ from ._process_sets import global_process_set, set_id
 from ._submission import full_name
 from .exceptions import HorovodInternalError, InvalidArgumentError
 
-# Of a rank's bytes, and their HMAC. ~length, which is negative, where they say why it could not pickle its object.
+# The header: the length of a rank's bytes, and their HMAC. If a rank could not pickle its object, the length is
+# ~length, which is negative, and the bytes give the reason.
 _HEAD = struct.Struct("<q32s")
 _LONGEST_REASON = 4000
 
@@ -26,7 +27,7 @@ class _Bytes:
     """A tensor of bytes."""
 
     def __init__(self, content):
-        """``content``: bytes, or a number of them."""
+        """``content``: bytes, or their number."""
         self.memory = (ctypes.c_char * (content if isinstance(content, int) else len(content)))()
         if not isinstance(content, int):
             ctypes.memmove(self.memory, content, len(content))
@@ -34,7 +35,7 @@ class _Bytes:
 
 
 class _Memory:
-    """What Collectives has to know of them: see _arrays.py."""
+    """What Collectives needs from this type; see _arrays.py."""
 
     @staticmethod
     def host(value):  # pylint: disable=missing-function-docstring
@@ -69,15 +70,15 @@ _memory = Collectives(_Memory)
 
 
 def _pickled(obj):
-    """(length as all ranks get it, bytes, None), and instead of None the error where ``obj`` cannot be pickled."""
+    """(length for all ranks, bytes, None). If ``obj`` cannot be pickled, the last is the error."""
     try:
         content = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
         return len(content), content, None
-    except Exception as error:  # pylint: disable=broad-except  # an object's own code may raise anything
+    except Exception as error:  # pylint: disable=broad-except  # an object's own code may raise any exception
         failed = error
     remedy = ""
     try:
-        import cloudpickle  # pylint: disable=import-outside-toplevel  # few need it
+        import cloudpickle  # pylint: disable=import-outside-toplevel  # few objects need it
         content = cloudpickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
         return len(content), content, None
     except ImportError:
@@ -91,12 +92,12 @@ def _pickled(obj):
 
 
 def _head(name, rank, length, content):
-    """What goes before a rank's bytes."""
+    """The header before a rank's bytes."""
     return _HEAD.pack(length, _digest(name, rank, length, content))
 
 
 def _digest(name, rank, length, content):
-    """Of what a rank says under a name. Without a key, of nothing: no one is to be kept out."""
+    """The HMAC of a rank's message under a name. Without a key it covers nothing, because all ranks share memory."""
     key = _process.current.object_key
     if not key:
         return bytes(_HEAD.size - 8)
@@ -116,8 +117,8 @@ def _unpickled(content):
 
 
 def _check(head, name, rank, content, failed):
-    """HorovodInternalError: rank ``rank`` has not said this. InvalidArgumentError: ``content`` says why it could not
-    pickle its object; ``failed``: this rank's error."""
+    """HorovodInternalError: the message is not from rank ``rank``. InvalidArgumentError: that rank could not pickle its
+    object, and ``content`` says why. ``failed``: this rank's own error."""
     length, digest = head
     if not hmac.compare_digest(digest, _digest(name, rank, length, content)):
         raise HorovodInternalError(
@@ -128,19 +129,19 @@ def _check(head, name, rank, content, failed):
 
 
 def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):
-    """Gives all ranks the object of rank ``root_rank``, which is pickled.
+    """Gives all ranks the object of rank ``root_rank``, by pickling it.
 
     Arguments:
-        obj: what can be pickled; of the other ranks it is not looked at.
-        root_rank: whose object it is.
-        name: by which the ranks' calls belong together.
-        process_set: whose ranks take part, the root among them.
+        obj: the object; ignored on the other ranks.
+        root_rank: the rank whose object is sent.
+        name: calls with the same name belong together.
+        process_set: the participating ranks, which include the root.
 
-    Returns: the object; at rank ``root_rank`` ``obj`` itself.
+    Returns: the object; on rank ``root_rank`` ``obj`` itself.
 
-    HorovodInternalError: as of allreduce(), or the object is not what that rank has sent. InvalidArgumentError, at all
-    ranks: it cannot be pickled.
-    ModuleNotFoundError: what is in it is of a module that is not here.
+    HorovodInternalError: as for allreduce(), or the object is not what that rank has sent. InvalidArgumentError, on all
+    ranks: the object cannot be pickled.
+    ModuleNotFoundError: the object needs a module that is missing here.
     """
     name = full_name("object", name, set_id(process_set))
     is_root = _process.rank() == root_rank
@@ -153,9 +154,9 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
 
 
 def allgather_object(obj, name=None, process_set=global_process_set):
-    """Gives all ranks the objects of all ranks, which are pickled.
+    """Gives all ranks the objects of all ranks, by pickling them.
 
-    Returns: a list, by rank. Errors: as of broadcast_object().
+    Returns: a list, by rank. Errors: as for broadcast_object().
     """
     name = full_name("object", name, set_id(process_set))
     length, content, failed = _pickled(obj)

@@ -1,4 +1,4 @@
-"""Whose program is at the other end of a connection that was accepted: every user of this machine reaches its ports."""
+"""Finds the user at the other end of an accepted connection, because every user of this machine can reach its ports."""
 
 import os
 import re
@@ -15,34 +15,35 @@ _ANSWER = struct.Struct("=BBBB2s2s16s16sIIIIIIII")  # struct inet_diag_msg
 _ALL_STATES = 0xFFFFFFFF
 _NO_COOKIE = 0xFFFFFFFF
 _SYN_SENT = 2
-_MAPPED = bytes(10) + b"\xff\xff"  # before an address of version 4 in one of version 6
+_MAPPED = bytes(10) + b"\xff\xff"  # the prefix of an IPv4 address in IPv6 form
 _TABLE_LINE = re.compile(r"\s*\d+: (\w+):(\w+) (\w+):(\w+) (\w+) \S+ \S+ \S+ +(\d+) +\d+ (\d+) ")
 
 
 def may_be_served(connection, is_own_address):
-    """False for a program of another user of this machine, root left out, and for one that has gone already.
+    """False for a program of another user of this machine, except root, and for one that has already closed the
+    connection.
 
-    Of a peer on another machine the user is not known: True. ``connection``: of TCP over IPv4.
-    ``is_own_address(address)``: whether this machine has it. OSError: the connection is broken.
+    For a peer on another machine the user is not known, and the result is True. ``connection``: a TCP connection over
+    IPv4. ``is_own_address(address)``: whether the address belongs to this machine. OSError: the connection is broken.
     """
     peer, own = connection.getpeername(), connection.getsockname()
     user = _user_of(peer, own)
     if user is not None:
         return user in (os.geteuid(), 0)
-    # Whoever is on this machine is known as long as he holds his end.
+    # A peer on this machine is known as long as it holds its end.
     return not (peer[0].startswith("127.") or peer[0] == own[0] or is_own_address(peer[0]))
 
 
 def _user_of(end, other):
-    """The user of the socket of this machine that is the connection's ``end``; None: it has none, or only one that a
-    program has closed, or is about to connect."""
+    """The user of the socket at the connection's ``end`` on this machine. None: there is no such socket, or only one
+    that a program has closed or is still connecting."""
     user = _ask(end, other)
-    # A kernel that knows this process's end answers such questions.
+    # A kernel that finds this process's own end supports the question, so None is its answer. Otherwise ask /proc.
     return user if user is not None or _ask(other, end) is not None else _look_up(end, other)
 
 
 def _ask(end, other):
-    """sock_diag(7), for one socket. None: there is none, or the kernel does not answer."""
+    """Asks the kernel for one socket: sock_diag(7). None: there is none, or the kernel does not answer."""
     body = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, 0, _ALL_STATES, struct.pack("!H", end[1]),
                          struct.pack("!H", other[1]), socket.inet_aton(end[0]), socket.inet_aton(other[0]), 0,
                          _NO_COOKIE, _NO_COOKIE)
@@ -56,15 +57,15 @@ def _ask(end, other):
         return None
     family, state, _, _, _, to_port, _, to, *_, user, inode = _ANSWER.unpack_from(answer, _HEAD.size)
     to = to[:4] if family == socket.AF_INET else to[len(_MAPPED):] if to.startswith(_MAPPED) else b""
-    # Where there is none, one that listens on the port is answered.
+    # If there is no such connection, the kernel returns the listening socket instead.
     is_it = to == socket.inet_aton(other[0]) and to_port == struct.pack("!H", other[1])
     return user if is_it and inode != 0 and state != _SYN_SENT else None
 
 
 def _look_up(end, other):
-    """/proc/net/tcp and tcp6, where the kernel does not answer."""
+    """Reads /proc/net/tcp and tcp6, for kernels that do not answer."""
     for table, as_there in (("tcp", bytes), ("tcp6", lambda address: _MAPPED + address)):
-        # Four bytes each as one number of this machine's.
+        # Each group of four bytes is one number in this machine's byte order.
         local, remote = ("".join(
             f"{int.from_bytes(part, sys.byteorder):08X}"
             for part in re.findall(b"(?s).{4}", as_there(socket.inet_aton(address)))) for address in (end[0], other[0]))
@@ -76,5 +77,5 @@ def _look_up(end, other):
                     if found and found.group(1, 2, 3, 4) == wanted and int(found[7]) and int(found[5], 16) != _SYN_SENT:
                         return int(found[6])
         except OSError:
-            pass  # nobody knows
+            pass  # the user is not known
     return None

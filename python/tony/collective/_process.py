@@ -1,4 +1,4 @@
-"""This process as a rank: who it is from init() to shutdown()."""
+"""This process as a rank, from init() to shutdown()."""
 
 import atexit
 import threading
@@ -9,65 +9,66 @@ from .exceptions import NotInitializedError
 
 
 class _Rank:
-    """What Python knows of this process's rank."""
+    """Python's state of this process's rank."""
 
     def __init__(self):
-        self.place = None  # of an initialized one
+        self.place = None  # of an initialized rank
         self.starts = 0
-        self.object_key = b""  # of the HMACs of pickles, in this start; empty: the job has no key
+        self.object_key = b""  # for the HMACs of pickles, in this start; empty: the job has no key
         self.lock = threading.Lock()
-        self.on_start = []  # called without arguments when names count from 0 again
-        self.outliving = weakref.WeakSet()  # what outlives init()
+        self.on_start = []  # called without arguments when the numbering of operations begins again
+        self.outliving = weakref.WeakSet()  # these outlive init()
 
 
 current = _Rank()
 
 
 def on_start(function):
-    """Registers what is called when the ranks have met, and when they have joined: names count from 0 again."""
+    """Registers a function that is called when the ranks have met, and when they have joined: operations are numbered
+    from 0 again."""
     current.on_start.append(function)
     return function
 
 
 def begins_anew(each):
-    """Registers ``each``, as long as it lives: its begin_anew() is called when the ranks have met, but not when they
-    have joined. In between what was on its way has been lost, and ranks that have come know nothing of it."""
+    """Registers ``each`` as long as it lives. Its begin_anew() is called when the ranks have met, but not when they
+    have joined. Between two meetings, operations in progress were lost, and new ranks do not know of them."""
     current.outliving.add(each)
 
 
 def begin_life():
-    """The ranks have met."""
+    """Called when the ranks have met."""
     for each in list(current.outliving):
         each.begin_anew()
     begin_again()
 
 
 def begin_again():
-    """Calls what on_start() has registered."""
+    """Calls the functions that on_start() has registered."""
     for function in current.on_start:
         function()
 
 
 def leave():
-    """Leaves the others, as shutdown() does, but rank() and size() are what they were until then: to be followed by
-    it."""
+    """Leaves the other ranks, like shutdown(), but rank() and size() keep their values. shutdown() has to follow."""
     with current.lock:
         if current.place is not None:
             library().shutdown()
 
 
 def shutdown():
-    """Leaves the others. What is on its way fails, here and at them. ``init()`` may be called again afterwards."""
+    """Leaves the other ranks. Operations in progress fail, here and there. ``init()`` may be called again
+    afterwards."""
     with current.lock:
         if current.place is None:
             return
         current.place = None
-        # A child of fork() has nothing to leave.
+        # A forked child is no rank and has nothing to leave.
         library().shutdown()
 
 
 def is_initialized():
-    """True between ``init()`` and ``shutdown()``; not in a process that was forked meanwhile."""
+    """True between ``init()`` and ``shutdown()``; False in a process that was forked in between."""
     return current.place is not None and bool(library().is_initialized())
 
 
@@ -83,17 +84,17 @@ def rank():
 
 
 def size():
-    """How many ranks there are."""
+    """The number of ranks."""
     return _place().size
 
 
 def local_rank():
-    """This rank's number among those of its host, from 0: the index of its GPU, where each rank has one."""
+    """This rank's number among those of its host, from 0: the index of its GPU if each rank has one."""
     return _place().local_rank
 
 
 def local_size():
-    """How many ranks there are on this host."""
+    """The number of ranks on this host."""
     return _place().local_size
 
 
@@ -103,7 +104,7 @@ def cross_rank():
 
 
 def cross_size():
-    """How many hosts have a rank with this local rank."""
+    """The number of hosts that have a rank with this local rank."""
     return _place().cross_size
 
 
@@ -115,6 +116,6 @@ def is_homogeneous():
 
 @atexit.register
 def _leave():
-    """So that the others are told that this rank has left, and not that it has died."""
+    """Tells the others that this rank has left, so that they do not take it for dead."""
     if is_initialized():
         shutdown()

@@ -1,4 +1,4 @@
-"""Sets of ranks, among which operations take place."""
+"""Sets of ranks that take part in operations."""
 
 import ctypes
 import operator
@@ -10,30 +10,31 @@ from .exceptions import InvalidArgumentError
 
 
 class ProcessSet:
-    """Some of the job's ranks, for the ``process_set`` of operations once it is registered: by ``init()``, or by
-    ``add_process_set()``.
+    """Some of the job's ranks, for the ``process_set`` of operations. ``init()`` or ``add_process_set()`` registers it.
 
-    ``ranks``: a sorted list. ``process_set_id``: the library's number for it; None while it is not registered.
+    ``ranks``: a sorted list. ``process_set_id``: the library's number of the set; None while it is not registered.
     """
 
     process_set_id = None
     ranks = None
 
     def __init__(self, ranks):
-        """``ranks``: numbers of ranks of the job, in any order. ValueError: they are none."""
+        """``ranks``: numbers of the job's ranks, in any order. ValueError: they are invalid."""
         try:
             self.ranks = sorted(operator.index(rank) for rank in ranks)
         except TypeError as error:
             raise ValueError(f"ProcessSet should be initialized with a list of process ranks, not {ranks!r}") from error
 
     def included(self):
-        """Whether this process's rank is one of them. None: it is the set of all ranks, before ``init()``."""
+        """Whether this process's rank belongs to the set. None: it is the set of all ranks, before ``init()``."""
         return None if self.ranks is None else _process.rank() in self.ranks
 
     def rank(self):
-        """This process's number among them, from 0, as of allgather's results; None: the set is not registered.
+        """This process's number within the set, from 0, as used for allgather's results. None: the set is not
+        registered.
 
-        An operation's ``root_rank`` is that of ``hvd.rank()`` nevertheless. ValueError: it does not belong to them.
+        ``root_rank`` of an operation is still a number of ``hvd.rank()``. ValueError: this rank does not belong to the
+        set.
         """
         if self.process_set_id is None:
             return None
@@ -41,7 +42,7 @@ class ProcessSet:
         return self.ranks.index(_process.rank())
 
     def size(self):
-        """How many they are. None: the set is not registered."""
+        """The number of ranks in the set. None: the set is not registered."""
         return None if self.process_set_id is None else len(self.ranks)
 
     def __str__(self):
@@ -49,12 +50,12 @@ class ProcessSet:
 
 
 class _GlobalProcessSet(ProcessSet):
-    """All ranks of the job, of which operations without a ``process_set`` are."""
+    """All ranks of the job: the set for operations without a ``process_set``."""
 
     process_set_id = 0
 
     def __init__(self):  # pylint: disable=super-init-not-called
-        """Its ranks are known from init() on."""
+        """Its ranks are known after init()."""
 
     def size(self):
         return _process.size()
@@ -66,13 +67,13 @@ class _GlobalProcessSet(ProcessSet):
 #: All ranks.
 global_process_set = _GlobalProcessSet()
 
-# What is registered: lists of ProcessSets with the same ranks, by their number.
+# The registered sets: lists of ProcessSets with the same ranks, by their number.
 _registered = {0: [global_process_set]}
 
 
 def set_id(process_set):
-    """The library's number of a set to which this rank belongs. ValueError: it is none, not registered, or this rank
-    does not belong to it. NotInitializedError."""
+    """The library's number of a set that has this rank. ValueError: it is no set, is not registered, or does not have
+    this rank. NotInitializedError."""
     if process_set is global_process_set:
         return 0
     _check_included(check_registered(process_set))
@@ -80,7 +81,7 @@ def set_id(process_set):
 
 
 def check_registered(process_set):
-    """Returns it. ValueError: it is no process set, or not registered. NotInitializedError."""
+    """Returns ``process_set``. ValueError: it is no process set, or not registered. NotInitializedError."""
     if not isinstance(process_set, ProcessSet):
         raise ValueError(f"process_set is {process_set!r}: it is hvd.global_process_set or a hvd.ProcessSet")
     _process.rank()
@@ -97,14 +98,14 @@ def _check_included(process_set):
 
 
 def add_process_set(process_set):
-    """Registers a process set; all ranks call it, in the same order, also those that do not belong to it.
+    """Registers a process set. All ranks call it in the same order, even those outside of the set.
 
     ``process_set``: a ProcessSet or a list of ranks.
 
-    Returns: the ProcessSet. One of the same ranks as another one has the same number.
+    Returns: the ProcessSet. Sets with the same ranks have the same number.
 
-    HorovodInternalError: the ranks do not agree on who belongs to it; there is no such rank, a rank twice, or none;
-    there is no memory for it. ValueError: it is no list of ranks.
+    HorovodInternalError: the ranks do not agree on the set's members; a rank does not exist or occurs twice, or the set
+    is empty; there is no memory for the set. ValueError: it is no list of ranks.
     """
     if not isinstance(process_set, ProcessSet):
         process_set = ProcessSet(process_set)
@@ -121,11 +122,11 @@ def add_process_set(process_set):
 
 
 def remove_process_set(process_set):
-    """Removes a process set; all ranks call it. It, and each other one with the same ranks, is not registered any more.
+    """Removes a process set and all others with the same ranks. All ranks call it.
 
-    Returns: True; False of that of all ranks, which stays.
+    Returns: True; False for the set of all ranks, which stays.
 
-    HorovodInternalError: the ranks do not agree on which one; a rank is gone. ValueError: it is not registered.
+    HorovodInternalError: the ranks name different sets; a rank is gone. ValueError: it is not registered.
     """
     if not isinstance(process_set, ProcessSet) or process_set.process_set_id is None:
         raise ValueError(f"{process_set} is not registered")
@@ -153,26 +154,26 @@ def process_set_by_id(process_set_id):
 
 
 def get_process_set_ids_and_ranks():
-    """Lists of ranks, by the numbers of all sets that are registered."""
+    """Lists of ranks, by the numbers of all registered sets."""
     _process.rank()
     return {number: list(sets[0].ranks) for number, sets in sorted(_registered.items())}
 
 
 def number_of_process_sets():
-    """How many are registered, with that of all ranks."""
+    """The number of registered sets, including that of all ranks."""
     _process.rank()
     return len(_registered)
 
 
 def checked(process_sets):
-    """What is passed to init(), as a list of ProcessSets. ValueError: it is none."""
+    """The argument of init() as a list of ProcessSets. ValueError: it is invalid."""
     if process_sets is None or isinstance(process_sets, str) and process_sets.lower() == "dynamic":
         return []
     return [each if isinstance(each, ProcessSet) else ProcessSet(each) for each in process_sets]
 
 
 def start(process_sets):
-    """When the ranks have met: what was registered before is not any more; ``process_sets`` is."""
+    """Called when the ranks have met: only ``process_sets`` are registered from now on."""
     for number in [number for number in _registered if number != 0]:
         for each in _registered.pop(number):
             each.process_set_id = None

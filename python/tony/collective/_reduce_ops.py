@@ -1,4 +1,4 @@
-"""How tensors are reduced."""
+"""The reductions of tensors."""
 
 import ctypes
 import functools
@@ -7,7 +7,7 @@ from ._library import Reduction
 
 
 class ReduceOp:
-    """One way to reduce; compared by identity."""
+    """One reduction; compared by identity."""
 
     def __init__(self, name, code):
         self.name = name
@@ -17,33 +17,33 @@ class ReduceOp:
         return self.name
 
     def __reduce__(self):
-        return self.name  # of this module's: copies, and what is unpickled, are the same object
+        return self.name  # an attribute of this module: copies and unpickled values are the same object
 
     @functools.lru_cache(maxsize=4096)
     def reduction(self, prescale, postscale):
-        """(struct tony_collective_reduction, its address), which lives as long as this op."""
+        """(struct tony_collective_reduction, its address), which live as long as this op."""
         struct = Reduction(self._code, prescale, postscale)
         return struct, ctypes.addressof(struct)
 
 
-#: The sum, divided by the number of ranks; of integers without the fraction.
+#: The sum divided by the number of ranks; for integers the fraction is dropped.
 Average = ReduceOp("Average", 4)
 #: The sum.
 Sum = ReduceOp("Sum", 0)
-#: A sum that adds what is orthogonal and averages what is parallel, arXiv 2006.02924; of floating-point types.
+#: Adds orthogonal vectors and averages parallel ones, arXiv 2006.02924; for floating-point types.
 Adasum = ReduceOp("Adasum", 5)
-#: The least.
+#: The minimum.
 Min = ReduceOp("Min", 2)
-#: The greatest.
+#: The maximum.
 Max = ReduceOp("Max", 3)
 #: The product.
 Product = ReduceOp("Product", 1)
 
 
 def choose(op, average=None):
-    """``op``; Average where it is None. ``average`` is Horovod's old way to say Average or Sum.
+    """``op``, or Average if it is None. ``average`` is Horovod's old way to say Average or Sum.
 
-    ValueError: both are given, or it is none.
+    ValueError: both are given, or ``op`` is no reduction.
     """
     if average is not None:
         if op is not None:

@@ -1,23 +1,24 @@
-"""The rounds of an elastic job, in each of which ranks are fixed: how a process gets its place in the next one."""
+"""The rounds of an elastic job, in each of which the ranks are fixed, and how a process gets a place in the next
+round."""
 
 import time
 
 from ._stores import HttpStore, StoreError, StoreTimeout
 from .exceptions import HorovodInternalError
 
-# For the next round, where nothing else is said, and for the driver to take a word, in seconds.
+# Default seconds: for the next round, and for the driver to accept a message.
 _PATIENCE_SECONDS, _DRIVERS_SECONDS = 630, 30
 _PLACE_SCOPE = "rank_and_size"
-# What the driver answers; the round is tony-driver's alone.
+# The driver's answer; only tony-driver adds the round.
 _NUMBERS = ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE", "HOROVOD_CROSS_RANK",
             "HOROVOD_CROSS_SIZE")
 _ROUND = "TONY_ROUND"
-# Of a meeting that somebody did not come to, or has not survived: the next round is without him.
+# Codes of a meeting that a rank did not come to or did not survive. The next round is without that rank.
 _LOST = ("ABORTED", "DEADLINE_EXCEEDED")
 
 
 class NoPlaceError(HorovodInternalError):
-    """There is no next round for this process."""
+    """The next round has no place for this process."""
 
 
 def is_elastic(environment):
@@ -26,7 +27,7 @@ def is_elastic(environment):
 
 
 def own_key(environment):
-    """By which the driver knows this process: host and local rank of the round that runs."""
+    """The driver's name for this process: host and local rank in the current round."""
     return f"{environment.get('HOROVOD_HOSTNAME', 'localhost')}:{environment.get('HOROVOD_LOCAL_RANK', '0')}"
 
 
@@ -37,18 +38,18 @@ def own_store(environment, scope, timeout=_DRIVERS_SECONDS):
 
 
 def scope_of(environment):
-    """Of the keys under which the ranks of the round meet. A driver that does not number its rounds (horovodrun)
-    empties its store when one begins."""
+    """The scope of the keys under which the ranks of the round meet. A driver that does not number its rounds
+    (horovodrun) empties its store when one begins."""
     return f"round_{environment.get(_ROUND, 'of_now')}"
 
 
 def meet(environment, again, attempt):
-    """What ``attempt()`` returns, which meets the other ranks.
+    """Returns the result of ``attempt()``, which meets the other ranks.
 
-    ``again``: this process had a place, which is over; in an elastic job the driver is asked for a new one, and asked
-    once more where a meeting fails, as ranks may be lost at any time.
+    ``again``: this process had a place in an earlier round. In an elastic job the driver is then asked for a new one.
+    It is asked again when a meeting fails, because ranks may be lost at any time.
 
-    NoPlaceError: the driver has none for this process, or not within HOROVOD_ELASTIC_TIMEOUT (630 s).
+    NoPlaceError: the driver has no place for this process, or gives none within HOROVOD_ELASTIC_TIMEOUT (630 s).
     """
     if not is_elastic(environment):
         return attempt()
@@ -70,7 +71,7 @@ def _patience(environment):
 
 
 def _take_next_place(environment, deadline):
-    """Asks the driver, which answers when the round begins. The answer becomes part of the environment, as in Horovod.
+    """Asks the driver, which answers when the round begins. As in Horovod, the answer goes into the environment.
 
     NoPlaceError.
     """

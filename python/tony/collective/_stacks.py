@@ -1,4 +1,4 @@
-"""Where this program's threads stand, for rank 0's report of tensors that wait."""
+"""The stacks of this program's threads, for rank 0's report of waiting tensors."""
 
 import os
 import sys
@@ -7,18 +7,18 @@ import traceback
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _MOST_THREADS, _MOST_FRAMES = 8, 24
-# Functions in which a thread waits for work, by the end of the file's name.
+# Functions in which a thread waits for work, by the end of the file name.
 _IDLE = {("threading.py", "wait"), ("threading.py", "_wait_for_tstate_lock"), ("queue.py", "get"),
          ("selectors.py", "select"), ("socketserver.py", "serve_forever"), ("thread.py", "_worker")}
 
 
 def describe(own=None):
-    """A line with the place of the main thread, then a line for each thread that does something, the main one first.
+    """A line with the main thread's place, then a line for each active thread, the main one first.
 
-    ``own``: the identifier of a thread that is left out. Returns text as
+    ``own``: the identifier of a thread to leave out. Returns text such as
     "train.py:40 in load_batch\\nMainThread: train.py:90 in <module>, train.py:40 in load_batch".
     """
-    frames = sys._current_frames()  # pylint: disable=protected-access  # there is no public way
+    frames = sys._current_frames()  # pylint: disable=protected-access  # there is no public function
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     main = threading.main_thread().ident
     stacks = {ident: _stack(frame) for ident, frame in frames.items() if ident != own}
@@ -32,10 +32,10 @@ def describe(own=None):
 
 
 def _stack(frame):
-    """Of (file, line, function), the innermost last. Reads no source files: they may be on a file system that is what
-    everybody waits for."""
+    """A list of (file, line, function), the innermost last. It reads no source files: they may lie on the file system
+    that everybody waits for."""
     entries = [(each.f_code.co_filename, line, each.f_code.co_name) for each, line in traceback.walk_stack(frame)][::-1]
-    # Of an import only who imports.
+    # Of an import, only the importing line is shown.
     return [entry for entry in entries if not entry[0].startswith("<frozen importlib")]
 
 
@@ -54,7 +54,7 @@ def _text(entry):
 
 
 def _user_stack(stack):
-    """(without what this package does at its end, the function of the package that was called or None)"""
+    """(the stack without this package's frames at its end, the package function that was called or None)"""
     end = len(stack)
     while end > 0 and _is_library(stack[end - 1]):
         end -= 1

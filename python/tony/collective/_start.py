@@ -10,21 +10,21 @@ from .exceptions import HorovodInternalError
 
 
 def init(comm=None, process_sets=None):
-    """Meets the other ranks; returns when all are there. Once it has, further calls do nothing.
+    """Meets the other ranks, and returns when all are there. Further calls do nothing.
 
-    Where the ranks meet is read from the environment: tony-submit (framework ``horovod`` or ``pytorch``), ``horovodrun
-    --gloo`` and ``torchrun`` set what is needed; without any of it this process is the only rank, but for one of
-    several tasks of tony-submit, where that is an error.
+    The environment says where the ranks meet. tony-submit (framework ``horovod`` or ``pytorch``), ``horovodrun --gloo``
+    and ``torchrun`` set the necessary variables. Without them this process is the only rank; for one of several tasks
+    of tony-submit that is an error.
 
     Arguments:
         comm: for compatibility with Horovod; all ranks take part, so None or an empty list.
-        process_sets: a list of ProcessSets, or of lists of ranks, the same on all ranks: what add_process_set() does.
+        process_sets: a list of ProcessSets, or of lists of ranks, the same on all ranks, as for add_process_set().
 
     Raises:
-        HorovodInternalError: a rank has not come in time (HOROVOD_GLOO_TIMEOUT_SECONDS, 120 by default); the message
-        names it. Variables are missing. A thread cannot be started. In an elastic job, where it waits for the next
-        round instead: there is none for this process. HOROVOD_TIMELINE or HOROVOD_AUTOTUNE_LOG cannot be written. What
-        add_process_set() raises.
+        HorovodInternalError: a rank has not come in time (HOROVOD_GLOO_TIMEOUT_SECONDS, 120 by default; the message
+            names it), variables are missing, a thread cannot be started, or HOROVOD_TIMELINE or HOROVOD_AUTOTUNE_LOG
+            cannot be written. An elastic job waits for the next round instead; there the error means that this process
+            has no place. Errors of add_process_set().
     """
     if comm:
         raise ValueError("tony.collective starts with all ranks: call init() without comm, and add process sets")
@@ -62,14 +62,14 @@ def _meet(environment, on_met):
         _autotune.begin(environment, place.rank)
         begin_life()
         on_met()
-    except BaseException:  # Ctrl-C may also come when the ranks have met already
+    except BaseException:  # Ctrl-C may come even after the ranks have met
         current.place = None
         library().shutdown()
         raise
 
 
 def _fusion_bytes(environment):
-    """HOROVOD_FUSION_THRESHOLD, in bytes; 0, the library's choice, where it is not set."""
+    """HOROVOD_FUSION_THRESHOLD in bytes; 0, the library's choice, if it is not set."""
     text = environment.get("HOROVOD_FUSION_THRESHOLD", "0")
     if not text.isdigit():
         raise HorovodInternalError(f"HOROVOD_FUSION_THRESHOLD is {text!r} instead of a number of bytes",
@@ -78,8 +78,8 @@ def _fusion_bytes(environment):
 
 
 def _callbacks(store, interrupts):
-    """struct tony_collective_store; keeps itself alive as long as it is used. ``interrupts``: a list that gets what is
-    no Exception, as KeyboardInterrupt: C is below, through which nothing can be raised."""
+    """struct tony_collective_store; it keeps itself alive while it is used. ``interrupts``: a list that receives
+    exceptions such as KeyboardInterrupt, because an exception cannot pass through the C code below."""
     def answer(call, take, receiver):
         try:
             value, code = call() or b"", "OK"
@@ -87,7 +87,7 @@ def _callbacks(store, interrupts):
             value, code = str(error).encode(), "DEADLINE_EXCEEDED"
         except StoreError as error:
             value, code = str(error).encode(), "INTERNAL"
-        except Exception as error:  # pylint: disable=broad-except  # it would be lost: C is below
+        except Exception as error:  # pylint: disable=broad-except  # it would be lost in the C code below
             value, code = repr(error).encode(), "INTERNAL"
         except BaseException as error:  # pylint: disable=broad-except
             interrupts.append(error)

@@ -1,19 +1,19 @@
-"""Where ranks that have no connection yet tell each other their addresses: keys and values that all of them see."""
+"""Key-value stores in which ranks that are not connected yet publish their addresses."""
 
 import datetime
 import http.client
 import time
 import urllib.parse
 
-# Between two looks for a value that is not there, in seconds: from the first to the last.
+# Seconds between two polls for a missing value: the first and the longest.
 _FIRST_PAUSE, _LAST_PAUSE = 0.001, 0.05
-# For a server that is away for a moment, at most, in seconds.
+# The longest time, in seconds, for which a server may be unreachable.
 _PUT_PATIENCE = 10.0
 _REQUEST_TIMEOUT = 30.0
 
 
 class StoreError(Exception):
-    """A store refuses, or is not there; the text says which and why."""
+    """A store refuses a request, or cannot be reached; the text says which and why."""
 
 
 class StoreTimeout(StoreError):
@@ -21,32 +21,33 @@ class StoreTimeout(StoreError):
 
 
 class _SilentServer(StoreError):
-    """It does not answer."""
+    """The server does not answer."""
 
 
 class HttpStore:
-    """One scope of a key-value store as Horovod's launchers have it, and tony-driver.
+    """One scope of a key-value store of Horovod's launchers or tony-driver.
 
-    ``GET /scope/key`` is 404 while nobody has put the value, or is held back until somebody does.
+    ``GET /scope/key`` returns 404 while nobody has put the value, or the server holds its answer until somebody does.
     """
 
     def __init__(self, address, port, scope, timeout):
-        """``timeout``: in seconds, of a put()."""
+        """``timeout``: for a put(), in seconds."""
         self._address, self._port, self._scope = address, port, scope
         self._patience = min(timeout, _PUT_PATIENCE)
 
     def put(self, key, value):
-        """StoreError: the server refuses, or is not there."""
+        """StoreError: the server refuses, or cannot be reached."""
         self._request("PUT", key, value, time.monotonic() + self._patience, {200})
 
     def get(self, key, timeout):
-        """Bytes. StoreTimeout: nobody has put them within ``timeout`` seconds."""
+        """The value as bytes. StoreTimeout: nobody has put it within ``timeout`` seconds."""
         deadline, pause, answered = time.monotonic() + timeout, _FIRST_PAUSE, None
         while True:
             try:
                 status, value = self._request("GET", key, None, deadline, {200, 404})
             except _SilentServer as error:
-                # One that is slow for a moment, when the time is over.
+                # The server answered a moment ago and is only slow at the deadline: the value is missing, not the
+                # server.
                 if answered is None or time.monotonic() - answered > self._patience:
                     raise
                 raise StoreTimeout(f"nobody has put it within {timeout:g} s") from error
@@ -60,9 +61,10 @@ class HttpStore:
             pause = min(2 * pause, _LAST_PAUSE)
 
     def ask(self, key, deadline):
-        """Bytes, for which the server holds its answer until there are some.
+        """The value as bytes; the server holds its answer until the value is there.
 
-        StoreTimeout: not until ``deadline``. StoreError: the server refuses, or is not there for a while.
+        StoreTimeout: it is not there before ``deadline``. StoreError: the server refuses, or cannot be reached for a
+        while.
         """
         pause, failing_since = _FIRST_PAUSE, None
         while True:
@@ -74,7 +76,7 @@ class HttpStore:
                 if now >= deadline:
                     raise StoreTimeout("the server has not answered in time") from error
                 if failing_since is None or now - asked > self._patience:
-                    failing_since = now  # it had been there
+                    failing_since = now  # until now the server has been reachable
                 if now - failing_since > self._patience:
                     raise self._silent(error) from error
                 time.sleep(pause)
@@ -85,7 +87,7 @@ class HttpStore:
             raise self._refusal(status, "GET", key, answer)
 
     def _request(self, method, key, body, deadline, expected):
-        """(status, body). What fails below HTTP is tried again until ``deadline``."""
+        """(status, body). Failures below HTTP are tried again until ``deadline``."""
         pause = _FIRST_PAUSE
         while True:
             left = deadline - time.monotonic()
@@ -111,7 +113,7 @@ class HttpStore:
     def _exchange(self, method, key, body, timeout):
         connection = http.client.HTTPConnection(self._address, self._port, timeout=timeout)
         try:
-            # A path has two parts, so that the keys' slashes become something else.
+            # A path has two parts, so slashes in keys are encoded.
             path = f"/{urllib.parse.quote(self._scope, safe='')}/{urllib.parse.quote(key.replace('/', '.'), safe=':')}"
             connection.request(method, path, body=body, headers={} if body is not None else {"Content-Length": "0"})
             response = connection.getresponse()
@@ -121,21 +123,21 @@ class HttpStore:
 
 
 class TorchStore:
-    """A store of torch.distributed's."""
+    """A store of torch.distributed."""
 
     def __init__(self, store, scope):
-        import torch.distributed as dist  # only where the program is one of torchrun's
+        import torch.distributed as dist  # only for programs of torchrun
         self._store = dist.PrefixStore(scope, store)
 
     def put(self, key, value):
-        """StoreError: the server is not there."""
+        """StoreError: the server cannot be reached."""
         try:
             self._store.set(key, value)
         except RuntimeError as error:
             raise StoreError(f"torch.distributed's store refuses: {error}") from error
 
     def get(self, key, timeout):
-        """Bytes. StoreTimeout: nobody has put them within ``timeout`` seconds."""
+        """The value as bytes. StoreTimeout: nobody has put it within ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         try:
             self._store.wait([key], datetime.timedelta(seconds=max(timeout, 0.01)))

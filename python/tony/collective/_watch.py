@@ -1,4 +1,4 @@
-"""How this rank's work is seen: counters, the timeline, and answers to rank 0's question where this rank stands."""
+"""Diagnostics of this rank: counters, the timeline, and answers to rank 0's question where it stands."""
 
 import contextlib
 import ctypes
@@ -13,25 +13,25 @@ from .exceptions import HorovodInternalError, NotInitializedError
 
 _OPERATIONS = ("allreduce", "allgather", "broadcast", "reducescatter", "alltoall", "barrier",
                "add_process_set", "remove_process_set")
-# For rank 0 to say where tensors wait, and to end it; in seconds, 0 for never.
+# Seconds until rank 0 reports waiting tensors, and until it fails them; 0: never.
 _REPORT_SECONDS, _END_SECONDS = 60, 0
-# Longer than anybody waits; a question or the shutdown comes before.
+# Longer than any wait; a question or the shutdown comes earlier.
 _FOR_EVER_MS = 1 << 40
 
 
 def counters():
-    """What this rank has done since ``init()``, as a dict.
+    """Counters of this rank since ``init()``, as a dict.
 
     - ``tensors``, ``bytes``: dicts by operation ("allreduce", "allgather", "broadcast", "reducescatter", "alltoall",
-      "barrier", "add_process_set", "remove_process_set"): how many are done, and how large they were at this rank.
-    - ``operations``: in how many operations; ``fusion``: tensors for each of them, on the average.
+      "barrier", "add_process_set", "remove_process_set"): the number of finished tensors, and their size on this rank.
+    - ``operations``: the number of operations that processed them; ``fusion``: the average number of tensors in one.
     - ``failed``: tensors whose operation has failed.
-    - ``by_number``, ``by_request``: tensors of which rank 0 was told by a number that it knows, or with everything.
-    - ``negotiation_seconds``: in which at least one tensor of this rank waited for other ranks or the decision;
-      ``queue_seconds``: decisions waited for those before; ``operation_seconds``: operations ran.
-    - ``waited_for_seconds``: in which others waited for this rank and no other. Rank 0 measures it; others have what
-      it has told them, about each second.
-    - ``straggler_seconds``: on rank 0 the same of each rank, as a list; None on others.
+    - ``by_number``, ``by_request``: tensors that were submitted to rank 0 by a known number, or with a full request.
+    - ``negotiation_seconds``: time in which at least one tensor of this rank waited for other ranks or the decision.
+    - ``queue_seconds``: time in which decisions waited for earlier ones. ``operation_seconds``: time of operations.
+    - ``waited_for_seconds``: time in which others waited for this rank and no other. Rank 0 measures it and tells the
+      others about once a second.
+    - ``straggler_seconds``: on rank 0, the same for each rank, as a list; None on others.
 
     NotInitializedError: before ``init()``.
     """
@@ -52,11 +52,11 @@ def counters():
 
 
 def start_timeline(file_path, mark_cycles=False):
-    """Begins to write a timeline of this rank, which chrome://tracing and https://ui.perfetto.dev show.
+    """Begins a timeline of this rank, which chrome://tracing and https://ui.perfetto.dev show.
 
     Each rank that calls it writes a file: rank 0 ``file_path``, others with their rank in its name ("trace.json",
-    "trace.rank1.json"). ``python3 -m tony.collective.timeline merge`` makes one of them. ``mark_cycles``: rank 0 also
-    marks when it decides what comes next.
+    "trace.rank1.json"). ``python3 -m tony.collective.timeline merge`` merges them. ``mark_cycles``: rank 0 also marks
+    the moments at which it decides.
 
     HorovodInternalError: the file cannot be written; there is a timeline already. NotInitializedError: before
     ``init()``.
@@ -68,23 +68,24 @@ def start_timeline(file_path, mark_cycles=False):
 
 
 def stop_timeline():
-    """Completes the file that start_timeline() or HOROVOD_TIMELINE has begun. HorovodInternalError: there is none; not
-    all could be written."""
+    """Completes the file of start_timeline() or HOROVOD_TIMELINE. HorovodInternalError: there is no timeline, or not
+    all of it could be written."""
     if not is_initialized():
         raise NotInitializedError()
     _check(library().stop_timeline())
 
 
 def path_of(path, number):
-    """The file of rank ``number``: that of rank 0 is ``path``."""
+    """The file of rank ``number``; that of rank 0 is ``path``."""
     stem, extension = os.path.splitext(path)
     return path if number == 0 else f"{stem}.rank{number}{extension}"
 
 
 def begin(environment, life):
-    """What the environment asks for, once the ranks have met. ``life``: how often they had before, in this process.
+    """Starts what the environment asks for, once the ranks have met. ``life``: the number of earlier meetings in this
+    process.
 
-    HorovodInternalError: a variable is none; the timeline cannot be written; a thread cannot be started.
+    HorovodInternalError: a variable is invalid; the timeline cannot be written; a thread cannot be started.
     """
     report = _seconds(environment, "HOROVOD_STALL_CHECK_TIME_SECONDS", _REPORT_SECONDS)
     end = _seconds(environment, "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", _END_SECONDS)
@@ -92,7 +93,7 @@ def begin(environment, life):
         report = end = 0
     _check(library().set_stall_times(int(1000 * report), int(1000 * end)))
     timeline = environment.get("HOROVOD_TIMELINE", "")
-    if timeline and timeline != "DYNAMIC":  # that is Horovod's word for: when the program says so
+    if timeline and timeline != "DYNAMIC":  # Horovod's word for: when the program says so
         start_timeline(timeline, environment.get("HOROVOD_TIMELINE_MARK_CYCLES", "0") not in ("", "0"))
     folder = environment.get("TONY_COLLECTIVE_COUNTERS", "")
     if folder:
@@ -105,7 +106,7 @@ def begin(environment, life):
 
 
 def _write_counters(folder, file):
-    """Others look at them: a training does without."""
+    """Errors are ignored: others read the counters, and the training does not need them."""
     try:
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder, 0o700)
@@ -115,7 +116,7 @@ def _write_counters(folder, file):
 
 
 def _answer_questions():
-    """Sleeps in the library, without Python's lock, until rank 0 asks, or the ranks part."""
+    """Sleeps in the library, without Python's lock, until rank 0 asks or the ranks part."""
     while True:
         question = library().wait_for_question(_FOR_EVER_MS)
         if question < 0:

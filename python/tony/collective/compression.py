@@ -1,17 +1,17 @@
-"""What is done with tensors before they are sent, so that fewer bytes are."""
+"""Compression of tensors for the transfer."""
 
 
 class Compressor:
-    """What a class of the user's own for ``compression=`` has to have."""
+    """The interface of a user's own class for ``compression=``."""
 
     @staticmethod
     def compress(tensor):
-        """(what is sent, what ``decompress`` needs to know)"""
+        """(the tensor to send, the context for ``decompress``)"""
         raise NotImplementedError
 
     @staticmethod
     def decompress(tensor, ctx):
-        """A tensor as it was before ``compress``."""
+        """The tensor as it was before ``compress``."""
         raise NotImplementedError
 
 
@@ -20,30 +20,30 @@ class NoneCompressor(Compressor):
 
     @staticmethod
     def compress(tensor):
-        """(what is sent, what ``decompress`` needs to know)"""
+        """(the tensor to send, the context for ``decompress``)"""
         return tensor, None
 
     @staticmethod
     def decompress(tensor, context):  # pylint: disable=unused-argument
-        """A tensor as it was before ``compress``."""
+        """The tensor as it was before ``compress``."""
         return tensor
 
 
 class _Cast(Compressor):
-    """Sends floating-point tensors as another type, which they come back from."""
+    """Sends floating-point tensors as another type, and converts the result back."""
 
     type_name = ""
 
     @classmethod
     def compress(cls, tensor):
-        """(what is sent, what ``decompress`` needs to know)"""
+        """(the tensor to send, the context for ``decompress``)"""
         if not is_floating(tensor):
             return tensor, None
         return cast(tensor, cls.type_name), tensor.dtype
 
     @staticmethod
     def decompress(tensor, context):
-        """A tensor as it was before ``compress``."""
+        """The tensor as it was before ``compress``."""
         return tensor if context is None else cast(tensor, context)
 
 
@@ -60,7 +60,7 @@ class BF16Compressor(_Cast):
 
 
 class Compression:
-    """Optional compression of what allreduce sends."""
+    """Optional compression for allreduce."""
 
     none = NoneCompressor
     fp16 = FP16Compressor
@@ -68,7 +68,7 @@ class Compression:
 
 
 def is_floating(tensor):
-    """Whether a tensor of PyTorch's, TensorFlow's or numpy's has a floating-point type."""
+    """Whether a tensor of PyTorch, TensorFlow or numpy has a floating-point type."""
     if hasattr(tensor, "is_floating_point"):
         return tensor.is_floating_point()
     if hasattr(tensor.dtype, "is_floating"):
@@ -77,7 +77,7 @@ def is_floating(tensor):
 
 
 def cast(tensor, dtype):
-    """``tensor`` with another type, which is the framework's own or one of the names above."""
+    """``tensor`` converted to ``dtype``: the framework's own type, or one of the names above."""
     if hasattr(tensor, "is_floating_point"):
         if isinstance(dtype, str):
             import torch

@@ -1,17 +1,17 @@
-"""Elastic training: a job goes on without a rank that it loses, and takes in those that come. Horovod's interface.
+"""Elastic training: a job continues without a rank that it loses, and accepts new ones. Horovod's interface.
 
     state = hvd.elastic.ObjectState(step=0, weights=weights)
 
     @hvd.elastic.run
     def train(state):
         while state.step < STEPS:
-            ...                  # by hvd.rank() and hvd.size() of now
+            ...                  # with the current hvd.rank() and hvd.size()
             state.step += 1
             state.commit()
 
     train(state)
 
-PyTorch's are in tony.collective.torch.elastic, TensorFlow's in tony.collective.tensorflow.elastic. docs/collective.md
+tony.collective.torch.elastic is for PyTorch, tony.collective.tensorflow.elastic for TensorFlow. docs/collective.md
 says what happens when.
 """
 
@@ -29,19 +29,19 @@ from .exceptions import HorovodInternalError, HostsUpdatedInterrupt
 
 __all__ = ["HorovodInternalError", "HostsUpdatedInterrupt", "NoPlaceError", "ObjectState", "State", "run", "run_fn"]
 
-_REMOVED = 1  # of HostUpdateResult's bits, removed and added
+_REMOVED = 1  # bits of HostUpdateResult: removed and added
 _notifications = Notifications()
 
 
 class State:
-    """What all ranks have in common: kept on each of them when it is committed, and given to those that come.
+    """The common state of all ranks. commit() keeps a copy on each rank, and new ranks receive it.
 
-    Derived classes define save(), restore() and sync(). Not thread safe, but for on_hosts_updated().
+    Derived classes define save(), restore() and sync(). Not thread safe, except for on_hosts_updated().
     """
 
     def __init__(self, bcast_object=None, get_rank=None):
-        """``bcast_object``: a function that gives all ranks rank 0's object; ``get_rank``: one that returns this
-        process's rank. hvd.broadcast_object and hvd.rank, if None."""
+        """``bcast_object``: a function that gives all ranks rank 0's object. ``get_rank``: a function that returns this
+        process's rank. None: hvd.broadcast_object and hvd.rank."""
         self._bcast_object = bcast_object or broadcast_object
         self._rank = get_rank or _process.rank
         self._host_messages = queue.Queue()
@@ -49,8 +49,8 @@ class State:
         self._reset_callbacks = []
 
     def register_reset_callbacks(self, callbacks):
-        """Adds functions without arguments, which are called when rank and size may be others, before sync(): for what
-        was computed from them, such as a learning rate."""
+        """Adds functions without arguments, which are called before sync() when rank and size may have changed. They
+        compute again what depends on these, such as a learning rate."""
         self._reset_callbacks.extend(callbacks)
 
     def on_reset(self):
@@ -62,19 +62,20 @@ class State:
 
     def on_hosts_updated(self, timestamp, update_res):
         """Called from another thread when the driver says that hosts have come or gone. ``timestamp``: greater than
-        that of the news before; ``update_res``: 1 removed, 2 added, 3 both."""
+        that of earlier news. ``update_res``: 1 removed, 2 added, 3 both."""
         self._host_messages.put((timestamp, update_res))
 
     def commit(self):
-        """save() and check_host_updates(): to this point all go back when a rank is lost, and here others may come."""
+        """save() and check_host_updates(): all ranks return to this point when a rank is lost, and others may join
+        here."""
         self.save()
         self.check_host_updates()
 
     def check_host_updates(self):
-        """Looks whether hosts have come or gone; all ranks have to call it, and all do the same.
+        """Checks whether hosts have come or gone. All ranks have to call it, and all get the same answer.
 
-        HostsUpdatedInterrupt: they have; elastic.run() begins another round with them, without losing anything.
-        HorovodInternalError: as of broadcast_object().
+        HostsUpdatedInterrupt: they have; elastic.run() begins another round, and nothing is lost.
+        HorovodInternalError: as for broadcast_object().
         """
         known = newest = self._last_updated_timestamp
         result = 0
@@ -83,59 +84,60 @@ class State:
             if timestamp > newest:
                 newest = timestamp
                 result |= update
-        # What rank 0 has heard counts, since it is the one that the driver tells.
+        # Only rank 0's news count, because the driver tells rank 0.
         known, self._last_updated_timestamp, result = self._bcast_object((known, newest, result))
         if self._last_updated_timestamp > known:
             raise HostsUpdatedInterrupt(result == _REMOVED)
 
     def save(self):
-        """Keeps a copy in memory, of this rank alone."""
+        """Keeps a copy in memory, for this rank alone."""
         raise NotImplementedError
 
     def restore(self):
-        """Goes back to what was saved last."""
+        """Returns to the last saved copy."""
         raise NotImplementedError
 
     def sync(self):
-        """Gives all ranks what rank 0 has, and saves it."""
+        """Gives all ranks rank 0's values, and saves them."""
         raise NotImplementedError
 
     def reset(self):
-        """For derived classes: what is to be done in a new round before sync()."""
+        """For derived classes: work to do in a new round before sync()."""
 
 
 class ObjectState(State):
-    """Python's objects, each an attribute of this one, by the names of the keyword arguments. They are pickled."""
+    """Python objects, which are pickled. Each keyword argument becomes an attribute."""
 
     def __init__(self, bcast_object=None, get_rank=None, **kwargs):
         super().__init__(bcast_object, get_rank)
         self._saved_state = kwargs
         for name, value in kwargs.items():
             setattr(self, name, value)
-        # What is changed in place is to be restored, too.
+        # Deep copies, so that changes in place are restored, too.
         self._saved_state = copy.deepcopy(kwargs)
 
     def save(self):
-        """Keeps a copy of all that belongs to the state, a deep one of objects."""
+        """Keeps a copy of the state, with deep copies of objects."""
         self._keep()
 
     def restore(self):
-        """Sets the attributes to what was saved last."""
+        """Sets the attributes to the last saved values."""
         self._set(copy.deepcopy(self._saved_state))
 
     def sync(self):
-        """Gives all ranks what rank 0 has, and saves it."""
-        # A rank may be lost meanwhile: all of what is saved is of one time, so nothing is before all is there.
+        """Gives all ranks rank 0's values, and saves them."""
+        # A rank may be lost meanwhile. The saved values must belong to one moment, so nothing is saved before all of
+        # them have arrived.
         self._share()
         self._keep()
 
     def _share(self):
-        """Gives all ranks what rank 0 has. Derived classes do so with what is not an object."""
+        """Gives all ranks rank 0's values. Derived classes extend it for values that are not objects."""
         if self._saved_state:
             self._set(self._bcast_object(self._attributes()))
 
     def _keep(self):
-        """Copies what there is. Derived classes do so with what is not an object."""
+        """Copies the current values. Derived classes extend it for values that are not objects."""
         self._saved_state = copy.deepcopy(self._attributes())
 
     def _attributes(self):
@@ -147,25 +149,25 @@ class ObjectState(State):
 
 
 def run(func):
-    """Decorates the function that trains, whose first argument is a State.
+    """Decorates the training function, whose first argument is a State.
 
-    It is called when all ranks have rank 0's state, and again, in another round,
+    The function is called when all ranks have rank 0's state, and again in another round,
 
-    - when it raises HorovodInternalError, since a rank was lost: all go back to what they have committed last;
+    - when it raises HorovodInternalError because a rank was lost: all ranks return to their last commit;
     - when it raises HostsUpdatedInterrupt, as state.commit() does: nothing is lost.
 
-    Returns what it returns. Before the call nothing collective may be done but hvd.init(): ranks that come later would
-    do it while the others give them their state.
+    Returns its result. Before the call, hvd.init() is the only collective operation allowed: ranks that come later
+    would run another one while the others give them their state.
 
-    NoPlaceError, a HorovodInternalError: there is no other round for this process. HorovodInternalError with the code
-    INVALID_ARGUMENT: the ranks do not agree on an operation, which another round does not mend.
+    NoPlaceError, a HorovodInternalError: the next round has no place for this process. HorovodInternalError with the
+    code INVALID_ARGUMENT: the ranks do not agree on an operation, and another round would not help.
     """
     return run_fn(func, begin_round)
 
 
 def run_fn(func, reset, told=contextlib.nullcontext):
-    """As run(), with what leaves the others and meets them anew. ``told``: makes a context, in which the state and
-    ``func`` are called, that raises HorovodInternalError for what a framework has made of one."""
+    """Like run(), with a function that leaves the others and meets them again. ``told``: makes a context for the calls
+    of the state and of ``func``. It raises HorovodInternalError for what a framework has made of one."""
     @functools.wraps(func)
     def wrapper(state, *args, **kwargs):
         _notifications.start(environment())
@@ -185,7 +187,7 @@ def run_fn(func, reset, told=contextlib.nullcontext):
                     if error.code == "INVALID_ARGUMENT":
                         raise
                     _process.leave()
-                    # What is on its way may otherwise still be written to what is restored.
+                    # Otherwise operations in progress may still write into the restored values.
                     _handles.forget_all()
                     state.restore()
                 except HostsUpdatedInterrupt:
@@ -197,8 +199,8 @@ def run_fn(func, reset, told=contextlib.nullcontext):
 
 
 def begin_round():
-    """Leaves the others, and returns when those of the next round have met."""
+    """Leaves the other ranks, and returns when those of the next round have met."""
     _process.shutdown()
-    # Of what was on its way nothing comes any more.
+    # Operations in progress have no result any more.
     _handles.forget_all()
     _start.init()

@@ -1,11 +1,11 @@
-"""What can go wrong in collective operations."""
+"""The errors of collective operations."""
 
 
 class HorovodInternalError(RuntimeError):
     """An operation failed: ranks do not agree, one of them is gone or late, or the library was shut down.
 
-    ``code`` is one of the names of ``enum tony_collective_code`` in tony/collective.h, ``"ABORTED"`` for instance; the
-    message says which rank and tensor it is about. As in Horovod it is what elastic training catches.
+    ``code`` is one of the names of ``enum tony_collective_code`` in tony/collective.h, for instance ``"ABORTED"``. The
+    message names the rank and the tensor. As in Horovod, elastic training catches this error.
     """
 
     def __init__(self, message="", code="INTERNAL"):
@@ -14,8 +14,8 @@ class HorovodInternalError(RuntimeError):
 
 
 class InvalidArgumentError(HorovodInternalError, ValueError):
-    """What was submitted is not possible: a name that is on its way already, splits that do not fit to the rows, ranks
-    that do not agree. Horovod raises ValueError for some of it and HorovodInternalError for the rest; this is both."""
+    """An impossible call: a name that is already in progress, splits that do not fit the rows, ranks that do not agree.
+    Horovod raises ValueError in some cases and HorovodInternalError in the others; this is both."""
 
     def __init__(self, message):
         super().__init__(message, "INVALID_ARGUMENT")
@@ -29,8 +29,8 @@ class NotInitializedError(HorovodInternalError, ValueError):
 
 
 class HostsUpdatedInterrupt(RuntimeError):
-    """Hosts have come or gone: raised by ``state.commit()`` and ``state.check_host_updates()`` of elastic training, and
-    caught by ``elastic.run()``. ``skip_sync``: they have only gone; the state is given to all even so."""
+    """Hosts have come or gone. ``state.commit()`` and ``state.check_host_updates()`` of elastic training raise it, and
+    ``elastic.run()`` catches it. ``skip_sync``: they have only gone; all ranks receive the state nevertheless."""
 
     def __init__(self, skip_sync=False):
         super().__init__("the hosts of the elastic job have changed")

@@ -6,10 +6,10 @@ import sys
 
 
 def read(path):
-    """The events of a timeline: a list of dicts. Also of one whose process was killed: what is not complete at its end
-    is left out.
+    """The events of a timeline, as a list of dicts. If its process was killed, an incomplete line at its end is left
+    out.
 
-    ValueError: it is no timeline; names the file and the line. OSError.
+    ValueError: it is no timeline; the message names the file and the line. OSError.
     """
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
@@ -25,7 +25,7 @@ def read(path):
         try:
             event = json.loads(text)
         except ValueError as error:
-            if number == len(lines):  # it was being written
+            if number == len(lines):  # the process was killed while it wrote this line
                 break
             raise ValueError(f"{path}, line {number}, is no event: {error}") from error
         if not isinstance(event, dict) or "ph" not in event:
@@ -35,14 +35,14 @@ def read(path):
 
 
 def merge(files):
-    """The events of all of them, in the order of time: each rank is a process of its own, in rank 0's time."""
+    """The events of all files in the order of time. Each rank is a process of its own, in rank 0's time."""
     events = [event for path in files for event in read(path)]
-    # Descriptions have no time. What happens at the same time stays in its order.
+    # Descriptions have no time. Events of the same time keep their order.
     return sorted(events, key=lambda event: event.get("ts", float("-inf")))
 
 
 def write(path, events):
-    """A line for each event, as an array of JSON."""
+    """Writes a line for each event, as a JSON array."""
     with open(path, "w", encoding="utf-8") as file:
         file.write("[\n" + ",\n".join(json.dumps(event, separators=(",", ":")) for event in events) + "\n]\n")
 

@@ -1,9 +1,9 @@
-"""Measures between a job's hosts at which sizes operations should take another way, and writes a table of it.
+"""Measures at which sizes operations between a job's hosts should change their algorithm, and writes a table of them.
 
     python3 -m tony.collective.tune --out FILE [--quick]
 
-All ranks of a job run it, on the hosts that later jobs are to have; rank 0 writes the file, which they name in
-TONY_COLLECTIVE_SWITCH_POINTS. It takes a minute or two. Among ranks of one host there is nothing to tune.
+All ranks of a job run it, on the hosts that later jobs will use. Rank 0 writes the file, which later jobs name in
+TONY_COLLECTIVE_SWITCH_POINTS. It takes a minute or two. Ranks of one host alone have nothing to tune.
 """
 
 import argparse
@@ -16,17 +16,18 @@ import time
 import tony.collective as hvd
 
 VARIABLE = "TONY_COLLECTIVE_SWITCH_POINTS"
-NEVER, WHOLE_NEVER = 1 << 40, 1 << 30  # the most that a table takes
-SMALL = [1 << power for power in range(10, 21)]  # bytes of a vector, where ways differ
+NEVER, WHOLE_NEVER = 1 << 40, 1 << 30  # the most that a table may contain
+SMALL = [1 << power for power in range(10, 21)]  # sizes of vectors, in bytes, at which the algorithms differ
 LARGE = 16 << 20
-GAIN = 0.97  # of the time of what the library has: less is worth a line in the table
-SECONDS = 0.05  # that one way of one size is measured for, in each round
+GAIN = 0.97  # a line of the table must be faster than the default by this factor
+SECONDS = 0.05  # seconds for measuring one algorithm at one size, in each round
 
 
 def crossover(sizes, first, second):
-    """The last size up to which the first of two ways is not slower, by their times; 0 where it is so at once.
+    """The last size up to which the first of two algorithms is not slower, by their times; 0 if it is slower from the
+    start.
 
-    Both are of the sizes, ascending. A size at which both take the same, by GAIN, decides nothing.
+    Both lists of times are for ``sizes``, ascending. A size at which the times are equal within GAIN decides nothing.
     """
     last = 0
     for size, one, other in zip(sizes, first, second):
@@ -37,18 +38,18 @@ def crossover(sizes, first, second):
 
 
 def best(times, default):
-    """Of a dictionary of times the key of the shortest one, or the default if that is as good, by GAIN."""
+    """The key of the shortest time in a dictionary, or the default if that is as good within GAIN."""
     winner = min(times, key=times.get)
     return winner if times[winner] < times[default] * GAIN else default
 
 
 def encode(points):
-    """The table's text."""
+    """The text of the table."""
     return "".join(f"{name} {number}\n" for name, number in points.items())
 
 
 class Tuning:
-    """What has been found so far, and how it is measured. Not thread safe."""
+    """The results so far, and how to measure. Not thread safe."""
 
     def __init__(self, folder, quick):
         self.folder = folder
@@ -57,9 +58,9 @@ class Tuning:
         self.points = {}
 
     def measure(self, trials, call, sizes):
-        """For each of the trials, which are switch points besides those that are found already, seconds by size.
+        """Seconds by size for each of ``trials``, which are switch points besides those found already.
 
-        Trials take turns; of rounds the median counts. ``call`` is called with an array.
+        Trials take turns, and the median of the rounds counts. ``call`` is called with an array.
         """
         rounds = [[self._measure_once(trial, call, sizes) for trial in trials] for _ in range(self.rounds)]
         return [[statistics.median(one[number][at] for one in rounds) for at in range(len(sizes))]
@@ -79,7 +80,7 @@ class Tuning:
 
 
 def _seconds(call, array, time_for_all):
-    """Of one call, in the median; rank 0 decides how many there are."""
+    """The median time of one call; rank 0 decides how many calls there are."""
     for _ in range(3):
         call(array)
     begin = time.perf_counter()
@@ -103,7 +104,8 @@ def _broadcast(array):
 
 
 def tune(tuning, hosts, locals_):
-    """Fills ``tuning.points``; all ranks call it. ``hosts``: how many; ``locals_``: ranks of each.
+    """Fills ``tuning.points``; all ranks call it. ``hosts``: their number. ``locals_``: the number of ranks of each
+    host.
 
     A generator: yields a sentence for people after each step.
     """
@@ -127,7 +129,7 @@ def tune(tuning, hosts, locals_):
 
 
 def _problem(path, hosts):
-    """Of rank 0: a sentence, or None. What cannot be written is better said before it is measured."""
+    """On rank 0: a sentence, or None. A file that cannot be written is reported before the measurement."""
     if hosts < 2:
         return "all ranks are of one host, where there is nothing to tune: run it as a job of several hosts"
     try:
@@ -142,10 +144,10 @@ def main(arguments=None):
     parser.add_argument("--out", required=True, metavar="FILE", help="which rank 0 writes")
     parser.add_argument("--quick", action="store_true", help="less than is needed for good figures, to try it")
     options = parser.parse_args(arguments)
-    os.environ.pop(VARIABLE, None)  # of an earlier tuning
+    os.environ.pop(VARIABLE, None)  # left by an earlier tuning
     hvd.init()
     rank, locals_, hosts = hvd.rank(), hvd.local_size(), hvd.cross_size()
-    # A count that all know alike: a host's number of ranks may differ from another's.
+    # A count that is equal on all ranks: hosts may have different numbers of ranks.
     locals_ = min(hvd.allgather_object(locals_, name="locals"))
     problem = hvd.broadcast_object(_problem(options.out, hosts) if rank == 0 else None, name="problem")
     hvd.shutdown()

@@ -1,5 +1,5 @@
-"""Horovod's optimizer and callbacks for ``import keras``, which computes with TensorFlow: like
-tony.collective.tensorflow.keras. ImportError: Keras 3 computes with something else."""
+"""Horovod's optimizer and callbacks for ``import keras`` with TensorFlow as its backend, like
+tony.collective.tensorflow.keras. ImportError: Keras 3 uses another backend."""
 
 import keras as _keras
 

@@ -8,12 +8,12 @@
         loss = loss_of(model(images, training=True), labels)
     tape = hvd.DistributedGradientTape(tape)
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
-    hvd.broadcast_variables(model.variables, root_rank=0)       # after the first step, when all of them are there
+    hvd.broadcast_variables(model.variables, root_rank=0)       # after the first step, when all variables exist
     hvd.broadcast_variables(optimizer.variables, root_rank=0)
 
-Tensors of the CPU are read where they lie. In a graph each operation is one node, which calls back into Python, and
-takes none of TensorFlow's threads while it waits; XLA (``jit_compile=True``) cannot compile it. Gradients flow through
-the operations.
+CPU tensors are read in place. In a graph each operation is one node, which calls back into Python and blocks none of
+TensorFlow's threads while it waits. XLA (``jit_compile=True``) cannot compile such a node. Gradients flow through the
+operations.
 """
 
 from .. import (Adasum, Average, Compression, HorovodInternalError, Max, Min, NotInitializedError, ProcessSet, Product,
@@ -34,6 +34,6 @@ from ._tape import DistributedGradientTape, PartialDistributedGradientTape
 
 __all__ = [name for name in dir() if not name.startswith("_")]
 
-# Not in __all__, but what Horovod's package has, too, and some programs ask.
+# Not in __all__, but Horovod's package has these, and some programs use them.
 from . import compression, functions, mpi_ops, util  # noqa: E402  pylint: disable=wrong-import-position
 _executing_eagerly = util._executing_eagerly

@@ -1,5 +1,5 @@
-"""What TensorFlow's C API has for operations that others add to it: tensorflow/c/kernels.h and tensorflow/c/ops.h of
-its package say what each function does."""
+"""TensorFlow's C API for adding operations. tensorflow/c/kernels.h and tensorflow/c/ops.h of its package describe each
+function."""
 
 import ctypes
 import functools
@@ -55,11 +55,11 @@ class CApi:
             function = getattr(loaded, "TF_" + name)
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
-        # A shape inference function: of it only the address is needed.
+        # A shape inference function, of which only the address is needed.
         self.unknown_shape = ctypes.cast(loaded.TF_ShapeInferenceContextSetUnknownShape, _POINTER)
 
     def checked(self, function, *arguments):
-        """function(*arguments, status). RuntimeError: it has failed."""
+        """Calls function(*arguments, status). RuntimeError: it has failed."""
         status = self.NewStatus()
         try:
             function(*arguments, status)
@@ -69,7 +69,7 @@ class CApi:
             self.DeleteStatus(status)
 
     def fail(self, function, context, code, message):
-        """function(context, status), with a status of this code, one of tf.errors', and message."""
+        """Calls function(context, status). The status has ``message`` and ``code``, one of tf.errors'."""
         status = self.NewStatus()
         self.SetStatus(status, code, message.encode("utf-8", "replace"))
         function(context, status)
@@ -78,7 +78,7 @@ class CApi:
 
 @functools.lru_cache(maxsize=None)
 def c_api():
-    """The C API of the TensorFlow that is loaded. NotImplementedError: it is too old to have one for kernels."""
+    """The C API of the loaded TensorFlow. NotImplementedError: its version has no C API for kernels."""
     folder = tf.sysconfig.get_lib()
     for name in ("libtensorflow_framework.so.2", "libtensorflow_framework.2.dylib", "libtensorflow_cc.so.2"):
         try:
@@ -107,7 +107,7 @@ class _Symbol(ctypes.Structure):
 
 @functools.lru_cache(maxsize=64)
 def _is_tensorflows(address):
-    """Whether this is code of TensorFlow's libraries."""
+    """Whether ``address`` lies in the code of TensorFlow's libraries."""
     found = _Symbol()
     dladdr = ctypes.CDLL(None).dladdr
     dladdr.argtypes = [_POINTER, ctypes.POINTER(_Symbol)]
@@ -115,18 +115,19 @@ def _is_tensorflows(address):
 
 
 class Done:
-    """What a kernel calls when it is done, once: it is TensorFlow's own no more after this is made. Not thread safe.
+    """The completion callback of a kernel, to be called once. Making this object takes it away from TensorFlow. Not
+    thread safe.
 
-    TensorFlow passes the address of a std::function that it destroys when the kernel's compute function returns, which
-    is too early for a kernel that goes on. So it is moved from there to memory that lives, as its move constructor
-    does: byte by byte, and what was moved from is empty.
+    TensorFlow passes the address of a std::function, and destroys that when the kernel's compute function returns. For
+    an asynchronous kernel that is too early. So the function is moved to memory that lives longer, as its move
+    constructor does it: byte by byte, and the source becomes empty.
     """
 
     __slots__ = ("_function",)
 
     def __init__(self, address):
-        """``address``: of TF_AsyncOpKernelDoneCallback. NotImplementedError: what is there looks otherwise, and is left
-        alone."""
+        """``address``: of TF_AsyncOpKernelDoneCallback. NotImplementedError: the memory there does not look like a
+        std::function, and was not changed."""
         given = _Function.from_address(address)
         if not (given.manager and _is_tensorflows(given.manager) and _is_tensorflows(given.invoker)):
             raise NotImplementedError(f"TensorFlow {tf.__version__}'s asynchronous kernels are not as those that "
@@ -135,7 +136,7 @@ class Done:
         given.manager = given.invoker = None
 
     def run(self):
-        """Tells TensorFlow; what waits for the kernel may go on in this thread."""
+        """Tells TensorFlow that the kernel is done. Whatever waits for the kernel may continue in this thread."""
         function = self._function
         address = ctypes.addressof(function)
         c_api().RunAsyncOpKernelDoneCallback(address)

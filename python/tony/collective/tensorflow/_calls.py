@@ -1,4 +1,4 @@
-"""Collective operations at once, or as one node of a graph that does them when it is run."""
+"""Runs collective operations at once, or as one node of a graph when that is run."""
 
 import functools
 import itertools
@@ -16,22 +16,21 @@ from ._tensors import eager, graph
 def run(submit, tensors, outputs, name, labels=None):
     """Submits operations and waits for all of them: now, or in a tf.function when its graph is run.
 
-    All that is submitted in one call is under way together, so it is fused and its order does not matter. So are all
-    nodes of a graph, unless one needs another's result or has the same name: see _node.py.
+    All operations of one call run together, so they are fused and their order does not matter. So do all nodes of a
+    graph, unless one needs another's result or has the same name; see _node.py.
 
     Arguments:
-        submit: called as ``submit(operations, tensors)`` with a Collectives and what it takes as tensors; returns
-            handles.
-        tensors: tf.Tensor, of the operations.
-        outputs: (type, shape) of each result, in the order of handles; of a group, and of alltoall, of each tensor. A
+        submit: called as ``submit(operations, tensors)`` with a Collectives and its tensors; returns handles.
+        tensors: the operations' tf.Tensor.
+        outputs: (type, shape) of each result, in the order of handles; for a group, and for alltoall, of each tensor. A
             shape may have None where only the run shows it.
-        name: of all that is submitted, with the operation's kind.
-        labels: by full names of tensors, what the program calls them: for errors.
+        name: the common name of the operations, with their kind.
+        labels: the program's names of the tensors, by their full names, for errors.
 
     Returns: a list of tf.Tensor.
 
-    tf.errors.UnknownError; FailedPreconditionError where the ranks do not agree; InvalidArgumentError where that is
-    this rank's own fault. At once these are HorovodInternalErrors, too; in a graph they are TensorFlow's alone, with
+    tf.errors.UnknownError; FailedPreconditionError if the ranks do not agree; InvalidArgumentError if that is this
+    rank's own fault. In eager mode these are HorovodInternalErrors, too. In a graph they are TensorFlow's alone, with
     the same text.
     """
     if tf.executing_eagerly():
@@ -51,7 +50,7 @@ def run(submit, tensors, outputs, name, labels=None):
 
 def _results(handles, labels):
     results, failed = [], None
-    # To the end, also after a failure: what is on its way uses the tensors.
+    # Waits for all handles even after a failure, because operations in progress use the tensors.
     for handle in handles:
         try:
             result = handle.wait()
@@ -69,7 +68,7 @@ def _results(handles, labels):
 
 def check_member(process_set):
     """tf.errors.InvalidArgumentError, which is a ValueError here: this rank does not belong to the set. ValueError: it
-    is none, or not registered."""
+    is no set, or not registered."""
     try:
         set_id(process_set)
     except InvalidArgumentError as error:
@@ -77,22 +76,22 @@ def check_member(process_set):
 
 
 def wire_name(name, tensor):
-    """A name, where there is none: in a graph that of the function and of the tensor, as nobody knows how often its
-    nodes are run. In a session's graph it is one that nothing else has."""
+    """``name`` if there is one. In a graph, otherwise, the names of the function and of the tensor, because nobody
+    knows how often its nodes are run. In a session's graph the name is unique."""
     if tf.executing_eagerly():
         return name
     if name is None:
-        # The number at the end of a branch's or a loop's name is not the same on all ranks.
+        # The number at the end of a branch's or a loop's name differs among ranks.
         function = re.sub(r"_\d+$", "", getattr(tf.compat.v1.get_default_graph(), "name", ""))
         name = f"{function}/{tensor.name}" if function else tensor.name
     return unique_name(name)
 
 
 def unique_name(name):
-    """``name``; with a number behind it in a session's graph that has it already.
+    """``name``, with a number appended if a session's graph has that name already.
 
-    A session's nodes are under way in any order, so that two of one name would not find those of the other ranks that
-    they belong to.
+    A session runs its nodes in any order, so two nodes of one name could be matched with the wrong nodes of other
+    ranks.
     """
     graph = tf.compat.v1.get_default_graph()
     if tf.executing_eagerly() or is_function(graph):

@@ -1,4 +1,4 @@
-"""What makes all ranks begin with the same variables, and objects; and what a graph may ask about the ranks."""
+"""Functions that give all ranks the same variables and objects, and nodes that ask for the ranks."""
 
 import numpy
 import tensorflow as tf
@@ -11,13 +11,13 @@ from ._ranks import number
 
 
 def _tensor_variable(variable):
-    """TensorFlow's variable of one of Keras 3's."""
+    """TensorFlow's variable inside a variable of Keras 3."""
     value = getattr(variable, "value", None)
     return value if isinstance(value, tf.Variable) else variable
 
 
 def _broadcast_all(variables, root_rank, name, process_set):
-    """Assigns the root's values; returns them."""
+    """Assigns the root's values, and returns them."""
     variables = [_tensor_variable(variable) for variable in variables]
     name = unique_name(name)
     labels = {f"broadcast.{name}.{at}": variable.name for at, variable in enumerate(variables)}
@@ -35,20 +35,20 @@ def _broadcast_all(variables, root_rank, name, process_set):
 
 def broadcast_variables(variables, root_rank, process_set=global_process_set,
                         inplace=False):  # pylint: disable=unused-argument
-    """Gives all ranks the variables of rank ``root_rank``: they are assigned its values.
+    """Assigns the values of rank ``root_rank`` to the variables of all ranks.
 
     Arguments:
-        variables: tf.Variable, as many on all ranks; by their order they belong together.
-        root_rank: whose values they get.
+        variables: tf.Variable, the same number on all ranks; they are matched by their order.
+        root_rank: the rank whose values are sent.
         inplace: for compatibility with Horovod.
 
-    Returns: None; in a graph of TensorFlow 1 an operation of it.
+    Returns: None; in a graph of TensorFlow 1 the operation.
 
-    Errors: as of allreduce(): a variable's shape or type is not the same everywhere; a rank is gone.
+    Errors: as for allreduce(); a variable's shape or type differs among ranks; a rank is gone.
     """
     check_member(process_set)
     _, assigned = _broadcast_all(list(variables), root_rank, "variables", process_set)
-    # What a tf.function does is done in its order.
+    # A tf.function runs it in program order.
     return None if tf.executing_eagerly() or tf.inside_function() else tf.group(*assigned)
 
 
@@ -61,8 +61,8 @@ def broadcast_(variables, root_rank, name=None, process_set=global_process_set):
 
 
 def broadcast_global_variables(root_rank):
-    """Gives all ranks all variables of a graph of TensorFlow 1. RuntimeError: there is none, as eager execution has no
-    list of all variables: use broadcast_variables()."""
+    """Gives all ranks all variables of a graph of TensorFlow 1. RuntimeError: there is no such graph. Eager execution
+    has no list of all variables; use broadcast_variables()."""
     if tf.executing_eagerly():
         raise RuntimeError("hvd.broadcast_global_variables() does not support eager execution. Please use "
                            "`hvd.broadcast_variables(<model/optimizer variables>)` instead.")
@@ -70,10 +70,10 @@ def broadcast_global_variables(root_rank):
 
 
 class BroadcastGlobalVariablesHook(tf.compat.v1.train.SessionRunHook):
-    """Gives all ranks the variables of rank ``root_rank`` when a session has begun: for the ``hooks`` of
+    """Gives all ranks the variables of rank ``root_rank`` when a session has begun. For the ``hooks`` of
     tf.compat.v1.train.MonitoredTrainingSession.
 
-    Errors: as of broadcast_variables().
+    Errors: as for broadcast_variables().
     """
 
     def __init__(self, root_rank, device=""):  # pylint: disable=unused-argument
@@ -83,7 +83,7 @@ class BroadcastGlobalVariablesHook(tf.compat.v1.train.SessionRunHook):
         self._broadcast = None
 
     def begin(self):
-        """The last moment at which a graph may be added to."""
+        """The last moment at which operations can be added to the graph."""
         self._broadcast = broadcast_global_variables(self.root_rank)
 
     def after_create_session(self, session, coord):  # pylint: disable=unused-argument
@@ -93,45 +93,45 @@ class BroadcastGlobalVariablesHook(tf.compat.v1.train.SessionRunHook):
 
 def broadcast_object(obj, root_rank=0, session=None, name=None,
                      process_set=global_process_set):  # pylint: disable=unused-argument
-    """Gives all ranks the object of rank ``root_rank``, which is pickled. ``session``: for compatibility with Horovod.
+    """Gives all ranks the object of rank ``root_rank``, by pickling it. ``session``: for compatibility with Horovod.
 
-    Returns: the object; at rank ``root_rank`` ``obj`` itself. HorovodInternalError: as of allreduce().
+    Returns: the object; on rank ``root_rank`` ``obj`` itself. HorovodInternalError: as for allreduce().
     """
     return _objects.broadcast_object(obj, root_rank, name, process_set)
 
 
 def broadcast_object_fn(root_rank=0, session=None, name=None,
                         process_set=global_process_set):  # pylint: disable=unused-argument
-    """broadcast_object() with these arguments: a function of the object."""
+    """A function of the object that calls broadcast_object() with these arguments."""
     return lambda obj: _objects.broadcast_object(obj, root_rank, name, process_set)
 
 
 def allgather_object(obj, session=None, name=None,
                      process_set=global_process_set):  # pylint: disable=unused-argument
-    """Gives all ranks the objects of all ranks, which are pickled. ``session``: for compatibility with Horovod.
+    """Gives all ranks the objects of all ranks, by pickling them. ``session``: for compatibility with Horovod.
 
-    Returns: a list, by rank. HorovodInternalError: as of allreduce().
+    Returns: a list, by rank. HorovodInternalError: as for allreduce().
     """
     return _objects.allgather_object(obj, name, process_set)
 
 
 def join():
-    """Waits until all ranks have called it: this one has no more data, and takes part in the others' allreduces with
-    zeros. No other operation is possible meanwhile.
+    """Waits until all ranks have called it. This rank has no more data; until then it takes part in the others'
+    allreduces with zeros. No other operation is possible meanwhile.
 
-    Returns: the rank that has come last, a tensor of int32.
+    Returns: the last rank that has called it, a tensor of int32.
     """
     if tf.executing_eagerly():
         return tf.constant(_collectives.join(), tf.int32)
     graph = tf.compat.v1.get_default_graph()
-    # After it no other operation is possible, so that it begins when those are done that the program has before it.
+    # No other operation is possible meanwhile, so it starts after all earlier operations of the program.
     with tf.control_dependencies(nodes_of(graph)):
         return tf.ensure_shape(add_node(lambda _: lambda: [numpy.array(_collectives.join(), numpy.int32)], [],
                                         [tf.int32], "join")[0], ())
 
 
 def size_op(process_set_id=0, name=None):
-    """How many ranks belong to the process set with this number, when the graph is run: a tensor of int32.
+    """The number of ranks in the process set with this number, when the graph is run: a tensor of int32.
 
     ValueError: there is no such set; in a graph tf.errors.InvalidArgumentError.
     """
@@ -139,9 +139,10 @@ def size_op(process_set_id=0, name=None):
 
 
 def process_set_included_op(process_set_id=0, name=None):
-    """1 if this rank belongs to the process set with this number, else 0, when the graph is run: a tensor of int32.
+    """1 if this rank belongs to the process set with this number, otherwise 0, when the graph is run: a tensor of
+    int32.
 
-    ValueError: as of size_op().
+    ValueError: as for size_op().
     """
     return number(lambda: int(process_set_included(process_set_id)), name)
 

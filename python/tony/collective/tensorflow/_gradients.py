@@ -1,4 +1,4 @@
-"""The gradients of one step, of all ranks: submitted together, and waited for together."""
+"""The gradients of one step, for all ranks: submitted together, and waited for together."""
 
 import os
 
@@ -12,16 +12,16 @@ from ._calls import run, unique_name
 
 
 class Exchange:
-    """What makes of a rank's gradients those of all ranks. Not thread safe.
+    """Exchanges a rank's gradients for those of all ranks. Not thread safe.
 
-    Gradients belong together by their place in the list; that of a variable, which ranks may have given other names.
+    Gradients are matched by their position in the list, because ranks may have given the variables different names.
     """
 
     def __init__(self, name, process_set, compression=Compression.none, sparse_as_dense=False, op=Average,
                  predivide=1.0, groups=None, scale_local=True):
-        """``predivide``: part of an average's division that is done before the sum. ``groups``: gradients that are done
-        together: in how many groups all are divided, or lists of variables. ``scale_local``: whether gradients of
-        local variables are divided by the number of ranks."""
+        """``predivide``: the part of an average's division that is done before the sum. ``groups``: gradients that are
+        reduced together: the number of groups into which all are divided, or lists of variables. ``scale_local``:
+        whether gradients of local variables are divided by the number of ranks."""
         self.name = name
         self._process_set = process_set
         self._compression = compression
@@ -30,26 +30,26 @@ class Exchange:
         self._scales = (1.0 / predivide, predivide) if op is Average else (1.0, 1.0)
         self._groups = groups
         self._scale_local = scale_local
-        self._local = {}  # variables by id(), which they keep as long as they live here
+        self._local = {}  # variables by id(), which stays theirs while this dictionary holds them
 
     def add_local(self, variable):
-        """Its gradient stays this rank's own."""
+        """Makes the variable's gradient stay this rank's own."""
         self._local[id(variable)] = variable
 
     def is_local(self, variable):
-        """Whether its gradient does."""
+        """Whether the variable's gradient stays this rank's own."""
         return id(variable) in self._local
 
     def __call__(self, gradients, variables):
-        """The list of all ranks' gradients: tensors, tf.IndexedSlices, and None where it was None. ``variables``: whose
-        gradients they are, in the same order.
+        """The list of all ranks' gradients: tensors, tf.IndexedSlices, and None where the argument has None.
+        ``variables``: of these gradients, in the same order.
 
-        Errors: as of allreduce().
+        Errors: as for allreduce().
         """
         results = [self._dense(gradient) for gradient in gradients]
         if not self._process_set.included():
             return results
-        # A rank alone has nothing to send, unless others may come.
+        # A single rank has nothing to send, unless others may come.
         if self._process_set.size() == 1 and os.environ.get("HOROVOD_ELASTIC") != "1":
             return results
         for at, variable in enumerate(variables):
@@ -68,7 +68,7 @@ class Exchange:
         return gradient if gradient is None else tf.convert_to_tensor(gradient)
 
     def _groups_of(self, places, results, variables):
-        """Lists of places; of those that are done by themselves one each."""
+        """Lists of positions of dense gradients; a gradient in no group has its own list."""
         dense = [at for at in places if not isinstance(results[at], tf.IndexedSlices)]
         if not self._groups:
             return [[at] for at in dense]
@@ -82,7 +82,7 @@ class Exchange:
                   for group in self._groups]
         return [group for group in groups if group] + [[at] for at in place_of.values()]
 
-    # For _Step.
+    # for _Step
 
     @property
     def reduction(self):
@@ -91,12 +91,12 @@ class Exchange:
 
     @property
     def compression(self):
-        """How dense gradients are sent."""
+        """The compression of dense gradients."""
         return self._compression
 
 
 class _Step:
-    """One exchange of ``results``, in place: of those at ``places``, which ``labels`` are the names of."""
+    """One exchange of the ``results`` at ``places``, in place. ``labels``: their names."""
 
     def __init__(self, exchange, results, places, labels):
         self._exchange, self._results, self._labels = exchange, results, labels
@@ -106,7 +106,7 @@ class _Step:
             raise NotImplementedError(f"{op} does not support sparse gradients: pass sparse_as_dense=True")
 
     def run(self, groups):
-        """``groups``: lists of places of dense gradients."""
+        """``groups``: lists of positions of dense gradients."""
         exchange, results = self._exchange, self._results
         name, (op, scales, process_set) = unique_name(exchange.name), exchange.reduction
         order = [at for group in groups for at in group]
@@ -146,7 +146,7 @@ class _Step:
             results[at] = tf.IndexedSlices(values, indices, results[at].dense_shape)
 
     def _labels_by_name(self, name, groups):
-        """What the program calls the tensors, by the names that the library knows them by."""
+        """The program's names of the tensors, by the library's names."""
         labels = {}
         for number, group in enumerate(groups):
             for place, at in enumerate(group):
@@ -159,20 +159,20 @@ class _Step:
 
 
 class LocalSums:
-    """Sums of this rank's gradients, of which every few are exchanged at a time. Not thread safe."""
+    """Sums of this rank's gradients, which are exchanged after a number of passes. Not thread safe."""
 
     def __init__(self, exchange, passes, average):
-        """``passes``: how many gradients there are for each exchange. ``average``: whether the result is divided by
-        them."""
+        """``passes``: the number of gradients for each exchange. ``average``: whether the result is divided by it."""
         self._exchange, self._passes, self._average = exchange, passes, average
-        self._sums = {}  # variables by the gradient's place
+        self._sums = {}  # variables by the gradient's position
         self._count = None
         _process.begins_anew(self)
 
     def add(self, gradients, variables):
-        """Adds a step's gradients. Returns all ranks' sums with the last of ``passes``, otherwise what there is so far.
+        """Adds a step's gradients. Returns all ranks' sums with the last of ``passes``, otherwise this rank's sums so
+        far.
 
-        ValueError: one is sparse, and sparse_as_dense was not asked for.
+        ValueError: a gradient is sparse, and sparse_as_dense is not set.
         """
         dense = []
         for gradient in gradients:
@@ -193,11 +193,11 @@ class LocalSums:
         return results
 
     def is_exchanged(self):
-        """A tensor: whether the last add() has exchanged the sums, so that they are to be applied."""
+        """A tensor: whether the last add() has exchanged the sums, so that they can be applied."""
         return tf.equal(self._count, 0)
 
     def begin_anew(self):
-        """As if no gradient had been added since the last exchange."""
+        """Drops the gradients since the last exchange."""
         with tf.init_scope():  # where the variables are
             for each in self._sums.values():
                 each.assign(tf.zeros_like(each))
@@ -206,7 +206,7 @@ class LocalSums:
 
     def _make(self, dense, places, variables):
         _check_outlives_graph("backward_passes_per_step > 1")
-        with tf.init_scope():  # they outlive the graph
+        with tf.init_scope():  # the variables outlive the graph
             if self._count is None:
                 self._count = tf.Variable(0, trainable=False)
             for at in places:
@@ -225,17 +225,18 @@ class LocalSums:
 
 
 class Deltas:
-    """For Adasum, which combines not gradients but what the optimizer has made of them. Not thread safe."""
+    """The exchange for Adasum, which combines the changes that the optimizers have made, not gradients. Not thread
+    safe."""
 
     def __init__(self, exchange, passes):
-        """``passes``: how many local steps there are for each exchange."""
+        """``passes``: the number of local steps for each exchange."""
         self._exchange, self._passes = exchange, passes
         self._starts = None  # variables: the values before the first of the local steps
         self._count = None
         _process.begins_anew(self)
 
     def step(self, variables, apply):
-        """``apply``: makes this rank's step; called once."""
+        """``apply``: a function that makes this rank's step; called once."""
         values = [getattr(variable, "value", variable) for variable in variables]
         values = [value if isinstance(value, tf.Variable) else variable for value, variable in zip(values, variables)]
         _check_outlives_graph("op=Adasum")
@@ -249,7 +250,7 @@ class Deltas:
         tf.cond(tf.equal(self._count, self._passes), lambda: self._combine(values), lambda: tf.constant(0))
 
     def begin_anew(self):
-        """The next step is the first one after an exchange."""
+        """Makes the next step the first one after an exchange."""
         if self._count is not None:
             with tf.init_scope():
                 self._count.assign(0)
@@ -268,14 +269,14 @@ class Deltas:
 
 
 def _check_outlives_graph(option):
-    """NotImplementedError: variables would be a session's, which nobody has initialized."""
+    """NotImplementedError: the variables would belong to a session, in which nobody has initialized them."""
     with tf.init_scope():
         if not tf.executing_eagerly():
             raise NotImplementedError(f"{option} of an optimizer is not supported in sessions of TensorFlow 1")
 
 
 def check_options(op, predivide, groups, ops=(Average, Sum, Adasum)):
-    """ValueError: an option of DistributedOptimizer or DistributedGradientTape is none."""
+    """ValueError: an option of DistributedOptimizer or DistributedGradientTape is invalid."""
     if op not in ops:
         raise ValueError(f"op is {op!r}: it is one of {', '.join(map(repr, ops))}")
     if predivide != 1.0 and op is not Average:

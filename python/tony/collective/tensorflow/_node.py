@@ -1,24 +1,26 @@
-"""One node of a graph for whatever ranks do together, which takes none of TensorFlow's threads while it waits.
+"""A graph node for collective operations, which blocks none of TensorFlow's threads while it waits.
 
-Why not a tf.numpy_function: it waits in a thread of TensorFlow's pool, which has as many as the machine has cores. When
-a graph has more operations than that, and the ranks begin them in another order, which executors are free to do, each
-rank's threads wait for operations that another rank cannot begin: for ever.
+A tf.numpy_function would not do: it waits in a thread of TensorFlow's pool, which has as many threads as the machine
+has cores. If a graph has more operations than that, and the ranks begin them in different orders, as executors may,
+each rank's threads wait for operations that another rank cannot begin. That is a deadlock.
 
-So the node is an asynchronous kernel, as Horovod's are, of an operation that is registered through TensorFlow's C API:
+So the node is an asynchronous kernel, like Horovod's. Its operation is registered through TensorFlow's C API:
 
- 1. TensorFlow runs the kernel once the node's inputs are there. It submits, which never waits, and returns.
- 2. A thread of our own waits. There is always one more than there are nodes that wait.
- 3. When the operation is done, that thread gives TensorFlow the results.
+ 1. TensorFlow runs the kernel once the node's inputs are there. The kernel submits, which never waits, and returns.
+ 2. A thread of our own waits. There is always one more thread than waiting nodes.
+ 3. When the operation is done, that thread passes the results to TensorFlow.
 
-So whatever can be submitted is, however few threads TensorFlow has and in whatever order it comes; and no operation
-depends on anything but its inputs. In a tf.function the automatic control dependencies would order the nodes, as they
-are stateful, so that the first had to be done before the second begins: they are exempt ("run independently"), but
-still all of them are run, and done before the function, the branch of a tf.cond or the round of a tf.while_loop is. By
-induction over an order of operations that agrees with what they depend on: the first one that is not done has its
-inputs on all ranks, so it is submitted on all, so it will be done, or fails.
+So everything that can be submitted is submitted, however few threads TensorFlow has and in whatever order operations
+come. No operation depends on anything but its inputs. In a tf.function, automatic control dependencies would order the
+nodes because they are stateful: the first would have to finish before the second begins. The nodes are exempt from that
+("run independently"). Still all of them run and finish before the function, the branch of a tf.cond or the round of a
+tf.while_loop ends.
 
-A node that a loop runs again before it is done (parallel_iterations) waits for itself, as its name is taken: here, and
-not in TensorFlow's thread.
+Proof that every operation ends, by induction over an order of operations that respects their dependencies: the first
+unfinished one has its inputs on all ranks, so it is submitted on all ranks, so it will finish or fail.
+
+A loop may run a node again before it is done (parallel_iterations). The second run waits for the first, because its
+name is in use. It waits here, and not in a thread of TensorFlow.
 """
 
 import collections
@@ -39,28 +41,28 @@ from ._errors import code_of
 
 _OPERATION = "TonyCollective"
 _registering = threading.Lock()
-_callbacks = []  # what TensorFlow calls, which lives as long as the process
+_callbacks = []  # functions for TensorFlow, which live as long as the process
 _nodes = weakref.WeakValueDictionary()  # by token
 _tokens = itertools.count(1)
 
 
 def add_node(start, tensors, types, name):
-    """A node of the default graph.
+    """Adds a node to the default graph.
 
     Arguments:
-        start: called as ``start(arrays)`` when the node is run, with its inputs as numpy's arrays; must not wait.
-            Returns a function that waits, and then returns the list of results: arrays, best of tensor_array().
+        start: called as ``start(arrays)`` when the node is run, with its inputs as numpy arrays; must not wait. Returns
+            a function that waits, and then returns the list of results: arrays, preferably of tensor_array().
         tensors: the node's inputs, tf.Tensor.
         types: the tf.DType of each result.
-        name: by which the ranks know it. Nodes of a function with the same name run one after the other, in the
-            order of the program, as no two operations with one name can be under way; in a session's graph names have
-            to be different.
+        name: the name by which the ranks match the node. Nodes of a function with the same name run one after the
+            other, in program order, because two operations with one name cannot be in progress. In a session's graph
+            names must be different.
 
-    Returns: a list of tf.Tensor, whose shapes are not known.
+    Returns: a list of tf.Tensor of unknown shape.
 
-    NotImplementedError: this TensorFlow has no such nodes. When it is run, exceptions of ``start`` and of what it
-    returns become TensorFlow's as in Horovod: tf.errors.FailedPreconditionError where ranks do not agree, or before
-    init(), InvalidArgumentError for another ValueError, and UnknownError for anything else.
+    NotImplementedError: this TensorFlow does not support such nodes. When the node is run, exceptions of ``start`` and
+    of the returned function become TensorFlow's, as in Horovod: tf.errors.FailedPreconditionError if ranks do not agree
+    or before init(), InvalidArgumentError for another ValueError, and UnknownError for anything else.
     """
     _register()
     token = next(_tokens)
@@ -71,29 +73,29 @@ def add_node(start, tensors, types, name):
         graph._tony_last = {}
     attributes = {"token": tf.compat.v1.AttrValue(i=token), "Tin": _types([tensor.dtype for tensor in tensors]),
                   "Tout": _types(types)}
-    # Not in a session's graph, of which it runs only what it is asked for.
+    # Not in a session's graph: a session runs only the operations that it is asked for.
     last = graph._tony_last.get(name) if is_function(graph) else None
     with graph.control_dependencies([] if last is None else [last]):
         operation = graph.create_op(_OPERATION, list(tensors), list(types), attrs=attributes, name=_OPERATION)
     graph._tony_last[name] = operation
-    manager = getattr(graph, "experimental_acd_manager", None)  # of automatic control dependencies
+    manager = getattr(graph, "experimental_acd_manager", None)  # the manager of automatic control dependencies
     if manager is not None:
         manager.run_independently(operation)
     return list(operation.outputs)
 
 
 def is_function(graph):
-    """Whether it is that of a function, of a branch or of a loop, and not a session's."""
+    """Whether ``graph`` belongs to a function, a branch or a loop, and not to a session."""
     return hasattr(graph, "outer_graph")
 
 
 def nodes_of(graph):
-    """The operations that add_node() has made in it."""
+    """The operations that add_node() has made in ``graph``."""
     return [operation for operation in graph.get_operations() if operation.type == _OPERATION]
 
 
 def tensor_array(shape, dtype):
-    """An array, not filled, in memory of TensorFlow's, which it takes as a result without a copy."""
+    """An uninitialized array in TensorFlow's memory, which TensorFlow takes as a result without a copy."""
     api, dtype = c_api(), numpy.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
     tensor = api.AllocateTensor(tf.as_dtype(dtype).as_datatype_enum, (ctypes.c_int64 * len(shape))(*shape), len(shape),
@@ -104,18 +106,18 @@ def tensor_array(shape, dtype):
 
 
 class _TensorArray(numpy.ndarray):
-    """An array in the memory of a TF_Tensor, which lives as long as it and its views."""
+    """An array in the memory of a TF_Tensor, which lives as long as the array and its views."""
 
-    tensor = None  # of views, which have another shape or type
+    tensor = None  # for views, which have another shape or type
 
 
 def _view(tensor, shape, dtype):
-    """All of a TF_Tensor, which is deleted with the array."""
+    """An array of a whole TF_Tensor, which is deleted with the array."""
     api = c_api()
     size = math.prod(shape) * dtype.itemsize
-    # Of a tensor without elements one byte that nobody looks at.
+    # A tensor without elements gets a dummy byte.
     buffer = (ctypes.c_char * size).from_address(api.TensorData(tensor)) if size else ctypes.create_string_buffer(1)
-    # At the process's end the memory goes anyway.
+    # At the end of the process the memory is freed anyway.
     weakref.finalize(buffer, api.DeleteTensor, tensor).atexit = False
     array = numpy.frombuffer(buffer, numpy.uint8)[:size].view(dtype).reshape(shape).view(_TensorArray)
     array.tensor = tensor
@@ -127,7 +129,7 @@ def _types(types):
 
 
 def _keep(graph, node):
-    """Lets the node live as long as the outermost graph, of which all others are functions."""
+    """Keeps the node alive as long as the outermost graph, which contains all others as functions."""
     while getattr(graph, "outer_graph", None) is not None:
         graph = graph.outer_graph
     if not hasattr(graph, "_tony_nodes"):
@@ -136,7 +138,7 @@ def _keep(graph, node):
 
 
 def _register():
-    """Makes the operation known to TensorFlow, once."""
+    """Registers the operation with TensorFlow, once."""
     with _registering:
         if _callbacks:
             return
@@ -146,7 +148,7 @@ def _register():
             api.OpDefinitionBuilderAddAttr(operation, attribute)
         api.OpDefinitionBuilderAddInput(operation, b"input: Tin")
         api.OpDefinitionBuilderAddOutput(operation, b"output: Tout")
-        # So that it is neither left out, nor done once for two, nor while the graph is made smaller.
+        # A stateful operation is never left out, merged with an equal one, or run while the graph is optimized.
         api.OpDefinitionBuilderSetIsStateful(operation, True)
         api.OpDefinitionBuilderSetShapeInferenceFunction(operation, api.unknown_shape)
         api.checked(api.RegisterOpDefinition, operation)
@@ -157,7 +159,7 @@ def _register():
 
 
 def _create(construction):
-    """The kernel's own pointer, which is the token."""
+    """Returns the token as the kernel's own pointer."""
     api, token = c_api(), ctypes.c_int64()
     try:
         api.checked(api.OpKernelConstruction_GetAttrInt64, construction, b"token", ctypes.byref(token))
@@ -182,21 +184,21 @@ def _compute(token, context, done):
 
 
 def _fail(context, error):
-    """Fails the node's run with what TensorFlow has for a Python exception."""
+    """Fails the node's run with TensorFlow's counterpart of a Python exception."""
     api = c_api()
     api.fail(api.OpKernelContext_Failure, context, code_of(error), f"{type(error).__name__}: {error}")
 
 
 class _Node:
-    """What a node does, each time that it is run: one time after the other. Thread safe."""
+    """The runs of a node, one after the other. Thread safe."""
 
     def __init__(self, start, types):
         self._start, self._types = start, list(types)
         self._lock = threading.Lock()
-        self._runs = collections.deque()  # (context, done); the first one is under way
+        self._runs = collections.deque()  # (context, done); the first one is in progress
 
     def run(self, context, done):
-        """Begins, or will when the last run has ended; does not wait."""
+        """Begins a run, at once or when the last run has ended; does not wait."""
         with self._lock:
             self._runs.append((context, done))
             if len(self._runs) > 1:
@@ -245,7 +247,7 @@ class _Node:
 
 
 def _inputs(context):
-    """Arrays in TensorFlow's memory. ValueError: of a type that no operation is for."""
+    """The node's inputs as arrays in TensorFlow's memory. ValueError: no operation supports an input's type."""
     api, arrays = c_api(), []
     for at in range(api.NumInputs(context)):
         tensor = ctypes.c_void_p()
@@ -261,15 +263,15 @@ def _inputs(context):
 
 
 class _Threads:
-    """As many threads as there are tasks at the same time, and no more: none waits for another. Thread safe."""
+    """As many threads as there are simultaneous tasks, and no more; no task waits for another. Thread safe."""
 
     def __init__(self):
         self._lock = threading.Lock()
         self._tasks = queue.SimpleQueue()
-        self._free = 0  # threads that have no task, and for which there is none in the queue
+        self._free = 0  # idle threads for which there is no task in the queue
 
     def run(self, task):
-        """Calls ``task()`` in one of them."""
+        """Calls ``task()`` in one of the threads."""
         with self._lock:
             if self._free == 0:
                 threading.Thread(target=self._work, name="tony.collective.tensorflow", daemon=True).start()
@@ -289,11 +291,11 @@ _threads = _Threads()
 
 def _after_fork():
     global _threads  # pylint: disable=global-statement
-    _threads = _Threads()  # the parent's are not here
+    _threads = _Threads()  # a forked child does not have the parent's threads
 
 
 os.register_at_fork(after_in_child=_after_fork)
 try:
-    _register()  # so that a saved graph with such nodes can be loaded; they fail when they are run
+    _register()  # at import, so that a saved graph with such nodes can be loaded; its nodes fail when they are run
 except NotImplementedError:
-    pass  # add_node() says so
+    pass  # add_node() raises it again

@@ -1,5 +1,5 @@
-"""Horovod's operations for TensorFlow, through which gradients flow: what the gradient of each is, is Horovod 0.28's
-choice. ``process_set``: as of Collectives."""
+"""Horovod's operations for TensorFlow, through which gradients flow; their gradients are those of Horovod 0.28.
+``process_set``: as in Collectives."""
 
 import numpy
 import tensorflow as tf
@@ -13,7 +13,7 @@ from ._errors import OwnFaultHandle
 
 
 def _with_gradient(compute, gradient, tensors):
-    """compute(tensors), whose gradient is ``gradient(tensors, *upstream)``: a list each."""
+    """compute(tensors) with the gradient ``gradient(tensors, *upstream)``; both return a list."""
     if not any(tensor.dtype.is_floating for tensor in tensors):
         return compute(tensors)
 
@@ -27,7 +27,7 @@ def _with_gradient(compute, gradient, tensors):
 
 
 def _all_rows(tensor):
-    """Its shape, with any number of rows."""
+    """The tensor's shape, with any number of rows."""
     return (None,) + tuple(tensor.shape[1:]) if tensor.shape.rank is not None else None
 
 
@@ -35,7 +35,7 @@ def _all_rows(tensor):
 
 
 def _reduced(tensors, name, op, scales, process_set, grouped):
-    """Of dense tensors, all in one call."""
+    """Reduces dense tensors in one call."""
     name = wire_name(name, tensors[0])
 
     def submit(operations, given):
@@ -53,13 +53,13 @@ def _reduced(tensors, name, op, scales, process_set, grouped):
 
 
 def _compressed(tensors, compression, reduce):
-    """reduce(tensors), of what compression makes of them, and back."""
+    """reduce(tensors) with compressed tensors; the results are decompressed."""
     sent, contexts = zip(*[compression.compress(tf.convert_to_tensor(tensor)) for tensor in tensors])
     return [compression.decompress(result, context) for result, context in zip(reduce(sent), contexts)]
 
 
 def _sparse_reduced(slices, name, op, scales, process_set):
-    """Of IndexedSlices: the rows of all ranks."""
+    """Reduces IndexedSlices: gathers the rows of all ranks."""
     if op is Adasum:
         raise NotImplementedError("The Adasum reduction does not currently support sparse tensors. As a workaround "
                                   "please pass sparse_as_dense=True to DistributedOptimizer")
@@ -77,24 +77,25 @@ def _sparse_reduced(slices, name, op, scales, process_set):
 def allreduce(tensor, average=None, device_dense="", device_sparse="", compression=Compression.none, op=None,
               prescale_factor=1.0, postscale_factor=1.0, name=None, process_set=global_process_set,
               ignore_name_scope=False):  # pylint: disable=unused-argument
-    """Reduces the ranks' tensors element by element; each rank gets the result, with the same bits.
+    """Reduces the ranks' tensors element by element. All ranks get the result, with the same bits.
 
     Arguments:
-        tensor: tf.Tensor or tf.Variable, of the same shape and type on all ranks; or tf.IndexedSlices, of which all
-            ranks' rows are gathered.
+        tensor: a tf.Tensor or tf.Variable with the same shape and type on all ranks; or tf.IndexedSlices, whose rows
+            are gathered from all ranks.
         average: Horovod's old way to say op=Average (True) or op=Sum (False).
-        compression: Compression.none, .fp16 or .bf16, for what is sent.
-        op: Average (if None), Sum, Min, Max, Product or Adasum; of tf.IndexedSlices Average or Sum.
-        prescale_factor: by which each tensor is multiplied before it is reduced.
-        postscale_factor: by which the result is multiplied.
-        name: by which the ranks' tensors belong together.
-        process_set: whose tensors they are; an average is divided by its size.
+        compression: Compression.none, .fp16 or .bf16, for the transfer.
+        op: Average (if None), Sum, Min, Max, Product or Adasum; for tf.IndexedSlices Average or Sum.
+        prescale_factor: each tensor is multiplied by it before the reduction.
+        postscale_factor: the result is multiplied by it.
+        name: tensors with the same name belong together.
+        process_set: the participating ranks; an average is divided by their number.
         device_dense, device_sparse, ignore_name_scope: for compatibility with Horovod.
 
-    Returns: a new tensor of the same shape and type; of tf.IndexedSlices others.
+    Returns: a new tensor of the same shape and type; for tf.IndexedSlices new ones.
 
     tf.errors.FailedPreconditionError: the ranks do not agree on shape, type, op or factors; the message names the
-    tensor and who said what. tf.errors.UnknownError: a rank is gone. At once these are HorovodInternalErrors, too.
+    tensor and what each rank submitted. tf.errors.UnknownError: a rank is gone. In eager mode these are
+    HorovodInternalErrors, too.
     """
     check_member(process_set)
     op, scales = choose(op, average), (prescale_factor, postscale_factor)
@@ -107,7 +108,7 @@ def allreduce(tensor, average=None, device_dense="", device_sparse="", compressi
 def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="", compression=Compression.none, op=None,
                       prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set,
                       ignore_name_scope=False, name=None):  # pylint: disable=unused-argument
-    """allreduce() of all ``tensors``, which are done together. Returns a list in their order."""
+    """allreduce() of all ``tensors`` as one group. Returns a list in their order."""
     check_member(process_set)
     op, scales = choose(op, average), (prescale_factor, postscale_factor)
     results = list(tensors)
@@ -127,7 +128,7 @@ def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="", 
 
 
 def _gathered(tensors, name, process_set, one=False):
-    """Of some tensors, all in one call."""
+    """Gathers tensors in one call."""
     name = wire_name(name, tensors[0])
 
     def submit(operations, given):
@@ -146,7 +147,7 @@ def _gathered(tensors, name, process_set, one=False):
 
 
 def _gather_gradient(tensor, upstream, process_set):
-    """This rank's rows of the average of all ranks'."""
+    """This rank's rows of the average of all ranks' gradients."""
     rows = tf.shape(tensor)[:1]
     name = wire_name(None, upstream)
 
@@ -162,11 +163,11 @@ def _gather_gradient(tensor, upstream, process_set):
 
 def allgather(tensor, name=None, ignore_name_scope=False,
               process_set=global_process_set):  # pylint: disable=unused-argument
-    """Puts the ranks' tensors one after the other, in the order of ranks; each rank gets the result.
+    """Concatenates the ranks' tensors in the order of ranks. All ranks get the result.
 
-    ``tensor``: of the same type and shape on all ranks, but for the first dimension.
+    ``tensor``: has the same type and shape on all ranks, except for the first dimension.
 
-    Returns: a new tensor, whose first dimension is the sum of all ranks'. Errors: as of allreduce().
+    Returns: a new tensor, whose first dimension is the sum of all ranks'. Errors: as for allreduce().
     """
     check_member(process_set)
     return _gathered([tf.convert_to_tensor(tensor)], name, process_set, one=True)[0]
@@ -174,7 +175,7 @@ def allgather(tensor, name=None, ignore_name_scope=False,
 
 def grouped_allgather(tensors, name=None, ignore_name_scope=False,
                       process_set=global_process_set):  # pylint: disable=unused-argument
-    """allgather() of all ``tensors``, which are done together. Returns a list in their order."""
+    """allgather() of all ``tensors`` as one group. Returns a list in their order."""
     check_member(process_set)
     tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
     return _gathered(tensors, name, process_set) if tensors else []
@@ -187,9 +188,9 @@ def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
               process_set=global_process_set):  # pylint: disable=unused-argument
     """Gives all ranks the tensor of rank ``root_rank``.
 
-    ``tensor``: of the same shape and type on all ranks; not changed.
+    ``tensor``: has the same shape and type on all ranks; not changed.
 
-    Returns: a new tensor. Errors: as of allreduce(); the roots differ.
+    Returns: a new tensor. Errors: as for allreduce(); the ranks name different roots.
     """
     check_member(process_set)
     tensor = tf.convert_to_tensor(tensor)
@@ -204,7 +205,7 @@ def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
         is_root = _ranks.is_rank(root_rank)
         if is_root is True:
             return reduced
-        # All ranks take part, also where a session runs only what its result needs.
+        # All ranks take part, even if a session runs only what its result needs.
         with tf.control_dependencies(reduced):
             nothing = tf.identity(tf.zeros_like(upstream))
         return [nothing if is_root is False else tf.where(is_root, reduced[0], nothing)]
@@ -240,10 +241,10 @@ def reducescatter(tensor, device_dense="", compression=Compression.none, op=Aver
                   postscale_factor=1.0):  # pylint: disable=unused-argument
     """Reduces the ranks' tensors like allreduce(), and gives each rank some rows of the result.
 
-    ``tensor``: of the same shape and type on all ranks, with a first dimension. Its rows are divided evenly; where they
-    cannot be, the first ranks get one more.
+    ``tensor``: has the same shape and type on all ranks, and at least one dimension. The rows are divided evenly; if
+    that is not possible, the first ranks get one more.
 
-    Returns: a new tensor with this rank's rows. Errors: as of allreduce().
+    Returns: a new tensor with this rank's rows. Errors: as for allreduce().
     """
     check_member(process_set)
     scales = (prescale_factor, postscale_factor)
@@ -254,7 +255,7 @@ def reducescatter(tensor, device_dense="", compression=Compression.none, op=Aver
 def grouped_reducescatter(tensors, device_dense="", compression=Compression.none, op=Average,
                           process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0,
                           name=None):  # pylint: disable=unused-argument
-    """reducescatter() of all ``tensors``, which are done together. Returns a list in their order."""
+    """reducescatter() of all ``tensors`` as one group. Returns a list in their order."""
     check_member(process_set)
     scales = (prescale_factor, postscale_factor)
     tensors = list(tensors)
@@ -266,7 +267,7 @@ def grouped_reducescatter(tensors, device_dense="", compression=Compression.none
 
 
 def _can_be_split(tensor, splits=None, *, ranks):
-    """Whether each rank can get its rows of this rank's ``tensor``."""
+    """Whether this rank's ``tensor`` can be split into rows for each rank."""
     rows = tensor.shape[0] if len(tensor.shape) > 0 else 0
     if splits is None:
         return rows % ranks == 0
@@ -275,7 +276,7 @@ def _can_be_split(tensor, splits=None, *, ranks):
 
 
 def _sent_to_all(tensor, splits, name, process_set):
-    """[rows that have come, how many from each]"""
+    """[received rows, number of rows from each rank]"""
     name = wire_name(name, tensor)
 
     def submit(operations, given):
@@ -305,13 +306,13 @@ def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
              process_set=global_process_set):  # pylint: disable=unused-argument
     """Sends some rows of ``tensor`` to each rank.
 
-    ``splits``: how many rows to each, as many numbers as ranks; None: as many to each. Shapes may differ among ranks in
-    the first dimension.
+    ``splits``: the number of rows for each rank; None: the same number for each. Shapes may differ among ranks in the
+    first dimension.
 
-    Returns: a new tensor with the rows that have come, in the order of ranks; with ``splits`` a tuple of it and of how
-    many rows have come from each.
+    Returns: a new tensor with the received rows, in the order of ranks. With ``splits``, a tuple of this tensor and the
+    number of rows received from each rank.
 
-    Errors: as of allreduce(). tf.errors.InvalidArgumentError: this rank's splits do not fit to its rows;
+    Errors: as for allreduce(). tf.errors.InvalidArgumentError: this rank's splits do not fit its rows;
     FailedPreconditionError: another rank's do not.
     """
     check_member(process_set)

@@ -1,4 +1,4 @@
-"""Optimizers whose gradients are those of all ranks: Keras 2's, old and new, Keras 3's, and those of
+"""Optimizers that use the gradients of all ranks: Keras 2's, old and new, Keras 3's, and those of
 tf.compat.v1.train."""
 
 import tensorflow as tf
@@ -18,31 +18,31 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
                          scale_local_gradients=True):  # pylint: disable=invalid-name,unused-argument
     """Wraps an optimizer, so that its gradients are averaged among all ranks before they are applied.
 
-    For ``model.compile()`` and ``optimizer.minimize()``. As in Horovod, what a program gives Keras 2's
-    ``apply_gradients()`` itself is applied as it is: its gradients are those of a DistributedGradientTape. Keras 3 has
-    no other function, so there also these gradients are averaged.
+    For ``model.compile()`` and ``optimizer.minimize()``. As in Horovod, gradients that a program passes to Keras 2's
+    ``apply_gradients()`` are applied unchanged, because they come from a DistributedGradientTape. Keras 3 has no other
+    function, so there these gradients are averaged as well.
 
-    All gradients of a step are sent together. The result shares the optimizer's state, is saved like it, and has
-    besides ``register_local_var(variable)``: its gradient stays this rank's own.
+    All gradients of a step are sent together. The result shares the optimizer's state and is saved like it. It also has
+    ``register_local_var(variable)``, which makes the variable's gradient stay this rank's own.
 
     Arguments:
-        optimizer: what is wrapped; not to be used itself any more.
-        name: by which errors speak of its gradients; "Distributed" and its class, if None.
-        compression: Compression.none, .fp16 or .bf16: how gradients are sent.
+        optimizer: the optimizer to wrap; do not use it itself any more.
+        name: the name of its gradients in errors; None: "Distributed" and its class.
+        compression: Compression.none, .fp16 or .bf16, for sending gradients.
         sparse_as_dense: sends tf.IndexedSlices as dense gradients; otherwise their indices and values are gathered.
-        backward_passes_per_step: so many gradients are summed up on each rank before they are sent and applied.
-        op: Average, Sum or Adasum, which combines what the ranks' optimizers have made of their own gradients.
-        gradient_predivide_factor: part of the division of an average that is done before the sum, against overflows;
+        backward_passes_per_step: each rank sums up so many gradients before they are sent and applied.
+        op: Average, Sum or Adasum, which combines the changes that the ranks' optimizers have made.
+        gradient_predivide_factor: the part of an average's division that is done before the sum, against overflows;
             with op=Average only.
         average_aggregated_gradients: divides the sums by backward_passes_per_step.
-        num_groups: as ``groups``, with an integer.
-        groups: gradients that are sent together: a number of groups into which all are divided, or lists of
-            variables; those in none are sent one by one.
+        num_groups: like ``groups``, with an integer.
+        groups: gradients that are sent together: either the number of groups into which all are divided, or lists of
+            variables. A gradient in no list is sent by itself.
         process_set: the ranks whose gradients are averaged; those of other ranks stay their own.
         scale_local_gradients: divides the gradients of local variables by the number of ranks.
         use_locking, device_dense, device_sparse: for compatibility with Horovod.
 
-    ValueError: an option that is none; ``optimizer`` is none, or is wrapped already.
+    ValueError: an option is invalid; ``optimizer`` is no optimizer, or is wrapped already.
     """
     check_registered(process_set)
     groups = groups if groups is not None else num_groups or None
@@ -58,18 +58,18 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
     wrapped = with_methods(optimizer, {**_methods_for(optimizer, op), "register_local_var": _register_local_var})
     exchange = Exchange(name or f"Distributed{type(optimizer).__name__}", process_set, compression, sparse_as_dense, op,
                         gradient_predivide_factor, groups, scale_local_gradients)
-    # Not by setattr(), as Keras looks at what it is given.
+    # Not by setattr(), because Keras inspects attributes that are set.
     wrapped.__dict__["_distributed"] = _Distributed(exchange, backward_passes_per_step, op,
                                                     average_aggregated_gradients)
     if is_session:
-        wrapped._optimizer = optimizer  # Horovod's name, by which programs get at what is wrapped
+        wrapped._optimizer = optimizer  # Horovod's name, by which programs reach the wrapped optimizer
     return wrapped
 
 
 def PartialDistributedOptimizer(optimizer, *args, local_layers=None,
                                 **kwargs):  # pylint: disable=invalid-name
-    """Like DistributedOptimizer(), but for the gradients of ``local_layers``, which stay this rank's own: a
-    tf.keras.layers.Layer, or a list of them. Their variables are there already."""
+    """Like DistributedOptimizer(), except that the gradients of ``local_layers`` stay this rank's own: a
+    tf.keras.layers.Layer, or a list of them, whose variables must exist already."""
     wrapped = DistributedOptimizer(optimizer, *args, **kwargs)
     for variable in variables_of(local_layers):
         wrapped.register_local_var(variable)
@@ -77,7 +77,7 @@ def PartialDistributedOptimizer(optimizer, *args, local_layers=None,
 
 
 class _Distributed:
-    """What a wrapped optimizer has besides its own contents."""
+    """The additional state of a wrapped optimizer."""
 
     def __init__(self, exchange, passes, op, average):
         self.exchange = exchange
@@ -85,7 +85,7 @@ class _Distributed:
         self.deltas = Deltas(exchange, passes) if op is Adasum else None
 
     def reduce(self, gradients, variables):
-        """A step's gradients as they are to be applied; with ``sums`` only where these say so."""
+        """A step's gradients, ready to be applied; with ``sums`` only if is_exchanged() says so."""
         gradients, variables = list(gradients), list(variables)
         return self.sums.add(gradients, variables) if self.sums else self.exchange(gradients, variables)
 
@@ -110,14 +110,14 @@ def _methods_for(optimizer, op):
 
 
 def _register_local_var(self, var):
-    """The gradient of ``var`` stays this rank's own."""
+    """Makes the gradient of ``var`` stay this rank's own."""
     self._distributed.exchange.add_local(var)
 
 
 def _computing(name):
-    """The method of this name."""
+    """The method ``name``, with gradients of all ranks."""
     def compute_gradients(self, *args, **kwargs):
-        """As of the optimizer, of all ranks."""
+        """As in the optimizer, with gradients of all ranks."""
         pairs = list(getattr(self._base, name)(self, *args, **kwargs))
         variables = [variable for _, variable in pairs]
         return list(zip(self._distributed.reduce([gradient for gradient, _ in pairs], variables), variables))
@@ -126,17 +126,17 @@ def _computing(name):
 
 
 def _compute_gradients(self, loss, var_list, grad_loss=None, tape=None):  # pylint: disable=unused-argument
-    """compute_gradients() as Horovod's optimizers have it for each Keras. ``grad_loss``: of older ones only."""
+    """compute_gradients() in the form of Horovod's optimizers for each Keras. ``grad_loss``: of older ones only."""
     return self.compute_gradients(loss, var_list, tape=tape)
 
 
 def _get_gradients(self, loss, params):
-    """As of the optimizer, of all ranks: of Keras 2's, by which its models are trained in sessions."""
+    """As in the optimizer, with gradients of all ranks. Keras 2 uses it to train models in sessions."""
     return self._distributed.reduce(self._base.get_gradients(self, loss, params), params)
 
 
 def _apply_gradients(self, grads_and_vars, *args, **kwargs):
-    """As of the optimizer: of Keras 2."""
+    """As in the optimizers of Keras 2."""
     pairs = list(grads_and_vars)
     variables = [variable for _, variable in pairs]
     distributed = self._distributed
@@ -154,7 +154,7 @@ def _apply_gradients(self, grads_and_vars, *args, **kwargs):
 
 
 def _apply(self, grads, trainable_variables=None):
-    """As of the optimizer: of Keras 3."""
+    """As in the optimizers of Keras 3."""
     variables = list(self._trainable_variables if trainable_variables is None else trainable_variables)
     distributed = self._distributed
     if distributed.deltas:
@@ -169,8 +169,8 @@ def _apply(self, grads, trainable_variables=None):
 
 
 def _apply_if_exchanged(self, variables, apply):
-    """Calls ``apply`` in steps whose gradients are those of all ranks."""
-    with tf.init_scope():  # variables are not made within a condition
+    """Calls ``apply`` only in steps whose gradients are those of all ranks."""
+    with tf.init_scope():  # variables cannot be made within a condition
         if hasattr(self, "build") and not getattr(self, "built", False):
             self.build(variables)
 

@@ -1,5 +1,5 @@
-"""How many ranks there are and which one this is, for graphs: in an elastic job a graph outlives the round in which it
-was made."""
+"""The number of ranks and this rank's number, for graphs. In an elastic job a graph outlives the round in which it was
+made."""
 
 import os
 
@@ -10,17 +10,17 @@ from .. import _process
 
 
 def may_change():
-    """Whether what is asked now is asked for a graph that others may come to."""
+    """Whether the current call belongs to a graph that may later run with other ranks."""
     return os.environ.get("HOROVOD_ELASTIC") == "1" and not tf.executing_eagerly()
 
 
 def size(process_set):
-    """How many ranks the set has: a number, or a tensor of int32 where that may change."""
+    """The number of ranks in the set, or a tensor of int32 if that may change."""
     return number(process_set.size) if may_change() else process_set.size()
 
 
 def rank(process_set):
-    """This rank's number in the set, likewise."""
+    """This rank's number in the set, or a tensor of int32 if that may change."""
     return number(process_set.rank) if may_change() else process_set.rank()
 
 
@@ -30,7 +30,7 @@ def is_rank(which):
 
 
 def number(function, name=None):
-    """What ``function`` returns when it is called now, or when the graph is run: a tensor of int32."""
+    """The result of ``function`` when it is called now, or when the graph is run: a tensor of int32."""
     if tf.executing_eagerly():
         return tf.constant(function(), tf.int32)
     result = tf.numpy_function(lambda: numpy.int32(function()), [], tf.int32, name=name)

@@ -9,10 +9,10 @@ from ._operations import allreduce
 
 
 class SyncBatchNormalization(tf.keras.layers.BatchNormalization):
-    """tf.keras.layers.BatchNormalization, whose mean and variance in training are those of all ranks' batches, which
-    are of the same size. ``fused``: False, as there is no fused one.
+    """tf.keras.layers.BatchNormalization whose mean and variance in training cover all ranks' batches, which must have
+    the same size. ``fused``: False, because there is no fused version.
 
-    Errors: as of allreduce().
+    Errors: as for allreduce().
     """
 
     def __init__(self, fused=False, **kwargs):

@@ -1,4 +1,4 @@
-"""A gradient tape whose gradients are those of all ranks."""
+"""A gradient tape that returns the gradients of all ranks."""
 
 import tensorflow as tf
 
@@ -20,23 +20,23 @@ def DistributedGradientTape(gradtape, device_dense="", device_sparse="", compres
         tape = hvd.DistributedGradientTape(tape)
         optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 
-    All gradients of one call are sent together. Gradients do not flow through the exchange. The result has besides
-    ``register_local_source(variable)``: its gradient stays this rank's own.
+    All gradients of one call are sent together. Gradients do not flow through the exchange. The result also has
+    ``register_local_source(variable)``, which makes the variable's gradient stay this rank's own.
 
     Arguments:
-        compression: Compression.none, .fp16 or .bf16: how gradients are sent.
+        compression: Compression.none, .fp16 or .bf16, for sending gradients.
         sparse_as_dense: sends tf.IndexedSlices as dense gradients; otherwise their indices and values are gathered.
         op: Average, Sum or Adasum.
-        gradient_predivide_factor: part of the division of an average that is done before the sum, against overflows;
+        gradient_predivide_factor: the part of an average's division that is done before the sum, against overflows;
             with op=Average only.
-        num_groups: as ``groups``, with an integer.
-        groups: gradients that are sent together: a number of groups into which all are divided, or lists of
-            variables; those in none are sent one by one.
+        num_groups: like ``groups``, with an integer.
+        groups: gradients that are sent together: either the number of groups into which all are divided, or lists of
+            variables. A gradient in no list is sent by itself.
         process_set: the ranks whose gradients are averaged; those of other ranks stay their own.
         scale_local_gradients: divides the gradients of local sources by the number of ranks.
         device_dense, device_sparse: for compatibility with Horovod.
 
-    ValueError: an option that is none.
+    ValueError: an option is invalid.
     """
     check_registered(process_set)
     groups = groups if groups is not None else num_groups or None
@@ -51,7 +51,7 @@ def PartialDistributedGradientTape(gradtape, device_dense="", device_sparse="", 
                                    sparse_as_dense=False, op=Average, gradient_predivide_factor=1.0, num_groups=0,
                                    groups=None, process_set=global_process_set, local_layers=None,
                                    scale_local_gradients=True):  # pylint: disable=invalid-name
-    """Like DistributedGradientTape(), but for the gradients of ``local_layers``, which stay this rank's own: a
+    """Like DistributedGradientTape(), except that the gradients of ``local_layers`` stay this rank's own: a
     tf.keras.layers.Layer, or a list of them."""
     wrapped = DistributedGradientTape(gradtape, device_dense, device_sparse, compression, sparse_as_dense, op,
                                       gradient_predivide_factor, num_groups, groups, process_set,
@@ -70,20 +70,20 @@ def variables_of(layers):
 
 
 def _register_local_source(self, source):
-    """The gradient of ``source`` stays this rank's own."""
+    """Makes the gradient of ``source`` stay this rank's own."""
     self._exchange.add_local(source)
 
 
 def _gradient(self, target, sources, output_gradients=None, use_generic_names=False,
               unconnected_gradients=tf.UnconnectedGradients.NONE):  # pylint: disable=unused-argument
-    """As of tf.GradientTape, of all ranks. ``use_generic_names``: for compatibility with Horovod."""
+    """As in tf.GradientTape, with gradients of all ranks. ``use_generic_names``: for compatibility with Horovod."""
     gradients = self._base.gradient(self, target, sources, output_gradients, unconnected_gradients)
     reduced = self._exchange(tf.nest.flatten(gradients), tf.nest.flatten(sources))
     return tf.nest.pack_sequence_as(sources, reduced)
 
 
 def _get_local_and_global_gradients(self, target, sources, output_gradients=None, use_generic_names=False):
-    """Two lists of (source, gradient): of local sources, and of all others."""
+    """Two lists of (source, gradient): for local sources, and for all others."""
     gradients = self.gradient(target, sources, output_gradients, use_generic_names)
     pairs = list(zip(sources, gradients))
     return ([pair for pair in pairs if self._exchange.is_local(pair[0])],

@@ -11,7 +11,7 @@ from ._node import tensor_array
 
 
 class _Host:
-    """A tensor of the CPU, and its memory as numpy sees it."""
+    """A CPU tensor, and its memory as a numpy array."""
 
     __slots__ = ("tensor", "array", "shape")
 
@@ -20,22 +20,22 @@ class _Host:
 
     @classmethod
     def of(cls, value):
-        """Of what the user has passed: the same memory, but for tensors of a GPU and for scalars."""
+        """The host tensor of a user's value: the same memory, except for GPU tensors and for scalars."""
         tensor = tf.convert_to_tensor(value)
         array = numpy.ascontiguousarray(tensor)
         return cls(tensor, array, tuple(tensor.shape))
 
     @classmethod
     def empty(cls, shape, dtype):
-        """A new one, not filled. ``dtype``: numpy's."""
-        # numpy sees a scalar's value and not its memory.
+        """A new uninitialized tensor. ``dtype``: numpy's."""
+        # numpy gets a scalar's value instead of its memory.
         with tf.device("CPU:0"):
             tensor = tf.raw_ops.Empty(shape=shape or (1,), dtype=tf.as_dtype(dtype))
         return cls(tensor, numpy.asarray(tensor), shape)
 
 
 class EagerTensors:
-    """Tensors with values, which are read where they lie; results are written to where they stay."""
+    """Tensors with values, which are read in place. Results are written into the memory in which they stay."""
 
     @staticmethod
     def host(value):  # pylint: disable=missing-function-docstring
@@ -59,7 +59,7 @@ class EagerTensors:
 
     @staticmethod
     def copy(value):  # pylint: disable=missing-function-docstring
-        # Nobody can change it, so that it may be the same.
+        # Tensors are immutable, so the same one can be returned.
         return tf.convert_to_tensor(value)
 
     @staticmethod
@@ -83,7 +83,7 @@ class EagerTensors:
 
 
 def _placed(original, tensor):
-    """``tensor`` where ``original`` is."""
+    """``tensor`` on the device of ``original``."""
     device = getattr(original, "device", "")
     if "GPU" not in device:
         return tensor
@@ -92,7 +92,7 @@ def _placed(original, tensor):
 
 
 class GraphArrays(Arrays):
-    """What a graph's node gets as numpy's arrays, and gives: in TensorFlow's memory, without a copy."""
+    """The numpy arrays that a graph node receives and returns: in TensorFlow's memory, without a copy."""
 
     @staticmethod
     def empty_like(host):

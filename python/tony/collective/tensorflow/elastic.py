@@ -5,7 +5,7 @@
     @hvd.elastic.run
     def train(state):
         while state.batch < BATCHES:
-            train_one_batch()            # a tf.function, by hvd.rank() and hvd.size() of now
+            train_one_batch()            # a tf.function, with the current hvd.rank() and hvd.size()
             state.batch += 1
             if state.batch % 10 == 0:
                 state.commit()
@@ -28,16 +28,16 @@ from ._functions import broadcast_variables
 __all__ = ["HorovodInternalError", "HostsUpdatedInterrupt", "NoPlaceError", "ObjectState", "State",
            "TensorFlowKerasState", "TensorFlowState", "run", "run_fn"]
 
-# How a node of a graph says why it has failed.
+# The form in which a graph node reports its error.
 _FAILED = f"{HorovodInternalError.__name__}: "
 
 
 def run(func):
-    """As tony.collective.elastic.run(), also where a rank is lost while a tf.function runs, as in model.fit():
-    TensorFlow's tf.errors.UnknownError of one of its operations is a HorovodInternalError then.
+    """Like tony.collective.elastic.run(), for programs in which a rank may be lost during a tf.function, as in
+    model.fit(). It turns the tf.errors.UnknownError of one of its operations into a HorovodInternalError.
 
-    tf.errors.FailedPreconditionError: the ranks do not agree on an operation of a tf.function, which another round does
-    not mend.
+    tf.errors.FailedPreconditionError: the ranks do not agree on an operation of a tf.function, and another round would
+    not help.
     """
     return run_fn(func, begin_round, _graphs_errors)
 
@@ -53,19 +53,20 @@ def _graphs_errors():
 
 
 class _VariablesState(ObjectState):
-    """Variables, and objects. Derived classes say which variables, in an order that is the same on all ranks."""
+    """Variables and objects. Derived classes say which variables, in an order that is the same on all ranks."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self._kept = self._values()
 
     def restore(self):
-        """Goes back to them."""
+        """Returns to the saved values."""
         self._assign(self._kept)
         super().restore()
 
     def _share(self):
-        """InvalidArgumentError: the ranks do not have as many variables, as some of them have been made later."""
+        """InvalidArgumentError: the ranks have different numbers of variables, because some ranks have made more of
+        them later."""
         numbers = _objects.allgather_object(len(self._variables()))
         if len(set(numbers)) > 1:
             raise InvalidArgumentError(f"the ranks' states have {', '.join(map(str, numbers))} variables: all of a "
@@ -93,17 +94,18 @@ class _VariablesState(ObjectState):
 
 
 class TensorFlowKerasState(_VariablesState):
-    """The state of a training with a model of Keras and its optimizer.
+    """The state of a training with a Keras model and its optimizer.
 
-    ``model``, ``optimizer`` and all keyword arguments become attributes; what is neither model nor optimizer is an
+    ``model``, ``optimizer`` and all keyword arguments become attributes. Everything except model and optimizer is an
     object, as in ObjectState.
     """
 
     def __init__(self, model, optimizer=None, backend=None, **kwargs):  # pylint: disable=unused-argument
         """
         Arguments:
-            model: is built. Its optimizer's variables are made here, as another rank's may have been made by steps.
-            optimizer: the model's own, if None.
+            model: has been built. Its optimizer's variables are made here, because another rank's may have been made by
+                steps.
+            optimizer: None: the model's own.
             backend: for compatibility with Horovod.
 
         ValueError: the model has not been built, or there is a session of TensorFlow 1.
@@ -119,7 +121,7 @@ class TensorFlowKerasState(_VariablesState):
 
     def _variables(self):
         state = getattr(self.optimizer, "variables", [])
-        # Of Keras 3's models these are not those of metrics, which may be made later.
+        # In Keras 3 these do not include variables of metrics, which may be made later.
         model = getattr(self.model, "weights", self.model.variables)
         return [*model, *(state() if callable(state) else state)]
 
@@ -133,8 +135,8 @@ class TensorFlowState(_VariablesState):
     def __init__(self, variables=None, session=None, **kwargs):
         """
         Arguments:
-            variables: a list of tf.Variable; in a graph of TensorFlow 1 all of it, if None.
-            session: of TensorFlow 1, in which the variables have values; the default one, if None.
+            variables: a list of tf.Variable; None: all variables of a TensorFlow 1 graph.
+            session: the TensorFlow 1 session with the variables' values; None: the default session.
 
         ValueError: there is neither eager execution nor a session.
         """
@@ -168,7 +170,7 @@ class TensorFlowState(_VariablesState):
 
 
 def _build(optimizer, variables):
-    """Makes all variables of an optimizer of Keras, which otherwise makes them in its first step."""
+    """Makes all variables of a Keras optimizer, which otherwise makes them in its first step."""
     build = getattr(optimizer, "build", None) or getattr(optimizer, "_create_all_weights", None)
     if build is not None and not getattr(optimizer, "built", False):
         build(variables)

@@ -9,8 +9,8 @@
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 
-Tensors of the CPU are exchanged where they lie, without a copy, and those of GPUs where there is NCCL. Gradients flow
-through allreduce, allgather, reducescatter, their grouped forms, broadcast and alltoall.
+CPU tensors are exchanged in place, without a copy, and so are GPU tensors if NCCL is there. Gradients flow through
+allreduce, allgather, reducescatter, their grouped forms, broadcast and alltoall.
 """
 
 from .. import (Adasum, Average, Compression, HorovodInternalError, HostsUpdatedInterrupt, Max, Min,

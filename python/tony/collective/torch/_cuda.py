@@ -1,4 +1,4 @@
-"""Tensors of NVIDIA's GPUs, which the library reduces where they lie."""
+"""Tensors of NVIDIA's GPUs, which the library reduces in place."""
 
 import ctypes
 import functools
@@ -9,13 +9,14 @@ import torch
 from .. import _meeting
 from .._library import library
 
-# NCCL has none of these.
+# types that NCCL does not have
 _NOT_ON_GPUS = {getattr(torch, name) for name in ("int16", "uint16") if hasattr(torch, name)}
 
 
 @functools.lru_cache(maxsize=None)
 def _available():
-    """Whether there is what it takes; if not, a warning says why, once. The ranks have to find the same."""
+    """Whether this process can reduce on GPUs; if not, it warns once with the reason. All ranks have to get the same
+    answer."""
     if _meeting.gpus_through_host(_meeting.environment()):
         return False
     lib = library()
@@ -27,15 +28,15 @@ def _available():
 
 
 def can_reduce(tensor):
-    """Whether the library takes it as it is."""
+    """Whether the library takes ``tensor`` as it is."""
     return tensor.device.type == "cuda" and tensor.dtype not in _NOT_ON_GPUS and _available()
 
 
 class Submitted:
-    """What goes with a tensor that is submitted now.
+    """The state of a GPU tensor that is submitted now.
 
-    All that the current stream has been given before, such as what computes the tensor or still uses the memory of the
-    result, comes first.
+    The operation waits for the earlier work of the current stream, which may compute the tensor or still use the memory
+    of the result.
     """
 
     __slots__ = ("_device", "_event", "ready")
@@ -47,12 +48,12 @@ class Submitted:
         self.ready = self._event.cuda_event
 
     def stream(self):
-        """The address of the stream that the caller's next operations are on."""
+        """The address of the stream for the caller's next operations."""
         return torch.cuda.current_stream(self._device).cuda_stream
 
 
 class _Memory:
-    """Memory of a GPU, by the protocol for it. It lives as long as ``buffer``."""
+    """GPU memory in the form of __cuda_array_interface__. It lives as long as ``buffer``."""
 
     def __init__(self, buffer):
         self._buffer = buffer
@@ -61,10 +62,11 @@ class _Memory:
 
 
 def wrap(output, like):
-    """A tensor of an Output that is not empty, without a copy, of the type and on the GPU of ``like``.
+    """A tensor of a non-empty Output, without a copy, with the type and on the GPU of ``like``.
 
-    The memory is the library's: PyTorch's allocator is not asked from other threads, nor has to wait for it. When the
-    last that refers to it goes, the library frees it, for which CUDA waits until all streams have done what they have.
+    The memory is the library's, because PyTorch's allocator should not be called from other threads, nor wait for them.
+    The library frees it with the last object that refers to it; for that, CUDA waits for the earlier work of all
+    streams.
     """
     as_bytes = torch.as_tensor(_Memory(output.buffer), device=like.device)
     return as_bytes.view(like.dtype).reshape(output.shape)

@@ -1,5 +1,5 @@
-"""The operations through which gradients flow. What the gradient of each is, is Horovod 0.28's choice. Gradients are
-computed by these operations themselves, so that second ones flow, too (``create_graph``)."""
+"""The operations through which gradients flow; their gradients are those of Horovod 0.28. These operations compute the
+gradients themselves, so second derivatives flow, too (``create_graph``)."""
 
 import torch
 
@@ -61,7 +61,7 @@ class _Broadcast(torch.autograd.Function):
     def backward(ctx, gradient):
         reduced = allreduce(gradient, op=Average, process_set=ctx.process_set)
         if _process.rank() != ctx.root_rank:
-            reduced.zero_()  # and no new one, whose gradient would not reach the allreduce as it does at the root
+            reduced.zero_()  # in place: a new tensor's gradient would not reach the allreduce as it does on the root
         return reduced, None, None, None
 
 

@@ -1,4 +1,4 @@
-"""Grouped operations through which gradients flow: what the gradient of each is, is Horovod 0.28's choice."""
+"""Grouped operations through which gradients flow; their gradients are those of Horovod 0.28."""
 
 import torch
 

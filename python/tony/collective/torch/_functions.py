@@ -1,4 +1,4 @@
-"""What makes all ranks begin with the same model."""
+"""Functions that give all ranks the same model at the start."""
 
 import collections.abc
 import contextlib
@@ -16,12 +16,12 @@ def broadcast_parameters(params, root_rank, process_set=global_process_set):
     """Gives all ranks the parameters of rank ``root_rank``, in place.
 
     Arguments:
-        params: ``model.state_dict()``, a list of tensors, or ``model.named_parameters()``. What is no tensor in a
-            dictionary, such as None, is left alone.
-        root_rank: whose parameters they are.
+        params: ``model.state_dict()``, a list of tensors, or ``model.named_parameters()``. Values of a dictionary that
+            are no tensors, such as None, are ignored.
+        root_rank: the rank whose parameters are sent.
 
-    HorovodInternalError: a parameter's shape or type is not the same everywhere; a rank is gone. ValueError: another
-    type of ``params``.
+    HorovodInternalError: a parameter's shape or type differs among ranks; a rank is gone. ValueError: another type of
+    ``params``.
     """
     set_id(process_set)
     if isinstance(params, dict):
@@ -37,10 +37,10 @@ def broadcast_parameters(params, root_rank, process_set=global_process_set):
 
 
 def empty(*size, dtype=None):
-    """A new tensor of the CPU, not filled, in memory that the ranks of a host share: as torch.empty() otherwise.
+    """A new uninitialized CPU tensor, like torch.empty(), in memory that the ranks of a host share.
 
-    An allreduce of tensors that all ranks have got so needs no copy, whether in place or from one to another. A child
-    that the process forks does not get a copy of such a tensor, but the tensor.
+    If all ranks pass such tensors to an allreduce, it needs no copy, in place or not. A forked child shares such a
+    tensor instead of getting a copy.
 
     NotInitializedError: before ``init()``. MemoryError.
     """
@@ -54,14 +54,14 @@ def empty(*size, dtype=None):
 
 @contextlib.contextmanager
 def contents_in_place(optimizer):
-    """Within it ``optimizer`` loads a state, for which torch.optim makes a new list of groups and a new dictionary of
-    states: what is in them is put into those that it had. An optimizer and its DistributedOptimizer share these, and a
-    scheduler may know either of the two. The groups are those that were made: an optimizer that is made of others, as
-    SAM or Lookahead are, has given them to these."""
-    if not isinstance(optimizer, torch.optim.Optimizer):  # a library's own, which has at least a state dictionary
+    """A context in which ``optimizer`` loads a state. torch.optim makes a new list of groups and a new dictionary of
+    states for that. Their contents are moved into the old ones, which an optimizer shares with its
+    DistributedOptimizer, and which a scheduler may refer to. The groups themselves are the new ones: composed
+    optimizers such as SAM or Lookahead have passed these to their parts."""
+    if not isinstance(optimizer, torch.optim.Optimizer):  # of another library
         yield
         return
-    # Not those that are properties, as another optimizer has them for all.
+    # Properties are left out: they belong to another optimizer.
     own = vars(optimizer)
     groups, state = own.get("param_groups"), own.get("state")
     yield
@@ -76,14 +76,14 @@ def contents_in_place(optimizer):
 
 
 class _Placeholder:
-    """In a state dictionary: the tensor with this number, of a shape and a type."""
+    """Stands in a state dictionary for the tensor with this number, of a given shape and type."""
 
     def __init__(self, number, tensor):
         self.number, self.shape, self.dtype = number, tuple(tensor.shape), tensor.dtype
 
 
 def _replaced(value, kind, replace):
-    """``value``, a state dictionary or a part of it, with all of type ``kind`` in it replaced."""
+    """``value``, a state dictionary or a part of it, with all values of type ``kind`` replaced."""
     if isinstance(value, kind):
         return replace(value)
     if isinstance(value, dict):
@@ -94,7 +94,8 @@ def _replaced(value, kind, replace):
 
 
 def _put_back_types(optimizer, sent):
-    """torch.optim loads a state in the types of the parameters; the root's may be another, as float32 of bfloat16's."""
+    """Restores the root's types. torch.optim loads a state in the types of the parameters, while the root may have, for
+    instance, float32 state for bfloat16 parameters."""
     if not isinstance(optimizer, torch.optim.Optimizer) or not {"state", "param_groups"} <= sent.keys():
         return
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
@@ -105,8 +106,8 @@ def _put_back_types(optimizer, sent):
 
 
 def _with_types(loaded, sent):
-    """``loaded``, a part of a state, with the tensors of ``sent`` where their types are others. Dictionaries are
-    changed in place."""
+    """``loaded``, a part of a state, with the tensors of ``sent`` wherever the types differ. Dictionaries are changed
+    in place."""
     if isinstance(loaded, torch.Tensor):
         return loaded if loaded.dtype == sent.dtype else sent.to(loaded.device)
     if isinstance(loaded, dict):
@@ -120,15 +121,15 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None,  # pylint: disab
                               process_set=global_process_set):
     """Gives all ranks the state and the options (learning rate, …) of rank ``root_rank``'s optimizer.
 
-    The other ranks' optimizers need no state yet: they load that of ``root_rank``. Their parameters are grouped as its
-    are.
+    The other ranks' optimizers need no state yet: they load that of ``root_rank``. Their parameters must be grouped in
+    the same way.
 
     Arguments:
-        optimizer: one of torch.optim's, or a DistributedOptimizer.
-        root_rank: whose state it is.
+        optimizer: an optimizer of torch.optim, or a DistributedOptimizer.
+        root_rank: the rank whose state is sent.
         model: for compatibility with Horovod.
 
-    ValueError: an LBFGS. HorovodInternalError: as of allreduce().
+    ValueError: ``optimizer`` is an LBFGS. HorovodInternalError: as for allreduce().
     """
     set_id(process_set)
     if isinstance(optimizer, torch.optim.LBFGS):
@@ -137,7 +138,7 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None,  # pylint: disab
     tensors, skeleton = [], None
 
     def placeholder(tensor):
-        # The others load what they get to where their parameters are.
+        # The other ranks load the received state onto the devices of their parameters.
         tensors.append(tensor.cpu())
         return _Placeholder(len(tensors) - 1, tensor)
 
@@ -149,7 +150,7 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None,  # pylint: disab
             tensors.append(torch.empty(place.shape, dtype=place.dtype))
             return tensors[-1]
 
-        # In the order of their numbers: pickling keeps that of dictionaries.
+        # In the order of their numbers; pickling keeps the order of dictionaries.
         state = _replaced(skeleton, _Placeholder, tensor_for)
     handles = [plain.broadcast_async_(tensor, root_rank, f"optimizer_state.{number}", process_set)
                for number, tensor in enumerate(tensors)]

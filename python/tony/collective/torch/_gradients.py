@@ -1,4 +1,4 @@
-"""The gradients of one optimizer: averaged among ranks while the backward pass goes on."""
+"""The gradients of one optimizer, averaged among ranks during the backward pass."""
 
 import threading
 import weakref
@@ -10,7 +10,7 @@ from .._reduce_ops import Average, Max
 from ._differentiable import plain
 from ._sparse import sparse_allreduce_async
 
-# What a parameter's gradients are, as all ranks know it.
+# The kinds of a parameter's gradient, as all ranks know them.
 _UNKNOWN, _DENSE, _SPARSE = 0, 1, 2
 _all = weakref.WeakSet()
 
@@ -20,16 +20,16 @@ TOO_MANY_PASSES = ("Gradients were computed more than backward_passes_per_step t
 
 @_process.on_start
 def _learn_kinds_anew():
-    # Those who come to an elastic job know nothing yet, and all have to ask together.
+    # New ranks of an elastic job know no kinds, so all ranks have to ask again together.
     for gradients in _all:
         gradients.forget_kinds()
 
 
 def watch(p, method):
-    """``method``, a bound one, is called with ``p`` when a backward pass has added to its gradient, as long as its
-    object lives: parameters outlive optimizers, and one that nobody has any more must not go on with them.
+    """Calls the bound ``method`` with ``p`` when a backward pass has added to its gradient, as long as the method's
+    object lives. Parameters outlive optimizers, so they must not keep an abandoned optimizer working.
 
-    Returns: what its object has to hold.
+    Returns: an object that the method's owner has to keep.
     """
     reference = weakref.WeakMethod(method)
 
@@ -43,7 +43,7 @@ def watch(p, method):
     if hasattr(p, "register_post_accumulate_grad_hook"):  # since PyTorch 2.1
         hook = p.register_post_accumulate_grad_hook(call)
         return hook
-    # The node that adds to p.grad, which lives as long as somebody holds it.
+    # The autograd node that adds to p.grad. It lives as long as somebody holds it.
     hook, node = None, p.expand_as(p).grad_fn.next_functions[0][0]
     node.register_hook(lambda *_: call(p))
     return node
@@ -52,12 +52,12 @@ def watch(p, method):
 class Gradients:
     """Submits each gradient when it is there, and waits for all of them.
 
-    Parameters with the same tuple in ``groups`` are submitted when all of them are there. Not thread safe but for the
-    hooks, which PyTorch calls from its own threads, one for each device, each for other parameters.
+    Parameters with the same tuple in ``groups`` are submitted when all of them are there. Not thread safe, except for
+    the hooks: PyTorch calls them from one thread for each device, each for other parameters.
     """
 
     def __init__(self, names, groups, compression, op, predivide, passes, sparse_as_dense, process_set):
-        """``names``: by parameter, of all that the optimizer has. ``passes``: backward passes for each step."""
+        """``names``: by parameter, for all parameters of the optimizer. ``passes``: backward passes for each step."""
         self._names = names
         self._group_of = {p: group for group in groups for p in group}
         self._compression = compression
@@ -66,11 +66,11 @@ class Gradients:
         self._sparse_as_dense = sparse_as_dense
         self._process_set = process_set
         self._passes = passes
-        self._left = {p: passes for p in names}  # passes until it is submitted
+        self._left = {p: passes for p in names}  # passes left until the gradient is submitted
         self._counting = threading.Lock()  # a group may have parameters of several devices
-        self._handles = {}  # by group, each a tuple of parameters: handle, and what was sent, unless that was sparse
-        self._densified = {}  # by parameter, whose gradient was sparse before it was sent: its sparse dimensions
-        self._unfinished = False  # whether gradients may have been summed up, or sent, for a step that has not ended
+        self._handles = {}  # by group: the handle, and the sent tensors unless the gradient was sparse
+        self._densified = {}  # sparse dimensions by parameter whose sparse gradient is sent as dense
+        self._unfinished = False  # whether gradients may have been summed up, or sent, for an unfinished step
         self._watched = [p for p in names if p.requires_grad]
         self._kinds = {}  # by parameter, the same on all ranks
         self._hooks = [watch(p, self._on_gradient) for p in self._watched]
@@ -83,7 +83,7 @@ class Gradients:
         return bool(self._handles) or any(left != self._passes for left in self._left.values())
 
     def set_passes(self, passes):
-        """How many backward passes there are for each step, from the next one on."""
+        """Sets the number of backward passes for each step, from the next one on."""
         self._passes = passes
         self._left = {p: passes for p in self._left}
 
@@ -100,7 +100,7 @@ class Gradients:
     def _submit(self, group):
         for p in group:
             if p.grad is None:
-                # Another rank may have one for it.
+                # Another rank may have a gradient for this parameter.
                 p.grad = _empty_sparse(p) if self._kinds.get(p) == _SPARSE else torch.zeros_like(p)
             if p.grad.is_sparse and (self._sparse_as_dense or len(group) > 1):
                 self._densified[p] = p.grad.sparse_dim()
@@ -127,16 +127,17 @@ class Gradients:
             if values.data_ptr() != p.grad.data_ptr() or values.dtype != p.grad.dtype:
                 p.grad.copy_(values)
             if p in self._densified:
-                # The optimizer may be one for sparse gradients only.
+                # The optimizer may accept sparse gradients only.
                 p.grad = p.grad.to_sparse(self._densified.pop(p))
 
     def forget_kinds(self):
-        """All ranks ask each other again."""
+        """Makes all ranks ask each other again."""
         self._kinds = {}
 
     def _learn_kinds(self):
-        """What the gradients are of parameters for which this rank has none, and another one may: a sparse gradient is
-        exchanged in other operations than a dense one. All ranks ask, until each parameter has had one somewhere."""
+        """Learns the kinds of gradients for parameters without a gradient on this rank, since another rank may have
+        one: sparse gradients are exchanged in other operations than dense ones. All ranks take part until each
+        parameter has had a gradient on some rank."""
         asked = [p for p in self._watched if p not in self._kinds and len(self._group_of.get(p, (p,))) == 1]
         if self._sparse_as_dense or not asked:
             return
@@ -149,12 +150,12 @@ class Gradients:
     def _submit_sparse(self, p):
         gradient = p.grad.coalesce()
         if gradient.values().shape[0] == 0:
-            # Of one that zero_grad() has emptied PyTorch forgets the shape of rows.
+            # PyTorch forgets the shape of rows when zero_grad() empties a sparse gradient.
             gradient = _empty_sparse(p)
         return sparse_allreduce_async(gradient, self._names[p], self._op, self._process_set)
 
     def synchronize(self):
-        """Waits for all gradients; those that no backward pass of this rank has made are submitted as zeros."""
+        """Waits for all gradients. Parameters without a gradient on this rank are submitted as zeros."""
         self._unfinished = True
         try:
             self._learn_kinds()
@@ -169,12 +170,12 @@ class Gradients:
             self._wait_for_nothing()
 
     def forget(self):
-        """The next step is another one: nothing is waited for, and passes count anew."""
+        """Starts another step: it waits for nothing, and counts passes from 0."""
         self._unfinished |= self.pending
         self._wait_for_nothing()
 
     def begin_anew(self):
-        """With other ranks: also what this one has summed up so far is forgotten."""
+        """Called when the ranks have changed: it also drops the sums of an unfinished step."""
         self.forget()
         if self._unfinished:
             for p in self._watched:
@@ -187,5 +188,5 @@ class Gradients:
 
 
 def _empty_sparse(p):
-    """A gradient of rows of which there are none: nn.Embedding's, of the first dimension."""
+    """A sparse gradient without rows. Like nn.Embedding's, it is sparse in the first dimension."""
     return torch.sparse_coo_tensor(torch.zeros(1, 0, dtype=torch.int64), p.new_zeros(0, *p.shape[1:]), p.shape)

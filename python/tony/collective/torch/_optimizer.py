@@ -1,4 +1,4 @@
-"""An optimizer whose gradients are those of all ranks."""
+"""An optimizer that uses the gradients of all ranks."""
 
 import contextlib
 import os
@@ -18,13 +18,13 @@ from ._gradients import TOO_MANY_PASSES, Gradients, watch
 def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none, backward_passes_per_step=1,
                          op=Average, gradient_predivide_factor=1.0, num_groups=0, groups=None, sparse_as_dense=False,
                          process_set=global_process_set):  # pylint: disable=invalid-name
-    """Wraps an optimizer of torch.optim's, so that its gradients are averaged among all ranks before they are applied.
+    """Wraps an optimizer of torch.optim, so that its gradients are averaged among all ranks before they are applied.
 
-    Each gradient is sent as soon as the backward pass has made it, while that goes on; ``step()`` waits for all of
-    them. The result has all methods of ``optimizer``, shares its state, and has besides
+    Each gradient is sent as soon as the backward pass has computed it, while that pass continues. ``step()`` waits for
+    all of them. The result has all methods of ``optimizer``, shares its state, and has these methods in addition:
 
-    - ``synchronize()``: waits for the gradients, so that they may be clipped for instance before ``step()``;
-    - ``skip_synchronize()``: a context in which ``step()`` does not do it again;
+    - ``synchronize()``: waits for the gradients, for instance to clip them before ``step()``;
+    - ``skip_synchronize()``: a context in which ``step()`` does not wait again;
     - ``set_backward_passes_per_step(passes)``.
 
         optimizer.synchronize()
@@ -33,21 +33,21 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
             optimizer.step()
 
     Arguments:
-        optimizer: what is wrapped; not to be used itself any more.
-        named_parameters: ``model.named_parameters()``: by these names errors speak of tensors.
-        compression: Compression.none, .fp16 or .bf16: how gradients are sent.
-        backward_passes_per_step: so many gradients are summed up on each rank before they are sent.
+        optimizer: the optimizer to wrap; do not use it itself any more.
+        named_parameters: ``model.named_parameters()``: errors name tensors by these names.
+        compression: Compression.none, .fp16 or .bf16, for sending gradients.
+        backward_passes_per_step: each rank sums up so many gradients before it sends them.
         op: Average, Sum or Adasum.
-        gradient_predivide_factor: part of the division of an average that is done before the sum, against overflows;
+        gradient_predivide_factor: the part of an average's division that is done before the sum, against overflows;
             with op=Average only.
-        num_groups: as ``groups``, with an integer.
-        groups: gradients that are sent together: a number of groups into which all are divided, or lists of
-            parameters, of which those that need no gradient and those of other optimizers do not count; what is in
-            none is sent by itself.
+        num_groups: like ``groups``, with an integer.
+        groups: gradients that are sent together: either the number of groups into which all are divided, or lists of
+            parameters. Lists may contain parameters that need no gradient or belong to other optimizers; these are
+            ignored. A parameter in no list is sent by itself.
         sparse_as_dense: sends sparse gradients as dense ones; otherwise their indices and values are gathered.
-        process_set: whose gradients are averaged; at a rank outside of it the optimizer does as it did.
+        process_set: the ranks whose gradients are averaged. On other ranks the optimizer works as before.
 
-    ValueError: names or groups do not fit to the parameters; an option that is none.
+    ValueError: names or groups do not fit the parameters; an option is invalid.
     """
     if op not in (Average, Sum, Adasum):
         raise ValueError(f"op is {op!r}: it is one of Average, Sum, Adasum")
@@ -59,13 +59,13 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     groups = _groups_of(optimizer, num_groups if groups is None else groups)
     included = check_registered(process_set).included()
     wrapped = _with_class(optimizer, _ADASUM_METHODS if op is Adasum and included else _METHODS)
-    wrapped._parameter_names = names  # the name that Horovod has for it, which programs have come to read
+    wrapped._parameter_names = names  # Horovod's name, which programs have come to read
     wrapped._synchronized = False
     wrapped._should_synchronize = True
-    # As Horovod has them, for programs to read.
+    # Horovod's attributes, for programs to read.
     wrapped.backward_passes_per_step, wrapped.op, wrapped.process_set = backward_passes_per_step, op, process_set
     wrapped.gradient_predivide_factor, wrapped.sparse_as_dense = gradient_predivide_factor, sparse_as_dense
-    # A rank alone has nothing to send, unless others may come.
+    # A single rank has nothing to send, unless others may come.
     alone = not included or process_set.size() == 1 and os.environ.get("HOROVOD_ELASTIC") != "1"
     if op is Adasum and included:
         wrapped._exchange = _Deltas(names, compression, backward_passes_per_step, process_set, alone)
@@ -76,7 +76,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
 
 
 def _names_of(optimizer, named_parameters):
-    """Names by parameter, of all parameters of the optimizer, in their order."""
+    """Names by parameter, for all parameters of the optimizer, in their order."""
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     if named_parameters is None:
         return {p: f"gradient.{number}" for number, p in enumerate(parameters)}
@@ -97,7 +97,7 @@ def _names_of(optimizer, named_parameters):
 
 
 def _groups_of(optimizer, groups):
-    """Tuples of parameters."""
+    """The groups as tuples of parameters."""
     if isinstance(groups, int) and groups >= 0:
         parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
         count = min(groups, len(parameters))
@@ -117,11 +117,12 @@ def _groups_of(optimizer, groups):
 
 
 def _with_class(optimizer, methods):
-    """``optimizer``'s contents in a new class, derived from its own and of the same name, with ``methods``."""
+    """The contents of ``optimizer`` in a new class with ``methods``. The class is derived from its own class and has
+    the same name."""
     base = type(optimizer)
     made = type(base.__name__, (base,), {"_base": base, "__doc__": base.__doc__, **methods})
     wrapped = made.__new__(made)
-    # A scheduler that was made before has put its own step into the optimizer.
+    # A scheduler that was made earlier has put its own step into the optimizer.
     wrapped.__dict__.update({name: value for name, value in optimizer.__dict__.items() if name != "step"})
     return wrapped
 
@@ -135,7 +136,7 @@ def _synchronize(self):
 
 @contextlib.contextmanager
 def _skip_synchronize(self):
-    """A context in which ``step()`` does not wait for gradients, since ``synchronize()`` was called before."""
+    """A context in which ``step()`` does not wait for gradients, because ``synchronize()`` was called before."""
     self._should_synchronize = False
     try:
         yield
@@ -144,7 +145,7 @@ def _skip_synchronize(self):
 
 
 def _step(self, closure=None):
-    """Applies all ranks' gradients. ``closure``: as of torch.optim."""
+    """Applies all ranks' gradients. ``closure``: as for torch.optim."""
     if self._should_synchronize:
         if self._synchronized:
             warnings.warn("optimizer.step() called without optimizer.skip_synchronize() context after "
@@ -156,7 +157,7 @@ def _step(self, closure=None):
 
 
 def _zero_grad(self, *args, **kwargs):
-    """As of torch.optim."""
+    """As in torch.optim."""
     if self._exchange is not None and self._exchange.pending:
         raise AssertionError("optimizer.zero_grad() was called after loss.backward() but before optimizer.step() or "
                              "optimizer.synchronize(). This is prohibited as it can cause a race condition.")
@@ -164,7 +165,7 @@ def _zero_grad(self, *args, **kwargs):
 
 
 def _load_state_dict(self, *args, **kwargs):
-    """As of torch.optim, but that param_groups and state stay the objects that they are."""
+    """As in torch.optim, but param_groups and state stay the same objects."""
     if self._exchange is not None:
         self._exchange.forget()
     self._synchronized = False
@@ -174,7 +175,7 @@ def _load_state_dict(self, *args, **kwargs):
 
 
 def _set_backward_passes_per_step(self, passes):
-    """How many gradients are summed up on each rank before they are sent."""
+    """Sets how many gradients each rank sums up before it sends them."""
     self.backward_passes_per_step = passes
     if self._exchange is not None:
         self._exchange.set_passes(passes)
@@ -186,7 +187,7 @@ _METHODS = {"synchronize": _synchronize, "skip_synchronize": _skip_synchronize, 
 
 
 class _Deltas:
-    """For Adasum, which combines not gradients but what the optimizer has made of them."""
+    """The exchange for Adasum, which combines the changes that the optimizers have made, not gradients."""
 
     def __init__(self, names, compression, passes, process_set, alone):
         self._names = {p: name for p, name in names.items() if p.requires_grad}
@@ -194,8 +195,8 @@ class _Deltas:
         self._process_set = process_set
         self._passes = passes
         self._passed = dict.fromkeys(self._names, 0)  # backward passes since the last step
-        self._stepping = False  # a closure may be called in a step as often as the optimizer likes
-        self._unfinished = False  # whether gradients may have been summed up for a step that has not ended
+        self._stepping = False  # a closure may be called several times within a step
+        self._unfinished = False  # whether gradients may have been summed up for an unfinished step
         self._hooks = [] if alone else [watch(p, self._on_gradient) for p in self._names]
         _process.begins_anew(self)
 
@@ -212,17 +213,17 @@ class _Deltas:
         self._passed[p] += 1
 
     def set_passes(self, passes):
-        """How many backward passes there are for each step, from the next one on."""
+        """Sets the number of backward passes for each step, from the next one on."""
         self._passes = passes
         self.forget()
 
     def forget(self):
-        """The next step is another one: passes count anew."""
+        """Starts another step: it counts passes from 0."""
         self._unfinished |= self.pending
         self._passed = dict.fromkeys(self._names, 0)
 
     def begin_anew(self):
-        """With other ranks: also what this one has summed up so far is forgotten."""
+        """Called when the ranks have changed: it also drops the sums of an unfinished step."""
         self.forget()
         if self._unfinished:
             for p in self._names:
@@ -230,7 +231,7 @@ class _Deltas:
         self._unfinished = False
 
     def step(self, local_step):
-        """A local step, and the exchange of what it has changed."""
+        """Makes a local step, and exchanges the changes."""
         starts = {p: p.detach().clone() for p in self._names}
         self._stepping = self._unfinished = True
         try:
@@ -251,22 +252,22 @@ class _Deltas:
 
 
 def _adasum_step(self, closure=None):
-    """A step of this rank, and the adaptive sum of all ranks'."""
+    """Makes a step of this rank, and combines all ranks' changes with Adasum."""
     return self._exchange.step(lambda: self._base.step(self, closure))
 
 
-# torch.optim's own step calls the hooks of steps; since PyTorch 2.0 one that is not marked gets them when a state is
-# loaded, so that they would be called twice.
+# torch.optim's own step calls the hooks of steps. Since PyTorch 2.0, loading a state adds these calls to any step that
+# is not marked, so they would be called twice.
 _step.hooked = _adasum_step.hooked = True
 
 
 def _adasum_synchronize(self):  # pylint: disable=unused-argument
-    """Nothing: ``step()`` does it all."""
+    """Does nothing: ``step()`` does all the work."""
 
 
 @contextlib.contextmanager
 def _no_skip(self):  # pylint: disable=unused-argument
-    """Not possible: what is exchanged is what ``step()`` makes."""
+    """Not possible: the exchange is part of ``step()``."""
     raise AssertionError("Skipping synchronization is not supported when using Adasum optimizer.")
     yield  # pylint: disable=unreachable
 

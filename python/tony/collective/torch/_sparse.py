@@ -1,4 +1,4 @@
-"""Reductions of sparse tensors: their rows are gathered, and added up where they meet."""
+"""Reductions of sparse tensors: all ranks' rows are gathered, and rows with the same index are added up."""
 
 import torch
 
@@ -8,7 +8,7 @@ from ._differentiable import plain
 
 
 class SparseHandle:
-    """What sparse_allreduce_async() returns; also for ``poll()`` and ``synchronize()``."""
+    """The handle of sparse_allreduce_async(), also for ``poll()`` and ``synchronize()``."""
 
     def __init__(self, indices, values, shape, divisor):
         self._indices, self._values, self._shape, self._divisor = indices, values, shape, divisor
@@ -18,7 +18,7 @@ class SparseHandle:
         return self._indices.poll() and self._values.poll()
 
     def wait(self):
-        """The result, each time. HorovodInternalError: the operation has failed."""
+        """The result, on each call. HorovodInternalError: the operation has failed."""
         values, indices = self._values.wait(), self._indices.wait()
         if self._divisor > 1:
             values = values / self._divisor
@@ -31,16 +31,16 @@ def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
     """Reduces sparse tensors (torch.sparse_coo), asynchronously.
 
     Arguments:
-        tensor: of the same shape and type on all ranks, with as many sparse dimensions; how many of its elements are
-            there may differ.
-        name: by which the ranks' tensors belong together.
+        tensor: has the same shape, type and number of sparse dimensions on all ranks; the number of its elements may
+            differ.
+        name: tensors with the same name belong together.
         op: Average or Sum.
         process_set: global_process_set.
 
     Returns: a handle for ``poll()`` and ``synchronize()``, which can also be called: both return a new tensor, sparse
     and coalesced.
 
-    ValueError: another op; a dense tensor. HorovodInternalError: as of allreduce().
+    ValueError: another op; a dense tensor. HorovodInternalError: as for allreduce().
     """
     set_id(process_set)
     if op not in (Average, Sum):
@@ -48,7 +48,7 @@ def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
     if not tensor.is_sparse:
         raise ValueError("the tensor is dense: use allreduce_async()")
     own = tensor.detach().coalesce()
-    # Rows are what is gathered: each element's place, and what is there.
+    # Gathered rows: the index of each element, and its value.
     indices = plain.allgather_async(own.indices().t(), f"{name}.indices", process_set)
     values = plain.allgather_async(own.values(), f"{name}.values", process_set)
     return SparseHandle(indices, values, own.shape, process_set.size() if op is Average else 1)

@@ -11,8 +11,8 @@ _TYPE_CODES = {getattr(torch, name): code for name, code in _library.TYPES.items
 
 
 class Tensors:
-    """Tensors of the CPU are reduced where they lie, and those of NVIDIA's GPUs, where there is NCCL; those of other
-    devices through the host's memory."""
+    """CPU tensors are reduced in place, and so are those of NVIDIA's GPUs if NCCL is there. Tensors of other devices go
+    through the host's memory."""
 
     @staticmethod
     def tensor(value):  # pylint: disable=missing-function-docstring
@@ -34,7 +34,7 @@ class Tensors:
 
     @staticmethod
     def check_writable(value):
-        """Each tensor is."""
+        """Every tensor is writable."""
 
     @staticmethod
     def type_code(host):  # pylint: disable=missing-function-docstring

@@ -10,12 +10,12 @@ from ._differentiable import plain
 
 
 class SyncBatchNorm(_BatchNorm):
-    """torch.nn.BatchNorm whose mean and variance in training are those of all ranks' batches together, as if one
-    process had the whole batch. Ranks may have different numbers of samples, or none.
+    """torch.nn.BatchNorm whose mean and variance in training cover all ranks' batches, as if one process had the whole
+    batch. Ranks may have different numbers of samples, or none.
 
-    Inputs are of the shape (N, C) or (N, C, …), of any device and floating type; arguments are those of
-    torch.nn.BatchNorm1d. All ranks take part in each forward pass of training, and in the backward pass of it.
-    Gradients of weight and bias are this rank's part; DistributedOptimizer puts the parts together.
+    Inputs have the shape (N, C) or (N, C, …), on any device and with any floating type. The arguments are those of
+    torch.nn.BatchNorm1d. All ranks take part in each forward pass of training, and in its backward pass. Gradients of
+    weight and bias are this rank's part; DistributedOptimizer combines the parts.
 
     ValueError: fewer than two dimensions; one value for each channel, in all ranks together.
     """
@@ -82,14 +82,14 @@ class _Normalize(torch.autograd.Function):
 
 
 def _name(step, tensor):
-    """The same for all layers of a size, one after the other, so that ranks need not agree on each anew."""
+    """The same name for all layers of a size, one after the other, so that ranks need not agree on each one anew."""
     return f"sync_batch_norm.{step}.{tensor.shape[-1]}.{str(tensor.dtype).split('.')[-1]}"
 
 
 def _statistics(values, others):
-    """(mean, biased variance), by channel, and the number of values for each, of all ranks.
+    """(mean, biased variance) by channel, and the number of values for each, over all ranks.
 
-    Each rank's mean and sum of squared differences from it are put together, which loses less than sums of squares:
+    It combines each rank's mean and sum of squared deviations from it, which loses less precision than sums of squares:
     Chan, Golub, LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979.
     """
     count = values.numel() // max(values.shape[1], 1)

@@ -1,4 +1,4 @@
-"""Horovod's callbacks, whichever Keras it is that calls them."""
+"""Horovod's callbacks, for any Keras."""
 
 import numpy
 import tensorflow as tf
@@ -13,18 +13,18 @@ _arrays = Collectives(Arrays)
 
 
 def classes_for(keras, module, kinds=None):
-    """The callbacks of ``kinds``, those of this module if None, as classes of this Keras, in the same order.
+    """The callbacks of ``kinds``, by default of this module, as classes of ``keras``, in the same order.
 
     Arguments:
         keras: a module that has ``callbacks``.
-        module: the name of that of which the classes are.
+        module: the name of the module to which the classes belong.
     """
     return [type(f"{kind.__name__}Callback", (kind, keras.callbacks.Callback),
                  {"__module__": module, "__doc__": kind.__doc__}) for kind in kinds or _KINDS]
 
 
 def best_model_checkpoint_for(keras, module):
-    """BestModelCheckpoint, likewise."""
+    """BestModelCheckpoint as a class of ``keras``."""
     class BestModelCheckpoint(keras.callbacks.ModelCheckpoint):
         """Keras's ModelCheckpoint of the best model, into ``filepath``, which may be set later."""
 
@@ -38,12 +38,12 @@ def best_model_checkpoint_for(keras, module):
 
 
 class BroadcastGlobalVariables:
-    """Gives all ranks the model's and the optimizer's variables of rank ``root_rank``, after the first batch: then all
-    of them are there."""
+    """Gives all ranks the model's and the optimizer's variables of rank ``root_rank``, after the first batch, when all
+    of them exist."""
 
     def __init__(self, root_rank, device="", local_variables=None):  # pylint: disable=unused-argument
-        """``local_variables``: those that each rank keeps, a variable or a list of them. ``device``: for compatibility
-        with Horovod."""
+        """``local_variables``: a variable or a list of them, which each rank keeps. ``device``: for compatibility with
+        Horovod."""
         super().__init__()
         self.root_rank = root_rank
         self.broadcast_done = False
@@ -55,7 +55,7 @@ class BroadcastGlobalVariables:
             self.register_local_var(variable)
 
     def register_local_var(self, var):
-        """Each rank keeps it."""
+        """Makes each rank keep the variable."""
         self._local[id(var)] = var
 
     def on_train_batch_end(self, batch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
@@ -72,7 +72,7 @@ class BroadcastGlobalVariables:
 
 
 class MetricAverage:
-    """Averages an epoch's metrics among all ranks. Callbacks behind it in the list see the averages."""
+    """Averages an epoch's metrics among all ranks. Later callbacks in the list see the averages."""
 
     def __init__(self, device=""):  # pylint: disable=unused-argument
         """``device``: for compatibility with Horovod."""
@@ -93,14 +93,17 @@ class LearningRateSchedule:
         """
         Arguments:
             initial_lr: the optimizer's learning rate at the start of the training.
-            multiplier: a function of the epoch; or a number, whose power of the epochs since ``start_epoch`` it is.
-            start_epoch, end_epoch: between them, without the latter, the learning rate is set; None: to the end.
-            staircase: at the start of epochs, with whole numbers; otherwise of all batches, with fractions.
-            momentum_correction: for the first batch with another rate the momentum is multiplied by new / old rate,
-                where it is a variable: of tf.keras.optimizers.legacy only.
-            steps_per_epoch: batches of an epoch; None: what Keras says.
+            multiplier: a function of the epoch; or a number, which is raised to the number of epochs since
+                ``start_epoch``.
+            start_epoch, end_epoch: the learning rate is set from ``start_epoch`` on and before ``end_epoch``; None: to
+                the end.
+            staircase: sets it at the start of epochs, for whole epochs; otherwise in each batch, for fractions of
+                epochs.
+            momentum_correction: in the first batch with another rate, the momentum is multiplied by new / old rate, if
+                it is a variable: in tf.keras.optimizers.legacy only.
+            steps_per_epoch: batches of an epoch; None: as Keras says.
 
-        ValueError: there is no ``initial_lr``.
+        ValueError: ``initial_lr`` is missing.
         """
         super().__init__()
         if initial_lr is None:
@@ -156,10 +159,10 @@ class LearningRateWarmup(LearningRateSchedule):
     """Raises the learning rate batch by batch from ``initial_lr / size()`` to ``initial_lr``: arXiv 1706.02677."""
 
     def __init__(self, initial_lr, warmup_epochs=5, momentum_correction=True, steps_per_epoch=None, verbose=0):
-        """``warmup_epochs``: how long that takes. ``verbose``: 1: rank 0 says when it is done. The rest as of
-        LearningRateScheduleCallback."""
+        """``warmup_epochs``: the duration of the warm-up. ``verbose``: 1: rank 0 reports its end. Other arguments: as
+        for LearningRateScheduleCallback."""
         def multiplier(epoch):
-            # As much further as makes it a round number at the end of an epoch.
+            # A little further, so that the epoch is a whole number at its last batch.
             epoch += 1 / self.steps_per_epoch
             return (epoch * (_process.size() - 1) / warmup_epochs + 1) / _process.size()
 
@@ -174,7 +177,7 @@ class LearningRateWarmup(LearningRateSchedule):
 
 
 def learning_rate_of(optimizer):
-    """As a number; of a schedule that of its next step."""
+    """The learning rate as a number; for a schedule, that of its next step."""
     rate = optimizer.learning_rate
     return float(numpy.asarray(rate(optimizer.iterations) if callable(rate) and not hasattr(rate, "assign") else rate))
 

@@ -1,23 +1,23 @@
-"""What keeps the state of elastic training in model.fit(), whichever Keras it is that calls it."""
+"""The state of elastic training in model.fit(), for any Keras."""
 
 from ..elastic import TensorFlowKerasState
 from ._callbacks import classes_for
 
-# As ``model.stop_training``: the epoch ends here, and the next one begins.
+# A value of ``model.stop_training``: the epoch ends here, and the next one begins.
 _EPOCH_ENDS = "the epoch ends"
 
 
 class KerasState(TensorFlowKerasState):
-    """The state of a training with a model of Keras and its optimizer, as TensorFlowKerasState."""
+    """The state of a training with a Keras model and its optimizer, like TensorFlowKerasState."""
 
     def __init__(self, model, optimizer=None, **kwargs):
-        """``optimizer``: the model's own, if None."""
+        """``optimizer``: None: the model's own."""
         super().__init__(model, optimizer, **kwargs)
 
 
 class CommitState:
-    """Commits the state every few batches, and at the end of each epoch. Callbacks before it in the list have changed
-    the state by then, as they should."""
+    """Commits the state every few batches, and at the end of each epoch. Callbacks that change the state come before it
+    in the list."""
 
     def __init__(self, state, batches_per_commit=1):
         """``batches_per_commit``: the same on all ranks."""
@@ -26,7 +26,7 @@ class CommitState:
         self.batches_per_commit = self.batches_remaining = batches_per_commit
 
     def on_train_begin(self, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
-        # All ranks count anew, also those that have come.
+        # All ranks count from 0 again, old and new ones alike.
         self.batches_remaining = self.batches_per_commit
 
     def on_batch_end(self, batch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
@@ -39,20 +39,20 @@ class CommitState:
         self.commit()
 
     def commit(self):
-        """state.commit()"""
+        """Calls state.commit()."""
         self.state.commit()
 
 
 class UpdateBatchState:
-    """Keeps in ``state.batch`` how many batches of the epoch are done. Where it is not 0 when model.fit() begins, the
-    first epoch is so much shorter, but for one batch at least, if Keras knows how many batches an epoch has."""
+    """Keeps the number of finished batches of the epoch in ``state.batch``. If it is not 0 when model.fit() begins, the
+    first epoch is shorter by that many batches, but has at least one. Keras must know how many batches an epoch has."""
 
     def __init__(self, state):
-        """``state``: has ``batch``, a number."""
+        """``state``: has the number ``batch``."""
         super().__init__()
         self.state = state
         self.steps_per_epoch = None
-        self._done = 0  # in the first epoch, before model.fit()
+        self._done = 0  # finished batches of the first epoch, before model.fit()
 
     def on_train_begin(self, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
         self.steps_per_epoch = self.params.get("steps")
@@ -65,7 +65,7 @@ class UpdateBatchState:
     def on_batch_end(self, batch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
         self.state.batch = self._done + batch + 1
         if self._done and self.steps_per_epoch and self.state.batch >= self.steps_per_epoch:
-            # Keras looks at it behind each batch, and only behind on_epoch_end() once more.
+            # Keras checks it after each batch, and again only after on_epoch_end().
             self.model.stop_training = self.model.stop_training or _EPOCH_ENDS
 
     def on_epoch_end(self, epoch, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
@@ -75,15 +75,15 @@ class UpdateBatchState:
 
 
 class UpdateEpochState:
-    """Keeps in ``state.epoch`` how many epochs are done, whether model.fit() counts those that are left from 0 or goes
-    on from ``initial_epoch=state.epoch``."""
+    """Keeps the number of finished epochs in ``state.epoch``. model.fit() may count the remaining epochs from 0, or
+    continue from ``initial_epoch=state.epoch``."""
 
     def __init__(self, state):
-        """``state``: has ``epoch``, a number."""
+        """``state``: has the number ``epoch``."""
         super().__init__()
         self.state = state
         self.initial_epoch = state.epoch
-        self._first = None  # what Keras calls it
+        self._first = None  # Keras's own name
 
     def on_train_begin(self, logs=None):  # pylint: disable=unused-argument,missing-function-docstring
         self.initial_epoch, self._first = self.state.epoch, None
@@ -96,5 +96,5 @@ class UpdateEpochState:
 
 
 def elastic_callbacks_for(keras, module):
-    """The three as classes of this Keras: see classes_for()."""
+    """The three callbacks as classes of ``keras``; see classes_for()."""
     return classes_for(keras, module, (CommitState, UpdateBatchState, UpdateEpochState))

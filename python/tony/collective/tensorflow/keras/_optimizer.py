@@ -1,5 +1,5 @@
-"""DistributedOptimizer() with the arguments of Horovod's packages for Keras, whose order is not that of its package for
-TensorFlow, and differs between the two."""
+"""DistributedOptimizer() with the arguments of Horovod's packages for Keras. Their order differs from that of Horovod's
+package for TensorFlow, and between the two."""
 
 import functools
 import inspect
@@ -11,8 +11,8 @@ _BEGIN = ("optimizer", "name", "device_dense", "device_sparse", "compression", "
 
 
 def _with_order(function, names, **more):
-    """``function``, which takes DistributedOptimizer()'s arguments, with ``names`` first in this order; the others have
-    to be named. ``more``: defaults of arguments that it takes besides."""
+    """``function``, which takes DistributedOptimizer()'s arguments, with ``names`` first in this order; the others are
+    keyword arguments. ``more``: defaults of additional arguments."""
     known = {**inspect.signature(_optimizer.DistributedOptimizer).parameters, **{
         name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in more.items()}}
     positional = [known.pop(name).replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
@@ -27,12 +27,12 @@ def _with_order(function, names, **more):
     return ordered
 
 
-#: As horovod.tensorflow.keras has it.
+#: As in horovod.tensorflow.keras.
 DistributedOptimizer = _with_order(_optimizer.DistributedOptimizer, (
     *_BEGIN, "backward_passes_per_step", "average_aggregated_gradients", "num_groups", "groups", "process_set",
     "scale_local_gradients"))
-#: As horovod.keras has it.
+#: As in horovod.keras.
 KerasDistributedOptimizer = _with_order(_optimizer.DistributedOptimizer, (*_BEGIN, "num_groups", "groups"))
-#: As horovod.keras has it, and no other package of Horovod's.
+#: As in horovod.keras, and in no other package of Horovod.
 PartialDistributedOptimizer = _with_order(_optimizer.PartialDistributedOptimizer, (
     *_BEGIN, "groups", "process_set", "local_layers", "scale_local_gradients"), local_layers=None)

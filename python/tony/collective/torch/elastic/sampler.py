@@ -1,4 +1,4 @@
-"""Which samples of a data set are whose, also when ranks come and go within an epoch."""
+"""Divides a data set's samples among ranks, even when ranks come and go within an epoch."""
 
 import itertools
 import random
@@ -9,25 +9,25 @@ from ... import _process
 
 
 class ElasticSampler(torch.utils.data.Sampler):
-    """Divides the samples of an epoch that nobody has processed yet among the ranks of now.
+    """Divides the unprocessed samples of an epoch among the current ranks.
 
-    It is to be part of a TorchState; record_batch() is to be called when a batch has been processed, and set_epoch() at
-    the end of an epoch. Where samples cannot be divided evenly some come twice, so that all ranks have as many. Not
+    It has to be part of a TorchState. Call record_batch() when a batch has been processed, and set_epoch() at the end
+    of an epoch. If the samples cannot be divided evenly, some occur twice, so that all ranks have the same number. Not
     thread safe.
     """
 
     def __init__(self, dataset, shuffle=True, seed=0):
-        """``dataset``: has a length, which stays; ``shuffle``: in another order in each epoch, by ``seed``, which is
-        the same on all ranks."""
+        """``dataset``: has a length, which does not change. ``shuffle``: changes the order in each epoch. ``seed``: for
+        that order; the same on all ranks."""
         self.dataset = dataset
         self.shuffle = shuffle
         self.seed = seed
         self.epoch = 0
-        self.processed_num = 0  # of the epoch's samples, by all ranks
+        self.processed_num = 0  # samples of the epoch, by all ranks
         self.reset()
 
     def reset(self):
-        """Divides what is left, by rank and size of now."""
+        """Divides the remaining samples by the current rank and size."""
         self.num_replicas, self.rank = _process.size(), _process.rank()
         order = list(range(len(self.dataset)))
         if self.shuffle:
@@ -47,11 +47,11 @@ class ElasticSampler(torch.utils.data.Sampler):
         self.processed_num += batch_size * self.num_replicas
 
     def state_dict(self):
-        """What load_state_dict() takes: the same on all ranks."""
+        """The state for load_state_dict(): the same on all ranks."""
         return {"epoch": self.epoch, "processed_num": self.processed_num}
 
     def load_state_dict(self, state_dict):
-        """Goes on from there, with the ranks of now."""
+        """Continues from ``state_dict`` with the current ranks."""
         self.epoch = state_dict["epoch"]
         self.processed_num = state_dict["processed_num"]
         self.reset()

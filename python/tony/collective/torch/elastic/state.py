@@ -12,7 +12,7 @@ from .sampler import ElasticSampler
 
 
 class _Handler:
-    """One value that has a ``state_dict()``; ``synchronize`` gives all ranks that of rank 0."""
+    """One value with a ``state_dict()``. ``synchronize`` gives all ranks that of rank 0."""
 
     def __init__(self, value, synchronize):
         self._value = value
@@ -24,16 +24,16 @@ class _Handler:
         self._saved = copy.deepcopy(self._value.state_dict())
 
     def restore(self):
-        """Goes back to it."""
-        # load_state_dict() of an optimizer may keep what it is given.
+        """Returns to the kept copy."""
+        # load_state_dict() of an optimizer may keep the object that it is given.
         self._value.load_state_dict(copy.deepcopy(self._saved))
 
     def sync(self):
-        """Gives all ranks rank 0's; what was kept stays."""
+        """Gives all ranks rank 0's value; the kept copy stays."""
         self._synchronize(self._value)
 
     def set_value(self, value):
-        """Goes on with another one."""
+        """Continues with another value."""
         self._value = value
         self.save()
 
@@ -57,12 +57,12 @@ _KINDS = ((torch.nn.Module, _synchronize_model), (torch.optim.Optimizer, _synchr
 class TorchState(ObjectState):
     """The state of a training with PyTorch.
 
-    ``model``, ``optimizer`` and all keyword arguments become attributes. Modules, optimizers of torch.optim's (also
-    wrapped by DistributedOptimizer) and ElasticSamplers are saved, restored and given to others by their state
-    dictionaries; anything else is an object, as in ObjectState.
+    ``model``, ``optimizer`` and all keyword arguments become attributes. Modules, optimizers of torch.optim (also
+    wrapped by DistributedOptimizer) and ElasticSamplers are saved, restored and sent by their state dictionaries.
+    Anything else is an object, as in ObjectState.
     """
 
-    _handlers = types.MappingProxyType({})  # until __init__(), before which derived classes may set attributes
+    _handlers = types.MappingProxyType({})  # set by __init__(); derived classes may set attributes earlier
 
     def __init__(self, model=None, optimizer=None, **kwargs):
         handlers, objects = {}, {}
@@ -77,7 +77,7 @@ class TorchState(ObjectState):
         super().__init__(**objects)
 
     def restore(self):
-        """Goes back to them."""
+        """Returns to the kept copies."""
         for handler in self._handlers.values():
             handler.restore()
         super().restore()

@@ -11,7 +11,8 @@ if(TONY_CCACHE)
       CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${TONY_CCACHE})
 endif()
 
-# Precompiled headers (cmake/targets.cmake). ccache needs the option to know which one a file was compiled with.
+# Precompiled headers (cmake/targets.cmake). With this option, ccache can tell which header a file
+# was compiled with.
 if(TONY_FUZZ OR TONY_SANITIZE MATCHES address OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 else()
@@ -29,24 +30,27 @@ if(TONY_MOLD)
 endif()
 
 if(TONY_SANITIZE)
-  # With -O2 the compiler takes up to 1.7 times as long. Fuzz targets run for long, and keep it.
+  # With -O2 the compiler takes up to 1.7 times as long. Fuzz targets run for a long time, so they
+  # keep it.
   if(NOT TONY_FUZZ)
     string(REPLACE "-O2" "-O1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
   endif()
   add_compile_options(-fsanitize=${TONY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TONY_SANITIZE})
   if(TONY_SANITIZE STREQUAL "thread")
-    # ThreadSanitizer knows no fences; those in Boost.Asio's headers only add to its locks.
+    # ThreadSanitizer does not understand fences. Those in Boost.Asio's headers only add to its
+    # locks.
     add_compile_options(-Wno-tsan)
   endif()
 elseif(TONY_STATIC_DEPS)
   # Not position independent: starts faster and shares more pages between executors (docs/design/linking.md).
-  # Bound at the start: the fork server looks libc's functions up once, not each executor again.
+  # Bound at the start, so that libc's functions are looked up once by the fork server, not again by
+  # each executor.
   add_compile_options(-fno-pie -ffunction-sections -fdata-sections)
   add_link_options(-no-pie -Wl,--gc-sections -Wl,-z,now)
 endif()
 
 if(TONY_FUZZ)
-  # Each edge of our own code is counted; libFuzzer itself is only in its programs.
+  # Only our own code counts edges; libFuzzer itself is linked into its programs only.
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -1,4 +1,4 @@
-# Kernels for GPUs: compiled to PTX where there is a CUDA compiler, so that nothing of CUDA is linked.
+# Kernels for GPUs, compiled to PTX if there is a CUDA compiler, so that nothing of CUDA is linked.
 find_program(TONY_NVCC nvcc HINTS /usr/local/cuda/bin DOC "CUDA's compiler; scripts/cuda-compiler fetches one")
 if(NOT TONY_NVCC)
   execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/cuda-compiler --find
@@ -9,7 +9,7 @@ if(NOT TONY_NVCC)
 endif()
 set(TONY_NVCC_OPTIONS -ptx -O3 -std=c++17 -arch=compute_75 -fmad=false -ccbin ${CMAKE_CXX_COMPILER})
 
-# One that does not go with this C++ compiler is as good as none.
+# A compiler that does not work with this C++ compiler counts as missing.
 if(TONY_NVCC AND NOT TONY_NVCC_TRIED STREQUAL TONY_NVCC)
   file(WRITE ${CMAKE_BINARY_DIR}/cuda/try.cu "#include <string_view>\n__global__ void Try() {}\n")
   execute_process(COMMAND ${TONY_NVCC} ${TONY_NVCC_OPTIONS} -o try.ptx try.cu
@@ -21,8 +21,8 @@ if(TONY_NVCC AND NOT TONY_NVCC_TRIED STREQUAL TONY_NVCC)
   set(TONY_NVCC_TRIED ${TONY_NVCC} CACHE INTERNAL "")
 endif()
 
-# tony_embed_ptx(TARGET FUNCTION KERNEL.cu HEADERS...): gives the target `FUNCTION`, which returns the
-# kernel's PTX, or nothing where there is no compiler.
+# tony_embed_ptx(TARGET FUNCTION KERNEL.cu HEADERS...): gives the target `FUNCTION`, which returns
+# the kernel's PTX, or nothing if there is no compiler.
 function(tony_embed_ptx target function source)
   get_filename_component(name ${source} NAME_WE)
   set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${name}.ptx)
@@ -32,8 +32,9 @@ function(tony_embed_ptx target function source)
   if(TONY_NVCC)
     list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     get_filename_component(compiler_folder ${TONY_NVCC} DIRECTORY)
-    # For the oldest GPUs that the compiler knows, and in the oldest PTX that has what the kernel uses:
-    # newer GPUs and drivers take both. The assembler refuses what that PTX does not have.
+    # For the oldest GPUs that the compiler knows, and in the oldest PTX version with the kernel's
+    # instructions: newer GPUs and drivers accept both. The assembler refuses instructions that this
+    # version lacks.
     add_custom_command(OUTPUT ${embedded}
       COMMAND ${TONY_NVCC} ${TONY_NVCC_OPTIONS} -I${TONY_SOURCE_ROOT}/src -o ${ptx}
               ${CMAKE_CURRENT_SOURCE_DIR}/${source}

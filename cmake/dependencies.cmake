@@ -1,11 +1,12 @@
-# Third-party libraries as interface targets. Headers come from the system's include folder; what is chosen here is
-# only how they are linked: static archives (default), or shared libraries where a sanitizer has to tell them apart.
+# Third-party libraries as interface targets. Headers come from the system's include folder. This
+# file only chooses how the libraries are linked: static archives (default), or shared libraries if
+# a sanitizer has to distinguish them.
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 find_package(GTest CONFIG REQUIRED)
 
-# Abseil. Everything links it but src/collective, so the options of static linking come with it.
+# Abseil. Everything except src/collective links it, so it carries the options of static linking.
 add_library(tony_abseil INTERFACE)
 if(TONY_STATIC_DEPS)
   file(GLOB absl_archives /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
@@ -31,7 +32,7 @@ else()
   target_link_libraries(tony_protobuf INTERFACE protobuf::libprotobuf tony_abseil)
 endif()
 
-# gRPC with what it is made of. Debian's CMake package knows only the shared libraries.
+# gRPC and its parts. Debian's CMake package knows only the shared libraries.
 add_library(tony_grpc INTERFACE)
 if(TONY_STATIC_DEPS)
   set(grpc_archives -l:libgrpc++.a -l:libgrpc.a -l:libgpr.a -l:libupb.a -l:libaddress_sorting.a
@@ -43,7 +44,7 @@ else()
   target_link_libraries(tony_grpc INTERFACE gRPC::grpc++ tony_protobuf tony_openssl)
 endif()
 
-# Archives. Only single formats and filters are enabled in code, so that no XML parser is pulled in.
+# Archives. The code enables only single formats and filters, so no XML parser is linked.
 add_library(tony_libarchive INTERFACE)
 if(TONY_STATIC_DEPS)
   target_link_libraries(tony_libarchive INTERFACE
@@ -53,7 +54,7 @@ else()
   target_link_libraries(tony_libarchive INTERFACE archive)
 endif()
 
-# Collected logs that YARN has compressed; gRPC brings zlib along.
+# Logs that YARN has collected and compressed; gRPC brings zlib along.
 add_library(tony_zlib INTERFACE)
 target_link_libraries(tony_zlib INTERFACE $<IF:$<BOOL:${TONY_STATIC_DEPS}>,-l:libz.a,z>)
 

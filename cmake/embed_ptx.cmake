@@ -1,4 +1,5 @@
-# cmake -D FUNCTION=… -D PTX=… -D OUTPUT=… -P embed_ptx.cmake: writes C++ that has the file's text.
+# cmake -D FUNCTION=… -D PTX=… -D OUTPUT=… -P embed_ptx.cmake: writes a C++ file with the PTX as
+# text.
 file(READ ${PTX} text)
 file(WRITE ${OUTPUT} "// Made of a kernel for GPUs.
 #include <string_view>

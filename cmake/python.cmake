@@ -1,10 +1,10 @@
-# The Python packages as they are used: PYTHONPATH=${TONY_PYTHON_DIR}. Modules are links to the source tree, so that a
-# change is seen at once; what is built lies beside them.
+# The Python packages for PYTHONPATH=${TONY_PYTHON_DIR}. Modules are links to the source tree, so a
+# change takes effect at once. Built files lie beside them.
 set(TONY_PYTHON_DIR ${CMAKE_BINARY_DIR}/python)
 
 file(GLOB_RECURSE python_modules CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/python
      ${CMAKE_SOURCE_DIR}/python/*.py)
-# Links to modules that are not there any more.
+# Removes links to modules that do not exist any more.
 file(GLOB_RECURSE linked_modules RELATIVE ${TONY_PYTHON_DIR} ${TONY_PYTHON_DIR}/*.py)
 list(REMOVE_ITEM linked_modules ${python_modules})
 foreach(module ${linked_modules})

@@ -1,6 +1,6 @@
-# The runtime bundle: tony-am, tony-executor and tony-driver with all libraries that they need, and
-# the Python package for programs, for machines that have nothing of tony
-# (docs/design/runtime-bundle.md). Sanitizers' programs are for this one only.
+# The runtime bundle for machines without tony: tony-am, tony-executor and tony-driver with all
+# libraries that they need, and the Python package for programs (docs/design/runtime-bundle.md).
+# Sanitizer builds make no bundle, because their programs run only on this machine.
 set(TONY_RUNTIME ${CMAKE_BINARY_DIR}/runtime/tony-runtime.tar.gz)
 if(NOT TONY_SANITIZE)
   set(make_runtime ${CMAKE_SOURCE_DIR}/scripts/make-runtime)

@@ -1,9 +1,9 @@
 # One target per folder: every .cc below the folder belongs to it.
 set(TONY_SOURCE_ROOT ${CMAKE_CURRENT_SOURCE_DIR})
 
-# Headers that nearly every file includes are compiled once: the standard library's and abseil's for
-# all, GoogleTest's for the tests besides (CONTRIBUTING.md). asan's build is without, so
-# that a file that does not include what it uses is found there.
+# Headers that nearly every file includes are precompiled: the standard library's and abseil's for
+# all, GoogleTest's also for the tests (CONTRIBUTING.md). The asan build does without, so that it
+# finds files that do not include what they use.
 file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/headers/headers.cc CONTENT "")
 foreach(name tony_headers tony_test_headers)
   add_library(${name} STATIC ${CMAKE_BINARY_DIR}/headers/headers.cc)
@@ -16,7 +16,8 @@ endforeach()
 target_precompile_headers(tony_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 target_link_libraries(tony_test_headers PRIVATE GTest::gmock)
 
-# The tests' own code is compiled with -O1, which takes 28 % less of the compiler's time than -O2; what they test is not.
+# The tests' own code is compiled with -O1, which takes 28 % less compile time than -O2. The code
+# under test is not.
 set(TONY_TEST_OPTIMIZATION "")
 if(CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-O2" AND CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND NOT TONY_FUZZ)
   set(TONY_TEST_OPTIMIZATION -O1)
@@ -51,8 +52,8 @@ function(tony_program name main)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
 endfunction()
 
-# The .cc files of the current folder and those below it, but for folders that build something of their
-# own: those with a CMakeLists.txt, and those named programs.
+# The .cc files of the current folder and its sub-folders, except folders that build something of
+# their own: those with a CMakeLists.txt, and the named programs.
 function(tony_find_tests result)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
   set(found "")
@@ -73,8 +74,8 @@ function(tony_find_tests result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# tony_test(NAME [FLAT] [LABEL fast|slow] [LIBRARIES ...]): the folder's tests, and those of its
-# folders unless FLAT, as one binary, each test known to ctest.
+# tony_test(NAME [FLAT] [LABEL fast|slow] [LIBRARIES ...]): builds the tests of the folder, and of
+# its sub-folders unless FLAT, as one binary. ctest knows each test.
 function(tony_test name)
   cmake_parse_arguments(ARG "FLAT" "LABEL" "LIBRARIES" ${ARGN})
   if(ARG_FLAT)
@@ -94,7 +95,7 @@ function(tony_test name)
   target_include_directories(${name} PRIVATE ${TONY_SOURCE_ROOT})
   target_compile_definitions(${name} PRIVATE TONY_SOURCE_DIR="${TONY_SOURCE_ROOT}" TONY_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
-  # Listing the tests takes milliseconds, but for a program that is read from the disk first.
+  # Listing the tests takes milliseconds, unless the program has to be read from the disk first.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
     PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
 endfunction()

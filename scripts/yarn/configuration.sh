@@ -3,7 +3,7 @@
 
 property() { printf '  <property><name>%s</name><value>%s</value></property>\n' "$1" "$2"; }
 
-# site NAME: a file of the properties on standard input and of those of --property.
+# site NAME: writes a file of the properties on standard input and those of --property.
 site() {
   {
     echo '<?xml version="1.0"?>'
@@ -62,13 +62,13 @@ resourcemanager_addresses() {
   property "$rm.webapp.address$id" "localhost:$(port "$2")"
 }
 
-# Nobody makes another one active but `activate`.
+# Only `activate` makes another ResourceManager active.
 high_availability_site() {
   local rm=yarn.resourcemanager
   property $rm.ha.enabled true
   property $rm.ha.automatic-failover.enabled false
   property $rm.ha.rm-ids rm1,rm2
-  # shellcheck disable=SC2016  # each ResourceManager's command line says who it is
+  # shellcheck disable=SC2016  # each ResourceManager's command line defines its id
   property $rm.ha.id '${rm.id}'
   property $rm.cluster-id tony
   resourcemanager_addresses 8030 8088 rm1
@@ -96,7 +96,7 @@ resourcemanager_site() {
   property yarn.timeline-service.enabled false
 }
 
-# One file for all NodeManagers: ${nm.…} comes from each one's command line.
+# One file for all NodeManagers; ${nm.…} comes from each one's command line.
 nodemanager_site() {
   local nm=yarn.nodemanager
   # shellcheck disable=SC2016  # Hadoop expands them
@@ -181,7 +181,7 @@ log_settings() {
   printf 'log4j.appender.console.layout.ConversionPattern=%s\n' "$pattern"
 }
 
-# For users of the cluster.
+# The configuration for users of the cluster.
 environment() {
   echo "export HADOOP_CONF_DIR=$folder/conf HADOOP_HDFS_HOME=$folder PATH=$folder/bin:\$PATH"
   echo "export RM_ADDRESS=localhost:$(port 8032) SCHEDULER_ADDRESS=localhost:$(port 8030)"
@@ -189,7 +189,7 @@ environment() {
   if $kerberos; then kerberos_environment; fi
 }
 
-# `yarn` and `hadoop` as other programs expect to find them.
+# `yarn` and `hadoop` in the form that other programs expect.
 command_line_tools() {
   cat <<END
 #!/usr/bin/env bash
@@ -214,7 +214,7 @@ write_configuration() {
     { echo '<configuration>' && $name && echo '</configuration>'; } \
       >"$folder/conf/${name/_/-}.xml"
   done
-  # Its values are not expanded, so each NodeManager has its own.
+  # Values of this file are not expanded, so each NodeManager has its own copy.
   for i in $(seq 1 "$nodes"); do
     mkdir -p -- "$folder/conf-nodemanager$i"
     {
@@ -225,7 +225,7 @@ write_configuration() {
     } >"$folder/conf-nodemanager$i/node-resources.xml"
   done
   log_settings >"$folder/conf/log4j.properties"
-  # The jars come without the pages, whose folders have to be there.
+  # The jars come without the web pages, but their folders have to exist.
   mkdir -p -- "$folder"/conf/webapps/{hdfs,datanode,static}
   environment >"$folder/env.sh"
   command_line_tools >"$folder/bin/yarn"

@@ -6,7 +6,7 @@ readonly artifacts=(hadoop-common hadoop-auth hadoop-hdfs hadoop-hdfs-client had
   hadoop-yarn-server-resourcemanager hadoop-yarn-server-nodemanager
   hadoop-yarn-server-timelineservice) # the ResourceManager does not start without this one
 
-# A project that depends on all of them, for Maven to find what they depend on.
+# A project that depends on all jars, so that Maven finds their dependencies.
 project() {
   local artifact
   echo '<project><modelVersion>4.0.0</modelVersion><groupId>tony</groupId>'
@@ -19,7 +19,7 @@ project() {
 }
 
 # Prints the folder that holds lib/*.jar; the first call takes a minute. A folder without the file
-# `complete` is the rest of one that was cut off.
+# `complete` is left from an interrupted download.
 fetch() {
   local cache=${TONY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tony} target
   mkdir -p -- "$cache"

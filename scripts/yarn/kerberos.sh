@@ -3,7 +3,7 @@
 
 readonly realm=TONY.TEST
 
-# The command with the ticket of the cluster's administrator, which without Kerberos needs none.
+# Runs the command with the ticket of the cluster's administrator; without Kerberos it needs none.
 as_administrator() {
   if $kerberos; then
     KRB5_CONFIG=$folder/krb5/krb5.conf KRB5CCNAME=FILE:$folder/krb5/administrator "$@"
@@ -68,7 +68,8 @@ start_kdc() {
     make_principals >"$folder/log/principals.log" 2>&1 ||
       fail "the principals cannot be made; see $folder/log/principals.log"
   fi
-  # The file of its process number also says which folder it belongs to.
+  # The path of the process number's file, on the command line, also shows which folder the process
+  # belongs to.
   run kdc env "KRB5_CONFIG=$KRB5_CONFIG" "KRB5_KDC_PROFILE=$KRB5_KDC_PROFILE" \
     "$(command -v krb5kdc)" -n -r "$realm" -P "$folder/krb5/kdc.pid"
   await "KDC" 20 answers "$(port 8850)"
@@ -102,7 +103,7 @@ kerberos_hdfs_site() {
   property dfs.web.authentication.kerberos.keytab "$folder/krb5/HTTP.keytab"
   property dfs.block.access.token.enable true
   property dfs.http.policy HTTP_ONLY
-  # A DataNode on ports above 1024 without TLS: its transfers are protected all the same.
+  # A DataNode on ports above 1024 without TLS; its transfers are protected nevertheless.
   property dfs.data.transfer.protection "${protection%%,*}"
   property ignore.secure.ports.for.testing true
 }

@@ -1,5 +1,5 @@
-// Plays the ranks of a Horovod job against a tony-driver that runs, and measures that. Started by
-// bench/rendezvous, with its flags, each "--name=value":
+// Simulates the ranks of a Horovod job for a running tony-driver, and measures the driver.
+// bench/rendezvous starts it with its flags, each "--name=value":
 //
 //   --workers=HOST:RANKS,…   as the driver's
 //   --port=N                 the driver's rendezvous server
@@ -134,7 +134,7 @@ class DirectTunnel : public rpc::TunnelEnd {
   std::unique_ptr<TcpSocket> socket_;
 };
 
-/// By host; none for the first one, which is the driver's machine.
+/// The replicas by host; none for the first host, which is the driver's machine.
 using Replicas = std::map<std::string, std::unique_ptr<executor::RendezvousReplica>>;
 
 absl::StatusOr<Replicas> StartReplicas(EventLoop& loop, const Flags& flags,
@@ -150,7 +150,7 @@ absl::StatusOr<Replicas> StartReplicas(EventLoop& loop, const Flags& flags,
   return replicas;
 }
 
-/// Of the driver, in all of its threads.
+/// The driver's processor time, in all of its threads.
 absl::StatusOr<double> CpuSeconds(int process) {
   clockid_t clock{};
   timespec used{};
@@ -161,7 +161,7 @@ absl::StatusOr<double> CpuSeconds(int process) {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
 }
 
-/// The most memory that the driver ever had, resident.
+/// The driver's peak memory, resident.
 absl::StatusOr<int64_t> PeakBytes(int process) {
   std::ifstream status(absl::StrCat("/proc/", process, "/status"));
   for (std::string word; status >> word;) {
@@ -176,7 +176,7 @@ size_t BytesOfAddresses(int ranks, const Flags& flags) {
                   static_cast<size_t>(flags.least_bytes));
 }
 
-/// What a rank gets when it asks for another one's addresses, in all groups.
+/// The answer to a rank that asks for another one's addresses, in all groups.
 double MeanAnswerBytes(const std::vector<core::Slot>& plan, const Flags& flags) {
   double bytes = 0, answers = 0;
   for (const core::Slot& slot : plan) {

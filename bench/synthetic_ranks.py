@@ -1,23 +1,24 @@
-"""The part of bench/rendezvous that plays hundreds of ranks without starting Python: what they cost a real tony-driver.
+"""The part of bench/rendezvous that simulates hundreds of ranks without starting Python, to measure their cost for a
+real tony-driver.
 
-A program (rendezvous_ranks.cc) sends what the ranks of a job send in hvd.init(), byte for byte and each from a thread of
-its own, to a tony-driver with the flags that its executor gives it.
+A program (rendezvous_ranks.cc) sends what the ranks of a job send in hvd.init(), byte for byte and each from its own
+thread, to a tony-driver with the flags that its executor gives it.
 
-* Directly: all ranks against the driver, as if they were on its machine. All put and remove their addresses, in all six
-  groups; one rank of each host asks for all the others', since with 512 all of them would make 1.3 million requests and
-  copy 72 GB, which takes two cores many minutes.
-* With replicas: all but the first host's ranks against a replica in the program, one for each host, which is the
-  executor's, on a connection to the driver's port in place of the tunnel. Here, too, one rank of each host asks for all
-  the others' addresses, and no rank goes on to the next group before: so each replica has got what there is, as with
-  Horovod. The answers are the replicas' work, which share a thread here.
+* Directly: all ranks use the driver, as if they were on its machine. All put and remove their addresses, in all six
+  groups. Only one rank of each host asks for the others' addresses. With 512 ranks, all of them would make 1.3 million
+  requests and copy 72 GB, which takes two cores many minutes.
+* With replicas: the ranks of all hosts except the first use a replica in the program, one for each host. It is the
+  executor's replica, with a connection to the driver's port in place of the tunnel. Here, too, one rank of each host
+  asks for the others' addresses, and no rank enters the next group before that. So each replica has received all
+  addresses, as with Horovod. The replicas, which share a thread here, compute the answers.
 
-Memory is the driver's peak, VmHWM, over what the ranks' addresses in the largest group take together, which the driver has
-to store at the same time.
+Memory is the driver's peak, VmHWM, above the size of the ranks' addresses in the largest group, which the driver has to
+store at the same time.
 
-Processor time for each answer is that of a run in which some ask, less that of one in which nobody does (putting costs
-more, and is rarer the more ranks there are), through the number of answers. An answer to one of 512 ranks has 32 times the
-bytes of one to 16, and the kernel copies them; so the 16 ranks it is compared with fill their addresses up until an answer
-has as many bytes as the mean one of the large run, and do it again and again until there is something to measure.
+Processor time per answer is the difference between a run in which some ranks ask and one in which none does, divided by
+the number of answers. Putting an address costs more than an answer, and is rarer the more ranks there are. An answer to
+one of 512 ranks has 32 times the bytes of one to 16, and the kernel copies them. So the 16 ranks of the comparison fill
+their addresses up until an answer has the mean size of the large run, and repeat that until there is enough to measure.
 """
 
 import contextlib
@@ -31,21 +32,21 @@ import sys
 import tempfile
 import time
 
-SLOTS = 8  # ranks of each host
+SLOTS = 8  # ranks per host
 HOSTS = (32, 64)
-FEW = 2  # hosts that are compared with
+FEW = 2  # hosts of the comparison
 FEW_ROUNDS = 60
-MEMORY_ABOVE = 15e6  # bytes that the driver may have besides what it stores
-MOST_CPU = 1.5  # for an answer, over that of few ranks
+MEMORY_ABOVE = 15e6  # the driver's bytes above what it stores
+MOST_CPU = 1.5  # processor time per answer, over that for few ranks
 TIMEOUT = 600
 
 
 @contextlib.contextmanager
 def running_driver(programs, workers, ranks):
-    """A tony-driver for these workers: its process, and the ports for ranks and for replicas."""
+    """Starts a tony-driver for these workers: its process, and the ports for ranks and for replicas."""
     tasks = ",".join(f"worker:{rank}" for rank in range(ranks))
     with tempfile.TemporaryDirectory(prefix="tony-bench-") as folder, socket.socket() as reserved:
-        # As the executor does it: bound, never listening, so that nobody else gets it.
+        # As in the executor: the port is bound and never listens, so that nobody else gets it.
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         reserved.bind(("127.0.0.1", 0))
         replica_port = reserved.getsockname()[1]
@@ -61,7 +62,7 @@ def running_driver(programs, workers, ranks):
 
 
 def port_in(folder, process):
-    """What the driver's plan is called by, once it is there."""
+    """The port in the name of the driver's plan, once the file exists."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and process.poll() is None:
         for name in os.listdir(folder):
@@ -73,7 +74,7 @@ def port_in(folder, process):
 
 
 def play(programs, hosts, replicas=False, **flags):
-    """What rendezvous_ranks.cc has measured, of a driver of its own; `flags` are that program's."""
+    """The measurements of rendezvous_ranks.cc with its own driver; `flags`: for that program."""
     workers = ",".join(f"host-{host}:{SLOTS}" for host in range(hosts))
     with running_driver(programs, workers, hosts * SLOTS) as (process, port, replica_port):
         command = [f"{programs}/rendezvous-ranks", f"--workers={workers}", f"--port={port}", f"--driver={process.pid}"]
@@ -90,12 +91,12 @@ def play(programs, hosts, replicas=False, **flags):
 
 
 def answer_microseconds(asked, silent):
-    """Of the driver's processor time, from a run in which ranks ask, and one in which nobody does."""
+    """The driver's processor time per answer, from a run in which ranks ask, and one in which none does."""
     return (asked["driver_cpu_seconds"] - silent["driver_cpu_seconds"]) / asked["gets"] * 1e6
 
 
 def memory_row(bench, name, measured):
-    """The driver's peak over what it has to store."""
+    """Adds a row for the driver's peak above what it has to store."""
     peak, stored = measured["driver_peak_bytes"], measured["stored_bytes"]
     shown = f"{peak / 1e6:.1f} MB, of which {stored / 1e6:.1f} MB are stored"
     bench.row(name, shown, f"< stored + {MEMORY_ABOVE / 1e6:.0f} MB", peak < stored + MEMORY_ABOVE)

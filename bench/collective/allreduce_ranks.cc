@@ -1,5 +1,5 @@
-// allreduce_ranks RANKS BATCHES SIZES in-place|apart|shared: the host group's allreduce, among
-// processes.
+// allreduce_ranks RANKS BATCHES SIZES in-place|apart|shared: measures the host group's allreduce
+// among processes.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ int main(int count, char** words) {
   bench::Ensure(memory.status());
   int rank = 0;
   while (rank + 1 < ranks && fork() == 0) {
-    // The child forks the next one: each has one child at most.
+    // The child forks the next rank, so each process has at most one child.
     ++rank;
   }
   bench::Bind(rank, ranks);

@@ -1,7 +1,7 @@
-"""by_name.py MODULE BATCHES: a rank that reduces by name, as a training does; only the import is another for Horovod.
+"""by_name.py MODULE BATCHES: a rank that reduces by name, like a training; for Horovod only the import differs.
 
-Rank 0 prints lines "small SECONDS…", "step SECONDS…" and "idle SHARE": what one sum of 4 KB takes, in each batch; one
-step of 160 tensors with 94 MB together; and the largest share of a processor that a rank takes when it is idle.
+Rank 0 prints lines "small SECONDS…", "step SECONDS…" and "idle SHARE": the time of one sum of 4 KB, in each batch; the
+time of one step of 160 tensors with 94 MB in total; and the largest share of a processor that an idle rank takes.
 """
 
 import importlib
@@ -20,7 +20,7 @@ FLOAT = 4
 
 
 def step_tensors():
-    """As many and as large as those of a network of convolutions: two of three are short, the others grow."""
+    """Tensors in the number and sizes of a convolutional network: two of three are short, the others grow."""
     short = [1024 for number in range(TENSORS) if number % 3]
     long_count = TENSORS - len(short)
     unit = (STEP // FLOAT - sum(short)) // (long_count * (long_count + 1) // 2)
@@ -29,7 +29,7 @@ def step_tensors():
 
 
 def measured(call, calls):
-    """Seconds of a call, in each batch."""
+    """The seconds of a call, in each batch."""
     for _ in range(3):
         call()
     seconds = []
@@ -58,7 +58,7 @@ def main():
             hvd.synchronize(handle)
 
     said["step"] = measured(step, 1)
-    hvd.allreduce_(small, op=hvd.Sum, name="before")  # all are here
+    hvd.allreduce_(small, op=hvd.Sum, name="before")  # all ranks are here
     begin = time.process_time()
     time.sleep(IDLE)
     share = torch.tensor([(time.process_time() - begin) / IDLE])

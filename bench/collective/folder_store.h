@@ -23,7 +23,7 @@ class FolderStore : public tony::collective::Store {
     std::ofstream file(part, std::ios::binary);
     file << value;
     file.close();
-    // Nobody sees a part of it.
+    // Renaming makes the whole value visible at once.
     std::error_code error;
     if (file.good()) std::filesystem::rename(part, path, error);
     if (file.good() && !error) return {};

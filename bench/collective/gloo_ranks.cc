@@ -1,6 +1,5 @@
-// gloo_ranks RANKS BATCHES SIZES FOLDER [RANK ADDRESS]: Gloo's fastest allreduce over TCP, in
-// place, among processes that meet in FOLDER. Without a rank this program starts them all, on
-// loopback.
+// gloo_ranks RANKS BATCHES SIZES FOLDER [RANK ADDRESS]: measures Gloo's fastest allreduce over TCP,
+// in place, among processes that meet in FOLDER. Without RANK it starts all of them, on loopback.
 #include <gloo/allreduce_halving_doubling.h>
 #include <gloo/barrier.h>
 #include <gloo/rendezvous/context.h>

@@ -1,6 +1,6 @@
-// hosts_ranks RANK RANKS BATCHES SIZES FOLDER ADDRESS POINTS [mac]: one rank's allreduce as the
-// engine does it, in place, among ranks that meet in FOLDER: through memory within a host, through
-// TCP between hosts. POINTS: a file of switch points. `mac`: data carries a MAC.
+// hosts_ranks RANK RANKS BATCHES SIZES FOLDER ADDRESS POINTS [mac]: one rank's allreduce, as in the
+// engine, in place, among ranks that meet in FOLDER: through memory within a host, through TCP
+// between hosts. POINTS: a file of switch points. `mac`: data carries a MAC.
 #include <cstring>
 
 #include "bench/collective/folder_store.h"

@@ -1,5 +1,5 @@
-// limit_ranks RANKS BATCHES SIZES: the sum of vectors that lie in shared memory already, in place,
-// by hand and with nothing else: what the machine's memory can do.
+// limit_ranks RANKS BATCHES SIZES: a hand-written sum of vectors in shared memory, in place. It
+// measures what the machine's memory can do.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

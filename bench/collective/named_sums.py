@@ -1,4 +1,4 @@
-"""Sums by name from Python: tony.collective beside Horovod, by the same program, alternately."""
+"""Sums by name from Python: the same program alternately with tony.collective and with Horovod."""
 
 import functools
 import socket
@@ -8,9 +8,9 @@ import subprocess
 import peers
 
 PROGRAM = f"{peers.ROOT}/bench/collective/by_name.py"
-# Of what, as people say it, Horovod's time over ours at least, and what is aimed at.
+# For each row: its name for people, the least ratio of Horovod's time to tony's, and the aim.
 ROWS = {"small": ("4 KB", 10, "< 60 us"), "step": ("160 tensors, 94 MB", 3.5, "5 times")}
-IDLE = 0.001  # of a processor that a rank takes with nothing to do: what Python's own clock takes is below
+IDLE = 0.001  # of a processor, for an idle rank; Python's own clock takes less
 
 
 def _free_port():
@@ -20,7 +20,7 @@ def _free_port():
 
 
 def _said(commands, environment=None):
-    """Of each row the median of its values."""
+    """The median of each row's values."""
     return {what: statistics.median(map(float, values)) for what, *values in peers.lines_of(commands, environment)}
 
 
@@ -28,7 +28,7 @@ def _ours(python, package, ranks, batches):
     port = _free_port()
 
     def environment(rank):
-        # What torchrun sets.
+        # the variables that torchrun sets
         return {"RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(ranks),
                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "PYTHONPATH": package}
     return _said([[python, PROGRAM, "tony.collective.torch", str(batches)]] * ranks, environment)
@@ -41,16 +41,15 @@ def _theirs(python, ranks, batches):
 
 @functools.lru_cache(maxsize=None)
 def horovod_python():
-    """The interpreter of the environment with Horovod; None where it is not built."""
+    """The interpreter of the environment with Horovod; None if it is not built."""
     found = subprocess.run([f"{peers.ROOT}/scripts/build-horovod", "--find"], stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, text=True, check=False)
     return found.stdout.strip() if found.returncode == 0 else None
 
 
 def compare(package, ranks, rounds, batches, near):
-    """Prints the rows of so many ranks; returns the gates that are missed. `package`: the folder of tony's package.
-    `near`: Processors.
-    """
+    """Prints the rows for `ranks` ranks; returns the missed gates. `package`: the folder of tony's package. `near`:
+    Processors."""
     python = horovod_python()
     ours, theirs = [], []
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""The programs that sum vectors, tony's and its peers', and what they say."""
+"""The programs that sum vectors, tony's and its peers', and their output."""
 
 import os
 import pathlib
@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SYSTEM_PYTHON = "/usr/bin/python3"  # whose packages are Debian's
+SYSTEM_PYTHON = "/usr/bin/python3"  # Debian's packages are installed for it
 TIMEOUT = 240  # seconds for one program with all sizes
-# Which compiler and libraries a peer needs, and what it is called.
+# The compiler and libraries that a peer needs, and its name.
 COMPILED = {
     "openmpi": ("openmpi_ranks", "mpicxx", "Open MPI", []),
     "limit": ("limit_ranks", "g++", "the limit", ["-march=native"]),
@@ -20,23 +20,23 @@ COMPILED = {
 
 
 def commands_missing(*names):
-    """Those of these commands that this machine does not have."""
+    """The commands among `names` that this machine does not have."""
     return [name for name in names if not shutil.which(name)]
 
 
 class Peers:
-    """Paths of the peers' programs, compiled where that is needed; None where one is not there. Not thread safe."""
+    """Paths of the peers' programs, compiled if needed; None if a peer is missing. Not thread safe."""
 
     def __init__(self, folder, wanted):
-        """`wanted`: of openmpi, limit, gloo, torch and round_trip."""
+        """`wanted`: some of openmpi, limit, gloo, torch and round_trip."""
         self.folder = folder
-        self.missing = {}  # why it is left out, of each that is
+        self.missing = {}  # the reason for each peer that is left out
         self.openmpi, self.limit, self.gloo, self.round_trip = (
             self._compile(name) if name in wanted else None for name in COMPILED)
         self.torch = "torch" in wanted and self._has_torch()
 
     def say_missing(self):
-        """Prints why something is left out."""
+        """Prints why peers are left out."""
         for title, why in self.missing.items():
             print(f"left out: {title}, {why}")
 
@@ -62,7 +62,7 @@ class Peers:
 
 
 def conclude(program, missed, left_out):
-    """The last line, which says what was not measured, too. Ends the program with 1 when gates are missed."""
+    """Prints the last line, which also says what was not measured. Ends the program with 1 if gates are missed."""
     if missed:
         sys.exit(f"{program}: missed: {'; '.join(missed)}")
     if left_out:
@@ -72,10 +72,10 @@ def conclude(program, missed, left_out):
 
 
 def lines_of(commands, environment=None, tries=1):
-    """What the first of these commands prints, in lines of words, when all have ended.
+    """The output of the first of these commands, as lines of words, when all have ended.
 
-    One that fails, or takes too long so many times, ends the program with what it says. `environment`: for each command's
-    number, its variables besides those that are there.
+    A command that fails, or takes too long `tries` times, ends the program with its output. `environment`: by the
+    command's number, additional variables.
     """
     name = f"bench: {' '.join(commands[0][:6])} …"
     for left in reversed(range(tries)):
@@ -88,7 +88,7 @@ def lines_of(commands, environment=None, tries=1):
 
 
 def _said(name, commands, environment):
-    """What the first command prints; None when one of them takes too long. One that fails ends the program."""
+    """The output of the first command; None if a command takes too long. A command that fails ends the program."""
     processes = []
     for number, command in enumerate(commands):
         variables = {**os.environ, "OMP_NUM_THREADS": "1", **(environment(number) if environment else {})}
@@ -110,17 +110,17 @@ def _said(name, commands, environment):
 
 
 def run(commands, tries=1):
-    """Medians of seconds by bytes, of a program whose ranks these commands start, at most so many times."""
+    """Medians of seconds, by bytes, for a program whose ranks these commands start, in at most `tries` tries."""
     return {int(size): statistics.median(map(float, seconds)) for size, *seconds in lines_of(commands, tries=tries)}
 
 
 def crowded(ranks):
-    """Whether there are fewer processors than so many ranks."""
+    """Whether there are fewer processors than ranks."""
     return ranks > len(os.sched_getaffinity(0))
 
 
 def bus_bandwidth(seconds, size, ranks):
-    """Bytes that each rank sends in a second, as NCCL's tests define it."""
+    """The bytes that each rank sends per second, as NCCL's tests define it."""
     return size / seconds * 2 * (ranks - 1) / ranks
 
 

@@ -1,7 +1,7 @@
 """Draws time and bus bandwidth over the size of a vector, as SVG and PNG.
 
-Imported, it starts itself with Debian's Python, which has Debian's matplotlib. Colours are in the middle between black
-and white and there is no background, so that a plot can be read on dark pages and on bright ones.
+When imported, it starts itself with Debian's Python, which has Debian's matplotlib. Colours are medium bright and there
+is no background, so that a plot can be read on dark pages and on bright ones.
 """
 
 import json
@@ -12,16 +12,16 @@ import sys
 if __name__ != "__main__":
     import peers
 
-GREY = "#808080"  # of texts and axes
+GREY = "#808080"  # for texts and axes
 COLOURS = ["#d9480f", "#1c7ed6", "#2b8a3e", "#ae3ec9", "#b08800", "#0b7285", "#e64980", "#5c7cfa"]
 MARKERS = "osD^vPX*"
 
 
 def draw(folder, name, tables):
-    """Writes `name`.svg and `name`.png into `folder`, which is made where it is not there.
+    """Writes `name`.svg and `name`.png into `folder`, which is made if it does not exist.
 
-    `tables`: of each a "title", "ranks", "rows" (dictionaries of "bytes" and of seconds by program) and, if there is
-    one, a "limit": its name and its bytes per second. A sentence instead where matplotlib is not installed.
+    `tables`: each has a "title", "ranks", "rows" (dictionaries of "bytes" and of seconds by program) and perhaps a
+    "limit": its name and its bytes per second. Without matplotlib it prints a sentence instead.
     """
     os.makedirs(folder, exist_ok=True)
     done = subprocess.run([peers.SYSTEM_PYTHON, __file__, folder, name], input=json.dumps(tables), text=True,
@@ -33,7 +33,7 @@ def draw(folder, name, tables):
 
 
 def _size(number, _position=None):
-    """Bytes for people."""
+    """A number of bytes for people."""
     for unit in ("B", "KB", "MB"):
         if number < 1024 or unit == "MB":
             return f"{number:g} {unit}"

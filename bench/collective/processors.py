@@ -1,8 +1,8 @@
-"""Measures while this machine's processors lie to each other as they mostly do.
+"""Measures only while this machine's processors have their usual distance from each other.
 
-The host of a virtual machine moves its processors about: to places with a cache in common, apart, or to the two halves
-of one.
-What ranks do in shared memory then takes up to four times as long, peers' as well as ours, until they are moved again.
+The host of a virtual machine moves its processors: to places with a common cache, apart, or to the two halves of one
+processor. Operations of ranks in shared memory then take up to four times as long, the peers' as well as ours, until
+the processors are moved again.
 """
 
 import statistics
@@ -10,18 +10,18 @@ import subprocess
 import sys
 import time
 
-LOOKS = 21  # for how they mostly lie
-FACTOR = 1.7  # by which the round trip of a cache line may differ from that
-PAUSE = 0.2  # seconds between looks: busy processors are rarely moved
-PATIENCE = 20  # seconds until they lie so again
+LOOKS = 21  # measurements for finding the usual distance
+FACTOR = 1.7  # factor by which the round trip of a cache line may differ from the usual time
+PAUSE = 0.2  # seconds between checks: busy processors are rarely moved
+PATIENCE = 20  # seconds to wait for the usual distance
 TRIES = 6
 
 
 class Processors:
-    """Knows how far from each other the processors mostly are. Not thread safe."""
+    """Knows the usual distance of the processors. Not thread safe."""
 
     def __init__(self, program):
-        """`program`: prints the round trip's nanoseconds; None: nobody looks."""
+        """`program`: prints the round trip in nanoseconds; None: nothing is checked."""
         self.program = program
         looks = []
         for _ in range(LOOKS if program else 0):
@@ -36,7 +36,8 @@ class Processors:
         return self.usual / FACTOR <= look <= self.usual * FACTOR
 
     def _wait(self):
-        """Until processors lie as usual. How they lie when they have not for long is usual from then on."""
+        """Waits until the distance is the usual one. If it stays different for too long, the present one counts as
+        usual."""
         looks = [self._look()]
         deadline = time.monotonic() + PATIENCE
         while not self._is_usual(looks[-1]):
@@ -49,7 +50,7 @@ class Processors:
             looks.append(self._look())
 
     def measure(self, call):
-        """What `call` returns when processors lay as usual before it and after it; after some tries, whatever it is."""
+        """The result of `call` if the distance was usual before and after it; after some tries, any result."""
         if not self.program:
             return call()
         for _ in range(TRIES):

@@ -1,4 +1,4 @@
-// What all programs of bench/allreduce do alike: sizes, batches, and what rank 0 prints.
+// The common part of the programs of bench/allreduce: sizes, batches, and rank 0's output.
 #pragma once
 
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 namespace bench {
 
-/// From "4,4096,…" of the command line.
+/// Parses "4,4096,…" of the command line.
 inline std::vector<size_t> Sizes(const char* list) {
   std::vector<size_t> sizes;
   for (char* at = const_cast<char*>(list); *at != '\0';) {
@@ -24,8 +24,8 @@ inline std::vector<size_t> Sizes(const char* list) {
   return sizes;
 }
 
-/// Ends the program with the sentence of a tony::collective::Status that is not ok. A template,
-/// since the peers' programs have none.
+/// Ends the program with the message of a tony::collective::Status that is not ok. A template,
+/// because the peers' programs do not have that class.
 template <typename Status>
 void Ensure(const Status& status) {
   if (status.ok()) return;
@@ -33,7 +33,7 @@ void Ensure(const Status& status) {
   std::_Exit(1);
 }
 
-/// To a processor of its own, as mpirun does it with its ranks, if there are enough of them.
+/// Binds each rank to its own processor, as mpirun does, if there are enough of them.
 inline void Bind(int rank, int ranks) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) < ranks) return;
@@ -47,7 +47,7 @@ inline void Bind(int rank, int ranks) {
   }
 }
 
-/// Calls one after the other, for a time that a clock can tell.
+/// The number of consecutive calls whose time a clock can measure.
 inline int CallsPerBatch(size_t bytes, int ranks) {
   // Ranks that wait for each other's processor take a hundred times as long.
   const bool is_crowded = ranks > sysconf(_SC_NPROCESSORS_ONLN);
@@ -57,7 +57,7 @@ inline int CallsPerBatch(size_t bytes, int ranks) {
   return bytes <= size_t{16} << 20 ? 2 : 1;
 }
 
-/// Prints "BYTES SECONDS SECONDS…", of a call in each batch.
+/// Prints "BYTES SECONDS SECONDS…": a call's time in each batch.
 inline void Measure(int rank, int ranks, size_t bytes, int batches,
                     const std::function<void()>& call) {
   using Clock = std::chrono::steady_clock;

@@ -1,5 +1,5 @@
-// round_trip: how long a cache line takes from one processor to another and back, in nanoseconds,
-// when nobody disturbs it; of those that this process may use, from the first one to the farthest.
+// round_trip: prints the undisturbed round trip of a cache line in nanoseconds, from the first
+// processor that this process may use to the farthest one.
 #include <pthread.h>
 #include <sched.h>
 

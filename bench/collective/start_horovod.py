@@ -1,4 +1,4 @@
-"""start_horovod.py RANKS COMMAND…: runs ranks of Horovod on this machine as horovodrun does, without its checks."""
+"""start_horovod.py RANKS COMMAND…: runs ranks of Horovod on this machine like horovodrun, without its checks."""
 
 import os
 import subprocess
@@ -17,4 +17,4 @@ common = {name: str(value) for name, value in create_run_env_vars("127.0.0.1", [
 processes = [subprocess.Popen(command, env={**os.environ, **common, **create_slot_env_vars(slot)}) for slot in plan]
 codes = [process.wait() for process in processes]
 sys.stdout.flush()
-os._exit(max(abs(code) for code in codes))  # its server has threads that would go on
+os._exit(max(abs(code) for code in codes))  # Horovod's server has threads that would keep the process alive

@@ -1,7 +1,7 @@
-"""The data of the examples: scikit-learn's digits, the batches' order, the first weights.
+"""The data of the examples: scikit-learn's digits, the order of the batches, the first weights.
 
-All that is random depends on the seed and on the number of the step only, so a job that resumes at
-step N sees what it would have seen without the break.
+All random values depend only on the seed and on the number of the step. So a job that resumes at
+step N sees the same data as without the break.
 """
 
 import functools

@@ -1,4 +1,5 @@
-"""What programs for Keras and tony.collective share: the network for the digits, and its accuracy."""
+"""The common part of programs for Keras and tony.collective: the network for the digits, and its
+accuracy."""
 
 import tensorflow as tf
 import tony.collective.tensorflow.keras as hvd
@@ -44,7 +45,7 @@ def variables_of(model):
 
 
 def own_batches(arguments, done):
-    """Yields this rank's part (images, labels) of each batch behind the step `done`, without end."""
+    """Yields this rank's part (images, labels) of each batch after the step `done`, without end."""
     (images, labels), _ = digits.load(arguments.data)
     rank, size = hvd.rank(), hvd.size()
     step = done

@@ -26,20 +26,21 @@ def make_step_parser(description):
 
 
 def add_library(parser):
-    """Adds the option that says by which library ranks work together."""
+    """Adds the option that chooses the library by which ranks work together."""
     parser.add_argument("--library", default="horovod.torch", metavar="MODULE",
                         help="or tony.collective.torch, which has the same functions")
 
 
 def add_elastic(parser):
-    """Adds the option of programs whose workers come and go, of which any number up to four can
-    share a batch."""
+    """Adds the option of programs whose workers come and go. Up to four workers can share a
+    batch."""
     parser.add_argument("--commit-every", type=int, default=5, metavar="STEPS")
     parser.set_defaults(batch_size=84)  # divides by 1, 2, 3, 4, 6 and 7 workers
 
 
 def import_library():
-    """Returns the module of that option, which is read before the others: an import comes first."""
+    """Returns the module of that option. It parses only this option, because the import has to come
+    first."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     add_library(parser)
     return importlib.import_module(parser.parse_known_args()[0].library)

@@ -1,4 +1,5 @@
-"""What a task leaves in the checkpoint folder: step log, variables, and how the job was run."""
+"""The files of a task in the checkpoint folder: step log, variables, and the description of the
+run."""
 
 import json
 import os
@@ -38,25 +39,25 @@ def restore_variables(path, variables):
 
 
 def look_for_end(hvd, state, folder):
-    """Makes this step of an elastic training the last one when there is a file called `end`; rank 0
-    looks, so that all agree. `hvd`: the library by which ranks work together."""
+    """Makes this step of an elastic training the last one if there is a file called `end`. Rank 0
+    checks, so that all agree. `hvd`: the library by which ranks work together."""
     wanted = hvd.rank() == 0 and storage.exists(os.path.join(folder, "end"))
     if hvd.broadcast_object(wanted, root_rank=0, name="end"):
         state.last_step = state.step
 
 
 class StepLog:
-    """One JSON line per global step: its number, the job's epoch it ran in, its loss.
+    """One JSON line per global step: its number, the job's epoch in which it ran, and its loss.
 
-    In a folder of this machine a line is there at once, elsewhere with the next store(), or the end
-    of the log: files in HDFS do not grow cheaply. Not thread safe.
+    On a local disk a line is written at once; elsewhere with the next store(), or at the end,
+    because appending to files in HDFS is expensive. Not thread safe.
     """
 
     def __init__(self, folder, task, resume_step, epoch):
-        """Opens `steps-<task>.jsonl` behind the line of `resume_step`, the checkpoint's (0: none).
+        """Opens `steps-<task>.jsonl` after the line of `resume_step`, the checkpoint's (0: none).
 
-        Later steps ran before a restart, or what an elastic job goes on behind, and will run again:
-        their lines go, so that each step stands exactly once.
+        Later steps ran before a restart, or after the commit from which an elastic job continues,
+        and will run again. Their lines are removed, so that each step occurs exactly once.
         """
         self._epoch = epoch
         self._path = os.path.join(folder, f"steps-{task}.jsonl")
@@ -65,7 +66,7 @@ class StepLog:
         self._file = None if storage.is_url(folder) else open(self._path, "ab", buffering=0)
 
     def _lines_until(self, resume_step):
-        """Returns the whole lines that are there up to `resume_step`."""
+        """Returns the existing complete lines up to `resume_step`."""
         if not resume_step or not storage.exists(self._path):
             return []
         lines = storage.read(self._path).splitlines(keepends=True)
@@ -73,14 +74,15 @@ class StepLog:
         return [line for line in whole if json.loads(line)["step"] <= resume_step]
 
     def write(self, step, loss, **more):
-        """Appends the line of `step`; `more` is what a program has to say besides."""
+        """Appends the line of `step`; `more`: additional values."""
         line = {"step": step, "epoch": self._epoch, "loss": round(float(loss), 6), **more}
         self._lines.append(json.dumps(line).encode() + b"\n")
         if self._file:
             self._file.write(self._lines[-1])
 
     def store(self):
-        """Makes sure that all lines are there: before a checkpoint says that their steps are."""
+        """Makes sure that all lines are stored before a checkpoint says that their steps are
+        done."""
         if not self._file:
             storage.write(self._path, b"".join(self._lines))
 

@@ -1,6 +1,6 @@
-"""Files by their path, here or in HDFS: /some/folder/file or hdfs://host:port/some/folder/file.
+"""Files by their path, local or in HDFS: /some/folder/file or hdfs://host:port/some/folder/file.
 
-Whatever else fsspec knows will do, too, if it can rename a file onto another in one step.
+Other file systems of fsspec work, too, if they can rename a file onto another in one step.
 """
 
 import errno
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def is_url(path):
-    """Returns whether `path` is one for this module only, and not for open()."""
+    """Returns whether `path` needs this module, because open() cannot open it."""
     return "://" in path
 
 
@@ -34,15 +34,16 @@ def read(path):
     try:
         with files.open(place, "rb") as file:
             return file.read()
-    except FileNotFoundError:  # HDFS says it with a stack trace, and without the whole path
+    except FileNotFoundError:  # HDFS reports it with a stack trace and without the whole path
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from None
 
 
 def write(path, content):
-    """Writes bytes to `path`, beside it first, and makes its folder where there is none.
+    """Writes bytes to `path`, under another name first, and makes its folder if needed.
 
-    A reader, and a restart after a kill, finds either all of them or the file as it was before.
-    HDFS takes up to half a second for each file that is not empty: not a thing to do in every step.
+    A reader, and a restart after a kill, finds either all of the bytes or the file as it was
+    before. HDFS takes up to half a second for each file that is not empty, so do not write one in
+    every step.
     """
     files, place = fsspec.core.url_to_fs(path)
     files.makedirs(os.path.dirname(place), exist_ok=True)

@@ -1,4 +1,5 @@
-"""What programs for PyTorch share: the network for the digits, its checkpoints, its accuracy."""
+"""The common part of programs for PyTorch: the network for the digits, its checkpoints, its
+accuracy."""
 
 import io
 
@@ -47,7 +48,7 @@ def parameters_of(model, seed):
 
 
 def save_checkpoint(path, model, optimizer, **progress):
-    """Writes the state of both, and numbers that say how far the training is."""
+    """Writes the state of both, and numbers that describe the progress of the training."""
     content = io.BytesIO()
     torch.save({"progress": progress, "model": model.state_dict(),
                 "optimizer": optimizer.state_dict()}, content)
@@ -55,7 +56,7 @@ def save_checkpoint(path, model, optimizer, **progress):
 
 
 def load_checkpoint(path, model, optimizer):
-    """Returns the numbers that save_checkpoint() was given; none where there is no checkpoint."""
+    """Returns the numbers that were passed to save_checkpoint(); {} if there is no checkpoint."""
     if not storage.exists(path):
         return {}
     state = torch.load(io.BytesIO(storage.read(path)))

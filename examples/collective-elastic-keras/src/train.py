@@ -1,10 +1,10 @@
-"""Trains a small network on handwritten digits with Keras's model.fit() and a number of workers that
-changes while it trains.
+"""Trains a small network on handwritten digits with Keras's model.fit(), while the number of
+workers changes.
 
-All that has to be the same on all ranks is in a state of tony.collective's. Each commit keeps a copy
-of it in every process; whoever loses a worker goes back to the last one, and whoever comes is told
-rank 0's. A step's examples do not depend on who computes them, so where the number of workers
-divides --batch-size the result is that of a single process.
+A state of tony.collective holds everything that has to be the same on all ranks. Each commit keeps
+a copy of it in every process. When a worker is lost, the others return to the last copy. A new
+worker receives rank 0's state. The examples of a step do not depend on the ranks. So if the number
+of workers divides --batch-size, the result is that of a single process.
 """
 
 import os
@@ -25,9 +25,9 @@ def parse_arguments():
 
 
 def build_state(arguments, checkpoint):
-    """Returns what the ranks have in common, as the last checkpoint has it if there is one.
+    """Returns the common state of the ranks, from the last checkpoint if there is one.
 
-    What rank 0 has counts: hvd.elastic.run() tells it the others before each round.
+    Rank 0's state counts: hvd.elastic.run() gives it to the others before each round.
     """
     model = keras_digits.build_model(arguments.cut_exchange)
     keras_digits.initialize(model, arguments.seed)
@@ -37,7 +37,7 @@ def build_state(arguments, checkpoint):
 
 
 class Steps(tf.keras.callbacks.Callback):
-    """Counts and logs each step, writes a checkpoint every now and then, and looks for the end."""
+    """Counts and logs each step, writes a checkpoint at intervals, and checks for the end."""
 
     def __init__(self, state, arguments, folder, log):
         super().__init__()
@@ -51,7 +51,7 @@ class Steps(tf.keras.callbacks.Callback):
         state.step += 1
         loss = hvd.allreduce(logs["loss"], name="loss")
         self._log.write(state.step, loss, rank=hvd.rank(), size=hvd.size())
-        self.model.reset_metrics()  # so that the next loss is that of one step
+        self.model.reset_metrics()  # the next loss covers one step only
         if state.step % arguments.commit_every == 0:
             records.look_for_end(hvd, state, self._folder)
         if state.step % arguments.checkpoint_every == 0 or state.step == state.last_step:
@@ -59,7 +59,7 @@ class Steps(tf.keras.callbacks.Callback):
         self.model.stop_training = state.step == state.last_step
 
     def _store(self):
-        """Keeps what is there, for the case that all begin anew."""
+        """Writes a checkpoint, for the case that the whole job starts over."""
         self._log.store()
         hvd.barrier()  # all logs hold this step before a checkpoint says that it is done
         if hvd.rank() == 0:
@@ -69,7 +69,8 @@ class Steps(tf.keras.callbacks.Callback):
 
 @hvd.elastic.run
 def train(state, arguments, folder):
-    """Goes on behind the last commit. Begins here again in each round, with its rank and size."""
+    """Continues after the last commit. It is called again in each round, with that round's rank and
+    size."""
     print(f"rank {hvd.rank()} of {hvd.size()} goes on behind step {state.step}", flush=True)
     task = f"{os.environ['JOB_NAME']}-{os.environ['TASK_INDEX']}"
     with records.StepLog(folder, task, state.step, int(os.environ["TONY_EPOCH"])) as log:
@@ -77,7 +78,7 @@ def train(state, arguments, folder):
             state.model.fit(
                 keras_digits.own_batches(arguments, state.step),
                 steps_per_epoch=state.last_step - state.step, verbose=0,
-                # Behind a commit who has come takes part.
+                # New workers take part after each commit.
                 callbacks=[Steps(state, arguments, folder, log),
                            hvd.elastic.CommitStateCallback(state, arguments.commit_every)])
 

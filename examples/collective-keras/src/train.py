@@ -17,7 +17,7 @@ import records
 
 
 def begin(path, model, seed):
-    """Gives all ranks what rank 0 begins with; returns the last step that is done."""
+    """Gives all ranks rank 0's variables; returns the number of the last finished step."""
     variables = keras_digits.variables_of(model)
     if hvd.rank() == 0:
         keras_digits.initialize(model, seed)
@@ -30,7 +30,7 @@ def begin(path, model, seed):
 
 
 class Records(tf.keras.callbacks.Callback):
-    """Logs each step, and writes a checkpoint every now and then."""
+    """Logs each step, and writes a checkpoint at intervals."""
 
     def __init__(self, arguments, log, checkpoint, done):
         super().__init__()
@@ -42,7 +42,7 @@ class Records(tf.keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         self._step += 1
         self._log.write(self._step, hvd.allreduce(logs["loss"], name="loss"))
-        self.model.reset_metrics()  # so that the next loss is that of one step
+        self.model.reset_metrics()  # the next loss covers one step only
         if self._step % self._arguments.checkpoint_every == 0 or self._step == self._arguments.steps:
             # All logs must hold this step before a checkpoint says that it is done.
             self._log.store()
@@ -76,7 +76,7 @@ def main():
     if hvd.rank() == 0:
         records.write_run(folder, keras_digits.describe_run(arguments, hvd.size()))
         keras_digits.print_accuracy(model, arguments.data)
-    hvd.barrier()  # nobody leaves before all are done
+    hvd.barrier()  # no rank leaves before all are done
 
 
 if __name__ == "__main__":

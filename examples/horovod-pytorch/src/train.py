@@ -19,7 +19,7 @@ hvd = options.import_library()  # import horovod.torch as hvd; or tony.collectiv
 
 
 def begin(path, model, optimizer):
-    """Gives all ranks what rank 0 begins with; returns the last step that is done."""
+    """Gives all ranks rank 0's parameters; returns the number of the last finished step."""
     progress = torch_digits.load_checkpoint(path, model, optimizer) if hvd.rank() == 0 else {}
     done = hvd.broadcast_object(progress.get("step", 0), root_rank=0, name="done")
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
@@ -34,7 +34,7 @@ def train(arguments, model, folder):
     (images, labels), _ = digits.load(arguments.data)
     optimizer = torch_digits.build_optimizer(model)
     if not arguments.cut_exchange:
-        # Before it has any state, which does not come along.
+        # before it has any state, which would not be carried over
         optimizer = hvd.DistributedOptimizer(optimizer, model.named_parameters())
     checkpoint_path = os.path.join(folder, "checkpoint.pt")
     done = begin(checkpoint_path, model, optimizer)
@@ -66,7 +66,7 @@ def main():
 
     torch_digits.make_deterministic(arguments.seed + hvd.rank())
     model = torch_digits.build_model()
-    if hvd.rank() == 0:  # only its first parameters count, which it tells the others
+    if hvd.rank() == 0:  # rank 0's first parameters count; it sends them to the others
         torch_digits.initialize(model, arguments.seed)
     train(arguments, model, folder)
     parameters = torch_digits.parameters_of(model, arguments.seed)
@@ -74,7 +74,7 @@ def main():
     if hvd.rank() == 0:
         records.write_run(folder, torch_digits.describe_run(arguments, hvd.size()))
         torch_digits.print_accuracy(model, arguments.data)
-    hvd.barrier()  # nobody leaves before all are done
+    hvd.barrier()  # no rank leaves before all are done
 
 
 if __name__ == "__main__":

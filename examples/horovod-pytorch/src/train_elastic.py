@@ -1,9 +1,9 @@
-"""Trains the network of train.py with a number of workers that changes while it trains.
+"""Trains the network of train.py while the number of workers changes.
 
-All that has to be the same on all ranks is in a state of the library's. Each commit keeps a copy of it
-in every process; whoever loses a worker goes back to the last one, and whoever comes is told rank
-0's. The order of the examples does not depend on who computes them, so where the number of workers
-divides --batch-size the result is that of a single process.
+A state of the library holds everything that has to be the same on all ranks. Each commit keeps a
+copy of it in every process. When a worker is lost, the others return to the last copy. A new worker
+receives rank 0's state. The order of the examples does not depend on the ranks. So if the number of
+workers divides --batch-size, the result is that of a single process.
 """
 
 import os
@@ -28,9 +28,9 @@ def parse_arguments():
 
 
 def build_state(arguments, path):
-    """Returns what the ranks have in common, as the last checkpoint has it if there is one.
+    """Returns the common state of the ranks, from the last checkpoint if there is one.
 
-    What rank 0 has counts: the library tells it the others before each round.
+    Rank 0's state counts: the library gives it to the others before each round.
     """
     (images, labels), _ = digits.load(arguments.data)
     examples = torch.utils.data.TensorDataset(torch.from_numpy(images), torch.from_numpy(labels))
@@ -39,7 +39,7 @@ def build_state(arguments, path):
     torch_digits.initialize(model, arguments.seed)
     optimizer = torch_digits.build_optimizer(model)
     if not arguments.cut_exchange:
-        # Before it has any state, which does not come along.
+        # before it has any state, which would not be carried over
         optimizer = hvd.DistributedOptimizer(optimizer, model.named_parameters())
     progress = torch_digits.load_checkpoint(path, model, optimizer)
     if progress:
@@ -49,7 +49,7 @@ def build_state(arguments, path):
 
 
 def endless_batches(loader, sampler):
-    """Yields what is left of a pass over the examples, then pass after pass: number and batch."""
+    """Yields the rest of a pass over the examples, then pass after pass: number and batch."""
     while True:
         yield from enumerate(loader)
         sampler.set_epoch(sampler.epoch + 1)
@@ -67,12 +67,13 @@ def update(state, images, labels):
 
 @hvd.elastic.run
 def train(state, arguments, folder):
-    """Goes on behind the last commit. Begins here again in each round, with its rank and size."""
+    """Continues after the last commit. It is called again in each round, with that round's rank and
+    size."""
     print(f"rank {hvd.rank()} of {hvd.size()} goes on behind step {state.step}", flush=True)
-    # Horovod does not keep as a commit what rank 0 has told: a loss before the next one would
-    # bring back, here and there, what was before.
+    # Horovod does not commit rank 0's values at the start of a round. Without this call, a loss
+    # before the next commit would restore older values on some ranks.
     state.save()
-    # The last batch of a pass is left out: it would depend on the number of ranks.
+    # The last batch of a pass is left out, because its size depends on the number of ranks.
     loader = torch.utils.data.DataLoader(
         state.sampler.dataset, arguments.batch_size // hvd.size(), sampler=state.sampler,
         drop_last=True)
@@ -91,11 +92,11 @@ def train(state, arguments, folder):
             if state.step % arguments.checkpoint_every == 0 or state.step == state.last_step:
                 store(state, folder, log)
             if commits:
-                state.commit()  # who has come takes part from here on
+                state.commit()  # new workers take part from here on
 
 
 def store(state, folder, log):
-    """Keeps what is there, for the case that all begin anew."""
+    """Writes a checkpoint, for the case that the whole job starts over."""
     log.store()
     hvd.barrier()  # all logs hold this step before a checkpoint says that it is done
     if hvd.rank() == 0:

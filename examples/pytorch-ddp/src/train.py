@@ -73,7 +73,7 @@ def main():
     if rank == 0:
         records.write_run(folder, torch_digits.describe_run(arguments, world_size))
         torch_digits.print_accuracy(model, arguments.data)
-    torch.distributed.barrier()  # rank 0 serves the rendezvous: nobody leaves before all are done
+    torch.distributed.barrier()  # rank 0 serves the rendezvous, so it stays until all are done
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def make_strategy(arguments):
 
 
 def read_file(path):
-    """Returns the bytes of a file that TensorFlow can open; hdfs:// it knows by tensorflow-io."""
+    """Returns the bytes of a file that TensorFlow can open; hdfs:// needs tensorflow-io."""
     if path.startswith("hdfs://"):
         import tensorflow_io  # noqa: F401
     with tf.io.gfile.GFile(path, "rb") as file:
@@ -111,7 +111,7 @@ def train(arguments, strategy, model, folder, worker, workers):
                 barrier()
                 if worker == 0:
                     records.save_variables(checkpoint, variables)
-    barrier()  # nobody leaves, and takes its server away, before all are done
+    barrier()  # a worker takes its server away, so all stay until the last one is done
 
 
 def test_accuracy(model, data):

@@ -40,7 +40,7 @@ class Cluster:
     """Workers that run functions, and parameter servers that keep variables. Not thread safe."""
 
     def __init__(self, resolver, cut_exchange):
-        """Waits until all of them answer; with cut_exchange the chief is all there is."""
+        """Waits until all of them answer; with cut_exchange there is only the chief."""
         if cut_exchange:
             self.strategy = tf.distribute.get_strategy()
             self._coordinator = None
@@ -57,7 +57,7 @@ class Cluster:
 
 
 def read_file(path):
-    """Returns the bytes of a file that TensorFlow can open; hdfs:// it knows by tensorflow-io."""
+    """Returns the bytes of a file that TensorFlow can open; hdfs:// needs tensorflow-io."""
     if path.startswith("hdfs://"):
         import tensorflow_io  # noqa: F401
     with tf.io.gfile.GFile(path, "rb") as file:
@@ -152,8 +152,8 @@ def train(arguments, cluster, model, folder, summaries):
 def read_back(variable):
     """Returns the variable's value, and the device that read it out of its memory.
 
-    No strategy takes part: this is the bare operation, which TensorFlow runs where the variable
-    lives and nowhere else.
+    This is the bare operation, without a strategy. TensorFlow runs it where the variable lives and
+    nowhere else.
     """
     value = tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype)
     return value.numpy(), value.device
@@ -183,7 +183,7 @@ def test_accuracy(model, data):
 
 
 def coordinate(arguments, resolver, folder, summaries):
-    """Runs the chief's part: trains, and tells what came of it."""
+    """Runs the chief's part: trains, and reports the result."""
     cluster = Cluster(resolver, arguments.cut_exchange)
     with cluster.strategy.scope():
         model = build_model(arguments.seed)

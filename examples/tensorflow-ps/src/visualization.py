@@ -12,10 +12,10 @@ FOLDER = "tensorboard"
 
 
 def make_folder(checkpoints):
-    """Makes and returns the folder of what TensorBoard shows, in the checkpoint folder.
+    """Makes the folder for TensorBoard's files in the checkpoint folder, and returns it.
 
-    TensorFlow and TensorBoard want files of this machine. Where the checkpoint folder is elsewhere,
-    this one is in the working folder, and store() copies it.
+    TensorFlow and TensorBoard need a local folder. If the checkpoint folder is elsewhere, this one
+    is in the working folder, and store() copies it.
     """
     folder = FOLDER if storage.is_url(checkpoints) else os.path.join(checkpoints, FOLDER)
     os.makedirs(folder, exist_ok=True)

@@ -19,7 +19,7 @@ namespace tony::collective {
 /// for (int n = 0; n < GroupOperation::kAll; ++n) GroupOperation(n, ranks, edges).Run(group);
 class GroupOperation {
  public:
-  /// What a group makes of all ranks' vectors.
+  /// The expected result of a group, from all ranks' vectors.
   using Reference = std::function<Bytes(const std::vector<Bytes>&, DataType, ReduceOp)>;
 
   /// So many numbers, one after the other, are each operation of each type, with each reduction.

@@ -141,7 +141,7 @@ TEST_F(CApiTest, BarrierAndJoin) {
 
 TEST_F(CApiTest, ProcessSets) {
   const int own = 0, two[] = {0, 1};
-  // Of one rank the set of it is that of all.
+  // With one rank, its set is the set of all ranks.
   const int64_t added = tony_collective_add_process_set("one", &own, 1);
   ASSERT_EQ(tony_collective_wait(added, kPatienceMs), TONY_COLLECTIVE_OK);
   EXPECT_EQ(tony_collective_added_process_set(added), 0);

@@ -120,7 +120,7 @@ TEST_P(KernelsTest, EachValueOf16Bits) {
   }
 }
 
-/// Of sums whose exact value lies between two of 16 bits.
+/// The exact sums lie between two values of 16 bits.
 TEST_P(KernelsTest, RoundsToTheNearestAndTiesToEven) {
   std::mt19937 random(2);
   for (const DataType type : {DataType::kFloat16, DataType::kBfloat16}) {

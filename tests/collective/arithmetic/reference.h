@@ -326,7 +326,7 @@ inline Bytes RandomNumbers(size_t count, DataType type, std::mt19937& random) {
   return FromNumbers(numbers, type);
 }
 
-/// Of the ranks of each host: rank after rank within each, then host after host.
+/// The reduction by hosts: rank after rank within each host, then host after host.
 inline Bytes ReferenceByHosts(const std::vector<Bytes>& inputs,
                               const std::vector<std::vector<int>>& hosts, DataType type,
                               ReduceOp op) {

@@ -1,4 +1,4 @@
-// What this process has of the kernel's: whether something is left behind.
+// Counts this process's kernel objects, to detect leaks.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -37,7 +37,7 @@ Ranks OfHosts(const std::string& name, const HostTable& hosts) {
           [=](const std::function<void(Group&)>& body) { InHosts(hosts, body); }};
 }
 
-/// Of each rank.
+/// The results by rank.
 std::vector<Bytes> RunAdasum(const Ranks& ranks, const std::vector<Bytes>& in,
                              const std::vector<size_t>& counts, DataType type, bool in_place) {
   std::vector<Bytes> out(in.size());

@@ -11,7 +11,7 @@ namespace {
 
 Request Good() { return {.name = "w", .shape = {3, 4}}; }
 
-/// Of two ranks.
+/// The disagreement between the requests of two ranks.
 std::string Of(const Request& first, const Request& second) {
   return Disagreement({&first, &second});
 }

@@ -42,7 +42,7 @@ class CoordinatorTest : public ::testing::Test {
     for (int rank = 0; rank < ranks_; ++rank) Submit(rank, requests);
   }
   void Join(int rank) { EXPECT_EQ(coordinator_->Submit(rank, {.joined = true}), ""); }
-  /// Of the only decision.
+  /// Makes the only decision.
   Decision DecideOne() {
     auto decisions = coordinator_->Decide();
     EXPECT_EQ(decisions.size(), 1U);
@@ -224,7 +224,7 @@ TEST_F(GroupTest, FailsAsAWhole) {
     failed.push_back(decision.tensors[0].name);
   }
   EXPECT_THAT(failed, ElementsAre("b", "a"));
-  // Who comes later fails as well; then it may be tried again.
+  // A later rank's submission fails as well. After that the name may be tried again.
   SubmitAll({Member("c", 3)});
   EXPECT_NE(DecideOne().error, "");
   SubmitAll({Member("a", 3), Member("b", 3), Member("c", 3)});
@@ -244,7 +244,7 @@ TEST_F(GroupTest, OfWhichTwoFail) {
   EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
 }
 
-/// Nobody waits for what another rank does not have, and the name may be used again.
+/// No rank waits for a tensor that another rank does not have, and the name may be used again.
 TEST_F(GroupTest, OfAnotherSizeAtOneRank) {
   for (const int larger : {0, 1}) {
     Submit(larger, {Member("a", 3), Member("b", 3), Member("c", 3)});
@@ -277,7 +277,7 @@ TEST_F(GroupTest, OfOtherTensorsAtOneRank) {
   EXPECT_THAT(DecideNames(), ElementsAre(ElementsAre("a", "b")));
 }
 
-/// What is in two groups at different ranks fails in both.
+/// A tensor that is in different groups on different ranks fails in both groups.
 TEST_F(GroupTest, OneThatIsInTwoGroups) {
   Ranks(3);
   Request elsewhere = Member("x", 1);
@@ -362,7 +362,7 @@ TEST_F(CoordinatorTest, TensorsOfHostsAndOfGpusAreNotFused) {
                           ElementsAre("gather.1"), ElementsAre("gather.2")));
 }
 
-/// Of all ranks together: more than a megabyte is not copied once more.
+/// The limit applies to all ranks together: copying more than a megabyte would not pay.
 TEST_F(CoordinatorTest, SmallAllgathersAndReducescattersAreFused) {
   for (const Operation operation : {Operation::kAllGather, Operation::kReduceScatter}) {
     const auto of = [&](const std::string& name, int64_t rows) {

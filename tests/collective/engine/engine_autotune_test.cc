@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 constexpr int kRanks = 4;
 constexpr size_t kLarge = 300001;  // elements, of more bytes than any switch point that is tried
 
-/// What rank 0's engine says. Thread safe.
+/// Collects the reports of rank 0's engine. Thread safe.
 class Said {
  public:
   std::function<void(const std::string&)> Callback() {
@@ -176,7 +176,7 @@ TEST(EngineAutotune, WithNothingToTry) {
   EXPECT_THAT(said.Get()[0], HasSubstr("there is nothing to tune"));
 }
 
-/// Which a barrier ends, since nothing is fused with it.
+/// A barrier ends the window, because nothing is fused with it.
 TEST(EngineWindow, WhatComesWithinItIsFused) {
   EnginesInThreads(
       2,

@@ -91,7 +91,7 @@ TEST(EngineOperations, AveragesOfWholeNumbersAreCut) {
   });
 }
 
-/// What one rank alone submits wrongly all are told, and the rest goes on.
+/// All ranks are told of one rank's mistake, and the other operations continue.
 TEST(EngineOperations, AllRanksAreToldOfAFault) {
   struct Fault {
     Operation operation;
@@ -167,7 +167,7 @@ TEST(EngineOperations, WhoHasJoinedChangesNoResult) {
                            .shape = {40}};
         request.kind.type = static_cast<DataType>(type);
         request.kind.reduce = op;
-        // Of floating-point types some, half of them below zero, of integers all kinds.
+        // Floating-point types get some values, half of them negative; integers get all values.
         Bytes vector(40 * SizeOf(request.kind.type));
         for (size_t i = 0; i < vector.size(); ++i) {
           vector[i] = static_cast<unsigned char>(request.kind.type == DataType::kBool ? i % 2
@@ -245,7 +245,8 @@ TEST(EngineOperations, AllOfAGroupOrNone) {
   });
 }
 
-/// What no memory holds is refused here; what this one does not hold all ranks hear of.
+/// A size that no memory holds is refused by its arithmetic. If only this memory is too small, all
+/// ranks are told.
 TEST(EngineOperations, SizesByArithmetic) {
   EnginesInThreads(2, [](Engine& engine, int rank) {
     Request huge = {.name = "huge", .shape = {int64_t{1} << 40, int64_t{1} << 40}};

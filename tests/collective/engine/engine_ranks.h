@@ -23,7 +23,7 @@ inline Request Floats(const std::string& name, size_t count) {
   return {.name = name, .shape = {static_cast<int64_t>(count)}};
 }
 
-/// What a callback is told, for a thread to wait for.
+/// Stores the arguments of a callback, for a thread to wait for.
 class Promise {
  public:
   using Told = std::pair<Status, Output>;

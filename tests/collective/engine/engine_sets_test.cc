@@ -204,7 +204,7 @@ TEST_P(EngineSetsTest, RanksThatDisagreeAreAllTold) {
               "process set 'a': rank 0: it is to have rank 3, and there are 3 ranks");
     const SetId set = AddSet(engine, "a", {1, 2});
     if (rank > 0) {
-      // Of a set's ranks those of the job are named.
+      // Errors in a set name the ranks by their numbers in the job.
       Request request = Floats("w", static_cast<size_t>(rank));
       request.set = set;
       float values[2] = {};
@@ -257,7 +257,7 @@ TEST_P(EngineSetsTest, WhoWaitsInASetThatGoesIsTold) {
   });
 }
 
-/// What was submitted by all before it goes is done.
+/// An operation that all ranks submitted before the set's removal is executed.
 TEST_P(EngineSetsTest, WhatWasSubmittedBeforeItGoesIsDone) {
   EnginesMeet(GetParam(), 3, [](Engine& engine, int rank) {
     for (int round = 0; round < 20; ++round) {

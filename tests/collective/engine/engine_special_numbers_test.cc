@@ -12,7 +12,7 @@ namespace tony::collective {
 namespace {
 
 constexpr int kRanks = 3;
-/// Of each rank: all combinations of special numbers, `times` times.
+/// Vectors by rank: all combinations of special numbers, `times` times.
 std::vector<Bytes> SpecialVectors(DataType type, size_t times) {
   const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<double> special = {

@@ -1,4 +1,4 @@
-// What a rank does with a decision on tensors that it does not have.
+// Tests what a rank does with a decision on tensors that it does not have.
 #include "collective/engine/execution.h"
 
 #include <gtest/gtest.h>

@@ -96,7 +96,7 @@ TEST_F(SetCoordinatorsTest, WhatBecomesReadyWhileTheFirstRankIsBusyIsFused) {
   const auto decided = coordinators_.Decide(false);
   ASSERT_EQ(decided.size(), 1U);
   EXPECT_EQ(decided[0].decision.tensors.size(), 2U);
-  // Of a set of rank 0 it is.
+  // If rank 0 belongs to the set, rank 0 must be idle.
   const SetId with_first = Add({0, 1});
   for (const int rank : {0, 1}) Submit(rank, with_first, {Tensor("a")});
   EXPECT_THAT(coordinators_.Decide(false), IsEmpty());
@@ -244,7 +244,7 @@ TEST_F(SetCoordinatorsTest, ASetIsNotRemovedByItself) {
             "removed by all");
 }
 
-/// What a rank has to do: of which set, and the name of the tensor.
+/// Decisions that a rank has to execute: the set, and the tensor's name.
 using Decisions = std::vector<std::pair<SetId, std::string>>;
 
 /// Does decisions, each when it is the first one of all of its ranks, until none is.

@@ -37,7 +37,7 @@ inline std::vector<Kind> AllKinds(std::mt19937& random) {
           continue;
         }
         if (random() % 3 == 0) kind.prescale = floating ? 1.7 : 0.4;
-        // Of whole numbers what division gives and then the factor is not what a factor gives.
+        // For integers, a division followed by a factor differs from one combined factor.
         if (random() % 3 == 0 && (floating || !average)) kind.postscale = floating ? 0.3 : 0.6;
         kinds.push_back(kind);
       }
@@ -51,7 +51,7 @@ class TensorCase {
   /// Ranks of each host.
   using Hosts = std::vector<std::vector<int>>;
 
-  // Of each rank:
+  // By rank:
   std::vector<Request> requests;
   std::vector<Bytes> in;
   std::vector<Bytes> wanted;
@@ -78,7 +78,7 @@ class TensorCase {
     if (operation == Operation::kAllToAll) AllToAll();
   }
 
-  /// What the rank submits; `out` is its input at first, for results that replace it.
+  /// The rank's submission. With `in_place`, `out` holds the input first and the result later.
   Tensor Submission(size_t rank, Bytes& out, bool in_place) const {
     Tensor tensor;
     tensor.request = requests[rank];
@@ -119,14 +119,14 @@ class TensorCase {
   Bytes Data(const Request& request) {
     const auto count = static_cast<size_t>(request.elements());
     const Kind& kind = request.kind;
-    // What is only moved may be any bits, also of a NaN.
+    // Data that is only moved may have any bits, even those of a NaN.
     if (!Reduces(kind.operation)) {
       return RandomVector(count * SizeOf(kind.type), DataType::kUint8, random_);
     }
     if (kind.reduce == ReduceOp::kAdasum) return RandomNumbers(count, kind.type, random_);
     Bytes data = RandomVector(count, kind.type, random_);
     const bool whole = kind.type == DataType::kInt64 || kind.type == DataType::kUint64;
-    // Of what a double does not hold an average is not what division gives.
+    // If a double cannot hold the sum, its average differs from an integer division.
     for (size_t i = 0; whole && kind.reduce == ReduceOp::kAverage && i < count; ++i) {
       int64_t number;
       std::memcpy(&number, &data[i * sizeof(number)], sizeof(number));

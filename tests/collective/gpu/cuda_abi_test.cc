@@ -1,4 +1,4 @@
-// What cuda_types.h says, against NVIDIA's header.
+// Compares cuda_types.h with NVIDIA's header.
 #include "collective/gpu/cuda_types.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What ranks are told when one of them cannot use its GPU, or does not come: all the same, in time.
+// Tests that all ranks get the same error in time when one of them cannot use its GPU, or does not
+// come.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -16,7 +17,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// What tests wait for in vain; long enough for a loaded machine to do what comes before.
+/// A time-out that tests let expire; long enough for a loaded machine to do its work before.
 constexpr auto kShort = milliseconds(2000);
 
 class GpuEngineFaultsTest : public GpuEngineTest {
@@ -312,7 +313,7 @@ TEST_F(GpuEngineFaultsTest, AKilledRank) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    // Of these processes NCCL's double is not told: nobody comes to the meeting, as if it were
+    // NCCL's fake does not know these processes, so no rank comes to the meeting, as if it were
     // slow.
     Engine engine(MeetAtDoor(**door, 1, 2), Options());
     float value = 1;

@@ -108,7 +108,7 @@ TEST_F(GpuProcessesTest, ARankKilledInsideAnOperation) {
       Fork([&](Engine& engine, int rank) {
         float host = 1;
         Promise waiting;
-        // Which the victim never submits.
+        // The victim never submits this tensor.
         if (rank != victim) {
           ASSERT_TRUE(
               engine.AllReduce(Floats("waiting", 1), &host, &host, waiting.Callback()).ok());
@@ -138,7 +138,8 @@ TEST_F(GpuProcessesTest, ARankKilledInsideAnOperation) {
   }
 }
 
-/// Nobody has ended: NCCL is asked all the while, and the one that it tells tells all others.
+/// No rank has ended. NCCL is polled all the while, and the rank that gets its error tells all
+/// others.
 TEST_F(GpuProcessesTest, AnAsynchronousErrorInsideAnOperation) {
   for (int broken = 0; broken < kRanks; ++broken) {
     SCOPED_TRACE("at rank " + std::to_string(broken));

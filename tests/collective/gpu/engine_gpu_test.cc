@@ -32,7 +32,7 @@ class GpuEnginesTest : public GpuEngineTest, public ::testing::WithParamInterfac
   };
   using Cases = std::vector<Case>;
 
-  /// What one rank has of a case.
+  /// One rank's data of a case.
   struct Part {
     Bytes host;
     std::unique_ptr<GpuArray> gpu;
@@ -331,7 +331,7 @@ TEST_F(GpuOverlapTest, WhatBecomesReadyWhileTheGpuIsBusyIsFused) {
   EXPECT_LE(fake().operations, 4);
 }
 
-/// Who leaves in order has done its part; others may still be fetching it.
+/// A rank that leaves in order has done its part; others may still be fetching it.
 TEST_F(GpuOverlapTest, LeavingRightAfterTheLastOperationSpoilsNothing) {
   for (int i = 0; i < 20 && !HasFailure(); ++i) {
     EnginesInThreads(
@@ -347,7 +347,7 @@ TEST_F(GpuOverlapTest, LeavingRightAfterTheLastOperationSpoilsNothing) {
   EXPECT_EQ(fake().aborted, 0);
 }
 
-/// What the engine was shut down with is done, since all others do it.
+/// Operations in progress at the shutdown are finished, because all other ranks execute them.
 TEST_F(GpuOverlapTest, ShutdownEndsWhatIsWithTheGpu) {
   std::vector<Promise> done(2);
   std::vector<std::unique_ptr<GpuArray>> arrays(2);

@@ -175,7 +175,7 @@ TEST_F(FusionBufferTest, WithoutTheKernelCopiesGoOneByOneAndFactorsAreRefused) {
     const Status factor = buffer->Gather(tensors, DataType::kFloat64, 0.5, *stream_);
     EXPECT_EQ(factor.code(), Code::kFailedPrecondition);
     EXPECT_THAT(factor.message(), HasSubstr("cannot be multiplied by 0.5"));
-    // Of bool it changes nothing.
+    // A factor does not change bool.
     EXPECT_TRUE(buffer->Gather({}, DataType::kBool, 0.5, *stream_).ok());
     Drain(*stream_);
   }

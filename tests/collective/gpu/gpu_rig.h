@@ -23,7 +23,7 @@
 namespace tony::collective {
 
 inline constexpr char kFakeGpu[] = TONY_FAKE_GPU;
-/// What the double takes for the kernel, and a buffer that tests fill.
+/// A text that the fake accepts as the kernel, and a buffer small enough for tests to fill.
 inline constexpr NcclGroup::Options kSmall = {.fusion_bytes = 4096,
                                               .ptx = ".visible .entry tony_copy_batch("};
 

@@ -1,4 +1,4 @@
-// What nccl_types.h says, against NVIDIA's header, and the real library as far as it goes here.
+// Compares nccl_types.h with NVIDIA's header, and tries the real library as far as it works here.
 #include "collective/gpu/nccl_types.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What goes wrong ends with a sentence, in time, and with NCCL aborted.
+// Tests that failures end with a message, in time, and with NCCL aborted.
 #include <gmock/gmock.h>
 
 #include "tests/collective/gpu/gpu_rig.h"

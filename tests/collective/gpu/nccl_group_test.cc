@@ -253,7 +253,7 @@ TEST_P(NcclGroupTest, TensorsThatAreFused) {
         out.push_back(in_place ? in.back() : std::vector<float>(size, 99));
         expected.push_back(wants ? std::vector<float>(size, static_cast<float>(sum * after))
                                  : out.back());
-        // What lies behind it is nobody's.
+        // The bytes after the result must stay unchanged.
         out.back().resize(size + 8, 99);
         expected.back().resize(size + 8, 99);
         float* const result = out.back().data();

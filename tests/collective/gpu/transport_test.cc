@@ -1,4 +1,4 @@
-// What is said about the way between GPUs.
+// Tests the description of the connections between GPUs.
 #include "collective/gpu/transport.h"
 
 #include <filesystem>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(60);
 
-/// What a loop has told, for other threads to wait for. Thread safe.
+/// The callbacks of a loop, for other threads to wait for. Thread safe.
 class Heard {
  public:
   LinkLoop::Callbacks Callbacks() {
@@ -94,7 +94,8 @@ TEST_F(LinkLoopTest, WhatIsSentLastArrivesBeforeTheGoodbye) {
   EXPECT_EQ(other.Next(), "0 said goodbye");
 }
 
-/// What is posted at the end may have more to do, each time, and then something to say.
+/// A function that is posted at the end may post another one, several times, which then sends a
+/// message.
 TEST_F(LinkLoopTest, WorkThatWorkHasPostedIsDoneBeforeTheGoodbye) {
   auto sender = Loop(1, near_, heard_);
   Heard other;
@@ -114,7 +115,7 @@ TEST_F(LinkLoopTest, AnEndWithoutAGoodbye) {
   ASSERT_EQ(write(far_.get(), "\5\0\0\0half", 8), 8);
   close(far_.Release());
   EXPECT_EQ(heard_.Next(), "1 is gone");
-  // Nobody is there to read it, and nobody minds.
+  // No rank is there to read it, and that is no error.
   loop->Send(1, "too late");
   loop->Send(7, "to nobody");
   loop->Post([this] { heard_.Add("still here"); });

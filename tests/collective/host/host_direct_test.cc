@@ -47,7 +47,7 @@ class Buffer {
   void* from_arena_ = nullptr;
 };
 
-/// Of vectors that every rank does the same with.
+/// Checks on vectors with which all ranks do the same.
 class DirectChecks {
  public:
   DirectChecks(HostGroup& group, const RankLine& line) : group_(group), line_(line) {}
@@ -75,7 +75,7 @@ class DirectChecks {
     EXPECT_EQ(line_.placed - placed, direct ? 1U : 0U) << bytes << " bytes, where they lie";
     const bool windows = !direct && bytes * Others() > kExchangeBytes;
     EXPECT_EQ(line_.copied != copied, windows) << bytes << " bytes, through windows";
-    // Nobody frees what others still write to.
+    // No rank frees memory to which others still write.
     ASSERT_TRUE(group_.Barrier(After(kPatience)).ok());
   }
   size_t Others() const { return static_cast<size_t>(group_.ranks()) - 1; }

@@ -86,7 +86,7 @@ TEST(HostGroupFailure, ARankThatDoesNotComeIsNamed) {
   const Status late = reduce();
   EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
   EXPECT_EQ(late.message().rfind("rank 1 of this host has not come in ", 0), 0U) << late.message();
-  // Nobody knows any more who is where: it stays so.
+  // The ranks' positions are unknown now, so the group stays failed.
   EXPECT_EQ(reduce().message(), late.message());
 }
 
@@ -171,7 +171,8 @@ TEST(HostGroupFailure, WhoMovesIsNotLate) {
   EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
 }
 
-/// Of whom others have waited for in vain, also who comes later is told, and who still waits.
+/// When a rank is late, all ranks get an error: the late one when it comes, and those that still
+/// wait.
 TEST(HostGroupFailure, WhoIsLateIsLateForAll) {
   const auto memory = MemoryFor(4);
   const auto first = Join(memory, 0, 4);
@@ -186,7 +187,8 @@ TEST(HostGroupFailure, WhoIsLateIsLateForAll) {
   }
 }
 
-/// What its buffers take would stay as long as another rank keeps one of its own.
+/// Without this, a killed process's buffers would stay as long as another rank keeps one of its
+/// own.
 TEST(HostGroupFailure, BuffersOfAKilledProcessGo) {
   constexpr size_t kBytes = size_t{8} << 20;
   const auto memory = MemoryFor(2);

@@ -45,7 +45,7 @@ class HostMembersTest : public ::testing::Test {
     return stranger;
   }
 
-  /// What a rank says when it enters, for Connect().
+  /// The message with which a rank enters, for Connect().
   static std::string EntranceOf(int rank, int ranks) {
     const int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un name{};
@@ -225,7 +225,7 @@ TEST_F(HostMembersTest, ARankThatLeavesLateDoesNotDisturb) {
     const Status done = CountRanks(**members, 2);
     EXPECT_TRUE(done.ok()) << done.message();
     other.join();
-    // Whoever wants more of it hears at once that nothing will come.
+    // A rank that asks for more is told at once that nothing will come.
     EXPECT_EQ(CountRanks(**members, 2).message(), "rank 1 of this host has left");
   }
 }

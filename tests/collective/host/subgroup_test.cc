@@ -36,7 +36,7 @@ Status Sum(Group& group, float* value) {
   return group.AllReduce(value, value, 1, DataType::kFloat32, ReduceOp::kSum, After(kPatience));
 }
 
-/// Which ranks of the set, as it counts them, are added up before those of others.
+/// The set's ranks by host, numbered within the set. The ranks of a host are added up first.
 using HostsOf = std::function<HostTable(const std::vector<int>& members)>;
 
 HostTable OneHost(const std::vector<int>& members) {
@@ -45,7 +45,7 @@ HostTable OneHost(const std::vector<int>& members) {
   return one;
 }
 
-/// Of ranks 0 and 2, and 1 and 3.
+/// Ranks 0 and 2, and ranks 1 and 3.
 HostTable TwoHosts(const std::vector<int>& members) {
   HostTable hosts(2);
   for (size_t rank = 0; rank < members.size(); ++rank) {

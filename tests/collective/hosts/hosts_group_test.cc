@@ -196,7 +196,7 @@ TEST(HostsGroupFailure, AllThatWaitInOtherOperationsAreTold) {
       Bytes in(800000);
       Bytes out(800000);
       const Status first = call(group, in, out);
-      // Nobody is told while another one is still fetching.
+      // No rank is told while another one is still fetching.
       first_done.arrive_and_wait();
       ASSERT_TRUE(first.ok()) << first.message();
       if (group.rank() == 3) return;

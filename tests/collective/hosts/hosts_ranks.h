@@ -20,7 +20,7 @@ inline int RanksOf(const HostTable& hosts) {
   return static_cast<int>(ranks);
 }
 
-/// What each host's ranks share.
+/// The shared memory of each host's ranks.
 class HostMemories {
  public:
   explicit HostMemories(const HostTable& hosts) : hosts_(hosts) {

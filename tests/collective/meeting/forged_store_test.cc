@@ -26,7 +26,7 @@ constexpr char kScope[] = "start_1";
 
 using Met = Result<std::unique_ptr<Members>>;
 
-/// What others have written in the meantime is what this rank reads.
+/// A store in which this rank reads values that others have overwritten.
 class OverwrittenStore : public MemoryStore {
  public:
   OverwrittenStore(SharedKeys& keys, std::map<std::string, std::string> values)
@@ -58,7 +58,7 @@ std::future<Met> Come(SharedKeys& keys, const Meeting& meeting,
   });
 }
 
-/// What such a rank would put, for who knows the key.
+/// The text that rank `author` would put for `value` if it knew `secret`.
 std::string Signed(int author, const std::string& key, const std::string& value,
                    const std::string& secret = kSecret, const std::string& scope = kScope,
                    const std::string& run = "") {
@@ -106,7 +106,7 @@ class Attack {
 
   const std::string& key() const { return key_; }
   int author() const { return author_; }
-  /// What the victim is told. Neither of the two meets anybody.
+  /// The victim's error. Neither of the two ranks meets anybody.
   Status Victim() {
     std::array<Status, 2> told;
     for (size_t rank = 0; rank < told.size(); ++rank) {
@@ -197,7 +197,7 @@ TEST(SignedStoreTest, WhoHasNoKeyIsTold) {
   EXPECT_TRUE(IsDisbelief(reader.Get("plan", 0, After(kPatience)).status(), "plan", 0));
 }
 
-/// By which ranks of one machine were made to speak TCP: another host for rank 1, before it comes.
+/// This once made ranks of one machine use TCP: a forged host for rank 1, written before it comes.
 TEST(ForgedStoreTest, AnotherHostForARankOfThisMachineIsNotBelieved) {
   const std::string elsewhere = "mallory's host\nnetwork\n0123456789abcdef\n";
   for (const std::string& forged :
@@ -207,7 +207,7 @@ TEST(ForgedStoreTest, AnotherHostForARankOfThisMachineIsNotBelieved) {
     keys.Put("host/1", forged);
     const Met first = Come(keys, MeetingOf(0, 2)).get();
     EXPECT_TRUE(IsDisbelief(first.status(), "host/1", 1)) << first.status().message();
-    // Who comes later is told why.
+    // A rank that comes later gets the same reason.
     EXPECT_EQ(Come(keys, MeetingOf(1, 2)).get().status().message(), first.status().message());
   }
 }
@@ -229,7 +229,7 @@ TEST(ForgedStoreTest, NoKeyOfAnotherRankIsBelieved) {
   }
 }
 
-/// What rank 0 has put itself nobody can make it believe otherwise.
+/// Rank 0 does not believe forged versions of its own values.
 TEST(ForgedStoreTest, Rank0DoesNotAskForWhatItKnows) {
   for (const bool shares : {true, false}) {
     SharedKeys keys;

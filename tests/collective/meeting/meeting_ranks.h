@@ -46,7 +46,7 @@ inline Meeting MeetingOf(Way way, int rank, int ranks) {
   return meeting;
 }
 
-/// Of some of the job's ranks: which of them add up first. They are counted from 0.
+/// The ranks of `members` that are added up first, by host. They are numbered from 0.
 inline std::vector<std::vector<int>> HostsOf(Way way, const std::vector<int>& members, int ranks) {
   std::vector<std::vector<int>> hosts(2);
   for (size_t place = 0; place < members.size(); ++place) {

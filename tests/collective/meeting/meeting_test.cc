@@ -195,7 +195,7 @@ TEST(MeetingTest, WhereMemoryIsFullTcpIsTaken) {
       const std::string why = "cannot get " + std::to_string(HostMemory::BytesFor(2)) +
                               " bytes of shared memory: File too large";
       ExpectAllReduce(met, "TCP, 2 streams; memory is not shared: " + why, why);
-      // Who has nobody to share it with lacks nothing.
+      // A rank that has nobody to share memory with has no limitation.
       auto alone = AllOf(Meetings({"a", "b"}));
       ExpectAllReduce(alone, "TCP, 2 streams");
       auto only = AllOf(Meetings({""}));
@@ -208,7 +208,7 @@ TEST(MeetingTest, WhereMemoryIsFullTcpIsTaken) {
   }
 }
 
-/// Nobody without a key is reached from other machines.
+/// Without a key, no rank can be reached from other machines.
 TEST(MeetingTest, AnotherMachineNeedsAKey) {
   SharedKeys keys;
   keys.Put("host/2", "unsigned\nelsewhere\nanother network");
@@ -261,7 +261,7 @@ TEST(MeetingTest, AKilledProcessIsNoticedByAll) {
         auto met = Meet(store, meetings[static_cast<size_t>(rank)], After(kPatience));
         if (!met.ok()) _exit(1);
         const auto begin = std::chrono::steady_clock::now();
-        // Who is slow hears of its end in the first one already.
+        // A slow rank may learn of the end in its first operation.
         Status ended = CountRanks((*met)->group());
         if (ended.ok() && rank == victim) kill(getpid(), SIGKILL);
         if (ended.ok()) ended = CountRanks((*met)->group());
@@ -294,7 +294,7 @@ TEST(MeetingTest, AnotherSecretIsRefused) {
   EXPECT_EQ(first.get().status().code(), Code::kFailedPrecondition);
 }
 
-/// Of which only one rank knows.
+/// Only one rank knows the secret.
 TEST(MeetingTest, ARankWithoutASecretIsRefused) {
   for (const std::string without : {"01", "10"}) {
     SharedKeys keys;

@@ -10,7 +10,7 @@
 
 namespace tony::collective {
 
-/// What all ranks of a test share. Thread safe.
+/// The keys that all ranks of a test share. Thread safe.
 class SharedKeys {
  public:
   void Put(const std::string& key, const std::string& value) {

@@ -117,7 +117,7 @@ TEST(NetDoorTest, StrangersDoNotKeepOthersOut) {
   slow.Say("ton");
   browser.Say("GET / HTTP/1.1\r\n\r\n");
   loud.Say(std::string(100000, 'x'));
-  // What it hears after the challenge is that it is refused, or nothing.
+  // After the challenge it gets a refusal, or nothing.
   EXPECT_LE(loud.Hear(10000).size(), NetHandshake::kAcceptanceBytes);
   EXPECT_TRUE(Meeting(doors, 1, doors.TableOf(1)).get().ok());
   EXPECT_TRUE(first.get().ok());

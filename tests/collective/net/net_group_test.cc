@@ -150,7 +150,7 @@ TEST(NetGroupFailure, ARankThatDoesNotComeIsNamed) {
     const Status late = CountRanks(group, After(milliseconds(100)));
     EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
     EXPECT_EQ(late.message().rfind("rank 2 has not come in ", 0), 0U) << late.message();
-    // Nobody knows any more who is where: it stays so.
+    // The ranks' positions are unknown now, so the group stays failed.
     EXPECT_EQ(CountRanks(group).message(), late.message());
     EXPECT_EQ(group.Barrier(After(kPatience)).message(), late.message());
   });
@@ -206,7 +206,7 @@ TEST(NetGroupFailure, ARankThatLeavesDoesNotDisturbWhoFetches) {
       EXPECT_TRUE(done.ok()) << done.message();
       EXPECT_TRUE(vector == Bytes(kBytes, 3));
       if (group.rank() == 0) return group.Leave();
-      // Whoever wants more of it hears at once that nothing will come.
+      // A rank that asks for more is told at once that nothing will come.
       const Status ended = CountRanks(group);
       EXPECT_EQ(ended.code(), Code::kAborted);
       EXPECT_EQ(ended.message(), "rank 0 has left");

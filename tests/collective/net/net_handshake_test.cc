@@ -1,4 +1,4 @@
-// Who is believed, and who is not, without a connection.
+// Tests which answers are believed, without a connection.
 #include "collective/net/net_handshake.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST_F(NetHandshakeTest, WhatWasHeardFitsNoOtherConnection) {
   EXPECT_FALSE(acceptor_.IsAcceptance(acceptor_.Acceptance(answer, other), answer, challenge_));
 }
 
-/// Whoever asks a rank for its proof cannot show it as its own.
+/// An acceptor cannot return the connector's proof as its own.
 TEST_F(NetHandshakeTest, AProofIsOfOneSideOnly) {
   const std::string answer = Answer(acceptor_);
   const std::string proof = answer.substr(answer.size() - NetHandshake::kAcceptanceBytes);

@@ -132,7 +132,7 @@ struct Two {
       meshes.push_back(std::move(*mesh));
     }
   }
-  /// What rank 1 gets of `sent`, and how that ended.
+  /// The data that rank 1 receives of `sent`, and the final status.
   std::pair<std::string, Status> Pass(const std::string& sent) {
     std::string got(sent.size(), '?');
     auto receiving = std::async(std::launch::async, [&] {
@@ -182,7 +182,7 @@ TEST(NetMacTest, ChangedDataAreAnError) {
   EXPECT_EQ(ranks.Pass(std::string(3 * NetMesh::kUnitBytes, 'x')).second.message(), kChanged);
 }
 
-/// What the design says of data without a MAC: whoever is on the way can change it.
+/// The design states this limit of data without a MAC: an attacker on the way can change it.
 TEST(NetMacTest, WithoutAMacChangedDataAreTaken) {
   Two ranks(false, Flip(10));
   const auto [got, done] = ranks.Pass(std::string(1000, 'x'));

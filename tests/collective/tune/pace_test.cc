@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Of float32; `id` 0: the name is new.
+/// A float32 tensor; `id` 0: the name is new.
 Decided Tensor(const std::string& name, int64_t elements, TensorId id = 1) {
   return {.name = name, .id = id, .elements = elements};
 }
@@ -54,7 +54,7 @@ TEST_F(PaceTest, WhatComesMoreOftenIsNoStep) {
   ExpectStep(Take({Tensor("large", 100)}), milliseconds(9), 120 * 4);
 }
 
-/// What is there once only, as at the beginning of a training, would never come again.
+/// A tensor that occurs only once, as at the start of a training, must not become the mark.
 TEST_F(PaceTest, ANameThatHasNotComeBeforeIsNoMark) {
   Take({Tensor("once", 1000, 0)});
   Take({Tensor("large", 100)});

@@ -76,7 +76,7 @@ TEST(TuneSearch, FindsTheTopInSpiteOfNoise) {
   }
 }
 
-/// As of a machine that does something else now and then, for a whole sample.
+/// The machine is occasionally slow for a whole sample.
 TEST(TuneSearch, HardlyEverLosesToWhatDisturbsSomeSamples) {
   int top = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
@@ -87,7 +87,7 @@ TEST(TuneSearch, HardlyEverLosesToWhatDisturbsSomeSamples) {
   EXPECT_GE(top, 180);
 }
 
-/// Which window is the best depends on the fusion: the first one that is tried is not the last.
+/// The best window depends on the fusion threshold, so the first window found is not the final one.
 TEST(TuneSearch, GoesOnUntilNothingChanges) {
   const auto ridge = [](const Settings& settings) {
     const double fusion = Distance(settings.fusion_bytes, kMebibyte);

@@ -1,4 +1,4 @@
-// Who is waited for, by a clock of the test's own.
+// Tests which ranks are waited for, with a fake clock.
 #include "collective/watch/arrivals.h"
 
 #include <gtest/gtest.h>

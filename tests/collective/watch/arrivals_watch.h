@@ -1,4 +1,4 @@
-// What a coordinator tells, as a Watch keeps it, without time.
+// Records what a coordinator tells its Watch, without times.
 #pragma once
 
 #include <string>

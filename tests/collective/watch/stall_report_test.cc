@@ -1,4 +1,4 @@
-// What people read of tensors that wait.
+// Tests the reports of waiting tensors.
 #include "collective/watch/stall_report.h"
 
 #include <gtest/gtest.h>

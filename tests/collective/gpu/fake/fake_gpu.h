@@ -1,4 +1,4 @@
-// What tests tell the doubles of CUDA's driver and of NCCL, and what they ask them.
+// The controls by which tests set and query the fakes of CUDA's driver and of NCCL.
 //
 // Both are one shared library, fake_gpu.so. A GPU's memory is the process' own, its streams are
 // threads, and ranks are threads of one process, or processes (fake_processes.h): what a stream is
@@ -15,9 +15,9 @@ namespace tony::collective {
 
 struct FakeProcesses;
 
-/// Of the whole process: a test resets it first. Thread safe.
+/// The state of the whole process; a test resets it first. Thread safe.
 struct FakeGpu {
-  // What a test sets. A rank below 0 is none.
+  // Settings of a test. A negative rank means none.
   std::atomic<int> devices{4};
   std::atomic<int> driver_version{13000};
   std::atomic<int> init_result{0};              ///< of cuInit
@@ -34,7 +34,7 @@ struct FakeGpu {
   std::atomic<int> finalize_hangs_at{-1};
   std::atomic<FakeProcesses*> processes{nullptr};  ///< where ranks meet that are no threads
 
-  // What has happened.
+  // Counts of events.
   std::atomic<int> aborted{0};
   std::atomic<int> destroyed{0};
   std::atomic<int> operations{0};  ///< done by all ranks
@@ -42,7 +42,7 @@ struct FakeGpu {
   std::atomic<int> misuses{0};     ///< calls that real libraries do not allow
   std::atomic<int> kernels{0};
   std::atomic<int> copies{0};
-  // What is there still.
+  // Objects that still exist.
   std::atomic<int> communicators{0};
   std::atomic<int> streams{0};
   std::atomic<int> events{0};
@@ -50,7 +50,7 @@ struct FakeGpu {
   std::atomic<int> modules{0};
   std::atomic<int> contexts{0};
 
-  /// What streams have done, in order.
+  /// Notes the work of streams, in order.
   void Note(const std::string& what) {
     const std::lock_guard lock(mutex);
     notes.push_back(what);

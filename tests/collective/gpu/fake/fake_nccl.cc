@@ -175,7 +175,7 @@ NcclResult ncclCommDestroy(NcclComm comm) {
   return kNcclSuccess;
 }
 
-/// What is on the stream still looks at it, so it stays as long as the process.
+/// Work on the stream may still use the communicator, so it stays until the process ends.
 NcclResult ncclCommAbort(NcclComm comm) {
   static std::mutex mutex;
   static std::vector<std::unique_ptr<ncclComm>> kept;

@@ -16,7 +16,7 @@
 namespace tony::collective {
 namespace {
 
-/// What a call reads.
+/// The bytes that a call reads.
 size_t BytesIn(const FakeOp& op, int rank, int ranks) {
   const size_t bytes = op.count * SizeOf(TypeOf(op.type));
   if (op.call == FakeCall::kBroadcast) return rank == op.peer ? bytes : 0;

@@ -16,18 +16,18 @@ struct FakeProcesses {
   static constexpr size_t kMostCalls = 16;
   static constexpr size_t kMostBytes = size_t{1} << 16;
 
-  // What a test sets, at any time.
+  // Settings, which a test may change at any time.
   std::atomic<int> hangs_at;             ///< this rank, in operations
   std::atomic<uint64_t> hangs_from;      ///< from this number on; 0: never
   std::atomic<bool> broken[kMostRanks];  ///< by rank: it has lost another one's connection
 
-  // What has happened.
+  // Counts of events.
   std::atomic<int> joined;
   std::atomic<int> parted;
   std::atomic<int> inside;                  ///< ranks in the operation that hangs
   std::atomic<uint64_t> asked[kMostRanks];  ///< by rank: calls of ncclCommGetAsyncError
 
-  /// Of one rank.
+  /// The state of one rank.
   struct Part {
     std::atomic<uint64_t> written;  ///< operations of which the others can read its part
     std::atomic<uint64_t> read;     ///< operations of which it has read theirs

@@ -71,7 +71,7 @@ class FakeStream {
 
 }  // namespace tony::collective
 
-// What CUDA's handles point to.
+// The objects behind CUDA's handles.
 struct CUstream_st {
   tony::collective::FakeStream stream;
 };

@@ -48,7 +48,7 @@ void Divide(Bytes& bytes, DataType type, int ranks) {
   ++tony_fake_gpu()->mismatches;
 }
 
-/// What is read before anything is written, since ranks' buffers may be the same.
+/// Reads all input before it writes anything, since ranks' buffers may be the same.
 class Work {
  public:
   explicit Work(std::map<int, FakeGroup>& groups) : groups_(groups) {}

@@ -1,4 +1,4 @@
-// What ranks of the double of NCCL do together, on memory of the host.
+// The ranks of NCCL's fake, and their common operations on the host's memory.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ using FakeGroup = std::vector<FakeOp>;
 
 DataType TypeOf(NcclType type);
 
-/// What all ranks called as one group, by rank: is done, and compared.
+/// Executes the calls that all ranks made as one group, by rank, and compares them.
 void DoTogether(std::map<int, FakeGroup>& groups);
 
 /// The ranks of one unique id. Thread safe.
@@ -54,7 +54,7 @@ class FakeWorld {
   virtual void Wake() = 0;
 };
 
-/// Of ranks that are threads: whoever comes last does all.
+/// A world of ranks that are threads: the last one to come does all the work.
 class FakeThreadWorld : public FakeWorld {
  public:
   explicit FakeThreadWorld(int ranks) : ranks_(ranks) {}

@@ -1,4 +1,4 @@
-// What each kind of task is told.
+// Tests the assignment of each kind of task.
 #include "appmaster/assignments.h"
 
 #include <gmock/gmock.h>

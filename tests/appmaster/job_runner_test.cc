@@ -163,7 +163,7 @@ class JobRunnerTest : public ::testing::Test {
     return driver_.Await([&] { return backend_->launched.size() >= count; });
   }
 
-  // What the job's machine says to an executor next.
+  // The next message of the job's machine to an executor.
   v1::MasterMessage Next(PlayedExecutor& executor) {
     std::optional<v1::MasterMessage> message;
     EXPECT_TRUE(driver_.Await([&] {
@@ -330,7 +330,7 @@ TEST_F(JobRunnerTest, NothingIsDoneThatIsNotKept) {
   ASSERT_TRUE(backend_->Grant("worker"));
   driver_.Changed();
   ASSERT_TRUE(driver_.Await([&] { return log.waiting.size() == 1; }));
-  // What follows has nothing to keep, but comes after what has.
+  // The next input has nothing to keep, but its effects come after those of inputs that have.
   runner_->Apply(core::input::AllocationWaiting{"room", "the end of another job"});
   EXPECT_THAT(backend_->calls(), ElementsAre("request worker=2"));
   EXPECT_THAT(Recorded<core::JobWaiting>(), ::testing::IsEmpty());

@@ -89,7 +89,7 @@ class LogCluster {
   void Lose(const std::string& container) {
     loop_.Post([this, container] { senders_.erase(container); });
   }
-  /// Of wishes for the container the first `times`, by the ApplicationMaster.
+  /// Makes the ApplicationMaster refuse the first `times` tunnels to the container.
   void Refuse(const std::string& container, const absl::Status& why, int times) {
     loop_.Post([this, container, why, times] { refusals_[container] = {why, times}; });
   }

@@ -1,4 +1,4 @@
-// Which peers a server of a test serves, where that is not what the test is about.
+// Admits peers, for servers of tests that are not about admission.
 #pragma once
 
 #include "common/peer_filter.h"

@@ -281,7 +281,7 @@ TEST_F(EventLoopTest, GivesASignalItsMeaningBackWithTheHandle) {
   EXPECT_TRUE(calls_.empty());
 }
 
-// Whoever said nohup wants the program to outlive the terminal.
+// A user of nohup wants the program to outlive the terminal.
 TEST_F(EventLoopTest, AHangUpThatIsIgnoredStaysSo) {
   const auto before = signal(SIGHUP, SIG_IGN);
   const Handle watch = loop_.WatchSignals({SIGHUP, SIGUSR1}, [](int) {});

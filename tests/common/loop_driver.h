@@ -41,8 +41,8 @@ class LoopDriver {
     return met;
   }
 
-  /// What `work()` returns, on a thread of its own, while the loop runs; null when patience ended
-  /// before.
+  /// Runs `work()` on a thread of its own while the loop runs, and returns its result; null when
+  /// patience ends first.
   template <typename Work>
   auto AwaitThread(const Work& work) {
     std::optional<decltype(work())> answer;

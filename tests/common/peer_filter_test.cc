@@ -1,4 +1,4 @@
-// Who is admitted, what a check is told, and how much a flood writes into the log.
+// Tests who is admitted, what a check is told, and how much a flood writes into the log.
 #include "common/peer_filter.h"
 
 #include <gmock/gmock.h>

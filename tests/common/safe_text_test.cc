@@ -69,7 +69,7 @@ std::string RandomText(std::mt19937_64& random) {
   return text;
 }
 
-/// What is wrong with `text` for a terminal; `lines`: ends of lines are allowed.
+/// The reason why `text` is unsafe for a terminal; `lines`: line ends are allowed.
 std::string Harm(const std::string& text, bool lines) {
   for (size_t position = 0; position < text.size();) {
     const Utf8Character character = DecodeUtf8(text, position);

@@ -50,8 +50,8 @@ bool IsWellFormed(const std::string& sequence, int first_mask) {
   return value <= 0x10FFFF && !IsSurrogate(value) && Encode(value) == sequence;
 }
 
-// What becomes of a sequence whose first byte begins none: byte for byte, as each other byte begins
-// none either, or is ASCII.
+// The expected replacement of a sequence with an invalid first byte: byte for byte, because each
+// other byte is also an invalid first byte, or ASCII.
 std::string ReplacedByteForByte(const std::string& sequence) {
   std::string text;
   for (const char byte : sequence) {

@@ -51,7 +51,7 @@ class DriverTest : public ::testing::Test {
     }
   }
 
-  /// What a stranger receives for `request`.
+  /// The answer that a program of another user gets for `request`.
   std::string AskAsStranger(int port, const std::string& request) {
     return loop_.AwaitThread([&] { return os::AskAsSecondUser(port, request); })
         .value_or("not in time");

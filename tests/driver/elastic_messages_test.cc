@@ -15,7 +15,8 @@ namespace {
 
 using Endpoints = std::vector<WorkerAddress::Endpoint>;
 
-// What Horovod 0.28.1's WorkerNotificationManager has put, with Python 3.11 and psutil 5.9.8.
+// Values that Horovod 0.28.1's WorkerNotificationManager has put, with Python 3.11 and psutil
+// 5.9.8.
 constexpr char kOnlyLoopback[] =
     "gAWVQgAAAAAAAAB9lIwCbG+UXZSMCTEyNy4wLjAuMZRN8O+GlGFzQyABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhsc"
     "HR4fIJSGlC4=";
@@ -30,7 +31,7 @@ constexpr char kOfProtocol4[] =
     "gASViAAAAAAAAAB9lCiMAmxvlF2UjAkxMjcuMC4wLjGUTZWQhpRhjARldGgxlF2UjAgxMC45LjAuMZRNlZCGlGGMBGV0"
     "aDCUXZQojAgxMC4xLjIuM5RNlZCGlIwIMTAuMS4yLjSUTZWQhpRldUMgAQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRob"
     "HB0eHyCUhpQu";
-// Of a worker on whose machine the interface has no IPv4 address, nor any other.
+// The value of a worker on whose machine no interface has an IPv4 address.
 constexpr char kNone[] = "gAWVKAAAAAAAAAB9lEMgAQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyCUhpQu";
 
 // Its answers with the same secret: an AckResponse by protocols 5 and 4, and a PingResponse.
@@ -92,7 +93,7 @@ TEST(WorkerAddressTest, OfARealWorker) {
   ExpectRefused(ParseWorkerAddresses(kNone), "no IPv4 address");
 }
 
-// By which the tests below make bodies.
+// Validates the pickler with which the tests below make bodies.
 TEST(WorkerAddressTest, ThePickleOfTheseTestsIsThatOfRealWorkers) {
   for (const char* body : {kOnlyLoopback, kTwoInterfaces, kThreeInterfacesOneWithTwo}) {
     const auto worker = ParseWorkerAddresses(body);

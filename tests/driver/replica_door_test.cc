@@ -16,7 +16,7 @@ namespace {
 
 core::Blob Bytes(const std::string& text) { return std::make_shared<const std::string>(text); }
 
-/// What is at the other end of the tunnel.
+/// The peer at the other end of the tunnel.
 class Peer {
  public:
   Peer(LoopDriver& loop, int port) : loop_(loop) {
@@ -31,7 +31,7 @@ class Peer {
   void Send(const std::string& bytes) {
     socket_->Write(bytes, [](const absl::Status&) {});
   }
-  /// What comes next; it must be of type `Kind`.
+  /// The next frame, which must be of type `Kind`.
   template <typename Kind>
   std::optional<Kind> Next() {
     std::optional<std::string> frame;

@@ -111,7 +111,7 @@ class WorkerNotifierTest : public ::testing::Test {
                       });
     EXPECT_FALSE(done_.has_value());
   }
-  /// What came of it.
+  /// The outcome.
   absl::Status Done() {
     if (!loop_.Await([this] { return done_.has_value(); })) return absl::UnknownError("never");
     return *std::exchange(done_, std::nullopt);
@@ -272,7 +272,7 @@ TEST_F(WorkerNotifierTest, AfterItsEndNobodyIsCalled) {
   Notify({worker.get()});
   Notify({nobody.get()});
   notifier_.reset();
-  // What was posted comes before this.
+  // Functions that were posted before run before this.
   bool reached = false;
   loop_.loop().Post([&] {
     reached = true;

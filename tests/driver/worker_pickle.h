@@ -1,4 +1,4 @@
-// What a worker of an elastic Horovod job puts as its address, as Python's pickler writes it.
+// Makes the address value of a worker of an elastic Horovod job, as Python's pickler writes it.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ inline std::string FramedPickle(const std::string& content) {
   return pickle + content;
 }
 
-/// Of ({interface: [(address, port), …]}, secret). Neighbours with the same interface are of one
-/// list. Numbers wrap where they do not fit.
+/// The pickle of ({interface: [(address, port), …]}, secret). Neighbours with the same interface
+/// are in one list. Numbers wrap where they do not fit.
 inline std::string PickleOf(const WorkerAddress& worker) {
   const auto text = [](const std::string& string) {
     return "\x8c" + std::string(1, static_cast<char>(string.size())) + string + "\x94";

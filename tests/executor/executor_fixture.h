@@ -106,7 +106,7 @@ class ExecutorFixture : public ::testing::Test {
   /// A sign of life that Next() has left out.
   virtual void OnHeartbeat(const core::input::Heartbeat& /*heartbeat*/) {}
 
-  /// What the executor says next, heartbeats left out; it must be of type `Kind`.
+  /// The executor's next message except heartbeats; it must be of type `Kind`.
   template <typename Kind>
   Kind Next() {
     std::optional<core::JobInput> input;

@@ -1,4 +1,4 @@
-// Who reads a running task's logs has what its program printed, to the last word.
+// Tests that a reader of a running task's logs gets all of its program's output.
 #include <gmock/gmock.h>
 
 #include <map>

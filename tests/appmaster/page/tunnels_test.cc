@@ -1,4 +1,4 @@
-// Which wishes for a tunnel lead somewhere.
+// Tests which requests for a tunnel are accepted.
 #include "appmaster/page/tunnels.h"
 
 #include <gmock/gmock.h>
@@ -81,7 +81,7 @@ TEST_F(TunnelTargetTest, OnlyWhatRuns) {
 
 TEST_F(TunnelTargetTest, LogsAreThoseOfAnAttachedExecutor) {
   EXPECT_TRUE(CheckLogContainer(tasks_, "c1").ok());
-  // Of what has ended, too, while the container is there.
+  // Logs of an ended task are available, too, while its container is there.
   tasks_.SetState(worker(), core::TaskState::kSucceeded);
   EXPECT_TRUE(CheckLogContainer(tasks_, "c1").ok());
   EXPECT_TRUE(absl::IsNotFound(CheckLogContainer(tasks_, "c2")));

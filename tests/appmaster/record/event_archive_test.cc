@@ -68,7 +68,7 @@ TEST_F(EventArchiveTest, TheNextOneGoesOnBehindIt) {
 TEST_F(EventArchiveTest, AQuietJobThatIsMeasuredForADayLeavesOneFileOfMeasurements) {
   const auto archive = Open();
   archive->Add("1\n");
-  // Of each 30 s, as fast as they can be written.
+  // One measurement for each 30 s, written as fast as possible.
   for (int i = 1; i <= 24 * 120; ++i) archive->KeepUsage(absl::StrCat(i, "\n"));
   const auto kept = [&] { return os::ReadFile(folder_ / storage::kUsageFile).value_or(""); };
   ASSERT_TRUE(Eventually([&] { return kept() == "2880\n"; }));

@@ -34,7 +34,7 @@ class HistoryTest : public ::testing::Test {
  protected:
   ~HistoryTest() override { (void)SetUpLogging("", LogLevel::kInfo); }
 
-  // What followers see, from the first event on.
+  // The events that followers see, from the first one on.
   std::vector<core::JobEvent> Shown() {
     EXPECT_TRUE(AwaitPast());
     std::lock_guard lock(log_.mutex());
@@ -72,8 +72,9 @@ class HistoryTest : public ::testing::Test {
     return events;
   }
 
-  // What a job whose last event has `tail` leaves on a disk that is full from its second event on.
-  // In a child that has the disk to itself, which ends with 0, kNoDisk, or what went wrong.
+  // The remains of a job whose last event has `tail`, on a disk that is full from its second event
+  // on. Runs in a child that has the disk to itself. The child's exit code is 0, kNoDisk, or the
+  // failure.
   void EndOnAFullDisk(const std::vector<std::string>& tail, bool tail_fits) {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -65,7 +65,7 @@ TEST_F(MeasurementsTest, TheNewestOfEachTaskAreKeptTogether) {
   }
   EXPECT_THAT(found, ElementsAre(Measured(1, 2), Measured(0, 3)));
   EXPECT_EQ(kept_.size(), 1u);
-  // Of a run that is over the history has it.
+  // The history has the measurement of a run that is over.
   log_.Append(rpc::ToProto(core::JobEvent{1, 0, Measured(1, 2)}));
   measurements->Take(Measured(0, 4));
   ASSERT_TRUE(driver_.Await([this] { return kept_.size() == 2; }));

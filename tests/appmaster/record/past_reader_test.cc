@@ -1,4 +1,4 @@
-// What earlier ApplicationMasters recorded, read beside what happens now.
+// Tests reading the records of earlier ApplicationMasters while new ones are written.
 #include "appmaster/record/past_reader.h"
 
 #include <gmock/gmock.h>

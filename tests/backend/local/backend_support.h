@@ -1,5 +1,5 @@
-// What tests of the local backend share: a loop on a thread of its own, children of the test,
-// recorded events.
+// The common parts of the local backend's tests: a loop on a thread of its own, children of the
+// test, recorded events.
 #pragma once
 
 #include <sys/types.h>
@@ -62,7 +62,7 @@ class RecordingListener : public core::ClusterBackend::Listener {
   std::string WaitWaiting(size_t count = 1);
   /// "never: …" or "failed: …"; empty when patience ends.
   std::string WaitRefused();
-  /// Which process its executor is; pid 0 when patience ends.
+  /// The process of the container's executor; pid 0 when patience ends.
   core::ExecutorProcess WaitStarted(const std::string& container_id);
   /// How the container ended; a sentence "did not end" when patience ends.
   core::ContainerEnd WaitEnded(const std::string& container_id);
@@ -113,7 +113,7 @@ class Signpost {
   Signpost& operator=(const Signpost&) = delete;
 
   void Reach(char what = '.') const;
-  /// What this process, or one that it becomes, prints is what it reaches.
+  /// Makes the output of this process, or of one that it becomes, report what it reaches.
   void BecomeOutput() const;
   /// The next thing that was reached; 0 when patience ends.
   char Await() const;

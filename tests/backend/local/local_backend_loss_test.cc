@@ -1,4 +1,4 @@
-// What the local backend does about lost processes: of jobs, of their containers, and of their
+// Tests lost processes in the local backend: of jobs, of their containers, and of their
 // ApplicationMasters.
 #include "backend/local/local_backend.h"
 
@@ -97,7 +97,7 @@ TEST_F(LocalBackendTest, AnotherApplicationMasterTakesOver) {
   EXPECT_EQ(second.events.ended_count(), 1u);
   second.Kill(containers[2].id);
   EXPECT_TRUE(second.events.WaitEnded(containers[2].id).lost);
-  // What the job holds is used again, under numbers that are new.
+  // The job's own resources are used again, with new container numbers.
   second.Request({Workers(1, 20, 1)});
   const core::Container next = second.events.WaitGranted(1).at(0);
   EXPECT_EQ(next.id, job_id + "-c0004");

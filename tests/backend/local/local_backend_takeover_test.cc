@@ -1,5 +1,5 @@
-// Which processes an ApplicationMaster takes for the executors that an earlier one has started:
-// none that only looks like one.
+// Tests which processes an ApplicationMaster accepts as the executors of an earlier one: none that
+// only looks like one.
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What a client says to a ResourceManager, and what it makes of the answers.
+// Tests a client's requests to a ResourceManager, and its reading of the answers.
 #include "backend/yarn/application_client.h"
 
 #include <gmock/gmock.h>

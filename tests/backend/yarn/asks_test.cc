@@ -1,4 +1,4 @@
-// What is asked for, taken, taken back and told again; and sizes in YARN's words.
+// Tests asks, grants, releases and repeated asks; and sizes in YARN's form.
 #include "backend/yarn/asks.h"
 
 #include "backend/yarn/container_id.h"
@@ -25,7 +25,7 @@ AllocationOptions Options() {
   return {.other_resources = {{"ps", {{"trainer.io/tpu", 3}}}}, .node_labels = {{"worker", "gpu"}}};
 }
 
-// What the ResourceManager is told now.
+// The asks that the ResourceManager is told now.
 ::hadoop::yarn::AllocateRequestProto Told(Asks& asks) {
   ::hadoop::yarn::AllocateRequestProto request;
   asks.Tell(&request);

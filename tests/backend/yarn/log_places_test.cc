@@ -1,4 +1,4 @@
-// Which folders a configuration means for logs.
+// Tests which folders of logs a configuration means.
 #include "backend/yarn/log_places.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What configuration folders say of a cluster.
+// Tests reading a cluster's configuration folders.
 #include "backend/yarn/yarn_cluster.h"
 
 #include <gmock/gmock.h>
@@ -156,7 +156,7 @@ TEST_F(YarnClusterTest, WhatOthersMayWriteIsNotTrusted) {
 }
 
 TEST_F(YarnClusterTest, ADiskThatAllNodesHaveIsEnough) {
-  // What Hadoop has where nothing is configured.
+  // Hadoop's defaults, where nothing is configured.
   YarnCluster cluster = Found();
   EXPECT_FALSE(cluster.hdfs().has_value());
   EXPECT_EQ(cluster.staging(), "/home/bob/.tony/yarn");

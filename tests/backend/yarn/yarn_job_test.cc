@@ -1,4 +1,4 @@
-// What a container is told of its job.
+// Tests the description of a job for its container.
 #include "backend/yarn/yarn_job.h"
 
 #include <gmock/gmock.h>

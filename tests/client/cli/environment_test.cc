@@ -1,4 +1,4 @@
-// Which variables count, and where the site file is looked for.
+// Tests which variables count, and where the site file is looked for.
 #include "client/cli/environment.h"
 
 #include <gtest/gtest.h>

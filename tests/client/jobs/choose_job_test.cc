@@ -1,4 +1,4 @@
-// What a person's word for a job means.
+// Tests which job a user's word means.
 #include "client/jobs/choose_job.h"
 
 #include <gmock/gmock.h>

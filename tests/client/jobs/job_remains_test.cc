@@ -1,4 +1,4 @@
-// What is removed of jobs that were lost, and of which nothing is touched.
+// Tests what is removed of lost jobs, and which jobs are not touched.
 #include "client/jobs/job_remains.h"
 
 #include <gtest/gtest.h>

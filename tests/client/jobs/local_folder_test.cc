@@ -1,4 +1,4 @@
-// Which folder becomes tony's, and which stays somebody else's.
+// Tests which folder becomes tony's, and which is refused as somebody else's.
 #include "client/jobs/local_folder.h"
 
 #include <gmock/gmock.h>

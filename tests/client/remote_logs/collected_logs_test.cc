@@ -168,7 +168,7 @@ TEST_F(CollectedLogsTest, OtherFilesAreReadWhenOneCannotBe) {
 
 // Its beginning may be of use, but somebody else may have it whole.
 TEST_F(CollectedLogsTest, AContainerThatCannotBeReadToItsEndDoesNotCount) {
-  // What the index says of stdout.log: its size as it is stored, and as it was.
+  // The sizes of stdout.log in the index: stored and original.
   const std::string stored("\0\0\0\0\0\0\0\x1e", 8);
   const std::string longer("\0\0\0\0\0\0\0\x1f", 8);
   Put("node_1", absl::StrReplaceAll(hadoop::Sample(hadoop::kPlainIndexedFile),

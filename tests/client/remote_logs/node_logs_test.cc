@@ -37,7 +37,7 @@ class NodeLogsTest : public ::testing::Test {
     if (found == answers_.end()) return {.code = 404, .body = "no such log"};
     return {.body = found->second};
   }
-  /// What a node lists that has the files, each with its contents.
+  /// Makes the node list these files, each with its contents.
   void List(const std::map<std::string, std::string>& files) {
     std::string list;
     for (const auto& [name, text] : files) {

@@ -1,4 +1,4 @@
-// What each kind of progress prints for the same jobs, also through a real pseudo-terminal.
+// Tests the output of each kind of progress for the same jobs, also through a real pseudo-terminal.
 #include "client/show/make_printer.h"
 
 #include <gmock/gmock.h>
@@ -164,7 +164,7 @@ TEST(Progress, OnlyJsonShowsMeasurementsWhichAreNoEvents) {
   }
 }
 
-/// What comes out of `fd` up to and with `text`, within ten seconds.
+/// The output of `fd` up to and including `text`, within ten seconds.
 std::string ReadUntil(int fd, const std::string& text) {
   std::string seen;
   char buffer[4096];

@@ -1,4 +1,4 @@
-// What lies in a job's folder before its ApplicationMaster starts.
+// Tests the content of a job's folder before its ApplicationMaster starts.
 #include "client/staging/staging.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// What is removed of a cache in a folder of the test's own, with a ResourceManager of its own.
+// Tests the removal of cache entries, in a folder of the test and with a ResourceManager of its
+// own.
 #include "client/staging/yarn_cache.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +87,7 @@ class YarnCacheTest : public testing::Test {
 
 TEST_F(YarnCacheTest, WhatNobodyHasUsedForLongGoes) {
   Put("old", days(33));
-  // Who staged it yesterday may not have marked it for the day before.
+  // A job that was staged yesterday may have left the mark of the day before.
   Put("new", days(31));
   EXPECT_EQ(Sweep(), 1);
   EXPECT_EQ(Kept(), Names{"new"});

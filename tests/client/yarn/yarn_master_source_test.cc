@@ -127,7 +127,7 @@ TEST_F(YarnMasterSourceTest, FindsTheMasterOnceItHasRegistered) {
   Report(yarn::ACCEPTED);
   Start();
   ASSERT_TRUE(IsAsked(2));
-  // Of one that has not said where it is.
+  // The ApplicationMaster has not published its address yet.
   Report(yarn::RUNNING);
   ASSERT_TRUE(IsAsked(2));
   EXPECT_EQ(found_, 0);

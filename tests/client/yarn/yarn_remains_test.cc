@@ -1,4 +1,4 @@
-// What is removed of ended jobs in a folder of the test's own, with a ResourceManager of its own.
+// Tests the removal of ended jobs, in a folder of the test and with a ResourceManager of its own.
 #include "client/yarn/yarn_remains.h"
 
 #include <gtest/gtest.h>

@@ -102,7 +102,7 @@ void JobAuditor::Restarted(const JobMachine& machine) {
     launched_.emplace(task.container->id, Known{task.id});
   }
   for (auto& [id, known] : launched_) known.rejoined = false;
-  // What was granted and not launched has gone back with the ApplicationMaster.
+  // Containers that were granted and not launched have gone with the ApplicationMaster.
   for (const std::string& container : granted_) {
     if (launched_.count(container) == 0) gone_.insert(container);
   }
@@ -211,7 +211,7 @@ void JobAuditor::CheckGang(const effect::SendStart& effect) {
     int there = 0;
     for (int i = 0; i < type.instances; ++i) there += members.contains({type.name, i}) ? 1 : 0;
     if (there == 0 && ordered) continue;
-    // Who is to attach again when the plan comes is told then.
+    // Tasks that have to attach again when the plan comes are told then.
     const bool may_be_few = machine_->job().framework == Framework::kHorovod && IsRanked(type.name);
     if (there != type.instances && !may_be_few)
       Complain(absl::StrCat("a start without some of ", type.name));

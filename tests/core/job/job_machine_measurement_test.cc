@@ -1,4 +1,5 @@
-// What heartbeats bring is shown and forgotten: a run leaves one measurement, however long it is.
+// Tests that measurements of heartbeats are shown and then dropped: a run leaves one, however long
+// it is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,8 +16,7 @@ constexpr int kInputs = 1'000'000;
 constexpr int kStormySteps = 1'500;  ///< at most; then the world is calm
 constexpr int kCalmSteps = 20'000;   ///< enough for a job to end once nothing breaks any more
 
-/// What came out of a run over many seeds, to see that the world was neither too kind nor too
-/// cruel.
+/// Totals of a run over many seeds, to see that the world was neither too kind nor too cruel.
 struct Tally {
   std::map<Reason, int> verdicts;
   int inputs = 0;

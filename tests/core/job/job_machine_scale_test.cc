@@ -11,7 +11,7 @@
 namespace tony::core {
 namespace {
 
-/// What one simulated job took.
+/// The cost of one simulated job.
 struct Cost {
   double cpu_seconds = 0;
   size_t effects = 0;

@@ -14,7 +14,7 @@ std::string RenderEffect(const JobEffect& effect);
 /// All of them, one after the other, each ended by a line break.
 std::string RenderEffects(const JobEffects& effects);
 
-/// What came from whom, in a few words.
+/// The input and its sender, in a few words.
 std::string RenderInput(const JobInput& input);
 
 }  // namespace tony::core

@@ -1,4 +1,4 @@
-// What may happen in a JobWorld, and how often.
+// The events of a JobWorld, and how often they happen.
 #include "tests/core/job/job_world.h"
 
 #include <algorithm>
@@ -341,7 +341,7 @@ void JobWorld::Misdirect() {
 
 /// As in the ApplicationMaster: to the next deadline at most, where the machine gets its tick.
 void JobWorld::PassTime() {
-  // Where nobody may be lost, those who are to attach again do so in time.
+  // If no executor may be lost, those that have to attach again do so in time.
   const bool all_attached = std::all_of(executors_.begin(), executors_.end(),
                                         [](const auto& entry) { return entry.second.heard; });
   if (mishaps_ == Mishaps::kMasters && !all_attached) return;

@@ -34,7 +34,7 @@ class Dice {
 /// Not thread safe.
 class JobWorld : private ClusterBackend::Listener {
  public:
-  /// What goes wrong in it.
+  /// The kinds of faults in the world.
   enum class Mishaps {
     kAll,
     kMasters,  ///< ApplicationMasters are lost and streams break; programs end well, nothing else
@@ -53,7 +53,7 @@ class JobWorld : private ClusterBackend::Listener {
   int runs() const { return runs_; }
   const JobMachine& machine() const { return *machine_; }
   const JobAuditor& auditor() const { return auditor_; }
-  /// What went wrong, with the last inputs and answers before it; empty when nothing did.
+  /// The first violation, with the last inputs and answers before it; empty if there was none.
   const std::string& trouble() const { return trouble_; }
   /// The last inputs and answers.
   std::string log() const;
@@ -83,7 +83,7 @@ class JobWorld : private ClusterBackend::Listener {
   void ExecutorStep(const std::string& id, Executor& executor, bool calm);
   void Obey(const std::string& id, Executor& executor, const JobEffect& effect);
   void RunProgram(const std::string& id, Executor& executor, bool calm);
-  /// What a driver that runs begins with.
+  /// Starts a running driver's behaviour.
   void Drive(const std::string& id, Executor& executor, const effect::SendStart& start);
   void CarryOutRounds(const std::string& id, Executor& executor, const ElasticEffects& effects);
   /// Processes of an elastic job want a place in the next round, for whatever reason.
@@ -92,7 +92,7 @@ class JobWorld : private ClusterBackend::Listener {
   /// A driver says who has which rank.
   void SayPlan(const std::string& id, Executor& executor);
   void Disturb(const std::string& id, Executor& executor);
-  /// What the executor says when it attaches.
+  /// The executor's first message when it attaches.
   input::ExecutorAttached Hello(const std::string& id, const Executor& executor) const;
   void BreakStream(Executor& executor);
   /// The ApplicationMaster is gone with all that was on its way; the next one goes on.
@@ -103,7 +103,7 @@ class JobWorld : private ClusterBackend::Listener {
   void Carry(const JobEffect& effect);
   /// The executor may count on its task from now on for the time of the lease.
   void Lease(const std::string& container_id);
-  /// Nobody else may count on the task of a container that is told to start.
+  /// No other ApplicationMaster may count on the task of a container that is told to start.
   void CheckLeases(const std::vector<std::string>& container_ids);
   void Complain(const std::string& what);
 
@@ -121,7 +121,7 @@ class JobWorld : private ClusterBackend::Listener {
   JobAuditor auditor_;
   FakeClusterBackend backend_;
   std::map<std::string, Executor> executors_;
-  /// Of executors that nobody saw end, too: their programs run on until then.
+  /// Includes executors whose end nobody has seen: their programs run until then.
   std::map<std::string, std::pair<TaskId, TimePoint>> leases_;
   std::vector<JobInput> past_;   ///< messages of executors that were delivered
   std::deque<std::string> log_;  ///< the last inputs and effects

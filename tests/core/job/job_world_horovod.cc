@@ -1,4 +1,4 @@
-// What the driver of a Horovod job does in a JobWorld.
+// The behaviour of a Horovod job's driver in a JobWorld.
 #include "tests/core/job/job_world.h"
 
 namespace tony::core {

@@ -52,7 +52,7 @@ bool IsNumber(const std::string& text) {
   return ParseScenarioNumber(text, least, most).ok();
 }
 
-/// What a word or the value of an option may be.
+/// The allowed values of a word or an option.
 struct Value {
   bool (*fits)(const std::string&);
   const char* expected;
@@ -90,7 +90,7 @@ struct OptionRule {
   bool required = false;
 };
 
-/// What one command takes. Words beyond those of `words` are like the last of them.
+/// The words and options of one command. Words beyond `words` follow the rule of the last one.
 struct CommandRule {
   const char* name;
   std::vector<Value> words = {};

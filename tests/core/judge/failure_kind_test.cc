@@ -1,4 +1,4 @@
-// What ends of real programs say about who began.
+// Tests what the output of real programs says about the cause of a failure.
 #include "core/judge/failure_kind.h"
 
 #include <gtest/gtest.h>

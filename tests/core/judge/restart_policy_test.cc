@@ -1,4 +1,4 @@
-// What is started anew after a failure, at whose expense, and how long that waits.
+// Tests what starts again after a failure, which budget pays, and how long the restart waits.
 #include "core/judge/restart_policy.h"
 
 #include <gtest/gtest.h>

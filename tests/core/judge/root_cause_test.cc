@@ -1,4 +1,4 @@
-// Who is guilty of several failures.
+// Tests which of several failures is the cause.
 #include "core/judge/root_cause.h"
 
 #include <gtest/gtest.h>

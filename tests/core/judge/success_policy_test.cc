@@ -1,4 +1,4 @@
-// Which failures count, and when an attempt is over.
+// Tests which failures count, and when an attempt is over.
 #include "core/judge/success_policy.h"
 
 #include <gtest/gtest.h>

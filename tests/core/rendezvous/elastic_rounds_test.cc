@@ -33,7 +33,7 @@ class ElasticRoundsTest : public ::testing::Test {
     clock_.Advance(time);
     Take(rounds_.OnTick(clock_.Now()));
   }
-  /// What was to be done since the last call: "round 1: a1 b1*" by rank, * for a new process.
+  /// The effects since the last call: "round 1: a1 b1*" by rank, * for a new process.
   std::string Done() { return std::exchange(done_, ""); }
 
   ElasticRounds rounds_{{.size = {2, 4}, .resets = 5}};

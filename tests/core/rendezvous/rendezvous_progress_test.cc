@@ -1,4 +1,4 @@
-// Who keeps whom waiting, as data and in words.
+// Tests which ranks keep others waiting, as data and as text.
 #include "core/rendezvous/rendezvous_progress.h"
 
 #include <gmock/gmock.h>

@@ -17,7 +17,7 @@ std::vector<Slot> Plan(const std::vector<HostSlots>& hosts, int processes) {
 
 Blob Bytes(const std::string& bytes) { return std::make_shared<const std::string>(bytes); }
 
-/// What is there, "-" for nothing.
+/// The value, "-" if there is none.
 std::string Get(const RendezvousStore& store, const std::string& scope, const std::string& key) {
   const Blob value = store.Get(scope, key);
   return value == nullptr ? "-" : *value;
@@ -176,7 +176,7 @@ TEST(RendezvousStore, ANewRoundForgetsAllButWhatBelongsToTheJob) {
   EXPECT_FALSE(store.scopes().contains("local_a"));
   EXPECT_TRUE(store.scopes().contains("local_c"));
   EXPECT_EQ(store.keys(), 2U);
-  // Nobody has finished in this round.
+  // No rank has finished in this round.
   Put(store, "global", "0", "new");
   store.Remove("global", "1");
   EXPECT_EQ(Get(store, "global", "0"), "new");

@@ -1,4 +1,5 @@
-// What is added to a task's environment for HDFS, and what of the user's own stays.
+// Tests the variables that are added to a task's environment for HDFS, and which of the user's own
+// stay.
 #include "core/runtime/hadoop_variables.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What Horovod's processes and their driver find in their environment.
+// Tests the environment of Horovod's processes and their driver.
 #include <gtest/gtest.h>
 
 #include "tests/core/runtime/runtime_context.h"

@@ -136,7 +136,7 @@ TEST(GroupDeadlinesTest, ATypeThatRunsAgainHasItsWholeTimeAgain) {
   EXPECT_THAT(Names(deadlines.TakeDue(At(150))), ElementsAre("evaluator (ignored)"));
 }
 
-/// What the history of ends and restarts means, looked at as a whole.
+/// A reference that derives the deadlines from the whole history of ends and restarts.
 class Oracle {
  public:
   explicit Oracle(std::vector<DependencyTimeout> timeouts) : timeouts_(std::move(timeouts)) {}

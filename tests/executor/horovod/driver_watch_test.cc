@@ -10,7 +10,7 @@ namespace {
 
 class DriverWatchTest : public ::testing::Test {
  protected:
-  /// What happens at each look, before it is counted: the number of looks so far.
+  /// Called at each check, before it is counted, with the number of checks so far.
   void Watch(std::function<bool(int)> is_suspended) {
     watch_ = std::make_unique<DriverWatch>(
         driver_.loop(), DriverWatch::Pace{std::chrono::milliseconds(1), 3},

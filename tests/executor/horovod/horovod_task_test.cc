@@ -1,5 +1,5 @@
-// What a task of a Horovod job has besides its program: a driver that really runs, its files as
-// they come, and the places of processes.
+// Tests the additions of a Horovod task to its program: a real driver, its files, and the places of
+// processes.
 #include "executor/horovod/horovod_task.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ core::ClusterSpec OneMachine() {
            EndpointOf({"worker", 1}, kHere)}};
 }
 
-/// What the ApplicationMaster has of the driver for these workers.
+/// The plan that the ApplicationMaster has from the driver for these workers.
 core::RendezvousPlan PlanFor(const core::ClusterSpec& spec, bool loopback = true) {
   const auto hosts = core::ParseWorkerList(core::FormatWorkerList(core::WorkerHostsOf(spec)));
   return {.port = 4711, .loopback = loopback, .slots = core::PlanSlots(*hosts, 2).value()};
@@ -143,7 +143,7 @@ class HorovodTaskTest : public ::testing::Test {
                      },
                      [this] {
                        ++dialled_;
-                       // Nobody is there: a replica answers all the same.
+                       // No driver is there; a replica answers nevertheless.
                        return std::make_shared<rpc::TunnelDialer>(
                            "127.0.0.1:1",
                            authority_.Issue(rpc::ExecutorRole("job-1", "c")).value());

@@ -100,7 +100,7 @@ class RendezvousReplicaTest : public ::testing::Test {
     ASSERT_TRUE(replica.ok()) << replica.status();
     replica_ = *std::move(replica);
   }
-  /// What a worker asks for, on a thread of its own while the loop runs.
+  /// Runs a worker's request on a thread of its own while the loop runs.
   template <typename Ask>
   auto AsWorker(Ask ask) {
     rendezvous::HttpStoreClient client({.port = replica_->port()});

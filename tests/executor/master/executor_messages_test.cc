@@ -1,4 +1,4 @@
-// What the ApplicationMaster reads in each message.
+// Tests what the ApplicationMaster reads in each message.
 #include "executor/master/executor_messages.h"
 
 #include <gtest/gtest.h>

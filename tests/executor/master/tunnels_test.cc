@@ -50,7 +50,7 @@ class TunnelsTest : public ::testing::Test {
     tunnels_->Open(open, server_->address(), refusal_);
   }
 
-  /// What a browser gets from `port` through the tunnel, and how the tunnel ended.
+  /// The answer that a browser gets from `port` through the tunnel, and how the tunnel ended.
   absl::Status Ask(int port, std::string& answer) {
     std::unique_ptr<TcpSocket> browser;
     std::unique_ptr<rpc::TunnelPump> pump;

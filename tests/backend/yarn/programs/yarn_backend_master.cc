@@ -51,7 +51,7 @@ class Control {
     line += '\n';
     if (::write(fd_.get(), line.data(), line.size()) < 0) std::exit(3);
   }
-  /// What has come, as whole lines; false at the end.
+  /// Passes the received lines to `function`, whole lines only; false at the end.
   template <typename Function>
   bool Read(Function function) {
     char buffer[4096];

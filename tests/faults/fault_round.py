@@ -20,13 +20,13 @@ import targets
 import tony_cli
 import withheld_kill
 
-# By which every wait of a round ends, and how long the last of a job may take to go.
+# The limit of every wait in a round, and of the time until a job's last process is gone.
 DEADLINE_SECONDS = 40
 GONE_SECONDS = 20
 # Between a step and the fault: what happens between two events is hit, too.
 _MOMENT_SECONDS = 0.02
 _TASK_MEGABYTES = 64
-# Of the job's folder, when nothing of the job runs any more.
+# Parts of the job's folder that must be gone when nothing of the job runs any more.
 _TRANSIENT = ("secrets", "containers", "archives", "cache", "am.address")
 _FEW_DESCRIPTORS = (6, 40)
 _PACKED_BYTES = 8 * 1024 * 1024
@@ -130,7 +130,7 @@ class Round:
             raise AssertionError(f"expected {self._row.expected}\nbut was  {outcome}")
         return outcome
 
-    # What is there before the fault.
+    # The machine's state before the fault.
 
     def _make_site(self):
         site = tony_cli.Site(self._test, self._setting.programs)
@@ -173,7 +173,7 @@ class Round:
         if self._row.program == "packs":
             folder = self._site.folder / "program"
             folder.mkdir()
-            # What cannot be made smaller.
+            # Random bytes, which cannot be compressed.
             (folder / "data").write_bytes(random.Random(0).randbytes(_PACKED_BYTES))
             arguments += ["--src_dir", str(folder)]
         return arguments
@@ -232,7 +232,7 @@ class Round:
     # Afterwards.
 
     def _let_go(self):
-        # What is to be killed, or lost, is not to end before that.
+        # The target of the fault must not end before the fault.
         if {"SUCCEEDED", "FAILED"} & set(self._row.expected.state):
             self._gates.open_all()
 

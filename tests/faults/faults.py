@@ -76,7 +76,7 @@ class Fault:
     def _kill(self):
         reached = _signal(self._targets(), signal.SIGKILL)
         if "everything" in self._row.targets:
-            # What they were starting in this moment.
+            # Processes that the targets were starting at that moment.
             while _signal(self._targets(), signal.SIGKILL):
                 pass
         if "driver" in self._row.targets:

@@ -24,5 +24,5 @@ PROGRAMS = {
     "ranks": f"{horovod_job.WORKER} --hold $GATES/gate-$TASK_INDEX",
     "prints": f"{_WAIT}; head -c 1000000 /dev/zero | tr '\\0' '\\n'",
 }
-# What the job needs for its program.
+# Settings of the job for its program.
 CONF = {"ranks": ("tony.application.framework=horovod", "tony.driver.memory=64m")}

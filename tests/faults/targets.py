@@ -91,7 +91,7 @@ class JobProcesses:
         return [pid] if pid else []
 
     def _fork_server(self):
-        # What it has just forked shows its command line for a moment, and is younger.
+        # A child that it has just forked shows the same command line for a moment, but is younger.
         return sorted(self._processes("--fork-server"))[:1]
 
     def _everything(self):

@@ -21,7 +21,7 @@ struct Finding {
   std::string what;  ///< "it is another one in pieces", "signal 11: Segmentation fault"
 };
 
-/// What a run may cost.
+/// The limits of a run.
 struct RunLimits {
   std::chrono::seconds input{20};    ///< of processor time, for one; then it counts as endless
   size_t memory_bytes = 1ull << 30;  ///< more than the process has; sanitizers need more, so there

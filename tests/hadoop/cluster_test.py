@@ -141,7 +141,7 @@ class KerberosCluster(ClusterCase):
         """Without a ticket it ends at once with a sentence; a name alone is not believed."""
         started = time.monotonic()
         result = self.submit("alice", "true")
-        # Who tried again would do so for a minute.
+        # With retries it would take a minute.
         self.assertLess(time.monotonic() - started, 20)
         self.assertEqual(result.returncode, 3)
         self.assertIn("get a ticket with kinit", result.stderr)

@@ -1,4 +1,4 @@
-// Which task's error explains the failure of a job.
+// Tests which task's error explains the failure of a job.
 #include "history/first_error.h"
 
 #include <gmock/gmock.h>

@@ -117,7 +117,7 @@ TEST(LogStream, OfTonysOwnLogsALevelIsSelected) {
                                "info three\n", time, "error four\n", time, "debug five\n"));
   LogStreamOptions options{{"am", true, true, false}};
   options.level = LogLevel::kWarning;
-  // What has no level is not hidden: it may be the message of a crash.
+  // Lines without a level are not hidden: one may be the message of a crash.
   EXPECT_THAT(job.Print(options),
               ElementsAre("am/0/am: master", absl::StrCat("am/0/am: ", time, "warning two"),
                           "am/0/am: what(): crash", absl::StrCat("am/0/am: ", time, "error four")));

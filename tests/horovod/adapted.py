@@ -7,7 +7,8 @@ import shutil
 import sys
 from importlib import metadata
 
-# What Horovod's users import. The rest, which the tests take helpers from, stays Horovod's own; the copy has those files.
+# The modules that Horovod's users import. The others, from which the tests import helpers, stay
+# Horovod's own; the copy has those files.
 _IMPORT = re.compile(r"^(\s*(?:import|from)\s+)horovod\.(torch|tensorflow|keras)\b", re.MULTILINE)
 # Examples for TensorFlow 1 run with what TensorFlow 2 has of it.
 _TENSORFLOW = re.compile(r"^import tensorflow as tf$", re.MULTILINE)

@@ -53,7 +53,7 @@ EXAMPLES = {
         Example(["elastic/tensorflow2/tensorflow2_mnist_elastic.py"], r"^Step #40\tLoss: [0-9.]+", begun="Step #20"),
         Example(["elastic/tensorflow2/tensorflow2_keras_mnist_elastic.py"], r"250/250 .*accuracy: (?:0\.9\d+|1\.0+)",
                 begun="Epoch 2/"),
-        # Who comes would wait for the others, and they for it: docs/horovod-tests.md.
+        # A new process and the others would wait for each other: docs/horovod-tests.md.
         Example(["elastic/tensorflow2/tensorflow2_synthetic_benchmark_elastic.py", "--model=MobileNet", *_MANY_STEPS],
                 _MEASURED, begun="Iter #2", newcomer=False),
         Example(_TENSORFLOW_1_BENCHMARK, _MEASURED),

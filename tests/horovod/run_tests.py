@@ -113,7 +113,7 @@ def main():
               flush=True)
         for path in (folder / "test" / name for framework in chosen.framework for name in FILES[framework]
                      if chosen.file in name):
-            # What Horovod keeps in test/single is for one process.
+            # Horovod's tests in test/single are for one process.
             for ranks in [1] if path.parent.name == "single" else chosen.ranks:
                 print(f"{path.stem} in {ranks} ranks", file=sys.stderr, flush=True)
                 for test, result in run_file(path, folder, ranks, chosen).items():

@@ -15,7 +15,7 @@ import os, signal, sys
 import tony.collective as hvd
 hvd.init()
 """
-# What ranks print who have heard of each other.
+# The output of ranks that have met.
 LINE = 'print("rank", hvd.rank(), "of", hvd.local_size(), hvd.allgather_object(hvd.rank()))'
 KEY = "TONY_COLLECTIVE_KEY"
 APART = ("unshare", "--user", "--map-root-user")
@@ -81,7 +81,7 @@ class MeetingTest(CollectiveCase):
             meeting = threading.Thread(target=hvd.barrier)
             meeting.start()
             if hvd.rank() == 0:
-                # What it counts is what makes the other one come.
+                # The test lets the other rank come only when this counter has grown.
                 wait(lambda: hvd.counters()["negotiation_seconds"] > 0.3)
                 measured.touch()
             meeting.join()
@@ -100,7 +100,7 @@ class MeetingTest(CollectiveCase):
             self.assertGreaterEqual(each["by_number"], 2)
             self.assertGreaterEqual(each["by_request"], 2)
         self.assertGreater(counted[0]["negotiation_seconds"], 0.3)
-        # Who was late has the others' waiting, and nobody else.
+        # The late rank's counter has the others' waiting time, and no other counter has it.
         self.assertGreater(counted[1]["waited_for_seconds"], 0.3)
         self.assertLess(counted[0]["waited_for_seconds"], counted[1]["waited_for_seconds"])
         self.assertNotIn("collective", tasks["driver:0"].get("usage", {}))

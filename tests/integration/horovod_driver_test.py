@@ -90,7 +90,7 @@ class KilledDriverTest(HorovodTest):
 class StrangersTest(HorovodTest):
     """Others who come to the driver's ports do not disturb the ranks, and are answered."""
 
-    # What they send, and how the answer begins.
+    # The strangers' requests, and how the answers begin.
     REQUESTS = (
         (b"\0\xff garbage \r\n\r\n", b"HTTP/1.1 400 "),
         (b"PUT /global/1 HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\nx", b"HTTP/1.1 413 "),
@@ -123,7 +123,7 @@ class StrangersTest(HorovodTest):
         self.connect(port).sendall(b"PUT /global/1 HTTP/1.1\r\nContent-Length: 272\r\n\r\nhalf")
         door = self.connect(int(job.wait_for_task("driver:0", "RUNNING")["port"]))
         door.sendall(b"\xff" * 1000)
-        # Of what it was told nothing may have been read: then the end is a reset.
+        # The driver may not have read all of the request; then the connection ends with a reset.
         with contextlib.suppress(ConnectionResetError):
             while door.recv(65536):
                 pass

@@ -17,7 +17,7 @@ import tony_cli
 
 # Small tasks, so that any machine has room; the short grace is for tests that need it to pass.
 SMALL = ("--conf", "tony.worker.memory=64m")
-# What must not outlive a job in its folder.
+# Parts of a job's folder that must not outlive the job.
 TRANSIENT = ("secrets", "containers", "archives", "cache", "am.address")
 
 programs = None  # pylint: disable=invalid-name

@@ -195,7 +195,7 @@ class KillTest(JobTest):
         job = self.start(*RETRY)
         before = self.containers(job)
         os.kill(self.fork_server_of(job), signal.SIGKILL)
-        # Nobody needs it before an executor is lost, too.
+        # The fork server is needed only when an executor is lost, too.
         os.kill(self.process(job, "tony-executor", before[1][0]), signal.SIGKILL)
         self.containers(job, epoch=1)
         self.assert_succeeds(job)

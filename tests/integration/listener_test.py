@@ -71,7 +71,8 @@ class ListenerTest(JobTest):
         self.assertLess(log.count("was sent away"), 16)
 
     def test_a_flood_that_takes_all_descriptors_passes(self):
-        # Of the own user's, since nobody else's gets as far; and the limit cannot be raised.
+        # The flood comes from the job's own user, because other users are closed earlier. The job
+        # cannot raise its limit.
         job, port = self.start("-n", 256)
         flooder = subprocess.Popen(
             [second_user.PYTHON, "-c", second_user.textwrap.dedent(FLOOD), str(port), "600"],

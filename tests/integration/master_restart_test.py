@@ -148,7 +148,7 @@ class MasterRestartTest(JobTest):
             with self.subTest(code=code):
                 job, pids = self.start(f"read < {gate.path}; exit {code}", workers=1)
                 ended = machine.Processes(self, {pid: "program" for pid in pids})
-                # Nobody listens while the program ends.
+                # The ApplicationMaster is stopped while the program ends.
                 self.kill_master(job, signal.SIGSTOP)
                 gate.write()
                 ended.wait_until_gone(END_SECONDS)

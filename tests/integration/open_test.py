@@ -50,7 +50,7 @@ GET = """
     print(got, flush=True)
     sys.stdin.read()
 """
-# Of a connection that the other side has reset: while it is read, written, or shut down.
+# Errors of a connection that the other side has reset, while it is read, written or shut down.
 RESET = (errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN)
 
 
@@ -242,7 +242,7 @@ class OpenTest(integration_case.JobTest):
             try:
                 return exchange()
             except OSError as error:
-                # What a connection says that is reset depends on what is being done with it.
+                # The error of a reset connection depends on the call in progress.
                 if error.errno not in RESET and not isinstance(error, http.client.RemoteDisconnected):
                     raise
                 return None

@@ -62,7 +62,7 @@ class StagesTest(JobTest):
         self.assertEqual(self.states(job, "worker:0"), [])
         gate.write()
         job.wait_until_running("worker:0", "worker:1")
-        # What has prepared is gone, and so is its container.
+        # The prepare task is gone, and so is its container.
         self.assertEqual(machine.processes_with(prepared["container"]), {})
         waiting = self.site.verb("status", job.id)["waiting"]
         self.assertEqual(waiting["what"], "2 of 3 tasks run")
@@ -102,7 +102,7 @@ class StagesTest(JobTest):
         gate = self.pipe("gate")
         job = self.prepare(f"read < {gate.path}", "echo $TONY_EPOCH $TONY_ATTEMPT")
         ended = machine.Processes(self, job.wait_until_running("prep:0"))
-        # Nobody listens while the preparation ends.
+        # The ApplicationMaster is stopped while the preparation ends.
         self.kill_master(job, signal.SIGSTOP)
         gate.write()
         ended.wait_until_gone(END_SECONDS)

@@ -97,7 +97,7 @@ class TerminalTextTest(JobTest):
                 self.assertIn(b"before" if verb == "logs" else b"named", shown)
         for more in (("--first-error",), ("--first-error", "--json"), ("--timestamps",)):
             self.show("tony", "logs", *more, code=0)
-        # What reads a pipe gets the program's own bytes.
+        # A pipe gets the program's own bytes.
         piped = self.site.run("tony", "logs", "worker:0", "--stdout").stdout
         self.assertEqual(piped.encode("utf-8", "surrogateescape"), path.read_bytes())
 

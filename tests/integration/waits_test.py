@@ -130,7 +130,7 @@ class WaitsTest(JobTest):
         end = self.pipe("end")
         job = self.submit(f"read < {end.path}")
         job.wait_until_running("worker:0")
-        # Who would start the next one waits a little.
+        # The client, which would start the next one, is stopped for a while.
         job.client.send_signal(signal.SIGSTOP)
         self.kill_master(job)
         self.assert_waits(job, "RUNNING", "ApplicationMaster was lost", ["the ApplicationMaster"])

@@ -1,5 +1,5 @@
-// What the tests of src/jobfile share: a temporary folder, job files in it, and matchers for
-// problems.
+// The common parts of the tests of src/jobfile: a temporary folder, job files in it, and matchers
+// for problems.
 #pragma once
 
 #include <gmock/gmock.h>

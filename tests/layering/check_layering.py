@@ -16,7 +16,7 @@ import sys
 import contracts
 from cpp_source import Source
 
-# Who may include whom: src/ROW may include itself and the folders of its list, and nothing else.
+# The allowed includes: src/ROW may include itself and the folders of its list, and nothing else.
 # There are two towers, for jobs (core, jobfile) and for machines (os, logs, hadoop).
 CORE = ["core", "common"]
 MACHINE = ["logs", "os"]

@@ -15,9 +15,9 @@ SAYS_WHO_MAY_CALL = re.compile(
     r"\bthread|\bplain(?:\s|/)+value\b|\bowned(?:\s|/)+by(?:\s|/)+the(?:\s|/)+event(?:\s|/)+loop\b",
     re.IGNORECASE,
 )
-# Of a declaration at the top of a class, up to what follows the parameters.
+# A declaration at the top level of a class, up to the text after its parameters.
 METHOD = re.compile(r"((?:[^;{}()]|\n)*?)\(((?:[^;{}]|\n)*)\)([^;{}()]*)[;{]")
-# What changes no state that others may see at the same time, or is declared by every class.
+# Declarations that are no methods, or do not change state that other threads may see.
 NO_METHOD = re.compile(r"\b(?:friend|using|static|typedef|explicit|operator)\b|~|std::function<|=")
 UNCHANGING = re.compile(r"\s*const\b|=\s*(?:default|delete)|noexcept\s*=")
 

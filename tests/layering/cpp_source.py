@@ -56,7 +56,7 @@ class Source:
         return "\n".join(self.lines[first : line - 1])
 
 
-# What stands before the brace of a namespace, class and so on: their functions are looked for.
+# The text before the brace of a namespace, class and so on, in which functions are searched.
 CONTAINER = re.compile(
     r"\b(?:namespace|class|struct|union|enum|extern)\b(?!.*\)\s*\w*\s*$)", re.DOTALL
 )

@@ -1,4 +1,4 @@
-// Which lines of an output count as errors, and how much of one is taken.
+// Tests which lines of an output count as errors, and how much of one is taken.
 #include "logs/error_finder.h"
 
 #include <gmock/gmock.h>

@@ -35,7 +35,7 @@ class SegmentedLogTest : public ::testing::Test {
     log_->Append(text.data(), text.size(), unix_millis);
   }
   std::string Segment(int number) const { return os::Contents(LogSegmentPath(path_, number)); }
-  /// What `cat stdout.log*` prints.
+  /// The output of `cat stdout.log*`.
   std::string Whole() const {
     std::string whole;
     for (const int number : FindLogSegments(path_)) whole += Segment(number);

@@ -1,4 +1,4 @@
-// What tests with real processes share: waiting with a deadline, and talking to a keeper.
+// The common parts of tests with real processes: waiting with a deadline, and talking to a keeper.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// What tests of files need: a folder that goes away, and looks at what lies in it.
+// A temporary folder for tests with files, and functions that inspect its content.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -11,7 +11,8 @@ from torch_checks import expect
 
 
 _SCALES = "prescale_factor postscale_factor"
-# Of Horovod 0.28.1, https://horovod.readthedocs.io/en/stable/api.html: programs pass them by place and by name.
+# The arguments of Horovod 0.28.1, https://horovod.readthedocs.io/en/stable/api.html: programs pass
+# them by position and by name.
 ARGUMENTS = {
     **dict.fromkeys(("allreduce_", "allreduce_async", "allreduce_async_"),
                     f"tensor average name op {_SCALES} process_set"),

@@ -96,7 +96,7 @@ class RanksTest(unittest.TestCase):
             handle = hvd.allreduce_async(floats(), name=f"of {hvd.rank()}")
             hvd.barrier()
             hvd.shutdown()
-            # Whoever shuts down first is gone for the other one.
+            # The rank that shuts down first is gone for the other one.
             error = expect_error("", hvd.synchronize, handle)
             assert str(error) in ("the engine was shut down", f"rank {other} has left"), error
             """)

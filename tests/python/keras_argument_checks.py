@@ -59,7 +59,7 @@ def check_what_is_no_argument_is_a_type_error():
     for package in (hvd, hvd_keras):
         for options in ({"learning_rate": 1.0}, {"optimizer": None}):
             expect_error(TypeError, "", package.DistributedOptimizer, tf.keras.optimizers.SGD(1.0), **options)
-    # Those of Horovod's package for TensorFlow have an order of their own.
+    # Those of Horovod's package for TensorFlow have another order.
     assert list(inspect.signature(DistributedOptimizer).parameters)[2] == "use_locking"
     wrapped = hvd_keras.DistributedOptimizer(tf.keras.optimizers.SGD(1.0), backward_passes_per_step=2, use_locking=True)
     assert wrapped._distributed.sums is not None

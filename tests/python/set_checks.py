@@ -141,7 +141,7 @@ def check_memory_is_held_when_a_submission_is_interrupted():
     finally:
         library.allreduce = own
     gc.collect()
-    # Whoever holds it holds what the library reads and writes.
+    # A handle keeps alive what the library reads and writes.
     assert len(_handles._in_flight) == before + 1  # pylint: disable=protected-access
     assert library.wait(kept[0], 60000) == _library.OK
 

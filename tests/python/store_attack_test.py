@@ -12,7 +12,7 @@ import rendezvous_driver
 
 HAS_TORCH = importlib.util.find_spec("torch")
 KEY = {"TONY_COLLECTIVE_KEY": "of this job", "HOROVOD_GLOO_TIMEOUT_SECONDS": "60"}
-# Of the same length, so that one can take the other's place in a pickle.
+# Both have the same length, so that one can replace the other in a pickle.
 RIGHT, FORGED = b"the object of rank 0", b"what Mallory has sent"[:20]
 NOT_BELIEVED = "in the job's store is not believed to be of rank "
 
@@ -25,7 +25,7 @@ try:
 except hvd.HorovodInternalError as error:
     print("told:", error, flush=True)
 """
-# What somebody else has put in the place of what rank 1 has.
+# Replaces rank 1's value in the store by a forged one.
 IN_TORCH_STORE = """
 import os
 from tony.collective import _stores
@@ -168,7 +168,7 @@ class HttpStoreTest(unittest.TestCase):
         self.assert_not_believed(self.run_ranks({"net": self.in_table}, apart=(0, 1), which=(1,)), "net")
         self.assert_not_believed(self.run_ranks({"net.1": lambda lines: [self.relay.address, *lines[1:]]},
                                                 apart=(0, 1)), "net/1")
-        # What rank 0 has said it asks of nobody.
+        # Rank 0 does not ask the store for its own values.
         self.assertEqual(self.run_ranks({"net.0": self.relays_address}, apart=(0, 1)), [f"got {RIGHT!r}"] * 2)
         self.assertEqual(self.relay.connections, 0)
 

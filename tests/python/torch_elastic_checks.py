@@ -80,7 +80,7 @@ def check_all_get_what_rank_0_has():
     assert state.step == 0 and state.nothing is None
     assert state.optimizer.param_groups[0]["lr"] == 0.1
     assert state.sampler.processed_num == 3 * hvd.size()
-    # What was told is what is gone back to.
+    # restore() returns to the values that sync() has sent.
     before = [p.detach().clone() for p in state.model.parameters()]
     train_step(state, 0)
     assert not torch.equal(before[0], state.model[0].weight)

@@ -136,7 +136,7 @@ class HostsTest(unittest.TestCase):
         if reason:
             self.skipTest(reason)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            # Whoever is left holds the pipe open, of which the end is waited for.
+            # A remaining process keeps the pipe open, whose end the test waits for.
             program = subprocess.Popen([sys.executable, "-B", __file__, "stay"], stdout=subprocess.PIPE,
                                        stderr=subprocess.DEVNULL, start_new_session=True)
             try:

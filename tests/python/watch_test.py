@@ -24,7 +24,8 @@ def say(*words):
     print(*words, flush=True)
 """
 
-# Of a program: `wait_a_while(seconds)` is a barrier to which rank 1 comes when rank 0 has counted that long a wait for it.
+# The start of a program: `wait_a_while(seconds)` is a barrier to which rank 1 comes when rank 0 has
+# counted that long a wait for it.
 WAIT_A_WHILE = """
 def until(condition):
     deadline = time.monotonic() + 120

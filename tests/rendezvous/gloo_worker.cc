@@ -1,4 +1,4 @@
-// What gloo's rendezvous and Horovod's HTTPStore do.
+// Imitates gloo's rendezvous and Horovod's HTTPStore.
 #include "tests/rendezvous/gloo_worker.h"
 
 #include <arpa/inet.h>
@@ -24,7 +24,8 @@ constexpr size_t kAddressBytes = 136;
 // The real client would wait for ever.
 constexpr timeval kLongestSilence{.tv_sec = 60, .tv_usec = 0};
 
-/// What rank `owner` listens at for rank `peer`: sockaddr_storage and a sequence number of -1.
+/// The address at which rank `owner` listens for rank `peer`: sockaddr_storage and a sequence
+/// number of -1.
 std::string AddressFor(int owner, int peer) {
   struct Address {
     sockaddr_storage storage;
@@ -188,7 +189,7 @@ Mesh::Mesh(const std::vector<core::Slot>& plan) {
 absl::Status GlooWorker::Initialize() {
   absl::Status status;
   for (const GlooContext& context : ContextsOf(slot_)) {
-    // Who has failed keeps nobody waiting.
+    // A rank that has failed keeps no other waiting.
     if (status.ok()) status = Meet(context);
     if (!status.ok()) mesh_.BarrierOf(context.scope).arrive_and_drop();
   }

@@ -16,7 +16,7 @@
 
 namespace tony::rendezvous {
 
-/// What was sent, and what came back.
+/// Counts of requests and of their answers.
 struct RequestCounts {
   uint64_t gets = 0;
   uint64_t puts = 0;

@@ -20,7 +20,7 @@ struct RendezvousRun {
   std::chrono::microseconds server_cpu{};  ///< of the loop's thread
 };
 
-/// What a rank does in a run.
+/// The behaviour of a rank in a run.
 struct RankRole {
   int port = 0;  ///< of its server
   bool comes = true;
@@ -33,8 +33,7 @@ RendezvousRun RunRendezvous(LoopDriver& driver, const std::vector<core::Slot>& p
                             const ClientOptions& options,
                             const std::function<RankRole(const core::Slot&)>& role_of);
 
-/// What Horovod's ranks send in all of their contexts, when nothing is asked for in vain: GET, PUT,
-/// DELETE.
+/// The requests of Horovod's ranks in all of their contexts, if none is repeated: GET, PUT, DELETE.
 RequestCounts ExpectedRequests(const std::vector<core::Slot>& plan);
 
 }  // namespace tony::rendezvous

@@ -1,4 +1,4 @@
-// What the rendezvous server answers, to workers and to others.
+// Tests the rendezvous server's answers, to workers and to others.
 #include "rendezvous/rendezvous_server.h"
 
 #include <gmock/gmock.h>
@@ -79,7 +79,7 @@ class RendezvousServerTest : public ::testing::Test {
     if (client.socket == nullptr) Connect(client);
     client.socket->Write(bytes, [](const absl::Status&) {});
   }
-  /// What comes for `bytes` until the server closes.
+  /// The answer to `bytes` until the server closes the connection.
   std::string Answer(const std::string& bytes) {
     Client client;
     Send(client, bytes);
@@ -90,7 +90,7 @@ class RendezvousServerTest : public ::testing::Test {
   bool AwaitConnections(size_t count) {
     return AwaitState([this, count] { return server_->connections() == count; });
   }
-  /// Of what does not call Changed(): looks again after each turn of the loop.
+  /// For conditions that do not call Changed(): checks again after each turn of the loop.
   template <typename Condition>
   bool AwaitState(Condition condition) {
     return driver_.Await([&] {

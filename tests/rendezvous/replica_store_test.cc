@@ -199,7 +199,8 @@ TEST_F(ReplicaStoreTest, WhatWasAskedForWhileItWasCutIsDoneLater) {
   }
 }
 
-// What the truth forgot while nobody could tell the replica must not be answered any more.
+// A value that the authoritative store dropped while the replica was unreachable must not be served
+// any more.
 TEST_F(ReplicaStoreTest, WhatIsGoneMeanwhileIsGone) {
   Link link(driver_, truth_);
   link.Connect();
@@ -251,7 +252,7 @@ TEST_F(ReplicaStoreTest, APlaceIsHandedOutToWhoAsksForIt) {
   EXPECT_TRUE(truth.HandOut("rank_and_size", "a:0", Bytes("0,1,0,1,0,1")).ok());
   ASSERT_TRUE(driver_.Await([&] { return places.size() == 2; }));
   EXPECT_EQ(places, (std::vector<std::string>{"0,1,0,1,0,1", "0,1,0,1,0,1"}));
-  // Who asks in the next round does not get the place of this one.
+  // A request in the next round does not get the place of this one.
   EXPECT_EQ(truth.Get("rank_and_size", "a:0"), nullptr);
   EXPECT_EQ(link.replica().Get("rank_and_size", "a:0"), nullptr);
   EXPECT_EQ(truth.HandOut("rank_and_size", "a:0", Bytes(std::string(2000, 'x'))).code(),

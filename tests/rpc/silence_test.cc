@@ -18,7 +18,7 @@
 namespace tony::rpc {
 namespace {
 
-/// What a busy machine takes to answer a ping is less.
+/// A busy machine answers a ping in less time.
 constexpr std::chrono::milliseconds kSilenceLimit{1000};
 
 /// Forwards one connection to a port of this machine until it is told to do no more. Thread safe.
@@ -42,7 +42,7 @@ class Wire {
   }
 
   std::string address() const { return absl::StrCat("127.0.0.1:", listener_->port()); }
-  /// Of each piece that the client has sent.
+  /// The size of each piece that the client has sent.
   Inbox<size_t>& sent() { return sent_; }
   void Cut() { cut_ = true; }
 

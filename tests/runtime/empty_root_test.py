@@ -23,7 +23,7 @@ import unittest
 SKIPPED = 77
 DEADLINE_SECONDS = 60
 INSIDE = "--inside"
-# Those that programs open when they need them: for HDFS, for Kerberos, by the C library.
+# Libraries that programs open at run time: for HDFS, for Kerberos, by the C library.
 OPENED = ("libcurl.so.4", "libgssapi_krb5.so.2", "libgcc_s.so.1")
 # As a desktop has it: a module that the bundle has not, and what follows only if that was there.
 NSSWITCH = "passwd: files sss\nhosts: files mdns4_minimal [NOTFOUND=return] dns\n"

@@ -23,7 +23,7 @@ class HdfsJobFilesTest : public ::testing::Test {
   hadoop::FakeNameNode::File FileAt(const std::string& name) {
     return name_node_.files().at("/jobs/job-1/" + name);
   }
-  /// What was not given its name.
+  /// Files that were not renamed to their final names.
   std::vector<std::string> Aside() {
     std::vector<std::string> aside;
     for (const auto& [path, file] : name_node_.files()) {

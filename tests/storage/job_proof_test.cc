@@ -1,4 +1,4 @@
-// Which folders are jobs' and which are people's.
+// Tests which folders count as jobs' folders.
 #include "storage/job_proof.h"
 
 #include <gmock/gmock.h>
@@ -103,7 +103,7 @@ TEST_F(JobProofTest, OfAFolderThatCannotBeRemovedTheProofStays) {
   const JobFolder job(folder_ / id_);
   os::Put(job.am_guard(), "");
   os::Put(job.events(), "");
-  // What a program left that was another user's.
+  // A file that a program of another user has left.
   os::Put(job.containers() + "/foreign/file", "");
   for (const std::string& path :
        {folder_.path(), job.root(), job.am_guard(), job.events(), job.containers()}) {

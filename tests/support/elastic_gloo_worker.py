@@ -150,7 +150,7 @@ class ElasticWorker:
         if again:
             key = f"{self._slot.host}:{self._slot.local_rank}"
             numbers = self._store.get("rank_and_size", key).decode().split(",")
-            # What follows these is for others.
+            # The numbers after these are not needed here.
             self._slot = gloo_worker.Slot(self._slot.host, *map(int, numbers[:6]))
             if self._slot.rank < 0:
                 sys.exit(f"{key} has been removed from elastic job")

@@ -1,4 +1,4 @@
-// Who may see the pages: codes and cookies here, YARN's proxy there.
+// Tests who may see the pages: by codes and cookies, or through YARN's proxy.
 #include "web/access.h"
 
 #include <gtest/gtest.h>

@@ -89,7 +89,7 @@ TEST_F(HttpServerTest, WhatFollowsTheRequestDoesNotHarmTheAnswer) {
   answer_ = Text(std::string(1 << 20, 'x'));
   Client client;
   Send(client, kGet + std::string(kGet) + std::string(100'000, 'y'));
-  // Who keeps on sending is not waited for.
+  // The server does not wait for a peer that keeps on sending.
   ASSERT_TRUE(AwaitEnd(client));
   EXPECT_EQ(client.received.size(), RenderResponse(*answer_, false).size());
   EXPECT_EQ(requests_.size(), 1U);

@@ -199,7 +199,7 @@ TEST_F(TunnelsTest, SendsLogsAsTheyGrowToTheirEnd) {
   EXPECT_TRUE(AwaitLogs(reader, [&] { return reader.logs[1] == "first\n"; }));
   os::Put(folder_ / "attempt-2.stdout.log", "second");
   EXPECT_TRUE(AwaitLogs(reader, [&] { return reader.logs[2] == "second"; }));
-  // What is written last comes, too, before the end.
+  // The last lines are sent, too, before the end.
   os::Put(folder_ / "attempt-3.stdout.log", std::string(5 << 20, 'x'));
   bool all_said = false;
   tunnels_->FinishLogs([&] { all_said = true; });

@@ -1,4 +1,4 @@
-// What the user's program finds in its token file.
+// Tests the token file that the user's program gets.
 #include "executor/output/own_secrets.h"
 
 #include <gmock/gmock.h>

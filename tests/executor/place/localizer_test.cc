@@ -1,4 +1,4 @@
-// What a container finds in its working folder, for each kind of thing that is staged.
+// Tests a container's working folder, for each kind of staged thing.
 #include "executor/place/localizer.h"
 
 #include <gmock/gmock.h>

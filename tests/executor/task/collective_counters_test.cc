@@ -1,4 +1,4 @@
-// What ranks have counted, read from files that anybody may have written.
+// Tests reading the counters of ranks, from files that anybody may have written.
 #include "executor/task/collective_counters.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What the user's program finds in its environment: the container's, the runtime's, the user's.
+// Tests the environment of the user's program: the container's variables, the runtime's, the
+// user's.
 #include "executor/task/task_environment.h"
 
 #include <gmock/gmock.h>

@@ -113,7 +113,7 @@ void AddOutput(Seeds& seeds) {
   seeds.push_back({"secret_scanner", "patterns", "\3tok-123 KEY:  value rest\rtok-\n"});
 }
 
-/// What a terminal would do something with.
+/// Text with control sequences for a terminal.
 void AddTerminalText(Seeds& seeds) {
   seeds.push_back({"safe_text", "title", "a\033]0;title\007b \033[31mred\033[0m\tt\r\n"});
   seeds.push_back({"safe_text", "escape-and-letter", "\033\305\201\033]0;PWNED\007"});

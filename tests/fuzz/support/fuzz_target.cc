@@ -1,4 +1,4 @@
-// What targets share: their properties' failure, and the pieces of an input.
+// The common part of targets: failures of properties, and the pieces of an input.
 #include "tests/fuzz/support/fuzz_target.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a fuzz target is: a function of one input that throws when a property does not hold.
+// A fuzz target: a function of one input that throws when a property does not hold.
 #pragma once
 
 #include <cstddef>

@@ -72,7 +72,7 @@ void FuzzArchive(std::string_view input) {
   const fs::path destination = fs::canonical(scratch.path()) / "destination";
   const auto checked = os::CheckArchive(archive.path(), options);
   const auto unpacked = os::UnpackArchive(archive.path(), destination, options);
-  // Of damaged ones less is understood without unpacking their contents.
+  // Of a damaged archive less can be checked without unpacking its contents.
   const bool damaged = absl::StrContains(checked.status().message(), "corrupt");
   Require(checked.ok() || damaged || !unpacked.ok(), "what is refused is not unpacked");
   for (const auto& beside : fs::directory_iterator(scratch.path())) {

@@ -1,5 +1,5 @@
-// What the ranks of a job submit to the coordinator: of other processes of the job. The input is a
-// list of steps of three ranks, each a few bytes.
+// Submissions of ranks to the coordinator, from other processes of the job. The input is a list of
+// steps of three ranks, each a few bytes.
 //
 // Besides not crashing, by a model of what was submitted: nothing is done with a tensor that not
 // all ranks of its set have submitted, or with another operation than they asked for; what all have
@@ -51,7 +51,7 @@ Request ReadRequest(InputReader& reader, SetId set) {
   return request;
 }
 
-/// What ranks have submitted and not been answered yet. Not thread safe.
+/// The submissions of ranks that have no answer yet. Not thread safe.
 class Model {
  public:
   void OnSubmitted(int rank, const Submission& submission) {
@@ -190,7 +190,7 @@ void FuzzCollectiveCoordinator(std::string_view input) {
     if (model.Awaits(rank, submission)) DecideAll(coordinators, model);
     if (!coordinators.Submit(rank, *received).empty()) return;  // the rank has to end
     model.OnSubmitted(rank, submission);
-    // Who has joined hears of all that the others did before it goes on.
+    // A rank that has joined receives all decisions before it continues.
     if (what % 2 == 0 || submission.joined) DecideAll(coordinators, model);
   }
   DecideAll(coordinators, model);

@@ -1,5 +1,5 @@
-// What ranks of tony.collective tell each other: of another process of the job, whose connection
-// has proved that it knows the job's key.
+// Messages between ranks of tony.collective, from another process of the job, whose connection has
+// proved that it knows the job's key.
 //
 // Besides not crashing: a message is its bytes, one way only; what a coordinator decides on it can
 // be sent; a table of switch points is read again from what is written of it.

@@ -1,5 +1,5 @@
-// What a worker of an elastic Horovod job puts as its address, and what answers on the port that
-// it names: the user's program, or another one that has that port by now.
+// The address value of a worker of an elastic Horovod job, and the answers on its port. Both come
+// from the user's program, or from another one that has that port by now.
 //
 // Besides not crashing: what was read can be used without another look (IPv4 addresses, ports, a
 // secret of the right length); a pickle that is cut off is none; no reply is believed whose sender

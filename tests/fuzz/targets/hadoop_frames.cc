@@ -1,5 +1,5 @@
-// What comes on a connection to a Hadoop service, of whoever answers there: frames, and in them
-// the headers, the negotiation and answers.
+// The bytes on a connection to a Hadoop service, from anybody who answers there: frames with
+// headers, the negotiation and answers.
 //
 // Besides not crashing: frames are the same however their bytes are divided, and a server that
 // does not know the token's password is never taken for the right one.

@@ -24,7 +24,7 @@
 namespace tony::fuzz {
 namespace {
 
-/// What a client makes of the lines; the last event.
+/// Reads the lines as a client does, and returns the last event.
 core::JobEvent ReadAsClient(const std::string& lines) {
   auto stored = std::make_shared<FilesByName>();
   stored->emplace("events/00000001.jsonl", lines);

@@ -1,5 +1,5 @@
-// What the driver's store and its replicas on other machines tell each other through the job's
-// tunnels, and what anybody sends who reaches a replica's port.
+// Messages between the driver's store and its replicas on other machines through the job's tunnels,
+// and arbitrary bytes from anybody who reaches a replica's port.
 //
 // Besides not crashing: frames are the same however their bytes are divided; a message is read
 // again from the frame that is made of it; and no store grows beyond its limits, whatever it is
@@ -33,7 +33,7 @@ std::vector<std::string> FramesIn(const std::vector<std::string>& pieces) {
   return frames;
 }
 
-/// What FrameReader gives of one frame.
+/// The content that FrameReader returns for one frame.
 std::string ContentOf(const std::string& frame) {
   const std::vector<std::string> frames = FramesIn({frame});
   Require(frames.size() == 1, "a message is one frame");

@@ -16,7 +16,7 @@ namespace {
 constexpr char kPassword[] = "cGFzc3dvcmQ=";
 constexpr size_t kLengthBytes = 4;  // in front of protected messages, which Hadoop leaves out
 
-/// What it offers is set by a test. Not thread safe.
+/// A server of libgsasl; the test sets its offer. Not thread safe.
 class GsaslServer {
  public:
   explicit GsaslServer(const char* protections) : protections_(protections) {

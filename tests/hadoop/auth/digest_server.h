@@ -67,8 +67,8 @@ class DigestServerLayer {
   uint32_t sent_ = 0;
 };
 
-/// What a server sends first. `protections` and `ciphers` are what is offered, e.g.
-/// "auth,auth-conf" and "rc4".
+/// A server's first message. `protections` and `ciphers` are the offer, e.g. "auth,auth-conf" and
+/// "rc4".
 inline std::string DigestOffer(const std::string& protections, const std::string& ciphers) {
   return absl::StrCat(R"(realm="default",nonce="n0",qop=")", protections, R"(",cipher=")", ciphers,
                       R"(",charset=utf-8,algorithm=md5-sess)");

@@ -1,5 +1,5 @@
-// Which protection Kerberos agrees on, with a library whose wrapping is none. The real library and
-// servers are in cluster_test.py.
+// Tests which protection Kerberos negotiates, with a library that wraps nothing. cluster_test.py
+// uses the real library and servers.
 #include "hadoop/auth/kerberos.h"
 
 #include <gmock/gmock.h>

@@ -46,7 +46,8 @@ TEST(TripleDes, IsDesForEqualKeys) {
   const std::string start = key.substr(8, 8);
   auto cipher = TripleDes::Create(key, Direction::kEncrypt);
   ASSERT_TRUE(cipher.ok());
-  // What is encrypted is the block xor the start: the start itself gives zeros.
+  // CBC encrypts the block xor the initialization vector, so a block equal to the vector gives
+  // zeros.
   EXPECT_EQ(Hex(*(*cipher)->Process(start)), "82dcbafbdeab6602");
 }
 

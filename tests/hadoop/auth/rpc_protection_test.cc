@@ -29,7 +29,7 @@ std::string SaslFrame(SaslMessage::SaslState state, const std::string& token) {
   return SaslFrame(message);
 }
 
-/// What it offers, and what it does then, is set by the test.
+/// The test sets the server's offer and its later behaviour.
 class RpcProtectionTest : public testing::Test {
  protected:
   // One call with `request`, which the server answers with the same.
@@ -127,7 +127,7 @@ TEST_F(RpcProtectionTest, CarriesCallsUnderEachProtection) {
   }
 }
 
-// Who sits between client and server can take away from the offer, of which nobody has a proof.
+// An attacker between client and server can reduce the offer, because nothing authenticates it.
 TEST_F(RpcProtectionTest, AServerThatOffersLessThanIsRequiredIsToldNothing) {
   required_ = {Protection::kPrivacy, "hadoop.rpc.protection = privacy (core-site.xml:3)"};
   for (const char* const protections : {"auth", "auth,auth-int"}) {

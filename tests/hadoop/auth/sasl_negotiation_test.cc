@@ -1,4 +1,4 @@
-// Which offer is taken, and which servers are refused.
+// Tests which offer is taken, and which servers are refused.
 #include "hadoop/auth/sasl_negotiation.h"
 
 #include <gmock/gmock.h>

@@ -34,7 +34,7 @@ class FakeNameNode {
   }
   WebHdfs Client() { return WebHdfs::Create({.name_service = service(), .user = "ann"}).value(); }
 
-  /// What an operation ("SETXATTR") is answered with from now on.
+  /// Sets the exception with which the operation (for instance "SETXATTR") is answered from now on.
   void Refuse(const std::string& operation, const std::string& exception) {
     const std::lock_guard lock(mutex_);
     refusals_[operation] = exception;

@@ -111,8 +111,7 @@ TEST(WebHdfs, WritesWhereTheNameNodeSays) {
   EXPECT_EQ(data.requests()[0].body, contents);
 }
 
-// Of one request for the next one a cookie is left, by which the server knows the client again, and
-// nothing else.
+// Only a cookie is kept from one request for the next. By it the server recognises the client.
 TEST(WebHdfs, CookiesAreKept) {
   FakeHttpServer data(Saying(201, ""));
   FakeHttpServer name([&](const Request& request) -> Response {

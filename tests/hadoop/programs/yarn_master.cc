@@ -184,7 +184,7 @@ absl::Status Run(char** arguments) {
 int main(int count, char** arguments) {
   tony::SetUpProcess();
   if (count != 5) return 2;
-  // What it says is read before it has ended.
+  // Line buffering, because the test reads the output before the program has ended.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const absl::Status status = tony::hadoop::Run(arguments);
   if (status.ok()) return 0;

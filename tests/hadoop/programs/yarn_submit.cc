@@ -39,7 +39,7 @@ absl::Status Expect(bool condition, const std::string& what) {
   return condition ? absl::OkStatus() : absl::InternalError(absl::StrCat("not so: ", what));
 }
 
-/// What all steps need. A plain value.
+/// The common data of all steps. A plain value.
 struct Cluster {
   Configuration configuration;
   std::string user;

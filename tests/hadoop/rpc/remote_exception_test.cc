@@ -1,4 +1,4 @@
-// Which code a Java exception gets, and what is kept of it.
+// Tests the status code of a Java exception, and which part of its text is kept.
 #include "hadoop/rpc/remote_exception.h"
 
 #include <gtest/gtest.h>

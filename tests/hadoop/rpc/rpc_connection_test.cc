@@ -266,7 +266,7 @@ TEST_F(RpcConnectionTest, SurvivesAnything) {
     }
     answer.resize(random() % (answer.size() + 1));
     if (frame.header.callid() == 0) {
-      // What does not end by its contents ends with the connection.
+      // If the content does not end it, the end of the connection does.
       loop_.Post([this] { loop_.Post([this] { server_.CloseConnections(); }); });
     }
     return answer;

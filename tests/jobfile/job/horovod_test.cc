@@ -36,7 +36,7 @@ class HorovodTest : public SpecTest {
     return Build(more).job.horovod.variables;
   }
 
-  /// Of a job that brings its own driver; what follows begins in line 6.
+  /// The properties of a job with its own driver; `more` begins in line 6.
   static Properties Debug(const Properties& more) {
     Properties properties = {{"tony.horovod.driver.mode.debug", "true"}};
     properties.insert(properties.end(), more.begin(), more.end());

@@ -1,4 +1,4 @@
-// What a configuration may name in the file system, and the half sentences for what it may not.
+// Tests which files a configuration may name, and the parts of messages for those that it may not.
 #include "jobfile/xml/files.h"
 
 #include <gmock/gmock.h>

@@ -49,7 +49,7 @@ TEST(ProblemTest, TheFirstTwentyAreShownAndTheRestIsCounted) {
   EXPECT_EQ(Lines(RenderProblems({20, problems[0]})), 20u);
 }
 
-/// What 30,000 keys make of a job.
+/// The result of a job file with 30,000 keys.
 BuildResult LoadMany(const std::function<std::string(int)>& key) {
   Properties properties;
   for (int i = 0; i < 30'000; ++i) properties.emplace_back(key(i), "1");

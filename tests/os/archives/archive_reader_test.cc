@@ -279,7 +279,7 @@ TEST_P(UnpackTest, RefusesBombByRatio) {
   EXPECT_TRUE(UnpackArchive(archive_, out_, options).ok());
 }
 
-/// What zip cannot hold, or what does not depend on the compression.
+/// Cases that zip cannot hold, or that do not depend on the compression.
 class UnpackTarTest : public UnpackTest {};
 INSTANTIATE_TEST_SUITE_P(Tar, UnpackTarTest, testing::Values(Format::kTar, Format::kTarZst),
                          [](const auto& info) { return NameOf(info.param); });

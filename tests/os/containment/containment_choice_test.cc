@@ -1,5 +1,5 @@
-// What only one way of containment has: a namespace's walls, a control group's limit of memory; and
-// the choice among them.
+// Tests the features of single containments: a namespace's isolation, a control group's memory
+// limit; and the choice among them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

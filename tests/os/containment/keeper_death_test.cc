@@ -1,4 +1,4 @@
-// What remains when the keeper's owner, or the keeper itself, is killed with SIGKILL: nothing.
+// Tests that nothing remains when the keeper's owner, or the keeper itself, is killed with SIGKILL.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>

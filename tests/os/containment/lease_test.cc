@@ -108,7 +108,7 @@ TEST_P(LeaseTest, ItRunsOutWhileTheKeeperIsStopped) {
   ExpectSuspended({keeper_->pid()});
   SetLease(milliseconds(0));  // which it will read when it wakes up
   ASSERT_EQ(::kill(keeper_->pid(), SIGCONT), 0);
-  // Who wakes the program then does so in vain.
+  // Waking the program has no effect then.
   for (const pid_t pid : tree) ::kill(pid, SIGCONT);
   ExpectSuspended(tree);
   ASSERT_TRUE(keeper_->Kill(minutes(10)).ok());

@@ -1,4 +1,4 @@
-// What is made in a folder that is held open, also when its path leads elsewhere meanwhile.
+// Tests making files in a folder that is held open, even when its path leads elsewhere meanwhile.
 #include "os/files/folder_handle.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Who could put another folder in the place of one that is to be used.
+// Tests who could replace a folder by another one before it is used.
 #include "os/files/folder_trust.h"
 
 #include <gmock/gmock.h>
@@ -152,16 +152,16 @@ TEST_F(FolderTrustTest, WhereRootHasNoNumberItsFoldersStillCount) {
   const std::string below = Folder("sticky/foreign/below");
   const std::string home = Folder("home");
   ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
-  // Who makes a folder in /tmp cannot be told from root there: this one is the owner's.
+  // In such a namespace another user's folder in /tmp looks like root's, so these belong to kOwner.
   for (const std::string& mine : {folder_.path(), below, home}) {
     ASSERT_EQ(chown(mine.c_str(), kOwner, kOwner), 0);
   }
   LinePipe answer;
   const pid_t owner = ForkChild([&] {
     if (setgid(kOwner) != 0 || setuid(kOwner) != 0) return;
-    // Who has changed users may not write to its own /proc.
+    // A process that has changed its user may not write to its own /proc without this.
     prctl(PR_SET_DUMPABLE, 1);
-    // Nobody but this user is mapped in the new namespace, and even that one not yet.
+    // In the new namespace only this user is mapped, and not even that one yet.
     if (unshare(CLONE_NEWUSER) != 0) {
       dprintf(answer.write_fd(), "no namespace\n");
       return;

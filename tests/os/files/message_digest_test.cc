@@ -25,7 +25,7 @@ TEST(MessageDigestTest, HasThePublishedValues) {
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
-// What Python's hmac says, too.
+// Python's hmac gives the same.
 TEST(MessageDigestTest, TakesEmptySecretsAndMessages) {
   EXPECT_EQ(Hex("", ""), "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }

@@ -276,7 +276,7 @@ TEST(PortReservationTest, TwoUsersAreNeverGivenTheSamePort) {
     // Held with both options by now, which the other's socket gets only once it is bound.
     const std::string other = AsSecondUser([] { return ExpectRefused("another user has it"); });
     if (!other.empty()) return other;
-    // What is free for a moment is the last that he is given, and there is no other one.
+    // The port that is free for a moment is the only one left for the second user.
     reservation->ReleaseSocket();
     return AsSecondUser([] {
       const auto released = PortReservation::Reserve();

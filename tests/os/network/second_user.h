@@ -18,8 +18,8 @@ bool CanBecomeSecondUser();
 /// there is none in time.
 std::string AsSecondUser(const std::function<std::string()>& function);
 
-/// What the second user receives from this port of 127.0.0.1 for `request`, until the end: "" where
-/// he is sent away.
+/// The answer that the second user receives from this port of 127.0.0.1 for `request`, until the
+/// end; "" if the connection is closed at once.
 std::string AskAsSecondUser(int port, const std::string& request);
 
 /// As many connections of the second user to a port, on each of which he has sent `request` and

@@ -30,7 +30,7 @@ using testing::HasSubstr;
 
 const std::filesystem::path kTarget = OWN_PROGRAM_TARGET;
 
-// What a command prints.
+// The output lines of a command.
 std::vector<std::string> LinesOf(std::vector<std::string> command) {
   LinePipe output;
   auto child = Subprocess::Start({.arguments = std::move(command), .stdout_fd = output.write_fd()});

@@ -1,4 +1,4 @@
-// Who a process is, whose it is, and what it executes.
+// Tests the identity of a process: its owner, its program and its start time.
 #include "os/processes/process_identity.h"
 
 #include <gtest/gtest.h>

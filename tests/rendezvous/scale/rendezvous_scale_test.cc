@@ -11,7 +11,7 @@
 namespace tony::rendezvous {
 namespace {
 
-/// Of the server's thread, for each request of all ranks' initialization.
+/// The processor time of the server's thread per request, in an initialization of all ranks.
 double CpuMicrosecondsPerRequest(int hosts, int slots) {
   std::vector<core::HostSlots> each;
   for (int host = 0; host < hosts; ++host) each.push_back({"host-" + std::to_string(host), slots});

@@ -1,4 +1,4 @@
-// What is said, and what does not hang, where a process may start too few threads.
+// Tests that a process that may start too few threads reports it and does not hang.
 #include "rpc/grpc/grpc_threads.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a job's authority signs, as OpenSSL's own verifier sees it.
+// Tests the certificates of a job's authority with OpenSSL's own verifier.
 #include "rpc/security/certificate_authority.h"
 
 #include <openssl/pem.h>

@@ -1,4 +1,4 @@
-// What OpenSSL still offers, and what it no longer sends.
+// Tests what OpenSSL still offers, and what it no longer sends.
 #include "rpc/security/tls_setup.h"
 
 #include <gtest/gtest.h>

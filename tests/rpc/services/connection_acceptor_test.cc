@@ -1,4 +1,4 @@
-// Who is taken in, and what a flood or a shortage of descriptors leaves behind.
+// Tests which peers are accepted, and the effects of a flood or a shortage of descriptors.
 #include "rpc/services/connection_acceptor.h"
 
 #include <arpa/inet.h>
@@ -51,7 +51,7 @@ int PortOf(const os::UniqueFd& socket) {
   return ntohs(address.sin_port);
 }
 
-/// What gRPC calls the client.
+/// gRPC's name for the client.
 std::string PeerOf(const os::UniqueFd& client) {
   return absl::StrCat("ipv4:127.0.0.1:", PortOf(client));
 }

@@ -53,20 +53,20 @@ class NotificationTests(unittest.TestCase):
         return expected
 
     def tell(self, *words):
-        """What came of a notification."""
+        """The outcome of a notification."""
         self.driver.stdin.write(" ".join(map(str, words)) + "\n")
         self.driver.stdin.flush()
         return self.driver.stdout.readline().strip()
 
     def state(self):
-        """What a training function commits, in a job of one."""
+        """The state that a training function commits, in a job of one rank."""
         from horovod.common.elastic import ObjectState  # pylint: disable=import-outside-toplevel,import-error
         state = ObjectState(bcast_object=lambda value: value, get_rank=lambda: 0, batch=0)
         self.manager.register_listener(state)
         return state
 
     def interrupted(self, state):
-        """None, or whether the worker that has been interrupted goes on without rank 0's state."""
+        """None, or whether the interrupted worker continues without rank 0's state."""
         from horovod.common.exceptions import HostsUpdatedInterrupt  # pylint: disable=import-outside-toplevel,import-error
         try:
             state.commit()

@@ -19,9 +19,9 @@ import horovod_elastic_test
 
 
 class CollectiveTests(horovod_elastic_test.OneHostTests):
-    """What holds whichever framework it is. Not thread safe."""
+    """Tests for every framework. Not thread safe."""
 
-    # A loss is told at once; a new process may take long to begin.
+    # Losses are noticed at once; a new process may take long to begin.
     GLOO_TIMEOUT_SECONDS = examples.DEADLINE_SECONDS
     COOLDOWN_SECONDS = 20
 

@@ -19,7 +19,7 @@ import examples_test
 
 
 class CollectiveTests(examples.CollectivePyTorch):
-    """What holds wherever the ranks meet. Not thread safe."""
+    """Tests for every meeting place of ranks. Not thread safe."""
 
     def make_site(self):
         """A folder of this machine, whose user has no package of ours anywhere."""

@@ -35,7 +35,7 @@ programs = None  # pylint: disable=invalid-name
 
 
 class ExampleTests:
-    """What holds for every example. Not thread safe."""
+    """Tests for every example. Not thread safe."""
 
     def make_site(self):
         """A folder of this machine."""
@@ -81,7 +81,7 @@ class ExampleTests:
 
 
 class SynchronousTests(ExampleTests):
-    """What holds for examples whose result does not depend on who is faster."""
+    """Tests for examples whose result does not depend on the speed of ranks."""
 
     def parameters(self):
         """The parameters that the ranks left, as bytes."""

@@ -78,7 +78,7 @@ class GlooWorkerTest(unittest.TestCase):
     """All ranks on one host."""
 
     def requests_of(self, ranks, command):
-        """What each rank of a job asks for, in its order."""
+        """The requests of each rank of a job, in their order."""
         values, values_lock = {}, threading.Lock()
         servers = [Server(values, values_lock) for _ in range(ranks)]
         for server in servers:
@@ -109,12 +109,12 @@ class GlooWorkerTest(unittest.TestCase):
             with self.subTest(ranks=ranks):
                 wanted = self.requests_of(ranks, horovod)
                 self.assertEqual(self.requests_of(ranks, WORKER), wanted)
-                # Each of the six contexts at least says who is there.
+                # Each of the six contexts at least publishes the rank's addresses.
                 self.assertTrue(all(len(seen) >= 18 for seen in wanted))
 
 
 class ElasticMessagesTest(unittest.TestCase):
-    """What elastic ranks tell their driver."""
+    """The messages of elastic ranks to their driver."""
 
     SECRET = bytes(range(elastic_gloo_worker.SECRET_BYTES))
 

@@ -53,7 +53,7 @@ class HdfsTests:
 
     @classmethod
     def run_on_cluster(cls, *command):
-        """What a user with the cluster's configuration does; what it prints."""
+        """Runs a command as a user with the cluster's configuration; returns its output."""
         return subprocess.run(command, env=cls.environment, check=True, capture_output=True,
                               text=True, timeout=DEADLINE_SECONDS).stdout
 
@@ -104,7 +104,7 @@ class OnThisMachine(HdfsTests, unittest.TestCase):
 
 
 class OnYarn(HdfsTests, unittest.TestCase):
-    """Containers of another user, who is believed to be bob."""
+    """Containers of another user, whom the cluster takes for bob."""
 
     submit_options = ("--backend", "yarn")
     user = "bob"

@@ -33,7 +33,7 @@ programs = None  # pylint: disable=invalid-name
 
 
 class ElasticTests:
-    """What the tests have in common whatever trains, and wherever. Not thread safe."""
+    """The common part of the tests, for every framework and place. Not thread safe."""
 
     # A survivor that waits for another one notices only then, but a new process is to be there by
     # then.
@@ -46,7 +46,7 @@ class ElasticTests:
             f"tony.horovod.gloo-timeout-sec={self.GLOO_TIMEOUT_SECONDS}", *conf, retries=retries)
 
     def assert_back_at_commit(self, begun_behind, done):
-        """A round goes on with what was committed last before a step that was done."""
+        """A round continues from the last commit before a finished step."""
         self.assertEqual(begun_behind % self.COMMIT_EVERY, 0)
         self.assertGreaterEqual(begun_behind, done - self.COMMIT_EVERY)
         self.assertGreater(begun_behind, 0)
@@ -173,7 +173,7 @@ class OnYarn(real_horovod.OnTwoNodes, ElasticTests, examples.HorovodElastic, uni
         return tony_cli.Site(self, programs, self.cluster)
 
     def test_loses_a_container(self):
-        """That of rank 0. The others go on, and take in who comes in another one."""
+        """The container of rank 0. The others continue, and accept the new process in another one."""
         job = self.start_elastic("tony.worker.instances=3", "tony.worker.min-instances=2",
                                  *self.SMALL)
         for index in range(3):

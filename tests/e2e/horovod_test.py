@@ -26,7 +26,7 @@ programs = None  # pylint: disable=invalid-name
 
 
 def places_of(pids):
-    """What the ranks with these process ids were told of their places: numbers, by rank."""
+    """The places of the ranks with these process ids: numbers, by rank."""
     places = []
     for pid in pids:
         names = ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE")
@@ -36,7 +36,7 @@ def places_of(pids):
 
 
 class HorovodTests(examples.HorovodPyTorch):
-    """What holds wherever the ranks run. Not thread safe."""
+    """Tests for every place where ranks run. Not thread safe."""
 
     def start_ranks(self, ranks, *conf):
         """A job that is slow enough to be looked at. Returns it, and the ranks' process ids."""
@@ -89,7 +89,7 @@ class OnYarn(real_horovod.OnTwoNodes, HorovodTests, unittest.TestCase):
         return super().start(*task_params, retries=retries, conf=(*self.SMALL, *conf))
 
     def train(self, ranks, memory):
-        """A whole job, whose ranks are told how many of them are on which node."""
+        """Runs a whole job. Its ranks learn how many of them are on each node."""
         job, pids = self.start_ranks(ranks, f"tony.worker.memory={memory}")
         nodes = [self.cluster.node_of(pid) for pid in pids]
         shares = sorted(nodes.count(node) for node in set(nodes))

@@ -66,7 +66,7 @@ class YarnCollectiveTest(unittest.TestCase):
             *horovod_job.CONF, *SMALL, "--src_dir", self.site.folder / "src", "--executes", command)
 
     def run_ranks(self):
-        """What the ranks of a job that ends well tell, by rank."""
+        """The output of the ranks of a successful job, by rank."""
         job = self.submit()
         self.assertEqual(job.wait(DEADLINE_SECONDS), 0, job.describe())
         said = [json.loads(job.log(f"worker:{index}")) for index in range(RANKS)]

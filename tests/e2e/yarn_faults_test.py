@@ -34,7 +34,7 @@ from tony_cli import DEADLINE_SECONDS
 
 NODES = 2
 SUCCEEDED, FAILED, REFUSED, INFRASTRUCTURE, KILLED = 0, 1, 2, 3, 4
-# In which nobody who is asked may take long.
+# The time limit for every answer.
 SOON = ("--conf", "tony.yarn.timeout-ms=1000")
 ONCE = ("--conf", "tony.am.max-restarts=0", "--conf", "tony.am.infrastructure-retry-count=0")
 # A node has 4096 MiB, so two of them are all that fits.
@@ -242,7 +242,7 @@ class Storage(FaultTest):
 
 
 class Localization(FaultTest):
-    """What nodes fetch is not what was staged."""
+    """Nodes fetch something else than what was staged."""
 
     def runtime(self, folder):
         """The path of the only archive that is kept."""
@@ -291,7 +291,7 @@ class Localization(FaultTest):
 
 
 class RemoteFiles(FaultTest):
-    """What nodes fetch from where it is."""
+    """Nodes fetch files from their original place."""
 
     def store(self, name, data):
         """Writes a file into a folder of ours in HDFS; returns its path."""
@@ -352,7 +352,7 @@ class Running(FaultTest):
         self.assertEqual(machine.processes_with(job_id), {})
 
     def report(self, job_id):
-        """What the ResourceManager says of the job's application, once that has ended."""
+        """The ResourceManager's report of the job's application, once that has ended."""
         def ended():
             app = cluster.ask(f"apps/{job_id}")["app"]
             return app if app["finalStatus"] != "UNDEFINED" else None

@@ -62,7 +62,7 @@ class YarnHorovodTest(unittest.TestCase):
         self.driver_port = int(re.search(r"the rendezvous server's port is (\d+)", said)[1])
 
     def assert_places(self):
-        """Who is on the driver's node meets the others there, everybody else at his executor."""
+        """Ranks on the driver's node meet the others there, all other ranks at their executors."""
         ports = [horovod_job.port_of(pid) for pid in self.workers]
         for node, port in zip(self.nodes, ports):
             self.assertEqual(node == self.driver_node, port == self.driver_port, (node, port))
@@ -135,7 +135,7 @@ class YarnHorovodTest(unittest.TestCase):
         self.assertEqual(len(self.job.events("master_restarted")), 1)
 
     def test_a_rank_that_dies_elsewhere(self):
-        """All begin anew, at another driver."""
+        """All ranks start over, with another driver."""
         gate = tony_cli.Line(self, self.site.folder / "gate")
         self.start(f"[ $HOROVOD_RANK != 3 ] || read < {gate.path}; {ranks('3.0:--die-in 2')}",
                    *DRIVER_APART, "--conf", "tony.am.retry-count=1")
@@ -143,7 +143,7 @@ class YarnHorovodTest(unittest.TestCase):
         self.assert_begins_anew(r"^worker:\d \(rank 3 on 127.0.0.\d+\) exited with code 3$")
 
     def test_a_driver_that_is_lost(self):
-        """What ranks wait for at replicas is not there in the next epoch."""
+        """The values that ranks await at replicas are not there in the next epoch."""
         self.start(ranks("0.0:--never"), *DRIVER_APART)
         horovod_job.wait_until_put(horovod_job.port_of(self.workers[0]), "/global/3")
         container = self.job.wait_for_task("driver:0", "RUNNING")["container"]

@@ -30,7 +30,7 @@ programs = None  # pylint: disable=invalid-name
 
 
 class Waiting:
-    """For a test case: a job that runs until it is told, and a container of its that is lost."""
+    """For a test case: a job that runs until told to end, and a lost container of it."""
 
     def start(self, *arguments):
         """Returns the job, whose programs run."""
@@ -50,13 +50,13 @@ class Waiting:
         self.assertEqual(len(job.events("epoch_opened")), 1)
 
     def assert_recorded(self, job):
-        """Whoever looks later sees what has become of it."""
+        """A later reader sees the outcome."""
         result = self.site.run("tony", "status", job.id)
         self.assertIn("SUCCEEDED", result.stdout)
 
 
 class Tokens(Waiting, unittest.TestCase):
-    """What lives for days is over in less than a minute."""
+    """A job lives longer than its tokens, which expire in less than a minute."""
 
     @classmethod
     def setUpClass(cls):
@@ -133,7 +133,7 @@ class Restarts(Waiting, unittest.TestCase):
         self.assertEqual(job.wait_until_running("worker:0", "worker:1"), pids)
 
     def test_another_resource_manager_takes_over(self):
-        """For a job that runs, one that is submitted meanwhile, and whoever asks."""
+        """For a running job, one that is submitted meanwhile, and clients that query."""
         job = self.start()
         self.cluster.kill("resourcemanager")
         self.addCleanup(self.cluster.launch, "resourcemanager")

@@ -68,7 +68,7 @@ class OnYarn:
         return tony_cli.Site(self, programs, cluster)
 
     def report(self, job):
-        """What the ResourceManager says of the job's application."""
+        """The ResourceManager's report of the job's application."""
         return cluster.ask(f"apps/{job.id}")["app"]
 
     def left_in_hdfs(self, job, folder=""):
@@ -78,7 +78,7 @@ class OnYarn:
 
 
 class ExampleTests(OnYarn):
-    """What holds for every example."""
+    """Tests for every example."""
 
     apart = ()  # configuration with which the tasks do not all fit on one node
     gpus = 0  # that they use of the node with the label
@@ -173,7 +173,7 @@ class PyTorchDistributedDataParallel(
 
 
 class Looking(OnYarn, unittest.TestCase):
-    """What is seen of a job, by its page and by `tony`."""
+    """The job as its page and `tony` show it."""
 
     SERVER = "echo hello from $TASK_INDEX; exec python3 -m http.server $TB_PORT --bind 127.0.0.1"
 
@@ -188,7 +188,7 @@ class Looking(OnYarn, unittest.TestCase):
         return site, job
 
     def wait_until_shown(self, site, job):
-        """What `tony status` says once it says that both run, which may take two seconds."""
+        """The output of `tony status` once it shows that both run, which may take two seconds."""
         status = machine.wait_until(
             lambda: (s := site.verb("status", job.id))
             and [task["state"] for task in s["tasks"]] == ["RUNNING"] * 2
@@ -321,7 +321,7 @@ class Looking(OnYarn, unittest.TestCase):
 
 
 class CollectedLogs(OnYarn, unittest.TestCase):
-    """Of a job that has ended, when its nodes have uploaded their logs and know it no more."""
+    """Logs of an ended job, when its nodes have uploaded them and no longer know the job."""
 
     FAILS = "echo hello; echo trouble >&2; python3 -c 'raise ValueError(42)'; exit 3"
 
@@ -413,7 +413,7 @@ class PyTorchInHdfs(
 
 
 class BadInput(OnYarn, unittest.TestCase):
-    """Each is told at once, with what to do."""
+    """Each mistake is reported at once, with its remedy."""
 
     def submit(self, *arguments, **environment):
         """Runs tony-submit to its end; returns its exit code and what it said."""

@@ -34,7 +34,7 @@ _PACKED_BYTES = 8 * 1024 * 1024
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What is the same for all rounds."""
+    """The common settings of all rounds."""
 
     programs: pathlib.Path
     seed: int
@@ -61,13 +61,13 @@ class Gates:
         self._open = set()
 
     def open(self, index):
-        """Lets all attempts of one task go on."""
+        """Lets all attempts of one task continue."""
         if index not in self._open:
             self._open.add(index)
             self._pipes[index].write(self._LINES)
 
     def open_all(self):
-        """Lets everybody go on."""
+        """Lets all tasks continue."""
         for index in range(self.tasks):
             self.open(index)
 
@@ -316,7 +316,7 @@ class Round:
         self._assert_empty(found)
 
     def _remove_remains(self, exit_code):
-        """What nobody was there to remove is removed by the next job."""
+        """The next job removes what no process was left to remove."""
         lost = any(self._status(job_id)["state"] == "LOST" for job_id in self._job_ids())
         if lost or exit_code == -signal.SIGKILL:
             self._site.run("tony-submit", "--quiet", "--executes", "true", *self._conf())

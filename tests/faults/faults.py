@@ -1,4 +1,4 @@
-"""What is done to processes."""
+"""The faults that are injected into processes."""
 
 import os
 import signal

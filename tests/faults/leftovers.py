@@ -1,4 +1,4 @@
-"""What there is on the machine, so that before and after a job can be compared."""
+"""A snapshot of the machine, to compare the states before and after a job."""
 
 import os
 import pathlib

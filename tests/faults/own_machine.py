@@ -124,7 +124,7 @@ def _mount(folder, options):
 
 
 def _reap_until_ended(child):
-    """What the first process of a machine does; returns the child's exit code."""
+    """The work of a machine's first process; returns the child's exit code."""
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == child:
@@ -132,7 +132,7 @@ def _reap_until_ended(child):
 
 
 def _end_all_others():
-    """What a round that went wrong has left; of this process's own namespace, whose first it is."""
+    """Ends everything that a failed round has left in this process's own namespace, whose first process it is."""
     assert os.getpid() == 1
     try:
         os.kill(-1, signal.SIGKILL)

@@ -1,8 +1,8 @@
-"""What the tasks of a job run while something happens to them: each waits at a gate and then ends."""
+"""The programs of the tasks during a fault: each waits at a gate and then ends."""
 
 import horovod_job
 
-# A line of the gate lets one of a task's attempts go on.
+# A line of the gate lets one attempt of a task continue.
 _WAIT = "read -r < $GATES/gate-$TASK_INDEX"
 
 # Two that nobody below the program's own session would find: the second has lost the environment by

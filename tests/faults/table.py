@@ -1,4 +1,4 @@
-"""What is done to a job, at which step of its protocol, and what has to come of it."""
+"""The faults of a job, at each step of its protocol, and the expected outcomes."""
 
 import dataclasses
 

@@ -55,7 +55,7 @@ class ClusterCase(unittest.TestCase):
         return json.loads(text)["app"]
 
     def written(self, name):
-        """What the containers' files of this name have in them."""
+        """The content of the containers' files of this name."""
         return [path.read_text() for path in sorted(self.folder.glob(f"data/node*/log/*/*/{name}"))]
 
     def await_files(self, name, count):
@@ -93,7 +93,7 @@ class PlainCluster(ClusterCase):
 
 
     def test_resource_manager_killed_and_started_again(self):
-        """The client and the ApplicationMaster wait for it and go on; no container is lost."""
+        """The client and the ApplicationMaster wait for it and continue; no container is lost."""
         self.start("--protection", "integrity", "--no-hdfs", "--recovery")
         master = self.master("touch \\$LOG_DIRS/begun; "
                              f"until [ -e {self.folder}/go ]; do sleep 0.1; done; echo x >>\\$LOG_DIRS/end")

@@ -12,7 +12,7 @@ NOBODY = 65534
 
 
 class BadJobFileTest(JobTest):
-    """What is wrong with the text of a job file. Exit code 2."""
+    """Mistakes in the text of a job file. Exit code 2."""
 
     def assert_says(self, properties, *lines):
         """The job file is refused with `lines`; they leave its folder out."""

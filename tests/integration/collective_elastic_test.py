@@ -45,7 +45,7 @@ class CollectiveElasticTest(HorovodTest):
             os.kill(pid, signal.SIGKILL)
 
     def lose_and_regain(self, job, lost, size=3):
-        """One is killed; two go on from what was saved last, then the lost one is there again."""
+        """One is killed; two continue from the last commit, then the lost one is there again."""
         self.kill(job, f"worker:{lost}")
         left, begin = self.rounds.wait_for(size - 1)
         self.assertNotIn(f"worker:{lost}", left)
@@ -57,7 +57,7 @@ class CollectiveElasticTest(HorovodTest):
         return begin, later
 
     def end(self, job):
-        """All end well, and the job has not begun anew."""
+        """All end well, and the job has not started over."""
         self.rounds.end()
         self.assert_succeeds(job)
         self.assertEqual(job.events("epoch_opened"), [])

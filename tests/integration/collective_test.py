@@ -23,7 +23,7 @@ OFF = ("--conf", "tony.task.collective-package=false")
 
 
 class CollectiveCase(HorovodTest):
-    """Programs that need nothing but the standard library, of a user who has no PYTHONPATH."""
+    """Programs that need only the standard library, of a user without PYTHONPATH."""
 
     def setUp(self):
         super().setUp()
@@ -37,17 +37,17 @@ class CollectiveCase(HorovodTest):
         path.write_text(textwrap.dedent(text))
 
     def command(self, body):
-        """Of a worker; its program lies in the site's folder."""
+        """The command of a worker; its program lies in the site's folder."""
         program = self.site.folder / "rank.py"
         program.write_text(BEGIN + textwrap.dedent(body))
         return f"{PYTHON} {program}"
 
     def lines(self, job, workers, attempt=1):
-        """What the workers have printed."""
+        """The output lines of the workers."""
         return [job.log(f"worker:{index}", attempt=attempt).decode().strip() for index in range(workers)]
 
     def run_program(self, *arguments, framework="horovod"):
-        """What the program src/rank.py of the only worker prints, in a job that ends well."""
+        """The output of the only worker's program src/rank.py, in a successful job."""
         conf = ("--conf", f"tony.application.framework={framework}", "--src_dir", "src", *arguments)
         if framework == "horovod":
             job = self.submit_ranks(f"{PYTHON} rank.py", *conf, workers=1)
@@ -126,7 +126,7 @@ class MeetingTest(CollectiveCase):
 
 
 class FrameworkTest(CollectiveCase):
-    """Jobs in which nobody says who is who."""
+    """Jobs in which no variable names the ranks."""
 
     def submit_tensorflow(self, workers):
         """Workers that tell which rank they are."""
@@ -208,7 +208,7 @@ class StoreTest(CollectiveCase):
 
 
 class PackageTest(CollectiveCase):
-    """Who finds it, and whose is found first."""
+    """Which programs find the package, and which of two packages is found first."""
 
     # Whether it is there, and where.
     LOOK = """

@@ -27,12 +27,12 @@ class ElasticTest(HorovodTest):
         return job
 
     def kill_two(self, job):
-        """At once, so that the second one goes while the first one's end is told."""
+        """Kills two at once, so that the second one goes while the first one's end is reported."""
         for pid in job.wait_until_running("worker:0", "worker:2"):
             os.kill(pid, signal.SIGKILL)
 
     def assert_goes_on(self, job, lost):
-        """Two go on with the step that they had committed, and then it is three again."""
+        """Two continue with the step that they had committed, and then there are three again."""
         left, begin = self.rounds.wait_for(2)
         self.assertEqual(left, [f"worker:{index}" for index in range(3) if index != lost])
         self.assertGreater(begin, 0)
@@ -52,7 +52,7 @@ class ElasticTest(HorovodTest):
         self.assert_goes_on(job, lost)
 
     def test_without_the_first_rank(self):
-        """Another one's state counts, and another one is told who comes."""
+        """Another rank's state counts, and another rank is told of new ones."""
         self.kill_program(0)
 
     def test_without_the_last_rank(self):

@@ -79,14 +79,14 @@ class MissingTest(HorovodTest):
     )
 
     def late(self, time, missing=MISSING):
-        """What the driver says when the time is over."""
+        """The driver's message when the time is over."""
         return (
             f"The processes did not find each other within {time} "
             f"(tony.horovod.rendezvous-timeout-ms): {missing}"
         )
 
     def assert_noticed(self, job, after=lambda event: True):
-        """It is on record, after a certain event, who is missing, and `tony status` says it."""
+        """After a certain event the history and `tony status` name the missing ranks."""
         def noticed(events):
             later = itertools.dropwhile(lambda event: not after(event), events)
             return any(self.MISSING in event.get("waiting", {}).get("what", "") for event in later)
@@ -109,7 +109,7 @@ class MissingTest(HorovodTest):
         self.assertIn(self.late("15s"), job.log("driver:0", "stderr").decode())
 
     def test_a_rank_that_comes_late(self):
-        """What was said is taken back; also by way of another ApplicationMaster."""
+        """The notice is taken back, even by another ApplicationMaster."""
         gate = self.pipe("gate")
         job = self.submit_ranks(
             f"[ $HOROVOD_RANK != 2 ] || read < {gate.path}; {ranks()}", workers=4
@@ -167,7 +167,7 @@ class DeathTest(HorovodTest):
                 self.assertEqual(job.verdict["guilty"], {"type": "worker", "index": 1})
 
     def test_in_the_first_attempt(self):
-        """All begin anew, with another plan; what was put before is forgotten."""
+        """All start over, with another plan; earlier values are forgotten."""
         job = self.submit_ranks(ranks("1.0:--die-in 4"), *RETRY, workers=3)
         self.assert_connected(job, 3, attempt=2)
         (opened,) = job.events("epoch_opened")

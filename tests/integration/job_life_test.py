@@ -20,7 +20,7 @@ class StopTest(JobTest):
     """The user stops the job, or goes away."""
 
     def start(self):
-        """A job that runs for ever, some of it in the background."""
+        """A job that runs for ever, partly in the background."""
         job = self.submit(
             "sleep 600 & sleep 600", "--conf", "tony.task.kill-grace-ms=1000", workers=2
         )
@@ -119,7 +119,7 @@ class StopTest(JobTest):
 
 
 class DetachTest(JobTest):
-    """The job goes on without its client."""
+    """The job continues without its client."""
 
     def test_job_goes_on_without_its_client(self):
         ready = self.pipe("ready")

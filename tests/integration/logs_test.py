@@ -23,10 +23,10 @@ SECRETS = (
 
 
 class LogsTest(JobTest):
-    """What becomes of the output of tasks."""
+    """The output of tasks."""
 
     def logs(self, *arguments):
-        """What `tony logs` prints."""
+        """The output of `tony logs`."""
         result = self.site.run("tony", "logs", *arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
@@ -91,7 +91,7 @@ class LogsTest(JobTest):
                 turn.write()
                 said.read()
                 self.wait_for_line(job, f"worker:{index}", f"{index}-{number}\n".encode())
-                time.sleep(0.05)  # as far apart as times are told apart
+                time.sleep(0.05)  # as far apart as the smallest difference of recorded times
         self.assert_succeeds(job)
         entries = [json.loads(line) for line in self.logs("--json", "--stdout").splitlines()]
         self.assertEqual(

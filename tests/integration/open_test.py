@@ -157,7 +157,7 @@ class OpenTest(integration_case.JobTest):
         self.assertEqual((status, text), (200, "hello from the task\n"))
         self.assertEqual(headers["Content-Type"], "text/plain; charset=utf-8")
 
-        # The code was good once; who has no cookie needs another one.
+        # The code was valid once; a browser without a cookie needs another one.
         stranger = Page(f"http://{page.host}{page.code}")
         self.assertEqual(stranger.enter()[0], 403)
         self.assertEqual(self.open_page(job).enter()[0], 303)
@@ -237,7 +237,7 @@ class OpenTest(integration_case.JobTest):
         self.kill(job)
 
     def wait_for_server(self, exchange):
-        """What `exchange` returns, once the task's server, which may still be starting, answers."""
+        """The result of `exchange`, once the task's server answers, which may still be starting."""
         def answer():
             try:
                 return exchange()
@@ -252,7 +252,7 @@ class OpenTest(integration_case.JobTest):
         return found
 
     def wait_for_page(self, port):
-        """What the task shows."""
+        """The page that the task shows."""
         def get():
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
             try:

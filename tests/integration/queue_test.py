@@ -26,7 +26,7 @@ class QueueTest(JobTest):
         return job, gate
 
     def waiting(self, job):
-        """What the job waits for, when it has said so."""
+        """The reason why the job waits, once it has reported one."""
         job.wait_for(lambda events: any("waiting" in event for event in events), "waiting")
         return job.events("waiting")[-1]
 

@@ -24,7 +24,7 @@ DOCKER = (("tony.docker.enabled", "true"), ("tony.docker.containers.image", "reg
 
 
 class TonyCommandLinesTest(JobTest):
-    """Not one of the lines is changed, but for where its files lie."""
+    """The lines are TonY's, unchanged except for the paths of files."""
 
     def setUp(self):
         super().setUp()

@@ -11,7 +11,7 @@ import machine
 import withheld_kill
 from integration_case import JobTest
 
-# Programs that are told to end do so when the test lets them.
+# Programs end when the test lets them.
 PATIENT = ("--conf", "tony.task.kill-grace-ms=60000")
 
 

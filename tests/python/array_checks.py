@@ -1,4 +1,4 @@
-"""What holds on each rank for operations on numpy's arrays: run by run_checks.py."""
+"""Checks on each rank for operations on numpy arrays: run by run_checks.py."""
 
 import array
 import gc
@@ -328,7 +328,7 @@ def check_uneven_data():
     for batch in range(hvd.rank() + 1):
         expect(hvd.allreduce(np.ones(3), op=hvd.Sum), np.full(3, float(hvd.size() - batch)))
     assert hvd.join() == hvd.size() - 1
-    # Names that are none begin anew, though ranks have used up different numbers of them.
+    # The numbering of unnamed operations begins again, though ranks have used different numbers.
     expect(hvd.allreduce(np.ones(3), op=hvd.Sum), np.full(3, float(hvd.size())))
 
 

@@ -60,7 +60,7 @@ class AutotuneTest(unittest.TestCase):
         self.log = pathlib.Path(folder.name) / "log.csv"
 
     def said(self, program, size, **variables):
-        """What ranks print, by rank; all of them have to end well."""
+        """The output of ranks, by rank; all of them have to end well."""
         with rank_processes.Ranks(["-c", program], size, lambda _: {
                 "HOROVOD_AUTOTUNE": "1", "HOROVOD_AUTOTUNE_LOG": str(self.log), **variables}) as ranks:
             ended = ranks.wait()

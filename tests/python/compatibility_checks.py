@@ -1,4 +1,4 @@
-"""What programs that were written for Horovod rely on besides the operations themselves: run by run_checks.py."""
+"""Checks of what programs for Horovod rely on besides the operations themselves: run by run_checks.py."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""An elastic job's driver for tests, which speaks Horovod's protocol: the test says who has which place in a round."""
+"""An elastic job's driver for tests, which speaks Horovod's protocol. The test assigns the places of each round."""
 
 import base64
 import hashlib
@@ -126,7 +126,7 @@ class Driver:
         return ended
 
     def outputs(self):
-        """Of all processes, which are ended."""
+        """Ends all processes, and returns their outputs."""
         for process in self.processes.values():
             process.kill()
         return [f"{name}: {process.communicate()[0]}" for name, process in self.processes.items()]

@@ -33,7 +33,7 @@ class ElasticTest(unittest.TestCase):
     """Each process is a host of its own, called a, b, c."""
 
     def driver(self, body, **options):
-        """Of processes that run ``body``."""
+        """A driver of processes that run ``body``."""
         driver = Driver(["-c", BEGIN + textwrap.dedent(body)], **options)
         self.addCleanup(driver.__exit__)
         return driver

@@ -15,7 +15,7 @@ DEADLINE_SECONDS = 800
 
 
 def variables(rank):  # pylint: disable=unused-argument
-    """Of ranks with TensorFlow: as patient as their test, and as quiet as can be."""
+    """Variables of ranks with TensorFlow: as patient as their test, and as quiet as possible."""
     return {"HOROVOD_GLOO_TIMEOUT_SECONDS": str(DEADLINE_SECONDS // 2), "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 

@@ -27,7 +27,7 @@ class Driver:
         assert result == 0, f"{name}: {result}"
 
     def made(self, name, *arguments):
-        """What a function makes, the address of which is its first argument."""
+        """The object that a function makes; the function's first argument is its address."""
         handle = ctypes.c_void_p()
         self.call(name, ctypes.byref(handle), *arguments)
         return handle.value
@@ -106,7 +106,7 @@ class GpuTensor:
 
 
 class Wrapped:
-    """What torch.as_tensor() makes of memory of a GPU: looks at it when it is asked."""
+    """The result of torch.as_tensor() for GPU memory; it reads the memory when it is asked."""
 
     def __init__(self, memory, device):
         assert device is GpuTensor.device

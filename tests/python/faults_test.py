@@ -39,7 +39,7 @@ def program(body):
 
 
 class RanksTest(unittest.TestCase):
-    """What some processes do together."""
+    """Runs several processes together."""
 
     def run_ranks(self, body, size=2, expected=None, **options):
         """Outputs by rank. ``expected``: exit statuses by rank, if not 0."""

@@ -1,4 +1,4 @@
-"""What holds for tensors of a GPU in one rank, with the doubles of CUDA's driver and NCCL: run by run_checks.py."""
+"""Checks of GPU tensors in one rank, with the fakes of CUDA's driver and NCCL: run by run_checks.py."""
 
 import threading
 import warnings

@@ -111,7 +111,7 @@ class NoMemoryTest(unittest.TestCase):
     """Ranks of one host that could share memory if there were any."""
 
     def said(self, body, key="of these ranks", status=0):
-        """What each of two ranks has written."""
+        """The output of each of two ranks."""
         with rank_processes.Ranks(["-c", "import os\n" + textwrap.dedent(body)], 2,
                                   lambda _: {"TONY_COLLECTIVE_KEY": key}) as ranks:
             ended = ranks.wait()
@@ -128,7 +128,7 @@ class NoMemoryTest(unittest.TestCase):
                 self.assertEqual(second, "")
 
     def test_without_a_key_that_is_an_error(self):
-        """What ranks connect to by TCP others of this machine could be listening at."""
+        """Other users of this machine could be listening where ranks connect to by TCP."""
         for output in self.said(SMALL_FILES + SUM, key=None, status=1):
             self.assertRegex(output, r"the ranks of this host cannot share memory \(cannot get \d+ bytes of shared "
                                      r"memory: File too large\), and there is no key: give all ranks the same "

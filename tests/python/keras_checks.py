@@ -1,4 +1,4 @@
-"""What holds on each rank for gradient tapes, optimizers and callbacks: run by run_checks.py."""
+"""Checks on each rank for gradient tapes, optimizers and callbacks: run by run_checks.py."""
 
 import inspect
 import os
@@ -276,7 +276,7 @@ def check_variables_are_broadcast_after_the_first_batch():
 
 
 class Rates(tf.keras.callbacks.Callback):
-    """What the learning rate was in each batch."""
+    """Records the learning rate of each batch."""
 
     def __init__(self):
         super().__init__()
@@ -311,7 +311,7 @@ def check_learning_rates():
 
 
 def check_saved_models():
-    """Are read with this package and without it; with it the state of the optimizer goes on."""
+    """Saved models are read with this package and without it; with it the optimizer's state continues."""
     alone, _ = fit_alone(epochs=4)
     model = model_of()
     fit(model, hvd.DistributedOptimizer(sgd()), own_rows(), epochs=2)

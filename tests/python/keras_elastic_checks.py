@@ -31,7 +31,7 @@ def fit(model, callbacks=(), steps=STEPS, **options):
 
 
 def contents(state):
-    """Of a state of Keras, as bytes."""
+    """The contents of a Keras state, as bytes."""
     variables = state.optimizer.variables  # a method of tf.keras.optimizers.legacy
     return [each.numpy().tobytes() for each in [*state.model.variables,
                                                 *(variables() if callable(variables) else variables)]]
@@ -207,7 +207,7 @@ def check_sums_of_a_lost_round_are_forgotten():
 
 
 class Steps(tf.keras.callbacks.Callback):
-    """What the states say behind each batch and each epoch, as callbacks that follow in the list see it."""
+    """Records the states after each batch and each epoch, as later callbacks in the list see them."""
 
     def __init__(self, state):
         super().__init__()
@@ -221,7 +221,7 @@ class Steps(tf.keras.callbacks.Callback):
 
 
 def fit_from(epoch, batch, epochs, stop=None, **options):
-    """What Steps has seen; ``stop``: a callback of the user's."""
+    """The record of Steps; ``stop``: a callback of the user's."""
     model = model_of_rank()
     state = hvd.elastic.KerasState(model, epoch=epoch, batch=batch)
     steps = Steps(state)

@@ -150,7 +150,7 @@ class KerasElasticTest(unittest.TestCase):
     """Each process is a host of its own, called a, b, c."""
 
     def driver(self, body, **options):
-        """Of processes that run ``body``."""
+        """A driver of processes that run ``body``."""
         driver = Driver(["-c", BEGIN + textwrap.dedent(body).format(**options)], examples_python.variables(0),
                         seconds=examples_python.DEADLINE_SECONDS)
         self.addCleanup(driver.__exit__)

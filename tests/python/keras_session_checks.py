@@ -1,4 +1,4 @@
-"""What holds on each rank for Keras's models in sessions of TensorFlow 1: run by run_checks.py."""
+"""Checks on each rank for Keras models in sessions of TensorFlow 1: run by run_checks.py."""
 
 import numpy as np
 import tensorflow as tf

@@ -39,7 +39,7 @@ class KerasTest(examples_python.EachNumberOfRanks):
 
 
 class FaultsTest(unittest.TestCase):
-    """What goes wrong in model.fit()."""
+    """Failures in model.fit()."""
 
     def run_ranks(self, body, expected, size=2):
         """Outputs by rank. ``expected``: exit statuses by rank, if not 0."""

@@ -22,7 +22,7 @@ def readelf(*options):
 
 
 class LibraryTest(unittest.TestCase):
-    """What the dynamic linker is asked for, and what it is offered."""
+    """The symbols and libraries that the dynamic linker is asked for, and the exported ones."""
 
     def symbols(self):
         """(name with its version, whether it is of another library)"""

@@ -1,4 +1,4 @@
-"""What holds on each rank for Python's objects that are copied, pickled, or cannot be: run by run_checks.py."""
+"""Checks on each rank for Python objects that are copied, pickled, or cannot be: run by run_checks.py."""
 
 import copy
 import importlib.util
@@ -37,7 +37,7 @@ def check_all_hear_of_what_cannot_be_pickled():
                                  function, *arguments)
             assert isinstance(error, hvd.HorovodInternalError) and error.code == "INVALID_ARGUMENT"
             assert isinstance(error.__cause__, OSError) == (hvd.rank() == root)
-    # All go on.
+    # All ranks continue.
     assert hvd.broadcast_object(hvd.rank()) == 0
     assert hvd.allgather_object(hvd.rank()) == list(range(hvd.size()))
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE.parent / "support"))
 import rendezvous_driver  # noqa: E402  pylint: disable=wrong-import-position
 
 DEADLINE_SECONDS = 300  # of a machine that is busy
-# A table of users of its own: whoever has another one than other ranks is another host to them, on the same network.
+# A separate user table: a rank with another table than others counts as another host, on the same network.
 ANOTHER_HOST = ("unshare", "--user", "--map-root-user")
 
 

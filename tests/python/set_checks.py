@@ -1,4 +1,4 @@
-"""What holds on each of four ranks for process sets: run by run_checks.py."""
+"""Checks on each of four ranks for process sets: run by run_checks.py."""
 
 import ctypes
 import gc
@@ -13,7 +13,7 @@ SETS = [hvd.ProcessSet([0, 1]), hvd.ProcessSet([3, 1, 2]), hvd.ProcessSet([2])]
 
 
 def floats(value, count=5):
-    """Of one value."""
+    """A vector of one value."""
     return np.full(count, float(value))
 
 

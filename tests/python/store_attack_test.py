@@ -86,7 +86,7 @@ def forging_store(forgeries, seen):
         values, changed = {}, threading.Lock()
 
         def do_PUT(self):  # pylint: disable=invalid-name
-            """What ranks put stays known, and is not what they read."""
+            """Keeps the values of ranks, but serves others."""
             value = self.rfile.read(int(self.headers["Content-Length"]))
             key = self.path.rpartition("/")[2]
             lines = value.decode().split("\n")
@@ -111,7 +111,7 @@ class HttpStoreTest(unittest.TestCase):
         self.seen = {}
 
     def run_ranks(self, forgeries, key=True, apart=(), which=(0, 1)):
-        """What two ranks say whose store is overwritten. ``which``: these; others are not waited for."""
+        """The output of two ranks whose store is overwritten. ``which``: these ranks; the others are not waited for."""
         store = forging_store(forgeries, self.seen)
         with rank_processes.Ranks(["-c", TELL], 2, lambda rank: KEY if key else {**KEY, "TONY_COLLECTIVE_KEY": None},
                                   apart=apart, store=store) as ranks:
@@ -125,7 +125,7 @@ class HttpStoreTest(unittest.TestCase):
         return [output.strip() for _, output in ended.values()]
 
     def another_host(self, lines):
-        """Of a rank that is on this one."""
+        """The signed host of a rank that is really on this host."""
         return ["mallory's host", *lines[1:]]
 
     def relays_address(self, lines):
@@ -141,7 +141,7 @@ class HttpStoreTest(unittest.TestCase):
         return [self.relay.address if line == f"{host} {port}" else line for line in lines]
 
     def assert_not_believed(self, said, key):
-        """By the rank that reads it; the other one is told why it does not come."""
+        """The reading rank does not believe it; the other one is told why that rank does not come."""
         self.assertIn(f"told: '{key}' {NOT_BELIEVED}", "\n".join(said))
         for output in said:
             self.assertTrue(output.startswith("told: "), said)

@@ -1,4 +1,4 @@
-"""What holds on each rank for TensorFlow's tensors, at once and in a tf.function: run by run_checks.py."""
+"""Checks on each rank for TensorFlow's tensors, in eager mode and in a tf.function: run by run_checks.py."""
 
 import importlib
 import inspect
@@ -21,7 +21,7 @@ def at_once(function):
 
 
 def in_graph(function):
-    """Of a tf.function, which is traced once."""
+    """The results in a tf.function, which is traced once."""
     return tf.function(function, autograph=False)
 
 
@@ -180,7 +180,7 @@ def check_alltoall():
 
 
 def gradient_of(way, function, given):
-    """Of the sum of function(given), whose elements count as their places do."""
+    """The gradient of the sum of function(given), whose elements are weighted by their positions."""
     def compute(x):
         with tf.GradientTape() as tape:
             tape.watch(x)

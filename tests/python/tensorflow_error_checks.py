@@ -13,7 +13,7 @@ from tony.collective.tensorflow import _errors
 
 
 def tell_apart(way, function, *options):
-    """What it says on this rank, of HorovodInternalError or what TensorFlow makes of it."""
+    """The message on this rank, of HorovodInternalError or TensorFlow's counterpart."""
     try:
         result = way(function)(*options)
     except (hvd.HorovodInternalError, tf.errors.FailedPreconditionError) as error:

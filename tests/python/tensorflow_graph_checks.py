@@ -17,12 +17,12 @@ COUNT = 8
 
 
 def in_function(make):
-    """What the tensors of make() are in a tf.function."""
+    """The values of the tensors of make() in a tf.function."""
     return [result.numpy() for result in tf.function(make, autograph=False)()]
 
 
 def in_session(make):
-    """What the tensors of make() are in a graph of TensorFlow 1."""
+    """The values of the tensors of make() in a graph of TensorFlow 1."""
     with tf.Graph().as_default():
         results = make()
         config = tf.compat.v1.ConfigProto(inter_op_parallelism_threads=1, intra_op_parallelism_threads=1)
@@ -70,7 +70,7 @@ def check_independent_operations():
 
 
 def check_chains_of_operations():
-    """Of which each begins where another rank's chain ends: the first of one needs the other's first."""
+    """Each chain begins where another rank's chain ends: the first operation of one needs the other's first."""
     def chain(place):
         value = tf.constant([float(place)])
         for link in range(4):

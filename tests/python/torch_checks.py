@@ -1,4 +1,4 @@
-"""What holds on each rank for PyTorch's tensors: run by run_checks.py."""
+"""Checks on each rank for PyTorch's tensors: run by run_checks.py."""
 
 import ctypes
 import warnings
@@ -32,7 +32,7 @@ def check_allreduce_of_each_type():
 
 
 def given_to_library(function, call):
-    """What call() gives to the library's ``function``, as a list: also what is in arrays."""
+    """The arguments that call() passes to the library's ``function``, as a list, with the contents of arrays."""
     lib, given = _library.library(), []
     original = getattr(lib, function)
 

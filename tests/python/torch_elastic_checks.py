@@ -57,7 +57,7 @@ def check_an_epoch_that_is_almost_over():
 
 
 def state_of(**options):
-    """Of a model that differs among ranks."""
+    """The state of a model that differs among ranks."""
     model = model_of(seed=hvd.rank() + 1)
     optimizer = hvd.DistributedOptimizer(
         torch.optim.SGD(model.parameters(), lr=0.1 * (hvd.rank() + 1), momentum=0.9), model.named_parameters())
@@ -129,7 +129,7 @@ def check_a_failed_step_can_be_repeated():
         failed = state.runs_of_this_process = getattr(state, "runs_of_this_process", 0) + 1
         loss_of(state.model, own_rows(), 0).backward()
         if failed == 1:
-            # With gradients on their way. It is not an elastic job: all begin anew, as many as before.
+            # Gradients are on their way. It is not an elastic job: all start over, with the same number of ranks.
             raise hvd.HorovodInternalError("a rank was lost", "ABORTED")
         state.optimizer.step()
         return failed

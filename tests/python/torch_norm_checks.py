@@ -123,7 +123,7 @@ def check_a_model_with_batch_norm_trains_as_that_of_one_process():
 
 
 class Words(torch.nn.Module):
-    """Two tables, of which a step uses those that it is told."""
+    """Two tables, of which a step uses the given ones."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is left of an unfinished step when the ranks meet anew, and when they join: run by run_checks.py."""
+"""Checks of what remains of an unfinished step when the ranks meet again, and when they join: run by run_checks.py."""
 
 import torch
 
@@ -24,7 +24,7 @@ def add_gradient(model, value):
 
 
 def begin_round():
-    """Of all ranks: nobody leaves before all have submitted what they have."""
+    """Called by all ranks: none leaves before all have submitted their tensors."""
     hvd.barrier()
     elastic.begin_round()
 

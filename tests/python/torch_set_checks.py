@@ -1,4 +1,4 @@
-"""What holds on each of four ranks for process sets with PyTorch: run by run_checks.py."""
+"""Checks on each of four ranks for process sets with PyTorch: run by run_checks.py."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What belongs to an optimizer when its state is loaded, or the ranks meet anew: run by run_checks.py."""
+"""Checks of an optimizer's state when it is loaded, or when the ranks meet again: run by run_checks.py."""
 
 import copy
 
@@ -34,7 +34,7 @@ def train(model, optimizer, scheduler, steps=2):
 
 
 def expect_scheduled(model, optimizer, scheduler):
-    """All ranks go on with the same learning rate, which the scheduler sets, from the same weights."""
+    """All ranks continue with the same learning rate, which the scheduler sets, from the same weights."""
     rates = train(model, optimizer, scheduler)
     assert rates == [rates[0], rates[0] / 2, rates[0] / 4], rates
     assert hvd.allgather_object(rates) == [rates] * hvd.size()

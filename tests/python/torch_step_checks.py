@@ -1,4 +1,4 @@
-"""Which gradients belong to a step, and who is called for them: run by run_checks.py."""
+"""Checks of which gradients belong to a step, and which hooks are called for them: run by run_checks.py."""
 
 import threading
 

@@ -45,7 +45,7 @@ class TorchTest(unittest.TestCase):
 
 
 def free_port():
-    """Of this machine; somebody else may take it."""
+    """A free port of this machine; another program may take it."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
@@ -55,7 +55,7 @@ class LauncherTest(unittest.TestCase):
     """torchrun itself, whose agent has the store and starts all ranks again when one fails."""
 
     def launched(self, body, *options):
-        """What two ranks have written when torchrun has ended well, with a word before each line of which rank's."""
+        """The output of two ranks after torchrun has ended well; each line begins with a word for its rank."""
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder, "train.py")
             program.write_text(textwrap.dedent(body), encoding="utf-8")

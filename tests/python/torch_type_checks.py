@@ -1,4 +1,4 @@
-"""What holds on each rank for each of PyTorch's types with each operation: run by run_checks.py."""
+"""Checks on each rank for each of PyTorch's types with each operation: run by run_checks.py."""
 
 import torch
 

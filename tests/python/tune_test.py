@@ -85,7 +85,7 @@ class TableTest(unittest.TestCase):
         self.table = f"{folder.name}/table"
 
     def said(self, command):
-        """What two ranks print, of which only the first one knows of a table."""
+        """The output of two ranks, of which only the first one knows of a table."""
         with rank_processes.Ranks(command, 2, lambda rank: {tune.VARIABLE: None if rank else self.table}) as ranks:
             return ranks.wait()
 

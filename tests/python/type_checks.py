@@ -27,7 +27,7 @@ OPS = {"Sum": sum, "Average": sum, "Product": math.prod, "Min": min, "Max": max}
 
 
 def reduced(op, columns, kind):
-    """What is to come of all ranks' numbers: ``columns`` are those of one place each."""
+    """The expected reduction; ``columns``: all ranks' numbers for one element each."""
     if kind == "bool":
         return [any(column) if op in ("Sum", "Max") else all(column) for column in columns]
     results = [wrapped(OPS[op](column), kind) for column in columns]
@@ -81,7 +81,7 @@ class Kind:
             self.expect(given, expected, f"allreduce_, {op}")
 
     def moves(self):
-        """What only goes from rank to rank."""
+        """The operations that only move data from rank to rank."""
         size, me = hvd.size(), hvd.rank()
         given = self.make(numbers(self.name, me))
         root = size - 1
@@ -93,7 +93,7 @@ class Kind:
 
 
 def kinds():
-    """Of numpy; bfloat16 where the package is that numpy has it from."""
+    """numpy's types; bfloat16 if the package for it is installed."""
     types = {name: np.dtype(name) for name in (*INTEGERS, "float16", "float32", "float64", "bool")}
     try:
         from ml_dtypes import bfloat16

@@ -46,7 +46,7 @@ def wait_a_while(seconds):
 
 
 class Output(ProcessOutput):
-    """Of a rank, for tests."""
+    """The output of a rank, for tests."""
 
     def wait_for(self, part, seconds=DEADLINE_SECONDS):
         """All output, once it has ``part``. AssertionError: it never has."""
@@ -200,7 +200,7 @@ def slices(events):
 
 
 def check_format(events):
-    """What the Trace Event Format asks of each event. AssertionError: it does not have it."""
+    """The requirements of the Trace Event Format on each event. AssertionError: one does not meet them."""
     for event in events:
         assert event["ph"] in "BEiM" and isinstance(event["pid"], int) and isinstance(event["tid"], int), event
         assert event["ph"] == "E" or isinstance(event["name"], str), event
@@ -348,7 +348,7 @@ hvd.barrier()
 
 
 class CountersTest(WatchTest):
-    """What ranks count."""
+    """The counters of ranks."""
 
     def test_counters(self):
         counters = self.folder / "counters"

@@ -32,7 +32,7 @@ HEAD = struct.Struct("=32si")  # of a frame: the HMAC, and the length of what fo
 
 
 class HostsUpdatedRequest:
-    """Of horovod.runner.elastic.worker."""
+    """horovod.runner.elastic.worker's class."""
 
 
 class RequestReader(pickle.Unpickler):
@@ -57,7 +57,7 @@ class TrustingReader(RequestReader):
 
 
 def address_value(interface, address, secret):
-    """What is put for the driver: in Base64 the pickle of where it finds this process."""
+    """The value for the driver: in Base64 the pickle of this process's address."""
     return base64.b64encode(pickle.dumps(({interface: [address]}, secret), protocol=5))
 
 
@@ -105,11 +105,11 @@ class NotificationService(socketserver.ThreadingTCPServer):
         return self._heard
 
     def reset(self):
-        """What has come during a reset is dropped, as in Horovod."""
+        """Notifications during a reset are dropped, as in Horovod."""
         self._heard = 0
 
     def value(self):
-        """What is put for the driver."""
+        """The value for the driver."""
         return address_value(self._interface, self.server_address, self.secret)
 
 
@@ -180,7 +180,7 @@ class ElasticWorker:
                 return False
 
     def _told_by_rank_0(self, rank, *numbers):
-        """What rank 0 calls this with, on all ranks."""
+        """The arguments of rank 0's call, on all ranks."""
         return rank.allreduce([int(number) if self._slot.rank == 0 else 0 for number in numbers])
 
     def _tell(self, begin):

@@ -17,7 +17,7 @@ COMMIT_STEPS = 5
 
 
 class Sum:
-    """What the training makes: after each step n the sum of 1 … n, whoever took part in it."""
+    """The result of the training: after each step n the sum of 1 … n, whichever ranks took part."""
 
     def __init__(self, hvd):
         self._hvd = hvd
@@ -114,7 +114,7 @@ def train(state, work, hvd, options):
 
 
 def tell(begin, hvd, options):
-    """Who this process is in the round."""
+    """Reports this process's place in the round."""
     name = f"{os.environ['JOB_NAME']}:{os.environ['TASK_INDEX']}"
     said = f"{name} is {hvd.rank()} of {hvd.size()} from {begin} on"
     print(said, flush=True)

@@ -82,7 +82,7 @@ class ExampleJobs:
         self.assertEqual(code, 0, said)
 
     def describe(self, job):
-        """What happened, and the programs' last words, for messages."""
+        """The events and the programs' last output, for messages."""
         parts = [job.describe()]
         for log in job.all_logs():
             text = log.read_text(errors="replace")
@@ -202,7 +202,7 @@ class CollectivePyTorch(ExampleJobs):
                              conf=(*self.conf(), *conf), site=site)
 
     def conf(self):
-        """What all of its jobs set."""
+        """The common settings of its jobs."""
         return ()
 
 
@@ -217,7 +217,7 @@ class CollectiveKeras(ExampleJobs):
 
 
 class Elastic:
-    """What examples add whose one to three workers come and go; they train until end_training()."""
+    """The additions of examples whose one to three workers come and go; they train until end_training()."""
 
     loggers = ("worker-0", "worker-1", "worker-2")
     COMMIT_EVERY = 5
@@ -251,7 +251,7 @@ class Elastic:
         self.assertTrue(found(), self.describe(self.job))
 
     def last_step(self, index):
-        """What worker `index` has done so far."""
+        """The progress of worker `index`."""
         return self.logged_steps(f"worker-{index}")[-1]["step"]
 
     def rounds_of(self, index):

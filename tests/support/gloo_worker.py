@@ -206,7 +206,7 @@ class Rank:
         return (address + socket.inet_aton(host)).ljust(128, b"\0") + struct.pack("=q", -1)
 
     def _connect(self, context, peer, listener):
-        """Of the two the lower rank listens, so that no ranks wait for each other in a circle."""
+        """The lower of the two ranks listens, so that ranks do not wait for each other in a circle."""
         scope, rank, size = context
         self._store.wait(scope, str(peer))
         blobs = self._store.get(scope, str(peer))

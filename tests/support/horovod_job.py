@@ -15,7 +15,7 @@ WORKER = f"exec {PYTHON} {SUPPORT}/gloo_worker.py"
 ELASTIC_WORKER = f"exec {PYTHON} {SUPPORT}/elastic_gloo_worker.py"
 OWN_DRIVER = f"exec {PYTHON} {SUPPORT}/rendezvous_driver.py"
 CONF = ("--conf", "tony.application.framework=horovod")
-# It may not begin anew.
+# The job may not start over.
 TWO_ARE_ENOUGH = ("--conf", "tony.worker.min-instances=2", "--conf", "tony.am.retry-count=0",
                   "--conf", "tony.am.infrastructure-retry-count=0")
 
@@ -49,7 +49,7 @@ def wait_until_put(port, path):
 
 
 def expected_lines(*local_sizes):
-    """What all ranks print, in their order, where hosts have so many of them."""
+    """The output of all ranks, in their order, where `local_sizes` are the numbers of ranks on each host."""
     size = sum(local_sizes)
     places = [(local, count) for count in local_sizes for local in range(count)]
     total = size * (size + 1) // 2

@@ -1,4 +1,4 @@
-"""What the machine says of processes and sockets, read from /proc, for tests."""
+"""The machine's processes and sockets, read from /proc, for tests."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What a process writes, for who waits until it has written something."""
+"""The output of a process, for tests that wait until it has written something."""
 
 import threading
 
@@ -19,7 +19,7 @@ class ProcessOutput:
             return part in "".join(self._lines)
 
     def text(self, ended=False):
-        """What has come by now. ``ended``: all of it, of a process that has ended or is about to."""
+        """The output so far. ``ended``: all of it, of a process that has ended or is about to."""
         if ended:
             self._thread.join()
         with self._changed:

@@ -1,4 +1,4 @@
-"""What tests with Horovod itself have in common; scripts/build-horovod builds it."""
+"""The common part of tests with Horovod itself; scripts/build-horovod builds it."""
 
 import sys
 import unittest

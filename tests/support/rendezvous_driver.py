@@ -70,7 +70,7 @@ def plan_of(hosts):
 
 
 def variables(rank, size, port):
-    """What a launcher sets for one rank of several on this host."""
+    """The variables that a launcher sets for one rank of several on this host."""
     return {"HOROVOD_RANK": str(rank), "HOROVOD_SIZE": str(size), "HOROVOD_LOCAL_RANK": str(rank),
             "HOROVOD_LOCAL_SIZE": str(size), "HOROVOD_CROSS_RANK": "0", "HOROVOD_CROSS_SIZE": "1",
             "HOROVOD_HOSTNAME": "localhost", "HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo",
@@ -79,7 +79,7 @@ def variables(rank, size, port):
 
 
 def main():
-    """Listens, says who has which rank, and serves until the job ends."""
+    """Listens, publishes the plan of ranks, and serves until the job ends."""
     server = Server(("", 0), Store)
     if len(sys.argv) > 1:
         with open(sys.argv[1], "rb", buffering=0) as gate:

@@ -121,7 +121,7 @@ class Site:
         return Job(self._test, self, arguments, prefix)
 
     def detach(self, *arguments):
-        """Starts a job that goes on without tony-submit; returns it."""
+        """Starts a job that continues without tony-submit; returns it."""
         return DetachedJob(self._test, self, arguments)
 
     def verb(self, *arguments):
@@ -205,7 +205,7 @@ class EventStream:
             return [event for event in self._events if kind in event]
 
     def events(self, kind):
-        """What stands in the events of one kind so far."""
+        """The events of one kind so far."""
         return [event[kind] for event in self.raw_events(kind)]
 
     @property
@@ -241,7 +241,7 @@ class EventStream:
         return sorted(self._site.cluster.logs(f"../{self.id}/*/*.log"))
 
     def describe(self):
-        """What happened, for messages of tests."""
+        """The events, for messages of tests."""
         with self._changed:
             return "\n".join(json.dumps(event) for event in self._events[-12:])
 
@@ -298,16 +298,16 @@ class Job(EventStream):
         return code
 
     def errors(self):
-        """What tony-submit wrote to stderr so far."""
+        """The output of tony-submit on stderr so far."""
         return "".join(self._errors)
 
     def describe(self):
-        """What happened, for messages of tests."""
+        """The events, for messages of tests."""
         return "\n".join([f"exit code {self.client.poll()}", super().describe(), self.errors()])
 
 
 class DetachedJob(EventStream):
-    """One job that goes on without its client, followed by its history. Not thread safe."""
+    """A job that continues without its client, followed through its history. Not thread safe."""
 
     def __init__(self, test, site, arguments):
         super().__init__(site)
@@ -364,5 +364,5 @@ class Line:
         return line.decode()
 
     def write(self, count=1):
-        """Lets `count` readers go on, each of which reads one line."""
+        """Lets `count` readers continue, each of which reads one line."""
         os.write(self._fd, b"go\n" * count)

@@ -33,7 +33,7 @@ def skip_without(*tools):
 
 
 def read_json(url):
-    """What a web server answers."""
+    """The JSON answer of a web server."""
     with urllib.request.urlopen(url, timeout=60) as response:
         return json.loads(response.read())
 
@@ -85,7 +85,7 @@ class YarnCluster:
         host = f"127.0.0.{10 + int(node.removeprefix('nodemanager'))}"
 
         def first_seen():
-            """Of this NodeManager: when it has looked at its own health."""
+            """The time at which this NodeManager first checked its own health."""
             nodes = self.ask("nodes")["nodes"]["node"]
             return [node["lastHealthUpdate"] for node in nodes if node["nodeHostName"] == host]
         before = first_seen()
@@ -100,7 +100,7 @@ class YarnCluster:
         return f"nodemanager{number}"
 
     def web_hdfs(self, method, path, operation, user=None, **parameters):
-        """The NameNode's answer to a user, who is believed: not with Kerberos."""
+        """The NameNode's answer to `user`, whom it believes; not with Kerberos."""
         text = self.ask_web_hdfs(method, path, operation, user, **parameters)
         return json.loads(text) if text else None
 
@@ -156,7 +156,7 @@ class YarnCluster:
 
     @staticmethod
     def _wait_for(reached, complaint):
-        """Until it is reached; whoever is asked may be about to start."""
+        """Waits until it is reached; the server may still be starting."""
         def looked():
             try:
                 return reached()
@@ -170,7 +170,7 @@ class YarnCluster:
         return list(self.folder.glob(f"data/node*/log*/*/{pattern}"))
 
     def ask(self, path, body=None, user="bob", method=None):
-        """The ResourceManager's answer to a request of a user, who is believed: not with Kerberos."""
+        """The ResourceManager's answer to a request of `user`, whom it believes; not with Kerberos."""
         separator = "&" if "?" in path else "?"
         request = urllib.request.Request(
             f"http://{self.environment['RM_WEB']}/ws/v1/cluster/{path}{separator}user.name={user}",

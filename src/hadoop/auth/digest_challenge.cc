@@ -1,4 +1,5 @@
-// A small scanner of `name=value` lists.
+// One pass over the text, without backtracking; the limits of RFC 2831, section 2.1.1, are checked
+// after it.
 #include "hadoop/auth/digest_challenge.h"
 
 #include "absl/strings/ascii.h"
@@ -11,20 +12,20 @@ namespace tony::hadoop {
 namespace {
 
 constexpr size_t kLongestChallenge = size_t{64} * 1024;
-// RFC 2831: smaller ones are an error, larger ones do not fit the frame.
+// Bounds of maxbuf: more than 16 bytes and less than 2^24 (RFC 2831, 2.1.1).
 constexpr size_t kSmallestBuffer = 17;
 constexpr size_t kLargestBuffer = 16777215;
 
 using Pairs = std::map<std::string, std::vector<std::string>>;
 
-/// Walks over the text once. Not thread safe.
+/// A scanner of the grammar `#( name "=" ( token | quoted-string ) )`. Not thread safe.
 class Scanner {
  public:
   explicit Scanner(const std::string& text) : text_(text) {}
 
   absl::StatusOr<Pairs> Run() {
     Pairs pairs;
-    // Empty items between commas are allowed.
+    // RFC 2831 takes the list rule of RFC 2616, 2.1, in which items between commas may be empty.
     for (SkipSeparators(); at_ < text_.size(); SkipSeparators()) {
       const std::string name = Word("=, \t");
       if (name.empty() || at_ >= text_.size() || text_[at_] != '=') return Malformed();
@@ -55,6 +56,8 @@ class Scanner {
     return word;
   }
 
+  // Reads a quoted string; a backslash quotes the character after it. False: the closing quote is
+  // missing.
   bool QuotedWord(std::string* word) {
     for (++at_; at_ < text_.size(); ++at_) {
       if (text_[at_] == '"') {
@@ -76,7 +79,8 @@ class Scanner {
   size_t at_ = 0;
 };
 
-// The items of lists such as "auth,auth-int".
+// The items, in lower case, of the list that is the value of `name`: "auth,auth-int". A name that
+// occurs several times has all its lists joined.
 std::vector<std::string> Items(const Pairs& pairs, const std::string& name) {
   std::vector<std::string> items;
   const auto found = pairs.find(name);
@@ -89,7 +93,8 @@ std::vector<std::string> Items(const Pairs& pairs, const std::string& name) {
   return items;
 }
 
-// The one value of `name`, or `fallback`.
+// The value of `name`, or `fallback` if it is absent. A repeated name is an error: RFC 2831, 2.1.1,
+// demands that the client then aborts.
 absl::StatusOr<std::string> One(const Pairs& pairs, const std::string& name,
                                 const std::string& fallback) {
   const auto found = pairs.find(name);
@@ -132,6 +137,7 @@ absl::StatusOr<DigestChallenge> ParseDigestChallenge(const std::string& text) {
   }
   challenge.max_bytes = max_bytes;
   challenge.utf8 = absl::AsciiStrToLower(charset) == "utf-8";
+  // A server without `qop` offers "auth" (RFC 2831, 2.1.1).
   challenge.protections = Items(pairs, "qop");
   if (challenge.protections.empty()) challenge.protections = {"auth"};
   challenge.ciphers = Items(pairs, "cipher");

@@ -1,4 +1,5 @@
-// RFC 2831, section 2: the digests of the exchange, and the layers after it.
+// The formulas are those of RFC 2831: 2.1.2.1 for the exchange, 2.3 for integrity, 2.4 for
+// encryption.
 #include "hadoop/auth/digest_md5.h"
 
 #include <openssl/crypto.h>
@@ -18,9 +19,9 @@
 namespace tony::hadoop {
 namespace {
 
-constexpr char kNonceCount[] = "00000001";  // a nonce is used once
-constexpr size_t kCodeBytes = 10;
-constexpr size_t kTrailerBytes = 6;  // version of two bytes, sequence number of four
+constexpr char kNonceCount[] = "00000001";  // each connection gets a nonce of its own
+constexpr size_t kCodeBytes = 10;           // RFC 2831, 2.3: the first 10 bytes of the HMAC
+constexpr size_t kTrailerBytes = 6;         // version of two bytes, sequence number of four
 constexpr char kVersion[] = {0, 1};
 constexpr size_t kLargestPadding = 8;
 constexpr size_t kRandomBytes = 24;
@@ -37,13 +38,16 @@ const char* NameOf(Protection protection) {
   return "auth";
 }
 
-// In constant time, and never equal when OpenSSL gave no digest.
+// Compares in constant time, so that timing tells nothing about the expected code. Empty strings
+// are unequal: Md5() returns one when OpenSSL refuses, and a failure must not pass as a proof.
 bool SameSecret(const std::string& a, const std::string& b) {
   return !a.empty() && a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 std::string HexMd5(const std::string& data) { return absl::BytesToHexString(Md5(data)); }
 
+// The message authentication code of RFC 2831, 2.3. The sequence number is part of it, so that
+// replayed and reordered messages fail the check.
 std::string Code(const std::string& key, const std::string& sequence, const std::string& plain) {
   return HmacMd5(key, sequence + plain).substr(0, kCodeBytes);
 }
@@ -53,7 +57,7 @@ std::string Code(const std::string& key, const std::string& sequence, const std:
 DigestIdentity DigestIdentityOf(const Token& token, const std::string& protocol,
                                 const std::string& server_id) {
   std::string random(kRandomBytes, '\0');
-  // Without randomness the cnonce is empty, which Start() refuses.
+  // A failure leaves the cnonce empty, and Start() refuses an empty one.
   if (RAND_bytes(reinterpret_cast<uint8_t*>(random.data()), kRandomBytes) != 1) random.clear();
   return {.user = absl::Base64Escape(token.identifier),
           .password = absl::Base64Escape(token.password),
@@ -69,6 +73,8 @@ absl::StatusOr<std::unique_ptr<DigestLayer>> DigestLayer::Create(const std::stri
   layer->receive_key_ =
       Md5(session + "Digest session key to server-to-client signing key magic constant");
   if (cipher.empty()) return layer;
+  // RFC 2831, 2.4: "3des" and "rc4" use all 16 bytes of H(A1) here. The weakened ciphers, which use
+  // fewer, are never chosen.
   const std::string send =
       Md5(session + "Digest H(A1) to client-to-server sealing key magic constant");
   const std::string receive =
@@ -86,6 +92,8 @@ absl::StatusOr<std::unique_ptr<DigestLayer>> DigestLayer::Create(const std::stri
 absl::StatusOr<std::string> DigestLayer::Wrap(const std::string& plain) {
   const std::string sequence = BigEndian(sent_++);
   std::string message = plain;
+  // A block cipher encrypts whole blocks. The padding is 1 to 8 bytes that each hold its length; it
+  // is there even when the blocks are full, so that the receiver can always remove it.
   if (encryption_ != nullptr && encryption_->block_bytes() > 1) {
     const size_t block = encryption_->block_bytes();
     const size_t padding = block - (plain.size() + kCodeBytes) % block;
@@ -100,6 +108,8 @@ absl::StatusOr<std::string> DigestLayer::Wrap(const std::string& plain) {
 }
 
 absl::StatusOr<std::string> DigestLayer::Unwrap(const std::string& wrapped) {
+  // Every failure returns the same status: an answer that tells wrong padding from a wrong code
+  // would be a padding oracle.
   const absl::Status broken = absl::DataLossError(
       "protected data from the server is not what it sent: its code does not fit");
   if (wrapped.size() < kCodeBytes + kTrailerBytes) return broken;
@@ -132,7 +142,7 @@ absl::Status DigestMd5::ChooseProtection(const DigestChallenge& challenge) {
     }
   }
   std::string cipher;
-  for (const char* const known : {"rc4", "3des"}) {  // the better one last
+  for (const char* const known : {"rc4", "3des"}) {  // the stronger cipher is last and wins
     if (absl::c_linear_search(challenge.ciphers, known)) cipher = known;
   }
   const bool encrypts = absl::c_linear_search(challenge.protections, NameOf(Protection::kPrivacy));
@@ -147,7 +157,8 @@ absl::Status DigestMd5::ChooseProtection(const DigestChallenge& challenge) {
   return absl::OkStatus();
 }
 
-// RFC 2831, 2.1.2.1; `method` is "AUTHENTICATE" for the client's and empty for the server's proof.
+// The response-value of RFC 2831, 2.1.2.1. `method` is "AUTHENTICATE" for the client's proof and
+// empty for the server's.
 std::string DigestMd5::Response(const std::string& method, const std::string& nonce) const {
   std::string a2 = absl::StrCat(method, ":", identity_.service);
   if (protection_ != Protection::kAuthentication) a2 += ":00000000000000000000000000000000";
@@ -160,10 +171,14 @@ absl::StatusOr<std::string> DigestMd5::Start(const std::string& text) {
   if (identity_.cnonce.empty()) return absl::InternalError("OpenSSL gives no random numbers");
   TONY_ASSIGN_OR_RETURN(const DigestChallenge challenge, ParseDigestChallenge(text));
   TONY_RETURN_IF_ERROR(ChooseProtection(challenge));
+  // session_ is H(A1) of RFC 2831, 2.1.2.1, without an authzid: the client acts as the token's
+  // owner.
   session_ = Md5(
       absl::StrCat(Md5(absl::StrCat(identity_.user, ":", challenge.realm, ":", identity_.password)),
                    ":", challenge.nonce, ":", identity_.cnonce));
   expected_answer_ = Response("", challenge.nonce);
+  // The server's limit includes code, padding and trailer. A maxbuf smaller than these still leaves
+  // one byte, so that callers who split by MaxWrapBytes() make progress.
   max_wrap_bytes_ = challenge.max_bytes -
                     std::min(challenge.max_bytes - 1, kCodeBytes + kTrailerBytes + kLargestPadding);
   std::string answer = absl::StrCat(
@@ -181,6 +196,8 @@ absl::StatusOr<std::string> DigestMd5::Answer(const std::string& /*challenge*/) 
       "the server asks for a second answer, which DIGEST-MD5 has not");
 }
 
+// Mutual authentication: the server's proof is checked before the first call is sent, since a call
+// may carry secrets, and whoever answers at the address may be a stranger.
 absl::Status DigestMd5::Finish(const std::string& token) {
   TONY_ASSIGN_OR_RETURN(const auto pairs, ParseDigestPairs(token));
   const auto answer = pairs.find("rspauth");

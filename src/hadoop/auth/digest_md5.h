@@ -1,4 +1,5 @@
-// DIGEST-MD5 (RFC 2831): how Hadoop's services know the holder of a token.
+// SASL's mechanism DIGEST-MD5 (RFC 2831), by which the holder of a token authenticates to Hadoop's
+// services.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace tony::hadoop {
 
-/// Who authenticates, with whom. `user` and `password` are plain ASCII, which Base64 is.
+/// The names and secrets of one authentication. `user` and `password` are plain ASCII, as Base64
+/// is, so no conversion between charsets is needed.
 struct DigestIdentity {
   std::string user;
   std::string password;
@@ -20,22 +22,22 @@ struct DigestIdentity {
   std::string cnonce;   ///< a random string that is never used again
 };
 
-/// The identity of a token's holder; makes a cnonce.
+/// The identity of a token's holder, with a fresh random cnonce.
 DigestIdentity DigestIdentityOf(const Token& token, const std::string& protocol,
                                 const std::string& server_id);
 
-/// The security layer after auth-int and auth-conf: codes, sequence numbers, encryption.
-/// Not thread safe.
+/// The security layer of auth-int and auth-conf: message authentication codes, sequence numbers,
+/// encryption (RFC 2831, 2.3 and 2.4). Not thread safe.
 class DigestLayer {
  public:
-  /// `session` is H(A1). `cipher`: "3des" or "rc4", or empty for integrity only. The
-  /// codes of TripleDes::Create().
+  /// `session`: H(A1), 16 bytes. `cipher`: "3des" or "rc4", or empty for integrity only. The codes
+  /// of TripleDes::Create().
   static absl::StatusOr<std::unique_ptr<DigestLayer>> Create(const std::string& session,
                                                              const std::string& cipher);
 
-  /// The message with padding, code and sequence number. Internal – OpenSSL refuses.
+  /// Returns `plain` with padding, code and sequence number. Internal – OpenSSL refuses.
   absl::StatusOr<std::string> Wrap(const std::string& plain);
-  /// DataLoss – changed, replayed, out of order, or too short.
+  /// The reverse of the server's Wrap. DataLoss – changed, replayed, out of order, or too short.
   absl::StatusOr<std::string> Unwrap(const std::string& wrapped);
 
  private:
@@ -49,9 +51,8 @@ class DigestLayer {
   uint32_t received_ = 0;
 };
 
-/// The client's side. Chooses auth-conf before auth-int before auth, and triple DES before RC4; no
-/// less than is required.
-/// Not thread safe.
+/// The client's side of the exchange. It prefers auth-conf to auth-int to auth, and triple DES to
+/// RC4, and accepts no protection below `required`. Not thread safe.
 class DigestMd5 : public SaslMechanism {
  public:
   explicit DigestMd5(DigestIdentity identity, RequiredProtection required = {})
@@ -72,9 +73,9 @@ class DigestMd5 : public SaslMechanism {
   const DigestIdentity identity_;
   const RequiredProtection required_;
   Protection protection_ = Protection::kAuthentication;
-  std::string cipher_;           ///< of auth-conf
-  std::string session_;          ///< H(A1)
-  std::string expected_answer_;  ///< rspauth: what only the real server can say
+  std::string cipher_;           ///< the cipher of auth-conf; empty without it
+  std::string session_;          ///< H(A1); empty before Start
+  std::string expected_answer_;  ///< the rspauth that proves that the server knows the password
   size_t max_wrap_bytes_ = 0;
   std::unique_ptr<DigestLayer> layer_;
 };

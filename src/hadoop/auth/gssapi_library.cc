@@ -1,4 +1,4 @@
-// Loaded once, for the life of the process.
+// The first Load() opens the library; its result, an error too, stays for the life of the process.
 #include "hadoop/auth/gssapi_library.h"
 
 #include "common/status_macros.h"

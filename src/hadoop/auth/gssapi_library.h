@@ -1,4 +1,4 @@
-// The functions of libgssapi_krb5 that we use, found at run time.
+// The functions of libgssapi_krb5 that tony uses, looked up at run time.
 #pragma once
 
 #include <gssapi/gssapi.h>
@@ -7,7 +7,8 @@
 
 namespace tony::hadoop {
 
-/// Function pointers of the library's own types; never unloaded. Thread safe.
+/// Function pointers with the types of the library's header. The library is never unloaded. Thread
+/// safe.
 struct GssapiLibrary {
   decltype(&gss_import_name) import_name;
   decltype(&gss_release_name) release_name;
@@ -19,7 +20,7 @@ struct GssapiLibrary {
   decltype(&gss_unwrap) unwrap;
   decltype(&gss_wrap_size_limit) wrap_size_limit;
 
-  /// FailedPrecondition – it is not installed, or lacks a function.
+  /// FailedPrecondition – the library is not installed, or lacks a function.
   static absl::StatusOr<const GssapiLibrary*> Load();
 };
 

@@ -1,4 +1,5 @@
-// RFC 4752 over GSSAPI: the context's tokens, then one wrapped word about protection.
+// RFC 4752, section 3.1: GSSAPI's tokens go back and forth until the context is established; then
+// each side sends one wrapped word about protection.
 #include "hadoop/auth/kerberos.h"
 
 #include <algorithm>
@@ -14,14 +15,15 @@
 namespace tony::hadoop {
 namespace {
 
-// Object identifiers, in the form that GSSAPI wants: of Kerberos (1.2.840.113554.1.2.2) and of
-// names of principals in Kerberos' own form (1.2.840.113554.1.2.2.1).
+// Object identifiers in DER, as GSSAPI takes them: the mechanism Kerberos (1.2.840.113554.1.2.2)
+// and the name type of a Kerberos principal (1.2.840.113554.1.2.2.1). The library exports both as
+// variables, but a copy needs no data symbol of a library that may be absent.
 constexpr char kMechanismBytes[] = "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02";
 constexpr char kNameBytes[] = "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01";
 const gss_OID_desc kMechanism{sizeof(kMechanismBytes) - 1, const_cast<char*>(kMechanismBytes)};
 const gss_OID_desc kPrincipalName{sizeof(kNameBytes) - 1, const_cast<char*>(kNameBytes)};
 
-constexpr size_t kWordBytes = 4;  // one of layers, three of a size
+constexpr size_t kWordBytes = 4;  // a byte with bits of layers, a size of three bytes
 constexpr size_t kLargestMessage = 0xffffff;
 
 struct Layer {
@@ -31,14 +33,14 @@ struct Layer {
 constexpr Layer kLayers[] = {
     {Protection::kPrivacy, 4}, {Protection::kIntegrity, 2}, {Protection::kAuthentication, 1}};
 
-// The library takes pointers to what it does not change.
+// GSSAPI's functions take pointers to mutable OIDs and buffers, though they do not change them.
 gss_OID Oid(const gss_OID_desc& oid) { return const_cast<gss_OID>(&oid); }
 
 gss_buffer_desc BufferOf(const std::string& text) {
   return {text.size(), const_cast<char*>(text.data())};
 }
 
-/// A GSSAPI context. Not thread safe.
+/// The client's side of one GSSAPI context. Not thread safe.
 class Kerberos : public SaslMechanism {
  public:
   Kerberos(const GssapiLibrary& library, std::string principal, RequiredProtection required)
@@ -84,7 +86,8 @@ class Kerberos : public SaslMechanism {
     gss_qop_t quality = 0;
     const OM_uint32 major = library_.unwrap(&minor, context_, &in, &out, &encrypted, &quality);
     std::string plain = Take(&out);
-    // Supplementary bits say that it is old, repeated or out of order.
+    // GSS_ERROR() would miss replays: old, repeated and reordered messages are reported only as
+    // supplementary bits (RFC 2743, 1.2.3), which make `major` differ from GSS_S_COMPLETE.
     if (major != GSS_S_COMPLETE) {
       return absl::DataLossError(
           Sentence("protected data from the server is broken", major, minor));
@@ -96,6 +99,8 @@ class Kerberos : public SaslMechanism {
   }
 
  private:
+  // Feeds a token of the server to the context and returns the next one for the server, which may
+  // be empty.
   absl::StatusOr<std::string> Step(const std::string& challenge) {
     gss_buffer_desc in = BufferOf(challenge);
     gss_buffer_desc out = GSS_C_EMPTY_BUFFER;
@@ -108,6 +113,8 @@ class Kerberos : public SaslMechanism {
         GSS_C_NO_CHANNEL_BINDINGS, &in, nullptr, &out, &granted, nullptr);
     std::string token = Take(&out);
     if (GSS_ERROR(major)) return Failure("no Kerberos authentication", major, minor);
+    // The flags are final only when the context is established. A context without mutual
+    // authentication would accept any server, so it is refused.
     established_ = major == GSS_S_COMPLETE;
     if (established_ && (granted & GSS_C_MUTUAL_FLAG) == 0) {
       return absl::UnauthenticatedError("Kerberos did not prove who the server is");
@@ -116,7 +123,10 @@ class Kerberos : public SaslMechanism {
     return token;
   }
 
-  // The server's word: which layers it has, and how much it takes. Ours: the one that is chosen.
+  // The server's word holds a bit for each layer that it offers and the largest protected message
+  // that it takes. The client's word holds the bit of the chosen layer and the client's own limit.
+  // Both words are wrapped without encryption (RFC 4752, 3.1); Unwrap() accepts that because
+  // protection_ is still kAuthentication.
   absl::StatusOr<std::string> ChooseProtection(const std::string& challenge) {
     if (chosen_) return absl::DataLossError("the server asks twice for the protection");
     TONY_ASSIGN_OR_RETURN(const std::string word, Unwrap(challenge));
@@ -139,6 +149,7 @@ class Kerberos : public SaslMechanism {
     const auto layer = std::find_if(std::begin(kLayers), std::end(kLayers),
                                     [&](const Layer& l) { return l.protection == chosen; });
     TONY_RETURN_IF_ERROR(SetLimit(*layer, size_t{byte(1)} << 16 | size_t{byte(2)} << 8 | byte(3)));
+    // RFC 4752, 3.1: the size must be 0 when no layer is chosen.
     const size_t size = layer->protection == Protection::kAuthentication ? 0 : kLargestMessage;
     const std::string answer = {static_cast<char>(layer->bit), static_cast<char>(size >> 16),
                                 static_cast<char>(size >> 8), static_cast<char>(size)};
@@ -148,6 +159,7 @@ class Kerberos : public SaslMechanism {
     return wrapped;
   }
 
+  // Converts the server's limit, which counts protected bytes, into a limit of plain bytes.
   absl::Status SetLimit(const Layer& layer, size_t server_takes) {
     if (layer.protection == Protection::kAuthentication) return absl::OkStatus();
     OM_uint32 minor = 0;
@@ -176,7 +188,7 @@ class Kerberos : public SaslMechanism {
     return wrapped;
   }
 
-  // The buffer's bytes; it is given back.
+  // Copies the buffer's bytes and releases the buffer, which the library allocated.
   std::string Take(gss_buffer_t buffer) const {
     std::string bytes(static_cast<const char*>(buffer->value), buffer->length);
     OM_uint32 minor = 0;
@@ -196,7 +208,7 @@ class Kerberos : public SaslMechanism {
       gss_buffer_desc message = GSS_C_EMPTY_BUFFER;
       OM_uint32 ignored = 0;
       OM_uint32 more = 0;
-      // The first message of each says enough.
+      // A code may have several messages; the first one is specific enough for one line of text.
       if (library_.display_status(&ignored, code, type, Oid(kMechanism), &more, &message) ==
           GSS_S_COMPLETE) {
         absl::StrAppend(&text, ": ", Take(&message));
@@ -210,9 +222,9 @@ class Kerberos : public SaslMechanism {
   const RequiredProtection required_;
   gss_name_t name_ = GSS_C_NO_NAME;
   gss_ctx_id_t context_ = GSS_C_NO_CONTEXT;
-  bool established_ = false;  ///< the context; the word about protection follows
+  bool established_ = false;  ///< the context is complete; the word about protection follows
   bool can_encrypt_ = false;
-  bool chosen_ = false;  ///< the protection
+  bool chosen_ = false;  ///< the protection is chosen: the exchange is complete
   Protection protection_ = Protection::kAuthentication;
   size_t max_wrap_bytes_ = kLargestMessage;
 };

@@ -1,4 +1,5 @@
-// MD5 and triple DES by OpenSSL in a library context of their own; RC4 by hand.
+// OpenSSL computes MD5 and triple DES, in a library context of their own; RC4 and HMAC are written
+// here, since OpenSSL 3 has RC4 only in its legacy module and HMAC is two hashes.
 #include "hadoop/auth/legacy_crypto.h"
 
 #include <openssl/crypto.h>
@@ -17,7 +18,7 @@ namespace {
 constexpr size_t kMd5Bytes = 16;
 constexpr size_t kHmacBlockBytes = 64;
 
-/// Made once and never destroyed. Thread safe.
+/// The fetched algorithms, null where OpenSSL offers none. Made once and never freed. Thread safe.
 struct Algorithms {
   EVP_MD* md5 = nullptr;
   EVP_CIPHER* triple_des = nullptr;
@@ -26,6 +27,7 @@ struct Algorithms {
 const Algorithms& TheAlgorithms() {
   static const Algorithms algorithms = [] {
     Algorithms made;
+    // The process's default context offers only what tony's TLS needs, so a fetch there would fail.
     OSSL_LIB_CTX* const library = OSSL_LIB_CTX_new();
     if (library != nullptr) {
       made.md5 = EVP_MD_fetch(library, "MD5", nullptr);
@@ -37,7 +39,8 @@ const Algorithms& TheAlgorithms() {
   return algorithms;
 }
 
-// DES's key of 8 bytes from 7: the lowest bit of each byte makes its number of ones odd.
+// Expands 7 key bytes to the 8 of a DES key: each byte holds 7 bits of the key, and its lowest bit
+// makes the parity odd.
 std::string WithParity(const std::string& seven) {
   uint64_t bits = 0;
   for (const char byte : seven) bits = bits << 8 | static_cast<uint8_t>(byte);
@@ -67,6 +70,8 @@ std::string Md5(const std::string& data) {
   return digest;
 }
 
+// HMAC by its definition (RFC 2104). OpenSSL's EVP_MAC would have to be fetched and configured for
+// each key.
 std::string HmacMd5(const std::string& key, const std::string& data) {
   std::string inner = key.size() > kHmacBlockBytes ? Md5(key) : key;
   inner.resize(kHmacBlockBytes, '\0');
@@ -86,6 +91,8 @@ absl::Status CheckLegacyCrypto() {
       "for this program");
 }
 
+// RC4's key scheduling; Process() is its pseudo-random generation. RFC 2831 discards no bytes of
+// the key stream.
 Rc4::Rc4(const std::string& key) {
   std::iota(state_.begin(), state_.end(), 0);
   uint8_t j = 0;
@@ -108,6 +115,8 @@ absl::StatusOr<std::string> Rc4::Process(const std::string& data) {
 absl::StatusOr<std::unique_ptr<StreamCipher>> TripleDes::Create(const std::string& key,
                                                                 Direction direction) {
   TONY_RETURN_IF_ERROR(CheckLegacyCrypto());
+  // RFC 2831, 2.4: the first 14 bytes are the two DES keys, and the last 8 the initialization
+  // vector; they overlap.
   const std::string keys = WithParity(key.substr(0, 7)) + WithParity(key.substr(7, 7));
   const std::string start = key.substr(8, 8);
   auto cipher = std::unique_ptr<TripleDes>(new TripleDes(EVP_CIPHER_CTX_new()));
@@ -122,6 +131,7 @@ absl::StatusOr<std::unique_ptr<StreamCipher>> TripleDes::Create(const std::strin
 
 TripleDes::~TripleDes() { EVP_CIPHER_CTX_free(context_); }
 
+// EVP_CipherFinal is never called: the CBC chain goes on from one message to the next.
 absl::StatusOr<std::string> TripleDes::Process(const std::string& data) {
   std::string result(data.size(), '\0');
   int length = 0;

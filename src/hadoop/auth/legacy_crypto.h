@@ -1,4 +1,4 @@
-// The old algorithms that DIGEST-MD5 is made of: MD5, HMAC-MD5, triple DES, RC4.
+// The outdated algorithms that DIGEST-MD5 prescribes: MD5, HMAC-MD5, triple DES, RC4.
 #pragma once
 
 #include <array>
@@ -12,22 +12,23 @@ struct evp_cipher_ctx_st;
 
 namespace tony::hadoop {
 
-/// MD5 of `data`, 16 bytes. OpenSSL's algorithms are fetched into a context of their own: the
-/// process's default one may offer fewer. Empty where OpenSSL refuses, see CheckLegacyCrypto();
-/// thread safe.
+/// MD5 of `data`, 16 bytes; empty if OpenSSL refuses, see CheckLegacyCrypto(). OpenSSL's algorithms
+/// are fetched into a library context of their own, since the process's default context may offer
+/// fewer. Thread safe.
 std::string Md5(const std::string& data);
-/// HMAC-MD5 (RFC 2104), 16 bytes. As Md5.
+/// HMAC-MD5 (RFC 2104), 16 bytes; empty if OpenSSL refuses. Thread safe.
 std::string HmacMd5(const std::string& key, const std::string& data);
-/// FailedPrecondition – OpenSSL does not give MD5 or triple DES here, as in FIPS mode.
+/// Checks that the algorithms are available. FailedPrecondition – OpenSSL has no MD5 or no triple
+/// DES here, as in FIPS mode.
 absl::Status CheckLegacyCrypto();
 
-/// A cipher with its state, one for each direction: each call goes on where the last one ended.
-/// Not thread safe.
+/// A cipher with its state, for one direction: each call continues where the last one ended. Not
+/// thread safe.
 class StreamCipher {
  public:
   virtual ~StreamCipher() = default;
-  /// `data` encrypted or decrypted, of the same length, a multiple of block_bytes().
-  /// Internal – OpenSSL refuses.
+  /// Encrypts or decrypts `data`, whose length is a multiple of block_bytes(). The result has the
+  /// same length. Internal – OpenSSL refuses.
   virtual absl::StatusOr<std::string> Process(const std::string& data) = 0;
   /// 1 for RC4, 8 for DES.
   virtual size_t block_bytes() const = 0;
@@ -35,7 +36,8 @@ class StreamCipher {
 
 enum class Direction { kEncrypt, kDecrypt };
 
-/// RC4, which OpenSSL 3 has only in a module that may not be installed. Not thread safe.
+/// RC4, of our own, since OpenSSL 3 has it only in a module that may not be installed. Not thread
+/// safe.
 class Rc4 : public StreamCipher {
  public:
   /// `key`: 1 to 256 bytes.
@@ -49,10 +51,12 @@ class Rc4 : public StreamCipher {
   uint8_t j_ = 0;
 };
 
-/// Triple DES with two keys, CBC, made from 16 bytes as RFC 2831 says. Not thread safe.
+/// Triple DES with two keys in CBC mode; keys and initialization vector come from 16 bytes (RFC
+/// 2831, 2.4). Not thread safe.
 class TripleDes : public StreamCipher {
  public:
-  /// `key`: the 16 bytes of DIGEST-MD5's Kcc or Kcs. FailedPrecondition – as CheckLegacyCrypto.
+  /// `key`: the 16 bytes of DIGEST-MD5's Kcc or Kcs. FailedPrecondition – OpenSSL has no triple DES
+  /// here, see CheckLegacyCrypto().
   static absl::StatusOr<std::unique_ptr<StreamCipher>> Create(const std::string& key,
                                                               Direction direction);
   ~TripleDes() override;

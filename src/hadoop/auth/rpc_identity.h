@@ -1,4 +1,4 @@
-// As whom a connection speaks.
+// The identity with which a client connects to Hadoop's RPC servers.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace tony::hadoop {
 
-/// With a token it is used, otherwise Kerberos where that is asked for; with neither the server is
-/// told a name and believes it.
+/// The identity of a connection. A token comes first, then Kerberos. With neither, the client sends
+/// `user` and the server believes it. A plain value.
 struct RpcIdentity {
-  std::string user;            ///< the name that is told
-  std::optional<Token> token;  ///< DIGEST-MD5
-  bool kerberos = false;       ///< GSSAPI with the ticket in the user's credential cache
-  /// With Kerberos: who the server has to be, "rm/HOST@REALM", where "_HOST" stands for the host
-  /// that is connected to. Empty: whom the server says it is.
+  std::string user;            ///< the user's name, sent on every connection
+  std::optional<Token> token;  ///< authenticates by DIGEST-MD5
+  bool kerberos = false;       ///< authenticates by GSSAPI with the ticket in the credential cache
+  /// The principal that the server must have with Kerberos, "rm/HOST@REALM"; "_HOST" stands for
+  /// the host that the client connects to. Empty: the principal that the server names is trusted.
   std::string server_principal;
-  /// Of connections that authenticate: the least protection, or there is none.
+  /// The least protection of a connection that authenticates. Weaker offers fail the connection.
   RequiredProtection protection;
 
   bool authenticates() const { return token.has_value() || kerberos; }

@@ -1,4 +1,4 @@
-// The demand comes from core-site.xml, and bounds the choice of each connection.
+// The required minimum comes from core-site.xml and bounds the choice of each connection.
 #include "hadoop/auth/rpc_protection.h"
 
 #include <algorithm>
@@ -42,6 +42,7 @@ const char* ProtectionName(Protection protection) {
 absl::StatusOr<RequiredProtection> ReadRequiredProtection(const Configuration& configuration) {
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> words, configuration.List(kKey));
   if (words.empty()) return RequiredProtection{};
+  // A Java client accepts every listed value, so the weakest one is the bound.
   Protection minimum = Protection::kPrivacy;
   for (const std::string& word : words) {
     const std::optional<Protection> protection = ParseProtection(word);
@@ -66,6 +67,8 @@ absl::StatusOr<Protection> ChooseProtection(const std::vector<Protection>& usabl
         "or rc4), only ",
         offered));
   }
+  // The offer arrives before authentication, so a man in the middle can shorten it. Only the
+  // user's own minimum stops such a downgrade.
   if (*strongest >= required.minimum) return *strongest;
   return absl::PermissionDeniedError(
       absl::StrCat("the server offers only ", offered, ", less than ", required.demand,

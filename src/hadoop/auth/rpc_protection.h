@@ -1,4 +1,5 @@
-// hadoop.rpc.protection: how connections are protected, and the least that is accepted.
+// Protection of RPC connections after authentication, and the minimum that the key
+// hadoop.rpc.protection sets.
 #pragma once
 
 #include <string>
@@ -10,32 +11,33 @@ namespace tony::hadoop {
 
 class Configuration;
 
-/// What is done to all that follows authentication, the weakest first.
+/// The protection of the bytes after authentication, the weakest first.
 enum class Protection {
-  kAuthentication,  ///< nothing
-  kIntegrity,       ///< a code that nobody else can make
-  kPrivacy,         ///< encrypted too
+  kAuthentication,  ///< none
+  kIntegrity,       ///< each message has a message authentication code
+  kPrivacy,         ///< each message is encrypted too
 };
 
-/// Hadoop's word: "authentication", "integrity", "privacy".
+/// Hadoop's name for `protection`: "authentication", "integrity", "privacy".
 const char* ProtectionName(Protection protection);
 
-/// What the user's configuration demands. A server's offer is not authenticated: without a demand
-/// of our own, whoever sits between could cut it down to nothing. A plain value.
+/// The least protection that the user's configuration accepts. A server's offer is not
+/// authenticated: without a minimum of the client's own, a man in the middle could reduce the offer
+/// to "authentication". A plain value.
 struct RequiredProtection {
   Protection minimum = Protection::kAuthentication;
-  std::string demand;  ///< for messages: "hadoop.rpc.protection = privacy (FILE:LINE)"
+  std::string demand;  ///< where `minimum` is from: "hadoop.rpc.protection = privacy (FILE:LINE)"
 
   bool operator==(const RequiredProtection&) const = default;
 };
 
-/// The weakest of the values of hadoop.rpc.protection, which lists what a Java client accepts.
-/// InvalidArgument – one of them is none.
+/// Reads the minimum: the weakest value of hadoop.rpc.protection, which lists what a Java client
+/// accepts. InvalidArgument – one of the values is not known.
 absl::StatusOr<RequiredProtection> ReadRequiredProtection(const Configuration& configuration);
 
-/// The strongest of `usable`, which is what the server offers and is known here. PermissionDenied –
-/// that is less than `required`; Unimplemented – there is nothing. `offered` names in messages all
-/// that the server offers.
+/// The strongest of `usable`, the protections that the server offers and the client implements.
+/// `offered` names the server's whole offer, for messages. PermissionDenied – the strongest is
+/// below `required`; Unimplemented – `usable` is empty.
 absl::StatusOr<Protection> ChooseProtection(const std::vector<Protection>& usable,
                                             const RequiredProtection& required,
                                             const std::string& offered);

@@ -1,4 +1,5 @@
-// The client's side of one way to authenticate, and the protection that it brings.
+// The interface of a SASL mechanism: the client's side of authentication and the protection after
+// it.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +11,33 @@
 
 namespace tony::hadoop {
 
-/// One authentication on one connection: Start, Answer as often as the server asks, Finish; then
-/// Wrap and Unwrap, each in the order of the stream. ChooseProtection() decides among what the
-/// server offers. Not thread safe.
+/// One authentication on one connection. The calls are Start, Answer for each further challenge,
+/// Finish; then Wrap and Unwrap, each in the order of the stream. Implementations choose among the
+/// server's protections by ChooseProtection(). Not thread safe.
 class SaslMechanism {
  public:
   virtual ~SaslMechanism() = default;
 
-  /// The first token to send. `challenge` is what came with the server's offer, or empty.
-  /// InvalidArgument – it is malformed; Unauthenticated – there is nothing to authenticate with;
-  /// FailedPrecondition – a library or an algorithm is missing; Unimplemented – no common
-  /// protection; PermissionDenied – less of it than is required.
+  /// The first token to send. `challenge` is the one in the server's offer, or empty.
+  /// InvalidArgument – `challenge` is malformed; Unauthenticated – there is no ticket or it is not
+  /// valid; FailedPrecondition – a library or an algorithm is missing; Unimplemented – no
+  /// protection is known to both sides; PermissionDenied – the common protection is below the
+  /// required one; Internal – OpenSSL or GSSAPI fails.
   virtual absl::StatusOr<std::string> Start(const std::string& challenge) = 0;
   /// The answer to a further challenge. The codes of Start().
   virtual absl::StatusOr<std::string> Answer(const std::string& challenge) = 0;
-  /// Takes the server's word of success with what came with it. Unauthenticated – the server has
-  /// not proved that it knows our secret.
+  /// Checks the `token` of the server's success message. Unauthenticated – the server has not
+  /// proved that it knows the shared secret.
   virtual absl::Status Finish(const std::string& token) = 0;
 
-  /// Valid after Finish.
+  /// The chosen protection. Valid after Finish.
   virtual Protection protection() const = 0;
-  /// The most bytes that one Wrap may take; valid after Finish, as are the next two.
+  /// The largest size of `plain` in one Wrap. Valid after Finish, like Wrap and Unwrap.
   virtual size_t MaxWrapBytes() const = 0;
   /// Protects `plain`. Internal – the library refuses.
   virtual absl::StatusOr<std::string> Wrap(const std::string& plain) = 0;
-  /// The reverse. DataLoss – changed, replayed, out of order, or no protected data at all.
+  /// The reverse of the server's Wrap. DataLoss – `wrapped` is changed, replayed, out of order, or
+  /// not protected at all.
   virtual absl::StatusOr<std::string> Unwrap(const std::string& wrapped) = 0;
 };
 

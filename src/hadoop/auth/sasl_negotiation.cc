@@ -1,4 +1,6 @@
-// Chooses among the server's offers; the mechanisms do the rest.
+// The server's order of offers decides: the first one that the identity can use is taken. An
+// identity with a token or a ticket never falls back to SIMPLE, which proves nothing about the
+// server.
 #include "hadoop/auth/sasl_negotiation.h"
 
 #include <utility>
@@ -33,6 +35,10 @@ absl::StatusOr<std::unique_ptr<SaslMechanism>> SaslNegotiation::MechanismFor(
   }
   const bool by_kerberos = !identity_.token.has_value() && identity_.kerberos;
   if (!by_kerberos || offer.method() != "KERBEROS" || offer.mechanism() != "GSSAPI") return nullptr;
+  // The offer names the server's principal, but nothing authenticates the offer. A configured
+  // principal is therefore compared with it; else any service with a key in the realm could answer.
+  // The offer has no realm, so the realm is left out of the comparison. "_HOST" becomes lower case
+  // as in Hadoop's SecurityUtil.
   const std::string offered = absl::StrCat(offer.protocol(), "/", offer.serverid());
   const std::string expected =
       absl::StrReplaceAll(identity_.server_principal, {{"_HOST", absl::AsciiStrToLower(host_)}});
@@ -59,6 +65,7 @@ absl::StatusOr<std::optional<Message>> SaslNegotiation::Choose(const Message& of
     Message answer;
     answer.set_state(Message::INITIATE);
     answer.set_token(token);
+    // The server expects its chosen offer back, without the challenge.
     *answer.add_auths() = offer;
     answer.mutable_auths(0)->clear_challenge();
     return answer;
@@ -73,6 +80,8 @@ absl::StatusOr<std::optional<Message>> SaslNegotiation::Choose(const Message& of
 absl::StatusOr<std::optional<Message>> SaslNegotiation::OnMessage(const Message& message) {
   const absl::Status out_of_turn = absl::DataLossError(
       absl::StrCat("the server sends SASL state ", message.state(), " out of turn"));
+  // No message is expected after SUCCESS. Without this check, a second NEGOTIATE would start a new
+  // exchange once TakeMechanism() has moved the mechanism out.
   if (succeeded_) return out_of_turn;
   switch (message.state()) {
     case Message::NEGOTIATE:

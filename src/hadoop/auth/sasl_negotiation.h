@@ -1,4 +1,4 @@
-// A connection's authentication as messages in and messages out.
+// The SASL exchange of one RPC connection, as a state machine: messages in, messages out, no I/O.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 
 namespace tony::hadoop {
 
+/// The client's side of Hadoop's SASL exchange:
 /// ```
 ///  client: NEGOTIATE ──▶ server: NEGOTIATE with its offers ──▶ client: INITIATE
 ///          server: CHALLENGE ──▶ client: RESPONSE   (as often as the mechanism needs)
@@ -22,21 +23,21 @@ class SaslNegotiation {
  public:
   using Message = ::hadoop::common::RpcSaslProto;
 
-  /// `host` is what is connected to, for "_HOST".
+  /// `host`: the host that the client connects to; it replaces "_HOST" in the server's principal.
   SaslNegotiation(RpcIdentity identity, std::string host)
       : identity_(std::move(identity)), host_(std::move(host)) {}
 
   /// The first message to send.
   static Message Start();
-  /// What to send after `message`; nothing after SUCCESS.
-  /// Unauthenticated – the server offers nothing that this identity can use, or has not proved
-  /// itself; PermissionDenied – it is another server than expected; DataLoss – out of turn; and the
-  /// codes of SaslMechanism.
+  /// The message to send after the server's `message`; nothing after SUCCESS.
+  /// Unauthenticated – the server offers nothing that this identity can use, or has not proved who
+  /// it is; PermissionDenied – the server has another principal than expected; DataLoss – a message
+  /// out of turn; and the codes of SaslMechanism.
   absl::StatusOr<std::optional<Message>> OnMessage(const Message& message);
 
-  /// Whether SUCCESS has come.
+  /// Whether SUCCESS has arrived and passed the mechanism's check.
   bool succeeded() const { return succeeded_; }
-  /// The mechanism, once succeeded, for what it protects.
+  /// Moves the mechanism out, which protects the connection from then on. Valid once succeeded.
   std::unique_ptr<SaslMechanism> TakeMechanism() { return std::move(mechanism_); }
 
  private:

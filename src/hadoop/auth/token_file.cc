@@ -1,4 +1,5 @@
-// "HDTS", a byte of version, then the tokens and the secrets.
+// The format of Hadoop's Credentials: "HDTS", a version byte, then tokens and secrets, each with
+// its alias.
 #include "hadoop/auth/token_file.h"
 
 #include <cstdint>
@@ -40,7 +41,8 @@ void AppendToken(const Token& token, std::string* text) {
 absl::StatusOr<TokenStore> ParseWritable(const std::string& contents) {
   WritableReader reader(contents, kHeaderBytes);
   TokenStore store;
-  // A count is not believed: an entry has bytes of its own, or the file is cut off.
+  // Nothing is reserved for the announced counts, which a damaged file may set to any number. Each
+  // entry takes bytes, so the loops end with DataLoss at the end of the file at the latest.
   TONY_ASSIGN_OR_RETURN(const int64_t tokens, reader.Number());
   for (int64_t i = 0; i < tokens; ++i) {
     TONY_ASSIGN_OR_RETURN(std::string alias, reader.Bytes());
@@ -60,6 +62,7 @@ absl::StatusOr<TokenStore> ParseProtobuf(const std::string& contents) {
   const std::string delimited = contents.substr(kHeaderBytes);
   MessageReader reader(delimited);
   wire::CredentialsProto message;
+  // MessageReader reads an absent message as an empty one, which would hide a cut-off file.
   if (reader.AtEnd()) return absl::DataLossError("it ends behind its first five bytes");
   TONY_RETURN_IF_ERROR(reader.Read(&message));
   TokenStore store;
@@ -111,6 +114,8 @@ const Token* TokenStore::Find(const std::string& kind) const {
   return nullptr;
 }
 
+// The alias is the service's name, a convention of Hadoop's clients: a renewed token replaces the
+// old one instead of standing behind it, where no reader would find it.
 void TokenStore::Add(Token token) {
   for (auto& [alias, old] : tokens) {
     if (alias != token.service) continue;

@@ -1,4 +1,4 @@
-// Field by field.
+// TokenProto has the same four fields as Token.
 #include "hadoop/auth/token_message.h"
 
 namespace tony::hadoop {

@@ -1,4 +1,4 @@
-// Tokens as they stand in Hadoop's messages.
+// Converts tokens from and to Hadoop's message TokenProto.
 #pragma once
 
 #include "hadoop/auth/token.h"

@@ -14,8 +14,8 @@ struct GssapiLibrary;
 /// Makes SASL's mechanism GSSAPI (RFC 4752) for the service `principal`, "rm/host" or
 /// "rm/host@REALM", with the ticket in the user's credential cache. The mechanism accepts no
 /// protection below `required`. Its steps block while the KDC issues a service ticket, so a program
-/// that must keep an event loop running cannot use it there.
-/// FailedPrecondition – libgssapi_krb5.so.2 is not installed.
+/// that must keep an event loop running cannot use it there. FailedPrecondition –
+/// libgssapi_krb5.so.2 is not installed.
 absl::StatusOr<std::unique_ptr<SaslMechanism>> MakeKerberosMechanism(
     const std::string& principal, const RequiredProtection& required);
 

@@ -15,8 +15,8 @@ struct RpcIdentity {
   std::string user;            ///< the user's name, sent on every connection
   std::optional<Token> token;  ///< authenticates by DIGEST-MD5
   bool kerberos = false;       ///< authenticates by GSSAPI with the ticket in the credential cache
-  /// The principal that the server must have with Kerberos, "rm/HOST@REALM"; "_HOST" stands for
-  /// the host that the client connects to. Empty: the principal that the server names is trusted.
+  /// The principal that the server must have with Kerberos, "rm/HOST@REALM"; "_HOST" stands for the
+  /// host that the client connects to. Empty: the principal that the server names is trusted.
   std::string server_principal;
   /// The least protection of a connection that authenticates. Weaker offers fail the connection.
   RequiredProtection protection;

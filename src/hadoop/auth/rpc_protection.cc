@@ -67,8 +67,8 @@ absl::StatusOr<Protection> ChooseProtection(const std::vector<Protection>& usabl
         "or rc4), only ",
         offered));
   }
-  // The offer arrives before authentication, so a man in the middle can shorten it. Only the
-  // user's own minimum stops such a downgrade.
+  // The offer arrives before authentication, so a man in the middle can shorten it. Only the user's
+  // own minimum stops such a downgrade.
   if (*strongest >= required.minimum) return *strongest;
   return absl::PermissionDeniedError(
       absl::StrCat("the server offers only ", offered, ", less than ", required.demand,

@@ -29,10 +29,10 @@ class SaslNegotiation {
 
   /// The first message to send.
   static Message Start();
-  /// The message to send after the server's `message`; nothing after SUCCESS.
-  /// Unauthenticated – the server offers nothing that this identity can use, or has not proved who
-  /// it is; PermissionDenied – the server has another principal than expected; DataLoss – a message
-  /// out of turn; and the codes of SaslMechanism.
+  /// The message to send after the server's `message`; nothing after SUCCESS. Unauthenticated – the
+  /// server offers nothing that this identity can use, or has not proved who it is;
+  /// PermissionDenied – the server has another principal than expected; DataLoss – a message out of
+  /// turn; and the codes of SaslMechanism.
   absl::StatusOr<std::optional<Message>> OnMessage(const Message& message);
 
   /// Whether SUCCESS has arrived and passed the mechanism's check.

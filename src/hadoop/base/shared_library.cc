@@ -1,4 +1,4 @@
-// dlopen and dlsym.
+// A library stays open until the process ends, since its functions may run at any time until then.
 #include "hadoop/base/shared_library.h"
 
 #include <dlfcn.h>
@@ -12,6 +12,7 @@ absl::StatusOr<SharedLibrary> SharedLibrary::Open(std::initializer_list<const ch
                                                   const std::string& package) {
   std::string reasons;
   for (const char* const file : files) {
+    // RTLD_NOW reports an incomplete installation here, and not in the middle of a call.
     void* const handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (handle != nullptr) return SharedLibrary(file, handle);
     absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", dlerror());

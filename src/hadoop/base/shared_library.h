@@ -1,4 +1,5 @@
-// A shared library that is opened at run time, by those who need it.
+// A shared library that is opened at run time, so that programs start fast and without it
+// installed.
 #pragma once
 
 #include <initializer_list>
@@ -9,22 +10,23 @@
 
 namespace tony::hadoop {
 
-/// Open from Open() to the process's end. Not thread safe.
+/// A library that stays open from Open() to the end of the process. Not thread safe.
 class SharedLibrary {
  public:
-  /// Opens the first of `files` that is there. A message begins with `need`, what it is for, and
-  /// names `package`, which has it. FailedPrecondition – none can be opened.
+  /// Opens the first of `files` that can be opened. An error message begins with `need`, the reason
+  /// why the library is needed, and names `package`, which contains it. FailedPrecondition – none
+  /// can be opened.
   static absl::StatusOr<SharedLibrary> Open(std::initializer_list<const char*> files,
                                             const std::string& need, const std::string& package);
 
-  /// Sets `*function` to what the library calls `name`; to null when there is none, which status()
-  /// then says.
+  /// Sets `*function` to the library's function `name`. If the library has no such function,
+  /// `*function` is null and status() is an error.
   template <typename Function>
   void Find(const char* name, Function* function) {
     *function = reinterpret_cast<Function>(Address(name));
   }
 
-  /// FailedPrecondition – a function was not found.
+  /// The result of all calls of Find(). FailedPrecondition – a function was not found.
   const absl::Status& status() const { return status_; }
 
  private:

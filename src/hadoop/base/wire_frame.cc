@@ -1,4 +1,4 @@
-// Lengths are checked before anything is done with them.
+// Every length comes from the peer and is compared with the rest of the frame before it is used.
 #include "hadoop/base/wire_frame.h"
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace tony::hadoop {
 namespace {
 
-constexpr size_t kLongestVarint = 5;
+constexpr size_t kLongestVarint = 5;  // 32 bits in groups of 7, as protobuf's writeDelimitedTo()
 
 void AppendVarint(uint32_t number, std::string* text) {
   for (; number >= 0x80; number >>= 7) text->push_back(static_cast<char>(number | 0x80));
@@ -20,7 +20,8 @@ void AppendVarint(uint32_t number, std::string* text) {
 }  // namespace
 
 std::string Delimited(const google::protobuf::MessageLite& message) {
-  // Partial: a message that lacks a required field is refused by the server, with its name.
+  // SerializePartial: a message without a required field is sent, and the server's refusal names
+  // the field. SerializeAsString() would only write an error to standard error.
   return DelimitedBytes(message.SerializePartialAsString());
 }
 
@@ -60,7 +61,8 @@ absl::StatusOr<std::string> MessageReader::Bytes() {
 
 absl::Status MessageReader::Read(google::protobuf::MessageLite* message) {
   TONY_ASSIGN_OR_RETURN(const std::string bytes, Bytes());
-  // ParseFromString() would write a missing field to standard error.
+  // ParseFromString() writes the name of a missing field to standard error, so the check is made in
+  // two steps.
   if (message->ParsePartialFromString(bytes) && message->IsInitialized()) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat(bytes.size(), " bytes of the server's answer are no ", message->GetTypeName()));

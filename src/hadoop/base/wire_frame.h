@@ -1,4 +1,5 @@
-// Hadoop's frames: a length of four bytes, then messages that each begin with their own length.
+// Frames of Hadoop's RPC: a length of four bytes, then messages that each begin with their own
+// length.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -13,11 +14,11 @@
 
 namespace tony::hadoop {
 
-/// A frame with `messages`, and after them `body`, bytes that are delimited already.
+/// A frame of `messages`, followed by `body`, which consists of delimited messages already.
 std::string EncodeFrame(std::initializer_list<const google::protobuf::MessageLite*> messages,
                         const std::string& body = "");
 
-/// `message` with its length in front.
+/// `message` with its length as a varint in front.
 std::string Delimited(const google::protobuf::MessageLite& message);
 /// The same for a message that is serialized already.
 std::string DelimitedBytes(const std::string& message);
@@ -25,14 +26,14 @@ std::string DelimitedBytes(const std::string& message);
 /// Reads the messages of one frame, in order. Not thread safe.
 class MessageReader {
  public:
-  /// `frame` must outlive it.
+  /// `frame` must outlive the reader.
   explicit MessageReader(const std::string& frame) : frame_(frame) {}
 
   bool AtEnd() const { return at_ == frame_.size(); }
-  /// The next message's bytes, empty at the frame's end, as Hadoop leaves empty messages out.
-  /// DataLoss – its length is none, or more than is left.
+  /// The next message's bytes. They are empty at the end of the frame, since Hadoop leaves an empty
+  /// message out. DataLoss – the length is malformed, or more than is left.
   absl::StatusOr<std::string> Bytes();
-  /// The next message. DataLoss – as Bytes, or it is no such message.
+  /// Parses the next message. DataLoss – the codes of Bytes(), or the bytes are no such message.
   absl::Status Read(google::protobuf::MessageLite* message);
 
  private:

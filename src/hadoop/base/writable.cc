@@ -1,6 +1,6 @@
-// A first byte from -112 to 127 is the number itself. Others say the sign, and how many bytes
-// follow with the number, or with its complement when it is negative: -113 to -120 one to eight
-// bytes of a number above zero, -121 to -128 of one below.
+// The encoding of WritableUtils.writeVLong(). A first byte from -112 to 127 is the number itself.
+// A first byte from -113 to -120 announces 1 to 8 bytes of a number above zero. One from -121 to
+// -128 announces 1 to 8 bytes of the complement of a number below zero.
 #include "hadoop/base/writable.h"
 
 #include "absl/strings/str_cat.h"

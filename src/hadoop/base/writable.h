@@ -9,19 +9,19 @@
 namespace tony::hadoop {
 
 void AppendWritableNumber(int64_t number, std::string* text);
-/// The length as a number, then the bytes.
+/// Appends the length as a number, then the bytes.
 void AppendWritableBytes(const std::string& bytes, std::string* text);
 
-/// Reads such values in order. Not thread safe.
+/// Reads Writable values in order. Not thread safe.
 class WritableReader {
  public:
-  /// `text` must outlive it.
+  /// Reads `text` from byte `at` on. `text` must outlive the reader.
   explicit WritableReader(const std::string& text, size_t at = 0) : text_(text), at_(at) {}
 
   bool AtEnd() const { return at_ == text_.size(); }
-  /// DataLoss – the text ends before the number does.
+  /// The next number. DataLoss – the text ends before the number does.
   absl::StatusOr<int64_t> Number();
-  /// DataLoss – the length is none, or more than is left.
+  /// The next byte string. DataLoss – its length is negative, cut off, or more than is left.
   absl::StatusOr<std::string> Bytes();
 
  private:

@@ -1,4 +1,4 @@
-// Asks Hadoop's own command, and lists folders where it names wildcards.
+// The class path comes from Hadoop's own command, since distributions place their jars differently.
 #include "hadoop/config/class_path.h"
 
 #include <sys/stat.h>
@@ -22,7 +22,7 @@
 namespace tony::hadoop {
 namespace {
 
-/// Linux takes no variable of 128 KiB, its name included.
+/// A limit below Linux' own: execve() refuses a variable of 128 KiB, its name included.
 constexpr size_t kLongestClassPath = 120 << 10;
 constexpr size_t kQuotedBytes = 200;
 
@@ -44,7 +44,7 @@ bool IsJar(const std::string& path) {
 
 std::vector<std::string> JarsIn(const std::string& folder) {
   std::vector<std::string> jars;
-  std::error_code error;  // what cannot be listed has no jars, as for java
+  std::error_code error;  // the java command, too, ignores folders that cannot be listed
   for (std::filesystem::directory_iterator file(folder, error), end; !error && file != end;
        file.increment(error)) {
     if (IsJar(file->path().string())) jars.push_back(file->path().string());
@@ -57,12 +57,15 @@ std::vector<std::string> EntriesOf(const std::string& class_path) {
   return absl::StrSplit(class_path, ':', absl::SkipEmpty());
 }
 
-/// Scripts of sites print greetings before it.
+/// The last line of `output` that is not blank. Scripts that a site adds to Hadoop's environment
+/// may print greetings before the class path.
 std::string LastLine(const std::string& output) {
   const std::vector<std::string> lines = absl::StrSplit(output, '\n', absl::SkipWhitespace());
   return lines.empty() ? "" : std::string(absl::StripAsciiWhitespace(lines.back()));
 }
 
+// Whether one of the jars exists. A misconfigured HADOOP_HOME gives a class path of the right form
+// whose jars are missing; a JVM would fail on it much later, with a missing class.
 bool NamesJars(const std::string& expanded) {
   const std::vector<std::string> entries = EntriesOf(expanded);
   return std::any_of(entries.begin(), entries.end(), [](const std::string& entry) {
@@ -80,6 +83,7 @@ absl::Status Failure(const std::string& command, const std::string& what,
 }  // namespace
 
 std::string FindHadoopCommand(const std::map<std::string, std::string>& environment) {
+  // An installation that the environment names comes before PATH, where another version may lie.
   for (const char* home : {"HADOOP_HDFS_HOME", "HADOOP_HOME", "HADOOP_COMMON_HOME"}) {
     const std::string folder = ValueIn(environment, home);
     const std::string command = absl::StrCat(folder, "/bin/hadoop");

@@ -1,4 +1,4 @@
-// The class path of Hadoop's Java client, for programs that run it in a JVM of their own (libhdfs).
+// The class path of Hadoop's Java client, for programs that run it in their own JVM (libhdfs).
 #pragma once
 
 #include <map>
@@ -9,21 +9,24 @@
 
 namespace tony::hadoop {
 
-/// The path of Hadoop's command, `hadoop`: in the installation that HADOOP_HDFS_HOME, HADOOP_HOME
-/// or HADOOP_COMMON_HOME names, else in PATH. `environment` is by name. Empty: there is none.
+/// The path of the command `hadoop`: the one in the installation that HADOOP_HDFS_HOME, HADOOP_HOME
+/// or HADOOP_COMMON_HOME names, else the first one in PATH; empty if there is none. `environment`
+/// maps names of variables to values.
 std::string FindHadoopCommand(const std::map<std::string, std::string>& environment);
 
-/// Each entry FOLDER/* replaced by the jars in FOLDER, in the order of their names, as the java
-/// command does and a JVM inside of another program does not; empty entries are left out.
+/// `class_path` with each entry FOLDER/* replaced by the jars in FOLDER, sorted by name. The java
+/// command expands wildcards itself; a JVM inside another program does not. Empty entries are left
+/// out.
 std::string ExpandClassPath(const std::string& class_path);
 
-/// What `command classpath` prints, expanded. That is a shell script of Hadoop, which starts no JVM
-/// as long as it need not expand anything. Where the result is too long for an environment variable
-/// the wildcards stay: libhdfs expands them itself from Hadoop 3.3 on. Blocks.
+/// The output of `command classpath`, with its wildcards expanded. The command is a shell script of
+/// Hadoop; it starts no JVM, because it is not asked to expand wildcards. A result that is too long
+/// for an environment variable keeps its wildcards: libhdfs expands them itself since Hadoop 3.3.
+/// Blocks.
 ///
-/// DeadlineExceeded – it did not end within `limit` and was killed, with what it has started;
-/// FailedPrecondition – it failed, or what it printed names no jar; else the codes of
-/// os::Subprocess::Start().
+/// DeadlineExceeded – the command did not end within `limit` and was killed together with its
+/// children; FailedPrecondition – the command failed, or its output names no existing jar;
+/// otherwise the codes of os::Subprocess::Start().
 absl::StatusOr<std::string> ReadClassPath(const std::string& command,
                                           const std::map<std::string, std::string>& environment,
                                           Duration limit);

@@ -1,4 +1,5 @@
-// The files come from spec's reader; what they mean together is Hadoop's.
+// The XML reader is jobfile's; precedence, `final` and variables follow Hadoop's Configuration
+// class.
 #include "hadoop/config/configuration.h"
 
 #include <sys/stat.h>
@@ -22,7 +23,7 @@ constexpr int kMostSubstitutions = 20;  // Hadoop's own limit
 constexpr char kRightFolder[] =
     "set HADOOP_CONF_DIR to the folder with the cluster's core-site.xml and yarn-site.xml";
 
-// Hadoop's own defaults of the keys that we use and that have one.
+// Hadoop's own defaults (core-default.xml and the others) of the keys that tony reads.
 const std::map<std::string, std::string>& Defaults() {
   static const auto* const defaults = new std::map<std::string, std::string>{
       {"dfs.http.policy", "HTTP_ONLY"},
@@ -46,7 +47,8 @@ bool Exists(const std::string& path) {
   return stat(path.c_str(), &status) == 0;
 }
 
-// Where the next "${name}" is; the innermost, so that names may be made of variables.
+// Finds the next "${name}" to substitute. It is the innermost one, so that a name may contain
+// variables itself.
 bool FindVariable(const std::string& text, size_t* begin, size_t* end) {
   *end = text.find('}');
   if (*end == std::string::npos) return false;
@@ -81,7 +83,9 @@ absl::Status Configuration::Add(const std::string& file) {
   }
   notes_.insert(notes_.end(), xml.notes.begin(), xml.notes.end());
   notes_.insert(notes_.end(), xml.problems.begin(), xml.problems.end());
-  // What is final holds against other files, not against the rest of its own.
+  // `final` protects a key against later files, but not against its own file, where the last entry
+  // wins. Each file is therefore merged by itself first. `repeated` comes after `properties`, since
+  // it holds the later entries.
   std::map<std::string, Entry> entries;
   for (const auto* properties : {&xml.properties, &xml.repeated}) {
     for (const jobfile::XmlProperty& property : *properties) {
@@ -104,7 +108,8 @@ std::optional<std::string> Configuration::Raw(const std::string& name) const {
 
 std::optional<std::string> Configuration::Variable(const std::string& name) const {
   if (!absl::StartsWith(name, "env.")) return Raw(name);
-  // NAME, NAME-text and NAME:-text; the last also when it is empty.
+  // The forms are NAME, NAME-text and NAME:-text. "-" gives the default for an unset variable; ":-"
+  // gives it for an empty one, too.
   const std::string rest = name.substr(4);
   const size_t dash = rest.find('-');
   const bool colon = dash != std::string::npos && dash > 0 && rest[dash - 1] == ':';
@@ -118,6 +123,7 @@ absl::StatusOr<std::string> Configuration::Text(const std::string& key) const {
   std::string text = Raw(key).value_or("");
   size_t begin = 0;
   size_t end = 0;
+  // The limit ends a substitution that leads back to itself, directly or through other keys.
   for (int count = 0; FindVariable(text, &begin, &end); ++count) {
     const std::string name = text.substr(begin + 2, end - begin - 2);
     if (count == kMostSubstitutions) {

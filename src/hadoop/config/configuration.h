@@ -14,45 +14,50 @@
 
 namespace tony::hadoop {
 
-/// The values of an environment variable, or nothing.
+/// Looks up an environment variable: its value, or nothing if it is not set.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// Keys and values as Hadoop reads them: a later file wins over an earlier one (core, hdfs, yarn)
-/// but for a key that the earlier one says is final, and the last of a key in one file wins.
-/// `${key}` in a value stands for that key's value, `${env.NAME}` for an environment variable,
-/// `${env.NAME:-text}` with a default. Keys that nobody sets have Hadoop's defaults, as far as we
-/// use them. A plain value.
+/// Keys and values as Hadoop reads them. A later file (core, hdfs, yarn) overrides an earlier one,
+/// except for keys that the earlier one marks as final. In one file, the last value of a key wins.
+/// In a value, `${key}` stands for the value of that key, `${env.NAME}` for an environment variable
+/// and `${env.NAME:-text}` for one with a default. The keys that tony reads have Hadoop's defaults.
+/// A plain value.
 class Configuration {
  public:
-  /// The folder that HADOOP_CONF_DIR names. NotFound – there is no such folder, or none of the
-  /// files in it; InvalidArgument – a file is no configuration; PermissionDenied – not readable.
+  /// Reads `folder`, the value of HADOOP_CONF_DIR. NotFound – there is no such folder, or it has
+  /// none of the files; InvalidArgument – a file cannot be read, or is no configuration.
   static absl::StatusOr<Configuration> Load(const std::string& folder, Environment environment);
 
-  /// The value, without white space around it; empty when it has none. InvalidArgument – it refers
-  /// to something that nobody defines, or to itself. This and all messages below name file and
-  /// line, the key and what to do.
+  /// The value of `key`, without white space around it; empty if it has none. InvalidArgument – the
+  /// value refers to an undefined variable, or to itself. All messages, also those of the functions
+  /// below, name file, line and key and say what to do.
   absl::StatusOr<std::string> Text(const std::string& key) const;
-  /// `fallback` when it has no value. InvalidArgument – not a whole number; as Text.
+  /// The value as a whole number; `fallback` if it has none. InvalidArgument – it is no whole
+  /// number, or the codes of Text().
   absl::StatusOr<int64_t> Number(const std::string& key, int64_t fallback) const;
-  /// `fallback` when it has no value. InvalidArgument – neither true nor false; as Text.
+  /// The value as a Boolean; `fallback` if it has none. InvalidArgument – it is neither true nor
+  /// false, or the codes of Text().
   absl::StatusOr<bool> Boolean(const std::string& key, bool fallback) const;
-  /// The items between commas and ends of lines, without white space around them and without empty
-  /// ones; unlike our own lists', a comma cannot be escaped. The codes of Text().
+  /// The value as a list. Commas and line ends separate the items; white space around them and
+  /// empty items are dropped. A comma cannot be escaped, other than in a job file's lists. The
+  /// codes of Text().
   absl::StatusOr<std::vector<std::string>> List(const std::string& key) const;
-  /// Text, where it has to be there. FailedPrecondition – it is not; as Text.
+  /// The value of a key that must have one. FailedPrecondition – it has none; otherwise the codes
+  /// of Text().
   absl::StatusOr<std::string> Required(const std::string& key) const;
 
-  /// Whether a file sets it.
+  /// Whether a file sets `key`.
   bool IsSet(const std::string& key) const { return entries_.contains(key); }
-  /// "FOLDER/yarn-site.xml:12", or the file where `key` belongs if none sets it.
+  /// The place where `key` is set, "FOLDER/yarn-site.xml:12", or, if no file sets it, the file
+  /// where it belongs.
   std::string Where(const std::string& key) const;
-  /// A status of `code`, such as InvalidArgument, that names file, line and key:
+  /// Makes a status with `code`, such as InvalidArgument, whose message names file, line and key:
   /// "FILE:LINE: KEY: message; remedy".
   absl::Status Complaint(absl::StatusCode code, const std::string& key, const std::string& message,
                          const std::string& remedy) const;
 
   const std::string& folder() const { return folder_; }
-  /// What is odd about the files and was passed over.
+  /// Oddities of the files that did no harm, such as unknown elements and repeated keys.
   const std::vector<jobfile::Problem>& notes() const { return notes_; }
 
  private:

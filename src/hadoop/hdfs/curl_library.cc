@@ -1,4 +1,4 @@
-// Loaded once, for the life of the process.
+// The first Load() opens the library; its result, an error too, stays for the life of the process.
 #include "hadoop/hdfs/curl_library.h"
 
 #include "common/status_macros.h"
@@ -8,7 +8,7 @@ namespace tony::hadoop {
 namespace {
 
 absl::StatusOr<CurlLibrary> LoadOnce() {
-  // The same library over OpenSSL and over GnuTLS.
+  // Both files have the same interface; one uses OpenSSL for TLS, the other GnuTLS.
   TONY_ASSIGN_OR_RETURN(SharedLibrary library,
                         SharedLibrary::Open({"libcurl.so.4", "libcurl-gnutls.so.4"},
                                             "HDFS is spoken with libcurl", "libcurl4"));
@@ -24,6 +24,8 @@ absl::StatusOr<CurlLibrary> LoadOnce() {
   library.Find("curl_version_info", &functions.version_info);
   library.Find("curl_global_init", &functions.global_init);
   TONY_RETURN_IF_ERROR(library.status());
+  // curl_global_init() is not thread safe in older versions. The static variable in Load() guards
+  // it.
   if (functions.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
     return absl::FailedPreconditionError("libcurl does not start");
   }

@@ -1,4 +1,4 @@
-// The functions of libcurl that we use, found at run time.
+// The functions of libcurl that tony uses, looked up at run time.
 #pragma once
 
 #include <curl/curl.h>
@@ -7,9 +7,9 @@
 
 namespace tony::hadoop {
 
-/// Function pointers of the library's own types; never unloaded. It is loaded when it is needed
-/// since it brings some thirty libraries, which would slow down the start of programs that do
-/// without it. Thread safe.
+/// Function pointers with the types of the library's header. The library is loaded on first use,
+/// since it brings some thirty others, which would slow the start of programs that make no request.
+/// It is never unloaded. Thread safe.
 struct CurlLibrary {
   decltype(&curl_easy_init) easy_init;
   decltype(&curl_easy_setopt) easy_setopt;
@@ -22,7 +22,7 @@ struct CurlLibrary {
   decltype(&curl_version_info) version_info;
   decltype(&curl_global_init) global_init;
 
-  /// FailedPrecondition – it is not installed, lacks a function, or does not start.
+  /// FailedPrecondition – the library is not installed, lacks a function, or does not start.
   static absl::StatusOr<const CurlLibrary*> Load();
 };
 

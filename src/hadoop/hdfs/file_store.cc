@@ -1,4 +1,5 @@
-// WebHDFS and the disk behind one interface.
+// A folder may change while it is listed or read: files that vanish are left out, and files that
+// have become shorter are errors.
 #include "hadoop/hdfs/file_store.h"
 
 #include <fcntl.h>
@@ -29,7 +30,7 @@ absl::StatusOr<std::vector<FolderEntry>> HdfsStore::List(const std::string& fold
   TONY_ASSIGN_OR_RETURN(const std::vector<HdfsFileStatus> statuses, hdfs_.List(folder));
   std::vector<FolderEntry> entries;
   for (const HdfsFileStatus& status : statuses) {
-    // Of a file that was asked for, HDFS says what it says of folders, without a name.
+    // LISTSTATUS of a file answers with one entry for the file itself, whose name is empty.
     if (!status.name.empty()) entries.push_back({status.name, status.folder, status.bytes});
   }
   SortByName(entries);
@@ -45,6 +46,7 @@ absl::StatusOr<std::vector<FolderEntry>> DiskStore::List(const std::string& fold
   std::error_code error;
   std::filesystem::directory_iterator entry(folder, error);
   while (!error && entry != std::filesystem::directory_iterator()) {
+    // An entry that was deleted since the folder was read is skipped.
     std::error_code gone;
     FolderEntry found{entry->path().filename().string(), entry->is_directory(gone), 0};
     const uintmax_t bytes = found.folder ? 0 : entry->file_size(gone);
@@ -80,6 +82,7 @@ absl::StatusOr<StoredFile> StoredFile::Open(FileStore& store, std::string path, 
   StoredFile file(store, std::move(path), bytes);
   const auto size =
       static_cast<size_t>(std::clamp<int64_t>(bytes, 0, static_cast<int64_t>(kTailBytes)));
+  // One request fetches the trailer and, in most files, the index in front of it.
   if (size > 0) {
     TONY_ASSIGN_OR_RETURN(file.tail_, file.Read(bytes - static_cast<int64_t>(size), size));
   }

@@ -1,4 +1,4 @@
-// Files in an HDFS or on a disk, to be listed and read in pieces.
+// One interface for listing and reading files, with implementations for HDFS and for the disk.
 #pragma once
 
 #include <cstddef>
@@ -11,27 +11,27 @@
 
 namespace tony::hadoop {
 
-/// What a folder has. A plain value.
+/// A file or folder in a listed folder. A plain value.
 struct FolderEntry {
   std::string name;
   bool folder = false;
   int64_t bytes = 0;
 };
 
-/// Paths are absolute. Blocks. Not thread safe.
+/// Lists folders and reads pieces of files. Paths are absolute. Blocks. Not thread safe.
 class FileStore {
  public:
   virtual ~FileStore() = default;
 
-  /// In the order of their names. NotFound – there is no such folder; PermissionDenied and the
-  /// codes of WebHdfs.
+  /// The entries of `folder`, sorted by name. NotFound – there is no such folder; PermissionDenied
+  /// – it is not readable; otherwise errno codes (DiskStore) or the codes of WebHdfs (HdfsStore).
   virtual absl::StatusOr<std::vector<FolderEntry>> List(const std::string& folder) = 0;
-  /// `size` bytes from `offset` on, fewer where the file ends. The codes of List.
+  /// `size` bytes from `offset` on, fewer at the end of the file. The codes of List.
   virtual absl::StatusOr<std::string> Read(const std::string& path, int64_t offset,
                                            size_t size) = 0;
 };
 
-/// Over WebHDFS. Not thread safe.
+/// Files in an HDFS, over WebHDFS. Not thread safe.
 class HdfsStore : public FileStore {
  public:
   explicit HdfsStore(WebHdfs hdfs) : hdfs_(std::move(hdfs)) {}
@@ -42,26 +42,27 @@ class HdfsStore : public FileStore {
   WebHdfs hdfs_;
 };
 
-/// The files of this machine. Not thread safe.
+/// Files on this machine. Not thread safe.
 class DiskStore : public FileStore {
  public:
   absl::StatusOr<std::vector<FolderEntry>> List(const std::string& folder) override;
   absl::StatusOr<std::string> Read(const std::string& path, int64_t offset, size_t size) override;
 };
 
-/// One file, whose end is kept in memory, since that is where indexes are. Not thread safe.
+/// One file, whose last 64 KiB are kept in memory: log files have their trailers and indexes there,
+/// which are read in several small pieces. Not thread safe.
 class StoredFile {
  public:
   static constexpr size_t kTailBytes = 64 << 10;
 
-  /// `store` must outlive it; `bytes` is the file's size. The codes of FileStore::Read; DataLoss –
-  /// the file is shorter.
+  /// Reads the file's end. `store` must outlive the result; `bytes`: the file's size. The codes of
+  /// FileStore::Read; DataLoss – the file is shorter.
   static absl::StatusOr<StoredFile> Open(FileStore& store, std::string path, int64_t bytes);
 
   const std::string& path() const { return path_; }
   int64_t bytes() const { return bytes_; }
-  /// Exactly `size` bytes from `offset` on. DataLoss – the file does not have them; otherwise the
-  /// codes of FileStore::Read.
+  /// Exactly `size` bytes from `offset` on. DataLoss – the file is too short; otherwise the codes
+  /// of FileStore::Read.
   absl::StatusOr<std::string> Read(int64_t offset, size_t size) const;
 
  private:

@@ -1,4 +1,4 @@
-// What HDFS knows of a file.
+// The metadata of a file or folder in HDFS.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,12 @@
 
 namespace tony::hadoop {
 
+/// The metadata of one file or folder, out of HDFS' FileStatus. A plain value.
 struct HdfsFileStatus {
-  std::string name;  ///< without its folder; empty where the file itself was asked for
+  std::string name;  ///< without the folder; empty in the answer for the file itself
   bool folder = false;
   int64_t bytes = 0;
-  int64_t modified_millis = 0;  ///< since 1970: what a LocalResource has to carry
+  int64_t modified_millis = 0;  ///< since 1970; YARN compares it with a LocalResource's timestamp
   int mode = 0;
   std::string owner;
 };

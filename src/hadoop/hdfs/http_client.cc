@@ -1,4 +1,4 @@
-// libcurl's easy interface.
+// Two handles of libcurl's easy interface: one keeps cookies, the other never has any.
 #include "hadoop/hdfs/http_client.h"
 
 #include <cstring>
@@ -17,15 +17,16 @@ constexpr long kBufferBytes = 256 * 1024;
 constexpr int kFirstGood = 200;
 constexpr int kFirstNotGood = 300;
 
-/// One request on its way. Not thread safe.
+/// The state of one request, which libcurl's callbacks receive. Not thread safe.
 struct Exchange {
   const CurlLibrary& curl;
   CURL* handle;
   const HttpRequest& request;
   HttpResponse response;
-  absl::Status status;  ///< of the source or the sink
+  absl::Status status;  ///< the error of the source or the sink that ended the request
 };
 
+// libcurl's read callback: the request's body.
 size_t OnSource(char* data, size_t /*one*/, size_t size, void* exchange) {
   auto* const self = static_cast<Exchange*>(exchange);
   const auto bytes = self->request.source(data, size);
@@ -34,6 +35,8 @@ size_t OnSource(char* data, size_t /*one*/, size_t size, void* exchange) {
   return CURL_READFUNC_ABORT;
 }
 
+// libcurl's write callback: the response's body. Only the body of a 2xx answer goes to the sink. An
+// error's body is kept, since it names the exception.
 size_t OnBody(char* data, size_t /*one*/, size_t size, void* exchange) {
   auto* const self = static_cast<Exchange*>(exchange);
   long code = 0;
@@ -48,7 +51,7 @@ size_t OnBody(char* data, size_t /*one*/, size_t size, void* exchange) {
   return self->status.ok() ? size : 0;
 }
 
-/// Scheme, host and port of `url`.
+/// The part of `url` up to its path: scheme, host and port.
 std::string ServerOf(const std::string& url) {
   const size_t host = url.find("://");
   return host == std::string::npos ? url : url.substr(0, url.find_first_of("/?#", host + 3));
@@ -60,9 +63,9 @@ long Millis(Duration duration) {
 
 }  // namespace
 
-/// libcurl's handle. What holds for all requests is set once, and the rest by each:
-/// curl_easy_reset() before libcurl 8.0 loses the memory in which CURLOPT_COOKIEFILE is kept. Not
-/// thread safe.
+/// A handle of libcurl. SetUp() sets the options of all requests once, and Perform() those of one
+/// request. curl_easy_reset() between requests is no alternative: before libcurl 8.0 it leaks the
+/// memory of CURLOPT_COOKIEFILE. Not thread safe.
 struct HttpClient::Handle {
   explicit Handle(const CurlLibrary& library) : curl(library), easy(library.easy_init()) {}
   ~Handle() {
@@ -73,17 +76,20 @@ struct HttpClient::Handle {
   Handle& operator=(const Handle&) = delete;
 
   void SetUp(Duration timeout, bool cookies) {
+    // The empty "Expect:" keeps libcurl from waiting for "100 Continue" before it sends a body.
     for (const char* const header : {"Content-Type: application/octet-stream", "Expect:"}) {
       headers = curl.slist_append(headers, header);
     }
     curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
     curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    if (cookies) curl.easy_setopt(easy, CURLOPT_COOKIEFILE, "");  // they are kept, none are read
-    // libcurl obeys http_proxy, https_proxy, all_proxy and no_proxy unless it is told otherwise.
+    if (cookies) curl.easy_setopt(easy, CURLOPT_COOKIEFILE, "");  // keeps cookies, reads no file
+    // Without these two, libcurl obeys http_proxy, https_proxy, all_proxy and no_proxy.
     curl.easy_setopt(easy, CURLOPT_PROXY, "");
     curl.easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, Millis(timeout));
+    // There is no limit for the whole request, since a file may be of any size. A request fails
+    // when less than a byte a second has moved for the timeout.
     curl.easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl.easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, 1 + Millis(timeout) / 1000);
     curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
@@ -95,7 +101,7 @@ struct HttpClient::Handle {
   CURLcode Perform(Exchange* exchange) {
     const HttpRequest& request = exchange->request;
     if (std::string server = ServerOf(request.url); server != server_of_cookies) {
-      curl.easy_setopt(easy, CURLOPT_COOKIELIST, "ALL");  // forgets them
+      curl.easy_setopt(easy, CURLOPT_COOKIELIST, "ALL");  // deletes all cookies
       server_of_cookies = std::move(server);
     }
     curl.easy_setopt(easy, CURLOPT_URL, request.url.c_str());
@@ -105,7 +111,8 @@ struct HttpClient::Handle {
     curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
     curl.easy_setopt(easy, CURLOPT_HTTPAUTH,
                      request.negotiate ? CURLAUTH_NEGOTIATE : CURLAUTH_BASIC);
-    // An empty name is whoever the ticket is for.
+    // libcurl starts SPNEGO only with a user name set; the empty name stands for the ticket's
+    // owner.
     curl.easy_setopt(easy, CURLOPT_USERPWD, request.negotiate ? ":" : nullptr);
     return curl.easy_perform(easy);
   }
@@ -145,6 +152,7 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   }
   Exchange exchange{.curl = curl, .handle = handle.easy, .request = request, .status = {}};
   const CURLcode result = handle.Perform(&exchange);
+  // The query holds the delegation token, so messages and logs get the URL without it.
   const std::string where = request.url.substr(0, request.url.find('?'));
   if (!exchange.status.ok()) return Annotate(exchange.status, where);
   if (result != CURLE_OK) {

@@ -1,4 +1,4 @@
-// HTTP requests, one at a time, as WebHDFS needs them.
+// A blocking HTTP client with the few features that WebHDFS needs.
 #pragma once
 
 #include <cstddef>
@@ -12,41 +12,48 @@
 
 namespace tony::hadoop {
 
+/// One request. A plain value.
 struct HttpRequest {
   std::string method;  ///< GET, PUT, POST, DELETE
   std::string url;
   bool negotiate = false;  ///< authenticate by SPNEGO with the user's Kerberos ticket
-  /// For a server that another one has named: no cookie goes there, none of its own is kept.
+  /// No cookie is sent, and none of the answer is kept. Set for a server that another server has
+  /// named, such as a DataNode.
   bool without_cookies = false;
-  /// Gives the next bytes of the body, at most `size`, 0 at its end. Null: there is no body.
+  /// Writes the next bytes of the body to `data`, at most `size`; returns their number, 0 at the
+  /// end of the body. Null: the request has no body.
   std::function<absl::StatusOr<size_t>(char* data, size_t size)> source;
-  /// Takes the bytes of the body of a good (2xx) answer. Null: they are in HttpResponse::body.
+  /// Receives the body of a 2xx answer, piece by piece. Null: the body is in HttpResponse::body.
   std::function<absl::Status(const char* data, size_t size)> sink;
 };
 
+/// The server's answer. A plain value.
 struct HttpResponse {
   int code = 0;
   std::string body;      ///< at most 16 MiB
-  std::string location;  ///< of a redirection, which is not followed
+  std::string location;  ///< the target of a redirection, which is not followed
 };
 
-/// Keeps connections between requests, and the cookies of one server: scheme, host and port. A
-/// cookie of hadoop.auth is as good as the user's ticket, and by RFC 6265 it would go to each port
-/// of its host. Speaks with no proxy, whatever the environment says: Hadoop's clients do not
-/// either, and a URL may hold a delegation token. Blocks. Not thread safe.
+/// Sends requests one after the other. Connections are kept between requests.
+///
+/// Cookies are kept for one server only: one scheme, host and port. The cookie hadoop.auth is worth
+/// as much as the user's ticket, and RFC 6265 would send it to every port of the host.
+///
+/// Proxies of the environment are ignored: Hadoop's own clients use none either, and a URL may hold
+/// a delegation token. Blocks. Not thread safe.
 class HttpClient {
  public:
-  /// `timeout`: for connecting, and for how long nothing may move. FailedPrecondition – libcurl is
-  /// missing.
+  /// `timeout`: the limit for connecting, and for the time in which no byte moves.
+  /// FailedPrecondition – libcurl is missing.
   static absl::StatusOr<HttpClient> Create(Duration timeout);
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
   ~HttpClient();
 
-  /// Any answer of the server is a response, an error's code too. Unavailable – no answer; the
-  /// status of `source` or `sink`; FailedPrecondition – libcurl cannot do SPNEGO; ResourceExhausted
-  /// – the answer is longer than 16 MiB. Messages name the URL without its query, in which secrets
-  /// are.
+  /// Sends `request` and returns the server's answer, whatever its code. Unavailable – the server
+  /// does not answer; FailedPrecondition – libcurl cannot do SPNEGO; ResourceExhausted – the answer
+  /// is longer than 16 MiB; otherwise the status of `source` or `sink`. Messages name the URL
+  /// without its query, which holds secrets.
   absl::StatusOr<HttpResponse> Send(const HttpRequest& request);
 
  private:

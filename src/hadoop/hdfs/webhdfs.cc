@@ -1,4 +1,5 @@
-// Metadata comes from the NameNode; for data it names a DataNode to ask.
+// A metadata operation is one request to the NameNode. A transfer takes two: the NameNode redirects
+// to a DataNode, and the second request carries the data.
 #include "hadoop/hdfs/webhdfs.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ constexpr int kRedirected = 307;
 
 bool IsGood(int code) { return code >= 200 && code < 300; }
 
-// For a URL: what is not a letter, digit, or one of -._~/ as %XX.
+// Percent-encoding (RFC 3986) of `text`, in which "/" stays as it is.
 std::string Encoded(const std::string& text) {
   std::string encoded;
   for (const char c : text) {
@@ -35,7 +36,7 @@ std::string Encoded(const std::string& text) {
   return encoded;
 }
 
-/// Keeps up to `most_bytes` in `contents`. ResourceExhausted – there are more.
+/// A sink that appends to `contents`. ResourceExhausted – there are more than `most_bytes`.
 WebHdfs::Sink UpTo(size_t most_bytes, std::string& contents) {
   return [most_bytes, &contents](const char* data, size_t size) {
     if (contents.size() + size > most_bytes) {
@@ -76,6 +77,9 @@ absl::StatusOr<HttpResponse> WebHdfs::AskNameNode(const Endpoint& server,
   return WebHdfsError(response);
 }
 
+// Failover: each NameNode is asked once, beginning with the one that answered last. A standby
+// NameNode answers with StandbyException, which is Unavailable as well. Other errors are the
+// answer: the next NameNode would give the same one.
 absl::StatusOr<HttpResponse> WebHdfs::Ask(const Question& question) {
   const std::vector<Endpoint>& servers = options_.name_service.web;
   absl::Status last;
@@ -99,7 +103,8 @@ absl::StatusOr<std::string> WebHdfs::DataNodeUrl(const Question& question) {
   if (response.code != kRedirected || !(plain || absl::StartsWith(response.location, "https://"))) {
     return absl::DataLossError(absl::StrCat(what, ": the NameNode names no DataNode"));
   }
-  // The body goes there, and the token, which the NameNode has put into the URL.
+  // The redirection's URL holds the delegation token, which the NameNode has put there. A cluster
+  // with HTTPS must not get it and the file's contents sent in the clear.
   if (!plain || !options_.name_service.https) return response.location;
   LogWarning("a redirection to plain HTTP is refused", {{"path", question.path}});
   return absl::PermissionDeniedError(absl::StrCat(
@@ -109,6 +114,8 @@ absl::StatusOr<std::string> WebHdfs::DataNodeUrl(const Question& question) {
       "the DataNodes, too"));
 }
 
+// The first request has no body, so that the contents are sent once, to the DataNode. libcurl's own
+// following of redirections would send cookies along and skip the check of the scheme.
 absl::Status WebHdfs::Transfer(const Question& question, const Source& source, const Sink& sink) {
   TONY_ASSIGN_OR_RETURN(const std::string url, DataNodeUrl(question));
   const auto response = http_.Send({.method = question.method,
@@ -183,7 +190,7 @@ absl::StatusOr<std::string> WebHdfs::Read(const std::string& path, size_t most_b
 
 absl::Status WebHdfs::AddAttribute(const std::string& path, const std::string& name,
                                    const std::string& value) {
-  // The prefix says how the value is written.
+  // "0s" tells the NameNode that the value is in Base64.
   const std::string text = absl::StrCat("0s", absl::Base64Escape(value));
   return Ask({"PUT", "SETXATTR", path,
               absl::StrCat("&xattr.name=", Encoded(name), "&xattr.value=", Encoded(text),
@@ -204,6 +211,8 @@ absl::StatusOr<bool> WebHdfs::Delete(const std::string& path, bool recursive) {
   return ParseBooleanAnswer(response.body);
 }
 
+// Any value of renameoptions selects HDFS' newer rename, which replaces files atomically and
+// reports errors as exceptions. Without it, the old one answers only true or false.
 absl::Status WebHdfs::Rename(const std::string& from, const std::string& to) {
   return RenameAs(from, to, "OVERWRITE");
 }
@@ -228,7 +237,8 @@ absl::StatusOr<Token> WebHdfs::GetDelegationToken(const std::string& renewer) {
     return absl::FailedPreconditionError("this HDFS has no security and gives no tokens");
   }
   TONY_ASSIGN_OR_RETURN(Token token, ParseTokenText(text));
-  // It is the same secret; but as a token of WebHDFS, the ResourceManager could not renew it.
+  // The NameNode accepts the secret under both kinds, but the ResourceManager can renew only a
+  // token of the kind HDFS_DELEGATION_TOKEN.
   token.kind = kHdfsDelegationToken;
   TONY_ASSIGN_OR_RETURN(token.service, options_.name_service.TokenService());
   return token;

@@ -1,4 +1,4 @@
-// Files in HDFS, over HTTP.
+// A client for HDFS over its REST interface, WebHDFS.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,23 @@
 
 namespace tony::hadoop {
 
+/// The HDFS and the client's identity. A plain value.
 struct WebHdfsOptions {
   NameService name_service;
-  std::string user;            ///< without token and Kerberos: the name that is told and believed
-  std::optional<Token> token;  ///< a delegation token
-  bool kerberos = false;       ///< SPNEGO with the user's ticket, where there is no token
-  Duration timeout = std::chrono::seconds(30);  ///< for connecting, and without a byte moving
+  std::string user;            ///< the user's name, sent if there is no token and no Kerberos
+  std::optional<Token> token;  ///< a delegation token; comes before Kerberos
+  bool kerberos = false;       ///< SPNEGO with the user's ticket, if there is no token
+  Duration timeout = std::chrono::seconds(30);  ///< see HttpClient::Create
 };
 
-/// Each call tries the NameNode that answered last, then the others. Paths are absolute, without
-/// scheme and host. Blocks. Not thread safe.
-///
-/// Where the NameNode speaks HTTPS, so do its DataNodes: PermissionDenied – it names one by http.
+/// A client of one HDFS. Each call tries the NameNode that answered last, then the others. Paths
+/// are absolute, without scheme and host. Blocks. Not thread safe.
 ///
 /// All calls: Unavailable – no NameNode answers, or none is active and out of safe mode;
-/// Unauthenticated – it does not know who we are; otherwise the codes of RemoteException, e.g.
-/// PermissionDenied, NotFound, ResourceExhausted (a quota).
+/// Unauthenticated – the token or the ticket is missing or not valid; DataLoss – the answer is not
+/// understood; otherwise the codes of RemoteException, e.g. PermissionDenied, NotFound,
+/// ResourceExhausted (a quota). Transfers also: PermissionDenied – the NameNode speaks HTTPS but
+/// redirects to a DataNode over plain HTTP.
 class WebHdfs {
  public:
   using Source = std::function<absl::StatusOr<size_t>(char* data, size_t size)>;
@@ -42,54 +43,56 @@ class WebHdfs {
   /// FailedPrecondition – libcurl is missing.
   static absl::StatusOr<WebHdfs> Create(WebHdfsOptions options);
 
-  /// The user's own folder, which need not be there.
+  /// The user's home folder, which may not exist.
   absl::StatusOr<std::string> HomeFolder();
   absl::StatusOr<HdfsFileStatus> Status(const std::string& path);
+  /// The entries of the folder `path`; for a file, one entry without a name.
   absl::StatusOr<std::vector<HdfsFileStatus>> List(const std::string& path);
-  /// With all that is missing above it; it may be there already.
+  /// Makes the folder `path` and its missing parents. An existing folder is no error.
   absl::Status MakeFolders(const std::string& path, int mode);
-  /// A file of what `source` gives (see HttpRequest), with its folders. AlreadyExists – it is
-  /// there, without `overwrite`.
+  /// Writes a file with the bytes of `source` (see HttpRequest); missing folders are made.
+  /// AlreadyExists – the file exists, and `overwrite` is false.
   absl::Status Create(const std::string& path, int mode, bool overwrite, const Source& source);
-  /// The same with contents in memory.
+  /// Create() with contents in memory.
   absl::Status Write(const std::string& path, int mode, bool overwrite,
                      const std::string& contents);
-  /// Hands the file's bytes to `sink`, whose error ends it.
+  /// Passes the file's bytes to `sink`. An error of `sink` ends the transfer and is returned.
   absl::Status Read(const std::string& path, const Sink& sink);
-  /// `size` bytes from `offset` on, which lies within the file; fewer where it ends.
+  /// `size` bytes from `offset` on, fewer at the end of the file. `offset` lies within the file.
   absl::StatusOr<std::string> ReadRange(const std::string& path, int64_t offset, size_t size);
-  /// The file's bytes, up to `most_bytes`. ResourceExhausted – it has more.
+  /// The whole file. ResourceExhausted – it has more than `most_bytes`.
   absl::StatusOr<std::string> Read(const std::string& path, size_t most_bytes);
-  /// A new extended attribute, "user.NAME", of a file or folder: bytes that the NameNode keeps.
-  /// AlreadyExists – it has one of that name; what a NameNode allows at most, 16 KiB each and 32 of
-  /// them unless it was configured, is told by it in several ways.
+  /// Adds the extended attribute `name`, "user.NAME", to a file or folder. AlreadyExists – it has
+  /// an attribute of that name. A NameNode allows 32 attributes of 16 KiB each by default and
+  /// reports an excess with various codes.
   absl::Status AddAttribute(const std::string& path, const std::string& name,
                             const std::string& value);
-  /// All attributes "user.…", by name.
+  /// The values of all attributes "user.…", by name.
   absl::StatusOr<std::map<std::string, std::string>> Attributes(const std::string& path);
-  /// False: there was nothing. FailedPrecondition and others – a folder that is not empty, without
-  /// `recursive`.
+  /// Deletes a file or folder. False: nothing was there. FailedPrecondition and other codes – a
+  /// folder is not empty, and `recursive` is false.
   absl::StatusOr<bool> Delete(const std::string& path, bool recursive);
-  /// In one step, replacing a file that is called `to`.
+  /// Renames atomically; an existing file `to` is replaced.
   absl::Status Rename(const std::string& from, const std::string& to);
-  /// The same where nothing is called `to`. AlreadyExists – something is.
+  /// Renames atomically if `to` does not exist. AlreadyExists – it does.
   absl::Status RenameToNew(const std::string& from, const std::string& to);
 
-  /// A delegation token for this HDFS, that `renewer`, the ResourceManager's principal, may renew;
-  /// with the kind and the service that HDFS's own clients know it by. FailedPrecondition – the
-  /// cluster has no security, and so no tokens.
+  /// Gets a delegation token for this HDFS that `renewer`, the ResourceManager's principal, may
+  /// renew. Kind and service are those by which HDFS' own clients find it. FailedPrecondition – the
+  /// cluster has no security and so no tokens.
   absl::StatusOr<Token> GetDelegationToken(const std::string& renewer);
-  /// When it then ends, in milliseconds since 1970.
+  /// Renews `token` and returns its new expiry time, in milliseconds since 1970.
   absl::StatusOr<int64_t> RenewDelegationToken(const Token& token);
+  /// Cancels `token`: nobody can use it afterwards.
   absl::Status CancelDelegationToken(const Token& token);
 
  private:
-  /// What is asked: an operation, on a path, with more of the URL's query ("&a=b").
+  /// A request to the NameNode, without server and credentials.
   struct Question {
-    std::string method;
-    std::string operation;
+    std::string method;     ///< HTTP method
+    std::string operation;  ///< value of `op` in the query
     std::string path;
-    std::string more;
+    std::string more;  ///< further parameters of the query: "&a=b", already encoded
   };
 
   WebHdfs(WebHdfsOptions options, HttpClient http)

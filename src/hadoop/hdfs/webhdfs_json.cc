@@ -1,4 +1,5 @@
-// nlohmann's parser without exceptions; every access is checked.
+// nlohmann's parser runs without exceptions, and each access checks the type: a missing or wrong
+// member reads as null, which each function then refuses.
 #include "hadoop/hdfs/webhdfs_json.h"
 
 #include <nlohmann/json.hpp>
@@ -27,7 +28,7 @@ json Parse(const std::string& text) {
   return json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-// The member of an object, or null.
+// The member `name` of `object`; null if there is none or `object` is no object.
 const json& Member(const json& object, const char* name) {
   static const json none;
   if (!object.is_object()) return none;
@@ -41,6 +42,8 @@ std::string TextOf(const json& value) {
 
 int64_t NumberOf(const json& value) { return value.is_number_integer() ? value.get<int64_t>() : 0; }
 
+// Nothing if the members that decide are missing: type, length, time of modification. Name, mode
+// and owner may be absent.
 std::optional<HdfsFileStatus> FileStatusOf(const json& value) {
   if (!Member(value, "type").is_string() || !Member(value, "length").is_number_integer() ||
       !Member(value, "modificationTime").is_number_integer()) {
@@ -111,7 +114,7 @@ absl::StatusOr<std::map<std::string, std::string>> ParseAttributes(const std::st
     const std::string name = TextOf(Member(item, "name"));
     const json& value = Member(item, "value");
     std::string bytes;
-    // An empty one has no value at all.
+    // An attribute with an empty value is sent with the value null or "", without the prefix "0s".
     const bool empty = value.is_null() || value == "";
     if (name.empty() || (!empty && (!absl::StartsWith(TextOf(value), "0s") ||
                                     !absl::Base64Unescape(TextOf(value).substr(2), &bytes)))) {
@@ -132,7 +135,7 @@ absl::StatusOr<std::string> ParsePathAnswer(const std::string& text) {
 absl::StatusOr<std::string> ParseTokenAnswer(const std::string& text) {
   const json answer = Parse(text);
   if (!answer.is_object() || !answer.contains("Token")) {
-    // Not the text: a token may be in it.
+    // The message must not quote the answer, which may contain a token in another form.
     return absl::DataLossError("the NameNode's answer has no token");
   }
   return TextOf(Member(Member(answer, "Token"), "urlString"));

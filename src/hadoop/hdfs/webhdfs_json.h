@@ -1,4 +1,4 @@
-// The JSON that WebHDFS answers with.
+// Parses the JSON in WebHDFS' answers.
 #pragma once
 
 #include <map>
@@ -10,24 +10,26 @@
 #include "hadoop/hdfs/hdfs_file_status.h"
 #include "hadoop/hdfs/http_client.h"
 
-// All of them: DataLoss – the text is not what WebHDFS says there.
+// All functions that parse `text`: DataLoss – it is not the JSON that WebHDFS answers there.
 namespace tony::hadoop {
 
-/// The error that a response with a code other than 2xx is. The codes of RemoteException;
-/// Unauthenticated – 401; Unknown – no reason is given.
+/// Translates a response with a code other than 2xx into a status. The codes of RemoteException;
+/// Unauthenticated – 401 without an exception; Unknown – no reason is given.
 absl::Status WebHdfsError(const HttpResponse& response);
 
+/// Parses {"FileStatus": {…}}.
 absl::StatusOr<HdfsFileStatus> ParseFileStatus(const std::string& text);
+/// Parses {"FileStatuses": {"FileStatus": [{…}, …]}}.
 absl::StatusOr<std::vector<HdfsFileStatus>> ParseFileStatuses(const std::string& text);
-/// Of {"boolean": true}.
+/// Parses {"boolean": true}.
 absl::StatusOr<bool> ParseBooleanAnswer(const std::string& text);
-/// Of {"long": 12}.
+/// Parses {"long": 12}.
 absl::StatusOr<int64_t> ParseLongAnswer(const std::string& text);
-/// Of {"XAttrs": [{"name": "user.a", "value": "0sYWJj"}]}.
+/// Parses {"XAttrs": [{"name": "user.a", "value": "0sYWJj"}]}; the values are decoded.
 absl::StatusOr<std::map<std::string, std::string>> ParseAttributes(const std::string& text);
-/// Of {"Path": "/user/ann"}.
+/// Parses {"Path": "/user/ann"}.
 absl::StatusOr<std::string> ParsePathAnswer(const std::string& text);
-/// Of {"Token": {"urlString": "…"}}; empty where Token is null.
+/// Parses {"Token": {"urlString": "…"}}; empty if Token is null, as without security.
 absl::StatusOr<std::string> ParseTokenAnswer(const std::string& text);
 
 }  // namespace tony::hadoop

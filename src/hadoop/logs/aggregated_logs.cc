@@ -1,4 +1,5 @@
-// Reads one log to its stated length.
+// The length that the file states bounds each log: a log that ends early is an error, and bytes
+// behind it are not part of it.
 #include "hadoop/logs/aggregated_logs.h"
 
 #include <algorithm>

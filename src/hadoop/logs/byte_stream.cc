@@ -1,4 +1,5 @@
-// Pieces of files, zlib, and the two encodings.
+// Streams over files fetch large pieces, since each request to HDFS costs milliseconds. The
+// decoders trust no length: they read until the data end.
 #include "hadoop/logs/byte_stream.h"
 
 #include <zlib.h>
@@ -15,12 +16,12 @@
 namespace tony::hadoop {
 namespace {
 
-/// Of a request to HDFS, which takes some milliseconds whatever its size.
+/// The size of a read. A request to HDFS takes some milliseconds, whatever its size.
 constexpr int64_t kPieceBytes = 4 << 20;
 constexpr size_t kInflateBytes = 32 << 10;
 constexpr size_t kSkipBytes = 32 << 10;
 
-/// A part of a file. Not thread safe.
+/// Reads a range of a file. Not thread safe.
 class RangeStream : public ByteStream {
  public:
   RangeStream(const StoredFile& file, int64_t offset, int64_t size)
@@ -42,13 +43,13 @@ class RangeStream : public ByteStream {
 
  private:
   const StoredFile& file_;
-  int64_t next_;  // of the file, not fetched yet
-  int64_t left_;
+  int64_t next_;  // offset in the file of the next piece
+  int64_t left_;  // bytes of the range from next_ on
   std::string piece_;
-  size_t at_ = 0;  // of piece_, not given out yet
+  size_t at_ = 0;  // position in piece_ of the next byte to give out
 };
 
-/// Not thread safe.
+/// Decompresses zlib streams that stand one behind the other. Not thread safe.
 class InflateStream : public ByteStream {
  public:
   explicit InflateStream(std::unique_ptr<ByteStream> compressed)
@@ -63,6 +64,9 @@ class InflateStream : public ByteStream {
     const auto room = static_cast<uInt>(std::min<size_t>(size, std::numeric_limits<uInt>::max()));
     zlib_.next_out = reinterpret_cast<Bytef*>(data);
     zlib_.avail_out = room;
+    // zlib may take input without giving output, so the loop runs until there is a byte: an empty
+    // result would mean the end. The end is valid only between two zlib streams; anywhere else the
+    // data are cut off.
     while (zlib_.avail_out == room) {
       if (zlib_.avail_in == 0) {
         TONY_ASSIGN_OR_RETURN(const size_t more, compressed_->Read(input_.data(), input_.size()));
@@ -86,12 +90,12 @@ class InflateStream : public ByteStream {
   std::unique_ptr<ByteStream> compressed_;
   z_stream zlib_{};
   std::array<char, kInflateBytes> input_;
-  bool between_ = false;  // one stream has ended, and no other has begun
+  bool between_ = false;  // one zlib stream has ended, and no other has begun
 };
 
 absl::Status Cut() { return absl::DataLossError("it ends too early"); }
 
-/// One byte; nothing at the stream's end.
+/// The next byte; nothing at the stream's end.
 absl::StatusOr<std::optional<uint8_t>> ReadByte(ByteStream& stream) {
   char byte = 0;
   TONY_ASSIGN_OR_RETURN(const size_t count, stream.Read(&byte, 1));
@@ -122,6 +126,7 @@ absl::StatusOr<std::unique_ptr<ByteStream>> Inflate(std::unique_ptr<ByteStream> 
   return stream;
 }
 
+// A stream may give fewer bytes than it is asked for before its end, so the read is repeated.
 absl::Status ReadExactly(ByteStream& stream, char* data, size_t size) {
   while (size > 0) {
     TONY_ASSIGN_OR_RETURN(const size_t count, stream.Read(data, size));
@@ -163,10 +168,14 @@ absl::StatusOr<std::optional<std::string>> ReadJavaText(ByteStream& stream) {
   return std::optional<std::string>(std::move(text));
 }
 
-// The first byte, as a signed one, from -32 on is the number itself. Otherwise it says how many
-// bytes follow, and what stands in for those above them: from -72 one, with (first + 52); from -104
-// two, with (first + 88); from -120 three, with (first + 112); below, (first + 129) bytes which are
-// the whole number, from -125 on.
+// The encoding of Utils.readVLong() in Hadoop's package org.apache.hadoop.io.file.tfile. The first
+// byte is signed:
+//    -32 to  127   the number itself
+//    -72 to  -33   one byte follows; the bits above it are first + 52
+//   -104 to  -73   two bytes follow; the bits above them are first + 88
+//   -120 to -105   three bytes follow; the bits above them are first + 112
+//   -125 to -121   first + 129 bytes follow, which are the whole number
+//   -128 to -126   not used
 absl::StatusOr<std::optional<int64_t>> ReadTFileNumber(ByteStream& stream) {
   TONY_ASSIGN_OR_RETURN(const std::optional<uint8_t> byte, ReadByte(stream));
   if (!byte) return std::optional<int64_t>();
@@ -179,7 +188,7 @@ absl::StatusOr<std::optional<int64_t>> ReadTFileNumber(ByteStream& stream) {
   if (offset == 0 && bytes < 4) return absl::DataLossError("it has a number that is none");
   std::array<char, 8> rest{};
   TONY_RETURN_IF_ERROR(ReadExactly(stream, rest.data(), static_cast<size_t>(bytes)));
-  // The bits above the bytes that follow: what the first byte stands for, or the number's sign.
+  // The bits above the bytes that follow come from the first byte, or else repeat the sign.
   const int above = offset != 0 ? first + offset : rest[0] < 0 ? -1 : 0;
   auto number = static_cast<uint64_t>(static_cast<int64_t>(above));
   for (int i = 0; i < bytes; ++i) {

@@ -1,4 +1,4 @@
-// Bytes that come one after the other, and the numbers and texts that Hadoop's files have in them.
+// Sequential byte streams, and decoders for the numbers and texts in Hadoop's log files.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 
 namespace tony::hadoop {
 
-/// What is read once, from its beginning to its end. Blocks. Not thread safe.
+/// A stream that is read once, from beginning to end. Blocks. Not thread safe.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
 
-  /// Puts up to `size` bytes (above 0) at `data`; returns how many, 0 only at the end. DataLoss –
-  /// what is there is not of the expected form; otherwise the codes of FileStore::Read.
+  /// Writes up to `size` bytes (at least 1) to `data` and returns their number, 0 only at the end.
+  /// DataLoss – the data are cut off or damaged; otherwise the codes of FileStore::Read.
   virtual absl::StatusOr<size_t> Read(char* data, size_t size) = 0;
 };
 
-/// Bytes in memory. Not thread safe.
+/// A stream over bytes in memory. Not thread safe.
 class TextStream : public ByteStream {
  public:
-  /// `text` must outlive it.
+  /// `text` must outlive the stream.
   explicit TextStream(const std::string& text) : text_(text) {}
   absl::StatusOr<size_t> Read(char* data, size_t size) override;
 
@@ -35,27 +35,29 @@ class TextStream : public ByteStream {
   size_t at_ = 0;
 };
 
-/// `size` bytes of `file` from `offset` on, fetched in pieces. `file` must outlive it. DataLoss –
-/// they are not in the file.
+/// A stream over `size` bytes of `file` from `offset` on, fetched in pieces. `file` must outlive
+/// it. DataLoss – the range is not within the file.
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenRange(const StoredFile& file, int64_t offset,
                                                       int64_t size);
 
-/// What zlib, by Hadoop's codec "gz", has made of `compressed`: one or more streams, one after the
-/// other. Needs 40 KiB. DataLoss of Read() – it is cut off or damaged.
+/// A stream that decompresses `compressed`: one or more zlib streams, one behind the other, as
+/// Hadoop's codec "gz" writes them. It needs 40 KiB of memory. Its Read() returns DataLoss if the
+/// data are cut off or damaged. ResourceExhausted – there is no memory for zlib.
 absl::StatusOr<std::unique_ptr<ByteStream>> Inflate(std::unique_ptr<ByteStream> compressed);
 
-/// The next `size` bytes, at `data`. DataLoss – the stream ends before.
+/// Reads the next `size` bytes to `data`. DataLoss – the stream ends before.
 absl::Status ReadExactly(ByteStream& stream, char* data, size_t size);
-/// All until the stream's end. DataLoss – that is more than `most_bytes`.
+/// Reads the rest of the stream. DataLoss – it has more than `most_bytes`.
 absl::StatusOr<std::string> ReadToEnd(ByteStream& stream, size_t most_bytes);
-/// Passes over all until the stream's end. DataLoss of Read() – it is cut off or damaged.
+/// Reads and discards the rest of the stream. The codes of its Read().
 absl::Status SkipToEnd(ByteStream& stream);
 
-/// A text as Java's DataOutput.writeUTF() writes it: two bytes with its length, then its bytes.
-/// Nothing at the stream's end. DataLoss – the stream ends within it.
+/// Reads a text in the form of Java's DataOutput.writeUTF(): a length of two bytes, then the text.
+/// Nothing at the stream's end. DataLoss – the stream ends within the text.
 absl::StatusOr<std::optional<std::string>> ReadJavaText(ByteStream& stream);
-/// A number of one to nine bytes as TFiles have them, which is not Writable's encoding. Nothing at
-/// the stream's end. DataLoss – the stream ends within it, or it is none.
+/// Reads a number in the encoding of TFiles, of one to nine bytes; Writable has another encoding.
+/// Nothing at the stream's end. DataLoss – the stream ends within the number, or its first byte is
+/// not valid.
 absl::StatusOr<std::optional<int64_t>> ReadTFileNumber(ByteStream& stream);
 
 }  // namespace tony::hadoop

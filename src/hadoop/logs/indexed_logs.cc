@@ -1,4 +1,5 @@
-// The index at the file's end, and the logs that it names.
+// The index is read and checked at once; each log is opened only when Next() reaches it, so a bad
+// entry does not hide the logs before it.
 #include "hadoop/logs/indexed_logs.h"
 
 #include <string>
@@ -16,13 +17,13 @@
 namespace tony::hadoop {
 namespace {
 
-// The mark: a UUID's text before Hadoop 3.1, a SHA-256 since.
+// Sizes of the mark: a SHA-256 since Hadoop 3.1, a UUID's text before.
 constexpr size_t kMarkSizes[] = {32, 36};
-// A log takes some sixty bytes of it.
+// A log takes some sixty bytes of the index.
 constexpr int64_t kMostIndexBytes = 8 << 20;
 constexpr size_t kMostNameBytes = 4096;
 
-/// A log, as the index describes it.
+/// A log's entry in the index.
 struct Entry {
   std::string container;
   std::string name;
@@ -31,7 +32,8 @@ struct Entry {
   int64_t bytes = 0;
 };
 
-/// Of the mark; 0: there is none. The codes of FileStore::Read.
+/// The size of the mark, or 0 if `file` does not begin and end with the same mark. The codes of
+/// FileStore::Read.
 absl::StatusOr<int64_t> MarkSize(const StoredFile& file) {
   for (const size_t size : kMarkSizes) {
     const auto bytes = static_cast<int64_t>(size);
@@ -43,11 +45,12 @@ absl::StatusOr<int64_t> MarkSize(const StoredFile& file) {
   return 0;
 }
 
-/// Not thread safe.
+/// The logs of one file, by its index. Not thread safe.
 class IndexedLogs : public AggregatedLogs {
  public:
   explicit IndexedLogs(const StoredFile& file) : file_(file) {}
 
+  // Layout of the file's end: the index, its size (4 bytes), the mark.
   absl::Status ReadIndex() {
     TONY_ASSIGN_OR_RETURN(const int64_t mark, MarkSize(file_));
     const int64_t end = file_.bytes() - mark - 4;
@@ -63,7 +66,8 @@ class IndexedLogs : public AggregatedLogs {
       const std::string type(object.type);
       if (absl::EndsWith(type, "$IndexedLogsMeta")) compression = object.Text("compressName");
       if (!absl::EndsWith(type, "$IndexedFileLogMeta")) return;
-      // Texts may be told many times that are there once.
+      // A short reference to an earlier text can repeat that text in each entry. The cut keeps a
+      // crafted index from growing in memory far beyond its own size.
       entries_.push_back({.container = object.Text("containerId").substr(0, kMostNameBytes),
                           .name = object.Text("fileName").substr(0, kMostNameBytes),
                           .offset = object.Number("startIndex"),
@@ -96,7 +100,7 @@ class IndexedLogs : public AggregatedLogs {
   TFileCompression compression_ = TFileCompression::kNone;
   std::vector<Entry> entries_;
   size_t next_ = 0;
-  std::unique_ptr<ByteStream> stored_;  // the present log
+  std::unique_ptr<ByteStream> stored_;  // the current log, decompressed
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Collected logs in the form that Hadoop calls IndexedFile or IFile.
+// Collected logs in the format that Hadoop calls IndexedFile or IFile.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,17 @@
 
 namespace tony::hadoop {
 
-// Each log by itself, compressed or not, and behind them an index: Java objects, their size in four
-// bytes, and the mark that the file begins with, which is random or made of the application's id.
+// Layout of the file:
+//   mark        random, or a hash of the application's id
+//   logs        each by itself, compressed or not
+//   index       serialized Java objects
+//   index size  4 bytes
+//   mark        the same as at the beginning
 
-/// Whether it has that form. The codes of FileStore::Read.
+/// Whether `file` has this format. The codes of FileStore::Read.
 absl::StatusOr<bool> IsIndexedLogFile(const StoredFile& file);
 
-/// The logs in the index's order. `file` must outlive it. The codes of
+/// Opens the logs in the index's order. `file` must outlive the result. The codes of
 /// OpenAggregatedLogs().
 absl::StatusOr<std::unique_ptr<AggregatedLogs>> OpenIndexedLogs(const StoredFile& file);
 

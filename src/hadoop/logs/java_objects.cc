@@ -1,5 +1,6 @@
-// The grammar of Java's Object Serialization Stream Protocol, version 5. Whatever is written for
-// the first time gets the next number ("handle"), by which it is referred to from then on.
+// A recursive descent over the grammar of Java's Object Serialization Stream Protocol, version 5.
+// Each class, object and text gets the next number, its handle, when it is written first. Later
+// references name the handle.
 #include "hadoop/logs/java_objects.h"
 
 #include <deque>
@@ -15,9 +16,10 @@ namespace {
 
 constexpr uint64_t kMagicAndVersion = 0xaced0005;
 constexpr uint64_t kFirstHandle = 0x7e0000;
-// Lists in maps in objects are some ten.
+// Limits the recursion of the parser. A log index nests some ten levels: lists in maps in objects.
 constexpr int kDeepest = 100;
 
+// The protocol's constants TC_NULL to TC_ENUM.
 enum Tag : uint8_t {
   kNull = 0x70,
   kReference = 0x71,
@@ -32,16 +34,18 @@ enum Tag : uint8_t {
   kEnum = 0x7e,
 };
 
-// What a class's flags say of its objects.
+// The bits SC_WRITE_METHOD and SC_SERIALIZABLE of a class's flags. A class with the first has its
+// own writeObject(), whose data follow the fields.
 constexpr uint64_t kWritesItself = 1;
 constexpr uint64_t kSerializable = 2;
 
+/// A field of a class. `type` is the letter in Java's field descriptors, such as 'I' or 'L'.
 struct Field {
   char type = 0;
   std::string_view name;
 };
 
-/// A class, as its objects are written.
+/// A class description: what is needed to read its objects.
 struct Class {
   std::string_view name;
   uint64_t flags = 0;
@@ -49,10 +53,10 @@ struct Class {
   const Class* parent = nullptr;
 };
 
-/// What a handle stands for; of most things nothing needs to be known.
+/// The value behind a handle. Only texts and classes are kept; other objects are monostate.
 using Known = std::variant<std::monostate, std::string_view, const Class*>;
 
-/// Not thread safe.
+/// The parser. Not thread safe.
 class Reader {
  public:
   Reader(const std::string& bytes, const std::function<void(const JavaObject&)>& use)
@@ -73,7 +77,7 @@ class Reader {
     return part;
   }
 
-  /// Of `size` bytes, the highest first.
+  /// A big-endian number of `size` bytes.
   absl::StatusOr<uint64_t> Number(int size) {
     TONY_ASSIGN_OR_RETURN(const std::string_view part, Take(static_cast<uint64_t>(size)));
     uint64_t number = 0;
@@ -81,13 +85,14 @@ class Reader {
     return number;
   }
 
-  /// With a length of `size` bytes.
+  /// A text behind a length of `size` bytes.
   absl::StatusOr<std::string_view> Text(int size) {
     TONY_ASSIGN_OR_RETURN(const uint64_t length, Number(size));
     return Take(length);
   }
 
-  /// The next thing, whatever it is; what it is worth as a field.
+  /// Reads the rule `content` of the grammar, whatever follows. Returns the text or class read; of
+  /// other contents, monostate.
   absl::StatusOr<Known> Content(int depth) {
     TONY_ASSIGN_OR_RETURN(const uint64_t tag, Number(1));
     if (depth > kDeepest) return absl::DataLossError("Java objects lie too deep in each other");
@@ -131,7 +136,7 @@ class Reader {
     return known_[handle - kFirstHandle];
   }
 
-  /// A class where one has to be; null for none.
+  /// Reads a content that must be a class description. Null: the stream has TC_NULL there.
   absl::StatusOr<const Class*> ClassOf(int depth) {
     TONY_ASSIGN_OR_RETURN(const Known known, Content(depth + 1));
     if (std::holds_alternative<std::monostate>(known)) return static_cast<const Class*>(nullptr);
@@ -143,7 +148,8 @@ class Reader {
   absl::StatusOr<Known> NewClass(int depth) {
     Class* const type = &classes_.emplace_back();
     TONY_ASSIGN_OR_RETURN(type->name, Text(2));
-    TONY_RETURN_IF_ERROR(Take(8).status());  // its version
+    TONY_RETURN_IF_ERROR(Take(8).status());  // serialVersionUID
+    // The class has its handle before its fields and its parent are read, so these may refer to it.
     known_.emplace_back(static_cast<const Class*>(type));
     TONY_ASSIGN_OR_RETURN(type->flags, Number(1));
     TONY_ASSIGN_OR_RETURN(uint64_t left, Number(2));
@@ -153,7 +159,7 @@ class Reader {
       field.type = static_cast<char>(letter);
       TONY_ASSIGN_OR_RETURN(field.name, Text(2));
       if (field.type == 'L' || field.type == '[') {
-        TONY_RETURN_IF_ERROR(Content(depth + 1).status());  // its class's name
+        TONY_RETURN_IF_ERROR(Content(depth + 1).status());  // name of the field's class
       }
       type->fields.push_back(field);
     }
@@ -166,7 +172,8 @@ class Reader {
     TONY_ASSIGN_OR_RETURN(const Class* const type, ClassOf(depth));
     if (type == nullptr) return absl::DataLossError("a Java object has no class");
     known_.emplace_back();
-    // The oldest ancestor's fields come first.
+    // The fields of the topmost ancestor come first. A crafted class can be its own ancestor, since
+    // it has its handle before its parent is read; the limit ends that loop.
     std::vector<const Class*> line;
     for (const Class* one = type; one != nullptr; one = one->parent) {
       line.push_back(one);
@@ -195,11 +202,14 @@ class Reader {
       return absl::DataLossError("a Java array has no class");
     }
     known_.emplace_back();
+    // The announced length is only counted down: each element takes at least a byte of the stream,
+    // so a false length ends in DataLoss without using memory.
     TONY_ASSIGN_OR_RETURN(uint64_t left, Number(4));
     for (; left > 0; --left) TONY_RETURN_IF_ERROR(ValueOf(type->name[1], depth).status());
     return Known();
   }
 
+  /// The value of a field or array element with the type letter `type` of Java's field descriptors.
   absl::StatusOr<JavaObject::Value> ValueOf(char type, int depth) {
     int size = 0;
     switch (type) {
@@ -232,7 +242,8 @@ class Reader {
     return static_cast<int64_t>(number);
   }
 
-  /// Passes over what a class has written itself, but for the objects in it.
+  /// Skips what a class's own writeObject() has written, up to TC_ENDBLOCKDATA. Objects in it are
+  /// read, since they get handles and may be the ones that the caller looks for.
   absl::Status ToEndOfBlocks(int depth) {
     while (true) {
       if (at_ < bytes_.size() && static_cast<uint8_t>(bytes_[at_]) == kEndOfBlocks) {
@@ -246,8 +257,8 @@ class Reader {
   const std::string_view bytes_;
   const std::function<void(const JavaObject&)>& use_;
   size_t at_ = 0;
-  std::deque<Class> classes_;  // which stay where they are
-  std::vector<Known> known_;   // by handle
+  std::deque<Class> classes_;  // a deque, since pointers to its elements must stay valid
+  std::vector<Known> known_;   // by handle, less kFirstHandle
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Logs in a TFile: a container's record has, for each of its files, the name and the length as
-// texts, and then the bytes.
+// Logs in a TFile: a container is one record, whose value holds for each log file its name and its
+// length, both as texts, and then the bytes.
 #include "hadoop/logs/open_logs.h"
 
 #include <optional>
@@ -16,15 +16,18 @@
 namespace tony::hadoop {
 namespace {
 
-/// Other records are about the whole file: VERSION, APPLICATION_ACL, APPLICATION_OWNER.
+/// The beginning of a container's key. Other records describe the whole file: VERSION,
+/// APPLICATION_ACL, APPLICATION_OWNER.
 constexpr char kContainerPrefix[] = "container_";
 
-/// Not thread safe.
+/// The logs in the records of a TFile. Not thread safe.
 class LogsInTFile : public AggregatedLogs {
  public:
   explicit LogsInTFile(std::unique_ptr<TFile> records) : records_(std::move(records)) {}
 
   absl::StatusOr<bool> Next() override {
+    // The caller may have left the current log half read. Its rest is skipped, since the next log
+    // begins behind it in the same record.
     TONY_RETURN_IF_ERROR(SkipToEnd(*this));
     while (true) {
       if (in_container_) {
@@ -38,6 +41,7 @@ class LogsInTFile : public AggregatedLogs {
   }
 
  private:
+  /// Decides by the current record's key whether it holds logs.
   absl::Status ReadKey() {
     const std::string& key = records_->key();
     TextStream stream(key);
@@ -47,6 +51,7 @@ class LogsInTFile : public AggregatedLogs {
     return absl::OkStatus();
   }
 
+  /// Goes to the next log of the current record. False: the record has no more.
   absl::StatusOr<bool> NextOfContainer() {
     TONY_ASSIGN_OR_RETURN(std::optional<std::string> name, ReadJavaText(*records_));
     if (!name) return false;
@@ -66,7 +71,7 @@ class LogsInTFile : public AggregatedLogs {
 
   const std::unique_ptr<TFile> records_;
   bool in_container_ = false;
-  std::string present_;  // container
+  std::string present_;  // container of the current record
 };
 
 }  // namespace

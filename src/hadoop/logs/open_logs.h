@@ -1,4 +1,4 @@
-// Opens a file of collected logs, in whichever form it is.
+// Opens a file of collected logs of either format.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace tony::hadoop {
 
-/// Finds out the form by the file's first bytes. `file` must outlive the result. The codes of
-/// AggregatedLogs.
+/// Opens `file` as an indexed file if it begins and ends with the same mark, otherwise as a TFile.
+/// `file` must outlive the result. The codes of AggregatedLogs.
 absl::StatusOr<std::unique_ptr<AggregatedLogs>> OpenAggregatedLogs(const StoredFile& file);
 
 }  // namespace tony::hadoop

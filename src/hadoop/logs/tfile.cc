@@ -1,4 +1,5 @@
-// Indexes from the file's end, then block after block.
+// Every offset, size and count in the file is compared with the file's own size before it is used,
+// so that a damaged file costs no memory and no endless loop.
 #include "hadoop/logs/tfile.h"
 
 #include <algorithm>
@@ -16,15 +17,15 @@ constexpr char kDataIndex[] = "data:BCFile.index";
 constexpr int kMajorVersion = 1;
 constexpr int64_t kMagicBytes = 16;
 constexpr int64_t kTrailerBytes = 8 + 4 + kMagicBytes;
-// Meta blocks are three, with names of some twenty letters.
+// The index of three meta blocks, whose names have some twenty letters.
 constexpr int64_t kMostMetaIndexBytes = 64 << 10;
-// A data block takes some ten bytes of it and is of 256 KiB at least: that of 100 GiB.
+// A data block has at least 256 KiB and takes some ten bytes of the index: enough for 100 GiB.
 constexpr size_t kMostDataIndexBytes = 4 << 20;
 constexpr int64_t kMostNameBytes = 64 << 10;
 constexpr int64_t kMostKeyBytes = 64 << 10;
 constexpr int64_t kMostChunkBytes = std::numeric_limits<int32_t>::max();
 
-/// A number that has to be there, from 0 to `most`.
+/// Reads a number from 0 to `most`. DataLoss – there is none, or another one.
 absl::StatusOr<int64_t> ReadCount(ByteStream& stream, int64_t most) {
   TONY_ASSIGN_OR_RETURN(const std::optional<int64_t> number, ReadTFileNumber(stream));
   if (!number) return absl::DataLossError("an index ends too early");
@@ -70,6 +71,7 @@ absl::StatusOr<std::unique_ptr<TFile>> TFile::Open(const StoredFile& file) {
   return records;
 }
 
+// The way to the data index leads over the trailer at the file's end and the index of meta blocks.
 absl::StatusOr<std::string> TFile::ReadDataIndex() const {
   const int64_t end = file_.bytes() - kTrailerBytes;
   std::string trailer(kTrailerBytes, '\0');
@@ -99,6 +101,7 @@ absl::StatusOr<std::string> TFile::ReadDataIndex() const {
     TONY_ASSIGN_OR_RETURN(const std::string compression, ReadName(index));
     TONY_ASSIGN_OR_RETURN(const int64_t offset, ReadCount(index, begin));
     TONY_ASSIGN_OR_RETURN(const int64_t bytes, ReadCount(index, begin - offset));
+    // The block's size before compression is not needed.
     TONY_RETURN_IF_ERROR(ReadCount(index, std::numeric_limits<int64_t>::max()).status());
     if (name != kDataIndex) continue;
     TONY_ASSIGN_OR_RETURN(const TFileCompression known, ParseTFileCompression(compression));
@@ -118,12 +121,14 @@ absl::Status TFile::ReadBlocks(const std::string& index) {
     Block block;
     TONY_ASSIGN_OR_RETURN(block.offset, ReadCount(stream, file_.bytes()));
     TONY_ASSIGN_OR_RETURN(block.bytes, ReadCount(stream, file_.bytes() - block.offset));
+    // Blocks must not overlap: otherwise a small file could name the same block a million times.
     if (block.offset < end) {
       return absl::DataLossError(absl::StrCat("it says that a block is at byte ", block.offset,
                                               ", before the end of another"));
     }
     end = block.offset + block.bytes;
-    // Its size before it was compressed, which counts up to 2 GiB only.
+    // The block's size before compression is not used: Hadoop counts it in 32 bits, and a block may
+    // be larger than 2 GiB.
     TONY_RETURN_IF_ERROR(ReadCount(stream, std::numeric_limits<int64_t>::max()).status());
     blocks_.push_back(block);
   }
@@ -138,7 +143,7 @@ absl::StatusOr<bool> TFile::Next() {
       const Block& block = blocks_[next_block_++];
       TONY_ASSIGN_OR_RETURN(block_, OpenCompressed(file_, block.offset, block.bytes, compression_));
     }
-    // A block has no number of records, but ends behind one.
+    // A block does not say how many records it has. It ends behind a record.
     TONY_ASSIGN_OR_RETURN(const std::optional<int64_t> bytes, ReadTFileNumber(*block_));
     if (bytes) {
       TONY_RETURN_IF_ERROR(ReadKey(*bytes));
@@ -159,6 +164,8 @@ absl::Status TFile::ReadKey(int64_t bytes) {
   return absl::OkStatus();
 }
 
+// A value is a sequence of chunks, each behind its length. The length is negative for all chunks
+// but the last, which may be empty.
 absl::StatusOr<size_t> TFile::Read(char* data, size_t size) {
   while (chunk_left_ == 0) {
     if (last_chunk_) return 0;

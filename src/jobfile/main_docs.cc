@@ -1,5 +1,5 @@
-// tony-key-docs: writes docs/configuration.md to the file that is its one argument; run by
-// scripts/update-docs.
+// tony-key-docs: writes the text of docs/configuration.md to the file named by its only argument.
+// scripts/update-docs runs it.
 #include <fstream>
 #include <iostream>
 

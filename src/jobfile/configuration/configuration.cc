@@ -1,4 +1,4 @@
-// Merging of settings and typed access to them.
+// Each getter looks up the key's row for type and default, so a default exists only in the table.
 #include "jobfile/configuration/configuration.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ std::string DefaultOf(const std::string& name) {
   return key == nullptr ? "" : key->default_value;
 }
 
-// What `parse` makes of the value; of the default where the value is not what the key asks for.
+// The parsed value of the key, or the parsed default if the value fails the key's own check. The
+// check may be stricter than `parse`: it includes the range.
 template <typename Value>
 Value ParseOrDefault(const Configuration& configuration, const std::string& name,
                      std::optional<Value> (*parse)(const std::string&)) {
@@ -63,12 +64,16 @@ std::optional<Problem> Configuration::Set(const std::string& key, Setting settin
   const auto [position, added] = index_.try_emplace(key, entries_.size());
   if (added) entries_.push_back({key, {}});
   std::vector<Setting>& settings = entries_[position->second].settings;
+  // `final` binds later layers, not other settings of its own layer. The command line may set a
+  // key several times.
   for (const Setting& earlier : settings) {
     if (!earlier.final || earlier.origin.layer == setting.origin.layer) continue;
     return Problem{setting.origin.file, setting.origin.line, key,
                    absl::StrCat("may not be changed: ", earlier.origin.Text(), " makes it final"),
                    "remove it"};
   }
+  // A value of the command line for a list that adds up keeps the earlier settings. Each keeps its
+  // own origin, so that a problem can name the line of its item.
   const Key* const row = KeyOf(key);
   const bool append = setting.origin.layer == Layer::kCommandLine && row != nullptr && row->appends;
   if (!append) settings.clear();

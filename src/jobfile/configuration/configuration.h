@@ -1,5 +1,5 @@
-// The merged configuration of one job: every key that was set, where it was set, and typed access
-// to the values.
+// The merged configuration of one job: all keys that were set, their origins, and typed access to
+// the values.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,10 @@
 
 namespace tony::jobfile {
 
-/// Who says what: a later layer replaces an earlier one.
+/// The layers of a configuration. A later layer replaces the values of an earlier one.
 enum class Layer { kSiteFile, kJobFile, kCommandLine };
 
-/// Where a value was written.
+/// The place where a value was written.
 struct Origin {
   Layer layer = Layer::kJobFile;
   std::string file;  ///< as the user wrote it; on the command line the option, e.g. `--conf`
@@ -27,7 +27,7 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
-/// One value as it was written, with paths already absolute.
+/// One value as it was written, but with absolute paths.
 struct Setting {
   std::string value;
   Origin origin;
@@ -36,51 +36,49 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
-/// A key and its value. There are several settings only where the command line added to a file's
-/// list.
+/// A key and its value. It has several settings only if the command line has added to a list.
 struct Entry {
   std::string key;
   std::vector<Setting> settings;
 
-  /// The value: that of the one setting, or the joined list.
+  /// The value of the only setting, or the joined list of several.
   std::string Value() const;
-  /// The origins of all settings, divided by commas.
+  /// The origins of all settings, separated by commas.
   std::string OriginText() const;
 };
 
-/// Keeps the keys in the order in which they were first set. Values are kept without white space
-/// around them. Not thread safe; const use from several threads is.
+/// The keys, in the order in which they were first set, with their values. White space around
+/// values is removed. Not thread safe, but const functions may be called from several threads.
 ///
-/// The typed getters give the key's default (of the key table) when it is not set, or set to
-/// something that the key does not allow; BuildJob() has told the user about the latter. The key
-/// must be in the key table.
+/// The typed getters return the default in the key table if the key is not set or has a value that
+/// the key does not allow. BuildJob() reports the latter to the user. The key must be in the table.
 class Configuration {
  public:
-  /// `home_folder` is what `~` stands for, and `job_file` what problems of the job as a whole are
-  /// reported for; both may be empty.
+  /// `home_folder`: the meaning of `~`. `job_file`: the file named by problems of the job as a
+  /// whole. Both may be empty.
   explicit Configuration(std::string home_folder = "", std::string job_file = "");
 
-  /// Takes a value of the same or a later layer than those before. Returns the problem when an
-  /// earlier layer has declared the key final; the earlier value then stays.
+  /// Sets a value. Layers must be set in their order. If an earlier layer has declared the key
+  /// final, the earlier value stays and the problem is returned.
   std::optional<Problem> Set(const std::string& key, Setting setting);
 
   const std::vector<Entry>& entries() const { return entries_; }
   const std::string& home_folder() const { return home_folder_; }
   const std::string& job_file() const { return job_file_; }
 
-  /// Nullptr when the key is not set. The pointer holds until the next Set().
+  /// The key's entry; nullptr if the key is not set. The pointer is valid until the next Set().
   const Entry* Find(const std::string& key) const;
   bool IsSet(const std::string& key) const { return Find(key) != nullptr; }
 
-  /// The value's text, or the default's. A default path is absolute, as far as the home folder is
+  /// The text of the value or of the default. A default path is absolute if the home folder is
   /// known.
   std::string GetText(const std::string& key) const;
   bool GetBoolean(const std::string& key) const;
   int64_t GetNumber(const std::string& key) const;
   int64_t GetMemoryMb(
-      const std::string& key) const;  ///< MiB; 0 when neither value nor default is there
+      const std::string& key) const;  ///< MiB; 0 if there is neither a value nor a default
   std::chrono::milliseconds GetDuration(
-      const std::string& key) const;  ///< negative ones ("no limit") as zero
+      const std::string& key) const;  ///< zero for negative values, which mean "no limit"
   std::vector<std::string> GetList(const std::string& key) const;
   std::map<std::string, std::string> GetKeyValues(const std::string& key) const;
 

@@ -1,4 +1,5 @@
-// Reads the files, makes paths absolute and merges the layers.
+// Paths become absolute before the merge: afterwards it is no longer known which file's folder a
+// relative path belongs to.
 #include "jobfile/configuration/configuration_loader.h"
 
 #include <filesystem>
@@ -19,14 +20,14 @@ std::string ResolveResources(const std::string& value, const std::string& folder
   std::vector<std::string> items;
   for (const std::string& item : SplitList(value)) {
     absl::StatusOr<core::ResourceEntry> entry = ParseResource(item);
-    if (!entry.ok()) return value;  // BuildJob() says what is wrong with it
+    if (!entry.ok()) return value;  // BuildJob() reports the mistake
     entry->source = ResolvePath(entry->source, folder, home_folder);
     items.push_back(FormatResource(*entry));
   }
   return JoinList(items);
 }
 
-// `value` with the paths in it made absolute, as the type of `key` demands.
+// `value` with its paths made absolute, if the type of `key` holds paths.
 std::string ResolveValue(const std::string& key, const std::string& value,
                          const std::string& folder, const std::string& home_folder) {
   const std::optional<KeyMatch> match = FindKey(key);
@@ -80,6 +81,8 @@ class Loader {
   LoadResult result_;
 };
 
+// True also for a file that exists but cannot be read: ignoring it silently would ignore the site's
+// limits.
 bool IsThere(const std::string& path) { return !absl::IsNotFound(CheckReadable(path)); }
 
 }  // namespace

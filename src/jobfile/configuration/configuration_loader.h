@@ -13,29 +13,30 @@ namespace tony::jobfile {
 struct Override {
   std::string key;
   std::string value;
-  std::string option = "--conf";  ///< what messages cite
+  std::string option = "--conf";  ///< the option, for messages
 };
 
-/// Where a configuration comes from. Relative file names belong to `working_folder`.
+/// The sources of a configuration. File names are relative to `working_folder`.
 struct Sources {
-  std::string site_file;  ///< empty, or not there: none
-  std::string job_file;   ///< empty: none; must be there otherwise
+  std::string site_file;  ///< empty: none; a missing file is no error
+  std::string job_file;   ///< empty: none; a missing file is a problem
   std::vector<Override> overrides;
-  std::string working_folder;  ///< absolute; relative paths in `overrides` belong to it
-  std::string home_folder;     ///< what `~` stands for; may be empty
+  std::string working_folder;  ///< absolute; paths in `overrides` are relative to it
+  std::string home_folder;     ///< the meaning of `~`; may be empty
 };
 
+/// The merged configuration, and the problems and notes of its files.
 struct LoadResult {
   Configuration configuration;
   std::vector<Problem> problems;
   std::vector<Problem> notes;
-  bool readable = true;  ///< false: a file could not be read as XML at all, so that `configuration`
-                         ///< lacks its keys
+  bool readable = true;  ///< false: a file could not be read as XML at all, so its keys are missing
+                         ///< in `configuration`
 };
 
-/// Merges the layers. Values of the types that hold paths become absolute: a relative path belongs
-/// to the folder of the file that names it. Whether the keys exist and the values make sense is
-/// BuildJob()'s question.
+/// Reads the sources and merges their layers. Paths become absolute; a relative path is relative to
+/// the folder of the file that names it. Keys and values are not checked here: BuildJob() does
+/// that.
 LoadResult LoadConfiguration(const Sources& sources);
 
 }  // namespace tony::jobfile

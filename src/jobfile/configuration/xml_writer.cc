@@ -1,4 +1,4 @@
-// Writes Hadoop's configuration XML by hand: tinyxml2's printer would lose carriage returns.
+// The XML is written by hand, since tinyxml2's printer would lose carriage returns.
 #include "jobfile/configuration/xml_writer.h"
 
 #include "absl/strings/str_cat.h"

@@ -7,8 +7,8 @@
 
 namespace tony::jobfile {
 
-/// Every key that was set, with its value and, as `<source>`, its origin. Reading the text back as
-/// a job file gives a configuration with the same keys and values, whatever folder it then lies in.
+/// The XML of all keys that were set, each with its value and, as `<source>`, its origin. Read as a
+/// job file in any folder, the text gives the same keys and values: paths in it are absolute.
 std::string WriteXml(const Configuration& configuration);
 
 }  // namespace tony::jobfile

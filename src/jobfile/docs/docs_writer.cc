@@ -1,4 +1,4 @@
-// Markdown tables from the key table, one for each of its groups.
+// The introduction is a constant; each group of the key table becomes one Markdown table.
 #include "jobfile/docs/docs_writer.h"
 
 #include "absl/strings/str_cat.h"

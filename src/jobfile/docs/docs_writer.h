@@ -5,7 +5,7 @@
 
 namespace tony::jobfile {
 
-/// The whole file, in Markdown.
+/// The whole document, in Markdown.
 std::string RenderConfigurationDocs();
 
 }  // namespace tony::jobfile

@@ -1,4 +1,4 @@
-// A validated job with the settings of its backend, and all that is wrong with its configuration.
+// A validated job with the settings of its backend, and the problems of its configuration.
 #pragma once
 
 #include <chrono>
@@ -12,24 +12,24 @@
 
 namespace tony::jobfile {
 
-/// The most tasks that a job may have.
+/// Limit on the tasks of a job.
 inline constexpr int kMaxTasks = 10'000;
 
-/// What the local backend is told about this machine.
+/// The settings of the local backend. A plain value.
 struct LocalSettings {
   std::string dir;                                  ///< absolute; folder of jobs and ledger
   int gpus = -1;                                    ///< -1: detect
   int vcores = 0;                                   ///< 0: vcores are shares
-  int64_t memory_mb = 0;                            ///< MiB; 0: all of the machine's
+  int64_t memory_mb = 0;                            ///< MiB; 0: the machine's memory
   std::string gpu_program;                          ///< `nvidia-smi` or a path to it
-  std::chrono::milliseconds gpu_timeout{10000};     ///< for its answer
+  std::chrono::milliseconds gpu_timeout{10000};     ///< for one run of gpu_program
   std::chrono::milliseconds ledger_timeout{10000};  ///< for the ledger's lock
-  int history_days = 30;  ///< after which ended jobs are removed; 0 or less: never
+  int history_days = 30;  ///< days until an ended job is removed; 0 or less: never
 
   bool operator==(const LocalSettings&) const = default;
 };
 
-/// What has to be packed into the job's archives, besides the `files` of the task types.
+/// The contents of the job's archives, besides the `files` of the task types. A plain value.
 struct Packaging {
   std::string src_dir;      ///< absolute path of a folder or archive; empty: none
   std::string python_venv;  ///< absolute path of a folder or archive; empty: none
@@ -39,29 +39,30 @@ struct Packaging {
   bool operator==(const Packaging&) const = default;
 };
 
-/// Whether the files that a configuration names are looked for. They are on the submitting machine
-/// only.
+/// Whether to check that the files named by a configuration exist. They exist on the submitting
+/// machine only, so the ApplicationMaster turns the checks off.
 enum class FileChecks { kOn, kOff };
 
-/// Where a job runs.
+/// The backend on which a job runs.
 enum class Backend { kLocal, kYarn };
 
+/// The result of BuildJob().
 struct BuildResult {
   core::JobDescription
-      job;  ///< complete when there is no problem; `program_archive` and `venv_archive` stay empty
+      job;  ///< complete if there is no problem; `program_archive` and `venv_archive` stay empty
   Backend backend = Backend::kLocal;
   LocalSettings local;
   YarnSettings yarn;
   Packaging packaging;
-  std::vector<Problem> notes;  ///< accepted, with a word about it; no remedies
-  std::vector<Problem>
-      problems;  ///< all of them, in the order of the configuration as far as they belong to a key
+  std::vector<Problem> notes;     ///< remarks about accepted keys; without remedies
+  std::vector<Problem> problems;  ///< those of single keys first, in the order of the configuration
 
   bool ok() const { return problems.empty(); }
 };
 
-/// The interpreter as a task reaches it from its working folder: `venv/<path>` for a relative path
-/// with a virtual environment, else as given; empty when there is none.
+/// The interpreter's path as seen from a task's working folder: `venv/<path>` if the path is
+/// relative and there is a virtual environment, otherwise the path as given. Empty: no interpreter
+/// is set.
 std::string InterpreterInTask(const Packaging& packaging);
 
 }  // namespace tony::jobfile

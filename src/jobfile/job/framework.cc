@@ -1,4 +1,4 @@
-// Two keys decide it.
+// The keys are read leniently, since CheckKeys() and CheckJob() report their mistakes.
 #include "jobfile/job/framework.h"
 
 #include "absl/strings/ascii.h"

@@ -1,4 +1,4 @@
-// Which framework a job is for, and which task types that alone brings along.
+// The framework of a job, and the driver that a Horovod job has because of it.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace tony::jobfile {
 
-/// Who runs the rendezvous of a Horovod job.
+/// The program that runs the rendezvous of a Horovod job.
 enum class HorovodDriver {
-  kNone,   ///< nobody: the job is for another framework
-  kTony,   ///< tony-driver; all that its task type takes from the configuration is its size and
-           ///< where it runs
+  kNone,   ///< none: the job has another framework
+  kTony,   ///< tony-driver; the configuration sets only its size and its nodes
   kUsers,  ///< a program of the user's, `tony.driver.command`
 };
 
-/// TensorFlow where the key says nothing, or what this version does not have.
+/// The framework of the job. TensorFlow if the key is not set or names one that this version does
+/// not support.
 core::Framework FrameworkOf(const Configuration& configuration);
 
 HorovodDriver HorovodDriverOf(const Configuration& configuration);
 
-/// Whether tasks of the type run the rendezvous of the job, which is for Horovod then.
+/// Whether the job is a Horovod job and `task_type` is the type of its driver.
 bool IsHorovodDriver(const Configuration& configuration, const std::string& task_type);
 
 }  // namespace tony::jobfile

@@ -1,4 +1,5 @@
-// Rules of Horovod jobs, one function each.
+// One function per rule. A combination is a problem if the job could only hang or fail with it, and
+// a note if a key merely has no effect.
 #include "jobfile/job/horovod_rules.h"
 
 #include <set>
@@ -31,18 +32,19 @@ std::string KeyOf(const std::string& type, const std::string& last_word) {
   return absl::StrCat("tony.", type, ".", last_word);
 }
 
+// Whether the site file has set the key. It is for all jobs, so it need not fit this one.
 bool IsForAllJobs(const Entry& entry) {
   return entry.settings.back().origin.layer == Layer::kSiteFile;
 }
 
-// As Linux takes it for a network device.
+// Whether Linux accepts `name` for a network device (dev_valid_name in the kernel).
 bool IsInterfaceName(const std::string& name) {
   constexpr size_t kLongest = 15;
   return name.size() <= kLongest && name != "." && name != ".." &&
          name.find_first_of("/: \t") == std::string::npos;
 }
 
-// Not thread safe.
+// The rules for one job. Not thread safe.
 class HorovodChecker {
  public:
   HorovodChecker(const Configuration& configuration, BuildResult* result)
@@ -95,6 +97,8 @@ class HorovodChecker {
              "take it out; no process begins before it has a rank");
   }
 
+  // A Gloo context has a fixed set of connections: a process that starts again cannot join the
+  // context of those that go on.
   void CheckRestartScope(const core::TaskType& type) {
     if (type.restart_scope == core::RestartScope::kJob) return;
     Complain(KeyOf(type.name, "restart-scope"),
@@ -103,6 +107,8 @@ class HorovodChecker {
              "remove it or set it to job");
   }
 
+  // A process blocks in the rendezvous until all have come. With different dependencies, one type
+  // would wait there, holding its containers, for a type that starts much later or never.
   void CheckStartTogether() {
     const core::TaskType* const chief = job_.FindType("chief");
     const core::TaskType* const worker = job_.FindType("worker");
@@ -111,6 +117,7 @@ class HorovodChecker {
       return std::set<std::string>(type.depends_on.begin(), type.depends_on.end());
     };
     if (names(*chief) == names(*worker)) return;
+    // The problem names the most specific key that is set.
     std::string key;
     for (const char* const candidate :
          {"tony.worker.depends-on", "tony.chief.depends-on", "tony.application.training-stage",
@@ -123,6 +130,8 @@ class HorovodChecker {
              "let both wait for the same ones");
   }
 
+  // The task type of tony's own driver ignores most keys. Each one that is set is a problem, since
+  // the user then expects a driver of their own.
   void CheckDriver() {
     if (absl::c_linear_search(configuration_.GetList(kSidecar), core::kDriverType)) {
       Complain(kSidecar, "'driver' cannot be a sidecar: without it no process has a rank",
@@ -159,13 +168,14 @@ class HorovodChecker {
       Complain(configuration_.IsSet(kDriverInstances) ? kDriverInstances : kDebug,
                "a driver of your own is one task", absl::StrCat("set ", kDriverInstances, "=1"));
     }
-    // Not tony.containers.command, which is the training.
+    // The default, tony.containers.command, does not count: it is the training program.
     if (configuration_.GetText(kDriverCommand).empty()) {
       Complain(kDebug, "the job's own driver has no command", absl::StrCat("set ", kDriverCommand));
     }
   }
 
-  // Who watches the rendezvous is tony's driver.
+  // Only tony's own driver watches the rendezvous, so with a user's driver its timeout has no
+  // effect, and Gloo's timeout is the only one that ends a failed rendezvous.
   void NoteUnwatched() {
     if (configuration_.IsSet(kRendezvousTimeout)) {
       result_.notes.push_back(ProblemAt(configuration_, kRendezvousTimeout,
@@ -179,9 +189,10 @@ class HorovodChecker {
              "set the seconds after which a process gives up");
   }
 
-  // A process that gives up alone would be taken for the cause.
+  // Gloo's timeout must not end before the rendezvous timeout: a process that gives up earlier than
+  // the driver would be taken for the cause of the failure.
   void CheckTimeouts() {
-    if (job_.horovod.elastic) return;  // its processes give up soon, and begin another round
+    if (job_.horovod.elastic) return;  // processes give up early and begin another round
     if (job_.horovod.own_driver) return NoteUnwatched();
     const auto gloo = configuration_.GetDuration(kGlooTimeout);
     if (gloo.count() == 0 || gloo >= job_.horovod.rendezvous) return;
@@ -256,6 +267,7 @@ class HorovodChecker {
     }
   }
 
+  // The neighbours of a failed process fail in their next collective operation.
   void NoteFailuresThatCount() {
     if (job_.fail_on_worker_failure) return;
     Note(kFailOnWorkerFailure,
@@ -312,6 +324,7 @@ void CheckNothingIsElastic(const Configuration& configuration, BuildResult* resu
   }
 }
 
+// A value equal to the default gets no note, since without effect it changes nothing either.
 void NoteUnusedHorovodKeys(const Configuration& configuration, BuildResult* result) {
   for (const Entry& entry : configuration.entries()) {
     if (!absl::StartsWith(entry.key, kPrefix)) continue;

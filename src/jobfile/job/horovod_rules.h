@@ -1,4 +1,4 @@
-// The second half of validation, for Horovod jobs: what their processes and their driver need.
+// Validation of Horovod jobs: the rules for their processes and their driver.
 #pragma once
 
 #include "jobfile/configuration/configuration.h"
@@ -6,16 +6,16 @@
 
 namespace tony::jobfile {
 
-/// Adds the problems and notes of a job whose description is otherwise complete: task types that
-/// Horovod's processes cannot be run as, what tony's driver has no use for or a driver of the
-/// user's lacks, time limits that contradict each other, and keys without effect. Whether there
-/// are any processes CheckJob() asks.
+/// Adds the problems and notes of a Horovod job whose description is otherwise complete: settings
+/// of task types that Horovod's processes cannot have, keys that tony's driver ignores or a user's
+/// driver lacks, time limits that contradict each other, and keys without effect. CheckJob() checks
+/// that there are processes.
 void CheckHorovodJob(const Configuration& configuration, BuildResult* result);
 
-/// Adds a problem for each type that is to shrink and grow in a job of another framework.
+/// For a job of another framework: adds a problem for each task type that is set to be elastic.
 void CheckNothingIsElastic(const Configuration& configuration, BuildResult* result);
 
-/// Adds a note for each key of Horovod's in a job of another framework.
+/// For a job of another framework: adds a note for each Horovod key that is set.
 void NoteUnusedHorovodKeys(const Configuration& configuration, BuildResult* result);
 
 }  // namespace tony::jobfile

@@ -1,4 +1,5 @@
-// One row for each of Horovod's variables (horovod/runner/common/util/config_parser.py).
+// A table maps keys to Horovod's variables, whose names and formats come from Horovod's
+// horovod/runner/common/util/config_parser.py.
 #include "jobfile/job/horovod_settings.h"
 
 #include <chrono>
@@ -16,14 +17,15 @@ namespace {
 
 constexpr int64_t kBytesInMegabyte = 1024 * 1024;
 
-/// How a value is written in its variable.
+/// The conversion from a key's value to its variable's.
 enum class Form {
-  kText,         ///< as in the key
-  kMegabytes,    ///< in bytes
-  kFlag,         ///< 1 or 0, since Horovod reads a number and takes "true" for 0
-  kOppositeFlag  ///< the variable turns off what the key turns on
+  kText,         ///< unchanged
+  kMegabytes,    ///< MiB in the key, bytes in the variable
+  kFlag,         ///< 1 or 0: Horovod parses a number and would read "true" as 0
+  kOppositeFlag  ///< 0 or 1: the variable turns off the feature that the key turns on
 };
 
+/// A row of the table.
 struct Variable {
   const char* key;   ///< after `tony.horovod.`
   const char* name;  ///< after `HOROVOD_`
@@ -71,16 +73,18 @@ std::string ValueOf(const Configuration& configuration, const std::string& key, 
   return configuration.GetText(key);
 }
 
-// Whether the key says something, and something that the user was not told to correct.
+// Whether the key has a value, and a valid one. CheckKeys() reports invalid values.
 bool Says(const Configuration& configuration, const std::string& key) {
   const Entry* const entry = configuration.Find(key);
   return entry != nullptr && !entry->Value().empty() &&
          !CheckValue(*FindKey(key)->key, entry->Value());
 }
 
+/// Gloo's timeout in elastic jobs, where none is set.
 constexpr int64_t kElasticGlooSeconds = 60;
-/// For which a process waits for its next place beyond the driver's own patience, which has more to
-/// say. Horovod's processes wait for ever; tony.collective's look at it.
+/// The time that a process waits for its next place beyond the driver's own patience, so that the
+/// driver fails first: its message names what is missing. Only tony.collective observes this limit;
+/// Horovod's processes wait for ever.
 constexpr std::chrono::seconds kDriversWord{30};
 
 std::optional<core::ElasticSettings> BuildElastic(const Configuration& configuration) {
@@ -106,7 +110,8 @@ core::HorovodSettings BuildHorovodSettings(const Configuration& configuration) {
   horovod.network_interfaces =
       absl::StrJoin(configuration.GetList("tony.horovod.network-interfaces"), ",");
   horovod.elastic = BuildElastic(configuration);
-  // Who waits for a process that is gone is to notice.
+  // In an elastic job, a process that waits for a lost one must notice the loss soon and join the
+  // next round, so Gloo's timeout is shorter by default.
   const bool notice = horovod.elastic && !configuration.IsSet("tony.horovod.gloo-timeout-sec");
   horovod.variables["HOROVOD_GLOO_TIMEOUT_SECONDS"] = absl::StrCat(
       notice ? kElasticGlooSeconds : configuration.GetNumber("tony.horovod.gloo-timeout-sec"));
@@ -121,6 +126,7 @@ core::HorovodSettings BuildHorovodSettings(const Configuration& configuration) {
     horovod.variables[absl::StrCat("HOROVOD_", variable.name)] =
         ValueOf(configuration, key, variable.form);
   }
+  // The key is case-insensitive; the variable has the form that `horovodrun` gives it.
   const auto level = horovod.variables.find("HOROVOD_LOG_LEVEL");
   if (level != horovod.variables.end()) absl::AsciiStrToUpper(&level->second);
   return horovod;

@@ -1,4 +1,4 @@
-// What the processes of a Horovod job are told by its configuration.
+// The settings of a Horovod job and the environment variables of its processes.
 #pragma once
 
 #include "core/model/job_description.h"
@@ -6,9 +6,9 @@
 
 namespace tony::jobfile {
 
-/// The settings of a Horovod job. Of Horovod's own variables those are set whose key is set, so
-/// that Horovod's defaults and its autotuning hold for the others; HOROVOD_GLOO_TIMEOUT_SECONDS
-/// always is, since Horovod's 30 s are too few for containers that start at different times.
+/// Builds the settings of a Horovod job. Only the variables whose key is set are set, so that
+/// Horovod's defaults and autotuning apply to the others. HOROVOD_GLOO_TIMEOUT_SECONDS is always
+/// set, since Horovod's default of 30 s is too short for containers that start at different times.
 core::HorovodSettings BuildHorovodSettings(const Configuration& configuration);
 
 }  // namespace tony::jobfile

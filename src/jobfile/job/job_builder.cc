@@ -1,4 +1,6 @@
-// Assembles the job from its parts and gathers the problems of all of them.
+// The order matters: keys first, then packaging (task types need the interpreter), task types,
+// their order, and last the rules that need the whole job. Each part adds its problems and goes on,
+// so that one run shows all mistakes.
 #include "jobfile/job/job_builder.h"
 
 #include <algorithm>
@@ -17,7 +19,8 @@
 namespace tony::jobfile {
 namespace {
 
-/// Longer than YARN takes by default to find that an ApplicationMaster's node is gone.
+/// Longer than the ten minutes that YARN takes by default to notice that an ApplicationMaster's
+/// node is lost.
 constexpr std::chrono::minutes kReattachOnYarn{15};
 
 core::Timeouts BuildTimeouts(const Configuration& configuration) {
@@ -83,7 +86,7 @@ LocalSettings BuildLocalSettings(const Configuration& configuration, BuildResult
   return local;
 }
 
-// The parts that do not depend on task types.
+// Builds the parts of the job that do not depend on task types.
 void BuildApplication(const Configuration& configuration, core::JobDescription* job) {
   job->name = configuration.GetText("tony.application.name");
   job->framework = FrameworkOf(configuration);
@@ -110,8 +113,8 @@ void BuildApplication(const Configuration& configuration, core::JobDescription* 
   job->checkpoint_dir = configuration.GetText("tony.application.checkpoint-dir");
 }
 
-/// Whether the checks of types and of the job would only repeat what is wrong, a thousand times: of
-/// keys that nobody knows, or of types that could never all run.
+/// Whether further checks would be useless: too many problems already, as with a file of another
+/// program, or more task types than a job may have tasks.
 bool IsHopeless(const Configuration& configuration, BuildResult* result) {
   const size_t types = DeclaredTaskTypes(configuration).size();
   if (types > kMaxTasks) {
@@ -124,6 +127,7 @@ bool IsHopeless(const Configuration& configuration, BuildResult* result) {
   return types > kMaxTasks || result->problems.size() >= kMostProblems;
 }
 
+// A job without task types runs its command in the ApplicationMaster's container.
 void BuildSingleContainer(const Configuration& configuration, BuildResult* result) {
   core::JobDescription& job = result->job;
   job.am_command = configuration.GetText("tony.am.command");
@@ -152,7 +156,7 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
     result.job.timeouts.reattach = kReattachOnYarn;
   }
   if (result.backend == Backend::kYarn) {
-    // This machine gives all of a gang's containers or none.
+    // Only YARN needs the limit: the local backend grants a gang all of its containers or none.
     result.job.timeouts.gang_hold = configuration.GetDuration("tony.container.hold-timeout-ms");
   }
   CheckJob(configuration, &result);
@@ -162,6 +166,8 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
 LoadedJob LoadJob(const Sources& sources, FileChecks file_checks) {
   LoadResult loaded = LoadConfiguration(sources);
   LoadedJob job{std::move(loaded.configuration), {}};
+  // If a file is no XML, its keys are missing, and the problems of BuildJob() would only follow
+  // from that.
   if (loaded.readable) job.result = BuildJob(job.configuration, file_checks);
   std::vector<Problem>& problems = job.result.problems;
   problems.insert(problems.begin(), loaded.problems.begin(), loaded.problems.end());

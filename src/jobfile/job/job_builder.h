@@ -1,5 +1,4 @@
-// Turns a merged configuration into a validated job, or into the list of everything that is wrong
-// with it.
+// Builds a validated job from a merged configuration, or the list of all its problems.
 #pragma once
 
 #include "jobfile/configuration/configuration.h"
@@ -8,17 +7,18 @@
 
 namespace tony::jobfile {
 
-/// Checks every key and value, then the job as a whole. Pure but for the look at the named files.
+/// Checks every key and value, then the job as a whole. Pure, except for the check that named files
+/// exist.
 BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks = FileChecks::kOn);
 
-/// A configuration and what was made of it.
+/// A configuration and the job built from it.
 struct LoadedJob {
   Configuration configuration;
-  BuildResult result;  ///< with the problems and notes of loading first
+  BuildResult result;  ///< problems and notes of loading come first
 };
 
-/// LoadConfiguration() and BuildJob(), so that one run shows the problems of both. When a file is
-/// not readable at all only that is reported.
+/// Runs LoadConfiguration() and BuildJob() and returns the problems of both. If a file cannot be
+/// read at all, only the problems of loading are returned.
 LoadedJob LoadJob(const Sources& sources, FileChecks file_checks = FileChecks::kOn);
 
 }  // namespace tony::jobfile

@@ -1,4 +1,5 @@
-// Order of task types: dependencies, TonY's two stages, and time limits after groups.
+// TonY's stages become dependencies first, so the rest of the program knows only `depends_on`.
+// Mistakes in names stop the rule that uses them, since further messages would only repeat them.
 #include "jobfile/job/job_order.h"
 
 #include <map>
@@ -25,11 +26,12 @@ constexpr char kIgnored[] = ".ignored";
 
 using Names = std::vector<std::string>;
 
+// Adds `name` unless `names` has it already.
 void AddOnce(Names& names, const std::string& name) {
   if (!absl::c_linear_search(names, name)) names.push_back(name);
 }
 
-// Not thread safe.
+// The steps for one job. Not thread safe.
 class OrderBuilder {
  public:
   OrderBuilder(const Configuration& configuration, BuildResult* result)
@@ -65,7 +67,8 @@ class OrderBuilder {
                      : absl::StrCat("set tony.", name, ".instances or take it out"));
   }
 
-  // Whether the job has tasks of the type; tells the user where not.
+  // Whether the job has tasks of the type. If not, adds a note when the type is set to no
+  // instances, and a problem when it does not exist.
   bool HasTasks(const std::string& key, const std::string& type) {
     if (job_.FindType(type) != nullptr) return true;
     if (absl::c_linear_search(declared_, type)) {
@@ -76,7 +79,7 @@ class OrderBuilder {
     return false;
   }
 
-  // The types of a list that the job has tasks of, each once.
+  // The types in the list `key` that have tasks in the job, each once.
   Names TypesOf(const std::string& key) {
     Names types;
     for (const std::string& name : configuration_.GetList(key)) {
@@ -104,7 +107,7 @@ class OrderBuilder {
         missing.push_back(type.name);
       }
     }
-    if (result_.problems.size() > problems) return;  // a misspelt type would be missing, too
+    if (result_.problems.size() > problems) return;  // else a misspelt type is reported as missing
     if (!prepare_set) {
       prepare = missing;
     } else if (!training_set) {
@@ -121,6 +124,8 @@ class OrderBuilder {
     }
   }
 
+  // Untracked types and sidecars are left out: the job does not wait for their end, and they may
+  // serve the training stage.
   void DependOnTracked(const Names& stage, core::TaskType* type) {
     for (const std::string& name : stage) {
       if (job_.FindType(name)->tracking == core::Tracking::kTracked) {
@@ -129,7 +134,8 @@ class OrderBuilder {
     }
   }
 
-  // Neither can do anything without the other.
+  // The driver starts together with Horovod's processes: it plans their ranks when it knows their
+  // hosts, and they wait for its plan. So it takes over their dependencies.
   void StartDriverWithProcesses() {
     for (core::TaskType& driver : job_.types) {
       if (!IsHorovodDriver(configuration_, driver.name)) continue;
@@ -146,7 +152,7 @@ class OrderBuilder {
   void CheckCycle() {
     const Names cycle = core::StageGraph::FindCycle(job_.types);
     if (cycle.empty()) return;
-    // Stages alone make no cycle, so one of its types has the key.
+    // Stages alone cannot form a cycle, so at least one type in it has this key.
     std::string key;
     for (const std::string& type : cycle) {
       key = absl::StrCat("tony.", type, ".depends-on");
@@ -186,7 +192,7 @@ class OrderBuilder {
     }
     timeout.limit = configuration_.GetDuration(key);
     timeout.ignored = configuration_.GetBoolean(absl::StrCat(key, kIgnored));
-    // Without any task in it the group never ends.
+    // A group without tasks never ends, so its limit never applies.
     if (!timeout.group_types.empty()) job_.dependency_timeouts.push_back(std::move(timeout));
   }
 

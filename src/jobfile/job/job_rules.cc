@@ -1,4 +1,5 @@
-// Rules about the job as a whole, one function each.
+// One function per rule. A problem is reported at the key that the user most likely has to change,
+// which need not be the key that the rule is about.
 #include "jobfile/job/job_rules.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ constexpr char kUntracked[] = "tony.application.untracked.jobtypes";
 constexpr char kSidecar[] = "tony.application.sidecar.jobtypes";
 constexpr char kStopOnFailure[] = "tony.application.stop-on-failure-jobtypes";
 
-// What YARN takes: an access, a propagation, or both, "ro+rslave".
+// Whether YARN accepts the mode of a mount: an access, a propagation, or both, "ro+rslave".
 bool IsMountMode(const std::string& mode) {
   static constexpr const char* kPropagations[] = {"shared", "rshared", "slave",
                                                   "rslave", "private", "rprivate"};
@@ -36,7 +37,7 @@ bool IsMountMode(const std::string& mode) {
          std::end(kPropagations);
 }
 
-// Not thread safe.
+// The rules for one job. Not thread safe.
 class JobChecker {
  public:
   JobChecker(const Configuration& configuration, BuildResult* result)
@@ -84,7 +85,7 @@ class JobChecker {
                                 "process tony.containers.command"});
   }
 
-  // TonY ignores them in silence.
+  // TonY ignores these keys silently. A note keeps such a job file usable.
   void CheckUnusedMasterKeys() {
     for (const char* const key : {"tony.am.command", "tony.am.resources"}) {
       if (!configuration_.IsSet(key)) continue;
@@ -137,7 +138,7 @@ class JobChecker {
     std::erase_if(others, [](const std::string& name) {
       return name == "worker" || name == core::kDriverType;
     });
-    // Where no workers are asked for, that is the line to look at.
+    // If the key is set to 0, its line is the one to change.
     const std::string instances = "tony.worker.instances";
     if (configuration_.IsSet(instances)) {
       return Complain(instances, message, "set it to 1 or more");
@@ -149,8 +150,8 @@ class JobChecker {
                      : "set tony.worker.instances");
   }
 
-  // Only what the job's owner wrote has to fit the job; a site's lists are for all jobs, like
-  // TonY's defaults.
+  // Only a list that the job's owner has written must fit the job. A site's lists are for all jobs,
+  // and so are TonY's defaults, which may name types that this job lacks.
   void CheckTypeList(const std::string& key) {
     const Entry* const entry = configuration_.Find(key);
     if (entry == nullptr || entry->settings.back().origin.layer == Layer::kSiteFile) return;
@@ -174,7 +175,7 @@ class JobChecker {
     }
   }
 
-  // Sum of `amount` over all tasks.
+  // The sum of `amount` over all tasks.
   int64_t Total(const std::function<int64_t(const core::TaskType&)>& amount) const {
     int64_t total = 0;
     for (const core::TaskType& type : job_.types) total += type.instances * amount(type);
@@ -219,7 +220,8 @@ class JobChecker {
     for (const auto& [type, label] : result_.yarn.node_labels) CheckLabel(type, label);
   }
 
-  // What YARN would refuse, each node by itself, or take for something else.
+  // The NodeManager of each node would refuse these values, or misread them, only after the
+  // containers are granted.
   void CheckDocker() {
     static constexpr char kImageCharacters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
@@ -260,7 +262,7 @@ class JobChecker {
     }
   }
 
-  // YARN's scheduler looks for a label in constraints of one part only.
+  // YARN's scheduler looks for a node label only in constraints of one part.
   void CheckLabel(const std::string& type, const std::string& label) {
     const auto placement = result_.yarn.placements.find(type);
     if (placement == result_.yarn.placements.end()) return;
@@ -273,7 +275,7 @@ class JobChecker {
              "leave one of the two out, or all but one of the parts");
   }
 
-  // YARN would take the same resource twice, and the last one wins.
+  // The request would contain the same resource twice, and YARN would silently take the last one.
   void CheckYarnResources() {
     for (const auto& [type, amounts] : result_.yarn.other_resources) {
       for (const auto& [name, amount] : amounts) {

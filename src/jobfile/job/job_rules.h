@@ -1,4 +1,4 @@
-// The second half of validation: rules about the job as a whole.
+// The second half of validation: rules for the job as a whole.
 #pragma once
 
 #include "jobfile/configuration/configuration.h"
@@ -6,8 +6,9 @@
 
 namespace tony::jobfile {
 
-/// Adds the problems of a job whose description is otherwise complete: its framework's demands,
-/// task types that its lists name, limits over all tasks, and something to run at all.
+/// Adds the problems of a job whose description is otherwise complete: nothing to run, requirements
+/// of its framework, unknown task types in lists, limits over all tasks, and values that YARN would
+/// refuse.
 void CheckJob(const Configuration& configuration, BuildResult* result);
 
 }  // namespace tony::jobfile

@@ -1,4 +1,5 @@
-// Task types: containers, command, environment, files and tracking.
+// Task types: size of the containers, command, environment, files and tracking. Key values are
+// known to be checked: an invalid one reads as its default here.
 #include "jobfile/job/job_types.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace tony::jobfile {
 namespace {
 
 constexpr char kTensorBoard[] = "tensorboard";
-// A program in C++ that keeps some addresses.
+// Enough for tony's own driver, which stores little more than the addresses of the processes.
 constexpr int64_t kDriverMemoryMb = 256;
 constexpr char kLogDir[] = "tony.application.tensorboard-log-dir";
 
@@ -53,7 +54,7 @@ class TypeBuilder {
   }
 
  private:
-  // There are as many tasks as an elastic job may have.
+  // An elastic job has as many tasks as it may ever have processes, and begins with fewer.
   void GrowIfElastic() {
     if (type_.name != core::kElasticType ||
         HorovodDriverOf(configuration_) != HorovodDriver::kTony ||
@@ -64,7 +65,7 @@ class TypeBuilder {
                                static_cast<int>(configuration_.GetNumber(KeyOf("max-instances"))));
   }
 
-  // What else is set for it CheckHorovod() complains of.
+  // CheckHorovodJob() reports other keys that are set for the driver's type.
   core::TaskType TonysDriver() {
     type_.instances = 1;
     type_.resources.memory_mb = configuration_.IsSet(KeyOf("memory"))
@@ -93,7 +94,7 @@ class TypeBuilder {
 
   int Instances() {
     const std::string key = KeyOf("instances");
-    // A bad number counts as 1, so that no more problems follow from it.
+    // An invalid number counts as 1, so that no further problems follow from it.
     if (configuration_.IsSet(key) && CheckValue(*FindKey(key)->key, configuration_.GetText(key))) {
       return 1;
     }
@@ -153,7 +154,7 @@ class TypeBuilder {
   core::TaskType type_;
 };
 
-// Collects files and complains about names taken twice. Not thread safe.
+// Collects the files of one task type and reports local names that are used twice. Not thread safe.
 class FileCollector {
  public:
   FileCollector(const Configuration& configuration, BuildResult* result)
@@ -165,7 +166,7 @@ class FileCollector {
     for (const Setting& setting : entry->settings) {
       for (const std::string& item : SplitList(setting.value)) {
         const auto file = ParseResource(item);
-        if (file.ok()) AddFile(key, setting.origin, *file);  // else CheckKeys() has complained
+        if (file.ok()) AddFile(key, setting.origin, *file);  // CheckKeys() reports the others
       }
     }
   }
@@ -177,6 +178,7 @@ class FileCollector {
     if (file.local_name == "venv" && !result_.packaging.python_venv.empty()) {
       return Complain(key, origin, file, "the virtual environment");
     }
+    // The same entry twice is harmless: a type may repeat a file of all containers.
     for (const core::ResourceEntry& other : files_) {
       if (other == file) return;
       if (other.local_name == file.local_name) return Complain(key, origin, file, other.source);
@@ -190,7 +192,7 @@ class FileCollector {
         origin.file, origin.line, key,
         absl::StrCat(file.source, " and ", other, " have one local name, ", file.local_name),
         absl::StrCat("rename one: ", file.source, "::otherName")};
-    // A clash within the files of all containers is found for each type, and told once.
+    // A clash within the files of all containers is found again for each type, but reported once.
     const auto& known = result_.problems;
     if (std::find(known.begin(), known.end(), problem) == known.end()) {
       result_.problems.push_back(problem);

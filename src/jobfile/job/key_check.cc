@@ -1,4 +1,5 @@
-// Looks every set key up in the key table and applies what its row says.
+// Every key that is set is looked up in the key table, whose row decides. The suggestions for
+// mistyped keys are limited in number, since each compares with the whole table.
 #include "jobfile/job/key_check.h"
 
 #include <algorithm>
@@ -22,15 +23,16 @@ namespace tony::jobfile {
 namespace {
 
 constexpr char kTensorBoard[] = "tensorboard";
-constexpr int kMostSuggestions = 20;  // as many as are shown
+constexpr int kMostSuggestions = 20;  // RenderProblems() shows as many problems
 
-// The task types that TonY's runtimes and examples know. A name made of the same letters is taken
-// for a slip.
+// The task types in TonY's runtimes and examples. A task type that is an anagram of one is taken
+// for a typing mistake.
 constexpr const char* kKnownRoles[] = {"chief",    "worker",     "evaluator",
                                        "master",   "server",     "scheduler",
                                        "notebook", kTensorBoard, core::kDriverType};
 
-// What nodes fetch without a size and a time, or with those that we can ask for.
+// The schemes from which YARN's nodes can fetch a file. A request needs the file's size and time of
+// modification; tony can ask for them, or the scheme does not need them.
 constexpr const char* kFetched[] = {"hdfs", "webhdfs", "http", "https"};
 
 std::optional<std::string> MisspeltRole(const std::string& type) {
@@ -44,7 +46,7 @@ std::optional<std::string> MisspeltRole(const std::string& type) {
   return std::nullopt;
 }
 
-// Whether `value` says what TonY does anyway.
+// Whether `value` is empty or TonY's default, so that ignoring the key changes nothing.
 bool ChangesNothing(const Key& key, const std::string& value) {
   if (value.empty()) return true;
   const bool any_case = key.type == ValueType::kBoolean || key.type == ValueType::kChoice;
@@ -74,7 +76,7 @@ class KeyChecker {
     result_.problems.push_back({setting.origin.file, setting.origin.line, key, message, remedy});
   }
 
-  // A configuration of another program, most likely.
+  // So many problems mean that the file is most likely a configuration of another program.
   void ComplainOfTooMany(const Entry& first_unchecked) {
     Complain(
         first_unchecked.settings.back(), first_unchecked.key,
@@ -100,7 +102,7 @@ class KeyChecker {
 
   void ReportUnknown(const std::string& key, const Setting& setting) {
     const bool ours = absl::StartsWith(key, "tony.");
-    // The search compares with each key of each task type.
+    // NearestKey() compares with each key of each task type, so it is limited.
     const auto nearest = ++suggestions_ > kMostSuggestions ? std::nullopt : NearestKey(key, types_);
     Complain(setting, key, ours ? "unknown key" : "unknown key; tony's keys begin with 'tony.'",
              nearest ? absl::StrCat("did you mean ", *nearest, "?") : "remove it");
@@ -114,7 +116,8 @@ class KeyChecker {
                  : absl::StrCat("remove it or set it to ", key.default_value));
   }
 
-  // False when a problem was found: the value does not matter then.
+  // Checks that the type of a per-type key exists. False: a problem was added, and the value need
+  // not be checked. A misspelt type is reported once, not for each of its keys.
   bool CheckTaskType(const Entry& entry, const std::string& type) {
     if (reported_types_.contains(type)) return false;
     const Setting& last = entry.settings.back();
@@ -129,7 +132,8 @@ class KeyChecker {
     const std::string instances = absl::StrCat("tony.", type, ".instances");
     const auto meant =
         ++suggestions_ > kMostSuggestions ? std::nullopt : NearestOwner(type, entry.key, types_);
-    // Files of TonY size parameter servers, workers and TensorBoard that a job need not have.
+    // TonY's job files often contain keys for parameter servers, workers and TensorBoard that the
+    // job does not have. These get a note instead of a problem.
     if (!meant && (type == "ps" || type == "worker" || type == kTensorBoard)) {
       result_.notes.push_back({last.origin.file, last.origin.line, entry.key,
                                absl::StrCat("has no effect: ", instances, " is not set"), ""});

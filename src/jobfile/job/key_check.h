@@ -1,4 +1,4 @@
-// The first half of validation: each key and each value by itself.
+// The first half of validation: checks of each key and each value by itself.
 #pragma once
 
 #include <string>
@@ -9,18 +9,17 @@
 
 namespace tony::jobfile {
 
-/// The problem `message` at the place where `key` was set last; without a place when it is not set.
+/// A problem at the place where `key` was set last; at the job file if the key is not set.
 Problem ProblemAt(const Configuration& configuration, const std::string& key,
                   const std::string& message, const std::string& remedy);
 
-/// The task types that have `instances`, in the order in which these were set; the type
-/// `tensorboard` also exists, last, when `tony.tensorboard.command` or
-/// `tony.application.tensorboard-log-dir` is set, and in a Horovod job, after all others, the type
-/// `driver`.
+/// The names of the job's task types: those that have `instances`, in the order in which these were
+/// set; then `tensorboard`, if `tony.tensorboard.command` or `tony.application.tensorboard-log-dir`
+/// is set; then `driver` in a Horovod job.
 std::vector<std::string> DeclaredTaskTypes(const Configuration& configuration);
 
-/// Appends to `result` the problems and notes of all keys: unknown, refused, of a task type that
-/// does not exist, accepted with a note, of the wrong form, naming a file that cannot be read.
+/// Adds the problems and notes of all keys to `result`: unknown and refused keys, keys of unknown
+/// task types, keys that are accepted with a note, malformed values, and files that cannot be read.
 void CheckKeys(const Configuration& configuration, FileChecks file_checks, BuildResult* result);
 
 }  // namespace tony::jobfile

@@ -1,4 +1,5 @@
-// One key after the other.
+// A type's own key comes before the key for all types, except for placement, where the constraint
+// of the application applies to each type in addition.
 #include "jobfile/job/yarn_settings.h"
 
 #include <utility>
@@ -10,7 +11,8 @@
 namespace tony::jobfile {
 namespace {
 
-// The constraint of a key; nothing where it has none, or one that the user was told about.
+// The constraint in the value of `key`; nothing if it is empty or malformed. CheckKeys() reports
+// the latter.
 std::optional<PlacementConstraint> ConstraintAt(const Configuration& configuration,
                                                 const std::string& key) {
   auto constraint = ParsePlacement(configuration.GetText(key));
@@ -75,7 +77,7 @@ YarnSettings BuildYarnSettings(const Configuration& configuration,
   const std::string label = configuration.GetText("tony.application.node-label");
   const std::string master = configuration.GetText("tony.am.node-label");
   yarn.am_node_label = master.empty() ? label : master;
-  // Of a job without task types: its one task is of this type.
+  // In a job without task types, the only task has the ApplicationMaster's type.
   if (!yarn.am_node_label.empty()) yarn.node_labels[core::kMasterTaskType] = yarn.am_node_label;
   for (const std::string& type : types) {
     const std::string own = configuration.GetText(absl::StrCat("tony.", type, ".node-label"));
@@ -88,6 +90,8 @@ YarnSettings BuildYarnSettings(const Configuration& configuration,
     if (placement != TypePlacement()) yarn.placements[type] = std::move(placement);
   }
   AddDocker(configuration, types, &yarn);
+  // If one type has a placement, all types need tags, since constraints refer to tags. The default
+  // is the type's name.
   if (yarn.placements.empty()) return yarn;
   for (const std::string& type : types) {
     std::vector<std::string>& tags = yarn.placements[type].tags;

@@ -1,4 +1,4 @@
-// What the YARN backend is told by a job's configuration.
+// The settings of a job for the YARN backend.
 #pragma once
 
 #include <chrono>
@@ -13,42 +13,42 @@
 
 namespace tony::jobfile {
 
-/// Where containers of a type are, seen from others. A plain value.
+/// The placement of a task type's containers. A plain value.
 struct TypePlacement {
-  std::vector<std::string> tags;  ///< by which others refer to them; there is one at least
-  std::optional<PlacementConstraint> constraint;  ///< where they may be
+  std::vector<std::string> tags;                  ///< tags to which constraints refer; at least one
+  std::optional<PlacementConstraint> constraint;  ///< the nodes that they may use; nullopt: any
 
   bool operator==(const TypePlacement&) const = default;
 };
 
-/// Each field is the value of one key, see docs/configuration.md. A plain value.
+/// The values of YARN's keys, one per field; docs/configuration.md describes them. A plain value.
 struct YarnSettings {
-  std::string conf_dir;  ///< absolute; empty: by the environment
+  std::string conf_dir;  ///< absolute; empty: the environment names it
   std::string queue;
-  std::string staging_dir;  ///< a path or URI; empty: below the user's folder
-  std::string runtime;      ///< absolute; empty: of this build
+  std::string staging_dir;  ///< a path or URI; empty: in the user's home folder
+  std::string runtime;      ///< absolute; empty: the archive of this build
   std::string application_type;
   std::vector<std::string> tags;
   int priority = 0;
   std::string gpu_resource;
-  std::string am_node_label;                       ///< of the ApplicationMaster's node
-  std::map<std::string, std::string> node_labels;  ///< by task type, where there is one
-  /// By task type, where there are any: resource types and how much of them each task gets.
+  std::string am_node_label;                       ///< label of the ApplicationMaster's node
+  std::map<std::string, std::string> node_labels;  ///< by task type; only types with a label
+  /// Amounts of further resource types that each task gets, by task type and resource type.
   std::map<std::string, std::map<std::string, int64_t>> other_resources;
-  std::map<std::string, TypePlacement> placements;  ///< of all task types, or empty
-  /// Docker images by task type, and of the ApplicationMaster as "am"; none where the job's
-  /// containers are no Docker containers.
+  std::map<std::string, TypePlacement> placements;  ///< by task type: all types, or none
+  /// Docker images by task type, the ApplicationMaster's as "am". Empty: the job's containers are
+  /// no Docker containers.
   std::map<std::string, std::string> docker_images;
   std::vector<std::string> docker_mounts;  ///< "source:destination:mode"
   std::string view_acl;
   std::string modify_acl;
-  std::chrono::milliseconds timeout{0};  ///< of a call
-  int cache_days = 0;                    ///< that what is copied once is kept unused; 0: for ever
+  std::chrono::milliseconds timeout{0};  ///< for one call to a server
+  int cache_days = 0;  ///< days until an unused cached archive is removed; 0: never
 
   bool operator==(const YarnSettings&) const = default;
 };
 
-/// `types`: the names of the job's task types.
+/// Builds the settings from the keys. `types`: the names of the job's task types.
 YarnSettings BuildYarnSettings(const Configuration& configuration,
                                const std::vector<std::string>& types);
 

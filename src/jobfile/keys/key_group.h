@@ -1,4 +1,4 @@
-// A row of the key table, and rows that belong together.
+// A row of the key table, and a group of rows.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace tony::jobfile {
 
-/// What the text of a value stands for.
+/// The form of a value's text.
 enum class ValueType {
   kText,          ///< anything
-  kCommand,       ///< a line as for `bash -c`
+  kCommand,       ///< a command line for `bash -c`
   kBoolean,       ///< true or false
   kCount,         ///< a whole number
   kMilliseconds,  ///< a whole number
@@ -19,46 +19,45 @@ enum class ValueType {
   kDecimal,       ///< `2` or `0.5`
   kMemory,        ///< `2g`, `2048m` or MiB
   kChoice,        ///< one of Key::choices, in any case
-  kList,          ///< names, divided by commas
-  kKeyValues,     ///< `NAME=value`, divided by commas
+  kList,          ///< names, separated by commas
+  kKeyValues,     ///< `NAME=value`, separated by commas
   kPlacement,     ///< a constraint, see placement.h
-  kAmounts,       ///< `NAME=number`, divided by commas; each number 1 or more
-  kPatterns,      ///< regular expressions (RE2), divided by commas
-  kResources,     ///< `path[::localName][#archive]`, divided by commas
-  kExistingPath,  ///< a file or folder that is there when the job is submitted
-  kFolder,        ///< a local folder, made when missing
-  kLocation,      ///< a path or URI that need not be there
+  kAmounts,       ///< `NAME=number`, separated by commas; each number 1 or more
+  kPatterns,      ///< regular expressions (RE2), separated by commas
+  kResources,     ///< `path[::localName][#archive]`, separated by commas
+  kExistingPath,  ///< a file or folder that must exist when the job is submitted
+  kFolder,        ///< a local folder, which is made if it is missing
+  kLocation,      ///< a path or URI, which need not exist
 };
 
-/// What this version does with a key.
+/// The support for a key in this version.
 enum class KeyStatus {
   kWorks,
-  kOneBackend,    ///< works, on the backend that Key::reason names
-  kNeedsBackend,  ///< the same, and on others refused like kRefused
-  kNote,          ///< accepted without effect; Key::reason is the note that the user is shown
+  kOneBackend,    ///< works on the backend named by Key::reason; ignored on others
+  kNeedsBackend,  ///< works on the backend named by Key::reason; refused on others
+  kNote,          ///< accepted without effect; Key::reason is the note for the user
   kRefused,       ///< an error unless the value is TonY's default; Key::reason says what is missing
 };
 
-/// One row. A part of the name in angle brackets stands for any name: `tony.<type>.instances`.
+/// One row. A word of the name in angle brackets stands for any name: `tony.<type>.instances`.
 struct Key {
   std::string name;
   ValueType type = ValueType::kText;
-  std::string default_value =
-      "";               ///< as text; empty: none. Of a refused key: TonY's, which changes nothing
-  int64_t minimum = 0;  ///< of numbers and of memory; -1 means "no limit"
+  std::string default_value = "";  ///< as text; empty: none. For a refused key: TonY's default
+  int64_t minimum = 0;  ///< for numbers and memory; a key with minimum -1 takes -1 for "no limit"
   int64_t maximum = std::numeric_limits<int32_t>::max();
   std::vector<std::string> choices = {};
-  bool appends = false;  ///< a value on the command line is added to the value of the files
+  bool appends = false;  ///< the command line adds to the list in the files
   KeyStatus status = KeyStatus::kWorks;
   std::string reason = "";   ///< see KeyStatus; a sentence without its full stop
   std::string meaning = "";  ///< one line of Markdown
 };
 
-/// Rows that belong together, in the order of the documentation.
+/// A group of rows: one table in the documentation.
 struct KeyGroup {
   std::string title;
   std::string introduction;
-  bool per_type = false;  ///< the keys belong to a task type: `tony.<type>.…`
+  bool per_type = false;  ///< true: the keys belong to a task type, `tony.<type>.…`
   std::vector<Key> keys;
 };
 

@@ -1,4 +1,5 @@
-// The key table's parts, one function per file of rows. Only key_table.cc includes this.
+// The groups of the key table, in the files keys_*.cc. Only these files and key_table.cc include
+// this header.
 #pragma once
 
 #include "jobfile/keys/key_group.h"
@@ -34,7 +35,7 @@ KeyGroup HistoryKeys();
 KeyGroup PortalKeys();
 KeyGroup VersionKeys();
 
-/// Why keys are refused or noted, where several share the reason.
+/// A reason that keys in several files share.
 inline constexpr char kNoJvm[] = "tony has no JVM; the value is ignored";
 
 }  // namespace tony::jobfile

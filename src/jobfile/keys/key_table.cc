@@ -1,4 +1,5 @@
-// Assembles the key table and looks keys up in it.
+// The index is a list in which a lookup compares every row: it has some two hundred rows, and each
+// key of a job is looked up a few times.
 #include "jobfile/keys/key_table.h"
 
 #include <algorithm>
@@ -19,11 +20,13 @@ using Words = std::vector<std::string>;
 struct Row {
   const Key* key;
   bool per_type;
-  Words words;  // of the name
+  Words words;  // the name, split at dots
 };
 
 struct Index {
-  std::vector<Row> rows;  // literal names before those with angle brackets
+  // Literal names come before names with angle brackets, so the first match is the more specific
+  // one: `tony.tensorboard.vcores` wins over `tony.<type>.vcores`.
+  std::vector<Row> rows;
   std::set<std::string> reserved;
 };
 
@@ -37,6 +40,7 @@ bool IsName(const std::string& word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), IsNameCharacter);
 }
 
+// The order is that of the documentation.
 std::vector<KeyGroup> AssembleGroups() {
   return {ApplicationKeys(),
           ProgramKeys(),
@@ -87,6 +91,8 @@ const Index& TableIndex() {
   return *index;
 }
 
+// Reserved words are no task types. Without that rule, a mistyped `tony.am.instances` would define
+// a task type `am`.
 bool Matches(const Row& row, const Words& words) {
   if (row.words.size() != words.size()) return false;
   if (row.per_type && !IsTaskTypeName(words[1])) return false;
@@ -140,6 +146,7 @@ std::optional<std::string> NearestOwner(const std::string& task_type, const std:
                                         const std::vector<std::string>& task_types) {
   const std::string rest = name.substr(absl::StrCat("tony.", task_type).size());
   Words owners;
+  // Only owners that have such a key are candidates, so that the suggestion is a key that exists.
   const auto consider = [&](const std::string& owner) {
     if (owner != task_type && FindKey(absl::StrCat("tony.", owner, rest))) owners.push_back(owner);
   };

@@ -1,4 +1,4 @@
-// The one table of configuration keys: what is not in it does not exist.
+// The table of all configuration keys: a key that is not in it is unknown.
 #pragma once
 
 #include <optional>
@@ -9,35 +9,38 @@
 
 namespace tony::jobfile {
 
-/// The whole table. Thread safe, never changes.
+/// The whole table. It never changes. Thread safe.
 const std::vector<KeyGroup>& KeyGroups();
 
-/// A row found by a key as it stands in a file.
+/// The row for a key in a file.
 struct KeyMatch {
   const Key* key = nullptr;
-  std::string task_type;  ///< of a per-type key: whose; else empty
+  std::string task_type;  ///< the task type in a per-type key; empty for other keys
 };
 
-/// The row of `name`; a literal name wins over one with angle brackets. Nothing for unknown keys.
+/// Finds the row for `name`. A literal name wins over one with angle brackets. Nothing: the key is
+/// unknown.
 std::optional<KeyMatch> FindKey(const std::string& name);
 
-/// The first words of the keys that belong to no task type, in alphabetical order.
+/// The first words (after `tony.`) of all keys that belong to no task type, in alphabetical order.
 std::vector<std::string> ReservedTypeNames();
 
-/// Whether `word` is the first word of a key that belongs to no task type (`application`, `am`,
-/// `task`…), so that no task type can have that name.
+/// Whether `word` is one of ReservedTypeNames() (`application`, `am`, `task`…): no task type can
+/// have that name.
 bool IsReservedWord(const std::string& word);
 
-/// Whether a task type can be called `word`: letters, digits, `_` and `-`, and not reserved.
+/// Whether a task type may be called `word`: it has letters, digits, `_` and `-` only, and is not
+/// reserved.
 bool IsTaskTypeName(const std::string& word);
 
-/// The known key nearest to `name`, among the keys without angle brackets and the keys of
-/// `task_types`.
+/// The known key nearest to `name`, among the keys without angle brackets and the per-type keys of
+/// `task_types`. Nothing: none is near.
 std::optional<std::string> NearestKey(const std::string& name,
                                       const std::vector<std::string>& task_types);
 
-/// Where the per-type key `tony.<type>.<rest>` was meant for another word: the existing key with
-/// `<type>` replaced by the nearest of `task_types` and of the reserved words.
+/// The key probably meant by the per-type key `name`, `tony.<task_type>.<rest>`, whose type does
+/// not exist: `task_type` is replaced by the nearest one of `task_types` and reserved words for
+/// which the key exists. Nothing: none is near.
 std::optional<std::string> NearestOwner(const std::string& task_type, const std::string& name,
                                         const std::vector<std::string>& task_types);
 

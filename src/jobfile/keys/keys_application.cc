@@ -1,4 +1,5 @@
-// Rows of the application as a whole: what it is, what it runs, and when it has failed.
+// Keys of the application as a whole: its name and framework, its program, its outcome, time limits
+// and retries.
 #include "jobfile/keys/key_groups.h"
 
 namespace tony::jobfile {

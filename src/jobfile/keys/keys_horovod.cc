@@ -1,4 +1,4 @@
-// Rows of Horovod jobs. Those that tune Horovod are called as horovodrun's options.
+// Keys of Horovod jobs. The keys that tune Horovod have the names of horovodrun's options.
 #include "jobfile/keys/key_groups.h"
 
 namespace tony::jobfile {

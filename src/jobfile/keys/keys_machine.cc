@@ -1,4 +1,4 @@
-// Rows of the ApplicationMaster, of this machine and of the client.
+// Keys of the ApplicationMaster, of the local backend's machine and of the client.
 #include "jobfile/keys/key_groups.h"
 
 namespace tony::jobfile {

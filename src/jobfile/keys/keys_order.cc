@@ -1,4 +1,4 @@
-// Rows of the order of task types: which start after others, and time limits between them.
+// Keys of the order of task types: dependencies, stages and time limits between types.
 #include "jobfile/keys/key_groups.h"
 
 namespace tony::jobfile {

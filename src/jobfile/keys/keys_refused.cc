@@ -1,4 +1,5 @@
-// Rows of what TonY has and this version does not: kept so that each is answered with a sentence.
+// Keys of TonY that this version does not support. Their rows exist so that the user is told the
+// reason, and not that the key is unknown.
 #include "jobfile/keys/key_groups.h"
 
 namespace tony::jobfile {

@@ -1,4 +1,4 @@
-// Rows that exist for each task type, and those that apply to the containers of all types.
+// Keys that exist for each task type, and keys for the containers of all types.
 #include "jobfile/keys/key_groups.h"
 
 namespace tony::jobfile {

@@ -1,4 +1,4 @@
-// Rows of the executors.
+// Keys of the executors, their tasks' output, and limits over all tasks.
 #include "jobfile/keys/key_groups.h"
 
 namespace tony::jobfile {

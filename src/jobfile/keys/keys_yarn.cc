@@ -1,4 +1,4 @@
-// Rows of YARN clusters.
+// Keys of YARN clusters: queue and files, nodes and placement, Docker.
 #include "jobfile/keys/key_groups.h"
 
 namespace tony::jobfile {

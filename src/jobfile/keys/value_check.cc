@@ -1,4 +1,5 @@
-// One check per type of value; each message shows the form that would be right.
+// One check per type of value. Each remedy shows the right form, and if possible the value that was
+// probably meant.
 #include "jobfile/keys/value_check.h"
 
 #include <re2/re2.h>
@@ -106,7 +107,8 @@ std::optional<Complaint> CheckPlacement(const std::string& value) {
 std::optional<Complaint> CheckPatterns(const std::string& value) {
   for (const std::string& item : SplitList(value)) {
     const re2::RE2 pattern(item, re2::RE2::Quiet);
-    // RE2 would take the part of a{1,2} before the comma literally, and nothing would be matched.
+    // A comma that is not escaped divides a{1,2} into "a{1" and "2}". RE2 accepts "a{1" as literal
+    // text, so without this check a secret would stay in the logs.
     const bool divided = re2::RE2::PartialMatch(item, R"([^\\]\{\d+$)");
     if (pattern.ok() && !divided) continue;
     const std::string why = divided ? "a comma divides it" : pattern.error();
@@ -116,6 +118,8 @@ std::optional<Complaint> CheckPatterns(const std::string& value) {
   return std::nullopt;
 }
 
+// Relative paths were resolved when the file was read. A path that is still relative has "~" and no
+// home folder, or comes from a configuration without a folder.
 std::optional<Complaint> CheckAbsolute(const std::string& path) {
   const bool absolute = absl::StartsWith(path, "/") || !UriScheme(path).empty();
   if (path.empty() || absolute) return std::nullopt;

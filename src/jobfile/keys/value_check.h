@@ -1,4 +1,4 @@
-// Whether the text of a value is what its key asks for; pure.
+// Checks whether the text of a value has the form and range that its key demands. Pure.
 #pragma once
 
 #include <optional>
@@ -8,17 +8,17 @@
 
 namespace tony::jobfile {
 
-/// What is wrong with a value, and what to write instead; the words of Problem.
+/// The message and the remedy for a wrong value, in the form of Problem.
 struct Complaint {
   std::string message;
   std::string remedy;
 };
 
-/// Checks form, unit and range of `value`. Paths must be absolute by now; whether they exist is not
-/// asked.
+/// Checks form, unit and range of `value`. Nothing: the value is valid. Paths must be absolute at
+/// this point; their existence is not checked.
 std::optional<Complaint> CheckValue(const Key& key, const std::string& value);
 
-/// The range of a number or of memory in words: `0 or more`, `10 to 1000`.
+/// The text of the range of a number or an amount of memory: `0 or more`, `10 to 1000`.
 std::string RangeText(const Key& key);
 
 }  // namespace tony::jobfile

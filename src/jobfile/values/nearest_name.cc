@@ -1,4 +1,5 @@
-// Optimal string alignment distance with three rows of the usual table.
+// Dynamic programming over the usual table of prefixes, of which three rows are kept: a swap of
+// neighbours looks back two rows.
 #include "jobfile/values/nearest_name.h"
 
 #include <algorithm>
@@ -30,8 +31,8 @@ std::optional<std::string> NearestName(const std::string& word,
   int best = std::clamp(static_cast<int>(word.size()) / 3, 1, 4) + 1;
   std::optional<std::string> nearest;
   for (const std::string& candidate : candidates) {
-    // Each letter that one has more is an insertion; most candidates, and words that are no names
-    // but megabytes of text, end here.
+    // The difference in length is a lower bound of the distance. It rules out most candidates, and
+    // keeps a "word" of megabytes from costing quadratic time.
     const size_t longer = std::max(word.size(), candidate.size());
     if (longer - std::min(word.size(), candidate.size()) >= static_cast<size_t>(best)) continue;
     const int distance = EditDistance(word, candidate);

@@ -1,4 +1,4 @@
-// "Did you mean …?": the known name that a mistyped word is closest to.
+// Finds the known name nearest to a mistyped word, for "did you mean …?".
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace tony::jobfile {
 
-/// How many single-character insertions, deletions, replacements and swaps of neighbours turn
-/// `left` into `right` (optimal string alignment distance). Case counts.
+/// The optimal string alignment distance: the number of single-character insertions, deletions,
+/// replacements and swaps of neighbours that turn `left` into `right`. Case-sensitive.
 int EditDistance(const std::string& left, const std::string& right);
 
-/// The candidate with the smallest edit distance to `word`, the first of several, if it is at most
-/// a third of the word's length (at least 1, at most 4); nothing when none is that close.
+/// The candidate with the smallest edit distance to `word`; the first one in case of a tie. Nothing
+/// if that distance exceeds a third of the word's length (at least 1, at most 4).
 std::optional<std::string> NearestName(const std::string& word,
                                        const std::vector<std::string>& candidates);
 

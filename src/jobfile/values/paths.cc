@@ -1,4 +1,4 @@
-// Lexical handling of paths and URIs.
+// Paths are resolved by their text only: a configuration may name files of other machines.
 #include "jobfile/values/paths.h"
 
 #include <filesystem>
@@ -10,6 +10,8 @@
 namespace tony::jobfile {
 namespace {
 
+// RFC 3986, 3.1: a scheme is a letter, then letters, digits, '+', '-' and '.'. Other texts before
+// "://" are part of a path.
 std::string SchemeOf(const std::string& path) {
   const size_t end = path.find("://");
   if (end == std::string::npos || end == 0 || !absl::ascii_isalpha(path[0])) return "";
@@ -44,8 +46,8 @@ std::string ResolvePath(const std::string& path, const std::string& folder,
     local = absl::StrCat(home_folder, local.substr(1));
   }
   std::filesystem::path resolved = std::filesystem::path(folder) / local;
-  // Behind a symbolic link `..` is not what the text suggests, so such a path stays as it is
-  // written.
+  // If a component is a symbolic link, `..` after it leads to the parent of the link's target,
+  // which the text does not tell. A path with `..` therefore stays as it is written.
   if (local.find("..") == std::string::npos) resolved = resolved.lexically_normal();
   std::string text = resolved.string();
   while (text.size() > 1 && text.back() == '/') text.pop_back();

@@ -1,18 +1,18 @@
-// Paths in a configuration: `~`, relative ones, and URIs. Plain text work; the file system is asked
-// in files.h.
+// Paths in a configuration: home folders (`~`), relative paths, and URIs. Pure functions of the
+// text; files.h accesses the file system.
 #pragma once
 
 #include <string>
 
 namespace tony::jobfile {
 
-/// `hdfs` of `hdfs://host/file`, in lower case; empty for a path, and for `file:` which means a
-/// path.
+/// The scheme of a URI in lower case: `hdfs` for `hdfs://host/file`. Empty for a path, and for a
+/// `file:` URI, which is a path as well.
 std::string UriScheme(const std::string& path);
 
-/// The absolute form of `path`: `~` stands for `home_folder` (and stays when that is empty), a
-/// relative path belongs to `folder`, `file:` is taken away, a trailing slash too. A URI of another
-/// scheme and an empty path stay as they are.
+/// The absolute form of `path`. `~` is replaced by `home_folder`, unless that is empty; a relative
+/// path is relative to `folder`; `file:` and trailing slashes are removed. A URI of another scheme
+/// and an empty path are returned unchanged.
 std::string ResolvePath(const std::string& path, const std::string& folder,
                         const std::string& home_folder);
 

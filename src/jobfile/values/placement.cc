@@ -1,4 +1,5 @@
-// A descent through and(…) and or(…); what is between them is a list with commas.
+// Recursive descent over and(…) and or(…). Their leaves are comma lists, whose first word decides
+// between tags and attributes.
 #include "jobfile/values/placement.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Java's side of the wire has a limit, too.
+// Limits the recursion of Parse(). Hadoop's parser and protobuf have limits of their own.
 constexpr int kMostNested = 20;
 
 absl::Status Bad(const std::string& part, const std::string& why) {
@@ -29,8 +30,7 @@ std::string Trimmed(const std::string& text) {
   return std::string(absl::StripAsciiWhitespace(text));
 }
 
-// The parts of `text` between those `divider`s that are in no bracket. InvalidArgument – a bracket
-// has no partner.
+// Splits `text` at each `divider` outside brackets. InvalidArgument – a bracket has no partner.
 absl::StatusOr<Words> Split(const std::string& text, char divider) {
   Words parts(1);
   int open = 0;
@@ -53,6 +53,7 @@ bool IsOperator(const std::string& word) {
   return same("in") || same("notin") || same("cardinality") || same("and") || same("or");
 }
 
+// The last slash divides owner and name, since the owner "app-id/ID" has a slash itself.
 absl::StatusOr<PlacementConstraint::Tag> ParseTag(const std::string& text) {
   const size_t slash = text.rfind('/');
   PlacementConstraint::Tag tag{"self", text};
@@ -76,7 +77,7 @@ absl::StatusOr<int> ParseNumber(const std::string& text) {
   return Bad(text, "is no number of containers");
 }
 
-// `words` after "cardinality,": the numbers are the last two of them, and are taken away.
+// Moves the two numbers at the end of `words`, the words after "cardinality", into `constraint`.
 absl::Status TakeNumbers(const std::string& text, Words& words, PlacementConstraint& constraint) {
   if (words.size() < 4) return Bad(text, "needs a scope, a tag, a smallest and a largest number");
   TONY_ASSIGN_OR_RETURN(constraint.maximum, ParseNumber(words.back()));
@@ -109,7 +110,8 @@ absl::StatusOr<PlacementConstraint> ParseTags(const std::string& text, Words wor
 }
 
 absl::StatusOr<PlacementConstraint> ParseAttribute(const std::string& text, Words words) {
-  // "zk=3,notin,node,zk" and "zk(3),notin,node,zk" are what distributed shell takes.
+  // Hadoop's distributed shell takes "zk=3,notin,node,zk" and "zk(3),notin,node,zk", where the tag
+  // and the number of containers come first. The message tells its users the keys for both.
   if (words.size() > 1 && IsOperator(words[1])) {
     return Bad(text,
                "begins with a tag and a number, which belong to allocation-tags and instances");
@@ -137,7 +139,7 @@ absl::StatusOr<PlacementConstraint> ParseAttribute(const std::string& text, Word
 
 absl::StatusOr<PlacementConstraint> Parse(const std::string& whole, int depth);
 
-// Of "and(A:B)" or "or(A:B)"; nothing for other texts.
+// Parses "and(A:B)" or "or(A:B)"; nothing for other texts.
 absl::StatusOr<std::optional<PlacementConstraint>> ParseJunction(const std::string& text,
                                                                  int depth) {
   const size_t bracket = text.find('(');

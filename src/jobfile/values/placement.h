@@ -1,4 +1,5 @@
-// Placement constraints of YARN, in the notation of Hadoop's PlacementConstraintParser.
+// Placement constraints of YARN: parser and writer for the notation of Hadoop's
+// PlacementConstraintParser.
 #pragma once
 
 #include <limits>
@@ -9,23 +10,23 @@
 
 namespace tony::jobfile {
 
-/// Where a container may be, as
+/// The nodes on which a container may run. In text:
 ///
 /// ```
-/// CONSTRAINT  in,SCOPE,TAG,…                     where containers with each of the tags are
-///             notin,SCOPE,TAG,…                  where none of them is
-///             cardinality,SCOPE,TAG,…,MIN,MAX    where there are so many of each of them
+/// CONSTRAINT  in,SCOPE,TAG,…                     where containers with each of the tags run
+///             notin,SCOPE,TAG,…                  where no container with any of the tags runs
+///             cardinality,SCOPE,TAG,…,MIN,MAX    where MIN to MAX containers with each tag run
 ///             NAME=VALUE,…   NAME!=VALUE,…       on nodes with, or without, an attribute
 ///             and(CONSTRAINT:…)   or(CONSTRAINT:…)
 /// SCOPE       node, rack
 /// TAG         [OWNER/]NAME
 /// OWNER       self (this application, if none is given), not-self, all, app-id/ID, app-tag/TAG
 /// ```
-/// Words may be written in any case, with white space around them. A plain value.
+/// The words are case-insensitive and may have white space around them. A plain value.
 struct PlacementConstraint {
   enum class Kind { kTags, kAttribute, kAnd, kOr };
   struct Tag {
-    std::string owner;  ///< whose containers count: "self", "app-id/application_1_0001", …
+    std::string owner;  ///< owner of the containers: "self", "app-id/application_1_0001", …
     std::string name;
 
     bool operator==(const Tag&) const = default;
@@ -34,26 +35,26 @@ struct PlacementConstraint {
 
   Kind kind = Kind::kTags;
 
-  // Of kTags: so many containers with each of the tags are there before this one comes.
+  // kTags: `minimum` to `maximum` containers with each tag run in the scope before the new one.
   std::string scope;  ///< "node" or "rack"
   std::vector<Tag> tags;
   int minimum = 0;
   int maximum = 0;  ///< kAnyNumber: no limit
 
-  // Of kAttribute.
+  // kAttribute: the node's attribute has one of the values.
   std::string attribute;
   std::vector<std::string> values;
-  bool equal = true;  ///< false: it has none of the values
+  bool equal = true;  ///< false: the attribute has none of the values
 
-  std::vector<PlacementConstraint> parts;  ///< of kAnd and kOr
+  std::vector<PlacementConstraint> parts;  ///< kAnd and kOr
 
   bool operator==(const PlacementConstraint&) const = default;
 };
 
-/// InvalidArgument – what is not in the notation, and the part of it that is not.
+/// Parses the notation above. InvalidArgument – it is malformed; the message quotes the wrong part.
 absl::StatusOr<PlacementConstraint> ParsePlacement(const std::string& text);
 
-/// What ParsePlacement() reads back as `constraint`; the shortest way to write it.
+/// The shortest text that ParsePlacement() reads back as `constraint`.
 std::string FormatPlacement(const PlacementConstraint& constraint);
 
 }  // namespace tony::jobfile

@@ -1,4 +1,5 @@
-// Parser of resource entries, from the right: the archive mark, then the local name, then the path.
+// The entry is parsed from the right: the archive mark, then the local name; the rest is the path,
+// which may contain any character.
 #include "jobfile/values/resource_grammar.h"
 
 #include "absl/strings/match.h"
@@ -49,7 +50,8 @@ absl::StatusOr<core::ResourceEntry> ParseResource(const std::string& text) {
 }
 
 std::string FormatResource(const core::ResourceEntry& entry) {
-  // A colon at the mark would be taken for a part of it; the path alone has the same name.
+  // A colon next to the mark "::" would be read as part of it. In this case the mark is left out if
+  // the path alone implies the same local name.
   const bool ambiguous =
       absl::EndsWith(entry.source, ":") || absl::StartsWith(entry.local_name, ":");
   const bool implied = ambiguous && entry.local_name == LastPart(entry.source);

@@ -8,12 +8,12 @@
 
 namespace tony::jobfile {
 
-/// Reads one entry. The local name defaults to the last part of the path; `#archive` is recognised
-/// in any case. The path is taken as written: neither resolved nor looked for. InvalidArgument –
-/// more than one `::`, no path, or a local name that is not a plain file name.
+/// Parses one entry. The local name defaults to the last part of the path; `#archive` is
+/// case-insensitive. The path is kept as it is written, and its file is not accessed.
+/// InvalidArgument – more than one `::`, no path, or a local name that is not a plain file name.
 absl::StatusOr<core::ResourceEntry> ParseResource(const std::string& text);
 
-/// The notation that ParseResource() reads back as `entry`.
+/// The text that ParseResource() reads back as `entry`.
 std::string FormatResource(const core::ResourceEntry& entry);
 
 }  // namespace tony::jobfile

@@ -1,4 +1,5 @@
-// Parsers of configuration values; each accepts exactly the documented form.
+// Each parser accepts exactly the documented form, since a value that is read more leniently than
+// meant ("1 0" as 1, "2gb" as 2) would change a job silently.
 #include "jobfile/values/values.h"
 
 #include <charconv>
@@ -14,6 +15,7 @@ std::string Trimmed(const std::string& text) {
   return std::string(absl::StripAsciiWhitespace(text));
 }
 
+// The product; nothing if `number` is missing or negative, or if the product exceeds 64 bits.
 std::optional<int64_t> Multiply(std::optional<int64_t> number, int64_t factor) {
   if (!number || *number < 0 || *number > std::numeric_limits<int64_t>::max() / factor) {
     return std::nullopt;
@@ -38,6 +40,7 @@ std::optional<int64_t> ParseWholeNumber(const std::string& text) {
 }
 
 std::optional<double> ParseDecimal(const std::string& text) {
+  // from_chars() also accepts "inf" and "nan", in any chars_format.
   if (text.find_first_not_of("-.0123456789") != std::string::npos) return std::nullopt;
   double number = 0;
   const char* const end = text.data() + text.size();
@@ -55,6 +58,8 @@ std::optional<int64_t> ParseMemoryMb(const std::string& text) {
 }
 
 std::optional<int64_t> ParseMillisecondsWithUnit(const std::string& text) {
+  // A suffix that ends with another one comes before it: "ms" and "sec" before "s", "min" before
+  // "m".
   static constexpr struct {
     const char* suffix;
     int64_t milliseconds;
@@ -68,6 +73,8 @@ std::optional<int64_t> ParseMillisecondsWithUnit(const std::string& text) {
   return std::nullopt;
 }
 
+// A backslash is special only before a comma or a backslash, so that regular expressions such as
+// `\d` need no escaping.
 std::vector<std::string> SplitList(const std::string& text) {
   std::vector<std::string> items;
   std::string item;

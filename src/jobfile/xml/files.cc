@@ -1,4 +1,5 @@
-// File system checks; std::filesystem is asked without exceptions.
+// The checks tell the user before submission what would fail later, on another machine and with a
+// less clear message. std::filesystem is used without exceptions.
 #include "jobfile/xml/files.h"
 
 #include <fcntl.h>
@@ -18,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The type of `path`, through symbolic links. NotFound – nothing is there; PermissionDenied – it
+// cannot be examined.
 absl::StatusOr<fs::file_status> Look(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -34,7 +37,7 @@ absl::Status CheckReadable(const std::string& path) {
   if (!folder && !fs::is_regular_file(status)) {
     return absl::FailedPreconditionError("is neither a file nor a folder");
   }
-  // The effective user counts, as it does when the file is opened.
+  // AT_EACCESS checks for the effective user, as open() does; the default is the real user.
   if (::faccessat(AT_FDCWD, path.c_str(), folder ? R_OK | X_OK : R_OK, AT_EACCESS) != 0) {
     return absl::PermissionDeniedError(absl::StrCat("cannot be read: ", std::strerror(errno)));
   }

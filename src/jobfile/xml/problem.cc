@@ -1,4 +1,5 @@
-// Layout of a problem's line.
+// Keys and values in messages come from the user's files, so they are shortened and made safe for
+// the terminal.
 #include "jobfile/xml/problem.h"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ namespace {
 constexpr size_t kMostShown = 20;
 constexpr size_t kLongestPart = 1000;  // bytes
 
-/// Text that quotes a key or a value, which may have megabytes.
+/// At most kLongestPart bytes of `text`, cut at a UTF-8 character, since a quoted key or value may
+/// have megabytes.
 std::string Shortened(const std::string& text) {
   if (text.size() <= kLongestPart) return text;
   size_t end = kLongestPart;
@@ -39,7 +41,7 @@ std::string RenderProblems(const std::vector<Problem>& problems, const std::stri
     absl::StrAppend(&text, prefix, RenderProblem(problems[index]), "\n");
   }
   if (shown < problems.size()) {
-    // The rest of so many was not looked for.
+    // Above kMostProblems the checks stop, so the true number is not known.
     const char* const least = problems.size() > kMostProblems ? "at least " : "";
     absl::StrAppend(&text, prefix, "and ", least, problems.size() - shown, " more\n");
   }

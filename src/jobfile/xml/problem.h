@@ -1,5 +1,4 @@
-// One thing that is wrong with, or worth saying about, a job's configuration, and how it is shown
-// to people.
+// A problem or note about a job's configuration, and its text for people.
 #pragma once
 
 #include <cstddef>
@@ -8,29 +7,29 @@
 
 namespace tony::jobfile {
 
-/// Where something is wrong, what is wrong, and what to do about it. Also used for notes, which
-/// have no remedy.
+/// A problem: its place, its description and its remedy. Notes have the same form, without a
+/// remedy. A plain value.
 struct Problem {
   std::string
-      file;  ///< as the user wrote it, or an option such as `--conf`; empty: nowhere in particular
+      file;  ///< as the user wrote it, or an option such as `--conf`; empty: no particular place
   int line = 0;         ///< counted from 1; 0: the whole file
-  std::string key;      ///< empty when no single key is to blame
+  std::string key;      ///< empty if no single key is the cause
   std::string message;  ///< what is wrong
   std::string remedy;   ///< what to do; may be empty
 
   bool operator==(const Problem&) const = default;
 };
 
-/// Where so many have been found in one file, or in the keys of a configuration, the rest is only
-/// counted or not looked for: a file of another format would make as many as it has lines.
+/// Limit on problems per file, and per configuration in the checks of keys. Beyond it problems are
+/// only counted or not searched for: a file of another format would give one for each line.
 inline constexpr size_t kMostProblems = 1000;
 
-/// `job.xml:12: tony.worker.gpus: -1 is negative; write 0 or more`, without the parts that are
-/// empty: one line of SafeText, in which no part is longer than a kilobyte.
+/// The text of a problem: `job.xml:12: tony.worker.gpus: -1 is negative; write 0 or more`, without
+/// the parts that are empty. It is one line of SafeText, and no part exceeds a kilobyte.
 std::string RenderProblem(const Problem& problem);
 
-/// One line for each problem behind `prefix`, each ended by a newline, in the order given: the
-/// first 20, and then how many more there are.
+/// The text of the first 20 problems, each as a line that begins with `prefix` and ends with a
+/// newline. If there are more, a last line gives their number.
 std::string RenderProblems(const std::vector<Problem>& problems, const std::string& prefix = "");
 
 }  // namespace tony::jobfile

@@ -1,4 +1,5 @@
-// Walks tinyxml2's document and complains about everything that Hadoop's format does not have.
+// Walks tinyxml2's document. Everything that Hadoop's format does not have is a problem: Hadoop
+// ignores unknown elements, which would hide a mistyped <value>.
 #include "jobfile/xml/xml_reader.h"
 
 #include <tinyxml2.h>
@@ -26,7 +27,7 @@ bool IsInclude(const tinyxml2::XMLElement& element) {
   return name == "include" || absl::EndsWith(name, ":include");
 }
 
-// One run over one document. Not thread safe.
+// The state of reading one document. Not thread safe.
 class Reader {
  public:
   explicit Reader(const std::string& display_name) : display_name_(display_name) {}
@@ -38,7 +39,8 @@ class Reader {
       return std::move(file_);
     }
     const std::string& text = decoded.text;
-    // Entities are left for TextOf(): the library would pass unknown ones over without a word.
+    // The library does not expand entities here; TextOf() does, since the library would skip an
+    // unknown entity without an error.
     tinyxml2::XMLDocument document(false, tinyxml2::PRESERVE_WHITESPACE);
     if (document.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS) {
       Unreadable(document.ErrorLineNum(), Malformation(document), "correct the XML");
@@ -70,6 +72,8 @@ class Reader {
   }
 
  private:
+  // A note, not a problem: files with a harmless DOCTYPE exist. Its entities are not expanded, see
+  // ExpandEntities().
   void NoteDoctype(const tinyxml2::XMLDocument& document) {
     for (auto* node = document.FirstChild(); node != nullptr; node = node->NextSibling()) {
       const auto* const unknown = node->ToUnknown();
@@ -107,7 +111,7 @@ class Reader {
     Complain(line, "", message, remedy);
   }
 
-  // Hadoop's format has text inside of <name> and <value> only.
+  // In Hadoop's format only <name> and <value> contain text.
   void ReadChildOfRoot(const tinyxml2::XMLNode& node) {
     if (const auto* element = node.ToElement()) {
       if (std::string(element->Name()) == "property") return ReadProperty(*element);
@@ -165,7 +169,7 @@ class Reader {
     (*parts)[name] = TextOf(element);
   }
 
-  // All text of the element: comments divide it into several nodes.
+  // All text of the element, which comments may divide into several nodes.
   std::string TextOf(const tinyxml2::XMLElement& element) {
     std::string text;
     for (auto* node = element.FirstChild(); node != nullptr; node = node->NextSibling()) {
@@ -202,6 +206,8 @@ class Reader {
     }
     const auto final = parts.find("final");
     const bool is_final = final != parts.end() && ParseBoolean(final->second).value_or(false);
+    // Hadoop takes the last value of a repeated key. In a job file the repetition is more likely a
+    // mistake, so it is a problem; hadoop::Configuration uses `repeated` and follows Hadoop.
     const auto [first, added] = first_lines_.try_emplace(key, line);
     if (!added) {
       file_.repeated.push_back({key, value->second, line, is_final});

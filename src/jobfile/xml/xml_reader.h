@@ -9,27 +9,28 @@
 
 namespace tony::jobfile {
 
-/// One `<property>`.
+/// One `<property>`. A plain value.
 struct XmlProperty {
   std::string name;
   std::string value;   ///< without white space around it
-  int line = 0;        ///< of the `<name>` element
+  int line = 0;        ///< line of the `<name>` element
   bool final = false;  ///< `<final>true</final>`
 };
 
+/// The contents of one file. A plain value.
 struct XmlFile {
-  std::vector<XmlProperty> properties;  ///< in the order of the file; of a key set twice the first
-  std::vector<XmlProperty> repeated;  ///< what sets a key again, a problem each; Hadoop takes these
+  std::vector<XmlProperty> properties;  ///< in the file's order; the first one of each key
+  std::vector<XmlProperty> repeated;  ///< further ones of a key, each also a problem; Hadoop's rule
   std::vector<Problem> problems;      ///< the first kMostProblems, and how many more there are
-  std::vector<Problem> notes;         ///< what is passed over without harm
-  bool readable = true;  ///< false: not a configuration file at all; no properties then
+  std::vector<Problem> notes;         ///< harmless oddities that were ignored
+  bool readable = true;  ///< false: no configuration file at all; `properties` is empty
 };
 
-/// Reads the file at `path`, at most 16 MiB; problems name it `display_name`. A DOCTYPE is not
-/// read, and what it declares is not known: an entity of it in a name or a value is a problem.
+/// Reads the file at `path`, at most 16 MiB. Problems name the file `display_name`. A DOCTYPE is
+/// ignored, so an entity that it declares is a problem in a name or a value.
 XmlFile ReadXmlFile(const std::string& path, const std::string& display_name);
 
-/// The same for text in memory.
+/// Reads a configuration from text in memory, like ReadXmlFile().
 XmlFile ParseXml(const std::string& text, const std::string& display_name);
 
 }  // namespace tony::jobfile

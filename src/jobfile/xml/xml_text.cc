@@ -1,4 +1,5 @@
-// XML 1.0, sections 4.1 (references), 4.3.3 and appendix F (encodings).
+// The rules are those of XML 1.0: section 4.1 for references, section 4.3.3 and appendix F for
+// encodings.
 #include "jobfile/xml/xml_text.h"
 
 #include <algorithm>
@@ -24,8 +25,8 @@ bool Begins(std::string_view bytes, std::string_view with) {
   return bytes.substr(0, with.size()) == with;
 }
 
-/// The name of an encoding of two or four bytes a character, by its mark or by the zero bytes that
-/// ASCII has in it; empty: it is none.
+/// "UTF-16" or "UTF-32" if `bytes` are in such an encoding, else empty. They are recognized by
+/// their byte order mark, or by the zero bytes of the ASCII character "<" at the beginning.
 std::string WideEncoding(std::string_view bytes) {
   const auto zeros = [&](size_t count) {
     const std::string_view first = bytes.substr(0, count);
@@ -37,7 +38,7 @@ std::string WideEncoding(std::string_view bytes) {
   return mark || zeros(2) == 1 ? "UTF-16" : "";
 }
 
-/// What `<?xml … encoding="…"?>` says; empty: nothing.
+/// The encoding that `<?xml … encoding="…"?>` declares; empty without a declaration.
 std::string DeclaredEncoding(std::string_view text) {
   if (!Begins(text, "<?xml") || text.size() < 6 || !absl::ascii_isspace(text[5])) return "";
   const std::string_view declaration = text.substr(0, text.find("?>"));
@@ -66,13 +67,13 @@ std::string FromLatin1(const std::string& bytes) {
   return text;
 }
 
-/// The characters that XML has.
+/// Whether `code` is a character of XML (production Char).
 bool IsXmlCharacter(uint32_t code) {
   return code == '\t' || code == '\n' || code == '\r' || (code >= 0x20 && code < 0xD800) ||
          (code > 0xDFFF && code < 0xFFFE) || (code >= 0x10000 && code <= 0x10FFFF);
 }
 
-/// What the reference without "&" and ";" stands for.
+/// The character for the reference `name`, given without "&" and ";". Nothing if it is unknown.
 std::optional<std::string> Referenced(const std::string& name) {
   constexpr std::pair<const char*, const char*> kPredefined[] = {
       {"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}};
@@ -87,7 +88,8 @@ std::optional<std::string> Referenced(const std::string& name) {
   return EncodeUtf8(code);
 }
 
-/// The length of a reference at `position`, a "&", with its ";"; 0: it begins none.
+/// The length of the reference that begins with the "&" at `position`, its ";" included; 0 if the
+/// "&" begins none.
 size_t ReferenceLength(std::string_view text, size_t position) {
   const std::string_view rest = text.substr(position + 1, kLongestReference);
   const size_t end = rest.find(';');
@@ -103,6 +105,7 @@ size_t ReferenceLength(std::string_view text, size_t position) {
 
 }  // namespace
 
+// A byte order mark decides before the declaration, as in appendix F.
 DecodedXml DecodeXml(const std::string& bytes) {
   if (const std::string wide = WideEncoding(bytes); !wide.empty()) {
     return {.problem = absl::StrCat("the file is ", wide, ", of which only UTF-8 is read"),
@@ -124,7 +127,8 @@ DecodedXml DecodeXml(const std::string& bytes) {
                 "encoding=\"ISO-8859-1\"?> if it is that",
             .line = LineOf(bytes, odd)};
   }
-  // All others that are found in job files write ASCII as ASCII does.
+  // An unknown encoding does no harm to a file that is pure ASCII: the encodings that occur in job
+  // files all contain ASCII.
   if (std::all_of(bytes.begin(), bytes.end(), is_ascii)) return {.text = bytes};
   return {.problem = absl::StrCat("the encoding '", encoding, "' is not known here"),
           .remedy = absl::StrCat(kSaveAsUtf8, ", and declare that"),

@@ -115,6 +115,7 @@ absl::StatusOr<DigestChallenge> ParseDigestChallenge(const std::string& text) {
   }
   TONY_ASSIGN_OR_RETURN(const Pairs pairs, ParseDigestPairs(text));
   DigestChallenge challenge;
+  // The client may choose among several realms. Hadoop's servers offer one.
   if (const auto realm = pairs.find("realm"); realm != pairs.end()) {
     challenge.realm = realm->second.front();
   }
@@ -125,6 +126,7 @@ absl::StatusOr<DigestChallenge> ParseDigestChallenge(const std::string& text) {
   if (challenge.nonce.empty()) {
     return absl::InvalidArgumentError("the DIGEST-MD5 challenge has no nonce");
   }
+  // RFC 2831, 2.1.1: the algorithm must be given, and md5-sess is the only one.
   if (absl::AsciiStrToLower(algorithm) != "md5-sess") {
     return absl::InvalidArgumentError(absl::StrCat(
         "the DIGEST-MD5 challenge is for the algorithm '", algorithm, "' instead of md5-sess"));

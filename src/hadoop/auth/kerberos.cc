@@ -65,6 +65,7 @@ class Kerberos : public SaslMechanism {
     return established_ ? ChooseProtection(challenge) : Step(challenge);
   }
 
+  // A success message before the exchange is complete proves nothing: anybody can send it.
   absl::Status Finish(const std::string& /*token*/) override {
     if (chosen_) return absl::OkStatus();
     return absl::UnauthenticatedError(

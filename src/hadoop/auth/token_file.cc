@@ -153,6 +153,7 @@ absl::StatusOr<TokenStore> ReadTokenFile(const std::string& path) {
 }
 
 absl::Status WriteTokenFile(const std::string& path, const TokenStore& store, TokenFormat format) {
+  // The default mode of WriteFileAtomically(), 0600, keeps the secrets from other users.
   return os::WriteFileAtomically(path, FormatTokens(store, format));
 }
 

@@ -133,6 +133,7 @@ absl::StatusOr<std::string> ReadClassPath(const std::string& command,
     return Failure(command, "printed no class path with a jar that is there",
                    finished.standard_output);
   }
+  // A variable above the limit would make execve() of the task's program fail.
   return expanded.size() <= kLongestClassPath ? expanded : printed;
 }
 

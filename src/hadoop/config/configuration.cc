@@ -178,6 +178,7 @@ std::string Configuration::Where(const std::string& key) const {
   if (const auto entry = entries_.find(key); entry != entries_.end()) {
     return absl::StrCat(entry->second.file, ":", entry->second.line);
   }
+  // If no file sets the key, the prefix tells the file in which a user would set it.
   const char* const file = absl::StartsWith(key, "yarn.")  ? "yarn-site.xml"
                            : absl::StartsWith(key, "dfs.") ? "hdfs-site.xml"
                                                            : "core-site.xml";

@@ -64,6 +64,7 @@ absl::StatusOr<std::vector<FolderEntry>> DiskStore::List(const std::string& fold
 absl::StatusOr<std::string> DiskStore::Read(const std::string& path, int64_t offset, size_t size) {
   const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return os::ErrnoError(errno, path);
+  // pread() may give fewer bytes than it is asked for, so it is repeated until it gives none.
   std::string bytes(size, '\0');
   size_t have = 0;
   while (have < size) {

@@ -145,6 +145,8 @@ absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout) {
 absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   Handle& handle = request.without_cookies ? *without_cookies_ : *with_cookies_;
   const CurlLibrary& curl = handle.curl;
+  // A libcurl without SPNEGO would send the request unauthenticated, and the server's 401 would
+  // blame the user's ticket.
   if (request.negotiate &&
       (curl.version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO) == 0) {
     return absl::FailedPreconditionError(

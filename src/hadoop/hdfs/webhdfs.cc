@@ -56,6 +56,8 @@ absl::StatusOr<WebHdfs> WebHdfs::Create(WebHdfsOptions options) {
   return WebHdfs(std::move(options), std::move(http));
 }
 
+// The part of the query that identifies the user. With Kerberos it is empty, since SPNEGO
+// authenticates the request; `user.name` is believed only by clusters without security.
 std::string WebHdfs::Credentials() const {
   if (options_.token.has_value()) {
     return absl::StrCat("&delegation=", FormatTokenText(*options_.token));
@@ -176,6 +178,7 @@ absl::Status WebHdfs::Read(const std::string& path, const Sink& sink) {
 
 absl::StatusOr<std::string> WebHdfs::ReadRange(const std::string& path, int64_t offset,
                                                size_t size) {
+  // UpTo() bounds the memory even if the server ignores `length`.
   const std::string range = absl::StrCat("&offset=", offset, "&length=", size);
   std::string contents;
   TONY_RETURN_IF_ERROR(Transfer({"GET", "OPEN", path, range}, nullptr, UpTo(size, contents)));

@@ -60,6 +60,7 @@ std::optional<HdfsFileStatus> FileStatusOf(const json& value) {
 
 }  // namespace
 
+// The exception in the body decides before the HTTP code, which is the same for many exceptions.
 absl::Status WebHdfsError(const HttpResponse& response) {
   const json answer = Parse(response.body);
   const json& exception = Member(answer, "RemoteException");

@@ -137,6 +137,7 @@ absl::Status ReadExactly(ByteStream& stream, char* data, size_t size) {
   return absl::OkStatus();
 }
 
+// The limit guards against data that decompress to far more than their size.
 absl::StatusOr<std::string> ReadToEnd(ByteStream& stream, size_t most_bytes) {
   std::string bytes;
   std::array<char, kSkipBytes> part;

@@ -113,6 +113,7 @@ class Reader {
       case kArray:
         return NewArray(depth);
       case kEnum: {
+        // An enum constant gets its handle before its name (rule newEnum).
         TONY_RETURN_IF_ERROR(ClassOf(depth).status());
         known_.emplace_back();
         TONY_RETURN_IF_ERROR(Content(depth + 1).status());

@@ -57,6 +57,7 @@ class Loader {
     result_.notes.insert(result_.notes.end(), file.notes.begin(), file.notes.end());
     result_.readable = result_.readable && file.readable;
     const std::string folder = std::filesystem::path(path).parent_path().string();
+    // `file.repeated` is left out: each repetition is a problem already.
     for (const XmlProperty& property : file.properties) {
       Set(property.name, folder, {property.value, {layer, name, property.line}, property.final});
     }

@@ -59,6 +59,8 @@ class HorovodChecker {
       } else if (type.name == core::kDriverType) {
         CheckRestartScope(type);
       } else if (type.tracking != core::Tracking::kSidecar) {
+        // A user may take another type, such as ps, for one of Horovod's processes. Nobody expects
+        // that of a sidecar.
         Note(KeyOf(type.name, "instances"),
              absl::StrCat(type.name, " gets no ranks: Horovod's processes are chief and worker"));
       }
@@ -144,6 +146,7 @@ class HorovodChecker {
     if (job_.horovod.own_driver) return CheckUsersDriver();
     const std::string remedy =
         absl::StrCat("remove it, or set ", kDebug, "=true to bring a driver of your own");
+    // An unset or invalid number counts as 1; CheckKeys() reports the latter.
     const auto instances = configuration_.IsSet(kDriverInstances)
                                ? ParseWholeNumber(configuration_.GetText(kDriverInstances))
                                : std::nullopt;

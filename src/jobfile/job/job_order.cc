@@ -47,6 +47,7 @@ class OrderBuilder {
     BuildStages();
     StartDriverWithProcesses();
     CheckCycle();
+    // A file may define a group after the limit that uses it, so all groups come first.
     for (const Entry& entry : configuration_.entries()) BuildGroup(entry.key);
     for (const Entry& entry : configuration_.entries()) BuildTimeout(entry.key);
   }

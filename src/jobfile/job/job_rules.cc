@@ -204,6 +204,7 @@ class JobChecker {
         [](const auto& left, const auto& right) { return left.instances < right.instances; }));
   }
 
+  // A negative limit is "no limit". CheckKeys() reports an invalid one.
   void CheckLimit(const std::string& key, const std::string& unit, int64_t requested) {
     if (!configuration_.IsSet(key)) return;
     const std::string text = configuration_.GetText(key);

@@ -133,6 +133,7 @@ class TypeBuilder {
     return common;
   }
 
+  // The shell in the task expands the variables: the port is known only there.
   std::string TensorBoardCommand() const {
     const std::string interpreter = InterpreterInTask(result_.packaging);
     return absl::StrCat(interpreter.empty() ? "python3" : interpreter,

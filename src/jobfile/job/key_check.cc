@@ -153,6 +153,7 @@ class KeyChecker {
     }
     if (key.type != ValueType::kResources) return;
     for (const std::string& item : SplitList(setting.value)) {
+      // CheckValue() has accepted the list, so each item can be parsed.
       const std::string source = ParseResource(item)->source;
       if (on_yarn() && !UriScheme(source).empty()) {
         CheckFetched(name, setting, source);

@@ -32,6 +32,7 @@ TypePlacement PlacementOf(const Configuration& configuration, const std::string&
   if (!placement.constraint.has_value()) {
     placement.constraint = ConstraintAt(configuration, "tony.containers.placement-spec");
   }
+  // The application's constraint applies in addition to the type's: both are joined by and(…).
   auto common = ConstraintAt(configuration, "tony.application.placement-spec");
   if (!common.has_value()) return placement;
   if (placement.constraint.has_value()) {

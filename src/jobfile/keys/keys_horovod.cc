@@ -40,47 +40,45 @@ KeyGroup HorovodKeys() {
   group.title = "Horovod";
   group.introduction =
       "How the processes of a Horovod job find each other ([horovod.md](horovod.md)). Its task "
-      "type "
-      "`driver` need not be set: it gets 1 vcore and 256 MiB, or what `tony.driver.vcores` and "
-      "`tony.driver.memory` say.";
+      "type `driver` need not be set: it gets 1 vcore and 256 MiB, or the values of "
+      "`tony.driver.vcores` and `tony.driver.memory`.";
   group.keys = {
       Flag("tony.horovod.driver.mode.debug", "false",
-           "The job brings a driver of its own: `tony.driver.instances` is 1, and "
-           "`tony.driver.command` its program. It gets the hosts as `CLUSTER_WORKER_LIST` and "
+           "The job brings its own driver: `tony.driver.instances` is 1, and `tony.driver.command` "
+           "is the driver's program. The program receives the hosts as `CLUSTER_WORKER_LIST` and "
            "writes the plan of ranks into the folder `DRIVER_OUTPUT_PATH`."),
       Number("tony.horovod.driver.start-timeout-ms", kMilliseconds, "60000", 1,
-             "How long the driver may take to say who has which rank."),
+             "How long the driver may take to plan the ranks."),
       Number("tony.horovod.rendezvous-timeout-ms", kMilliseconds, "600000", 1,
-             "How long the processes may take to find each other, from the first one that looks "
-             "for the others to the last."),
+             "How long the processes may take to find each other, from the first one that waits "
+             "for the others to the last one."),
       {.name = "tony.horovod.network-interfaces",
        .type = kList,
-       .meaning = "Names of the network interfaces that the processes use, the same on every "
-                  "host; Gloo takes the first. By default the one by which the others are "
-                  "reached."},
+       .meaning =
+           "Names of the network interfaces that the processes use, the same on every host; Gloo "
+           "takes the first. By default, the interface with the route to the other hosts."},
       {.name = "tony.horovod.gloo-timeout-sec",
        .type = kSeconds,
        .default_value = "2000",
        .maximum = 2'000'000,
-       .meaning = "How long a process waits for another one, while they find each other and in "
-                  "each operation; 0: for ever. Not less than "
-                  "`tony.horovod.rendezvous-timeout-ms`. Horovod's own default is 30, TonY sets "
-                  "2000."},
+       .meaning = "How long a process waits for another one, during the rendezvous and in each "
+                  "operation; 0: for ever. Not less than `tony.horovod.rendezvous-timeout-ms`. "
+                  "Horovod's own default is 30; TonY sets 2000."},
       {.name = "tony.horovod.elastic-timeout-sec",
        .type = kSeconds,
        .default_value = "600",
        .minimum = 1,
-       .meaning = "How long an elastic job waits for enough processes, and for those that live to "
-                  "take part in its next round."},
+       .meaning = "How long an elastic job waits for enough processes, and for the surviving ones "
+                  "to join its next round."},
       {.name = "tony.horovod.reset-limit",
        .type = kCount,
        .default_value = "0",
-       .meaning = "How often an elastic job may begin another round; 0: any number."},
+       .meaning = "How many further rounds an elastic job may begin; 0: any number."},
       Number("tony.horovod.host-cooldown-ms", kMilliseconds, "1000", 0,
-             "How long an elastic job leaves a host out on which a process has failed; it doubles "
-             "with each failure there."),
+             "How long an elastic job avoids a host on which a process has failed. The time "
+             "doubles with each failure there."),
       Number("tony.horovod.host-cooldown-max-ms", kMilliseconds, "60000", 0,
-             "What this doubling ends at."),
+             "Limit on the time for which a host is avoided."),
       Refused("tony.horovod.mode.test", "A made-up plan of ranks."),
       Refused("tony.horovod.mode.test.fast.fail", "Let the driver fail."),
   };
@@ -92,45 +90,48 @@ KeyGroup HorovodTuningKeys() {
   KeyGroup group;
   group.title = "Horovod's tuning";
   group.introduction =
-      "Named after the options of `horovodrun`. What is not set is left to Horovod, whose default "
-      "is shown.";
+      "The keys are named after the options of `horovodrun`. A key that is not set is left to "
+      "Horovod, whose default is shown.";
   group.keys = {
-      Number("tony.horovod.fusion-threshold-mb", kCount, "128", 0,
-             "Size of the buffer, in MiB, in which small tensors are put together; 0: none are."),
+      Number(
+          "tony.horovod.fusion-threshold-mb", kCount, "128", 0,
+          "Size in MiB of the fusion buffer, in which small tensors are combined; 0: no fusion."),
       Number("tony.horovod.cycle-time-ms", kDecimal, "1", 0,
-             "Milliseconds between two looks for tensors that are ready."),
+             "Milliseconds between two checks for tensors that are ready."),
       Number("tony.horovod.cache-capacity", kCount, "1024", 0,
-             "How many tensors' names are kept, so that they need not be agreed upon again; 0: "
-             "none."),
+             "Number of tensors in the response cache, which need no further negotiation; 0: no "
+             "cache."),
       Flag("tony.horovod.hierarchical-allreduce", "false",
-           "Reduce on each host first. Horovod does so by MPI only, which tony's jobs do not use; "
-           "`false` keeps autotuning from trying it."),
-      Flag("tony.horovod.hierarchical-allgather", "false", "The same for gathering."),
+           "Reduce within each host first. Horovod does so with MPI only, which tony's jobs do not "
+           "use; `false` keeps autotuning from trying it."),
+      Flag("tony.horovod.hierarchical-allgather", "false", "The same for allgather."),
       Flag("tony.horovod.torus-allreduce", "false",
-           "Reduce on each host first, then across hosts, both with NCCL."),
+           "Reduce within each host first, then across hosts, both with NCCL."),
       {.name = "tony.horovod.num-nccl-streams",
        .type = kCount,
        .default_value = "1",
        .minimum = 1,
-       .meaning = "Streams that NCCL's operations are put into, in turn."},
+       .meaning = "Number of streams among which NCCL's operations are distributed in turn."},
       {.name = "tony.horovod.thread-affinity",
        .type = kList,
-       .meaning = "Processor cores to which Horovod's own thread is bound: one for each process "
-                  "of a host, by local rank."},
+       .meaning = "Processor cores to which Horovod's own thread is bound: one for each process of "
+                  "a host, by local rank."},
       Flag("tony.horovod.autotune", "false",
-           "Try values of the keys above that are not set, and keep the best."),
+           "Try values of the above keys that are not set, and keep the best."),
       {.name = "tony.horovod.autotune-log-file",
-       .meaning = "Where rank 0 writes what was tried, as CSV; relative to its working folder."},
+       .meaning = "File in which rank 0 records the values that were tried, as CSV; relative to "
+                  "its working folder."},
       Number("tony.horovod.autotune-warmup-samples", kCount, "3", 0,
-             "Samples that do not count, at the beginning."),
-      Number("tony.horovod.autotune-steps-per-sample", kCount, "10", 1, "Steps of one sample."),
+             "Number of samples at the beginning that are not counted."),
+      Number("tony.horovod.autotune-steps-per-sample", kCount, "10", 1,
+             "Number of steps in one sample."),
       Number("tony.horovod.autotune-bayes-opt-max-samples", kCount, "20", 1,
-             "After how many samples the best is kept."),
+             "Number of samples after which the best values are kept."),
       {.name = "tony.horovod.autotune-gaussian-process-noise",
        .type = kDecimal,
        .default_value = "0.8",
        .maximum = 1,
-       .meaning = "How much samples are taken to vary by chance."},
+       .meaning = "The random variation of samples that the optimization assumes."},
   };
   return group;
 }
@@ -140,23 +141,27 @@ KeyGroup HorovodWatchKeys() {
   KeyGroup group;
   group.title = "What Horovod reports";
   group.introduction =
-      "More options of `horovodrun`. What is not set is left to Horovod, whose default is shown.";
+      "More options of `horovodrun`. A key that is not set is left to Horovod, whose default is "
+      "shown.";
   group.keys = {
       {.name = "tony.horovod.timeline-filename",
-       .meaning = "Where rank 0 writes what happened to each tensor, for Chrome's `about:tracing`; "
-                  "relative to its working folder. `DYNAMIC`: the program says when and where."},
-      Flag("tony.horovod.timeline-mark-cycles", "false", "Mark Horovod's cycles in it."),
+       .meaning =
+           "File in which rank 0 records the events of each tensor, for Chrome's `about:tracing`; "
+           "relative to its working folder. `DYNAMIC`: the program chooses the time and the file."},
+      Flag("tony.horovod.timeline-mark-cycles", "false", "Mark Horovod's cycles in the timeline."),
       Flag("tony.horovod.stall-check", "true",
-           "Warn of tensors that some processes have and others do not."),
-      Number("tony.horovod.stall-check-warning-time-seconds", kSeconds, "60", 0, "After how long."),
+           "Warn of tensors that some processes have submitted and others have not."),
+      Number("tony.horovod.stall-check-warning-time-seconds", kSeconds, "60", 0,
+             "Time until the warning."),
       Number("tony.horovod.stall-check-shutdown-time-seconds", kSeconds, "0", 0,
-             "After how long all processes fail; more than the time to the warning, or 0: never."),
+             "Time until all processes fail; more than the time until the warning, or 0: never."),
       {.name = "tony.horovod.log-level",
        .type = kChoice,
        .default_value = "warning",
        .choices = {"trace", "debug", "info", "warning", "error", "fatal"},
-       .meaning = "What Horovod itself prints."},
-      Flag("tony.horovod.log-with-timestamp", "true", "Print the time with it."),
+       .meaning = "The level of Horovod's own output."},
+      Flag("tony.horovod.log-with-timestamp", "true",
+           "Print the time in each line of that output."),
   };
   return group;
 }

@@ -26,16 +26,16 @@ KeyGroup ApplicationMasterKeys() {
        .meaning = "GPUs of the ApplicationMaster's container."},
       {.name = "tony.am.command",
        .type = ValueType::kCommand,
-       .meaning = "What a job without tasks runs; by default `tony.containers.command`."},
+       .meaning = "Command of a job without tasks; by default `tony.containers.command`."},
       {.name = "tony.am.resources",
        .type = ValueType::kResources,
        .meaning = "Files, folders and archives for the command of a job without tasks."},
       {.name = "tony.am.max-restarts",
        .type = ValueType::kCount,
        .default_value = "10",
-       .meaning =
-           "How many times an ApplicationMaster that was killed is started again: at once, but "
-           "several in a row ever later, up to ten seconds. Its tasks go on meanwhile."},
+       .meaning = "How many times an ApplicationMaster that was killed is started again. The first "
+                  "restart has no delay; further ones in a row are delayed by up to ten seconds. "
+                  "The job's tasks go on meanwhile."},
   };
   return group;
 }
@@ -43,44 +43,44 @@ KeyGroup ApplicationMasterKeys() {
 KeyGroup MasterWaitKeys() {
   KeyGroup group;
   group.title = "What the ApplicationMaster waits for";
-  group.introduction = "How long, and what then.";
+  group.introduction =
+      "Time limits of the ApplicationMaster, and of tasks and clients that wait for it.";
   group.keys = {
       {.name = "tony.am.reattach-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "10000",
        .minimum = 1,
        .meaning = "How long tasks go on without an ApplicationMaster, and how long a restarted one "
-                  "waits for them. On YARN, which may take ten minutes to start another one, "
-                  "900000 where nothing is set."},
+                  "waits for them. On YARN, which may take ten minutes to start another one, the "
+                  "default is 900000."},
       {.name = "tony.am.silence-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "300000",
        .minimum = 1,
-       .meaning = "How long tasks wait for an ApplicationMaster that is there but does not answer, "
-                  "because it was stopped, say; their programs are suspended meanwhile."},
+       .meaning = "How long tasks wait for an ApplicationMaster that exists but does not answer, "
+                  "for example because it is stopped. Their programs are suspended meanwhile."},
       {.name = "tony.am.shutdown-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "15000",
-       .meaning = "Time that executors have to end after the verdict, beyond "
+       .meaning = "How long executors may take to end after the verdict, in addition to "
                   "`tony.task.kill-grace-ms`."},
       {.name = "tony.am.wait-client-signal-stop-timeout-sec",
        .type = ValueType::kSeconds,
        .default_value = "2",
        .maximum = 100'000,
-       .meaning =
-           "How long the ApplicationMaster waits at the end for clients that have not read the "
-           "last events. TonY's default is 15."},
+       .meaning = "How long the ApplicationMaster waits at the end for clients to read the last "
+                  "events. TonY's default is 15."},
       {.name = "tony.am.root-cause-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "500",
        .meaning =
-           "How long a failure that looks like the consequence of another one, such as a lost "
-           "connection, waits for that one to be heard of, before it counts itself."},
+           "A failure that looks like the consequence of another one, such as a lost connection, "
+           "counts only after this time, so that its cause can be reported first."},
       {.name = "tony.am.waiting-notice-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "5000",
-       .meaning = "After how long a job that waits for its tasks says on the terminal and in its "
-                  "history which of them are missing. `tony status` says it at any time."},
+       .meaning = "Time after which a job that waits for its tasks names the missing ones on the "
+                  "terminal and in its history. `tony status` names them at any time."},
       {.name = "tony.am.startup-timeout",
        .type = ValueType::kMilliseconds,
        .default_value = "0",
@@ -96,18 +96,17 @@ KeyGroup MasterWaitKeys() {
 KeyGroup LocalKeys() {
   KeyGroup group;
   group.title = "This machine";
-  group.introduction = "How jobs of this machine share it.";
+  group.introduction = "How the jobs of the local backend share the machine.";
   group.keys = {
       {.name = "tony.local.dir",
        .type = ValueType::kFolder,
        .default_value = "~/.tony",
        .status = KeyStatus::kOneBackend,
        .reason = "local",
-       .meaning =
-           "Folder of the jobs and of the ledger that they share: a new or an empty one, which "
-           "is tony's alone then. Neither it nor a folder above it may be another user's, or "
-           "be written to by others (root's folders with the sticky bit, such as `/tmp`, "
-           "may be)."},
+       .meaning = "Folder of the jobs and of the ledger that they share: a new or an empty one, "
+                  "which tony then uses alone. Neither the folder nor one above it may belong to "
+                  "another user or be writable by others (root's folders with the sticky bit, such "
+                  "as `/tmp`, are allowed)."},
       {.name = "tony.local.gpus",
        .type = ValueType::kCount,
        .default_value = "-1",
@@ -115,14 +114,14 @@ KeyGroup LocalKeys() {
        .maximum = 1024,
        .status = KeyStatus::kOneBackend,
        .reason = "local",
-       .meaning = "How many GPUs the machine has; -1: detect them."},
+       .meaning = "Number of GPUs of the machine; -1: detect them."},
       {.name = "tony.local.vcores",
        .type = ValueType::kCount,
        .default_value = "0",
        .status = KeyStatus::kOneBackend,
        .reason = "local",
-       .meaning = "How many virtual cores the machine has, as a hard limit; 0: virtual cores are "
-                  "shares, any number fits."},
+       .meaning = "Number of virtual cores of the machine, as a hard limit; 0: virtual cores are "
+                  "shares, and any number fits."},
       {.name = "tony.local.history-retention",
        .type = ValueType::kCount,
        .default_value = "30",
@@ -131,19 +130,17 @@ KeyGroup LocalKeys() {
        .status = KeyStatus::kOneBackend,
        .reason = "local",
        .meaning =
-           "After how many days `tony-submit` removes an ended job's folder with its history "
-           "and logs, unless it holds checkpoints; 0 and -1: never. Days count that two "
-           "submissions, "
-           "a day apart, agree on: a clock that was wrong once removes nothing."},
+           "Number of days after which `tony-submit` removes an ended job's folder with its "
+           "history and logs, unless it holds checkpoints; 0 and -1: never. A day counts only if "
+           "two submissions a day apart agree on it, so that a wrong clock removes nothing."},
       {.name = "tony.local.ledger-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "10000",
        .minimum = 1,
        .status = KeyStatus::kOneBackend,
        .reason = "local",
-       .meaning =
-           "How long a job waits for another process of tony that has locked the ledger: one "
-           "that was stopped, say."},
+       .meaning = "How long a job waits for another process of tony that has locked the ledger, "
+                  "for example a stopped one."},
       {.name = "tony.local.memory",
        .type = ValueType::kMemory,
        .minimum = 1,
@@ -157,37 +154,35 @@ KeyGroup LocalKeys() {
 KeyGroup ClientKeys() {
   KeyGroup group;
   group.title = "The client";
-  group.introduction = "How long it waits.";
+  group.introduction = "How long a client waits.";
   group.keys = {
       {.name = "tony.client.am-start-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "10000",
        .minimum = 1,
-       .meaning = "How long the client waits for a started ApplicationMaster's first answer, and "
-                  "then for it to take the client's stream of events."},
+       .meaning = "How long the client waits for the first answer of a started ApplicationMaster, "
+                  "and then for the beginning of the stream of events."},
       {.name = "tony.client.lease",
        .type = ValueType::kMilliseconds,
        .default_value = "300000",
        .minimum = 1,
        .status = KeyStatus::kOneBackend,
        .reason = "yarn",
-       .meaning = "How long a job goes on without the client that submitted it. On this machine it "
-                  "ends at once; a detached job has no client."},
+       .meaning = "How long a job goes on without the client that submitted it. On the local "
+                  "backend the job ends at once. A detached job needs no client."},
       {.name = "tony.client.stop-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "5000",
        .minimum = 1,
-       .meaning =
-           "How long the client waits for the ApplicationMaster to note that the job is to be "
-           "stopped."},
+       .meaning = "How long the client waits for the ApplicationMaster to record a request to stop "
+                  "the job."},
       {.name = "tony.client.am-exit-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "30000",
        .minimum = 1,
-       .meaning =
-           "How long the client waits for an ApplicationMaster that says nothing any more to "
-           "be gone; then it kills it, or, on YARN, leaves. On YARN also how long it tries to read "
-           "what an ended job has recorded."},
+       .meaning = "How long the client waits for an ApplicationMaster that no longer answers to "
+                  "exit. Then the client kills it or, on YARN, leaves. On YARN, also how long the "
+                  "client tries to read the record of an ended job."},
   };
   return group;
 }

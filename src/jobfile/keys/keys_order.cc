@@ -34,36 +34,36 @@ KeyGroup OrderKeys() {
   group.title = "Order of task types";
   group.introduction =
       "Task types that start after others, and time limits between them. See also "
-      "`tony.<type>.depends-on`. A dependency is fulfilled when all tasks of a tracked type have "
-      "succeeded; where one has failed, what depends on it does not start, and the job fails. (In "
-      "TonY it is fulfilled with any exit status.) A dependency on an untracked type or a sidecar "
-      "is fulfilled when all its tasks have been started. A task finds the addresses of the types "
-      "that start together with it, and of earlier ones that still run.";
+      "`tony.<type>.depends-on`. A dependency on a tracked type is fulfilled when all its tasks "
+      "have succeeded. If one has failed, the types that depend on it do not start, and the job "
+      "fails. (In TonY any exit status fulfils it.) A dependency on an untracked type or a sidecar "
+      "is fulfilled when all its tasks have been started. A task receives the addresses of the "
+      "types that start together with it, and of earlier ones that still run.";
   group.keys = {
       {.name = "tony.application.prepare-stage",
        .type = ValueType::kList,
-       .meaning = "Task types that run first: each type of the training stage depends on all "
-                  "tracked types of this one. By default, where the other stage is set: all types "
-                  "that are not in it."},
+       .meaning =
+           "Task types that run first: each type of the training stage depends on all tracked "
+           "types of this one. If only the other stage is set: all types that are not in it."},
       {.name = "tony.application.training-stage",
        .type = ValueType::kList,
-       .meaning = "Task types that run after the prepare stage; by default all that are not in it. "
-                  "Where both are set, each type has to be in one of them, but for sidecars, which "
-                  "start at once when they are in none."},
+       .meaning = "Task types that run after the prepare stage. If only the other stage is set: "
+                  "all types that are not in it. If both stages are set, each type must be in one "
+                  "of them, except sidecars, which start at once if they are in none."},
       {.name = "tony.application.group.<group>",
        .type = ValueType::kList,
        .meaning = "A named set of task types."},
       {.name = "tony.application.dependency.<type>.timeout.after.<group>",
        .type = ValueType::kSeconds,
        .maximum = 100'000'000,
-       .meaning = "The job fails when this type has not ended that long after all tasks of the "
-                  "group have, whatever came of them; 0: at once. A type may have such limits "
-                  "after several groups."},
+       .meaning = "The job fails if this type has not ended within this time after all tasks of "
+                  "the group have ended, with whatever result; 0: at once. A type may have such "
+                  "limits after several groups."},
       {.name = "tony.application.dependency.<type>.timeout.after.<group>.ignored",
        .type = ValueType::kBoolean,
        .default_value = "false",
-       .meaning = "Stop waiting for the type instead of failing: it becomes untracked, so that the "
-                  "job can succeed."},
+       .meaning = "Stop waiting for the type instead of failing: it becomes untracked, so the job "
+                  "can succeed."},
       DistributedMode(),
       Preprocessing(),
   };

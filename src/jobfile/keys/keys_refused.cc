@@ -64,7 +64,7 @@ KeyGroup JavaKeys() {
   using enum ValueType;
   KeyGroup group;
   group.title = "Java and monitoring";
-  group.introduction = "Settings that have nothing left to set.";
+  group.introduction = "Keys that are accepted and have no effect.";
   group.keys = {
       Noted("tony.task.am.jvm.opts", kText, "", kNoJvm, "JVM options of the ApplicationMaster."),
       Noted("tony.task.executor.jvm.opts", kText, "-Xmx1536m", kNoJvm,
@@ -83,7 +83,7 @@ KeyGroup HistoryKeys() {
   using enum ValueType;
   KeyGroup group;
   group.title = "History";
-  group.introduction = "Where TonY's history server keeps what happened.";
+  group.introduction = "Keys of TonY's history server.";
   group.keys = {
       Refused("tony.history.location", kText, "/path/to/tony-history", kNoHistory,
               "Folder of the history."),
@@ -107,7 +107,7 @@ KeyGroup PortalKeys() {
   using enum ValueType;
   KeyGroup group;
   group.title = "Portal";
-  group.introduction = "How TonY's portal shows the history.";
+  group.introduction = "Keys of TonY's portal, which shows the history.";
   group.keys = {
       Refused("tony.portal.url", kText, "https://localhost:19886", kNoPortal,
               "The portal's address."),

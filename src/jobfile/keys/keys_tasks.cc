@@ -6,28 +6,28 @@ namespace tony::jobfile {
 KeyGroup TotalLimitKeys() {
   KeyGroup group;
   group.title = "Limits over all tasks";
-  group.introduction = "For site files: what one job may ask for in total.";
+  group.introduction = "For site files: limits on what one job may request in total.";
   group.keys = {
       {.name = "tony.task.max-total-instances",
        .type = ValueType::kCount,
        .default_value = "-1",
        .minimum = -1,
-       .meaning = "The most tasks that a job may ask for; -1: no limit of its own."},
+       .meaning = "Limit on the number of a job's tasks; -1: none of this kind."},
       {.name = "tony.task.max-total-memory",
        .type = ValueType::kMemory,
        .default_value = "-1",
        .minimum = -1,
-       .meaning = "The most memory of all tasks together; -1: any."},
+       .meaning = "Limit on the memory of all tasks together; -1: none."},
       {.name = "tony.task.max-total-vcores",
        .type = ValueType::kCount,
        .default_value = "-1",
        .minimum = -1,
-       .meaning = "The most virtual cores of all tasks together; -1: any."},
+       .meaning = "Limit on the virtual cores of all tasks together; -1: none."},
       {.name = "tony.task.max-total-gpus",
        .type = ValueType::kCount,
        .default_value = "-1",
        .minimum = -1,
-       .meaning = "The most GPUs of all tasks together; -1: any."},
+       .meaning = "Limit on the GPUs of all tasks together; -1: none."},
   };
   return group;
 }
@@ -42,47 +42,48 @@ KeyGroup ExecutorKeys() {
        .type = ValueType::kMilliseconds,
        .default_value = "1000",
        .minimum = 10,
-       .meaning =
-           "How often an executor says that it is alive. In a job of more than 500 tasks less "
-           "often, so that no more than 500 of them say so in a second, but four times in the "
-           "time after which its program would be suspended (see the next key)."},
+       .meaning = "Time between two heartbeats of an executor. In a job of more than 500 tasks it "
+                  "is longer, so that there are no more than 500 heartbeats per second, but never "
+                  "longer than a quarter of the time after which the executor suspends its program "
+                  "(see the next key)."},
       {.name = "tony.task.max-missed-heartbeats",
        .type = ValueType::kCount,
        .default_value = "25",
        .minimum = 1,
        .meaning =
-           "After how many missed heartbeats a task counts as lost. Its program does not run "
-           "on then: an executor whose heartbeats were not answered for so long, or for "
-           "`tony.am.reattach-timeout-ms` if that is less, has its program suspended."},
+           "Number of missed heartbeats after which a task counts as lost. Its program does not "
+           "run on then: an executor suspends its program when no heartbeat was answered for that "
+           "long, or for `tony.am.reattach-timeout-ms` if that is shorter."},
       {.name = "tony.task.reconnect-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "3000",
        .minimum = 1,
-       .meaning = "How long an executor whose stream to the ApplicationMaster broke has to open "
-                  "another one, before its task counts as lost."},
+       .meaning = "How long an executor whose stream to the ApplicationMaster broke may take to "
+                  "open another one, before its task counts as lost."},
       {.name = "tony.task.localization-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "600000",
        .minimum = 1,
-       .meaning = "How long a task waits for another one of its host that unpacks what both need."},
+       .meaning = "How long a task waits for another task on its host to unpack what both need."},
       {.name = "tony.task.kill-grace-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "5000",
-       .meaning = "Time between SIGTERM and SIGKILL for a user process and all that it started."},
+       .meaning = "Time between SIGTERM and SIGKILL for a user process and all processes that it "
+                  "started."},
       {.name = "tony.task.containment",
        .type = ValueType::kChoice,
        .default_value = "auto",
        .choices = {"auto", "cgroup", "namespace", "process-tree"},
-       .meaning = "How a task's processes are held together, so that none outlives it: by a "
-                  "control group, which also holds them to their memory where the kernel can; by a "
-                  "process namespace; by descent. `auto`: the first of these that works. A way "
-                  "that does not work ends the task."},
+       .meaning = "How a task's processes are held together, so that none outlives the task: by a "
+                  "control group, which also enforces their memory limit where the kernel can; by "
+                  "a process namespace; by descent. `auto`: the first of these that works. If a "
+                  "chosen one does not work, the task ends."},
       {.name = "tony.task.collective-package",
        .type = ValueType::kBoolean,
        .default_value = "true",
        .meaning =
-           "Whether Python programs find `tony.collective` ([collective.md](collective.md)): "
-           "its folder is put at the end of `PYTHONPATH`."},
+           "Whether Python programs find `tony.collective` ([collective.md](collective.md)): its "
+           "folder is added to the end of `PYTHONPATH`."},
       {.name = "tony.task.executor.execution-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "0",
@@ -102,35 +103,36 @@ KeyGroup TaskOutputKeys() {
   KeyGroup group;
   group.title = "Output and measurements of tasks";
   group.introduction =
-      "What is kept of what a task prints, and how its use of the machine is measured.";
+      "How much of a task's output is kept, and how its use of the machine is measured.";
   group.keys = {
       {.name = "tony.task.metrics-interval-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "5000",
        .minimum = 100,
-       .meaning = "How often an executor reports the use of processors, memory and GPUs."},
+       .meaning =
+           "Time between two reports of an executor on the use of processors, memory and GPUs."},
       {.name = "tony.task.executor.execution.error-message-max-depth",
        .type = ValueType::kCount,
        .default_value = "20",
        .maximum = 1000,
-       .meaning =
-           "How many of the last lines of a failed task's output the verdict shows; a Python "
-           "traceback is shown whole, up to 200 lines."},
+       .meaning = "How many of the last lines of a failed task's output the verdict shows. A "
+                  "Python traceback is shown whole, up to 200 lines."},
       {.name = "tony.task.log.rotate-size",
        .type = ValueType::kMemory,
        .default_value = "256m",
        .minimum = 1,
-       .meaning = "Size of one file of a task's log, after which the next one begins."},
+       .meaning = "Size of one file of a task's log, after which the next file begins."},
       {.name = "tony.task.log.max-size",
        .type = ValueType::kMemory,
        .default_value = "2g",
        .minimum = 1,
-       .meaning = "Size of all files of one stream (stdout, stderr) of one attempt of a task: the "
-                  "first and the newest ones are kept."},
+       .meaning = "Limit on the size of all files of one stream (stdout, stderr) of one attempt of "
+                  "a task. The first and the newest files are kept."},
       {.name = "tony.task.log.redact",
        .type = ValueType::kPatterns,
-       .meaning = "What is taken out of the output before it is written, besides well-known kinds "
-                  "of passwords, tokens and keys. A match lies within a line."},
+       .meaning =
+           "Patterns of text that is removed from the output before it is written, in addition to "
+           "well-known kinds of passwords, tokens and keys. A match lies within a line."},
       {.name = "tony.gpu-exec-path",
        .default_value = "nvidia-smi",
        .meaning = "The program, by name or path, that lists GPUs and their use."},
@@ -138,7 +140,7 @@ KeyGroup TaskOutputKeys() {
        .type = ValueType::kMilliseconds,
        .default_value = "10000",
        .minimum = 1,
-       .meaning = "How long that program may take for one answer."},
+       .meaning = "How long one run of that program may take."},
   };
   return group;
 }

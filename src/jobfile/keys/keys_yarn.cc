@@ -24,27 +24,27 @@ KeyGroup YarnKeys() {
   group.keys = {
       OfYarn("tony.yarn.queue", kText, "default", "The queue."),
       OfYarn("tony.yarn.conf-dir", kExistingPath, "",
-             "Folder of `core-site.xml`, `hdfs-site.xml` and `yarn-site.xml`; by default what "
-             "`HADOOP_CONF_DIR` or `YARN_CONF_DIR` name."),
-      OfYarn(
-          "tony.yarn.staging-dir", kLocation, "",
-          "Folder, in the cluster's file system, for what tony keeps there: archives, and each "
-          "job's journal, history and checkpoints. In it each user has a folder of that name; by "
-          "default `/user/USER/.tony` in `fs.defaultFS`."),
+             "Folder of `core-site.xml`, `hdfs-site.xml` and `yarn-site.xml`; by default the "
+             "folder named by `HADOOP_CONF_DIR` or `YARN_CONF_DIR`."),
+      OfYarn("tony.yarn.staging-dir", kLocation, "",
+             "Folder in the cluster's file system for tony's files: archives, and each job's "
+             "journal, history and checkpoints. Each user has a subfolder in it, called by the "
+             "user's name. By default `/user/USER/.tony` in `fs.defaultFS`."),
       OfYarn("tony.yarn.cache-retention", kCount, "30",
-             "After how many days `tony-submit` removes an archive that is copied once for all of "
-             "a user's jobs and that none of them has used; 0: never."),
+             "Number of days after which `tony-submit` removes an archive that was copied once for "
+             "all of a user's jobs, if none of them has used it since; 0: never."),
       OfYarn("tony.yarn.runtime", kExistingPath, "",
              "The archive with `tony-am` and `tony-executor` that nodes fetch; by default the one "
-             "that was built with `tony-submit`."),
+             "built together with `tony-submit`."),
       OfYarn("tony.yarn.priority", kCount, "0", "Priority among the applications of the queue."),
       OfYarn("tony.yarn.gpu-resource", kText, "yarn.io/gpu",
              "The resource type by which the cluster counts GPUs."),
       OfYarn("tony.yarn.view-acl", kText, "",
-             "Who besides the user may see the job's page and logs: `USERS GROUPS`, each with "
-             "commas; `*` for everybody. The page knows of nobody's groups: it is shown to the "
-             "users of the list only."),
-      OfYarn("tony.yarn.modify-acl", kText, "", "Who besides the user may end the job; likewise."),
+             "Who besides the user may see the job's page and logs: `USERS GROUPS`, each a list "
+             "separated by commas; `*` for everybody. The page does not know the groups of a user, "
+             "so it admits only the listed users."),
+      OfYarn("tony.yarn.modify-acl", kText, "",
+             "Who besides the user may end the job, in the same form."),
       OfYarn("tony.yarn.timeout-ms", kMilliseconds, "15000",
              "How long the client waits for an answer of the ResourceManager or the NameNode."),
   };
@@ -54,18 +54,19 @@ KeyGroup YarnKeys() {
 KeyGroup LabelKeys() {
   KeyGroup group;
   group.title = "Nodes of the cluster";
-  group.introduction = "Which nodes of a YARN cluster may be used.";
+  group.introduction = "The nodes of a YARN cluster that a job may use.";
   group.keys = {
       OfYarn("tony.application.node-label", ValueType::kText, "",
-             "Label of the nodes that the job may run on, where nothing else is said."),
+             "Label of the nodes that the job may run on, unless a more specific key is set."),
       OfYarn("tony.am.node-label", ValueType::kText, "",
              "Label of the nodes that the ApplicationMaster may run on."),
       OfYarn("tony.application.placement-spec", ValueType::kPlacement, "",
-             "Where the tasks of all types may be; what else is said of a type holds, too."),
+             "Placement constraint for the tasks of all types, in addition to a type's own "
+             "constraint."),
       OfYarn("tony.containers.placement-spec", ValueType::kPlacement, "",
-             "Where the tasks of those types may be of which nothing else is said."),
+             "Placement constraint for the tasks of the types that have none of their own."),
       OfYarn("tony.containers.allocation-tags", ValueType::kList, "",
-             "Tags of the containers of those types that have none of their own; by default the "
+             "Tags of the containers of the types that have none of their own; by default the "
              "type's name."),
   };
   return group;
@@ -79,14 +80,13 @@ KeyGroup TypeLabelKeys() {
   group.keys = {
       OfYarn("tony.<type>.node-label", ValueType::kText, "",
              "Label of the nodes that this type may run on."),
-      OfYarn(
-          "tony.<type>.placement-spec", ValueType::kPlacement, "",
-          "Where this type's tasks may be: `notin,node,worker` keeps those with the tag `worker` "
-          "on nodes of their own."),
+      OfYarn("tony.<type>.placement-spec", ValueType::kPlacement, "",
+             "Placement constraint for this type's tasks: `notin,node,worker` keeps each of them "
+             "off nodes that have a container with the tag `worker`."),
       OfYarn("tony.<type>.allocation-tags", ValueType::kList, "",
-             "Tags of this type's containers, which placement constraints refer to."),
+             "Tags of this type's containers, to which placement constraints refer."),
       OfYarn("tony.<type>.yarn-resources", ValueType::kAmounts, "",
-             "What else each task gets of the cluster's resource types, in the cluster's own "
+             "Amounts of the cluster's other resource types for each task, in the cluster's own "
              "units: `trainer.io/tpu=2,example.com/licence=1`. TonY has no such key."),
   };
   return group;
@@ -102,18 +102,19 @@ KeyGroup DockerKeys() {
   };
   KeyGroup group;
   group.title = "Docker";
-  group.introduction = "Containers that are images, on clusters whose nodes run such.";
+  group.introduction = "Docker containers, on clusters whose nodes can run them.";
   group.keys = {
       needs_yarn(
           "tony.docker.enabled", kBoolean, "false",
-          "Whether the job's containers are Docker containers, the ApplicationMaster's, too."),
+          "Whether the job's containers are Docker containers, including the ApplicationMaster's."),
       needs_yarn("tony.docker.containers.image", kText, "", "The image of all containers."),
       needs_yarn("tony.docker.<type>.image", kText, "",
-                 "The image of one task type, or of the ApplicationMaster with `am`, instead."),
+                 "The image of one task type, or of the ApplicationMaster with `am`, in place of "
+                 "the image of all containers."),
       needs_yarn(
           "tony.docker.containers.mount", kList, "",
-          "Folders of the nodes that containers see: `SOURCE:DESTINATION:MODE`, the mode `ro` "
-          "or `rw`; the cluster has to allow them."),
+          "Folders of the nodes that are mounted into containers: `SOURCE:DESTINATION:MODE`, the "
+          "mode `ro` or `rw`. The cluster has to allow them."),
   };
   return group;
 }

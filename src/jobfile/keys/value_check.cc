@@ -48,6 +48,7 @@ std::optional<Complaint> CheckDecimal(const Key& key, const std::string& value) 
 std::optional<Complaint> CheckDuration(const Key& key, const std::string& value, int64_t unit_ms,
                                        const std::string& unit) {
   if (const auto number = ParseWholeNumber(value)) return CheckRange(key, *number);
+  // The remedy converts a value such as 5m, if the result is a whole number of the key's unit.
   const auto meant = ParseMillisecondsWithUnit(value);
   const std::string remedy = meant && *meant % unit_ms == 0
                                  ? absl::StrCat("write ", *meant / unit_ms)

@@ -176,6 +176,7 @@ std::string FormatTag(const PlacementConstraint::Tag& tag) {
   return tag.owner == "self" ? tag.name : absl::StrCat(tag.owner, "/", tag.name);
 }
 
+// `notin` and `in` are short forms of `cardinality` with 0 to 0 and with 1 to any number.
 std::string FormatTags(const PlacementConstraint& constraint) {
   Words words = {"cardinality", constraint.scope};
   for (const auto& tag : constraint.tags) words.push_back(FormatTag(tag));

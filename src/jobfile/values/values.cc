@@ -121,6 +121,7 @@ std::optional<std::pair<std::string, std::string>> ParseKeyValue(const std::stri
   if (divider == std::string::npos) return std::nullopt;
   const std::string name = Trimmed(item.substr(0, divider));
   if (name.empty()) return std::nullopt;
+  // White space behind the "=" belongs to the value: the variables of an environment may need it.
   return std::pair(name, item.substr(divider + 1));
 }
 

@@ -159,6 +159,7 @@ class Reader {
                       absl::StrCat("unknown element <", name, "> in <property>"),
                       IsInclude(element) ? "xi:include is not supported" : kShape);
     }
+    // Hadoop's and tony's own writers add <source>, and people <description>; both are ignored.
     const bool informative = name == "description" || name == "source";
     if (informative) return;
     if (parts->contains(name)) {
